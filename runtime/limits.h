@@ -6,7 +6,7 @@
 #ifndef TR_RUNTIME_LIMITS_H
 #define TR_RUNTIME_LIMITS_H
 
-/* Worker threads of a host. Four bits of each serial hold the worker of birth. */
+/* Worker threads of a host. Four bits of each serial hold the worker of origin. */
 #define TR_WORKERS_MAX 16
 
 /* Behaviours that one program registers. */
@@ -23,9 +23,9 @@
 #define TR_MESSAGE_BYTES_MAX (1 << 20)
 
 /* An actor on its way to another worker, with pages and mailbox. */
-#define TR_LUGGAGE_BYTES_MAX (48 << 20)
+#define TR_SNAPSHOT_BYTES_MAX (48 << 20)
 
-/* Messages and time that an actor gets before the next one runs (architecture.md, Fairness). */
+/* Messages and time that an actor gets before the next one runs, so that none starves. */
 #define TR_RUN_MESSAGES_MAX 64
 #define TR_RUN_NS_MAX 200000
 
@@ -38,11 +38,13 @@
 /* Messages in a mailbox above which all but replies, DOWN and controls become dead letters. */
 #define TR_MAILBOX_HARD_MAX 4194304
 
-/* Effects of one kind that one handler may return for one message. */
+/* Effects of one kind that one handler may return for one message; an answer that it defers is one
+ * beside its timers, monitors, spawns and rows. */
 #define TR_EFFECTS_MAX 65536
 
-/* Timers, monitors, links, open questions and debts of one actor. A handler that wants more fails;
- * a monitor or a link from somebody else that finds no room is answered as an end, TR_LIMIT. */
+/* Timers, monitors, links, open questions and deferred replies of one actor. A handler that would
+ * leave it with more fails; a monitor or a link from somebody else that finds no room is answered
+ * as an end, TR_LIMIT. */
 #define TR_EDGES_MAX 16384
 
 /* Memory that the host takes for each worker where nobody says how much it may have in all (struct
@@ -99,8 +101,9 @@
 /* A handler that takes longer ends the process, is counted and then quarantined. */
 #define TR_STUCK_HANDLER_MS 10000
 
-/* A message is put aside when its handler has ended the process so often; where nobody knows what
- * has ended it (kill -9, no memory, no power), when it was in hand so often. */
+/* An actor is quarantined when a message of its own (a poison message) has ended the process so
+ * often; where it is not known what has ended it (kill -9, no memory, no power), when it was in
+ * hand so often. */
 #define TR_POISON_ENDS 2
 #define TR_POISON_SILENT_ENDS 8
 
@@ -109,8 +112,8 @@
 #define TR_ASIDE_ENDS 2
 #define TR_ASIDE_MAX 64
 
-/* Messages to actors not yet born that a worker keeps waiting. */
-#define TR_UNBORN_MESSAGES_MAX 4096
+/* Messages to actors not yet spawned that a worker keeps waiting. */
+#define TR_UNSPAWNED_MESSAGES_MAX 4096
 
 /* Dead letters kept in memory for people to look at (all are counted). */
 #define TR_DEAD_LETTERS_KEPT 1024
@@ -118,7 +121,7 @@
 /* How often a message may be forwarded behind a moving actor. */
 #define TR_HOPS_MAX 8
 
-/* Actors that live on another worker than that of their birth. */
+/* Actors that live on another worker than that of their origin. */
 #define TR_MOVED_ACTORS_MAX 1048576
 
 /* Moves asked for while one is under way. */
@@ -158,8 +161,8 @@
 /* How long the program waits for a worker to show what it knows. */
 #define TR_OBSERVE_MS 1000
 
-/* Births that the program can ask for at once. */
-#define TR_HOST_BIRTHS_MAX 16
+/* Spawns that the program can ask for at once. */
+#define TR_HOST_SPAWNS_MAX 16
 
 /* Figures that a host can show. */
 #define TR_METRICS_MAX 64
@@ -167,42 +170,46 @@
 /* Slices in which each run is timed, after one in which some handler may have been slow. */
 #define TR_TIMED_SLICES 64
 
-/* Hosts that one host talks to, and groups that live elsewhere than on the host of their birth. */
+/* Hosts that one host talks to, and groups that live elsewhere than on the host of origin. */
 #define TR_HOSTS_MAX 64
 #define TR_ROUTES_MAX 65536
 
-/* Groups that one border exchanges messages with. */
-#define TR_BORDER_PEERS_MAX 4096
+/* Groups that one interhost actor exchanges messages with. */
+#define TR_INTERHOST_PEERS_MAX 4096
 
 /* Messages to one group that are on their way and not acknowledged. With more waiting behind them
  * their senders are held back, until half of it is left. */
-#define TR_BORDER_WINDOW 256
+#define TR_INTERHOST_WINDOW 256
 
-/* Messages to one group that a border keeps at most, and pages of all it keeps: more are dead
- * letters, OVERFLOW. */
-#define TR_BORDER_KEPT_MAX 4000
-#define TR_BORDER_PAGES_MAX 32768
+/* Messages to one group that an interhost actor keeps at most, and pages of all it keeps: more are
+ * dead letters, OVERFLOW. */
+#define TR_INTERHOST_KEPT_MAX 4000
+#define TR_INTERHOST_PAGES_MAX 32768
 
 /* What waits for an acknowledgement is sent again after so long, doubled each time up to a bound. A
  * pair of groups that has had nothing to say for a while is forgotten by both sides. */
-#define TR_BORDER_AGAIN_MS 1000
-#define TR_BORDER_AGAIN_MAX_MS 60000
-#define TR_BORDER_IDLE_MS 10000
+#define TR_INTERHOST_AGAIN_MS 1000
+#define TR_INTERHOST_AGAIN_MAX_MS 60000
+#define TR_INTERHOST_IDLE_MS 10000
 
 /* A session between hosts: how often one that is not open is asked for, one that is quiet is tried,
  * and after how much silence it is down. While it stays down that is told again and again. */
-#define TR_BORDER_HELLO_MS 100
-#define TR_BORDER_PING_MS 500
-#define TR_BORDER_SILENCE_MS 5000
+#define TR_INTERHOST_HELLO_MS 100
+#define TR_INTERHOST_PING_MS 500
+#define TR_INTERHOST_SILENCE_MS 5000
 
 /* Bytes of one frame between hosts, beside its last message. */
-#define TR_BORDER_FRAME_BYTES 65536
+#define TR_INTERHOST_FRAME_BYTES 65536
+
+/* Failures of an actor's handler within the window, after which it is quarantined. */
+#define TR_RESTARTS_MAX 10
+#define TR_RESTART_WINDOW_MS 60000
 
 /* Text of an address, and of one name in it. */
 #define TR_ADDRESS_BYTES_MAX 1024
 #define TR_NAME_BYTES_MAX 255
 
-/* The levels of supervision that an address or an escalation climbs. */
+/* The levels of parents that an address climbs. */
 #define TR_FAMILY_DEPTH_MAX 256
 
 /*
@@ -242,11 +249,12 @@
 /* The packed bytes of the fields that are the key of a record's row. */
 #define TR_ROW_KEY_BYTES_MAX 16384
 
-/* What a part of the program, and a function of it, is called that a handler may blame. */
-#define TR_BLAME_PART_BYTES_MAX 96
-#define TR_BLAME_FUNCTION_BYTES_MAX 28
+/* What a part of the program, and a function of it, is called that a handler may attribute a crash
+ * to. */
+#define TR_ATTRIBUTION_PART_BYTES_MAX 96
+#define TR_ATTRIBUTION_FUNCTION_BYTES_MAX 28
 
 /* Parts that are remembered for having ended the process; the oldest is forgotten first. */
-#define TR_BLAMED_MAX 64
+#define TR_CRASH_ATTRIBUTIONS_MAX 64
 
 #endif

@@ -1,6 +1,12 @@
 /*
- * The door to the system's memory. Each block carries its size in front, so that what is in use
+ * The way to the system's memory. Each block carries its size in front, so that what is in use
  * can be counted by anybody at any time; 16 bytes keep the alignment that malloc promises.
+ *
+ * The counts are relaxed atomics: only totals are read, and nothing else is ordered by them. A
+ * failed allocation changes no count and no block, so a caller can go on with what it has.
+ *
+ * The hook of simulators and tests is asked before the system, with the size that the caller wants.
+ * It is a plain variable: it may be set only while one thread runs.
  */
 #include "runtime/memory.h"
 
@@ -23,6 +29,7 @@ static bool allowed(size_t size)
     return allow_hook == NULL || allow_hook(allow_self, size);
 }
 
+/* Counts what callers asked for, without the header and without what malloc rounds up to. */
 static void count_up(size_t size)
 {
     atomic_fetch_add_explicit(&used_bytes, size, memory_order_relaxed);
@@ -69,6 +76,9 @@ void *tr_alloc_zero(size_t count, size_t size)
     return finish(calloc(1, total + HEADER_BYTES), total);
 }
 
+/*
+ * The size in front moves along with the block, and is overwritten only when realloc has succeeded.
+ */
 void *tr_realloc(void *block, size_t size)
 {
     if (block == NULL) {
@@ -106,6 +116,10 @@ void tr_free(void *block)
     }
 }
 
+/*
+ * Fresh pages of mmap are zero, so a chunk is cleared without a write. The kernel must not promise
+ * memory for the part that is given back, hence MAP_NORESERVE.
+ */
 void *tr_chunk_new(void)
 {
     if (!allowed(TR_CHUNK_BYTES)) {
@@ -123,7 +137,7 @@ void *tr_chunk_new(void)
         munmap(raw, skipped);
     }
     munmap(chunk + TR_CHUNK_BYTES, TR_CHUNK_BYTES - skipped);
-    /* Touching fresh memory in small pages costs more than sending a message (substrate.md). */
+    /* Touching fresh memory in small pages costs more than sending a message. */
     (void)madvise(chunk, TR_CHUNK_BYTES, MADV_HUGEPAGE);
     count_up(TR_CHUNK_BYTES);
     return chunk;
@@ -168,6 +182,10 @@ uint64_t tr_memory_needed(void)
     return spare < used ? used - spare : 0;
 }
 
+/*
+ * A difference below zero wraps around, and so does the sum: the total is right modulo 2^64, and it
+ * is never negative as each caller takes back only what it has told.
+ */
 void tr_memory_spare_change(uint64_t told, uint64_t now)
 {
     atomic_fetch_add_explicit(&spare_bytes, now - told, memory_order_relaxed);

@@ -1,8 +1,8 @@
 /*
- * The only door to the system's memory: allocation that counts, can be limited, and can be made to
+ * The only way to the system's memory: allocation that counts, can be limited, and can be made to
  * fail on purpose, and huge-page chunks for slabs.
  *
- * Why one door: a simulator that fails the n-th allocation, a test that asks for memory back to
+ * Why one place: a simulator that fails the n-th allocation, a test that asks for memory back to
  * zero, and a limit per process all need one place. Any thread may call these.
  */
 #ifndef TR_RUNTIME_MEMORY_H
@@ -48,7 +48,7 @@ void tr_memory_begin(void);
  */
 void tr_memory_trim(void);
 
-/* Bytes in use through this door, chunks included. */
+/* Bytes in use that were taken here, chunks included. */
 uint64_t tr_memory_used(void);
 
 /*

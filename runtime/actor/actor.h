@@ -3,7 +3,7 @@
  *
  * Two cache lines of head, then the fixed part of its state. The first line is what sending to an
  * actor touches, the second what running it does. Everything variable hangs off: messages in the
- * mailbox, edges (timers, monitors, links, open questions), pages.
+ * mailbox, edges (timers, monitors, open questions), pages.
  */
 #ifndef TR_RUNTIME_ACTOR_ACTOR_H
 #define TR_RUNTIME_ACTOR_ACTOR_H
@@ -11,33 +11,8 @@
 #include <assert.h>
 
 #include "runtime/actor/slab.h"
-#include "runtime/troupe.h"
-
-/* What an actor is doing. */
-enum tri_actor_phase {
-    TRI_IDLE,        /* empty mailbox, or muted */
-    TRI_READY,       /* in a run queue */
-    TRI_RUNNING,     /* its handler is on the stack */
-    TRI_BACKING_OFF, /* failed, waits for its restart */
-    TRI_QUARANTINED, /* failed twice with one message, waits for a person */
-    TRI_EMBRYO,      /* spawned by a handler that has not returned */
-    TRI_DEAD,
-};
-
-enum tri_actor_flag {
-    TRI_ACTOR_WATCHED = 1 << 0,    /* its parent hears tr_down */
-    TRI_ACTOR_DIRTY = 1 << 1,      /* in the worker's list of actors to write */
-    TRI_ACTOR_STORED = 1 << 2,     /* the store has an image of it */
-    TRI_ACTOR_IS_ROOT = 1 << 3,    /* first of its group */
-    TRI_ACTOR_RETRIED = 1 << 4,    /* the message in front has failed once */
-    TRI_ACTOR_URGENT = 1 << 5,     /* has supervision waiting: the other run queue */
-    TRI_ACTOR_FAR_KIN = 1 << 6,    /* a child or the parent lives on another worker */
-    TRI_ACTOR_STOPPING = 1 << 7,   /* asked to end while its children end */
-    TRI_ACTOR_ELEMENT = 1 << 8,    /* `name` is an element's number */
-    TRI_ACTOR_OVERLOADED = 1 << 9, /* mutes who sends to it, until its mailbox is half empty */
-    TRI_ACTOR_HELD = 1 << 10,      /* arrived by a move, not open yet: does not run */
-    TRI_ACTOR_ASLEEP = 1 << 11,    /* its group sleeps (host/asleep.h): does not run */
-};
+#include "runtime/behaviour.h"
+#include "runtime/journal/image_kinds.h"
 
 /* A message in a mailbox: links and marks in front of the bytes that travel. */
 struct tri_message {
@@ -83,20 +58,8 @@ struct tri_actor {
 static_assert(sizeof(struct tri_actor) == 128, "the head of an actor is two lines");
 static_assert(offsetof(struct tri_actor, sequence) == 64, "what senders touch is one line");
 
-/* What hangs on an actor. */
-enum tri_edge_kind {
-    TRI_EDGE_TIMER,      /* id, due_ms */
-    TRI_EDGE_ASK,        /* peer was asked, id = sequence, due_ms or 0 */
-    TRI_EDGE_CALL,       /* the same over the boundary */
-    TRI_EDGE_OWED,       /* peer's question id has no answer yet */
-    TRI_EDGE_MONITORING, /* this actor waits for peer's end */
-    TRI_EDGE_MONITORED,  /* peer waits for this actor's end */
-    TRI_EDGE_LINK,
-    TRI_EDGE_MUTING,  /* peer waits for this actor's mailbox; moves with it, ends with the host */
-    TRI_EDGE_BACKOFF, /* the restart of a failed actor: id = restarts so far, due_ms */
-};
-
-/* One of them: a line of memory. In a ring per actor, oldest first, and maybe in a timer wheel. */
+/* An edge is what hangs on an actor: a line of memory, in a ring per actor, oldest first, and maybe
+ * in a timer wheel. */
 struct tri_edge {
     uint32_t next;
     uint32_t previous;
@@ -106,7 +69,7 @@ struct tri_edge {
     uint32_t wheel_previous;
     uint16_t wheel_place; /* 0: in no wheel */
     uint8_t kind;
-    uint8_t padding;
+    bool is_leaving; /* only while a commit is prepared, which would remove it */
     uint32_t peer_incarnation;
     struct tr_key peer;
     uint64_t id;

@@ -3,14 +3,23 @@
  * a root make.
  *
  * A parent may live on another worker than its children. An address never changes, so a worker that
- * has children without their parent keeps that one's address as a text, for as long as the family
+ * has children without their parent keeps the parent's address as a text, for as long as the family
  * is here. It is learned where the two part: the parent leaves it to children that stay, a child
  * that moves brings it along, and a start, which sees all workers, tells it.
+ *
+ * No actor stores its address. It is put together on demand by a walk from the actor up to its
+ * root, so it costs time with the depth and no memory: a million elements of an array have no text
+ * each. Looking an address up is for people. It visits every actor of the worker to find the roots,
+ * then one family for each name on the way down.
  */
 #include "runtime/actor/parts.h"
 
 #include <stdio.h>
 
+/*
+ * Three forms: "[7]" for an element, the given name, and "~SERIAL" for an actor that was spawned
+ * without a name. A name that does not fit is cut.
+ */
 struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size)
 {
     int written;
@@ -47,13 +56,19 @@ static bool prepend_name(char *buffer, size_t *begin, const struct tri_actor *ac
            (is_element || prepend(buffer, begin, tr_text_of("/")));
 }
 
-/* NULL: nobody here is a child of it, or it is not known. */
+/* The address kept for a parent elsewhere. NULL: no actor here is its child, or it is not known. */
 static const char *far_parent(struct tri_worker *worker, struct tr_key parent)
 {
     return (const char *)(uintptr_t)tri_key_map_get(&worker->far_parents, parent);
 }
 
-/* `workers` are those where each parent may be found: this one, or all, by birth. */
+/*
+ * `workers` are those where each parent may be found: this one, or all, by origin. The walk begins
+ * at the leaf, so the text grows from the end of the buffer towards its beginning. It ends whole at
+ * a root or at a parent whose address is kept here. It begins with "~" when the buffer is full, a
+ * parent is unknown, or the family is deeper than TR_FAMILY_DEPTH_MAX, which also bounds a ring of
+ * parents in a damaged image.
+ */
 static struct tr_text write_address(struct tri_worker *workers, uint32_t worker_count,
                                     const struct tri_actor *actor, char *buffer, size_t size)
 {
@@ -68,9 +83,9 @@ static struct tr_text write_address(struct tri_worker *workers, uint32_t worker_
             break;
         }
         struct tri_worker *home =
-            &workers[tri_birth_worker(workers->shared, parent) % worker_count];
+            &workers[tri_origin_worker(workers->shared, parent) % worker_count];
         actor = tri_actor_find(home, parent, actor->parent_slot);
-        /* Where nobody told it the parent has ended, and this one is about to. */
+        /* Without a kept address the parent has ended, and this actor is about to. */
         const char *rest = actor == NULL ? far_parent(home, parent) : NULL;
         is_whole = rest != NULL && prepend(room, &begin, tr_text_of(rest));
     }
@@ -109,6 +124,10 @@ bool tri_far_parent_knows(struct tri_worker *worker, struct tr_key parent)
     return far_parent(worker, parent) != NULL;
 }
 
+/*
+ * The first text stays, because an address never changes. One that begins with "~" is not kept: it
+ * would make every address built on it look whole.
+ */
 int tri_far_parent_keep(struct tri_worker *worker, struct tr_key parent, struct tr_text address)
 {
     bool is_whole = address.size > 0 && address.data[0] == '/';
@@ -175,7 +194,10 @@ static struct tr_text bare(struct tr_text text)
     return (struct tr_text){.data = text.data + slash, .size = text.size - slash};
 }
 
-/* Takes this one if it is longer. Names may hold slashes themselves. */
+/*
+ * Takes this one if it is longer. Names may hold slashes themselves. So a beginning counts only
+ * where the address ends, or where a separator follows: "/a" is no beginning of "/ab".
+ */
 static void consider(struct start *start, struct tr_key key, struct tr_text beginning)
 {
     struct tr_text all = start->address;
@@ -203,6 +225,10 @@ static void consider_roots(struct tri_worker *worker, struct start *start)
     }
 }
 
+/*
+ * Children whose parent lives on another worker are found through the address that is kept for it.
+ * Their root need not be on this worker.
+ */
 static void consider_far_parents(const struct tri_worker *worker, struct start *start)
 {
     const struct tri_key_map *map = &worker->far_parents;
@@ -226,6 +252,10 @@ static struct tr_text next_name(struct tr_text *address)
     return (struct tr_text){.data = rest.data, .size = end};
 }
 
+/*
+ * Each step down takes one name up to the next separator. So a name that holds a slash is found as
+ * part of the known beginning only.
+ */
 int tri_actor_named(struct tri_worker *worker, struct tr_text address, struct tr_ref *found)
 {
     struct start start = {.address = bare(address)};

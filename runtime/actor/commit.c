@@ -3,12 +3,22 @@
  *
  * What could still fail for want of memory is prepared first; from then on nothing fails. Children
  * come first, so that messages to them find them; the outbox last, in the order of sending.
+ *
+ * The steps of one message: the handler returns 0; tri_effects_prepare takes all memory (slots of
+ * edges, room for pages, entries of families, room in the batch and in the frames);
+ * tri_effects_commit applies the list in the order in which the handler asked, then delivers the
+ * outbox. An error of the handler or of prepare undoes everything, and the actor is as it was
+ * before the message. From the commit on there is no way back, because other actors may have
+ * received something.
  */
 #include "runtime/actor/deliver.h"
 
-#include "runtime/watch/port.h"
+#include "runtime/actor/hooks.h"
 
-/* Takes what an effect will need; undone by cutting back. */
+/*
+ * Takes what an effect will need; undone by cutting back. A child joins its family here and not in
+ * commit, since the family's entry in the map may need memory.
+ */
 static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tri_effect *effect)
 {
     switch ((enum tri_effect_kind)effect->kind) {
@@ -27,15 +37,10 @@ static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tr
     return TR_INVALID;
 }
 
+/* Its slot was taken by prepare, so this cannot fail. */
 static void apply_edge_add(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tri_effect *effect)
 {
-    bool is_linked = effect->edge == TRI_EDGE_LINK &&
-                     tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, effect->peer.key) != NULL;
-    if (is_linked) {
-        tri_slab_give(&worker->edge_slab, effect->slot); /* linking twice is one link */
-        return;
-    }
     struct tri_edge *edge = tri_edge_place(
         worker, actor, effect->slot, (enum tri_edge_kind)effect->edge, effect->peer, effect->id);
     edge->due_ms = effect->due_ms;
@@ -44,14 +49,11 @@ static void apply_edge_add(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* Links are found by peer, debts by both, everything else by a number of the actor's own. */
+/* Deferred replies are found by peer and number, everything else by a number of the actor's own. */
 static struct tri_edge *find_removed(const struct tri_worker *worker, const struct tri_actor *actor,
                                      const struct tri_effect *effect)
 {
     enum tri_edge_kind kind = (enum tri_edge_kind)effect->edge;
-    if (kind == TRI_EDGE_LINK) {
-        return tri_edge_find_peer(worker, actor, kind, effect->peer.key);
-    }
     if (kind == TRI_EDGE_OWED) {
         return tri_edge_find_exact(worker, actor, kind, effect->peer.key, effect->id);
     }
@@ -67,6 +69,7 @@ static void apply_edge_remove(struct tri_worker *worker, struct tri_actor *actor
     }
 }
 
+/* The row goes into the batch, whose room was taken before (room.c); its bytes end here. */
 static void apply_record(struct tri_worker *worker, const struct tri_effect *effect)
 {
     if (worker->is_journaled) {
@@ -83,21 +86,26 @@ static void apply_record(struct tri_worker *worker, const struct tri_effect *eff
     tr_free(effect->bytes);
 }
 
-/* A child is born: the counter of its group is written with it. */
+/*
+ * A child is spawned: the counter of its group is written with it. Messages that arrived before the
+ * spawn go into the mailbox first: the ones that this handler sends come from the outbox, which is
+ * delivered after all effects.
+ */
 static void apply_spawn(struct tri_worker *worker, uint32_t slot)
 {
     struct tri_actor *child = tri_actor_at(worker, slot);
-    worker->metrics.actors_born++;
-    if (TR_UNLIKELY(worker->unborn_count > 0)) {
-        tri_deliver_unborn(worker, child->key);
+    worker->metrics.actors_spawned++;
+    if (TR_UNLIKELY(worker->unspawned_count > 0)) {
+        tri_deliver_unspawned(worker, child->key);
     }
     tri_actor_touch(worker, child);
-    tri_record_actor(worker, TR_TAP_SPAWN, child, 0);
+    tri_recorder_note_actor(worker, TR_TAP_SPAWN, child, 0);
     if (tri_is_tapped(worker, TR_TAP_SPAWN)) {
         tri_tap_spawn(worker, child, worker->context.trace);
     }
 }
 
+/* Does one effect. Nothing here fails: prepare took all that it needs. */
 static void apply(struct tri_worker *worker, struct tri_actor *actor,
                   const struct tri_effect *effect)
 {
@@ -121,7 +129,7 @@ static void apply(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* A child that is not born after all; a group that was to begin with it does not begin. */
+/* A child that is not spawned after all; a group that was to begin with it does not begin. */
 static void undo_spawn(struct tri_worker *worker, struct tri_actor *child)
 {
     uint64_t number = child->key.group;
@@ -132,15 +140,16 @@ static void undo_spawn(struct tri_worker *worker, struct tri_actor *child)
     }
 }
 
-/* Gives back what was prepared, and what the effect itself holds. */
-static void undo(struct tri_worker *worker, struct tri_effect *effect, bool is_prepared)
+/* Gives back what was prepared, and what the effect itself holds. The slot of an edge that is not
+ * prepared is 0. */
+static void undo(struct tri_worker *worker, struct tri_effect *effect)
 {
     switch ((enum tri_effect_kind)effect->kind) {
     case TRI_EFFECT_SPAWN:
         undo_spawn(worker, tri_actor_at(worker, effect->slot));
         return;
     case TRI_EFFECT_EDGE_ADD:
-        if (is_prepared) {
+        if (effect->slot != 0) {
             tri_slab_give(&worker->edge_slab, effect->slot);
         }
         return;
@@ -154,11 +163,13 @@ static void undo(struct tri_worker *worker, struct tri_effect *effect, bool is_p
     }
 }
 
-static void cut_back(struct tri_worker *worker, uint32_t prepared_count)
+/* Undoes all effects, prepared or not, and frees the messages. The actor itself was never touched.
+ */
+void tri_effects_cut_back(struct tri_worker *worker)
 {
     struct tr_context *context = &worker->context;
     for (uint32_t i = 0; i < context->effect_count; i++) {
-        undo(worker, &context->effects[i], i < prepared_count);
+        undo(worker, &context->effects[i]);
     }
     context->effect_count = 0;
     while (context->outbox_head != NULL) {
@@ -169,28 +180,75 @@ static void cut_back(struct tri_worker *worker, uint32_t prepared_count)
     context->outbox_tail = NULL;
 }
 
-void tri_effects_cut_back(struct tri_worker *worker)
+static uint32_t count_added(const struct tr_context *context)
 {
-    cut_back(worker, 0);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < context->effect_count; i++) {
+        count += context->effects[i].kind == TRI_EFFECT_EDGE_ADD ? 1 : 0;
+    }
+    return count;
 }
 
-int tri_effects_prepare(struct tri_worker *worker)
+/*
+ * How many edges the actor will lose: the one that was answered, and those that the handler
+ * removes. Each is marked when it is counted, because a handler may remove one twice. An edge that
+ * the same handler adds and removes is not counted: the sum is an upper bound.
+ */
+static uint32_t count_leaving(const struct tri_worker *worker, struct tri_edge *answered)
+{
+    const struct tr_context *context = &worker->context;
+    uint32_t count = 0;
+    if (answered != NULL) {
+        answered->is_leaving = true;
+        count++;
+    }
+    for (uint32_t i = 0; i < context->effect_count; i++) {
+        const struct tri_effect *effect = &context->effects[i];
+        struct tri_edge *edge = effect->kind == TRI_EFFECT_EDGE_REMOVE
+                                    ? find_removed(worker, context->actor, effect)
+                                    : NULL;
+        if (edge != NULL && !edge->is_leaving) {
+            edge->is_leaving = true;
+            count++;
+        }
+    }
+    struct tri_edge *edge = tri_edge_first(worker, context->actor);
+    for (; edge != NULL; edge = tri_edge_next(worker, context->actor, edge)) {
+        edge->is_leaving = false;
+    }
+    return count;
+}
+
+/* What leaves is looked for only where the limit is near: it takes a search for each removal. A
+ * handler that adds nothing always passes, so an actor at the limit can let go of its edges. */
+static bool have_edges_room(const struct tri_worker *worker, struct tri_edge *answered)
+{
+    const struct tri_actor *actor = worker->context.actor;
+    uint32_t added = count_added(&worker->context);
+    if (tri_edge_has_room(worker, actor, added)) {
+        return true;
+    }
+    uint32_t leaving = count_leaving(worker, answered);
+    return leaving >= added || tri_edge_has_room(worker, actor, added - leaving);
+}
+
+int tri_effects_prepare(struct tri_worker *worker, struct tri_edge *answered)
 {
     struct tr_context *context = &worker->context;
-    uint32_t edge_count = context->actor->edge_count;
+    if (!have_edges_room(worker, answered)) {
+        tri_effects_cut_back(worker);
+        return TR_LIMIT;
+    }
     for (uint32_t i = 0; i < context->effect_count; i++) {
-        edge_count += context->effects[i].kind == TRI_EFFECT_EDGE_ADD ? 1 : 0;
-        int error = edge_count > TR_EDGES_MAX
-                        ? TR_LIMIT
-                        : prepare(worker, context->actor, &context->effects[i]);
+        int error = prepare(worker, context->actor, &context->effects[i]);
         if (error != 0) {
-            cut_back(worker, i);
+            tri_effects_cut_back(worker);
             return error;
         }
     }
     int error = tri_room_take(worker);
     if (error != 0) {
-        cut_back(worker, context->effect_count);
+        tri_effects_cut_back(worker);
     }
     return error;
 }
@@ -198,6 +256,8 @@ int tri_effects_prepare(struct tri_worker *worker)
 void tri_effects_commit(struct tri_worker *worker)
 {
     struct tr_context *context = &worker->context;
+    /* Numbers of messages are the actor's only from here on: a handler that is cut back gives none
+ * away. */
     context->actor->sequence = context->sequence;
     for (uint32_t i = 0; i < context->effect_count; i++) {
         apply(worker, context->actor, &context->effects[i]);
@@ -210,6 +270,10 @@ void tri_effects_commit(struct tri_worker *worker)
     while (message != NULL) {
         struct tri_message *next = message->next;
         uint32_t hint = message->from_hint;
+        /*
+         * In the outbox the field holds the receiver's slot, in a mailbox the sender's, which makes
+         * a reply cheap.
+         */
         message->from_hint = self;
         if (tri_is_tapped(worker, TR_TAP_SEND)) {
             tri_tap_message(worker, TR_TAP_SEND, context->actor, message, 0);

@@ -2,16 +2,29 @@
  * What leaves a worker: batches for the journal, and batches for other places.
  *
  * A cut gives the journal everything that changed since the last one, as it is between two
- * messages. Its number is taken before anything of it leaves the worker (law 4), so a cut always
- * comes before the batches to other workers.
+ * messages. Its number is taken before anything of it leaves the worker (law 4 of
+ * runtime/ARCHITECTURE.md), so a cut always comes before the batches to other workers.
+ *
+ * Messages that leave the worker, messages that are settled, rows and counters of new groups enter
+ * the batch when they happen. Images, pages and mailboxes enter it only here, once for each changed
+ * actor, however many messages it has handled. So a cut costs as much as what has changed, and not
+ * as much as what lives.
+ *
+ * A cut is made between two messages. Then the state of an actor, its mailbox and what it has sent
+ * belong together, and a start that loads them goes on as if the process had only paused.
  */
-#include "runtime/host/worker.h"
+#include "runtime/actor/deliver.h"
 
+#include "runtime/actor/hooks.h"
 #include "runtime/actor/image.h"
-#include "runtime/watch/port.h"
 
 /* ----------------------------------------------------------- the journal */
 
+/*
+ * Packs the actor straight into the batch. The flag STORED says that the store will have it, so
+ * that its end is written, too. Without memory the batch keeps its error and tri_cut ends the host:
+ * a batch without one image would pair an old state with new messages.
+ */
 static void put_image(struct tri_worker *worker, struct tri_actor *actor)
 {
     size_t size_max = tri_image_size_max(worker, actor);
@@ -38,6 +51,7 @@ struct page_visit {
     struct tr_key key;
 };
 
+/* One page that has changed; no bytes: it was dropped. */
 static void put_page(void *self, uint32_t page, struct tr_bytes bytes)
 {
     const struct page_visit *visit = self;
@@ -50,6 +64,8 @@ static void put_page(void *self, uint32_t page, struct tr_bytes bytes)
     tri_batch_add(&visit->worker->batch, &op);
 }
 
+/* Messages that came since the last cut and are not handled. What was handled meanwhile was popped,
+ * and the journal never hears of it. */
 static void put_mailbox(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *message = actor->mailbox_fresh;
@@ -61,6 +77,7 @@ static void put_mailbox(struct tri_worker *worker, struct tri_actor *actor)
     actor->mailbox_fresh = NULL;
 }
 
+/* All of one actor that has changed since the last cut. */
 static void put_actor(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->flags &= (uint16_t)~TRI_ACTOR_DIRTY;
@@ -84,6 +101,8 @@ static void put_actors(struct tri_worker *worker)
     worker->dirty_count = 0;
 }
 
+/* Counters of spawns are written in the same batch as the actors that they numbered, so no key is
+ * given twice after a crash. */
 static void put_groups(struct tri_worker *worker)
 {
     for (uint32_t i = 0; i < worker->dirty_group_count; i++) {
@@ -92,7 +111,7 @@ static void put_groups(struct tri_worker *worker)
             group->is_counter_dirty = false;
             struct tri_op op = {.kind = TRI_OP_PUT_COUNTER,
                                 .key = {group->number, worker->index + 1},
-                                .number = group->next_birth};
+                                .number = group->next_spawn};
             tri_batch_add(&worker->batch, &op);
         }
     }
@@ -103,6 +122,10 @@ void tri_cut(struct tri_worker *worker)
 {
     put_actors(worker);
     put_groups(worker);
+    /*
+     * An operation is missing. The store goes on from the last whole batch, which has the lower
+     * number.
+     */
     if (worker->batch.error != 0) {
         worker->fatal = worker->batch.error;
         return;
@@ -110,6 +133,12 @@ void tri_cut(struct tri_worker *worker)
     if (tri_batch_is_empty(&worker->batch)) {
         return;
     }
+    /*
+     * Commit order. The number is taken before anything that this cut covers is sent. A worker that
+     * handles what was sent takes its own next number later, from the same counter. So an effect
+     * never has a lower number than its cause, and a journal that commits numbers without a gap
+     * never keeps an effect without its cause.
+     */
     struct tri_shared *shared = worker->shared;
     uint64_t number = atomic_fetch_add_explicit(&shared->next_number, 1, memory_order_acq_rel);
     size_t size;
@@ -125,6 +154,12 @@ void tri_cut(struct tri_worker *worker)
 
 /* ---------------------------------------------------------- other places */
 
+/*
+ * The sender's batch stores the message and the receiver's batch removes it. The receiver takes its
+ * number later, so the order of commits is "stored, then removed", and a crash in between finds the
+ * message in the store. The frame carries the mark is_stored, so the receiver does not store it a
+ * second time.
+ */
 void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_message *message)
 {
     if (worker->is_journaled && message->is_stored == 0) {
@@ -134,10 +169,11 @@ void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_mess
     int error = tri_outbox_add(&worker->outbox, place, bytes, message->is_stored != 0);
     TR_ASSERT(error == 0); /* its room was taken before it was accepted (runtime/actor/room.c) */
     worker->metrics.messages_sent++;
-    tri_record(worker, TR_TAP_SEND, message, 0);
+    tri_recorder_note(worker, TR_TAP_SEND, message, 0);
     tri_message_free(worker, message);
 }
 
+/* The cut leaves before the frames to other places: so whatever they cause has a later number. */
 void tri_flush(struct tri_worker *worker)
 {
     if (worker->is_journaled) {
@@ -148,11 +184,27 @@ void tri_flush(struct tri_worker *worker)
     }
 }
 
+/*
+ * Waits until the pipe to the journal has taken all, and looks once in a millisecond. Only for a
+ * worker that ends.
+ */
 void tri_flush_journal(struct tri_worker *worker)
 {
     tri_flush(worker);
     while (worker->fatal == 0 && worker->outbox.places[TRI_PLACE_JOURNAL].backlog_count > 0) {
-        tri_link_wait(worker->link, 1000000);
+        tri_channel_wait(worker->link, 1000000);
         tri_outbox_flush(&worker->outbox, worker->link);
     }
+}
+
+/*
+ * Memory is bounded by what is on the way: batches and their bytes towards the disk, frames towards
+ * full pipes. A congested worker goes on reading what comes in, so that two of them cannot wait for
+ * each other.
+ */
+bool tri_is_congested(const struct tri_worker *worker)
+{
+    return worker->cuts_outstanding >= TR_CUTS_OUTSTANDING_MAX ||
+           worker->cut_bytes_outstanding >= TR_CUT_BYTES_OUTSTANDING_MAX ||
+           tri_outbox_is_congested(&worker->outbox);
 }

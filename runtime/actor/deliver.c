@@ -1,19 +1,30 @@
 /*
  * Where messages go: into a mailbox of this worker, into the batch for another place, or to the
- * dead letters. Also who has to wait because a mailbox is full.
+ * dead letters. Also which senders have to wait because a mailbox is full.
  *
  * A mailbox over its soft limit mutes its senders: a muted actor is not run until the mailbox is
  * half empty. An actor that is itself overloaded is never muted, so no ring of actors can lock.
- * Replies, DOWN and controls pass any limit: whoever waits for them has reserved their room.
+ * Replies, DOWN and controls pass any limit: their receiver has reserved room for them.
+ *
+ * The way of a message: an actor with the key lives here (tri_accept); else group 0 is a service, a
+ * group of another host goes to the interhost actor, a key with a route or with another origin goes
+ * to that worker, and what is left has ended, is set aside or is not spawned yet. With a hint or
+ * the recent block of the table the first case takes a few loads.
+ *
+ * Each message is owned by one list at a time. Delivering takes it over: it ends in a mailbox, in a
+ * frame, in the batch, in a list of waiting messages, or freed as a dead letter.
  */
 #include "runtime/actor/deliver.h"
 
-#include "runtime/border/border.h"
-#include "runtime/watch/port.h"
+#include "runtime/actor/hooks.h"
 
 /* Supervision goes first: an actor that is told of an end is put into the other queue. */
 #define DOWN_TYPE 1
 
+/*
+ * A hint may be old: the slot can hold another actor by now, or be free, when its first bytes are a
+ * link of the slab. Key, slot and phase together show that it is the one.
+ */
 struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint)
 {
     if (hint != 0 && hint >> TRI_SLOT_BITS < worker->directory.count) {
@@ -26,10 +37,11 @@ struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, u
     return slot == 0 ? NULL : tri_actor_at(worker, slot);
 }
 
+/* A serial says on which worker it was spawned; only actors that have moved have a route. */
 uint32_t tri_route(struct tri_worker *worker, struct tr_key key)
 {
     uint64_t moved = tri_key_map_get(&worker->routes, key);
-    return moved != 0 ? (uint32_t)moved - 1 : tri_birth_worker(worker->shared, key);
+    return moved != 0 ? (uint32_t)moved - 1 : tri_origin_worker(worker->shared, key);
 }
 
 /* Whether the message must be taken whatever the mailbox holds. */
@@ -64,26 +76,32 @@ static bool is_muted_last(const struct tri_worker *worker, const struct tri_acto
     return last != NULL && last->kind == TRI_EDGE_MUTING && tr_key_equal(last->peer, sender);
 }
 
-/* Asks the worker of a sender to hold it back, and remembers to let it go. */
+/*
+ * Asks the worker of a sender to hold it back, and remembers to let it go. Without room or memory
+ * for the edge the sender is not held back: muting only spreads load, and the hard limit still
+ * bounds the mailbox. An edge must exist for each mute that is sent, or the sender would never be
+ * released.
+ */
 static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tri_message *message)
 {
     struct tr_ref sender = tri_message_from(message);
     if (TR_UNLIKELY(tri_is_far(worker, sender.key.group))) {
-        /* What is not taken from the border here is not acknowledged, and there not sent. */
-        sender = (struct tr_ref){tri_border_key(actor->key.group), 0};
+        /* What is not taken from the interhost actor here is not acknowledged, and there not
+         * sent. */
+        sender = (struct tr_ref){tri_interhost_key(actor->key.group), 0};
     }
     if (sender.key.group == 0 || tr_key_equal(sender.key, actor->key) ||
         is_muted_last(worker, actor, sender.key)) {
         return;
     }
-    if (!tri_edge_has_room(actor) ||
+    if (!tri_edge_has_room(worker, actor, 1) ||
         tri_edge_add(worker, actor, TRI_EDGE_MUTING, sender, 0) == NULL) {
         return;
     }
     actor->flags |= TRI_ACTOR_OVERLOADED;
     worker->metrics.mutes++;
-    tri_record(worker, TR_TAP_MUTED, message, 0);
+    tri_recorder_note(worker, TR_TAP_MUTED, message, 0);
     if (tri_is_tapped(worker, TR_TAP_MUTED)) {
         tri_tap_message(worker, TR_TAP_MUTED, actor, message, 0);
     }
@@ -92,6 +110,10 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
     tri_say(worker, &heading, &tr_mute_schema, &(struct tr_mute){.sender = sender.key});
 }
 
+/*
+ * Half of the soft limit lies between muting and release, so that a mailbox at its limit does not
+ * send a mute and an unmute for each message.
+ */
 void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->flags &= (uint16_t)~TRI_ACTOR_OVERLOADED;
@@ -119,7 +141,10 @@ static void answer_failed(struct tri_worker *worker, const struct tri_message *m
             &(struct tr_ask_failed){.reason = (uint32_t)-reason});
 }
 
-/* A monitor or a link to somebody who is gone is answered as if he had just ended. */
+/*
+ * A monitor of an actor that is gone is answered as if it had just ended. Other controls to an
+ * actor that is gone need no answer. The incarnation is 0: it went with the actor.
+ */
 static void answer_gone(struct tri_worker *worker, const struct tri_message *message)
 {
     struct tr_ref sender = tri_message_from(message);
@@ -133,9 +158,6 @@ static void answer_gone(struct tri_worker *worker, const struct tri_message *mes
         tri_say(
             worker, &heading, &tr_down_schema,
             &(struct tr_down){.actor = gone, .monitor = monitor.monitor, .reason = -TR_NO_ACTOR});
-    } else if (type == tr_link_schema.id) {
-        heading.kind = TR_KIND_CONTROL;
-        tri_say_last(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_NO_ACTOR});
     }
 }
 
@@ -147,13 +169,18 @@ static void remember(struct tri_worker *worker, const struct tri_message *messag
     tr_envelope_unpack(message->bytes, &letter->envelope);
     letter->at_ms = worker->now_ms;
     letter->reason = reason;
-    tri_record(worker, TR_TAP_DROPPED, message, reason);
+    tri_recorder_note(worker, TR_TAP_DROPPED, message, reason);
     if (tri_is_tapped(worker, TR_TAP_DROPPED)) {
         struct tri_actor *actor = tri_actor_find(worker, tri_message_to(message), 0);
         tri_tap_message(worker, TR_TAP_DROPPED, actor, message, reason);
     }
 }
 
+/*
+ * A message that no actor takes: a question is answered with a failure, a monitor with DOWN, and
+ * all but controls are remembered for people to see. The answer and the removal of the letter from
+ * the store stand in the same batch, so a crash loses neither the question nor its answer.
+ */
 void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason)
 {
     uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
@@ -169,6 +196,11 @@ void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int
     tri_message_free(worker, message);
 }
 
+/*
+ * The checks come in this order: a message for another life of the name is refused before it counts
+ * for anything; a held actor keeps what came too early; a control acts at once, although messages
+ * may wait in the mailbox, since it concerns the runtime and not the handler; then the limits.
+ */
 void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message)
 {
     uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
@@ -176,6 +208,9 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
         return;
     }
+    /* The actor has arrived by a move that is not over. What comes from the worker it left is older
+ * than what comes straight to here, so the latter is held (move/move.h). Held messages count for
+ * the limit, as they will be in the mailbox. */
     if (TR_UNLIKELY((actor->flags & TRI_ACTOR_HELD) != 0) &&
         worker->receiving_from != worker->held_from) {
         uint32_t waiting = actor->mailbox_count + tri_held_count(worker, actor->key);
@@ -197,6 +232,7 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
         }
         mute_sender(worker, actor, message);
     }
+    /* The next cut finds new messages through this mark. */
     tri_actor_touch(worker, actor);
     tri_mailbox_push(actor, message);
     if (tri_is_tapped(worker, TR_TAP_RECEIVE)) {
@@ -210,34 +246,34 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
     }
 }
 
-/* Keeps a message whose receiver may still be born here. */
-static void wait_for_birth(struct tri_worker *worker, struct tri_message *message)
+/* Keeps a message whose receiver may still be spawned here. */
+static void wait_for_spawn(struct tri_worker *worker, struct tri_message *message)
 {
-    if (worker->unborn_count >= TR_UNBORN_MESSAGES_MAX) {
+    if (worker->unspawned_count >= TR_UNSPAWNED_MESSAGES_MAX) {
         tri_dead_letter(worker, message, TR_NO_ACTOR);
         return;
     }
-    struct tri_message **link = &worker->unborn;
+    struct tri_message **link = &worker->unspawned;
     while (*link != NULL) {
         link = &(*link)->next;
     }
     message->next = NULL;
     *link = message;
-    worker->unborn_count++;
+    worker->unspawned_count++;
     /* It lies in no mailbox, so no cut would find it. */
     if (worker->is_journaled && message->is_stored == 0) {
         tri_message_put(worker, message);
     }
 }
 
-void tri_deliver_unborn(struct tri_worker *worker, struct tr_key born)
+void tri_deliver_unspawned(struct tri_worker *worker, struct tr_key spawned)
 {
-    struct tri_message **link = &worker->unborn;
+    struct tri_message **link = &worker->unspawned;
     while (*link != NULL) {
         struct tri_message *message = *link;
-        if (tr_key_equal(tri_message_to(message), born)) {
+        if (tr_key_equal(tri_message_to(message), spawned)) {
             *link = message->next;
-            worker->unborn_count--;
+            worker->unspawned_count--;
             tri_deliver(worker, message, 0);
         } else {
             link = &message->next;
@@ -245,15 +281,20 @@ void tri_deliver_unborn(struct tri_worker *worker, struct tr_key born)
     }
 }
 
-/* The receiver should be here and is not: it has ended, was put aside, or is not born yet. */
+/*
+ * The receiver should be here and is not: it has ended, its group is set aside, or it is not yet
+ * spawned. The counter of spawns tells the first from the last: a serial below it was given, so its
+ * actor has ended. Only the worker of origin has the counter.
+ */
 static void deliver_absent(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
     const struct tri_group *group = tri_group_find(worker, to.group);
     bool is_from_here = (to.serial & (TR_WORKERS_MAX - 1)) == worker->index;
-    bool may_come = group != NULL && !group->is_ended; /* an ended one may still have a border */
-    if (may_come && (group->is_aside || (is_from_here && to.serial >> 4 >= group->next_birth))) {
-        wait_for_birth(worker, message);
+    bool may_come =
+        group != NULL && !group->is_ended; /* an ended one may still have an interhost actor */
+    if (may_come && (group->is_aside || (is_from_here && to.serial >> 4 >= group->next_spawn))) {
+        wait_for_spawn(worker, message);
     } else {
         tri_dead_letter(worker, message, TR_NO_ACTOR);
     }
@@ -277,11 +318,15 @@ uint32_t tri_place_of(struct tri_worker *worker, struct tr_key to)
         uint32_t place = service_place(to.serial);
         return place == 0 ? worker->index : place;
     }
-    bool is_from_here = tri_birth_worker(worker->shared, to) == worker->index;
+    bool is_from_here = tri_origin_worker(worker->shared, to) == worker->index;
     return is_from_here && worker->routes.count == 0 ? worker->index : tri_route(worker, to);
 }
 
-/* A message that leaves the journal's protection waits there for its cause. */
+/*
+ * A message that leaves the journal's protection waits there for its cause. Durable calls enter the
+ * batch behind the operations that led to them, and the journal sends them when that batch is
+ * committed. Sent from here, the outside could see an effect that a crash takes back.
+ */
 static void deliver_service(struct tri_worker *worker, struct tri_message *message)
 {
     uint64_t serial = tr_envelope_get(message->bytes, 64, to_serial);
@@ -306,6 +351,8 @@ static void deliver_service(struct tri_worker *worker, struct tri_message *messa
     tri_message_free(worker, message);
 }
 
+/* For a service, another host, another worker, or for an actor that should be here and is not. The
+ * count of hops ends what two workers with stale routes would pass on for ever. */
 static void deliver_away(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
@@ -363,33 +410,6 @@ void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
     tri_deliver(worker, message, 0);
 }
 
-void tri_say_last(struct tri_worker *worker, const struct tri_heading *heading,
-                  const struct tr_schema *schema, const void *body)
-{
-    struct tri_message *message = make_signal(worker, heading, schema, body);
-    if (!worker->is_ending) {
-        tri_deliver(worker, message, 0);
-        return;
-    }
-    message->next = NULL;
-    if (worker->last_tail != NULL) {
-        worker->last_tail->next = message;
-    } else {
-        worker->last_head = message;
-    }
-    worker->last_tail = message;
-}
-
-void tri_deliver_last(struct tri_worker *worker)
-{
-    while (worker->last_head != NULL) {
-        struct tri_message *message = worker->last_head;
-        worker->last_head = message->next;
-        worker->last_tail = worker->last_head == NULL ? NULL : worker->last_tail;
-        tri_deliver(worker, message, 0);
-    }
-}
-
 /* What one worker, or a service, is told by another. */
 static struct tri_heading worker_to_place(struct tri_worker *worker, uint32_t place)
 {
@@ -411,7 +431,7 @@ int tri_tell_worker_large(struct tri_worker *worker, uint32_t place, const struc
 {
     struct tri_heading heading = worker_to_place(worker, place);
     struct tri_message *message;
-    int error = tri_message_make(worker, &heading, schema, body, TR_LUGGAGE_BYTES_MAX, &message);
+    int error = tri_message_make(worker, &heading, schema, body, TR_SNAPSHOT_BYTES_MAX, &message);
     if (error == 0) {
         tri_outbound_add(worker, place, message);
     }

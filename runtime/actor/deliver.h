@@ -15,28 +15,18 @@ void tri_deliver(struct tri_worker *worker, struct tri_message *message, uint32_
 /* The same for a message whose receiver lives here. */
 void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
 
-/* An actor is born: what came for it before goes into its mailbox. */
-void tri_deliver_unborn(struct tri_worker *worker, struct tr_key born);
+/* An actor is spawned: what came for it before goes into its mailbox. */
+void tri_deliver_unspawned(struct tri_worker *worker, struct tr_key spawned);
 
 /* Makes a message of a schema and delivers it: what the runtime itself says. It always has room. */
 void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
              const struct tr_schema *schema, const void *body);
 
-/*
- * The same for news that may end its receiver. While an end is under way it waits until that end is
- * done, so that no chain of ends is a recursion, and nobody ends twice.
- */
-void tri_say_last(struct tri_worker *worker, const struct tri_heading *heading,
-                  const struct tr_schema *schema, const void *body);
-
-/* Delivers all that was said so. */
-void tri_deliver_last(struct tri_worker *worker);
-
 /* Tells another worker, or a service of this host, something that is meant for no actor. */
 void tri_tell_worker(struct tri_worker *worker, uint32_t place, const struct tr_schema *schema,
                      const void *body);
 
-/* The same for an actor on its way: up to TR_LUGGAGE_BYTES_MAX. TR_LIMIT, TR_MEMORY. */
+/* The same for an actor on its way: up to TR_SNAPSHOT_BYTES_MAX. TR_LIMIT, TR_MEMORY. */
 TR_MUST_USE int tri_tell_worker_large(struct tri_worker *worker, uint32_t place,
                                       const struct tr_schema *schema, const void *body);
 
@@ -102,18 +92,20 @@ TR_MUST_USE int tri_effect_add(struct tr_context *context, struct tri_effect eff
 void tri_effects_begin(struct tri_worker *worker, struct tri_actor *actor,
                        const struct tr_message *message);
 
-/* Takes all that the effects will need, or cuts them back: TR_MEMORY, TR_LIMIT. */
-TR_MUST_USE int tri_effects_prepare(struct tri_worker *worker);
+/* Takes all that the effects will need, or cuts them back: TR_MEMORY, TR_LIMIT. `answered` is the
+ * edge that goes with the message, or NULL. */
+TR_MUST_USE int tri_effects_prepare(struct tri_worker *worker, struct tri_edge *answered);
 
 /* Does all that was prepared. After it the actor may be gone. */
 void tri_effects_commit(struct tri_worker *worker);
 
-/* Forgets all that the handler asked for. */
+/* Forgets all that the handler asked for, and gives back what was prepared for it. */
 void tri_effects_cut_back(struct tri_worker *worker);
 
 /* ---------------------------------------------------------------- held.c */
 
-/* Keeps a message that came the new way to an actor whose old way is not empty yet (law 9). */
+/* Keeps a message that came the new way to an actor whose old way is not empty yet (law 9 of
+ * runtime/ARCHITECTURE.md). */
 void tri_hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
 
 /* How many messages are kept so for this actor. */
@@ -124,6 +116,20 @@ void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor);
 
 /* The actor has ended: what was held for it are dead letters. */
 void tri_hold_forget(struct tri_worker *worker, struct tr_key key);
+
+/* ----------------------------------------------------------------- cut.c */
+
+/* Gives the journal everything that changed. Only between two messages. */
+void tri_cut(struct tri_worker *worker);
+
+/* Cuts, then sends all that waits for other places. */
+void tri_flush(struct tri_worker *worker);
+
+/* The last flush of a worker that ends: the journal has got everything when it returns. */
+void tri_flush_journal(struct tri_worker *worker);
+
+/* Whether the worker must not run actors: a pipe or the journal is behind. */
+bool tri_is_congested(const struct tri_worker *worker);
 
 /* ----------------------------------------------------------- supervise.c */
 

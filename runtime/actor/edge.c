@@ -1,5 +1,9 @@
 /*
  * Edges: a ring per actor, oldest first, because what was asked first is mostly answered first.
+ *
+ * The ring is linked by slots of 32 bits, which keeps an edge within one cache line. Adding and
+ * removing are O(1); finding walks from the oldest edge and is O(n) of the actor's edges, of which
+ * most actors have a few.
  */
 #include "runtime/actor/parts.h"
 
@@ -77,14 +81,24 @@ struct tri_edge *tri_edge_find(const struct tri_worker *worker, const struct tri
     return edge;
 }
 
-struct tri_edge *tri_edge_find_peer(const struct tri_worker *worker, const struct tri_actor *actor,
-                                    enum tri_edge_kind kind, struct tr_key peer)
+struct tri_edge *tri_edge_backoff(const struct tri_worker *worker, const struct tri_actor *actor)
 {
     struct tri_edge *edge = tri_edge_first(worker, actor);
-    while (edge != NULL && (edge->kind != kind || !tr_key_equal(edge->peer, peer))) {
+    while (edge != NULL && edge->kind != TRI_EDGE_BACKOFF) {
         edge = tri_edge_next(worker, actor, edge);
     }
     return edge;
+}
+
+/* Only an actor at its limit is searched for the edge that does not count. */
+bool tri_edge_has_room(const struct tri_worker *worker, const struct tri_actor *actor,
+                       uint32_t more)
+{
+    uint32_t count = actor->edge_count + more;
+    if (more == 0 || count <= TR_EDGES_MAX) {
+        return true;
+    }
+    return count == TR_EDGES_MAX + 1 && tri_edge_backoff(worker, actor) != NULL;
 }
 
 struct tri_edge *tri_edge_find_exact(const struct tri_worker *worker, const struct tri_actor *actor,

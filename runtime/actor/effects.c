@@ -2,8 +2,13 @@
  * Effects: what a handler asks for, kept aside until it has returned.
  *
  * Messages are encoded where they are sent and wait in the outbox; everything else waits as a row
- * of a list. Either all of it happens or, when the handler fails, none (law 2). Spawned children
- * exist at once, as embryos that nobody can reach, so that their references are good.
+ * of a list. Either all of it happens or, when the handler fails, none (law 2 of
+ * runtime/ARCHITECTURE.md). Spawned children exist at once, as embryos that no message can reach,
+ * so that their references are good.
+ *
+ * One number per actor, `sequence`, names its messages, questions, monitors and timers alike. A
+ * handler counts on in its context, and the commit moves the count into the actor. So a message
+ * that is handled again gives the same numbers again.
  */
 #include "runtime/actor/deliver.h"
 
@@ -48,11 +53,16 @@ uint64_t tr_steady_ms(const struct tr_context *context)
     return context->worker->steady_ms;
 }
 
-void tr_blame(struct tr_context *context, const char *part, const char *function)
+void tr_attribute_crash(struct tr_context *context, const char *part, const char *function)
 {
-    tri_in_hand_blame(context->worker->in_hand, part, function);
+    tri_in_hand_attribute(context->worker->in_hand, part, function);
 }
 
+/*
+ * The seed is made of names only: the actor's life, the message's sender and number, and the host's
+ * seed. So the same message gives the same numbers on each retry and in a sandbox. 0 means "not
+ * seeded yet"; the state is odd from then on, so it never becomes 0.
+ */
 uint64_t tr_random(struct tr_context *context)
 {
     if (context->random == 0) {
@@ -86,9 +96,10 @@ uint32_t tr_spawned_hint(const struct tr_context *context)
     return context->spawned_slot;
 }
 
-struct tr_debt tr_message_debt(const struct tr_message *message)
+struct tr_deferred_reply tr_message_deferred(const struct tr_message *message)
 {
-    return (struct tr_debt){message->from, tr_envelope_get(message->envelope, 64, sequence)};
+    return (struct tr_deferred_reply){message->from,
+                                      tr_envelope_get(message->envelope, 64, sequence)};
 }
 
 /* -------------------------------------------------------------- messages */
@@ -105,6 +116,10 @@ static void outbox_push(struct tr_context *context, struct tri_message *message)
     context->outbox_count++;
 }
 
+/*
+ * The cause of a reply is the question, which the caller has filled in; of all else it is the
+ * message in hand. The number is taken only when the message is made, so an error leaves no gap.
+ */
 int tri_send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
              const struct tr_schema *schema, const void *body, size_t bytes_max)
 {
@@ -185,7 +200,12 @@ int tri_effect_add(struct tr_context *context, struct tri_effect effect)
     return 0;
 }
 
-/* A question, inside or over the boundary, and the edge that waits for its answer. */
+/*
+ * A question, inside or over the boundary, and the edge that waits for its answer. The deadline is
+ * on the steady clock, because it is compared with a later time, maybe after a restart. An error
+ * after the message was made leaves it in the outbox; the handler returns that error, and
+ * everything is cut back.
+ */
 static int ask(struct tr_context *context, enum tri_edge_kind edge, struct tri_heading *heading,
                const struct tr_schema *schema, const void *body, uint64_t timeout_ms,
                uint64_t *number)
@@ -222,6 +242,10 @@ int tr_call(struct tr_context *context, uint16_t service, const struct tr_schema
     return ask(context, TRI_EDGE_CALL, &heading, schema, body, timeout_ms, number);
 }
 
+/*
+ * The number may be that of a question or of a call. They count in one sequence, so only one of the
+ * two removals finds an edge.
+ */
 int tr_ask_cancel(struct tr_context *context, uint64_t number)
 {
     struct tri_effect effect = {.kind = TRI_EFFECT_EDGE_REMOVE, .edge = TRI_EDGE_ASK, .id = number};
@@ -252,20 +276,20 @@ int tr_reply(struct tr_context *context, const struct tr_message *message,
     return error;
 }
 
-int tr_reply_debt(struct tr_context *context, struct tr_debt debt, const struct tr_schema *schema,
-                  const void *body)
+int tr_reply_deferred(struct tr_context *context, struct tr_deferred_reply deferred,
+                      const struct tr_schema *schema, const void *body)
 {
     /* Askers count their questions each for themselves: only both together name one. */
-    const struct tri_edge *edge = tri_edge_find_exact(context->worker, context->actor,
-                                                      TRI_EDGE_OWED, debt.asker.key, debt.ask);
+    const struct tri_edge *edge = tri_edge_find_exact(
+        context->worker, context->actor, TRI_EDGE_OWED, deferred.asker.key, deferred.ask);
     if (edge == NULL) {
         return TR_NOT_FOUND;
     }
     int error = tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE,
                                                             .edge = TRI_EDGE_OWED,
-                                                            .id = debt.ask,
-                                                            .peer = debt.asker});
-    return error != 0 ? error : reply_to(context, debt.asker, debt.ask, 0, schema, body);
+                                                            .id = deferred.ask,
+                                                            .peer = deferred.asker});
+    return error != 0 ? error : reply_to(context, deferred.asker, deferred.ask, 0, schema, body);
 }
 
 int tr_unexpected(struct tr_context *context, const struct tr_message *message)
@@ -285,56 +309,64 @@ static int send_control(struct tr_context *context, struct tr_ref to,
     return send(context, &heading, 0, schema, body);
 }
 
-/* Nobody is born with this key; a group that was to begin with it does not begin. */
-static void undo_key(struct tri_worker *worker, const struct tr_spawn_options *wish,
+/* No actor is spawned with this key after all; a group that was to begin with it does not begin. */
+static void undo_key(struct tri_worker *worker, const struct tr_spawn_options *request,
                      struct tr_key key)
 {
-    if (wish->is_group) {
+    if (request->is_group) {
         tri_group_undo(worker, key.group);
     }
 }
 
+/*
+ * The child gets memory and a place in the table at once, so that its reference and hint are good
+ * within the handler, and joins its family in prepare. Until the commit no message can reach it,
+ * since the only ones that name it lie in the outbox.
+ */
 int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
              const struct tr_spawn_options *options, struct tr_ref *child)
 {
     static const struct tr_spawn_options none = {0};
     struct tri_worker *worker = context->worker;
-    const struct tr_spawn_options *wish = options != NULL ? options : &none;
+    const struct tr_spawn_options *request = options != NULL ? options : &none;
     int index = tri_behaviour_index(worker->shared, behaviour->id);
     if (index < 0) {
         return TR_INVALID;
     }
-    uint64_t group = wish->is_group ? tri_group_number_new(worker) : context->actor->key.group;
-    struct tr_key key = {.group = group};
-    int error = tri_key_new(worker, group, &key);
+    struct tr_key key = {.group = context->actor->key.group};
+    int error = request->is_group ? tri_group_number_new(worker, &key.group) : 0;
     if (error != 0) {
-        undo_key(worker, wish, key);
         return error;
     }
-    struct tri_birth birth = {
+    error = tri_key_new(worker, key.group, &key);
+    if (error != 0) {
+        undo_key(worker, request, key);
+        return error;
+    }
+    struct tri_actor_spec spec = {
         .key = key,
-        .incarnation = wish->incarnation,
+        .incarnation = request->incarnation,
         .behaviour = (uint32_t)index,
         .parent = tri_actor_ref(context->actor),
         .parent_slot = context->actor->slot,
-        .name = wish->name,
-        .element = wish->element,
-        .is_element = wish->is_element,
-        .state = wish->state,
+        .name = request->name,
+        .element = request->element,
+        .is_element = request->is_element,
+        .state = request->state,
     };
     struct tri_actor *actor;
-    error = tri_actor_new(worker, &birth, &actor);
+    error = tri_actor_new(worker, &spec, &actor);
     if (error != 0) {
-        undo_key(worker, wish, key);
+        undo_key(worker, request, key);
         return error;
     }
-    actor->flags |= (uint16_t)((wish->is_watched ? TRI_ACTOR_WATCHED : 0) |
-                               (wish->is_group ? TRI_ACTOR_IS_ROOT : 0));
+    actor->flags |= (uint16_t)((request->is_watched ? TRI_ACTOR_WATCHED : 0) |
+                               (request->is_group ? TRI_ACTOR_IS_ROOT : 0));
     error =
         tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_SPAWN, .slot = actor->slot});
     if (error != 0) {
         tri_actor_free(worker, actor);
-        undo_key(worker, wish, key);
+        undo_key(worker, request, key);
         return error;
     }
     context->spawned_slot = actor->slot;
@@ -348,15 +380,10 @@ int tr_stop(struct tr_context *context)
     return 0;
 }
 
-int tr_stop_child(struct tr_context *context, struct tr_ref child)
-{
-    const struct tri_actor *actor = tri_actor_find(context->worker, child.key, 0);
-    if (actor != NULL && !tr_key_equal(actor->parent, context->actor->key)) {
-        return TR_INVALID;
-    }
-    return send_control(context, child, &tr_exit_schema, &(struct tr_exit){.reason = -TR_KILLED});
-}
-
+/*
+ * The monitor's number is that of the control message which asks for it, the next one of this
+ * actor.
+ */
 int tr_monitor(struct tr_context *context, struct tr_ref actor, uint64_t *monitor)
 {
     uint64_t id = context->sequence + 1;
@@ -411,30 +438,6 @@ int tr_demonitor(struct tr_context *context, uint64_t monitor)
                                    });
 }
 
-int tr_link(struct tr_context *context, struct tr_ref actor)
-{
-    uint64_t id = context->sequence + 1;
-    int error = send_control(context, actor, &tr_link_schema, &(struct tr_link){id});
-    if (error != 0) {
-        return error;
-    }
-    return tri_effect_add(
-        context, (struct tri_effect){
-                     .kind = TRI_EFFECT_EDGE_ADD, .edge = TRI_EDGE_LINK, .peer = actor, .id = 0});
-}
-
-int tr_unlink(struct tr_context *context, struct tr_ref actor)
-{
-    uint64_t id = context->sequence + 1;
-    int error = send_control(context, actor, &tr_unlink_schema, &(struct tr_unlink){id});
-    if (error != 0) {
-        return error;
-    }
-    return tri_effect_add(
-        context,
-        (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE, .edge = TRI_EDGE_LINK, .peer = actor});
-}
-
 int tr_timer_stop(struct tr_context *context, uint64_t id)
 {
     return tri_effect_add(
@@ -448,7 +451,11 @@ int tr_timer_start_at(struct tr_context *context, uint64_t id, uint64_t due_ms)
     if (error != 0) {
         return error;
     }
-    /* The number tells this timer's firing from that of an earlier one with the same id. */
+    /*
+     * The number is the timer's generation: it tells this timer's message from one of an earlier
+     * timer with the same id that is still on its way. A due time of 0 would mean "no timer" in the
+     * edge, so 0 becomes 1.
+     */
     context->sequence++;
     return tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
                                                        .edge = TRI_EDGE_TIMER,
@@ -490,6 +497,11 @@ int tr_page_get(struct tr_context *context, uint32_t page, struct tr_bytes *byte
     return 0;
 }
 
+/*
+ * Edits a copy, since the page itself must stay as it is until the commit. A second edit with the
+ * same size gives the same bytes; with another size it moves them, and pointers of the first are no
+ * longer good.
+ */
 int tr_page_edit(struct tr_context *context, uint32_t page, size_t size, void **bytes)
 {
     if (page >= TR_PAGES_MAX || size == 0 || size > TR_PAGE_BYTES_MAX) {
@@ -545,7 +557,10 @@ int tr_page_drop(struct tr_context *context, uint32_t page)
     return tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_PAGE, .page = page});
 }
 
-/* Packs a row and adds its effect; `count` fields are what it is found by. */
+/*
+ * Packs a row and adds its effect; `count` fields are what it is found by. The bytes belong to the
+ * effect: the commit copies them into the batch and frees them, cutting back frees them as well.
+ */
 static int add_row(struct tr_context *context, enum tri_effect_kind kind,
                    const struct tr_schema *schema, const void *row, uint16_t count)
 {

@@ -1,6 +1,15 @@
 /*
- * Groups: who was born in one knows its number; a worker knows how many births it has seen, so
- * that no serial is ever given twice. The counters are written in the commit of the birth.
+ * Execution groups: the key of an actor has the number of its group; a worker knows how many spawns
+ * it has seen, so that no serial is ever given twice. A counter is written in the commit of the
+ * spawn.
+ *
+ * The map uses open addressing with linear steps, at most three quarters full, and removal without
+ * tombstones. Groups lie in it by value, so a pointer to one is good only until the next call that
+ * adds or removes one.
+ *
+ * After a crash a counter goes on from its last commit. Serials of the forgotten suffix are given
+ * again, which is safe: no message that names them has left the host (law 4 of
+ * runtime/ARCHITECTURE.md).
  */
 #include "runtime/actor/parts.h"
 
@@ -29,6 +38,7 @@ static uint32_t home_of(const struct tri_group_map *map, uint64_t number)
     return (uint32_t)((number * 0x9e3779b97f4a7c15U) >> 32) & map->mask;
 }
 
+/* Most look-ups are of the group of the actor that runs: the last place is tried first. */
 static struct tri_group *group_locate(struct tri_group_map *map, uint64_t number)
 {
     if (map->groups[map->recent].number == number) {
@@ -42,6 +52,7 @@ static struct tri_group *group_locate(struct tri_group_map *map, uint64_t number
     return &map->groups[at];
 }
 
+/* Groups move in memory: a pointer to one is good until the next tri_group_get. */
 static int group_map_grow(struct tri_group_map *map)
 {
     uint32_t size = map->mask + 1;
@@ -80,11 +91,16 @@ struct tri_group *tri_group_get(struct tri_worker *worker, uint64_t number)
         }
         group = group_locate(map, number);
     }
-    *group = (struct tri_group){.number = number, .next_birth = 1};
+    *group = (struct tri_group){.number = number, .next_spawn = 1};
     map->count++;
     return group;
 }
 
+/*
+ * Closes the gap: what stands behind it and may stand in it moves forward, so that no look-up ends
+ * too early. A group may move to the gap if the gap lies on its way: not before its home, seen from
+ * where it stands.
+ */
 void tri_group_remove(struct tri_worker *worker, uint64_t number)
 {
     struct tri_group_map *map = &worker->groups;
@@ -118,7 +134,7 @@ void tri_group_undo(struct tri_worker *worker, uint64_t number)
 }
 
 /* Remembers to write the counter at the next cut. */
-static int note_birth(struct tri_worker *worker, struct tri_group *group)
+static int note_spawn(struct tri_worker *worker, struct tri_group *group)
 {
     if (!worker->is_journaled || group->is_counter_dirty) {
         return 0;
@@ -138,11 +154,12 @@ static int note_birth(struct tri_worker *worker, struct tri_group *group)
     return 0;
 }
 
-int tri_group_birth(struct tri_worker *worker, struct tri_group *group, uint64_t *serial)
+/* The counter is marked to be written before the serial is given: both go into the same cut. */
+int tri_group_next_serial(struct tri_worker *worker, struct tri_group *group, uint64_t *serial)
 {
-    int error = note_birth(worker, group);
+    int error = note_spawn(worker, group);
     if (error == 0) {
-        *serial = group->next_birth++ << 4 | worker->index;
+        *serial = group->next_spawn++ << 4 | worker->index;
     }
     return error;
 }
@@ -170,6 +187,10 @@ void tri_page_put(struct tri_worker *worker, struct tri_actor *actor, uint32_t p
     tri_page_set(actor, page, bytes, size);
 }
 
+/*
+ * The last quarter of the memory is for groups that have begun: they must be able to end, or
+ * nothing is ever freed.
+ */
 int tri_group_may_begin(const struct tri_shared *shared)
 {
     uint64_t most = shared->bounds.host_bytes / 4 * TR_NEW_GROUP_QUARTERS;
@@ -181,6 +202,9 @@ int tr_may_begin(const struct tr_context *context)
     return tri_group_may_begin(context->worker->shared);
 }
 
+/*
+ * Counts what lives on this worker. A group that is spread over several has these bounds on each.
+ */
 int tr_may_grow(const struct tr_context *context)
 {
     const struct tr_bounds *bounds = &context->worker->shared->bounds;
@@ -191,24 +215,36 @@ int tr_may_grow(const struct tr_context *context)
     return tr_memory_needed() < bounds->host_bytes ? 0 : TR_BUSY;
 }
 
-/* The first birth of a group, on the worker that made its number. */
+/* The first spawn of a group, on the worker that made its number. */
 struct tr_ref tr_group_root(uint64_t group)
 {
     return (struct tr_ref){.key = {group, 1U << 4 | (group & (TR_WORKERS_MAX - 1))}};
 }
 
-uint64_t tri_group_number_new(struct tri_worker *worker)
+/*
+ * Written at once into the batch that will also have the group's first actor, so no number is given
+ * twice. Each worker counts for itself. From the top: the host, 44 bits of this count, 4 bits of
+ * the worker.
+ */
+int tri_group_number_new(struct tri_worker *worker, uint64_t *out)
 {
-    uint64_t number = ++worker->next_group;
+    uint64_t number = worker->next_group + 1;
     if (worker->is_journaled) {
         struct tri_op op = {
             .kind = TRI_OP_PUT_META,
             .number = TRI_META_NEXT_GROUP + worker->index,
             .data = {.data = (const uint8_t *)&number, .size = sizeof number},
         };
+        /* Who asks for a number can be told that there is none: no reason to fail the batch. */
+        int error = tri_batch_make_room(&worker->batch, sizeof(struct tri_batch_op) + op.data.size);
+        if (error != 0) {
+            return error;
+        }
         tri_batch_add(&worker->batch, &op);
     }
-    return tri_host_group(worker->shared->directory.number) | number << 4 | worker->index;
+    worker->next_group = number;
+    *out = tri_host_group(worker->shared->directory.number) | number << 4 | worker->index;
+    return 0;
 }
 
 uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number)

@@ -1,6 +1,10 @@
 /*
  * Messages that came to a moved actor by the new way while older ones may still be on the old one.
  * They wait in the order of their coming; see move/move.c for who says when the old way is empty.
+ *
+ * Moves are made one at a time, so the list has an entry for one actor at most and a search costs
+ * nothing. A start knows nothing of this list: it finds these messages in the store and sorts them
+ * with all others.
  */
 #include "runtime/actor/deliver.h"
 
@@ -57,6 +61,10 @@ static struct tri_message *take_held(struct tri_worker *worker, struct tr_key ke
     return first;
 }
 
+/*
+ * The mailbox has everything that came by the old way. These go behind it, so the order of each
+ * sender is kept.
+ */
 void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tr_key key = actor->key;

@@ -1,18 +1,33 @@
 /*
  * Images. The writer makes in one pass, without an intermediate copy, exactly the bytes that
  * tr_image_pack would make; the reader trusts nothing.
+ *
+ * The order of the writes is that of TR_IMAGE_FIELDS in schemas/runtime/control.h. An image has no
+ * mailbox and no pages: those are operations of their own in a batch, so that a page is written
+ * only when it has changed.
  */
 #include "runtime/actor/image.h"
 
+/*
+ * Upper bounds of what msgpack makes of the head without its name, and of an edge: a tag, the kind,
+ * and at most 9 bytes for each number of 64 bits.
+ */
 #define HEAD_BYTES_MAX 160
 #define EDGE_BYTES_MAX 48
 #define EDGE_FIELDS 6
 
-/* What of an actor's flags and phase is true elsewhere too. */
+/*
+ * What of an actor's flags and phase is true elsewhere too. The others say where the actor stands
+ * in this worker's lists, in its journal or in a move.
+ */
 #define FLAGS_KEPT                                                                   \
     (TRI_ACTOR_WATCHED | TRI_ACTOR_IS_ROOT | TRI_ACTOR_RETRIED | TRI_ACTOR_FAR_KIN | \
      TRI_ACTOR_ELEMENT | TRI_ACTOR_OVERLOADED)
 
+/*
+ * READY and RUNNING mean a place in a run queue of this worker. The reader finds out for itself
+ * whether the actor can run.
+ */
 static uint8_t phase_kept(uint8_t phase)
 {
     return phase == TRI_QUARANTINED || phase == TRI_BACKING_OFF ? phase : TRI_IDLE;
@@ -71,19 +86,23 @@ int tri_image_write(const struct tri_worker *worker, struct tri_actor *actor,
     return behaviour->state->pack(tri_actor_state(actor), writer);
 }
 
-static int read_name(const struct tr_image *image, struct tri_birth *birth)
+static int read_name(const struct tr_image *image, struct tri_actor_spec *spec)
 {
     struct tr_cursor cursor = tr_cursor_of(image->name);
     if ((image->flags & TRI_ACTOR_ELEMENT) != 0) {
-        birth->is_element = true;
-        birth->element = tr_read_u64(&cursor);
+        spec->is_element = true;
+        spec->element = tr_read_u64(&cursor);
     } else if (!tr_read_nil(&cursor)) {
-        birth->name = tr_read_text(&cursor);
+        spec->name = tr_read_text(&cursor);
     }
     return cursor.error;
 }
 
-/* One edge; a timer that is due runs again from the start of the wheel. */
+/*
+ * One edge; a timer that is due runs again from the start of the wheel. The wheel takes a due time
+ * in the past and gives it at its next turn. A back-off edge is also the counter of restarts and
+ * stays when the actor runs again: its old due time starts nothing then.
+ */
 static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct tr_cursor *cursor)
 {
     if (tr_read_array(cursor) != EDGE_FIELDS) {
@@ -111,11 +130,12 @@ static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct 
     return 0;
 }
 
+/* One edge more than the limit may be there: that which counts restarts hangs beside it. */
 static int read_edges(struct tri_worker *worker, struct tri_actor *actor, struct tr_bytes bytes)
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
     uint32_t count = tr_read_array(&cursor);
-    if (count > TR_EDGES_MAX + 1) { /* and the one that counts restarts */
+    if (count > TR_EDGES_MAX + 1) {
         return TR_LIMIT;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -127,9 +147,12 @@ static int read_edges(struct tri_worker *worker, struct tri_actor *actor, struct
     return cursor.error;
 }
 
-/* The first version of images is also the only one so far. */
+/*
+ * The first version of images is also the only one so far. The state is unpacked into the scratch
+ * of the worker, which is free: images are read between two messages.
+ */
 static int read_parts(struct tri_worker *worker, struct tr_bytes bytes, struct tr_image *image,
-                      struct tri_birth *birth)
+                      struct tri_actor_spec *spec)
 {
     int error = tr_image_unpack(bytes, tr_image_schema.version, image);
     if (error != 0) {
@@ -144,24 +167,24 @@ static int read_parts(struct tri_worker *worker, struct tr_bytes bytes, struct t
     if (error != 0) {
         return error;
     }
-    birth->behaviour = (uint32_t)index;
-    birth->incarnation = image->incarnation;
-    birth->parent = image->parent;
-    birth->state = worker->scratch;
-    return read_name(image, birth);
+    spec->behaviour = (uint32_t)index;
+    spec->incarnation = image->incarnation;
+    spec->parent = image->parent;
+    spec->state = worker->scratch;
+    return read_name(image, spec);
 }
 
 int tri_image_read(struct tri_worker *worker, struct tr_key key, struct tr_bytes bytes,
                    struct tri_actor **out)
 {
     struct tr_image image;
-    struct tri_birth birth = {.key = key};
-    int error = read_parts(worker, bytes, &image, &birth);
+    struct tri_actor_spec spec = {.key = key};
+    int error = read_parts(worker, bytes, &image, &spec);
     if (error != 0) {
         return error;
     }
     struct tri_actor *actor;
-    error = tri_actor_new(worker, &birth, &actor);
+    error = tri_actor_new(worker, &spec, &actor);
     if (error != 0) {
         return error;
     }
@@ -169,6 +192,7 @@ int tri_image_read(struct tri_worker *worker, struct tr_key key, struct tr_bytes
     actor->sequence = image.sequence;
     actor->muted_by = image.muted_by;
     error = tri_actor_join(worker, actor);
+    /* After joining, which makes the actor idle. */
     actor->phase = phase_kept(image.phase);
     if (error == 0) {
         error = read_edges(worker, actor, image.edges);

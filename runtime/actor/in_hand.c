@@ -1,11 +1,15 @@
 /*
  * By what a message that the runtime itself says is known again after a crash.
+ *
+ * An actor's message keeps its sender and number over a restart, because both are in the store. A
+ * signal such as a timer may be lost with the crash and said again by the next start with a new
+ * number. So its name is a digest of what stays the same: type, cause and body.
  */
 #include "runtime/actor/in_hand.h"
 
 #include <string.h>
 
-#include "runtime/troupe.h"
+#include "runtime/behaviour.h"
 
 /* So much of a body tells one signal from another: they are small. */
 #define DIGESTED_BYTES_MAX 64
@@ -15,11 +19,12 @@ static uint64_t mix(uint64_t digest, uint64_t value)
     return (digest ^ value) * 0x100000001b3U; /* FNV-1a, by larger pieces */
 }
 
+/* The lowest bit is set, so that a digest is never 0, which means "not from a worker". */
 uint64_t tri_in_hand_digest(const uint8_t *envelope)
 {
-    bool is_voice = tr_envelope_get(envelope, 64, from_group) == 0 &&
-                    tr_envelope_get(envelope, 64, from_serial) >= TR_SERVICE_WORKERS;
-    if (!is_voice) {
+    bool is_sender = tr_envelope_get(envelope, 64, from_group) == 0 &&
+                     tr_envelope_get(envelope, 64, from_serial) >= TR_SERVICE_WORKERS;
+    if (!is_sender) {
         return 0;
     }
     struct tr_bytes body = tr_envelope_body(envelope);
@@ -59,7 +64,12 @@ static void copy(char *to, size_t capacity, const char *from)
     to[size] = '\0';
 }
 
-void tri_in_hand_blame(struct tri_in_hand *in_hand, const char *part, const char *function)
+/*
+ * The function is written before the part: a part that is not empty tells a reader that there is an
+ * attribution. The readers are a signal handler on this thread and the next process, so the order
+ * in which the compiler leaves the stores is enough.
+ */
+void tri_in_hand_attribute(struct tri_in_hand *in_hand, const char *part, const char *function)
 {
     copy(in_hand->function, sizeof in_hand->function, function == NULL ? "" : function);
     copy(in_hand->part, sizeof in_hand->part, part == NULL ? "" : part);

@@ -2,8 +2,9 @@
  * What a worker has in hand: the message that its handler is looking at right now.
  *
  * It lies in memory that outlives a crash of the process (a small mapped file), so that the next
- * start knows which message to blame; and a watchdog reads from it how long a handler is at it.
- * One writer, the worker; the stores are ordered so that a reader never sees half a name as whole.
+ * start knows which message to attribute a crash to; and a watchdog reads from it how long a
+ * handler is at it. One writer, the worker; the stores are ordered so that a reader never sees half
+ * a name as whole.
  *
  * A message of an actor is known by its sender and number for ever. What the runtime itself says
  * (a timer, a DOWN, a failed question) is said again after a crash, with another number: it is
@@ -29,11 +30,13 @@ struct tri_in_hand {
     uint32_t from_incarnation;
     uint32_t type;
     uint64_t sequence;
-    uint64_t digest; /* of what a worker's own voice says; 0 for all else */
+    uint64_t digest; /* of what a worker itself sends; 0 for all else */
     /* By what this handler has ended the process: a signal, TRI_ENDED_STUCK; 0: it has not. */
     atomic_uint ended_by;
-    char part[TR_BLAME_PART_BYTES_MAX]; /* whose function it has called (tr_blame); "": none */
-    char function[TR_BLAME_FUNCTION_BYTES_MAX];
+    char part
+        /* whose function it has called (tr_attribute_crash); "": none */
+        [TR_ATTRIBUTION_PART_BYTES_MAX];
+    char function[TR_ATTRIBUTION_FUNCTION_BYTES_MAX];
 };
 
 /* By what a message is known over restarts, as above. All zeros: no message. */
@@ -85,7 +88,7 @@ static inline void tri_in_hand_end(struct tri_in_hand *in_hand, uint32_t ended_b
 }
 
 /* The handler calls a function of a part of the program; NULL: it has returned. */
-void tri_in_hand_blame(struct tri_in_hand *in_hand, const char *part, const char *function);
+void tri_in_hand_attribute(struct tri_in_hand *in_hand, const char *part, const char *function);
 
 /* Whether a handler is running. */
 static inline bool tri_in_hand_is_busy(struct tri_in_hand *in_hand)

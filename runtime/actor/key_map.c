@@ -1,6 +1,9 @@
 /*
  * A small map from keys to numbers, for what few actors have: children, a place away from home.
  * Open addressing with linear steps, as in table.c, but with the keys inside.
+ *
+ * At most three quarters full. Removal moves later entries back, so there are no tombstones and a
+ * search ends at the first empty place. The value 0 means "not there", so no caller may store it.
  */
 #include "runtime/actor/parts.h"
 
@@ -60,6 +63,10 @@ static int key_map_grow(struct tri_key_map *map)
     return 0;
 }
 
+/*
+ * A key that is there is changed in place, without memory and without failing; callers rely on that
+ * where no error can be handled any more.
+ */
 int tri_key_map_set(struct tri_key_map *map, struct tr_key key, uint64_t value)
 {
     struct tri_key_entry *entry = locate(map, key);

@@ -4,8 +4,13 @@
  *
  * A family is a ring of siblings that live on one worker, found by the parent's key, so that a
  * parent that ends finds its children without keeping a list in its state.
+ *
+ * The phases: a spawn makes an EMBRYO, joining makes it IDLE. A message makes it READY (in a
+ * queue), its turn RUNNING, and the end of the turn IDLE or READY. A failure leads to BACKING_OFF
+ * and from there to IDLE, a second one to QUARANTINED, which only a person ends. DEAD has no way
+ * back.
  */
-#include "runtime/border/border.h"
+#include "runtime/actor/hooks.h"
 
 #define DIRTY_FIRST 1024U
 #define FINE_STEP 32U
@@ -29,6 +34,7 @@ void tri_actor_slabs_init(struct tri_worker *worker)
     }
 }
 
+/* The smallest slab that holds the head and the state. */
 static unsigned actor_slab_for(size_t state_size)
 {
     if (state_size <= (FINE_SLABS - 1) * FINE_STEP) {
@@ -53,20 +59,20 @@ int tri_behaviour_index(const struct tri_shared *shared, uint16_t id)
 }
 
 /* Keeps a name: the number of an element as it is, anything else as a text of its own. */
-static int set_name(struct tri_actor *actor, const struct tri_birth *birth)
+static int set_name(struct tri_actor *actor, const struct tri_actor_spec *spec)
 {
-    if (birth->is_element) {
+    if (spec->is_element) {
         actor->flags |= TRI_ACTOR_ELEMENT;
-        actor->name = birth->element;
+        actor->name = spec->element;
         return 0;
     }
-    if (birth->name.size == 0) {
+    if (spec->name.size == 0) {
         return 0;
     }
-    if (birth->name.size > TR_NAME_BYTES_MAX) {
+    if (spec->name.size > TR_NAME_BYTES_MAX) {
         return TR_LIMIT;
     }
-    char *copy = tr_text_copy(birth->name);
+    char *copy = tr_text_copy(spec->name);
     actor->name = (uint64_t)(uintptr_t)copy;
     return copy == NULL ? TR_MEMORY : 0;
 }
@@ -79,9 +85,9 @@ static void free_name(struct tri_actor *actor)
 }
 
 /* A cleared actor with its first state. */
-static struct tri_actor *take_slot(struct tri_worker *worker, const struct tri_birth *birth)
+static struct tri_actor *take_slot(struct tri_worker *worker, const struct tri_actor_spec *spec)
 {
-    size_t state_size = worker->shared->behaviours[birth->behaviour]->state->struct_size;
+    size_t state_size = worker->shared->behaviours[spec->behaviour]->state->struct_size;
     unsigned slab = actor_slab_for(state_size);
     uint32_t slot = tri_slab_take(&worker->actor_slabs[slab]);
     if (slot == 0) {
@@ -89,17 +95,17 @@ static struct tri_actor *take_slot(struct tri_worker *worker, const struct tri_b
     }
     struct tri_actor *actor = tri_actor_at(worker, slot);
     memset(actor, 0, sizeof *actor);
-    actor->key = birth->key;
-    actor->incarnation = birth->incarnation == 0 ? 1 : birth->incarnation;
+    actor->key = spec->key;
+    actor->incarnation = spec->incarnation == 0 ? 1 : spec->incarnation;
     actor->slot = slot;
     actor->slab = (uint16_t)slab;
     actor->phase = TRI_EMBRYO;
-    actor->behaviour = (uint8_t)birth->behaviour;
-    actor->parent = birth->parent.key;
-    actor->parent_incarnation = birth->parent.incarnation;
-    actor->parent_slot = birth->parent_slot;
-    if (birth->state != NULL) {
-        memcpy(tri_actor_state(actor), birth->state, state_size);
+    actor->behaviour = (uint8_t)spec->behaviour;
+    actor->parent = spec->parent.key;
+    actor->parent_incarnation = spec->parent.incarnation;
+    actor->parent_slot = spec->parent_slot;
+    if (spec->state != NULL) {
+        memcpy(tri_actor_state(actor), spec->state, state_size);
     } else {
         memset(tri_actor_state(actor), 0, state_size);
     }
@@ -113,32 +119,35 @@ int tri_key_new(struct tri_worker *worker, uint64_t number, struct tr_key *key)
         return TR_MEMORY;
     }
     uint64_t serial;
-    int error = tri_group_birth(worker, group, &serial);
+    int error = tri_group_next_serial(worker, group, &serial);
     if (error == 0) {
         *key = (struct tr_key){number, serial};
     }
     return error;
 }
 
-int tri_actor_new(struct tri_worker *worker, const struct tri_birth *birth, struct tri_actor **out)
+/* All that can fail comes before the counts, so that a failure has nothing to take back but name,
+ * table and slot. */
+int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
+                  struct tri_actor **out)
 {
     if (worker->actor_count >= TR_ACTORS_PER_WORKER_MAX) {
         return TR_LIMIT;
     }
-    struct tri_actor *actor = take_slot(worker, birth);
+    struct tri_actor *actor = take_slot(worker, spec);
     if (actor == NULL) {
         return TR_MEMORY;
     }
-    int error = set_name(actor, birth);
-    struct tri_group *group = error != 0 ? NULL : tri_group_get(worker, birth->key.group);
+    int error = set_name(actor, spec);
+    struct tri_group *group = error != 0 ? NULL : tri_group_get(worker, spec->key.group);
     if (error == 0) {
         error =
             group == NULL ? TR_MEMORY : tri_table_insert(&worker->table, actor->key, actor->slot);
     }
-    if (error == 0 && TR_UNLIKELY(tri_is_border(birth->key))) {
-        error = tri_key_map_set(&worker->borders, birth->key, 1);
+    if (error == 0 && TR_UNLIKELY(tri_is_interhost(spec->key))) {
+        error = tri_key_map_set(&worker->interhost_actors, spec->key, 1);
         if (error != 0) {
-            tri_table_remove(&worker->table, birth->key);
+            tri_table_remove(&worker->table, spec->key);
         }
     }
     if (error != 0) {
@@ -159,6 +168,7 @@ struct tri_actor *tri_family_first(struct tri_worker *worker, struct tr_key pare
     return slot == 0 ? NULL : tri_actor_at(worker, slot);
 }
 
+/* At the end of the ring: a family is walked in the order of joining. */
 int tri_actor_join(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->phase = TRI_IDLE;
@@ -179,6 +189,7 @@ int tri_actor_join(struct tri_worker *worker, struct tri_actor *actor)
     return 0;
 }
 
+/* The ring closes behind it; the last one takes the family and the parent's address along. */
 static void leave_family(struct tri_worker *worker, struct tri_actor *actor)
 {
     if (actor->sibling_next == 0) {
@@ -208,6 +219,11 @@ void tri_dirty_grow(struct tri_worker *worker)
     worker->dirty_capacity = capacity;
 }
 
+/*
+ * An actor that is in a run queue or runs keeps its slot until it comes out of there: the queue
+ * holds slots, and one that was given away would be another actor. The caller has emptied the
+ * mailbox.
+ */
 void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
 {
     leave_family(worker, actor);
@@ -216,9 +232,9 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
     while (actor->edges != 0) {
         tri_edge_remove(worker, actor, tri_edge_first(worker, actor));
     }
-    if (TR_UNLIKELY(worker->far_waiters.count + worker->borders.count > 0)) {
+    if (TR_UNLIKELY(worker->far_waiters.count + worker->interhost_actors.count > 0)) {
         tri_far_forget(worker, actor->key);
-        tri_key_map_remove(&worker->borders, actor->key);
+        tri_key_map_remove(&worker->interhost_actors, actor->key);
     }
     uint64_t bytes = actor_slab_bytes(actor->slab) + tri_pages_free(actor);
     free_name(actor);

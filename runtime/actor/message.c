@@ -24,7 +24,10 @@ void tri_message_slabs_rest(struct tri_worker *worker)
     }
 }
 
-/* What the runtime itself must say (DOWN, a failed question) fits into this slab. */
+/*
+ * What the runtime itself must say (DOWN, a failed question) fits into this slab. The reserve keeps
+ * objects of it out, so this slab never rests.
+ */
 #define RESERVE_SLAB 1U
 
 /* The last memory there is. When it is gone a promise would be broken: the process ends, and what
@@ -78,7 +81,8 @@ static struct tri_message *message_small(struct tri_worker *worker, size_t size)
     return message;
 }
 
-struct tri_message *tri_message_new(struct tri_worker *worker, size_t size)
+/* A message with room for `size` bytes; its size is set, its bytes are not. NULL: no memory. */
+static struct tri_message *message_new(struct tri_worker *worker, size_t size)
 {
     bool is_large = size + sizeof(struct tri_message) > slab_bytes[TRI_MESSAGE_SLABS - 1];
     struct tri_message *message = is_large ? message_large(size) : message_small(worker, size);
@@ -102,15 +106,17 @@ void tri_message_free(struct tri_worker *worker, struct tri_message *message)
 
 struct tri_message *tri_message_copy(struct tri_worker *worker, struct tr_bytes bytes)
 {
-    struct tri_message *message = tri_message_new(worker, bytes.size);
+    struct tri_message *message = message_new(worker, bytes.size);
     if (message != NULL) {
         memcpy(message->bytes, bytes.data, bytes.size);
     }
     return message;
 }
 
-/* Which flags of an envelope follow from its schema. A question and its answer are never hints:
- * somebody waits. */
+/*
+ * Which flags of an envelope follow from its schema. A question and its answer are never hints,
+ * because an actor waits for them.
+ */
 static uint8_t flags_of(const struct tr_schema *schema, uint8_t kind)
 {
     uint8_t flags = 0;
@@ -162,7 +168,7 @@ int tri_message_make(struct tri_worker *worker, const struct tri_heading *headin
     if (body_max > bytes_max - TR_ENVELOPE_BYTES) {
         return TR_LIMIT;
     }
-    struct tri_message *message = tri_message_new(worker, TR_ENVELOPE_BYTES + body_max);
+    struct tri_message *message = message_new(worker, TR_ENVELOPE_BYTES + body_max);
     if (message == NULL) {
         return TR_MEMORY;
     }
@@ -207,6 +213,7 @@ struct tri_op tri_message_op(const struct tri_message *message, enum tri_op_kind
     };
 }
 
+/* Sets is_stored, by which every later holder knows that the store must hear of the end. */
 void tri_message_put(struct tri_worker *worker, struct tri_message *message)
 {
     if (!tri_message_is_durable(message)) {
@@ -226,8 +233,8 @@ void tri_message_settle(struct tri_worker *worker, const struct tri_message *mes
     }
 }
 
-void tri_record(struct tri_worker *worker, uint8_t point, const struct tri_message *message,
-                int reason)
+void tri_recorder_note(struct tri_worker *worker, uint8_t point, const struct tri_message *message,
+                       int reason)
 {
     const uint8_t *at = message->bytes;
     *tri_recorder_next(&worker->recorder) = (struct tri_event){
@@ -242,8 +249,8 @@ void tri_record(struct tri_worker *worker, uint8_t point, const struct tri_messa
     };
 }
 
-void tri_record_actor(struct tri_worker *worker, uint8_t point, const struct tri_actor *actor,
-                      int reason)
+void tri_recorder_note_actor(struct tri_worker *worker, uint8_t point,
+                             const struct tri_actor *actor, int reason)
 {
     *tri_recorder_next(&worker->recorder) = (struct tri_event){
         .to_serial = actor->key.serial,

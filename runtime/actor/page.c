@@ -26,6 +26,10 @@ struct tr_bytes tri_page_bytes(const struct tri_actor *actor, uint32_t page)
     return (struct tr_bytes){.data = found->bytes, .size = found->size};
 }
 
+/*
+ * Room first, so that setting a page in a commit cannot fail. The table never shrinks while the
+ * actor lives.
+ */
 int tri_page_reserve(struct tri_actor *actor, uint32_t page)
 {
     uint32_t before = actor->pages == NULL ? 0 : actor->pages->capacity;
@@ -50,6 +54,7 @@ int tri_page_reserve(struct tri_actor *actor, uint32_t page)
     return 0;
 }
 
+/* A page that is taken away stays dirty too: the next cut must delete it in the store. */
 void tri_page_set(struct tri_actor *actor, uint32_t page, void *bytes, size_t size)
 {
     TR_ASSERT(size <= TR_PAGE_BYTES_MAX && page < actor->pages->capacity);

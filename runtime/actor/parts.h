@@ -17,8 +17,6 @@ void tri_message_slabs_rest(struct tri_worker *worker);
 /* Fills up what tri_say falls back to when there is no memory; once per slice. */
 void tri_message_reserve_fill(struct tri_worker *worker);
 
-/* A message with room for `size` bytes; its size is set, its bytes are not. NULL: no memory. */
-struct tri_message *tri_message_new(struct tri_worker *worker, size_t size);
 void tri_message_free(struct tri_worker *worker, struct tri_message *message);
 
 /* What an envelope says beside its body. */
@@ -79,12 +77,15 @@ void tri_message_settle(struct tri_worker *worker, const struct tri_message *mes
 
 /* ---------------------------------------------------------------- edge.c */
 
-/* Whether one more edge may hang on an actor: more than the limit would be an image that nobody can
- * read again. The one that counts its restarts is beside the limit. */
-static inline bool tri_edge_has_room(const struct tri_actor *actor)
-{
-    return actor->edge_count < TR_EDGES_MAX;
-}
+/*
+ * Whether so many more edges may hang on an actor: more than the limit would be an image that
+ * nobody can read again. The one that counts its restarts is beside the limit and always has room.
+ */
+bool tri_edge_has_room(const struct tri_worker *worker, const struct tri_actor *actor,
+                       uint32_t more);
+
+/* The edge that counts an actor's restarts, or NULL. */
+struct tri_edge *tri_edge_backoff(const struct tri_worker *worker, const struct tri_actor *actor);
 
 /* Puts an edge whose slot was taken before at the end of an actor's ring. */
 struct tri_edge *tri_edge_place(struct tri_worker *worker, struct tri_actor *actor, uint32_t slot,
@@ -100,10 +101,6 @@ void tri_edge_remove(struct tri_worker *worker, struct tri_actor *actor, struct 
 /* The oldest edge of this kind and id, or NULL. */
 struct tri_edge *tri_edge_find(const struct tri_worker *worker, const struct tri_actor *actor,
                                enum tri_edge_kind kind, uint64_t id);
-
-/* The oldest edge of this kind and peer, or NULL. */
-struct tri_edge *tri_edge_find_peer(const struct tri_worker *worker, const struct tri_actor *actor,
-                                    enum tri_edge_kind kind, struct tr_key peer);
 
 /* The oldest edge of this kind, peer and id, or NULL: for ids that the peer has given. */
 struct tri_edge *tri_edge_find_exact(const struct tri_worker *worker, const struct tri_actor *actor,
@@ -146,9 +143,9 @@ struct tri_group *tri_group_get(struct tri_worker *worker, uint64_t number);
 struct tri_group *tri_group_find(struct tri_worker *worker, uint64_t number);
 void tri_group_remove(struct tri_worker *worker, uint64_t number);
 /* The next serial of a group on this worker. TR_MEMORY. */
-TR_MUST_USE int tri_group_birth(struct tri_worker *worker, struct tri_group *group,
-                                uint64_t *serial);
-/* Forgets a group in which nobody was born after all. */
+TR_MUST_USE int tri_group_next_serial(struct tri_worker *worker, struct tri_group *group,
+                                      uint64_t *serial);
+/* Forgets a group in which nobody was spawned after all. */
 void tri_group_undo(struct tri_worker *worker, uint64_t number);
 /* How many hosts a group has had, this one included: its epoch, 1 at first. */
 uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number);
@@ -162,8 +159,8 @@ void tri_page_put(struct tri_worker *worker, struct tri_actor *actor, uint32_t p
                   size_t size);
 /* Whether the host has memory for a new group: 0 or TR_BUSY. */
 TR_MUST_USE int tri_group_may_begin(const struct tri_shared *shared);
-/* A number that no group had. */
-uint64_t tri_group_number_new(struct tri_worker *worker);
+/* A number that no group had. TR_MEMORY. */
+TR_MUST_USE int tri_group_number_new(struct tri_worker *worker, uint64_t *number);
 
 /* ---------------------------------------------------------------- page.c */
 
@@ -183,12 +180,12 @@ void tri_page_mark_clean(struct tri_actor *actor);
 /* Gives all pages back; how many bytes they had. */
 uint64_t tri_pages_free(struct tri_actor *actor);
 
-/* --------------------------------------------------------------- birth.c */
+/* --------------------------------------------------------------- lifecycle.c */
 
 void tri_actor_slabs_init(struct tri_worker *worker);
 
 /* How an actor comes into the world. */
-struct tri_birth {
+struct tri_actor_spec {
     struct tr_key key;
     uint32_t incarnation;
     uint32_t behaviour; /* index in shared->behaviours */
@@ -200,11 +197,11 @@ struct tri_birth {
     const void *state; /* copied; NULL: zeros */
 };
 
-/* A key for an actor that is born here, in a group that exists or begins. TR_MEMORY. */
+/* A key for an actor that is spawned here, in a group that exists or begins. TR_MEMORY. */
 TR_MUST_USE int tri_key_new(struct tri_worker *worker, uint64_t group, struct tr_key *key);
 
 /* Makes an actor in phase EMBRYO, in the table but in no family. TR_MEMORY, TR_LIMIT. */
-TR_MUST_USE int tri_actor_new(struct tri_worker *worker, const struct tri_birth *birth,
+TR_MUST_USE int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
                               struct tri_actor **actor);
 
 /* Joins the family of its parent and may receive. */
@@ -220,16 +217,16 @@ struct tri_actor *tri_family_first(struct tri_worker *worker, struct tr_key pare
 int tri_behaviour_index(const struct tri_shared *shared, uint16_t id);
 
 /* Writes an event about a message into the flight recorder. */
-void tri_record(struct tri_worker *worker, uint8_t point, const struct tri_message *message,
-                int reason);
+void tri_recorder_note(struct tri_worker *worker, uint8_t point, const struct tri_message *message,
+                       int reason);
 
 /* Makes room for more changed actors. Without memory for it nothing can be written any more, and
  * the process ends: the store goes on from its last commit. */
 void tri_dirty_grow(struct tri_worker *worker);
 
 /* The same about an actor and no message. */
-void tri_record_actor(struct tri_worker *worker, uint8_t point, const struct tri_actor *actor,
-                      int reason);
+void tri_recorder_note_actor(struct tri_worker *worker, uint8_t point,
+                             const struct tri_actor *actor, int reason);
 
 /* Marks the actor as changed since the last cut. */
 static inline void tri_actor_touch(struct tri_worker *worker, struct tri_actor *actor)
@@ -261,7 +258,8 @@ struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_
 struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
                                  char *buffer, size_t size);
 
-/* The same while a host starts: all workers are this thread's, and each actor is at its birth's. */
+/* The same while a host starts: all workers are this thread's, and each actor is on its worker of
+ * origin. */
 struct tr_text tri_loaded_address(struct tri_worker *workers, const struct tri_actor *actor,
                                   char *buffer, size_t size);
 
@@ -293,7 +291,7 @@ struct tri_actor *tri_next_ready(struct tri_worker *worker);
 static inline bool tri_may_run(const struct tri_actor *actor)
 {
     bool is_held_back = actor->muted_by > 0 && (actor->flags & TRI_ACTOR_OVERLOADED) == 0;
-    bool is_held = (actor->flags & (TRI_ACTOR_HELD | TRI_ACTOR_ASLEEP)) != 0;
+    bool is_held = (actor->flags & (TRI_ACTOR_HELD | TRI_ACTOR_DORMANT)) != 0;
     return actor->phase == TRI_IDLE && actor->mailbox_count > 0 && !is_held_back && !is_held;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "runtime/actor/parts.h"
 
+/* A list through the actors themselves: queueing takes no memory. */
 static void queue_push(struct tri_worker *worker, struct tri_run_queue *queue,
                        struct tri_actor *actor)
 {
@@ -27,6 +28,7 @@ static struct tri_actor *queue_pop(struct tri_worker *worker, struct tri_run_que
     return actor;
 }
 
+/* Only for an IDLE actor (tri_may_run): so no actor is in a queue twice. */
 void tri_ready(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->phase = TRI_READY;
@@ -34,7 +36,10 @@ void tri_ready(struct tri_worker *worker, struct tri_actor *actor)
     queue_push(worker, is_urgent ? &worker->urgent : &worker->ready, actor);
 }
 
-/* Takes from one of the queues; what ended or was held while it waited is passed over. */
+/*
+ * Takes the next from one of the queues: after TR_SUPERVISION_BURST urgent ones an ordinary actor
+ * has its turn.
+ */
 static struct tri_actor *pop_fair(struct tri_worker *worker)
 {
     bool has_urgent = worker->urgent.count > 0;

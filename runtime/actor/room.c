@@ -7,6 +7,7 @@
  */
 #include "runtime/actor/deliver.h"
 
+/* Rows only: images and pages are written by the cut, whose lack of memory ends the host. */
 static size_t bytes_of_effects(const struct tr_context *context)
 {
     size_t bytes = 0;
@@ -30,6 +31,7 @@ static int room_in_batch(struct tri_worker *worker)
     return tri_batch_make_room(&worker->batch, bytes);
 }
 
+/* By place, since each place has a frame of its own. */
 static int room_in_frames(struct tri_worker *worker)
 {
     size_t bytes[TRI_PLACE_COUNT] = {0};
@@ -48,11 +50,12 @@ static int room_in_frames(struct tri_worker *worker)
     return 0;
 }
 
+/* A handler that asks for nothing takes room as well, for the message that it has handled. */
 int tri_room_take(struct tri_worker *worker)
 {
-    if (worker->context.outbox_head == NULL && worker->context.effect_count == 0) {
-        return 0;
-    }
     int error = worker->is_journaled ? room_in_batch(worker) : 0;
-    return error != 0 ? error : room_in_frames(worker);
+    if (error == 0 && worker->context.outbox_head != NULL) {
+        error = room_in_frames(worker);
+    }
+    return error;
 }

@@ -1,12 +1,16 @@
 /*
  * Running an actor: one message after the other, each on a copy of the state.
  *
- * Before the handler sees a message, what the runtime knows of it is settled: a reply that nobody
- * waits for any more, a timer that was stopped while it was on its way, a DOWN after demonitor.
+ * A message stays in front of its mailbox while it is handled. So one that fails is still the
+ * first, nothing overtakes it, and a cut, which is made between two messages, sees either the
+ * message or all of its effects.
+ *
+ * Before the handler sees a message, what the runtime knows of it is settled: a reply whose
+ * question is gone, a timer that was stopped while it was on its way, a DOWN after demonitor.
  */
 #include "runtime/actor/deliver.h"
 
-#include "runtime/watch/port.h"
+#include "runtime/actor/hooks.h"
 
 #define SMALL_STATE_BYTES 128
 
@@ -16,6 +20,8 @@ struct answer {
     struct tri_edge *edge;
 };
 
+/* The number of a question is that of its message, which the reply names as its cause. Questions
+ * and calls count in one sequence, so one number is never both. */
 static struct answer answer_of_ask(struct tri_worker *worker, struct tri_actor *actor,
                                    const struct tri_message *message)
 {
@@ -27,6 +33,8 @@ static struct answer answer_of_ask(struct tri_worker *worker, struct tri_actor *
     return (struct answer){.is_late = edge == NULL, .edge = edge};
 }
 
+/* The generation tells a timer that was started again under the same id from the one whose message
+ * is still on its way. */
 static struct answer answer_of_timer(struct tri_worker *worker, struct tri_actor *actor,
                                      const struct tr_message *message)
 {
@@ -41,6 +49,7 @@ static struct answer answer_of_timer(struct tri_worker *worker, struct tri_actor
     return (struct answer){.edge = edge};
 }
 
+/* Without its edge the monitor was taken back, or has heard of the end already. */
 static struct answer answer_of_down(struct tri_worker *worker, struct tri_actor *actor,
                                     const struct tr_message *message)
 {
@@ -55,6 +64,7 @@ static struct answer answer_of_down(struct tri_worker *worker, struct tri_actor 
     return (struct answer){.is_late = edge == NULL, .edge = edge};
 }
 
+/* Which edge this message ends, if any. A late one has none left: the handler does not see it. */
 static struct answer find_answer(struct tri_worker *worker, struct tri_actor *actor,
                                  const struct tri_message *raw, const struct tr_message *message)
 {
@@ -108,20 +118,21 @@ struct tr_message tri_message_view(const struct tri_message *message)
     };
 }
 
-/* The question in hand was not answered: the actor owes it, so that its end is an answer. */
-static int note_debt(struct tri_worker *worker, struct tri_actor *actor,
-                     const struct tr_message *message)
+/*
+ * The question in hand was not answered: the actor owes it, so that its end is an answer. The edge
+ * is an effect like those that the handler asked for, so it counts with them for the limit.
+ */
+static int note_deferred(struct tr_context *context, const struct tr_message *message)
 {
-    struct tr_debt debt = tr_message_debt(message);
-    bool is_owed = message->kind == TR_KIND_ASK && !worker->context.is_answered &&
-                   !worker->context.is_unexpected;
-    if (is_owed && !tri_edge_has_room(actor)) {
-        return TR_LIMIT;
+    bool is_owed = message->kind == TR_KIND_ASK && !context->is_answered && !context->is_unexpected;
+    if (!is_owed) {
+        return 0;
     }
-    if (is_owed && tri_edge_add(worker, actor, TRI_EDGE_OWED, debt.asker, debt.ask) == NULL) {
-        return TR_MEMORY;
-    }
-    return 0;
+    struct tr_deferred_reply deferred = tr_message_deferred(message);
+    return tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
+                                                       .edge = TRI_EDGE_OWED,
+                                                       .peer = deferred.asker,
+                                                       .id = deferred.ask});
 }
 
 /* Small states are copied word by word: a call to memcpy costs more than most of them. Slots and
@@ -139,38 +150,41 @@ static inline void copy_state(void *to, const void *from, size_t size)
     }
 }
 
-/* Runs the handler on the copy; 0 when all effects are ready to happen. */
+/* Runs the handler on the copy; 0 when all effects are ready to happen. `answered` is the edge that
+ * the message ends, or NULL. */
 static int call_handler(struct tri_worker *worker, struct tri_actor *actor,
-                        const struct tr_message *message)
+                        const struct tr_message *message, struct tri_edge *answered)
 {
     const struct tr_behaviour *behaviour = tri_actor_behaviour(worker, actor);
     size_t state_size = behaviour->state->struct_size;
     copy_state(worker->scratch, tri_actor_state(actor), state_size);
     tri_effects_begin(worker, actor, message);
     int error = behaviour->handle(&worker->context, worker->scratch, message);
+    if (error == 0) {
+        error = note_deferred(&worker->context, message);
+    }
     if (error != 0) {
         tri_effects_cut_back(worker);
         return error;
     }
-    error = tri_effects_prepare(worker);
+    error = tri_effects_prepare(worker, answered);
     if (error != 0) {
-        return error;
-    }
-    error = note_debt(worker, actor, message);
-    if (error != 0) {
-        tri_effects_cut_back(worker);
         return error;
     }
     copy_state(tri_actor_state(actor), worker->scratch, state_size);
     return 0;
 }
 
-/* The message is done: it leaves the mailbox, and its effects happen. */
+/*
+ * The message is done: it leaves the mailbox, and its effects happen. It leaves first, so that what
+ * the actor sends to itself counts for the limits as it should; it is settled last, in the same cut
+ * as its effects, so that no crash lets it be handled twice.
+ */
 static void finish_message(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *message = tri_mailbox_pop(worker, actor);
     bool is_unexpected = worker->context.is_unexpected;
-    tri_record(worker, TR_TAP_HANDLED, message, 0);
+    tri_recorder_note(worker, TR_TAP_HANDLED, message, 0);
     if (tri_is_tapped(worker, TR_TAP_HANDLED)) {
         tri_tap_message(worker, TR_TAP_HANDLED, actor, message, 0);
     }
@@ -186,7 +200,10 @@ static void finish_message(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* An answer that nobody waits for any more. A timer that was stopped is no news for anybody. */
+/*
+ * An answer whose question or monitor is gone becomes a dead letter. A stopped timer does not: its
+ * stop was meant.
+ */
 static void drop_late(struct tri_worker *worker, struct tri_message *message, uint16_t type)
 {
     if (type != tr_timer_schema.id) {
@@ -206,7 +223,7 @@ int tri_handle(struct tri_worker *worker, struct tri_actor *actor, struct tri_me
         return TR_LATE_REPLY;
     }
     *answered = answer.edge;
-    return call_handler(worker, actor, &message);
+    return call_handler(worker, actor, &message, answer.edge);
 }
 
 /* Handles the first message. Returns whether the actor may go on at once. */
@@ -223,16 +240,21 @@ static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
         tri_tap_handler_begins(worker, actor);
     }
     tri_in_hand_set(worker->in_hand, raw->bytes);
-    int error = call_handler(worker, actor, &message);
+    int error = call_handler(worker, actor, &message, answer.edge);
     tri_in_hand_clear(worker->in_hand);
     if (TR_UNLIKELY(error != 0)) {
-        tri_record(worker, TR_TAP_FAILED, raw, error);
+        tri_recorder_note(worker, TR_TAP_FAILED, raw, error);
         if (tri_is_tapped(worker, TR_TAP_FAILED)) {
             tri_tap_message(worker, TR_TAP_FAILED, actor, raw, error);
         }
         tri_fail(worker, actor, error);
         return false;
     }
+    /*
+     * Before the effects happen. A handler may start the timer again that it handles, which removes
+     * the edge of this id and adds another. Removed afterwards, the edge here would be gone
+     * already.
+     */
     if (answer.edge != NULL) {
         tri_edge_remove(worker, actor, answer.edge);
     }
@@ -265,6 +287,7 @@ void tri_run(struct tri_worker *worker, struct tri_actor *actor)
     tri_actor_touch(worker, actor);
     bool is_slow = worker->message_ns > TRI_SLOW_MESSAGE_NS;
     uint64_t begin_ns = is_slow ? tri_monotonic_ns(worker->shared->env) : worker->now_ns;
+    /* The slot outlives the actor: one that ends in its own handler is given back below. */
     uint32_t slot = actor->slot;
     uint32_t handled = 0;
     bool goes_on = true;
@@ -277,7 +300,7 @@ void tri_run(struct tri_worker *worker, struct tri_actor *actor)
         }
     }
     if (actor->phase == TRI_DEAD) {
-        /* It ended while it ran; nobody else holds its slot. */
+        /* It ended while it ran; no queue holds its slot. */
         tri_slab_give(&worker->actor_slabs[actor->slab], slot);
         return;
     }
@@ -312,12 +335,14 @@ static void note_due(struct tri_worker *worker, const struct tri_edge *edge)
     if (edge->kind == TRI_EDGE_BACKOFF) {
         return;
     }
-    tri_record_actor(worker, TR_TAP_TIMER, actor, reason);
+    tri_recorder_note_actor(worker, TR_TAP_TIMER, actor, reason);
     if (tri_is_tapped(worker, TR_TAP_TIMER)) {
         tri_tap_actor(worker, TR_TAP_TIMER, actor, reason);
     }
 }
 
+/* An edge that is due becomes a message to its own actor, in the order of its mailbox: the handler
+ * sees timers like everything else. */
 void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge)
 {
     worker->metrics.timers_fired++;

@@ -1,6 +1,10 @@
 /*
  * Growing slabs and ending them. While a worker works its chunks are kept: what was needed once is
- * needed again, and giving pages back costs more than holding them (substrate.md, item 0).
+ * needed again, and giving pages back costs more than holding them.
+ *
+ * A slot is the number of a chunk and, in its low bits, of an object in it. Numbers of chunks begin
+ * at 1, so slot 0 is no object. The directory may move when it grows; chunks never do, so pointers
+ * to objects stay good.
  */
 #include "runtime/actor/slab.h"
 
@@ -129,6 +133,10 @@ int tri_slab_grow(struct tri_slab *slab)
     return 0;
 }
 
+/*
+ * The first chunk stays and begins anew: all of its objects count as fresh, and the list of free
+ * ones, which leads through the chunks that are gone, is forgotten.
+ */
 bool tri_slab_rest(struct tri_slab *slab)
 {
     struct tri_chunk_directory *directory = slab->directory;

@@ -1,20 +1,20 @@
 /*
  * Failures and ends. A handler that fails is tried again after a back-off, from the state before
- * the message (law 2 has cut everything back); a message that fails twice puts its actor into
- * quarantine, where people can see it and let it go on.
+ * the message (everything is cut back: law 2 of runtime/ARCHITECTURE.md); a message that fails
+ * twice puts its actor into quarantine, where people can see it and let it go on.
+ *
+ * All of this happens on the actor's worker, between two messages. News for other actors are
+ * messages like any others, and keep their place behind what was sent before.
  *
  * An actor that ends takes its children with it, deepest first; answers what was asked of it; and
- * whoever monitors it hears DOWN after its last message.
+ * its monitors hear DOWN after its last message.
  */
 #include "runtime/actor/deliver.h"
 
-#include "runtime/border/border.h"
-#include "runtime/watch/port.h"
+#include "runtime/actor/hooks.h"
 
 #define BACKOFF_FIRST_MS 10
 #define BACKOFF_MAX_MS 10000
-#define RESTARTS_MAX 10
-#define WINDOW_MS 60000
 
 /* -------------------------------------------------------------- failures */
 
@@ -23,7 +23,10 @@ static uint32_t or_default(uint32_t value, uint32_t fallback)
     return value != 0 ? value : fallback;
 }
 
-/* How long to wait before the n-th restart (n from 1 on): doubled each time, up to a bound. */
+/*
+ * How long to wait before the n-th restart (n from 1 on): doubled each time, up to a bound. 32 bits
+ * shifted by at most 32 fit into 64.
+ */
 static uint64_t backoff_ms(const struct tr_supervision *supervision, uint64_t restarts)
 {
     uint64_t first = or_default(supervision->backoff_first_ms, BACKOFF_FIRST_MS);
@@ -35,18 +38,13 @@ static uint64_t backoff_ms(const struct tr_supervision *supervision, uint64_t re
 
 /* The edge that counts restarts: id = how many, peer.serial = when the window began, peer.group =
  * the last error, for people. */
-static struct tri_edge *restart_count(struct tri_worker *worker, struct tri_actor *actor,
-                                      const struct tr_supervision *supervision)
+static struct tri_edge *restart_count(struct tri_worker *worker, struct tri_actor *actor)
 {
-    struct tri_edge *edge = tri_edge_first(worker, actor);
-    while (edge != NULL && edge->kind != TRI_EDGE_BACKOFF) {
-        edge = tri_edge_next(worker, actor, edge);
-    }
+    struct tri_edge *edge = tri_edge_backoff(worker, actor);
     if (edge == NULL) {
         edge = tri_edge_add(worker, actor, TRI_EDGE_BACKOFF, (struct tr_ref){0}, 0);
     }
-    uint64_t window_ms = or_default(supervision->window_ms, WINDOW_MS);
-    if (edge != NULL && worker->steady_ms - edge->peer.serial > window_ms) {
+    if (edge != NULL && worker->steady_ms - edge->peer.serial > TR_RESTART_WINDOW_MS) {
         edge->peer.serial = worker->steady_ms;
         edge->id = 0;
     }
@@ -57,48 +55,29 @@ void tri_quarantine(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->phase = TRI_QUARANTINED;
     worker->metrics.quarantines++;
-    tri_record_actor(worker, TR_TAP_FAILED, actor, TR_QUARANTINED);
+    tri_recorder_note_actor(worker, TR_TAP_FAILED, actor, TR_QUARANTINED);
     if (tri_is_tapped(worker, TR_TAP_FAILED)) {
         tri_tap_actor(worker, TR_TAP_FAILED, actor, TR_QUARANTINED);
     }
     tri_actor_touch(worker, actor);
 }
 
-/* Too many restarts: what the behaviour says. */
-static void exhaust(struct tri_worker *worker, struct tri_actor *actor,
-                    const struct tr_supervision *supervision)
-{
-    if (supervision->exhausted == TR_EXHAUSTED_QUARANTINE) {
-        tri_quarantine(worker, actor);
-        return;
-    }
-    if (supervision->exhausted == TR_EXHAUSTED_ESCALATE && !tr_key_is_none(actor->parent)) {
-        struct tr_ref parent = {actor->parent, actor->parent_incarnation};
-        struct tri_heading heading = tri_worker_heading(worker, parent, NULL);
-        heading.kind = TR_KIND_CONTROL;
-        tri_say(worker, &heading, &tr_exit_schema,
-                &(struct tr_exit){.reason = -TR_ESCALATED, .is_escalated = true});
-    }
-    if (actor->phase != TRI_DEAD) {
-        tri_end(worker, actor, TR_FAILED);
-    }
-}
-
+/*
+ * A message in front that has failed once and fails again is a poison message. Failures of
+ * different messages are counted within a window, so that an actor that fails now and then is not
+ * quarantined. Without memory to count them there is no retry.
+ */
 void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
     const struct tr_supervision *supervision = &tri_actor_behaviour(worker, actor)->supervision;
     worker->metrics.handler_failures++;
-    struct tri_edge *edge = restart_count(worker, actor, supervision);
+    struct tri_edge *edge = restart_count(worker, actor);
     if (edge != NULL) {
         edge->peer.group = (uint64_t)-reason;
     }
-    if ((actor->flags & TRI_ACTOR_RETRIED) != 0 || edge == NULL) {
+    bool may_retry = (actor->flags & TRI_ACTOR_RETRIED) == 0 && edge != NULL;
+    if (!may_retry || ++edge->id > TR_RESTARTS_MAX) {
         tri_quarantine(worker, actor);
-        return;
-    }
-    edge->id++;
-    if (edge->id > or_default(supervision->restarts_max, RESTARTS_MAX)) {
-        exhaust(worker, actor, supervision);
         return;
     }
     actor->flags |= TRI_ACTOR_RETRIED;
@@ -141,12 +120,6 @@ static void end_edge(struct tri_worker *worker, struct tri_actor *actor,
         heading.sequence = ++actor->sequence;
         tri_say(worker, &heading, &tr_demonitor_schema, &(struct tr_demonitor){edge->id});
         return;
-    case TRI_EDGE_LINK:
-        heading.kind = TR_KIND_CONTROL;
-        heading.from = tri_actor_ref(actor);
-        heading.sequence = ++actor->sequence;
-        tri_say_last(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = told});
-        return;
     case TRI_EDGE_OWED:
         heading.cause = peer;
         heading.cause_sequence = edge->id;
@@ -162,6 +135,7 @@ static void end_edge(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
+/* Each edge is copied and removed before its peer is told: telling may change the ring. */
 static void end_edges(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
     tri_unmute_senders(worker, actor);
@@ -173,6 +147,7 @@ static void end_edges(struct tri_worker *worker, struct tri_actor *actor, int re
     }
 }
 
+/* The mailbox is emptied first: a dead letter answers its sender, which may be this very actor. */
 static void end_mailbox(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *message = actor->mailbox_head;
@@ -187,6 +162,7 @@ static void end_mailbox(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
+/* A watched child's DOWN needs no edge: the parent stands in the actor itself. */
 static void tell_parent(struct tri_worker *worker, const struct tri_actor *actor, int reason)
 {
     if ((actor->flags & TRI_ACTOR_WATCHED) == 0) {
@@ -198,8 +174,8 @@ static void tell_parent(struct tri_worker *worker, const struct tri_actor *actor
             &(struct tr_down){.actor = tri_actor_ref(actor), .reason = (uint32_t)-reason});
 }
 
-/* Children that live on other workers hear of it from their own; so does whoever knows the group
- * when its first actor ends. */
+/* Children that live on other workers hear of it from their own; so does every actor that knows the
+ * group when its first actor ends. */
 static void end_far_kin(struct tri_worker *worker, const struct tri_actor *actor)
 {
     bool is_root = (actor->flags & TRI_ACTOR_IS_ROOT) != 0;
@@ -265,10 +241,14 @@ void tri_forget_route(struct tri_worker *worker, struct tr_key key)
     }
 }
 
-/* Ends one actor that has no children here. */
+/*
+ * Ends one actor that has no children here. In this order: the mailbox becomes dead letters,
+ * monitors and the parent hear DOWN, which so comes after all that the actor has sent; then the
+ * store and the table forget it.
+ */
 static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
-    tri_record_actor(worker, TR_TAP_DIED, actor, reason);
+    tri_recorder_note_actor(worker, TR_TAP_DIED, actor, reason);
     if (tri_is_tapped(worker, TR_TAP_DIED)) {
         tri_tap_actor(worker, TR_TAP_DIED, actor, reason);
     }
@@ -292,8 +272,7 @@ static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reas
     }
 }
 
-/* Ends an actor and all its children here. */
-static void end_family(struct tri_worker *worker, struct tri_actor *actor, int reason)
+void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
     /* Down to a leaf, end it, and up again: no recursion, whatever the depth. */
     struct tri_actor *at = actor;
@@ -313,19 +292,10 @@ static void end_family(struct tri_worker *worker, struct tri_actor *actor, int r
     }
 }
 
-void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
-{
-    bool is_first = !worker->is_ending;
-    worker->is_ending = true;
-    end_family(worker, actor, reason);
-    if (is_first) {
-        tri_deliver_last(worker);
-        worker->is_ending = false;
-    }
-}
-
 /* -------------------------------------------------------------- controls */
 
+/* Controls travel among the messages of their sender, so an end that was before this control is
+ * answered at once (answer_gone in deliver.c), and a later one finds the edge: none is missed. */
 static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
                             const struct tr_message *message)
 {
@@ -333,7 +303,7 @@ static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
     if (tr_message_read(message, monitor, &monitor) != 0) {
         return;
     }
-    if (!tri_edge_has_room(actor)) {
+    if (!tri_edge_has_room(worker, actor, 1)) {
         struct tri_heading heading = tri_worker_heading(worker, message->from, NULL);
         struct tr_down down = {
             .actor = tri_actor_ref(actor), .monitor = monitor.monitor, .reason = -TR_LIMIT};
@@ -346,6 +316,8 @@ static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
     TR_ASSERT(edge != NULL);
 }
 
+/* A DOWN that is on its way already is dropped when the handler would see it, since its edge is
+ * gone there. */
 static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor,
                               const struct tr_message *message)
 {
@@ -361,56 +333,6 @@ static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor
             return;
         }
         edge = tri_edge_next(worker, actor, edge);
-    }
-}
-
-static void control_link(struct tri_worker *worker, struct tri_actor *actor,
-                         const struct tr_message *message)
-{
-    if (tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key) != NULL) {
-        return;
-    }
-    if (!tri_edge_has_room(actor)) {
-        struct tri_heading heading = tri_worker_heading(worker, message->from, NULL);
-        heading.kind = TR_KIND_CONTROL;
-        tri_say(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_LIMIT});
-        return;
-    }
-    struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_LINK, message->from, 0);
-    TR_ASSERT(edge != NULL);
-    if (tri_is_far(worker, message->from.key.group)) {
-        tri_far_note(worker, actor);
-    }
-}
-
-static void control_unlink(struct tri_worker *worker, struct tri_actor *actor,
-                           const struct tr_message *message)
-{
-    struct tri_edge *edge = tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key);
-    if (edge != NULL) {
-        tri_edge_remove(worker, actor, edge);
-    }
-}
-
-/* From the parent it is an order; over a link it ends this one only where the other has failed;
- * from a child that failed for good it is a failure of this one. */
-static void control_exit(struct tri_worker *worker, struct tri_actor *actor,
-                         const struct tr_message *message)
-{
-    struct tr_exit exit;
-    if (tr_message_read(message, exit, &exit) != 0) {
-        return;
-    }
-    int reason = -(int)exit.reason;
-    struct tri_edge *link = tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key);
-    bool is_from_parent = tr_key_equal(message->from.key, actor->parent);
-    if (link != NULL && !is_from_parent) {
-        tri_edge_remove(worker, actor, link); /* whoever says so has ended; a parent may live on */
-    }
-    bool is_order = is_from_parent || exit.is_escalated;
-    bool is_voice = tri_is_host_group(message->from.key.group);
-    if (is_order || (reason != 0 && (link != NULL || is_voice))) {
-        tri_end(worker, actor, exit.is_escalated ? TR_FAILED : reason);
     }
 }
 
@@ -433,8 +355,10 @@ static struct tri_message *find_poison(const struct tri_actor *actor,
     return message;
 }
 
-/* Brings a message to the front. It is the first of its sender's here, or the order would not be
- * kept: whoever was in hand was before all others. */
+/*
+ * Brings the poison message to the front. It was the head of the mailbox when the process ended, so
+ * no earlier message of its sender is left, and passing those of other senders breaks no order.
+ */
 static void bring_forward(struct tri_actor *actor, struct tri_message *message)
 {
     struct tri_message *before = actor->mailbox_head;
@@ -465,6 +389,8 @@ static void drop_poison(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
+/* Only from quarantine: for any other phase the command comes too late. With `drop` the poison
+ * message becomes a dead letter. */
 static void control_resume(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tr_message *message)
 {
@@ -492,6 +418,7 @@ static void control_mute(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
+/* The last mailbox that held it back lets it go. */
 static void control_unmute(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tr_message *message)
 {
@@ -511,9 +438,8 @@ static const struct {
                 const struct tr_message *message);
 } controls[] = {
     {&tr_monitor_schema, control_monitor}, {&tr_demonitor_schema, control_demonitor},
-    {&tr_link_schema, control_link},       {&tr_unlink_schema, control_unlink},
-    {&tr_exit_schema, control_exit},       {&tr_resume_schema, control_resume},
-    {&tr_mute_schema, control_mute},       {&tr_unmute_schema, control_unmute},
+    {&tr_resume_schema, control_resume},   {&tr_mute_schema, control_mute},
+    {&tr_unmute_schema, control_unmute},
 };
 
 void tri_control(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw)

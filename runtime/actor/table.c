@@ -1,6 +1,9 @@
 /*
  * Blocks in open addressing with linear steps; a removal closes the gap, so that there are no
  * tombstones. An empty block is given back.
+ *
+ * The places are at most half full. Blocks lie in a slab and never move, so `recent` stays good
+ * while the places grow.
  */
 #include "runtime/actor/table.h"
 
@@ -148,14 +151,14 @@ void tri_table_remove(struct tri_table *table, struct tr_key key)
 
 uint32_t tri_table_next(const struct tri_table *table, uint64_t *cursor)
 {
-    uint64_t end = ((uint64_t)table->mask + 1) * TRI_BLOCK_BIRTHS;
+    uint64_t end = ((uint64_t)table->mask + 1) * TRI_BLOCK_SPAWNS;
     while (*cursor < end) {
-        const struct tri_block *block = table->blocks[*cursor / TRI_BLOCK_BIRTHS];
+        const struct tri_block *block = table->blocks[*cursor / TRI_BLOCK_SPAWNS];
         if (block == NULL) {
-            *cursor += TRI_BLOCK_BIRTHS;
+            *cursor += TRI_BLOCK_SPAWNS;
             continue;
         }
-        uint32_t slot = block->slots[(*cursor)++ % TRI_BLOCK_BIRTHS];
+        uint32_t slot = block->slots[(*cursor)++ % TRI_BLOCK_SPAWNS];
         if (slot != 0) {
             return slot;
         }

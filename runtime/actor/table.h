@@ -1,25 +1,26 @@
 /*
  * The worker's table from keys to slots.
  *
- * Serials of one group are born in a row, and those who are born together are spoken to together:
- * so the table keeps blocks of 64 serials that follow each other, found by a hash of the block.
- * Looking is one step in a small table and one load, and neighbours share their lines of memory.
+ * Serials of one group are spawned in a row, and those who are spawned together are spoken to
+ * together: so the table keeps blocks of 64 serials that follow each other, found by a hash of the
+ * block. Looking is one step in a small table and one load, and neighbours share their lines of
+ * memory.
  */
 #ifndef TR_RUNTIME_ACTOR_TABLE_H
 #define TR_RUNTIME_ACTOR_TABLE_H
 
 #include "runtime/actor/slab.h"
 
-/* Births of one worker that share a block. */
-#define TRI_BLOCK_BIRTHS 64
+/* Spawns of one worker that share a block. */
+#define TRI_BLOCK_SPAWNS 64
 
 /* The slots of serials that follow each other; 0: nobody. */
 struct tri_block {
     uint64_t group;
-    uint64_t number; /* of the block among those of its group and worker of birth */
+    uint64_t number; /* of the block among those of its group and worker of origin */
     uint32_t slot;   /* of the block itself */
     uint32_t count;
-    uint32_t slots[TRI_BLOCK_BIRTHS];
+    uint32_t slots[TRI_BLOCK_SPAWNS];
 };
 
 struct tri_table {
@@ -47,7 +48,7 @@ struct tri_block *tri_table_block(struct tri_table *table, struct tr_key key);
  * `cursor` begins at 0. The table may not change in between. */
 uint32_t tri_table_next(const struct tri_table *table, uint64_t *cursor);
 
-/* Which block a key belongs to: births in a row, apart by their worker of birth. */
+/* Which block a key belongs to: spawns in a row, apart by their worker of origin. */
 static inline uint64_t tri_block_number(struct tr_key key)
 {
     return (key.serial >> 10) << 4 | (key.serial & 15);
@@ -56,7 +57,7 @@ static inline uint64_t tri_block_number(struct tr_key key)
 /* The place of a key in its block. */
 static inline uint32_t tri_block_place(struct tr_key key)
 {
-    return (uint32_t)(key.serial >> 4) & (TRI_BLOCK_BIRTHS - 1);
+    return (uint32_t)(key.serial >> 4) & (TRI_BLOCK_SPAWNS - 1);
 }
 
 /* The slot of a key, 0 if there is none. */

@@ -5,6 +5,10 @@
  *
  * A place is the head of a doubly linked list of edges. `occupied` has a bit per place, so that
  * time passes over empty places in one step.
+ *
+ * A place of level L is 64^L ms wide, and the whole wheel 2^42 ms. A timer stands on the highest
+ * level on which its time differs from now: when its place begins, cascade puts it on a lower
+ * level, and on level 0 it is due.
  */
 #include "runtime/actor/parts.h"
 
@@ -12,7 +16,10 @@
 #define PLACE_MASK (TRI_WHEEL_PLACES - 1)
 #define SPAN_MS (1ULL << (PLACE_BITS * TRI_WHEEL_LEVELS))
 
-/* The lowest level on which `due_ms` and `now_ms` still differ. */
+/*
+ * The highest level on which `due_ms` and `now_ms` differ: below it the timer waits for its place
+ * to begin.
+ */
 static unsigned level_of(uint64_t due_ms, uint64_t now_ms)
 {
     uint64_t difference = (due_ms ^ now_ms) | 1;
@@ -72,6 +79,7 @@ static uint64_t level_next_ms(const struct tri_wheel *wheel, unsigned level)
     }
     unsigned shift = PLACE_BITS * level;
     unsigned here = (unsigned)(wheel->now_ms >> shift) & PLACE_MASK;
+    /* Turned so that the place of now is bit 0; a shift by 64 is undefined in C. */
     uint64_t turned = occupied >> here | (here == 0 ? 0 : occupied << (TRI_WHEEL_PLACES - here));
     uint64_t ahead = (uint64_t)__builtin_ctzll(turned);
     uint64_t begin = ((wheel->now_ms >> shift) + ahead) << shift;
@@ -104,6 +112,10 @@ static void cascade(struct tri_worker *worker)
     }
 }
 
+/*
+ * Goes from one occupied place to the next and never past one, or its edges would wait for a whole
+ * turn of the wheel. It gives one edge at a time, since what becomes of it may change the wheel.
+ */
 struct tri_edge *tri_wheel_expire(struct tri_worker *worker, uint64_t now_ms)
 {
     struct tri_wheel *wheel = &worker->wheel;

@@ -4,8 +4,8 @@
  * the start, but for a few atomic counters.
  *
  * The files of this folder are the verbs on it: deliver (a message to where its receiver is), run
- * (an actor's handler), effects (what a handler asks for), supervise (failures and ends), timer,
- * image (to and from bytes). The loop that calls them is host/worker.c.
+ * (an actor's handler), effects (what a handler asks for), supervise (failures and ends), wheel
+ * (timers), image (to and from bytes). The loop that calls them is host/worker.c.
  */
 #ifndef TR_RUNTIME_ACTOR_WORKER_H
 #define TR_RUNTIME_ACTOR_WORKER_H
@@ -15,10 +15,10 @@
 #include "runtime/actor/actor.h"
 #include "runtime/actor/in_hand.h"
 #include "runtime/actor/table.h"
-#include "runtime/link/directory.h"
 #include "runtime/env/env.h"
 #include "runtime/journal/batch.h"
 #include "runtime/limits.h"
+#include "runtime/link/directory.h"
 #include "runtime/link/outbox.h"
 #include "runtime/trace/recorder.h"
 
@@ -48,7 +48,7 @@ struct tri_shared {
     atomic_uint_fast64_t next_number; /* of the journal's total order */
 };
 
-/* Doubly linked timers by due time: four levels of 64 places; see timer.c. */
+/* Doubly linked timers by due time, on levels of 64 places each; see wheel.c. */
 #define TRI_WHEEL_LEVELS 7
 #define TRI_WHEEL_PLACES 64
 
@@ -59,10 +59,10 @@ struct tri_wheel {
     uint32_t count;
 };
 
-/* A group as one worker knows it: the births here. */
+/* A group as one worker knows it: the spawns here. */
 struct tri_group {
     uint64_t number;
-    uint64_t next_birth; /* of this worker */
+    uint64_t next_spawn; /* of this worker */
     uint32_t epoch;
     uint32_t actor_count; /* alive here */
     uint64_t bytes;       /* of them, and of their pages */
@@ -148,27 +148,27 @@ struct tr_context {
 };
 
 /* What people look at: totals since the start, one set per worker. */
-#define TRI_METRICS(M)                                                            \
-    M(messages_handled, "messages that a handler took")                           \
-    M(messages_local, "messages to an actor of the same worker")                  \
-    M(messages_sent, "messages to another worker or service")                     \
-    M(messages_received, "messages from another worker or service")               \
-    M(actors_born, "actors spawned")                                              \
-    M(actors_ended, "actors ended")                                               \
-    M(actors_moved_in, "actors that came from another worker")                    \
-    M(actors_moved_out, "actors that went to another worker")                     \
-    M(handler_failures, "handlers that returned an error")                        \
-    M(handlers_slow, "runs of an actor that took longer than TR_SLOW_HANDLER_MS") \
-    M(quarantines, "actors put into quarantine")                                  \
-    M(dead_letters, "messages that nobody took")                                  \
-    M(undecodable, "messages that no envelope stands before")                     \
-    M(mutes, "senders held back by a full mailbox")                               \
-    M(timers_fired, "timers that came due")                                       \
-    M(border_sent, "numbered messages to groups on other hosts")                  \
-    M(border_again, "the same, sent again because no acknowledgement came")       \
-    M(border_doubles, "messages of other hosts that had been applied before")     \
-    M(border_stale, "messages of hosts that no longer own their group")           \
-    M(cuts, "batches given to the journal")                                       \
+#define TRI_METRICS(M)                                                              \
+    M(messages_handled, "messages that a handler took")                             \
+    M(messages_local, "messages to an actor of the same worker")                    \
+    M(messages_sent, "messages to another worker or service")                       \
+    M(messages_received, "messages from another worker or service")                 \
+    M(actors_spawned, "actors spawned")                                             \
+    M(actors_ended, "actors ended")                                                 \
+    M(actors_moved_in, "actors that came from another worker")                      \
+    M(actors_moved_out, "actors that went to another worker")                       \
+    M(handler_failures, "handlers that returned an error")                          \
+    M(handlers_slow, "runs of an actor that took longer than TR_SLOW_HANDLER_MS")   \
+    M(quarantines, "actors put into quarantine")                                    \
+    M(dead_letters, "messages that nobody took")                                    \
+    M(undecodable, "messages that no envelope stands before")                       \
+    M(mutes, "senders held back by a full mailbox")                                 \
+    M(timers_fired, "timers that came due")                                         \
+    M(interhost_sent, "numbered messages to groups on other hosts")                 \
+    M(interhost_again, "the same, sent again because no acknowledgement came")      \
+    M(interhost_duplicates, "messages of other hosts that had been applied before") \
+    M(interhost_stale, "messages of hosts that no longer own their group")          \
+    M(cuts, "batches given to the journal")                                         \
     M(slices, "turns of the worker's loop")
 
 struct tri_metrics {
@@ -195,7 +195,9 @@ struct tri_held {
 
 struct tri_worker {
     struct tri_shared *shared;
-    struct tri_link *link;
+    const struct tri_watch_ops *watch; /* actor/hooks.h */
+    const struct tri_far_ops *far;
+    struct tri_channel *link;
     uint32_t index;
     bool is_journaled;
     bool is_stopping;
@@ -236,24 +238,20 @@ struct tri_worker {
     uint32_t dirty_count;
     uint32_t dirty_capacity;
     uint32_t handled_since_cut;
-    uint64_t *dirty_groups; /* numbers of groups with births since the last cut */
+    uint64_t *dirty_groups; /* numbers of groups with spawns since the last cut */
     uint32_t dirty_group_count;
     uint32_t dirty_group_capacity;
     uint64_t cut_number;            /* of the last batch */
     uint64_t committed_number;      /* that the journal has told */
     uint32_t cuts_outstanding;      /* batches that are not committed */
     uint64_t cut_bytes_outstanding; /* their bytes */
-    /* Messages to actors that are not born. */
-    struct tri_message *unborn;
-    uint32_t unborn_count;
+    /* Messages to actors that are not spawned. */
+    struct tri_message *unspawned;
+    uint32_t unspawned_count;
     /* The place whose batch is being read, or this worker's own. */
     uint32_t receiving_from;
-    /* What ends have said that may end others (tri_say_last). */
-    bool is_ending;
-    struct tri_message *last_head;
-    struct tri_message *last_tail;
-    /* Other hosts (border/border.h). */
-    struct tri_key_map borders;     /* that live here */
+    /* Other hosts (cluster/interhost.h). */
+    struct tri_key_map interhost_actors; /* that live here */
     struct tri_key_map far_waiters; /* actors here that may wait for somebody on another host */
     uint64_t links_up;              /* bits by the places of the directory's peers */
     uint64_t link_down_ms[TR_HOSTS_MAX]; /* when each was lost to somebody here; 0: never */
@@ -271,7 +269,7 @@ struct tri_worker {
     struct tri_tap_port *tap;
     struct tri_dead_letter *dead_letters;
     struct tri_in_hand *own_hand;
-    struct tri_in_hand *in_hand; /* what a crash would leave behind: host/poison.h */
+    struct tri_in_hand *in_hand; /* what a crash would leave behind: host/poison_message.h */
     int fatal;                   /* why this host cannot go on, 0 while it can */
 };
 
@@ -289,8 +287,8 @@ static inline struct tri_edge *tri_edge_at(const struct tri_worker *worker, uint
 /* The actor with this key that lives here, or NULL. `hint` is a slot to try first, 0 for none. */
 struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint);
 
-/* The worker that a serial was born on. */
-static inline uint32_t tri_birth_worker(const struct tri_shared *shared, struct tr_key key)
+/* The worker that a serial was spawned on. */
+static inline uint32_t tri_origin_worker(const struct tri_shared *shared, struct tr_key key)
 {
     return (uint32_t)(key.serial & (TR_WORKERS_MAX - 1)) % shared->worker_count;
 }

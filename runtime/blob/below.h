@@ -1,7 +1,7 @@
 /*
  * Names below a folder. What an actor or a process names is found below that folder or nowhere: a
  * name is relative, has no empty, `.` or `..` part, and links are not followed on the way, so that
- * whoever can write there cannot lead us elsewhere.
+ * a writer there cannot lead us elsewhere.
  *
  * Errors of all of these, with errno set where the system refused: TR_INVALID (no such name),
  * TR_LIMIT (too long), TR_NOT_FOUND (nothing is there, or a link or a file stands in the way),

@@ -1,6 +1,7 @@
 /*
- * How many bytes lie in a folder that others have filled: for those who say what goes. Links are
- * not followed; what cannot be seen, or lies too deep, does not count.
+ * How many bytes lie in a folder that others have filled, to tell people what is removed. Links are
+ * not followed; what cannot be seen, or lies too deep, does not count. Sizes are those of the
+ * contents, so holes count and a file with two names counts twice.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 
 #include "runtime/blob/below.h"
 
-/* Folders within each other that are looked into. */
+/* Each level has an open descriptor, so the depth is bounded. */
 #define DEPTH_MAX 64
 
 static uint64_t count(int parent, const char *name, unsigned depth);

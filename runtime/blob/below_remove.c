@@ -1,7 +1,14 @@
 /*
  * Removing folders that others have filled: with links, which are not followed, with folders that
- * deny us, which are opened up, and with folders within folders without end, of which those too
- * deep for our descriptors are first brought to the top.
+ * deny access, whose mode is changed, and with folders within folders without end.
+ *
+ * A folder is emptied through its own descriptor, entries that are folders by recursion. The
+ * recursion is bounded, because each level needs an open descriptor and stack. What lies deeper
+ * than DEPTH_MAX is renamed to the top, under a name that is new there, and the top is looked
+ * through again. So each entry is handled a few times, whatever its depth.
+ *
+ * A process may go on to make files meanwhile. A folder is looked through at most PASSES_MAX times
+ * for what came anew, then the removal fails with TR_BUSY.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +24,7 @@
 /* Folders within each other that are open at once. */
 #define DEPTH_MAX 24
 
-/* How often a folder is looked through for what came meanwhile. */
+/* How often a folder is looked through for what came meanwhile, and how many names are tried. */
 #define PASSES_MAX 64
 
 /* One removal: where what lies too deep goes to. */
@@ -28,33 +35,85 @@ struct removal {
 
 static int remove_folder(struct removal *removal, int parent, const char *name, unsigned depth);
 
-/* Opens a folder to be emptied; it is ours, so its mode is no hindrance. */
+/*
+ * Gives the owner all rights to an open folder, also to one that is O_PATH, which fchmod refuses.
+ * errno stays that of the call that was denied.
+ */
+static bool open_up(int fd)
+{
+    char path[32];
+    int number = errno;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    bool is_open = chmod(path, 0700) == 0;
+    errno = number;
+    return is_open;
+}
+
+/*
+ * The same for a folder by its name. It is opened first, since chmod by name follows links: who may
+ * write to the parent could put one there, and what it leads to would be changed.
+ */
+static bool open_up_at(int parent, const char *name)
+{
+    int number = errno;
+    int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool is_open = fd >= 0 && open_up(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = number;
+    return is_open;
+}
+
+/*
+ * Opens a folder to be emptied. A task may have left one without the right to read, which its owner
+ * may change.
+ */
 static int open_to_empty(int parent, const char *name)
 {
     int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(parent, name, flags);
-    if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0) {
+    if (fd < 0 && errno == EACCES && open_up_at(parent, name)) {
         fd = openat(parent, name, flags);
     }
     return fd;
 }
 
-/* Unlinks; where the folder denies it, it is asked again with another mode. */
+/*
+ * Unlinks; true also where nothing is there any more. Where the parent's mode denies it, the mode
+ * is changed and the call repeated. False leaves errno of the last call.
+ */
 static bool unlink_in(int parent, const char *name, int flags)
 {
     if (unlinkat(parent, name, flags) == 0 || errno == ENOENT) {
         return true;
     }
-    return errno == EACCES && fchmod(parent, 0700) == 0 && unlinkat(parent, name, flags) == 0;
+    return errno == EACCES && open_up(parent) && unlinkat(parent, name, flags) == 0;
 }
 
-/* Moves a folder that lies too deep to the top, where the next pass meets it. */
+/*
+ * Renames a folder. Besides both parents, the kernel wants the folder itself to be writable, since
+ * its ".." changes.
+ */
+static bool rename_folder(int parent, const char *name, int top, const char *place)
+{
+    if (renameat(parent, name, top, place) == 0) {
+        return true;
+    }
+    return errno == EACCES && open_up(parent) && open_up(top) && open_up_at(parent, name) &&
+           renameat(parent, name, top, place) == 0;
+}
+
+/*
+ * Renames a folder that lies too deep to the top, where the next pass meets it. A name ".deep-N"
+ * that the process itself has used makes the rename fail, and the next number is tried.
+ */
 static int bring_up(struct removal *removal, int parent, const char *name)
 {
     for (unsigned tries = 0; tries < PASSES_MAX; tries++) {
         char place[32];
         snprintf(place, sizeof place, ".deep-%u", removal->brought++);
-        if (renameat(parent, name, removal->top, place) == 0) {
+        if (rename_folder(parent, name, removal->top, place)) {
             return 0;
         }
         if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) {
@@ -64,6 +123,10 @@ static int bring_up(struct removal *removal, int parent, const char *name)
     return tri_below_error();
 }
 
+/*
+ * Most entries are files, so unlinking comes first and saves a stat. Folders are told by the error:
+ * POSIX says EPERM, Linux says EISDIR.
+ */
 static int remove_entry(struct removal *removal, int parent, const char *name, unsigned depth)
 {
     if (unlink_in(parent, name, 0)) {
@@ -77,7 +140,11 @@ static int remove_entry(struct removal *removal, int parent, const char *name, u
                              : bring_up(removal, parent, name);
 }
 
-/* Looks through a folder once; takes the descriptor over. `count` is how much was there. */
+/*
+ * Looks through a folder once; takes the descriptor over. `count` is how many entries there were,
+ * so a pass with 0 shows that the folder is empty. Removing entries during readdir may skip some;
+ * the next pass finds them.
+ */
 static int pass(struct removal *removal, int fd, unsigned depth, size_t *count)
 {
     DIR *folder = fdopendir(fd);
@@ -104,6 +171,10 @@ static int pass(struct removal *removal, int fd, unsigned depth, size_t *count)
     return error;
 }
 
+/*
+ * Removes a folder with all in it. Each round tries to remove it as an empty one first, which is
+ * also how the loop ends.
+ */
 static int remove_folder(struct removal *removal, int parent, const char *name, unsigned depth)
 {
     for (unsigned passes = 0; passes < PASSES_MAX; passes++) {
@@ -126,6 +197,10 @@ static int remove_folder(struct removal *removal, int parent, const char *name, 
     return TR_BUSY;
 }
 
+/*
+ * A pass that brought something up is no idle one: it has made the tree less deep, so the number of
+ * such passes is bounded by the tree.
+ */
 int tri_below_empty(int folder)
 {
     struct removal removal = {.top = folder};
@@ -159,7 +234,7 @@ int tri_below_remove(int folder, struct tr_text name)
         bool is_removed = error != 0 || unlink_in(place.folder, place.last, AT_REMOVEDIR);
         error = is_removed ? error : tri_below_error();
     } else if (errno == ENOTDIR || errno == ELOOP) {
-        error = unlinkat(place.folder, place.last, 0) == 0 ? 0 : tri_below_error();
+        error = unlink_in(place.folder, place.last, 0) ? 0 : tri_below_error();
     } else {
         error = tri_below_error();
     }

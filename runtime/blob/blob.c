@@ -1,5 +1,13 @@
 /*
  * The blob store as a folder: opening it, names and URIs, putting, reading and digesting.
+ *
+ * A blob is made in blobs/.new/, synced, and renamed to its place, and then the folder is synced;
+ * only then is it answered. So a name in blobs/ always leads to a whole content, and what was
+ * answered survives a loss of power. Two writers of the same content make the same name; the second
+ * one finds it there and removes its own copy.
+ *
+ * The lock of ages is a flock on the folder: it works between threads, each of which has opened the
+ * folder itself, and between processes, and the kernel drops it at any end.
  */
 #include "runtime/blob/blob.h"
 
@@ -18,6 +26,10 @@
 
 /* ---- Words. --------------------------------------------------------------------------------- */
 
+/*
+ * Notes WHAT: WORDS and returns the error, so that a failing call is one line. errno must still be
+ * that of the system call.
+ */
 int tri_blob_explain(struct tri_blobs *blobs, int error, const char *what)
 {
     bool is_system = error == TR_SYSTEM || error == TR_NOT_FOUND || error == TR_STORE_FULL;
@@ -38,6 +50,10 @@ const char *tri_blobs_words(const struct tri_blobs *blobs)
 
 /* ---- Opening. ------------------------------------------------------------------------------- */
 
+/*
+ * Opens or makes the three folders. The check of the length leaves room for the longest name of a
+ * blob behind the path, so that no URI is ever cut off.
+ */
 static int open_folders(struct tri_blobs *blobs, const char *store_folder)
 {
     char real[PATH_MAX];
@@ -58,9 +74,14 @@ static int open_folders(struct tri_blobs *blobs, const char *store_folder)
         error = tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_PIECES_FOLDER), 0700,
                                  &blobs->pieces);
     }
-    return error;
+    /* Their names are as much to be kept as what will be in them. */
+    bool is_synced = error == 0 && fsync(blobs->folder) == 0 && fsync(blobs->store) == 0;
+    return error == 0 && !is_synced ? TR_SYSTEM : error;
 }
 
+/*
+ * `never` stands for a caller that cannot be stopped, so that no other place has to check for NULL.
+ */
 static int open_store(const char *store_folder, const atomic_bool *is_stopping,
                       struct tri_blobs **out)
 {
@@ -91,6 +112,10 @@ int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping, str
     if (error != 0) {
         return error;
     }
+    /*
+     * Unfinished blobs of an engine that died. A store has one engine, so only programs beside it
+     * can have something in there, and they hear that it is gone.
+     */
     error = tri_below_empty(blobs->fresh);
     if (error != 0) {
         tri_blobs_close(blobs);
@@ -135,6 +160,7 @@ void tri_blobs_close(struct tri_blobs *blobs)
 
 /* ---- Ages. ---------------------------------------------------------------------------------- */
 
+/* Blocks until the lock is there. It is held for a few system calls only. */
 void tri_blob_hold(const struct tri_blobs *blobs, bool is_sweep)
 {
     while (flock(blobs->folder, is_sweep ? LOCK_EX : LOCK_SH) != 0 && errno == EINTR) {
@@ -164,7 +190,10 @@ static int hex_value(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Whether a path is a blob of this store, as a whole; then its name gives the digest. */
+/*
+ * Whether a path is a whole blob of this store, by its text alone: BLOBS/64 digits in lower case,
+ * and nothing or -NAME behind them. The file system is not asked.
+ */
 static bool is_blob(const struct tri_blobs *blobs, const char *path,
                     uint8_t digest[TRI_BLOB_DIGEST_BYTES])
 {
@@ -193,7 +222,7 @@ static char tame(char c)
     return (char)(is_kept ? c : '_');
 }
 
-/* DIGEST or DIGEST-NAME. Of a long hint the end is kept, for its ending. */
+/* DIGEST or DIGEST-NAME. Of a long hint the end is kept, because programs look at endings. */
 static void name_blob(const struct tri_blob *blob, struct tr_text hint, char name[NAME_MAX + 1])
 {
     size_t size = hint.size < TR_BLOB_HINT_BYTES_MAX ? hint.size : TR_BLOB_HINT_BYTES_MAX;
@@ -208,7 +237,10 @@ static void name_blob(const struct tri_blob *blob, struct tr_text hint, char nam
     }
 }
 
-/* Gives it its name; false with errno. A content that has this name already is the same one. */
+/*
+ * Gives it its name; false with errno. RENAME_NOREPLACE keeps a blob that is there, whose inode
+ * others may have open; `is_there` tells of it. `is_kept` links instead, so the first name stays.
+ */
 static bool put_in_place(struct tri_blobs *blobs, int folder, const char *name, const char *place,
                          bool is_kept, bool *is_there)
 {
@@ -222,6 +254,11 @@ static bool put_in_place(struct tri_blobs *blobs, int folder, const char *name, 
     return result == 0 || *is_there;
 }
 
+/*
+ * The age of a blob that is there is renewed under the same lock that the sweep takes. Otherwise a
+ * sweep could remove it between the look and the answer. The folder is synced in both cases: the
+ * rename of another writer may not be on the disk yet.
+ */
 int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name, struct tr_text hint,
                     bool is_kept, struct tri_blob *blob)
 {
@@ -258,7 +295,10 @@ static bool begins_with(struct tr_text text, const char *prefix)
     return text.size >= size && memcmp(text.data, prefix, size) == 0;
 }
 
-/* Copies the path of a file URI with its %XX in place. */
+/*
+ * Copies a file URI's path, with %XX as the byte it stands for. False: a bad escape, or a zero
+ * byte, which would end the path early.
+ */
 static bool decode(struct tr_text encoded, char *path)
 {
     size_t at = 0;
@@ -283,10 +323,10 @@ static bool decode(struct tr_text encoded, char *path)
  * A path that was one of another store's blobs is the blob of this name here, if there is one: the
  * digest says that it is the same. So what has moved between stores finds its files.
  */
-static void take_home(const struct tri_blobs *blobs, char path[TR_KEEPER_PATH_BYTES_MAX])
+static void take_home(const struct tri_blobs *blobs, char path[TR_PATH_BYTES_MAX])
 {
     static const char folder[] = "/" TRI_BLOBS_FOLDER "/";
-    char home[TR_KEEPER_PATH_BYTES_MAX];
+    char home[TR_PATH_BYTES_MAX];
     uint8_t digest[TRI_BLOB_DIGEST_BYTES];
     const char *slash = strrchr(path, '/');
     size_t before = slash == NULL ? 0 : (size_t)(slash - path) + 1;
@@ -300,12 +340,11 @@ static void take_home(const struct tri_blobs *blobs, char path[TR_KEEPER_PATH_BY
     }
 }
 
-static int find_path(struct tri_blobs *blobs, struct tr_text uri,
-                     char path[TR_KEEPER_PATH_BYTES_MAX])
+static int find_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_PATH_BYTES_MAX])
 {
     char shown[256];
     snprintf(shown, sizeof shown, "%.*s", (int)(uri.size < 250 ? uri.size : 250), uri.data);
-    if (uri.size >= TR_KEEPER_PATH_BYTES_MAX) {
+    if (uri.size >= TR_PATH_BYTES_MAX) {
         return tri_blob_refuse(blobs, TR_LIMIT, shown, "it is too long for a path");
     }
     struct tr_text encoded = uri;
@@ -328,7 +367,8 @@ static int find_path(struct tri_blobs *blobs, struct tr_text uri,
     return 0;
 }
 
-int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEPER_PATH_BYTES_MAX])
+/* The absolute path that a URI names; TR_INVALID for one that is not local. */
+static int blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_PATH_BYTES_MAX])
 {
     int error = find_path(blobs, uri, path);
     if (error == 0) {
@@ -339,7 +379,10 @@ int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEP
 
 /* ---- What is asked for. --------------------------------------------------------------------- */
 
-/* Fills in what a look at the file tells. Whoever looks at a blob will soon name it. */
+/*
+ * Fills in what a stat tells. The age is renewed before the stat and under the lock, so no sweep
+ * takes a blob that was just found. The digest is in a blob's name and not computed.
+ */
 static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob)
 {
     struct stat status;
@@ -363,7 +406,7 @@ static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob
     return 0;
 }
 
-/* The last part of a path, as a hint. */
+/* The last part of a path, without slashes at the end, as a hint. */
 static struct tr_text last_part(const char *path)
 {
     size_t end = strlen(path);
@@ -377,7 +420,12 @@ static struct tr_text last_part(const char *path)
     return (struct tr_text){.data = path + begin, .size = end - begin};
 }
 
-int tri_blob_open(struct tri_blobs *blobs, const struct tr_fence *fence, const char *path, int *fd)
+/*
+ * Opens a local path for reading, within a fence unless that is NULL. TR_OUTSIDE, TR_INVALID and
+ * what the system says, all with words.
+ */
+static int blob_open(struct tri_blobs *blobs, const struct tr_fence *fence, const char *path,
+                     int *fd)
 {
     char words[TRI_FENCE_WORDS_BYTES];
     errno = 0;
@@ -412,7 +460,7 @@ static int check_kind(struct tri_blobs *blobs, const char *path, enum tr_path_ki
     return 0;
 }
 
-/* The same before it is copied. */
+/* The kind is checked on the open descriptor, before anything is copied. */
 static int check_source(struct tri_blobs *blobs, const struct tri_blob_source *source,
                         enum tr_path_kind kind)
 {
@@ -449,7 +497,7 @@ static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *sou
 /* The blob of this store that a path is, or the folder of one that it leads into; empty: none. */
 static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
 {
-    char whole[TR_KEEPER_PATH_BYTES_MAX];
+    char whole[TR_PATH_BYTES_MAX];
     uint8_t digest[TRI_BLOB_DIGEST_BYTES];
     size_t size = strlen(blobs->path) + 1;
     size_t end = strlen(path) > size ? size + strcspn(path + size, "/") : 0;
@@ -457,7 +505,10 @@ static struct tr_text blob_around(const struct tri_blobs *blobs, const char *pat
     return (struct tr_text){.data = path, .size = is_blob(blobs, whole, digest) ? end : 0};
 }
 
-/* Gives what is kept already, if the path leads to it and nowhere else: else TR_OUTSIDE. */
+/*
+ * Answers for what is in the store already: TR_OUTSIDE if the path is not, or leads out of its blob
+ * by a link. A path into a blob that is a folder is opened within a fence to find that out.
+ */
 static int give_kept(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
                      struct tri_blob *blob)
 {
@@ -465,21 +516,28 @@ static int give_kept(struct tri_blobs *blobs, const char *path, const struct tri
     int fd = -1;
     int error = around.folder.size == 0            ? TR_OUTSIDE
                 : path[around.folder.size] == '\0' ? 0
-                                                   : tri_blob_open(blobs, &around, path, &fd);
-    error = error != 0 ? error : look(blobs, path, blob);
+                                                   : blob_open(blobs, &around, path, &fd);
+    if (error == 0) {
+        error = look(blobs, path, blob);
+    }
     if (fd >= 0) {
         close(fd);
     }
     return error != 0 ? error : check_kind(blobs, path, put->kind, blob->is_directory);
 }
 
-/* Copies what the path leads to. */
+/*
+ * Copies what the path leads to. Within a fence the path is not looked at by its name, because a
+ * stat would follow links; only its descriptor is.
+ */
 static int put_path(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
                     struct tri_blob *blob)
 {
     struct tri_blob_source source = {.path = path, .is_fenced = put->fence != NULL};
     int error = put->fence == NULL ? look(blobs, path, blob) : 0;
-    error = error != 0 ? error : tri_blob_open(blobs, put->fence, path, &source.fd);
+    if (error == 0) {
+        error = blob_open(blobs, put->fence, path, &source.fd);
+    }
     if (error == 0) {
         error = put_source(blobs, &source, put, blob);
         close(source.fd);
@@ -489,9 +547,9 @@ static int put_path(struct tri_blobs *blobs, const char *path, const struct tri_
 
 int tri_blob_put(struct tri_blobs *blobs, const struct tri_blob_put *put, struct tri_blob *out)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     struct tri_blob blob = {.size = 0};
-    int error = tri_blob_path(blobs, put->path, path);
+    int error = blob_path(blobs, put->path, path);
     if (error == 0) {
         error = give_kept(blobs, path, put, &blob);
         error = error == TR_OUTSIDE ? put_path(blobs, path, put, &blob) : error;
@@ -504,15 +562,15 @@ int tri_blob_put(struct tri_blobs *blobs, const struct tri_blob_put *put, struct
 
 int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *out)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     struct tri_blob blob = {.size = 0};
-    int error = tri_blob_path(blobs, uri, path);
+    int error = blob_path(blobs, uri, path);
     if (error == 0) {
         error = look(blobs, path, &blob);
     }
     if (error == 0 && !blob.has_digest) {
         struct tri_blob_source source = {.path = path};
-        error = tri_blob_open(blobs, NULL, path, &source.fd);
+        error = blob_open(blobs, NULL, path, &source.fd);
         if (error == 0) {
             error = tri_blob_walk(blobs, &source, NULL, &blob);
             close(source.fd);
@@ -527,9 +585,9 @@ int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob
 
 int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *out)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     struct tri_blob blob = {.size = 0};
-    int error = tri_blob_path(blobs, uri, path);
+    int error = blob_path(blobs, uri, path);
     if (error == 0) {
         error = look(blobs, path, &blob);
     }
@@ -539,6 +597,10 @@ int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob 
     return error;
 }
 
+/*
+ * Reads up to `size` bytes; fewer where the file ends. A file that became shorter since fstat is no
+ * error.
+ */
 static int read_at(struct tri_blobs *blobs, int fd, const char *path, uint64_t offset, size_t size,
                    struct tri_buffer *bytes)
 {
@@ -564,11 +626,14 @@ static int read_at(struct tri_blobs *blobs, int fd, const char *path, uint64_t o
 int tri_blob_read(struct tri_blobs *blobs, const struct tr_fence *fence, struct tr_text uri,
                   uint64_t offset, uint64_t size, struct tri_buffer *bytes, uint64_t *total)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     struct stat status;
     int fd = -1;
-    int error = tri_blob_path(blobs, uri, path);
-    error = error != 0 ? error : tri_blob_open(blobs, fence, path, &fd);
+    int error = blob_path(blobs, uri, path);
+    if (error != 0) {
+        return error;
+    }
+    error = blob_open(blobs, fence, path, &fd);
     if (error != 0) {
         return error;
     }

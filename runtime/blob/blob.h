@@ -34,7 +34,7 @@ struct tri_blobs;
 
 /* What is known of a blob, or of a local file. */
 struct tri_blob {
-    char uri[TR_KEEPER_PATH_BYTES_MAX];
+    char uri[TR_PATH_BYTES_MAX];
     bool has_digest;
     uint8_t digest[TRI_BLOB_DIGEST_BYTES];
     uint64_t size; /* of all files together */

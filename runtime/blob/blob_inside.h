@@ -24,11 +24,11 @@ struct tri_blobs {
     int fresh;  /* blobs/.new/ */
     int pieces; /* blobs/.pieces/ */
     const atomic_bool *is_stopping;
-    const struct tr_turn *turn;          /* NULL: nobody else waits */
-    char owner[12];                      /* in front of names in .new; empty: the engine's */
-    uint64_t made;                       /* counts names in .new */
-    uint8_t *copy;                       /* what is copied and digested goes through here */
-    char path[TR_KEEPER_PATH_BYTES_MAX]; /* of blobs/, absolute and without links */
+    const struct tr_turn *turn;   /* NULL: nobody else waits */
+    char owner[12];               /* in front of names in .new; empty: the engine's */
+    uint64_t made;                /* counts names in .new */
+    uint8_t *copy;                /* what is copied and digested goes through here */
+    char path[TR_PATH_BYTES_MAX]; /* of blobs/, absolute and without links */
     char words[TR_BLOB_WORDS_BYTES_MAX];
 };
 
@@ -57,17 +57,6 @@ void tri_blob_new_name(struct tri_blobs *blobs, char name[32]);
  */
 TR_MUST_USE int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name,
                                 struct tr_text hint, bool is_kept, struct tri_blob *blob);
-
-/* The absolute path that a URI names; TR_INVALID for one that is not local. */
-TR_MUST_USE int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri,
-                              char path[TR_KEEPER_PATH_BYTES_MAX]);
-
-/*
- * Opens a local path for reading, within a fence unless that is NULL. TR_OUTSIDE, TR_INVALID and
- * what the system says, all with words.
- */
-TR_MUST_USE int tri_blob_open(struct tri_blobs *blobs, const struct tr_fence *fence,
-                              const char *path, int *fd);
 
 /* A file or a folder to be walked. */
 struct tri_blob_source {

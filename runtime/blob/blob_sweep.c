@@ -1,9 +1,12 @@
 /*
- * Sweeping: blobs that nobody names any more, and values that nobody finished. The age keeps what
- * was stored but is named only by a commit that is still to come.
+ * Sweeping: blobs that no record names any more, and values that were never finished.
  *
- * Whoever stores or asks for a blob renews its age under the shared hold, so what is found old
- * under the other one is nobody's; it leaves its place there, and is removed behind it.
+ * A blob may be stored before the commit that names it, so the age decides too. Storing a blob, or
+ * asking for it, renews its age under the shared lock (tri_blob_hold). The sweep looks at the age
+ * again under the exclusive lock and moves the blob out of its place there. So either the renewal
+ * came first and the blob stays, or the move came first and the other side finds it missing or puts
+ * it there anew. The removal itself, which may take long, is done after the lock is released, in
+ * blobs/.new/, which the next engine empties after a crash.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +26,10 @@ struct sweeping {
     struct tri_swept *swept;
 };
 
+/*
+ * By the change time of the inode, which utimensat sets to now and no program can set back, unlike
+ * the time of modification.
+ */
 static bool is_old(int folder, const char *name, uint64_t before_ms)
 {
     struct stat status;
@@ -36,12 +43,15 @@ static bool is_old(int folder, const char *name, uint64_t before_ms)
 
 static bool is_unused(const struct sweeping *sweeping, const char *name)
 {
-    char uri[TR_KEEPER_PATH_BYTES_MAX + NAME_MAX + 2];
+    char uri[TR_PATH_BYTES_MAX + NAME_MAX + 2];
     snprintf(uri, sizeof uri, "%s/%s", sweeping->blobs->path, name);
     return !sweeping->sweep->is_used(sweeping->sweep->self, uri);
 }
 
-/* Takes one from its place, if it is old at that moment; its name in .new, or empty. */
+/*
+ * Moves one out of its place, if it is still old under the lock. `gone` is its name in .new, or
+ * empty: it was renewed meanwhile, or is gone, and both are fine.
+ */
 static int take_away(struct tri_blobs *blobs, int folder, const char *name, uint64_t before_ms,
                      char gone[32])
 {
@@ -82,7 +92,10 @@ static bool is_ours(const char *name, bool is_pieces)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (!is_pieces && name[0] == '.');
 }
 
-/* Goes through one folder. A value in pieces is named by nobody. */
+/*
+ * Goes through one folder. A copy of the descriptor is opened, since readdir has a position of its
+ * own and closedir closes it. Stops with TR_CLOSED between two entries.
+ */
 static int sweep_folder(const struct sweeping *sweeping, int fd, bool is_pieces)
 {
     const struct tri_blob_sweep *sweep = sweeping->sweep;

@@ -1,7 +1,13 @@
 /*
  * Walking files and folders: digesting their content, and copying it on the way, holes as holes.
- * What is no file, folder or link that stays inside is refused by its name, since nobody could say
- * what its content is. Names are sorted, so that the same folder has the same digest everywhere.
+ *
+ * The digest of a folder is taken over the list of its entries, which hold the digests of their
+ * contents, as in a tree of git. Names are sorted by their bytes, so the same folder has the same
+ * digest everywhere, whatever order readdir gives. Owners and times do not count.
+ *
+ * What is digested is what is written to the copy, piece by piece, so a file that changes meanwhile
+ * still gets a copy that fits its digest. What is no file, folder or link that stays inside is
+ * refused by name, since it has no content.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +35,7 @@ struct walk {
     struct tri_blobs *blobs;
     uint64_t size;
     bool is_fenced;
-    char path[TR_KEEPER_PATH_BYTES_MAX]; /* where it is, for words */
+    char path[TR_PATH_BYTES_MAX]; /* where it is, for words */
 };
 
 static int explain(struct walk *walk, int error)
@@ -39,7 +45,7 @@ static int explain(struct walk *walk, int error)
 
 /* ---- Files. --------------------------------------------------------------------------------- */
 
-/* A file whose content is digested, and copied on the way. */
+/* A file whose content is digested, and copied on the way. `at` is the offset of both files. */
 struct digesting {
     struct tri_blobs *blobs;
     int fd;
@@ -56,13 +62,14 @@ static void add_bytes(struct digesting *digesting, const uint8_t *data, size_t s
     digesting->at += size;
 }
 
+/* How much of the next piece lies before `end`: at most the size of the buffer. */
 static size_t piece_before(const struct digesting *digesting, uint64_t end)
 {
     uint64_t left = end - digesting->at;
     return left < TRI_BLOB_COPY_BYTES ? (size_t)left : TRI_BLOB_COPY_BYTES;
 }
 
-/* Lets others go first between pieces. */
+/* Between two pieces others go first, and a stop ends the walk with TR_CLOSED. */
 static int take_turn(const struct digesting *digesting)
 {
     const struct tri_blobs *blobs = digesting->blobs;
@@ -70,7 +77,10 @@ static int take_turn(const struct digesting *digesting)
     return is_stopping ? TR_CLOSED : tr_turn_take(blobs->turn);
 }
 
-/* A hole counts as the zeroes that it reads as; the copy gets one, too. */
+/*
+ * A hole counts as the zeroes that it reads as, so that the digest does not depend on how a file is
+ * stored. The copy gets a hole by seeking over it (add_content).
+ */
 static int add_hole(struct digesting *digesting, uint64_t end)
 {
     static const uint8_t zeroes[TRI_BLOB_COPY_BYTES];
@@ -84,6 +94,10 @@ static int add_hole(struct digesting *digesting, uint64_t end)
     return 0;
 }
 
+/*
+ * Long copies are synced on the way: one fsync of many gigabytes at the end would hold up all
+ * others that sync on this file system.
+ */
 static int write_piece(struct digesting *digesting, struct tr_bytes piece)
 {
     int error = tri_below_write_all(digesting->copy, piece);
@@ -130,17 +144,23 @@ static int add_content(struct digesting *digesting)
     bool is_over = false;
     while (!is_over) {
         int error = tri_holes_next_data(digesting->fd, digesting->at, &data);
-        error = error != 0 ? error : add_hole(digesting, data.begin);
+        if (error == 0) {
+            error = add_hole(digesting, data.begin);
+        }
         if (error == 0 && digesting->copy >= 0 &&
             lseek(digesting->copy, (off_t)digesting->at, SEEK_SET) < 0) {
             error = TR_SYSTEM;
         }
         bool is_last = data.begin == data.end; /* only reading tells whether that is the end */
-        error = error != 0 ? error : add_data(digesting, is_last ? INT64_MAX : data.end, &is_over);
+        if (error != 0) {
+            return error;
+        }
+        error = add_data(digesting, is_last ? INT64_MAX : data.end, &is_over);
         if (error != 0) {
             return error;
         }
     }
+    /* A hole at the end has no data behind it that would make the copy as long as its source. */
     bool is_whole = digesting->copy < 0 || ftruncate(digesting->copy, (off_t)digesting->at) == 0;
     return is_whole ? 0 : tri_below_error();
 }
@@ -200,9 +220,9 @@ static int walk_file(struct walk *walk, int fd, const struct stat *status, int f
 /* ---- Links. --------------------------------------------------------------------------------- */
 
 /*
- * Whether a link in a folder so deep below the top leads to something below the top. Within a fence
- * it may go up only before it has gone down: a name on its way may be a link itself, and where the
- * `..` behind that leads is another question.
+ * Whether a link in a folder `depth` levels below the top leads to something below the top, by its
+ * text. Within a fence it may go up only before it has gone down: a name on its way may be a link
+ * itself, and then `..` behind it leads to another folder than the text says.
  */
 static bool stays_inside(const struct walk *walk, const char *target, unsigned depth)
 {
@@ -227,7 +247,7 @@ static bool stays_inside(const struct walk *walk, const char *target, unsigned d
 static int walk_link(struct walk *walk, int parent, const char *name, unsigned depth, int folder,
                      uint8_t *digest)
 {
-    char target[TR_KEEPER_PATH_BYTES_MAX];
+    char target[TR_PATH_BYTES_MAX];
     ssize_t size = readlinkat(parent, name, target, sizeof target - 1);
     if (size < 0) {
         return explain(walk, tri_below_error());
@@ -319,7 +339,10 @@ static int list_names(int fd, struct names *names)
 static int walk_folder(struct walk *walk, int fd, unsigned depth, int folder, const char *name,
                        uint8_t *digest);
 
-/* One entry that is a file or a folder; what it is was seen through its own descriptor. */
+/*
+ * One entry that is a file or a folder. It may have been replaced since fstatat, so its kind is
+ * decided by fstat on the descriptor; O_NONBLOCK keeps a pipe from blocking the open.
+ */
 static int walk_open(struct walk *walk, int parent, const char *name, unsigned depth, int folder,
                      char *kind, uint8_t *digest)
 {
@@ -372,7 +395,10 @@ static int walk_entry(struct walk *walk, int parent, const char *name, unsigned 
     return error;
 }
 
-/* All entries, in their order; `copy` is the folder they are copied to, or negative. */
+/*
+ * All entries, in order. `copy` is the folder they are copied to, or negative. walk->path grows and
+ * shrinks with the descent and is for words only.
+ */
 static int walk_entries(struct walk *walk, int fd, unsigned depth, int copy, uint8_t *digest)
 {
     crypto_hash_sha256_state list;

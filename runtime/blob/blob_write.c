@@ -1,9 +1,11 @@
 /*
  * Values that are written, whole or in pieces, and documents.
  *
- * Pieces are collected in blobs/.pieces/NAME. A value that is whole becomes read-only and gets a
- * second name among the blobs; its first one stays until it is swept, so that a last piece that
- * comes again finds what became of it.
+ * Pieces are collected in blobs/.pieces/NAME, each synced before it is answered, so that after a
+ * crash the writer goes on where it was. A value is whole when its file is read-only: the mode is
+ * the mark that survives a crash. It gets a second name among the blobs by a link; the first one
+ * stays until it is swept, so that a last piece that comes again finds its result and gives the
+ * same blob.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +40,7 @@ static bool write_at(int fd, struct tr_bytes bytes, uint64_t offset)
 
 /* ---- Whole at once. ------------------------------------------------------------------------- */
 
-/* Writes a new file where nobody sees it, synced. */
+/* Writes a new file in blobs/.new/, synced. No reader knows its name before it is renamed. */
 static int write_new(struct tri_blobs *blobs, const char *name, struct tr_bytes bytes, mode_t mode)
 {
     int fd = openat(blobs->fresh, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE_OPEN);
@@ -66,11 +68,16 @@ static int write_whole(struct tri_blobs *blobs, const char *shown, struct tr_byt
     crypto_hash_sha256(blob->digest, bytes.size > 0 ? bytes.data : nothing, bytes.size);
     blob->size = bytes.size;
     int error = write_new(blobs, name, bytes, MODE_BLOB);
-    error = error != 0 ? tri_blob_explain(blobs, error, shown)
-                       : tri_blob_settle(blobs, blobs->fresh, name, none, false, blob);
     if (error != 0) {
-        (void)unlinkat(blobs->fresh, name, 0); /* else the next start does */
+        error = tri_blob_explain(blobs, error, shown);
+        goto remove;
     }
+    error = tri_blob_settle(blobs, blobs->fresh, name, none, false, blob);
+    if (error == 0) {
+        return 0;
+    }
+remove:
+    (void)unlinkat(blobs->fresh, name, 0); /* else the next start does */
     return error;
 }
 
@@ -87,6 +94,8 @@ int tri_blob_begin(struct tri_blobs *blobs, char name[32], int *fd)
     return 0;
 }
 
+/* Digested, made read-only and synced before it gets its name: a name always leads to a whole
+ * value. */
 static int adopt(struct tri_blobs *blobs, const char *name, int fd, struct tr_text hint,
                  struct tri_blob *blob)
 {
@@ -137,7 +146,11 @@ static int explain(const struct piece *piece, int error)
     return tri_blob_explain(piece->blobs, error, piece->name);
 }
 
-/* Digests the value that is whole now, and gives it its second name. */
+/*
+ * Digests the value, marks it as whole, and links it among the blobs. Each step can be repeated,
+ * since a crash in between makes the last piece come again. The digest is taken from the file,
+ * because earlier pieces were written by other calls, perhaps of an earlier engine.
+ */
 static int finish(struct piece *piece, uint64_t size, struct tri_blob *blob)
 {
     const struct tr_text none = {.data = "", .size = 0};
@@ -158,7 +171,10 @@ static int finish(struct piece *piece, uint64_t size, struct tri_blob *blob)
     return tri_blob_settle(piece->blobs, piece->place.folder, piece->place.last, none, true, blob);
 }
 
-/* Writes the piece, and syncs it, unless the value is whole already. */
+/*
+ * Writes the piece and syncs it, unless the value is whole already. A piece that comes again
+ * overwrites the same bytes. The last one also cuts off what an earlier try has written behind it.
+ */
 static int write_piece(struct piece *piece, bool is_last, struct tri_blob *blob)
 {
     struct stat status;
@@ -192,6 +208,7 @@ static int open_pieces(struct piece *piece)
     int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     piece->fd = openat(piece->place.folder, piece->place.last,
                        O_RDWR | (piece->offset == 0 ? O_CREAT : 0) | flags, MODE_OPEN);
+    /* The value is whole and read-only; it is opened to be digested again. */
     if (piece->fd < 0 && errno == EACCES) {
         piece->fd = openat(piece->place.folder, piece->place.last, O_RDONLY | flags);
     }
@@ -203,19 +220,29 @@ static int open_pieces(struct piece *piece)
         return explain(piece, tri_below_error());
     }
     /* The name is as much to be kept as what is in it. */
-    bool is_lost = piece->offset == 0 && fsync(piece->place.folder) != 0;
-    return is_lost ? explain(piece, TR_SYSTEM) : 0;
+    if (piece->offset == 0 && fsync(piece->place.folder) != 0) {
+        int error = explain(piece, TR_SYSTEM);
+        close(piece->fd);
+        return error;
+    }
+    return 0;
 }
 
+/* Opened anew for each piece: between two of them the process may end, and the file is all that is
+ * kept. */
 static int write_one_of_many(struct piece *piece, struct tr_text name, bool is_last,
                              struct tri_blob *blob)
 {
     int error = tri_below_find(piece->blobs->pieces, name, 0, &piece->place);
-    error = error != 0 ? explain(piece, error) : open_pieces(piece);
-    if (error == 0) {
-        error = write_piece(piece, is_last, blob);
-        close(piece->fd);
+    if (error != 0) {
+        return explain(piece, error);
     }
+    error = open_pieces(piece);
+    if (error != 0) {
+        return error;
+    }
+    error = write_piece(piece, is_last, blob);
+    close(piece->fd);
     return error;
 }
 
@@ -252,6 +279,7 @@ static void show(struct tr_text path, char shown[256])
     snprintf(shown, 256, "%.*s", (int)(path.size < 250 ? path.size : 250), path.data);
 }
 
+/* The size is that of the first look; a file that has grown meanwhile is read up to there. */
 static int read_document(struct tri_blobs *blobs, int fd, const char *shown,
                          struct tri_buffer *bytes)
 {
@@ -293,6 +321,31 @@ int tri_document_get(struct tri_blobs *blobs, struct tr_text path, struct tri_bu
     return error;
 }
 
+/*
+ * Syncs the folders that lead to a document, the last one first: the names of those that were made
+ * on the way are as much to be kept as its own. An earlier engine may have made one and ended
+ * before it was synced, so all are, also those that were there.
+ */
+static bool sync_folders(const struct tri_blobs *blobs, struct tr_text path)
+{
+    bool is_synced = true;
+    const char *slash;
+    while (is_synced && (slash = memrchr(path.data, '/', path.size)) != NULL) {
+        int folder;
+        path.size = (size_t)(slash - path.data);
+        is_synced = tri_below_folder(blobs->store, path, 0, &folder) == 0;
+        if (is_synced) {
+            is_synced = fsync(folder) == 0;
+            close(folder);
+        }
+    }
+    return is_synced && fsync(blobs->store) == 0;
+}
+
+/*
+ * The new content is synced under another name and renamed over the old one, so a reader or a crash
+ * sees the old document or the new one. The sync of the folders makes the rename itself durable.
+ */
 int tri_document_put(struct tri_blobs *blobs, struct tr_text path, struct tr_bytes bytes)
 {
     char shown[256];
@@ -316,12 +369,7 @@ int tri_document_put(struct tri_blobs *blobs, struct tr_text path, struct tr_byt
         error = tri_blob_explain(blobs, error, shown);
         (void)unlinkat(blobs->fresh, name, 0); /* else the next start does */
     } else {
-        int folder = openat(place.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        bool is_synced = folder >= 0 && fsync(folder) == 0;
-        error = is_synced ? 0 : tri_blob_explain(blobs, TR_SYSTEM, shown);
-        if (folder >= 0) {
-            close(folder);
-        }
+        error = sync_folders(blobs, path) ? 0 : tri_blob_explain(blobs, TR_SYSTEM, shown);
     }
     tri_below_place_close(&place);
     return error;

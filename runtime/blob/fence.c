@@ -1,7 +1,13 @@
 /*
  * Opening what lies within a fence. Each step is taken from a descriptor of the one before, so that
- * nobody can put something else in the place of what was looked at. Where a link leads the kernel
- * says (openat2); one that is too old, or may not be asked, has no links followed at all.
+ * nothing else can be put in the place of what was looked at.
+ *
+ * First the folder of the fence is opened, then the name is resolved with O_PATH, which opens
+ * nothing and so cannot hang or have an effect, then the kind is checked by fstat, and only then is
+ * it opened for reading, through /proc/self/fd, so that it is the same inode.
+ *
+ * Where a link leads is the kernel's answer (openat2 with RESOLVE_BENEATH, Linux 5.6). Where that
+ * is missing or forbidden, as in some containers, no links are followed at all.
  */
 #include "runtime/blob/fence.h"
 
@@ -30,7 +36,7 @@ static int refuse(const struct tr_fence *fence, int error, const char *why,
     return error;
 }
 
-/* What of a path stands behind the fence's folder; empty: it does not lie below it. */
+/* What of a path stands behind the fence's folder; empty: it is not below it. */
 static struct tr_text name_below(const struct tr_fence *fence, const char *path)
 {
     struct tr_text folder = fence->folder;
@@ -44,7 +50,10 @@ static struct tr_text name_below(const struct tr_fence *fence, const char *path)
     return (struct tr_text){.data = path + skipped, .size = size - skipped};
 }
 
-/* Whether a part of the name is `..`: where that leads depends on links. */
+/*
+ * Whether a part of the name is `..`. Where that leads depends on links before it, so such names
+ * are refused by their text, before the file system is asked.
+ */
 static bool climbs(struct tr_text name)
 {
     size_t begin = 0;
@@ -59,10 +68,13 @@ static bool climbs(struct tr_text name)
     return false;
 }
 
-/* The fence's folder: its trusted part by any way, the rest without links. */
+/*
+ * The fence's folder: the trusted part with links, the rest without. TR_OUTSIDE: a link, or a file,
+ * is on the way behind the trusted part.
+ */
 static int open_folder(const struct tr_fence *fence, int *folder)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     struct tr_text whole = fence->folder;
     size_t trusted = fence->trusted_bytes > 0 ? fence->trusted_bytes : whole.size;
     if (trusted >= sizeof path || trusted > whole.size) {
@@ -89,10 +101,14 @@ static int open_folder(const struct tr_fence *fence, int *folder)
     return is_link ? TR_OUTSIDE : error;
 }
 
-/* Finds what the name leads to without opening it; links are followed while they stay below. */
+/*
+ * Resolves the name without opening what it leads to; links are followed while they stay below.
+ * EAGAIN means that a rename came in between and the kernel cannot prove where a `..` of a link
+ * leads, so it is tried again. EXDEV means that the path left the folder.
+ */
 static int find(int folder, struct tr_text name, int *found)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                                  .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
     long fd = -1;
@@ -114,7 +130,7 @@ static int find(int folder, struct tr_text name, int *found)
     return 0;
 }
 
-/* Opens for reading what was found, when that can do no harm. */
+/* Opens for reading what was found. TR_INVALID for what is neither a file nor a folder. */
 static int open_found(int found, int *fd)
 {
     char path[64];

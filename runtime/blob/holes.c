@@ -1,5 +1,9 @@
 /*
  * Holes of files, as lseek tells of them.
+ *
+ * SEEK_DATA fails with ENXIO where only a hole is left up to the end. Any other error is taken for
+ * a file system without holes: then all is data. The file may change between the calls, so what is
+ * said to be data may end earlier.
  */
 #include "runtime/blob/holes.h"
 

@@ -1,5 +1,5 @@
 /*
- * Long work that lets others go first between its pieces, whoever they are.
+ * Long work that lets other work go first between its pieces.
  */
 #ifndef TR_RUNTIME_BLOB_TURN_H
 #define TR_RUNTIME_BLOB_TURN_H

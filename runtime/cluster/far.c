@@ -1,17 +1,29 @@
 /*
- * A worker and other hosts: how a message for elsewhere comes to the border of its group, how a
- * border comes into the world, and what a link that is down means to the actors here.
+ * A worker and other hosts: how a message for elsewhere comes to the interhost actor of its group,
+ * how an interhost actor is spawned, and what actors here hear when a link is down.
+ *
+ * The way out of an actor's message: tri_deliver finds that the group is elsewhere; `wrap` packs
+ * the whole message into one for the interhost actor of the sender's group; that actor numbers and
+ * keeps it (interhost_out.c); its own message goes as a call into the journal's batch (`leave`),
+ * and the interhost service gets it after the commit. So nothing reaches another host that a crash
+ * here can undo.
+ *
+ * An actor that waits for another host (an ask, a monitor, a link) stands in the worker's map
+ * `far_waiters`. When a link goes down the interhost actor of each group tells all workers
+ * (tr_interhost_lost), behind everything that came in over the link, and each fails what those
+ * actors wait for. An entry in the map may be out of date; the edges of the actor decide.
  *
  * Nothing of this is on the way of a message between actors of this host.
  */
-#include "runtime/border/border.h"
-
-#include "runtime/watch/port.h"
+#include "runtime/cluster/interhost.h"
 
 /* --------------------------------------------------------------- out of here */
 
-/* The group in whose stream a message goes. What a worker says for somebody who has ended must come
- * behind what that one had said. */
+/*
+ * The group in whose stream a message goes. It is the sender's, but a worker that reports the end
+ * of an actor (DOWN) does so in the stream of that actor's group: in another stream the DOWN could
+ * overtake what the actor had sent before it ended.
+ */
 static uint64_t source_group(const struct tri_worker *worker, const struct tri_message *message)
 {
     uint64_t group = tri_message_from(message).key.group;
@@ -28,7 +40,7 @@ static uint64_t source_group(const struct tri_worker *worker, const struct tri_m
     return tri_host_group(worker->shared->directory.number);
 }
 
-/* Asks, monitors and links wait for the other host: whoever sent one may have to hear that its link
+/* Asks, monitors and links wait for the other host: the sender may have to hear that its link
  * is down. */
 static void note_sender(struct tri_worker *worker, const struct tri_message *message)
 {
@@ -42,29 +54,32 @@ static void note_sender(struct tri_worker *worker, const struct tri_message *mes
     }
 }
 
-/* A border's own message: it leaves when everything that led to it is committed. */
+/*
+ * An interhost actor's own message. It rides in the journal's batch like any call of an actor, so
+ * it leaves when the batch is committed, with the state that numbered it.
+ */
 static void leave(struct tri_worker *worker, struct tri_message *message)
 {
     TR_ASSERT(worker->is_journaled);
     struct tr_bytes bytes = {.data = message->bytes, .size = message->size};
-    tri_batch_add_call(&worker->batch, TRI_PLACE_BORDER, bytes);
+    tri_batch_add_call(&worker->batch, TRI_PLACE_INTERHOST, bytes);
     worker->metrics.messages_sent++;
-    tri_record(worker, TR_TAP_SEND, message, 0);
+    tri_recorder_note(worker, TR_TAP_SEND, message, 0);
     tri_message_settle(worker, message);
     tri_message_free(worker, message);
 }
 
-/* The message as it is, in one to the border of its group that bears the same name. */
+/* The message as it is, in one to the interhost actor of its group that bears the same name. */
 static struct tri_message *wrap(struct tri_worker *worker, const struct tri_message *message)
 {
     const uint8_t *at = message->bytes;
     uint8_t flags = tr_envelope_get(at, 8, flags);
     bool is_reply = tr_envelope_get(at, 8, kind) == TR_KIND_REPLY;
-    struct tr_border_out out = {.message = {.data = at, .size = message->size}};
+    struct tr_interhost_out out = {.message = {.data = at, .size = message->size}};
     struct tri_heading heading = {
         .kind = TR_KIND_TELL,
         .from = tri_message_from(message),
-        .to = {tri_border_key(source_group(worker, message)), 0},
+        .to = {tri_interhost_key(source_group(worker, message)), 0},
         .sequence = tr_envelope_get(at, 64, sequence),
         .cause = {{tr_envelope_get(at, 64, cause_group), tr_envelope_get(at, 64, cause_serial)},
                   tr_envelope_get(at, 32, cause_incarnation)},
@@ -72,7 +87,7 @@ static struct tri_message *wrap(struct tri_worker *worker, const struct tri_mess
         .trace = tr_envelope_get(at, 64, trace),
     };
     struct tri_message *wrapped;
-    int error = tri_message_make(worker, &heading, &tr_border_out_schema, &out,
+    int error = tri_message_make(worker, &heading, &tr_interhost_out_schema, &out,
                                  2 * TR_MESSAGE_BYTES_MAX, &wrapped);
     TR_ASSERT(error == 0); /* a message that was accepted must not be lost */
     flags &= TR_FLAG_HINT | TR_FLAG_PRIORITY;
@@ -80,12 +95,15 @@ static struct tri_message *wrap(struct tri_worker *worker, const struct tri_mess
     return wrapped;
 }
 
+/* A message for another host. It does not leave from here: it is wrapped and handed to the
+ * interhost actor of its group, which numbers, keeps and sends it. Only what interhost actors say
+ * themselves leaves the host. */
 static void send_far(struct tri_worker *worker, struct tri_message *message)
 {
     const struct tri_directory *directory = &worker->shared->directory;
     struct tr_ref from = tri_message_from(message);
     uint16_t host = tri_directory_host(directory, tri_message_to(message).group);
-    if (tri_is_border(from.key)) {
+    if (tri_is_interhost(from.key)) {
         leave(worker, message);
         return;
     }
@@ -97,9 +115,9 @@ static void send_far(struct tri_worker *worker, struct tri_message *message)
     struct tri_message *wrapped = wrap(worker, message);
     if (from.key.group == 0) {
         /* Elsewhere group 0 would be that host itself. */
-        struct tr_border_out out;
-        int error = tr_border_out_unpack(tr_envelope_body(wrapped->bytes),
-                                         tr_border_out_schema.version, &out);
+        struct tr_interhost_out out;
+        int error = tr_interhost_out_unpack(tr_envelope_body(wrapped->bytes),
+                                            tr_interhost_out_schema.version, &out);
         TR_ASSERT(error == 0);
         size_t place = (size_t)(out.message.data - wrapped->bytes);
         tr_envelope_put(wrapped->bytes + place, 64, from_group, tri_host_group(directory->number));
@@ -111,25 +129,28 @@ static void send_far(struct tri_worker *worker, struct tri_message *message)
 
 /* ---------------------------------------------------------------- into the world */
 
-/* A border is nobody's child, and begins when its group has something to do with another host: also
- * of a group that has ended, to say so. */
-static struct tri_actor *bear(struct tri_worker *worker, struct tr_key key)
+/*
+ * An interhost actor has no parent. It begins when its group has something to do with another host,
+ * also for a group that has ended, because other hosts may still ask for its actors and wait for
+ * the answer that they are gone. A group that this spawn makes known is one that has ended.
+ */
+static struct tri_actor *spawn(struct tri_worker *worker, struct tr_key key)
 {
     bool is_known = tri_group_find(worker, key.group) != NULL;
-    int index = tri_behaviour_index(worker->shared, tri_border_behaviour.id);
-    struct tr_border first = {.links_up = worker->links_up,
-                              .host_start = worker->shared->host_epoch};
-    struct tri_birth birth = {.key = key, .behaviour = (uint32_t)index, .state = &first};
+    int index = tri_behaviour_index(worker->shared, tri_interhost_behaviour.id);
+    struct tr_interhost first = {.links_up = worker->links_up,
+                                 .host_start = worker->shared->host_epoch};
+    struct tri_actor_spec spec = {.key = key, .behaviour = (uint32_t)index, .state = &first};
     struct tri_actor *actor;
     TR_ASSERT(index >= 0);
-    int error = tri_actor_new(worker, &birth, &actor);
+    int error = tri_actor_new(worker, &spec, &actor);
     TR_ASSERT(error == 0); /* a message that was accepted must not be lost */
     actor->phase = TRI_IDLE;
     if (!is_known) {
         tri_group_find(worker, key.group)->is_ended = true;
     }
-    worker->metrics.actors_born++;
-    tri_record_actor(worker, TR_TAP_SPAWN, actor, 0);
+    worker->metrics.actors_spawned++;
+    tri_recorder_note_actor(worker, TR_TAP_SPAWN, actor, 0);
     if (tri_is_tapped(worker, TR_TAP_SPAWN)) {
         tri_tap_spawn(worker, actor, 0);
     }
@@ -137,29 +158,38 @@ static struct tri_actor *bear(struct tri_worker *worker, struct tr_key key)
     return actor;
 }
 
-/* A message for a border that is not there. Only what needs one makes one. */
+/*
+ * A message for an interhost actor that does not exist. A message to send, a message from outside
+ * and the end of a stream need one; an acknowledgement, a timer or a link's news mean nothing
+ * without the state that they are about, and are dropped.
+ */
 static void deliver_absent(struct tri_worker *worker, struct tri_message *message)
 {
     uint16_t type = tr_envelope_get(message->bytes, 16, type);
-    bool is_needed = type == tr_border_out_schema.id || type == tr_border_send_schema.id ||
-                     type == tr_border_end_schema.id;
+    bool is_needed = type == tr_interhost_out_schema.id || type == tr_interhost_send_schema.id ||
+                     type == tr_interhost_end_schema.id;
     if (is_needed) {
-        tri_accept(worker, bear(worker, tri_message_to(message)), message);
+        tri_accept(worker, spawn(worker, tri_message_to(message)), message);
         return;
     }
     tri_message_settle(worker, message);
     tri_message_free(worker, message);
 }
 
-bool tri_far_deliver(struct tri_worker *worker, struct tri_message *message)
+/* What deliver.c asks for each message that finds no receiver here, on a host that is not alone. */
+static bool deliver(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
     if (tri_is_far(worker, to.group)) {
         send_far(worker, message);
         return true;
     }
-    if (tri_is_border(to)) {
-        bool is_home = tri_birth_worker(worker->shared, to) == worker->index;
+    if (tri_is_interhost(to)) {
+        /*
+         * Only the worker of origin may spawn it. On any other worker the message goes on there, or
+         * two interhost actors of one group could exist.
+         */
+        bool is_home = tri_origin_worker(worker->shared, to) == worker->index;
         if (is_home) {
             deliver_absent(worker, message);
         }
@@ -177,10 +207,11 @@ bool tri_far_deliver(struct tri_worker *worker, struct tri_message *message)
 
 static bool is_waiting_kind(uint8_t kind)
 {
-    return kind == TRI_EDGE_ASK || kind == TRI_EDGE_MONITORING || kind == TRI_EDGE_LINK;
+    return kind == TRI_EDGE_ASK || kind == TRI_EDGE_MONITORING;
 }
 
-void tri_far_note(struct tri_worker *worker, const struct tri_actor *actor)
+/* Remembers an actor if it waits for anybody on another host. */
+static void note_waits(struct tri_worker *worker, const struct tri_actor *actor)
 {
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
@@ -192,12 +223,10 @@ void tri_far_note(struct tri_worker *worker, const struct tri_actor *actor)
     }
 }
 
-void tri_far_forget(struct tri_worker *worker, struct tr_key key)
-{
-    tri_key_map_remove(&worker->far_waiters, key);
-}
-
-/* Whether an end of what an edge waits for lies in the mailbox already. */
+/*
+ * Whether the answer or the DOWN that an edge waits for lies in the mailbox already. Then the link
+ * failed behind it, and telling a failure too would give one question two answers.
+ */
 static bool has_news(const struct tri_actor *actor, const struct tri_edge *edge)
 {
     for (const struct tri_message *message = actor->mailbox_head; message != NULL;
@@ -236,59 +265,41 @@ static void fail_edge(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* What an actor waits for on one host, or on any (0). Gives a link that ties it there, or NULL. */
-static const struct tri_edge *fail_edges(struct tri_worker *worker, struct tri_actor *actor,
-                                         uint16_t host)
+/* Fails what an actor waits for on one host, or on any (0). */
+static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, uint16_t host)
 {
     const struct tri_directory *directory = &worker->shared->directory;
-    const struct tri_edge *link = NULL;
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
         bool is_meant = is_waiting_kind(edge->kind) && tri_is_far(worker, edge->peer.group) &&
                         (host == 0 || tri_directory_host(directory, edge->peer.group) == host);
-        if (is_meant && edge->kind == TRI_EDGE_LINK) {
-            link = edge;
-        } else if (is_meant && !has_news(actor, edge)) {
+        if (is_meant && !has_news(actor, edge)) {
             fail_edge(worker, actor, edge);
         }
     }
-    return link;
 }
 
 void tri_far_note_loaded(struct tri_worker *worker, struct tri_actor *actor)
 {
-    /* Who is tied to somebody elsewhere hears of it from there: that host sees its link end too. */
-    (void)fail_edges(worker, actor, 0);
-    tri_far_note(worker, actor);
+    fail_edges(worker, actor, 0);
+    note_waits(worker, actor);
 }
 
 void tri_far_note_moved(struct tri_worker *worker, struct tri_actor *actor)
 {
     const struct tri_directory *directory = &worker->shared->directory;
-    tri_far_note(worker, actor);
+    note_waits(worker, actor);
     for (uint32_t i = 0; i < directory->peer_count; i++) {
         uint64_t down_ms = worker->link_down_ms[i];
-        if (down_ms != 0 && worker->now_ms - down_ms < TR_BORDER_SILENCE_MS) {
-            (void)fail_edges(worker, actor, directory->peers[i].number);
+        /*
+         * While the actor was on its way, the worker that it left and the one that it came to may
+         * both have been told of the link without it. Telling once more is safe: what was told
+         * before has no edge any more, or lies in the mailbox (has_news).
+         */
+        if (down_ms != 0 && worker->now_ms - down_ms < TR_INTERHOST_SILENCE_MS) {
+            fail_edges(worker, actor, directory->peers[i].number);
         }
     }
-}
-
-/* Two lives that are tied over a link that is down: both end, each told on its own host. */
-static void break_link(struct tri_worker *worker, struct tri_actor *actor,
-                       const struct tri_edge *link)
-{
-    struct tr_ref peer = {link->peer, link->peer_incarnation};
-    struct tr_exit exit = {.reason = -TR_NO_CONNECTION};
-    struct tri_heading heading = tri_worker_heading(worker, peer, NULL);
-    heading.kind = TR_KIND_CONTROL;
-    heading.from = tri_actor_ref(actor);
-    heading.sequence = ++actor->sequence;
-    tri_say(worker, &heading, &tr_exit_schema, &exit); /* for when the link is up again */
-    heading = tri_worker_heading(worker, tri_actor_ref(actor), NULL);
-    heading.kind = TR_KIND_CONTROL;
-    heading.from = peer;
-    tri_say_last(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_NO_CONNECTION});
 }
 
 /* All keys of a map: what is done for one of them may change the map. NULL: it has none. */
@@ -309,7 +320,7 @@ static struct tr_key *keys_of(const struct tri_key_map *map, uint32_t *count)
 }
 
 /* Those of a group here who wait for a host. */
-static void lose_here(struct tri_worker *worker, const struct tr_border_lost *lost)
+static void lose_here(struct tri_worker *worker, const struct tr_interhost_lost *lost)
 {
     int place = tri_directory_place(&worker->shared->directory, lost->host);
     if (place < 0) {
@@ -321,9 +332,8 @@ static void lose_here(struct tri_worker *worker, const struct tr_border_lost *lo
     for (uint32_t i = 0; i < count; i++) {
         bool is_meant = keys[i].group == lost->group;
         struct tri_actor *actor = is_meant ? tri_actor_find(worker, keys[i], 0) : NULL;
-        const struct tri_edge *link = actor == NULL ? NULL : fail_edges(worker, actor, lost->host);
-        if (link != NULL) {
-            break_link(worker, actor, link);
+        if (actor != NULL) {
+            fail_edges(worker, actor, lost->host);
         }
     }
     tr_free(keys);
@@ -331,53 +341,55 @@ static void lose_here(struct tri_worker *worker, const struct tr_border_lost *lo
 
 void tri_far_on_lost(struct tri_worker *worker, const struct tr_message *message)
 {
-    struct tr_border_lost lost;
-    if (tr_message_read(message, border_lost, &lost) == 0) {
+    struct tr_interhost_lost lost;
+    if (tr_message_read(message, interhost_lost, &lost) == 0) {
         lose_here(worker, &lost);
     }
 }
 
 void tri_far_lose(struct tri_worker *worker, uint64_t group, uint16_t host)
 {
-    struct tr_border_lost lost = {.host = host, .group = group};
+    struct tr_interhost_lost lost = {.host = host, .group = group};
     for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
         if (place != worker->index) {
-            tri_tell_worker(worker, place, &tr_border_lost_schema, &lost);
+            tri_tell_worker(worker, place, &tr_interhost_lost_schema, &lost);
         }
     }
     lose_here(worker, &lost);
 }
 
-static void tell_border(struct tri_worker *worker, struct tr_key key,
-                        const struct tr_border_link *link)
+static void tell_interhost(struct tri_worker *worker, struct tr_key key,
+                           const struct tr_interhost_link *link)
 {
     struct tri_heading heading = tri_worker_heading(worker, (struct tr_ref){key, 0}, NULL);
-    tri_say(worker, &heading, &tr_border_link_schema, link);
+    tri_say(worker, &heading, &tr_interhost_link_schema, link);
 }
 
 /* Behind all that has come over the link. */
-static void tell_borders(struct tri_worker *worker, const struct tr_border_link *link)
+static void tell_interhost_actors(struct tri_worker *worker, const struct tr_interhost_link *link)
 {
     uint32_t count;
-    struct tr_key *keys = keys_of(&worker->borders, &count);
+    struct tr_key *keys = keys_of(&worker->interhost_actors, &count);
     for (uint32_t i = 0; i < count; i++) {
-        tell_border(worker, keys[i], link);
+        tell_interhost(worker, keys[i], link);
     }
     tr_free(keys);
 }
 
-void tri_far_on_group_end(struct tri_worker *worker, uint64_t group)
+static void group_ended(struct tri_worker *worker, uint64_t group)
 {
-    struct tr_key key = tri_border_key(group);
-    if (worker->borders.count > 0 && tri_actor_find(worker, key, 0) != NULL) {
-        tell_border(worker, key, &(struct tr_border_link){.host = 0});
+    struct tr_key key = tri_interhost_key(group);
+    if (tri_actor_find(worker, key, 0) != NULL) {
+        tell_interhost(worker, key, &(struct tr_interhost_link){.host = 0});
     }
 }
 
+/* From the interhost service, to each worker. The actors hear it behind everything that has come
+ * over the link, since it travels the same channel. */
 void tri_far_on_link(struct tri_worker *worker, const struct tr_message *message)
 {
-    struct tr_border_link link;
-    if (tr_message_read(message, border_link, &link) != 0) {
+    struct tr_interhost_link link;
+    if (tr_message_read(message, interhost_link, &link) != 0) {
         return;
     }
     int place = tri_directory_place(&worker->shared->directory, link.host);
@@ -389,5 +401,7 @@ void tri_far_on_link(struct tri_worker *worker, const struct tr_message *message
     } else {
         worker->links_up &= ~(1ULL << place);
     }
-    tell_borders(worker, &link);
+    tell_interhost_actors(worker, &link);
 }
+
+const struct tri_far_ops tri_far_ops = {.deliver = deliver, .group_ended = group_ended};

@@ -1,6 +1,11 @@
 /*
  * Pairs and kept messages in pages. The lowest free page is taken first, so that the table of pages
  * stays as small as what is kept.
+ *
+ * Costs: finding a group reads one list page and scans it; keeping a message writes its pages and
+ * the pair's; releasing n messages moves the rest of the page numbers once. Limits:
+ * TR_INTERHOST_PEERS_MAX pairs, TR_INTERHOST_KEPT_MAX messages of a pair, TR_INTERHOST_PAGES_MAX
+ * pages in all.
  */
 #include "runtime/cluster/pair.h"
 
@@ -20,13 +25,20 @@ struct piece {
 
 #define PIECE_BYTES_MAX (TR_PAGE_BYTES_MAX - sizeof(struct piece))
 
-static_assert(sizeof(struct tri_pair) + TR_BORDER_KEPT_MAX * sizeof(uint32_t) <= TR_PAGE_BYTES_MAX,
+static_assert(sizeof(struct tri_pair) + TR_INTERHOST_KEPT_MAX * sizeof(uint32_t) <=
+                  TR_PAGE_BYTES_MAX,
               "a pair with all that it may keep is one page");
 
 /* ----------------------------------------------------------------- pages */
 
-/* The lowest page that nothing is in. TR_LIMIT. */
-static int take_page(struct tri_border_turn *turn, uint32_t *page)
+/*
+ * The lowest page that nothing is in. TR_LIMIT.
+ *
+ * Invariant: all pages from LIST_PAGES up to `free_page` are taken. Taking a page passes only those
+ * that hold something, and giving one back lowers `free_page` to it; so the search never misses a
+ * free page, and passes each taken one once until a lower one is given back.
+ */
+static int take_page(struct tri_interhost_turn *turn, uint32_t *page)
 {
     uint32_t at = turn->state->free_page < LIST_PAGES ? LIST_PAGES : turn->state->free_page;
     struct tr_bytes bytes = {0};
@@ -43,7 +55,7 @@ static int take_page(struct tri_border_turn *turn, uint32_t *page)
     return 0;
 }
 
-static int give_page(struct tri_border_turn *turn, uint32_t page)
+static int give_page(struct tri_interhost_turn *turn, uint32_t page)
 {
     turn->state->free_page = page < turn->state->free_page ? page : turn->state->free_page;
     turn->state->pages--;
@@ -57,7 +69,7 @@ static uint32_t list_page(uint64_t group)
     return tri_hash(group, 0) % LIST_PAGES;
 }
 
-static int read_list(struct tri_border_turn *turn, uint32_t page, const struct listed **rows,
+static int read_list(struct tri_interhost_turn *turn, uint32_t page, const struct listed **rows,
                      uint32_t *count)
 {
     struct tr_bytes bytes;
@@ -70,7 +82,7 @@ static int read_list(struct tri_border_turn *turn, uint32_t page, const struct l
 }
 
 /* The place of a group in its list, or the count of it. */
-static int find_row(struct tri_border_turn *turn, uint64_t group, const struct listed **rows,
+static int find_row(struct tri_interhost_turn *turn, uint64_t group, const struct listed **rows,
                     uint32_t *count, uint32_t *place)
 {
     int error = read_list(turn, list_page(group), rows, count);
@@ -81,7 +93,7 @@ static int find_row(struct tri_border_turn *turn, uint64_t group, const struct l
     return error;
 }
 
-static int add_row(struct tri_border_turn *turn, uint64_t group, uint32_t page)
+static int add_row(struct tri_interhost_turn *turn, uint64_t group, uint32_t page)
 {
     const struct listed *rows;
     uint32_t count;
@@ -96,7 +108,7 @@ static int add_row(struct tri_border_turn *turn, uint64_t group, uint32_t page)
     return error;
 }
 
-static int remove_row(struct tri_border_turn *turn, uint64_t group)
+static int remove_row(struct tri_interhost_turn *turn, uint64_t group)
 {
     const struct listed *rows;
     uint32_t count;
@@ -124,7 +136,7 @@ static size_t pair_bytes(uint32_t kept)
     return sizeof(struct tri_pair) + kept * sizeof(uint32_t);
 }
 
-int tri_pair_get(struct tri_border_turn *turn, uint32_t page, const struct tri_pair **pair)
+int tri_pair_get(struct tri_interhost_turn *turn, uint32_t page, const struct tri_pair **pair)
 {
     struct tr_bytes bytes;
     int error = tr_page_get(turn->context, page, &bytes);
@@ -135,7 +147,7 @@ int tri_pair_get(struct tri_border_turn *turn, uint32_t page, const struct tri_p
     return error;
 }
 
-int tri_pair_find(struct tri_border_turn *turn, uint64_t group, const struct tri_pair **pair,
+int tri_pair_find(struct tri_interhost_turn *turn, uint64_t group, const struct tri_pair **pair,
                   uint32_t *page)
 {
     const struct listed *rows;
@@ -155,7 +167,7 @@ int tri_pair_find(struct tri_border_turn *turn, uint64_t group, const struct tri
 }
 
 /* The page of a pair that keeps so many messages, to change. */
-static int edit_sized(struct tri_border_turn *turn, uint32_t page, uint32_t kept,
+static int edit_sized(struct tri_interhost_turn *turn, uint32_t page, uint32_t kept,
                       struct tri_pair **pair)
 {
     void *bytes;
@@ -167,19 +179,19 @@ static int edit_sized(struct tri_border_turn *turn, uint32_t page, uint32_t kept
     return error;
 }
 
-int tri_pair_edit(struct tri_border_turn *turn, uint32_t page, struct tri_pair **pair)
+int tri_pair_edit(struct tri_interhost_turn *turn, uint32_t page, struct tri_pair **pair)
 {
     const struct tri_pair *before;
     int error = tri_pair_get(turn, page, &before);
     return error != 0 ? error : edit_sized(turn, page, before->kept, pair);
 }
 
-int tri_pair_open(struct tri_border_turn *turn, uint64_t group, uint32_t *page)
+int tri_pair_open(struct tri_interhost_turn *turn, uint64_t group, uint32_t *page)
 {
     const struct listed *rows;
     uint32_t count;
     int error = read_list(turn, list_page(group), &rows, &count);
-    bool is_full = error == 0 && (turn->state->pairs >= TR_BORDER_PEERS_MAX ||
+    bool is_full = error == 0 && (turn->state->pairs >= TR_INTERHOST_PEERS_MAX ||
                                   count >= TR_PAGE_BYTES_MAX / sizeof *rows);
     if (error != 0 || is_full) {
         return is_full ? TR_LIMIT : error;
@@ -197,7 +209,7 @@ int tri_pair_open(struct tri_border_turn *turn, uint64_t group, uint32_t *page)
     return error;
 }
 
-int tri_pair_drop(struct tri_border_turn *turn, uint32_t page)
+int tri_pair_drop(struct tri_interhost_turn *turn, uint32_t page)
 {
     const struct tri_pair *pair;
     int error = tri_pair_get(turn, page, &pair);
@@ -210,8 +222,8 @@ int tri_pair_drop(struct tri_border_turn *turn, uint32_t page)
     return error != 0 ? error : give_page(turn, page);
 }
 
-int tri_pair_each(struct tri_border_turn *turn, void *self,
-                  int (*visit)(void *self, struct tri_border_turn *turn, uint32_t page))
+int tri_pair_each(struct tri_interhost_turn *turn, void *self,
+                  int (*visit)(void *self, struct tri_interhost_turn *turn, uint32_t page))
 {
     const struct listed *rows;
     uint32_t count;
@@ -230,7 +242,7 @@ int tri_pair_each(struct tri_border_turn *turn, void *self,
 /* -------------------------------------------------------------- messages */
 
 /* Writes a message to pages from its end on, so that each piece knows the next one. */
-static int write_pieces(struct tri_border_turn *turn, struct tr_bytes message, uint32_t *first)
+static int write_pieces(struct tri_interhost_turn *turn, struct tr_bytes message, uint32_t *first)
 {
     size_t left = message.size;
     uint32_t next = 0;
@@ -255,7 +267,7 @@ static int write_pieces(struct tri_border_turn *turn, struct tr_bytes message, u
     return 0;
 }
 
-int tri_pair_keep(struct tri_border_turn *turn, uint32_t page, struct tr_bytes message)
+int tri_pair_keep(struct tri_interhost_turn *turn, uint32_t page, struct tr_bytes message)
 {
     const struct tri_pair *before;
     int error = tri_pair_get(turn, page, &before);
@@ -264,7 +276,7 @@ int tri_pair_keep(struct tri_border_turn *turn, uint32_t page, struct tr_bytes m
     }
     uint32_t kept = before->kept;
     size_t pages = message.size / PIECE_BYTES_MAX + 1;
-    if (kept >= TR_BORDER_KEPT_MAX || turn->state->pages + pages > TR_BORDER_PAGES_MAX) {
+    if (kept >= TR_INTERHOST_KEPT_MAX || turn->state->pages + pages > TR_INTERHOST_PAGES_MAX) {
         return TR_OVERFLOW;
     }
     uint32_t first = 0;
@@ -280,7 +292,7 @@ int tri_pair_keep(struct tri_border_turn *turn, uint32_t page, struct tr_bytes m
     return error;
 }
 
-static int read_piece(struct tri_border_turn *turn, uint32_t page, struct piece *piece,
+static int read_piece(struct tri_interhost_turn *turn, uint32_t page, struct piece *piece,
                       struct tr_bytes *content)
 {
     struct tr_bytes bytes;
@@ -293,7 +305,7 @@ static int read_piece(struct tri_border_turn *turn, uint32_t page, struct piece 
     return error;
 }
 
-static int drop_pieces(struct tri_border_turn *turn, uint32_t first)
+static int drop_pieces(struct tri_interhost_turn *turn, uint32_t first)
 {
     int error = 0;
     while (error == 0 && first != 0) {
@@ -309,7 +321,7 @@ static int drop_pieces(struct tri_border_turn *turn, uint32_t first)
     return error;
 }
 
-int tri_pair_release(struct tri_border_turn *turn, uint32_t page, uint64_t number)
+int tri_pair_release(struct tri_interhost_turn *turn, uint32_t page, uint64_t number)
 {
     const struct tri_pair *before;
     int error = tri_pair_get(turn, page, &before);
@@ -327,12 +339,14 @@ int tri_pair_release(struct tri_border_turn *turn, uint32_t page, uint64_t numbe
     if (error == 0) {
         memmove(&pair->pages[0], &pair->pages[count], left * sizeof pair->pages[0]);
         pair->acknowledged = number;
+        /* What is dropped without having left does not leave any more. */
+        pair->handed = pair->handed < number ? number : pair->handed;
         error = edit_sized(turn, page, left, &pair);
     }
     return error;
 }
 
-int tri_pair_message(struct tri_border_turn *turn, uint32_t page, uint64_t number,
+int tri_pair_message(struct tri_interhost_turn *turn, uint32_t page, uint64_t number,
                      struct tr_bytes *message, void **owned)
 {
     const struct tri_pair *pair;

@@ -1,6 +1,6 @@
 /*
- * What a border keeps, in its pages: for each group that it has to do with a pair, and the messages
- * to it that are not acknowledged.
+ * What an interhost actor keeps, in its pages: for each group that it has to do with a pair, and
+ * the messages to it that are not acknowledged.
  *
  *     pages 0 to 7        the list: (group, page of its pair), spread by the group's number
  *     the others          a pair, with the first page of each message that it keeps;
@@ -10,12 +10,12 @@
  * handler that calls it: it happens with the commit, or not at all. Pointers to pages last until
  * the next call that edits one.
  */
-#ifndef TR_RUNTIME_BORDER_PAIR_H
-#define TR_RUNTIME_BORDER_PAIR_H
+#ifndef TR_RUNTIME_CLUSTER_PAIR_H
+#define TR_RUNTIME_CLUSTER_PAIR_H
 
-#include "runtime/border/border.h"
+#include "runtime/cluster/interhost.h"
 
-#define TRI_BORDER_LAYOUT 1
+#define TRI_INTERHOST_LAYOUT 1
 
 /*
  * One group elsewhere. The stream to it has a number that grows, so that a stream that began anew
@@ -40,46 +40,48 @@ struct tri_pair {
     uint32_t pages[];
 };
 
-/* What the functions below work on: a border's turn. */
-struct tri_border_turn {
+/* What the functions below work on: an interhost actor's turn. */
+struct tri_interhost_turn {
     struct tr_context *context;
-    struct tr_border *state;
+    struct tr_interhost *state;
 };
 
 /* The pair with a group, or NULL; `page` is its own. */
-TR_MUST_USE int tri_pair_find(struct tri_border_turn *turn, uint64_t group,
+TR_MUST_USE int tri_pair_find(struct tri_interhost_turn *turn, uint64_t group,
                               const struct tri_pair **pair, uint32_t *page);
 
-/* A new one. TR_LIMIT (TR_BORDER_PEERS_MAX), TR_MEMORY. */
-TR_MUST_USE int tri_pair_open(struct tri_border_turn *turn, uint64_t group, uint32_t *page);
+/* A new one. TR_LIMIT (TR_INTERHOST_PEERS_MAX), TR_MEMORY. */
+TR_MUST_USE int tri_pair_open(struct tri_interhost_turn *turn, uint64_t group, uint32_t *page);
 
 /* The pair of a page, to read. */
-TR_MUST_USE int tri_pair_get(struct tri_border_turn *turn, uint32_t page,
+TR_MUST_USE int tri_pair_get(struct tri_interhost_turn *turn, uint32_t page,
                              const struct tri_pair **pair);
 
 /* The same to change; what it keeps stays as it is. */
-TR_MUST_USE int tri_pair_edit(struct tri_border_turn *turn, uint32_t page, struct tri_pair **pair);
+TR_MUST_USE int tri_pair_edit(struct tri_interhost_turn *turn, uint32_t page,
+                              struct tri_pair **pair);
 
 /* Forgets a pair that keeps nothing. */
-TR_MUST_USE int tri_pair_drop(struct tri_border_turn *turn, uint32_t page);
+TR_MUST_USE int tri_pair_drop(struct tri_interhost_turn *turn, uint32_t page);
 
 /* Keeps a message as the next number. TR_OVERFLOW (a named limit), TR_MEMORY. */
-TR_MUST_USE int tri_pair_keep(struct tri_border_turn *turn, uint32_t page, struct tr_bytes message);
+TR_MUST_USE int tri_pair_keep(struct tri_interhost_turn *turn, uint32_t page,
+                              struct tr_bytes message);
 
 /* Drops the messages up to a number, which is acknowledged. */
-TR_MUST_USE int tri_pair_release(struct tri_border_turn *turn, uint32_t page, uint64_t number);
+TR_MUST_USE int tri_pair_release(struct tri_interhost_turn *turn, uint32_t page, uint64_t number);
 
 /*
  * The message with a number that is kept. `owned` is what to tr_free after use (NULL: nothing): a
  * message of several pages is put together.
  */
-TR_MUST_USE int tri_pair_message(struct tri_border_turn *turn, uint32_t page, uint64_t number,
+TR_MUST_USE int tri_pair_message(struct tri_interhost_turn *turn, uint32_t page, uint64_t number,
                                  struct tr_bytes *message, void **owned);
 
 /* Calls for each pair's page until one returns an error, which is returned. `visit` may change or
  * drop the pair that it is given, and no other. */
-TR_MUST_USE int tri_pair_each(struct tri_border_turn *turn, void *self,
-                              int (*visit)(void *self, struct tri_border_turn *turn,
+TR_MUST_USE int tri_pair_each(struct tri_interhost_turn *turn, void *self,
+                              int (*visit)(void *self, struct tri_interhost_turn *turn,
                                            uint32_t page));
 
 #endif

@@ -1,6 +1,12 @@
 /*
  * The turns of a session. A pair of sessions is up once a side has heard the other name both; from
  * then on numbers must follow each other.
+ *
+ * The states of a side: down (the other's session is not known, or it does not know this one), and
+ * up. A frame names the sender's session and the one it knows of the receiver. Hearing both named
+ * right brings the pair up; a gap in the numbers, silence for TR_INTERHOST_SILENCE_MS, or a higher
+ * session of the other side brings it down. Going down raises `mine`, unless the other side began
+ * anew, so frames of the old pair name a session that no longer exists and are dropped.
  */
 #include "runtime/cluster/session.h"
 
@@ -46,7 +52,7 @@ static unsigned lose(struct tri_session *session, unsigned news, uint64_t now_ns
     return (news & TRI_SESSION_UP) != 0 ? news & ~(unsigned)TRI_SESSION_UP : TRI_SESSION_DOWN;
 }
 
-unsigned tri_session_hear(struct tri_session *session, const struct tr_border_frame *frame,
+unsigned tri_session_hear(struct tri_session *session, const struct tr_interhost_frame *frame,
                           bool has_messages, uint64_t now_ns)
 {
     unsigned news = 0;
@@ -68,6 +74,10 @@ unsigned tri_session_hear(struct tri_session *session, const struct tr_border_fr
         session->must_speak = true;
         news |= TRI_SESSION_UP;
     }
+    /*
+     * A frame with messages has the next number; one without repeats the last one, so it shows a
+     * lost frame too.
+     */
     uint64_t expected = session->heard + (has_messages ? 1 : 0);
     if (frame->number > expected) {
         return lose(session, news, now_ns);
@@ -81,7 +91,7 @@ unsigned tri_session_hear(struct tri_session *session, const struct tr_border_fr
 
 unsigned tri_session_tick(struct tri_session *session, uint64_t now_ns)
 {
-    const uint64_t silence_ns = TR_BORDER_SILENCE_MS * MS;
+    const uint64_t silence_ns = TR_INTERHOST_SILENCE_MS * MS;
     if (session->is_up) {
         return now_ns - session->heard_ns > silence_ns ? lose(session, 0, now_ns) : 0;
     }
@@ -95,7 +105,7 @@ unsigned tri_session_tick(struct tri_session *session, uint64_t now_ns)
 /* When the next frame without messages is due. */
 static uint64_t speak_at_ns(const struct tri_session *session)
 {
-    uint64_t pause_ms = session->is_up ? TR_BORDER_PING_MS : TR_BORDER_HELLO_MS;
+    uint64_t pause_ms = session->is_up ? TR_INTERHOST_PING_MS : TR_INTERHOST_HELLO_MS;
     return session->spoke_ns + pause_ms * MS;
 }
 
@@ -104,14 +114,14 @@ bool tri_session_must_speak(const struct tri_session *session, uint64_t now_ns)
     return session->must_speak || now_ns >= speak_at_ns(session);
 }
 
-struct tr_border_frame tri_session_speak(struct tri_session *session, uint16_t host,
-                                         bool has_messages, uint64_t now_ns)
+struct tr_interhost_frame tri_session_speak(struct tri_session *session, uint16_t host,
+                                            bool has_messages, uint64_t now_ns)
 {
     TR_ASSERT(session->is_up || !has_messages);
     session->sent += has_messages ? 1 : 0;
     session->must_speak = false;
     session->spoke_ns = now_ns;
-    return (struct tr_border_frame){
+    return (struct tr_interhost_frame){
         .host = host,
         .session = session->mine,
         .peer_session = session->theirs,
@@ -126,7 +136,7 @@ uint64_t tri_session_idle_ns(const struct tri_session *session, uint64_t now_ns)
     }
     uint64_t speak_ns = speak_at_ns(session);
     uint64_t silence_ns =
-        (session->is_up ? session->heard_ns : session->told_ns) + TR_BORDER_SILENCE_MS * MS + 1;
+        (session->is_up ? session->heard_ns : session->told_ns) + TR_INTERHOST_SILENCE_MS * MS + 1;
     uint64_t due_ns = speak_ns < silence_ns ? speak_ns : silence_ns;
     return due_ns > now_ns ? due_ns - now_ns : 0;
 }

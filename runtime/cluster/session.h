@@ -6,14 +6,14 @@
  * that it names; so nothing of an earlier pair is ever taken for the present. Within a pair frames
  * are numbered. One that comes again is dropped; a gap, silence or a new session of the other side
  * ends the pair: the link was down, hints are lost, and monitors hear of it. What must not be lost
- * the borders send again.
+ * the interhost actors send again.
  *
- * Nothing here knows of sockets, threads or clocks: whoever owns it brings frames and the time.
+ * Nothing here knows of sockets, threads or clocks: its owner brings frames and the time.
  */
-#ifndef TR_RUNTIME_BORDER_SESSION_H
-#define TR_RUNTIME_BORDER_SESSION_H
+#ifndef TR_RUNTIME_CLUSTER_SESSION_H
+#define TR_RUNTIME_CLUSTER_SESSION_H
 
-#include "schemas/runtime/border.h"
+#include "schemas/runtime/interhost.h"
 
 struct tri_session {
     uint64_t mine;   /* this side's session */
@@ -39,21 +39,21 @@ void tri_session_init(struct tri_session *session, uint64_t first, uint64_t now_
 
 /* The head of a frame, and whether messages stand behind it. Gives news. */
 TR_MUST_USE unsigned tri_session_hear(struct tri_session *session,
-                                      const struct tr_border_frame *frame, bool has_messages,
+                                      const struct tr_interhost_frame *frame, bool has_messages,
                                       uint64_t now_ns);
 
 /* Time has passed. Gives news: silence is a link that is down, told again while it stays so. */
 TR_MUST_USE unsigned tri_session_tick(struct tri_session *session, uint64_t now_ns);
 
-/* Ends the pair: a frame could not be sent. The link is down; whoever says so tells it. */
+/* Ends the pair: a frame could not be sent. The link is down; the caller reports it. */
 void tri_session_break(struct tri_session *session, uint64_t now_ns);
 
 /* Whether a frame should be sent though there are no messages for it. */
 bool tri_session_must_speak(const struct tri_session *session, uint64_t now_ns);
 
 /* The head of the next frame of a host, which is sent now. Messages only while the link is up. */
-struct tr_border_frame tri_session_speak(struct tri_session *session, uint16_t host,
-                                         bool has_messages, uint64_t now_ns);
+struct tr_interhost_frame tri_session_speak(struct tri_session *session, uint16_t host,
+                                            bool has_messages, uint64_t now_ns);
 
 /* How long until something is due without frames coming. */
 uint64_t tri_session_idle_ns(const struct tri_session *session, uint64_t now_ns);

@@ -1,6 +1,10 @@
 /*
- * A growing block of bytes. It doubles when it is full and moves its bytes to the front when more
- * than half of it has been used up, so that each byte is moved a constant number of times.
+ * A growing block of bytes, used from the front and filled at the end.
+ *
+ * Its capacity doubles when it is full. Bytes move to the front only when at least as many have
+ * been used up before them, so each byte is moved a constant number of times on average. Growing
+ * allocates a new block and copies; the old one is freed as it is, so a buffer of secrets has to be
+ * reserved at its full size first.
  */
 #include "runtime/env/buffer.h"
 
@@ -27,6 +31,7 @@ int tri_buffer_reserve(struct tri_buffer *buffer, size_t size)
         return 0;
     }
     size_t used = tri_buffer_size(buffer);
+    /* Far below an overflow, so that the doubling below cannot wrap around. */
     if (size > SIZE_MAX / 4 || used > SIZE_MAX / 4) {
         return TR_MEMORY;
     }

@@ -1,5 +1,6 @@
 /*
- * One value for the process, which is set once.
+ * One value for the process. It is set once, before threads are started, so no lock is needed to
+ * read it. A soft limit above the hard one cannot be set, and is passed over.
  */
 #include "runtime/env/child_limit.h"
 

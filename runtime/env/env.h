@@ -1,6 +1,6 @@
 /*
- * The seam to the world (law 10): everything that is not a function of state and message comes
- * through here, so that a simulator can be all of it.
+ * The seam to the world (law 10 of runtime/ARCHITECTURE.md): everything that is not a function of
+ * state and message comes through here, so that a simulator can be all of it.
  *
  * Production binds it with tri_env_real; the simulator in tests/sim binds clocks, randomness, links
  * and the store's file system to one seed. Each function says from which thread it is called.
@@ -11,7 +11,7 @@
 #include "schemas/codec/base.h"
 
 struct tr_env;
-struct tri_link;
+struct tri_channel;
 struct tri_wire;
 struct tri_directory;
 
@@ -24,8 +24,8 @@ struct tr_env_ops {
     /* Sixty-four bits that nobody can guess; any thread. */
     uint64_t (*entropy)(struct tr_env *env);
     /* The end of the link of one place (a worker or a service); called by that place's thread. */
-    int (*link_open)(struct tr_env *env, uint32_t place, struct tri_link **link);
-    /* The wire to the hosts of a directory, which listens at an address; by the border's thread.
+    int (*link_open)(struct tr_env *env, uint32_t place, struct tri_channel **link);
+    /* The wire to the hosts of a directory, which listens at an address; by the interhost thread.
      * NULL where there are no other hosts. */
     int (*wire_open)(struct tr_env *env, const struct tri_directory *directory, const char *address,
                      struct tri_wire **wire);

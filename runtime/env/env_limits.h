@@ -7,9 +7,9 @@
 #include "runtime/limits.h"
 
 /* One file or folder name, of a process or of a blob. */
-#define TR_KEEPER_PATH_BYTES_MAX 4096
+#define TR_PATH_BYTES_MAX 4096
 
 /* Why a process did not start or was refused, or has no secret, in words. */
-#define TR_KEEPER_REASON_BYTES_MAX 512
+#define TR_REASON_BYTES_MAX 512
 
 #endif

@@ -1,5 +1,8 @@
 /*
- * One posix_spawn, with what is the same for all programs that are only heard.
+ * One posix_spawn, with what is the same for all programs of which only stdout is heard.
+ *
+ * posix_spawn does not copy the memory of a large parent. It sets signals to their defaults in the
+ * child: the mask and ignored signals of the thread that calls would otherwise be inherited.
  */
 #include "runtime/env/heard.h"
 
@@ -19,6 +22,10 @@ static int spawn_with(const struct tri_heard *heard, posix_spawn_file_actions_t 
     posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(files, heard->line, STDOUT_FILENO);
     posix_spawn_file_actions_addopen(files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    /*
+     * The steps run in the order in which they are added: `line` has become stdout before all above
+     * stderr is closed. A group of its own lets the caller kill the program with its children.
+     */
     if (heard->is_alone) {
         posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
         posix_spawnattr_setpgroup(attributes, 0);
@@ -27,10 +34,11 @@ static int spawn_with(const struct tri_heard *heard, posix_spawn_file_actions_t 
     posix_spawnattr_setsigmask(attributes, &none);
     posix_spawnattr_setsigdefault(attributes, &all);
     posix_spawnattr_setflags(attributes, flags);
+    /* Without a program's file argv[0] is looked for in the PATH of this process. */
     char **environment = heard->environment != NULL ? heard->environment : environ;
     return heard->program != NULL
-               ? posix_spawn(pid, heard->program, files, attributes, heard->words, environment)
-               : posix_spawnp(pid, heard->words[0], files, attributes, heard->words, environment);
+               ? posix_spawn(pid, heard->program, files, attributes, heard->argv, environment)
+               : posix_spawnp(pid, heard->argv[0], files, attributes, heard->argv, environment);
 }
 
 int tri_heard_spawn(const struct tri_heard *heard, pid_t *pid)

@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 struct tri_heard {
-    const char *program; /* its file; NULL: words[0], looked for in PATH */
-    char *const *words;  /* argv, ended by NULL */
+    const char *program; /* its file; NULL: argv[0], looked for in PATH */
+    char *const *argv;   /* ended by NULL */
     int line;            /* becomes its stdout */
     char **environment;  /* ended by NULL; NULL: ours */
     bool is_alone;       /* in a process group of its own, with no other descriptors of ours */

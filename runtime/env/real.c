@@ -1,5 +1,6 @@
 /*
- * The real world: the system's clocks, its randomness, and ZeroMQ between threads.
+ * The real world: the system's clocks, its randomness, and ZeroMQ between threads. CLOCK_BOOTTIME
+ * and not CLOCK_MONOTONIC, because deadlines go on while a machine is suspended.
  */
 #include <sys/random.h>
 #include <time.h>
@@ -38,15 +39,16 @@ static uint64_t real_entropy(struct tr_env *env)
 {
     (void)env;
     uint64_t value = 0;
+    /* So few bytes are always given whole, once the kernel's generator is ready. */
     ssize_t got = getrandom(&value, sizeof value, 0);
     TR_ASSERT(got == (ssize_t)sizeof value);
     return value;
 }
 
-static int real_link_open(struct tr_env *env, uint32_t place, struct tri_link **link)
+static int real_link_open(struct tr_env *env, uint32_t place, struct tri_channel **link)
 {
     const struct real_env *real = (const struct real_env *)env;
-    return tri_zmq_link_open(real->context, place, link);
+    return tri_zmq_channel_open(real->context, place, link);
 }
 
 static int real_wire_open(struct tr_env *env, const struct tri_directory *directory,

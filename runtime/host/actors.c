@@ -1,6 +1,11 @@
 /*
  * Which actors live: a worker copies what it sees of those that match, and the program shows the
  * copies of all workers one by one.
+ *
+ * The worker walks its whole table and makes an address for each actor, which is dear: this is for
+ * people who look. All of it happens between two messages, so an actor is never seen half changed.
+ * The copy stops growing at the limit or at half of TR_SNAPSHOT_BYTES_MAX; the count of what
+ * matches goes on.
  */
 #include <stdalign.h>
 
@@ -20,7 +25,10 @@ struct growing {
 #define ALIGNED(size) \
     (((size) + alignof(struct tri_actor_seen) - 1) & ~(alignof(struct tri_actor_seen) - 1))
 
-/* Room for one more actor and its address; NULL when there is no memory. */
+/*
+ * Room for one more actor and its address; NULL when there is no memory. The padding is cleared, so
+ * that no old bytes of the heap leave the worker.
+ */
 static struct tri_actor_seen *grow(struct growing *growing, size_t address_size)
 {
     size_t size = ALIGNED(sizeof(struct tri_actor_seen) + address_size);
@@ -71,6 +79,9 @@ static bool add(struct tri_worker *worker, struct tri_actor *actor, struct tr_te
     return true;
 }
 
+/*
+ * The first entry is only a head, and is filled in at the end: how many actors match is known then.
+ */
 int tri_observe_actors(struct tri_worker *worker, const struct tr_observe *observe,
                        struct tri_copy *copy)
 {
@@ -86,7 +97,7 @@ int tri_observe_actors(struct tri_worker *worker, const struct tr_observe *obser
         if (!tri_glob_match(observe->pattern, address)) {
             continue;
         }
-        bool is_shown = found++ < observe->limit && growing.size < TR_LUGGAGE_BYTES_MAX / 2;
+        bool is_shown = found++ < observe->limit && growing.size < TR_SNAPSHOT_BYTES_MAX / 2;
         has_room = !is_shown || add(worker, actor, address, &growing);
     }
     if (!has_room) {
@@ -134,6 +145,7 @@ static void show_one(struct showing *showing, uint32_t worker, const struct tri_
     showing->visit(showing->self, &actor);
 }
 
+/* Entries are copied out before they are read, since a body may lie at any place of a frame. */
 static void show(void *self, const struct tr_observed *observed)
 {
     struct showing *showing = self;
@@ -156,9 +168,11 @@ int tr_host_actors(struct tr_host *host, struct tr_text pattern, uint32_t limit,
 {
     struct showing showing = {.host = host, .visit = visit, .self = self};
     struct tri_gathering gathering = {
-        .wish = tri_control_wish(host), .visit = show, .self = &showing};
-    struct tr_observe ask = {
-        .wish = gathering.wish, .what = TRI_OBSERVE_ACTORS, .pattern = pattern, .limit = limit};
+        .request = tri_control_request(host), .visit = show, .self = &showing};
+    struct tr_observe ask = {.request = gathering.request,
+                             .what = TRI_OBSERVE_ACTORS,
+                             .pattern = pattern,
+                             .limit = limit};
     if (pattern.size > TR_TAP_GLOB_BYTES_MAX) {
         return TR_LIMIT;
     }

@@ -1,10 +1,14 @@
 /*
  * The file `aside`: a row for each group whose loading has ended a start, and how often.
+ *
+ * A group is suspected from its first row on and set aside at TR_ASIDE_ENDS. Only ends in a row
+ * count: a start that gets through, or ends at another group, drops all that are only suspected.
+ * Groups that are set aside stay until a person lifts them.
  */
 #include "runtime/host/aside.h"
 
 #include "runtime/host/row_file.h"
-#include "runtime/troupe.h"
+#include "runtime/hosting.h"
 
 struct row {
     uint64_t group;
@@ -16,6 +20,10 @@ static const struct tri_row_file file = {.name = "aside",
                                          .row_bytes = sizeof(struct row),
                                          .rows_max = TR_ASIDE_MAX};
 
+/*
+ * Where nothing has changed the file is left alone, so an ordinary start does not wait for the
+ * disk. If the list is full of groups that are set aside, a new one is not counted.
+ */
 int tri_aside_count(const char *folder, uint64_t group)
 {
     struct row rows[TR_ASIDE_MAX];

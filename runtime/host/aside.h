@@ -1,6 +1,6 @@
 /*
  * Groups whose loading ends starts: counted over restarts, in the file `aside` of a store. What is
- * being loaded stands in the mapped file of poison.h, which a crash leaves as it is.
+ * being loaded stands in the mapped file of poison_message.h, which a crash leaves as it is.
  */
 #ifndef TR_RUNTIME_HOST_ASIDE_H
 #define TR_RUNTIME_HOST_ASIDE_H

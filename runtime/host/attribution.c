@@ -1,26 +1,31 @@
 /*
- * The file `blame`: a row for each part of a program that has ended an engine, and how often.
+ * The file `attribution`: a row for each part of a program that has ended an engine, and how often.
+ *
+ * One row for each part, in the order in which they were first counted. The function and the signal
+ * are those of the last time. A part that keeps ending the process is counted until the program
+ * forgets it.
  */
-#include "runtime/host/blame.h"
+#include "runtime/host/attribution.h"
 
 #include <string.h>
 
 #include "runtime/host/row_file.h"
-#include "runtime/troupe.h"
+#include "runtime/hosting.h"
 
-static const struct tri_row_file file = {.name = "blame",
+static const struct tri_row_file file = {.name = "attribution",
                                          .mark = 0x3130454d414c4254U, /* TBLAME01 */
-                                         .row_bytes = sizeof(struct tr_blamed),
-                                         .rows_max = TR_BLAMED_MAX};
+                                         .row_bytes = sizeof(struct tr_crash_attribution),
+                                         .rows_max = TR_CRASH_ATTRIBUTIONS_MAX};
 
 /* Texts end, whatever a damaged file says. */
-static void tidy(struct tr_blamed *row)
+static void tidy(struct tr_crash_attribution *row)
 {
     row->part[sizeof row->part - 1] = '\0';
     row->function[sizeof row->function - 1] = '\0';
 }
 
-static size_t read_rows(const char *folder, struct tr_blamed rows[TR_BLAMED_MAX])
+static size_t read_rows(const char *folder,
+                        struct tr_crash_attribution rows[TR_CRASH_ATTRIBUTIONS_MAX])
 {
     size_t count = tri_row_file_read(&file, folder, rows);
     for (size_t i = 0; i < count; i++) {
@@ -29,10 +34,14 @@ static size_t read_rows(const char *folder, struct tr_blamed rows[TR_BLAMED_MAX]
     return count;
 }
 
-int tri_blame_count(const char *folder, const struct tri_in_hand *hand)
+/*
+ * The hand comes from a mapped file that a crash left, so its texts may lack their ends. A full
+ * list drops its first row.
+ */
+int tri_attribution_count(const char *folder, const struct tri_in_hand *hand)
 {
-    struct tr_blamed rows[TR_BLAMED_MAX];
-    struct tr_blamed row = {.ended_by = hand->ended_by, .count = 1};
+    struct tr_crash_attribution rows[TR_CRASH_ATTRIBUTIONS_MAX];
+    struct tr_crash_attribution row = {.ended_by = hand->ended_by, .count = 1};
     memcpy(row.part, hand->part, sizeof row.part);
     memcpy(row.function, hand->function, sizeof row.function);
     tidy(&row);
@@ -43,9 +52,9 @@ int tri_blame_count(const char *folder, const struct tri_in_hand *hand)
     }
     if (place < count) {
         row.count += rows[place].count;
-    } else if (count == TR_BLAMED_MAX) {
-        memmove(&rows[0], &rows[1], (TR_BLAMED_MAX - 1) * sizeof row);
-        place = TR_BLAMED_MAX - 1;
+    } else if (count == TR_CRASH_ATTRIBUTIONS_MAX) {
+        memmove(&rows[0], &rows[1], (TR_CRASH_ATTRIBUTIONS_MAX - 1) * sizeof row);
+        place = TR_CRASH_ATTRIBUTIONS_MAX - 1;
     } else {
         count++;
     }
@@ -53,16 +62,18 @@ int tri_blame_count(const char *folder, const struct tri_in_hand *hand)
     return tri_row_file_write(&file, folder, rows, count);
 }
 
-size_t tr_blamed_read(const char *folder, struct tr_blamed blamed[TR_BLAMED_MAX])
+size_t tr_crash_attributions_read(const char *folder,
+                                  struct tr_crash_attribution crashes[TR_CRASH_ATTRIBUTIONS_MAX])
 {
-    return read_rows(folder, blamed);
+    return read_rows(folder, crashes);
 }
 
-int tr_blamed_forget(const char *folder,
-                     bool (*is_meant)(const void *self, const struct tr_blamed *blamed),
-                     const void *self)
+int tr_crash_attributions_forget(const char *folder,
+                                 bool (*is_meant)(const void *self,
+                                                  const struct tr_crash_attribution *crashes),
+                                 const void *self)
 {
-    struct tr_blamed rows[TR_BLAMED_MAX];
+    struct tr_crash_attribution rows[TR_CRASH_ATTRIBUTIONS_MAX];
     size_t count = read_rows(folder, rows);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {

@@ -1,8 +1,16 @@
 /*
- * The program's own place in its host: births, messages and questions from outside the actors.
+ * The program's own place in its host: spawns, messages and questions from outside the actors.
  *
  * The thread that made the host speaks from here, with frames like everybody else, and waits for
- * answers that carry the number of its wish. Nothing is shared with the workers.
+ * answers that carry the number of its request. Nothing is shared with the workers.
+ *
+ * Four kinds of news come in, each with a number that says what it answers: replies to control
+ * requests, DOWNs of monitors, answers of actors, and copies of what workers know. One call waits
+ * for one of them and reads everything that comes: ends are kept in a list for later calls, and an
+ * answer that comes too late is dropped.
+ *
+ * A host that fails and an interrupt send no message. So every wait is cut into slices, and each
+ * slice looks at them.
  */
 #include "runtime/host/control.h"
 
@@ -34,15 +42,15 @@ struct tri_asking {
     int reason; /* of its failure */
 };
 
-/* Everything that can come in here, as far as somebody waits for it. */
+/* What a reply or a DOWN says, as far as a caller waits for it. */
 struct answer {
-    uint64_t wish;    /* of a granted; 0: none */
+    uint64_t request; /* of a control_reply; 0: none */
     uint64_t monitor; /* of a DOWN; 0: none */
     int reason;
     struct tr_ref actor;
 };
 
-/* Wishes that are waited for, numbered without a gap, and their answers. */
+/* Control requests that are waited for, numbered without a gap, and their replies. */
 struct awaited {
     uint64_t first;
     size_t count;
@@ -54,8 +62,8 @@ struct awaited {
 static int say(struct tr_host *host, uint32_t place, const struct tr_envelope *wanted,
                const struct tr_schema *schema, const void *body)
 {
-    int error = tri_voice_say(&host->voice, place, wanted, schema, body);
-    tri_voice_flush(&host->voice);
+    int error = tri_sender_say(&host->sender, place, wanted, schema, body);
+    tri_sender_flush(&host->sender);
     return error;
 }
 
@@ -68,7 +76,7 @@ static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_sc
         .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
         .to_serial = TR_SERVICE_WORKERS + worker,
     };
-    return tri_voice_say(&host->voice, worker, &envelope, schema, body);
+    return tri_sender_say(&host->sender, worker, &envelope, schema, body);
 }
 
 /* What an actor, or the runtime in its name, is told. */
@@ -82,10 +90,10 @@ static int tell_actor(struct tr_host *host, struct tr_ref to, uint8_t kind,
         .to_serial = to.key.serial,
         .to_incarnation = to.incarnation,
     };
-    return say(host, tri_birth_worker(&host->shared, to.key), &envelope, schema, body);
+    return say(host, tri_origin_worker(&host->shared, to.key), &envelope, schema, body);
 }
 
-/* Hands a worker's answer to whoever gathers them; whether it was one. */
+/* Hands a worker's answer to the gathering; whether it was one. */
 static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
 {
     struct tri_gathering *gathering = host->gathering;
@@ -95,7 +103,7 @@ static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
     }
     uint8_t version = tr_envelope_get(bytes.data, 8, version);
     int error = tr_observed_unpack(tr_envelope_body(bytes.data), version, &observed);
-    bool is_awaited = error == 0 && gathering != NULL && observed.wish == gathering->wish;
+    bool is_awaited = error == 0 && gathering != NULL && observed.request == gathering->request;
     if (is_awaited) {
         gathering->answers++;
         if (observed.reason != 0 && gathering->reason == 0) {
@@ -108,7 +116,11 @@ static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
     return true;
 }
 
-/* Takes an actor's answer, or the failure of the question; whether it was one of either. */
+/*
+ * Takes an actor's answer, or the failure of the question; whether it was one of either. Answers to
+ * a question whose wait is over are recognised by their number and dropped, or a later question
+ * would get them.
+ */
 static bool take_reply(struct tr_host *host, struct tr_bytes bytes)
 {
     struct tr_message message = {
@@ -141,12 +153,12 @@ static void read_answer(struct tr_bytes bytes, struct answer *answer)
     uint16_t type = tr_envelope_get(bytes.data, 16, type);
     uint8_t version = tr_envelope_get(bytes.data, 8, version);
     struct tr_bytes body = tr_envelope_body(bytes.data);
-    struct tr_granted granted;
+    struct tr_control_reply reply;
     struct tr_down down;
-    if (type == tr_granted_schema.id && tr_granted_unpack(body, version, &granted) == 0) {
-        answer->wish = granted.wish;
-        answer->reason = -(int)granted.reason;
-        answer->actor = granted.actor;
+    if (type == tr_control_reply_schema.id && tr_control_reply_unpack(body, version, &reply) == 0) {
+        answer->request = reply.request;
+        answer->reason = -(int)reply.reason;
+        answer->actor = reply.actor;
     } else if (type == tr_down_schema.id && tr_down_unpack(body, version, &down) == 0) {
         answer->monitor = down.monitor;
         answer->actor = down.actor;
@@ -168,14 +180,17 @@ static struct tri_ended *find_ended(struct tr_host *host, uint64_t monitor, stru
 static struct tri_ended *open_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor)
 {
     struct tri_ended *ended = tr_alloc(sizeof *ended);
-    TR_ASSERT(ended != NULL); /* whoever waits for it would wait for ever */
+    TR_ASSERT(ended != NULL); /* its waiter would wait for ever */
     *ended = (struct tri_ended){
         .next = host->ended, .actor = actor, .monitor = monitor, .is_open = true};
     host->ended = ended;
     return ended;
 }
 
-/* Keeps the end of an actor until somebody asks for it. */
+/*
+ * Keeps the end of an actor until the program asks for it. A DOWN may come before the reply that
+ * tells the program the actor's key, so an end without a waiting call is kept too.
+ */
 static void keep_ended(struct tr_host *host, const struct answer *answer)
 {
     struct tri_ended *ended = find_ended(host, answer->monitor, answer->actor.key);
@@ -191,11 +206,15 @@ static bool is_answered(const struct awaited *awaited)
     return awaited != NULL && awaited->found == awaited->count;
 }
 
-/* Reads what is there; gives the answers to wishes (NULL: none), keeps the ends of actors. */
+/*
+ * Reads what is there; gives the replies to control requests (NULL: none), keeps the ends of
+ * actors. It stops after the frame that has the last awaited reply; the others stay in the pipe for
+ * the next call.
+ */
 static bool read_frames(struct tr_host *host, struct awaited *awaited)
 {
     struct tri_frame frame;
-    while (!is_answered(awaited) && tri_link_receive(host->voice.link, &frame) == 0) {
+    while (!is_answered(awaited) && tri_channel_receive(host->sender.link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
@@ -207,12 +226,12 @@ static bool read_frames(struct tr_host *host, struct awaited *awaited)
             read_answer(bytes, &answer);
             if (answer.monitor != 0) {
                 keep_ended(host, &answer);
-            } else if (awaited != NULL && answer.wish - awaited->first < awaited->count) {
-                awaited->answers[answer.wish - awaited->first] = answer;
+            } else if (awaited != NULL && answer.request - awaited->first < awaited->count) {
+                awaited->answers[answer.request - awaited->first] = answer;
                 awaited->found++;
             }
         }
-        tri_link_release(host->voice.link, &frame);
+        tri_channel_release(host->sender.link, &frame);
     }
     return is_answered(awaited);
 }
@@ -229,7 +248,11 @@ static struct patience patience_new(struct tr_host *host)
     return (struct patience){.begin_ns = tri_monotonic_ns(host->env)};
 }
 
-/* Why nothing is waited for any longer, or 0. */
+/*
+ * Why nothing is waited for any longer, or 0. The error of the host comes first. A store that
+ * cannot write is no error at once, since a full disk may get room; and an interrupt leaves a short
+ * time, in which an answer that is nearly there can still come.
+ */
 static int why_stop(struct tr_host *host, struct patience *patience)
 {
     uint64_t now_ns = tri_monotonic_ns(host->env);
@@ -246,8 +269,8 @@ static int why_stop(struct tr_host *host, struct patience *patience)
     return error == 0 && is_over ? TR_CLOSED : error;
 }
 
-/* Waits for the answers to wishes. A host that cannot go on is an answer too. */
-static int await_wishes(struct tr_host *host, struct awaited *awaited)
+/* Waits for the replies to control requests. A host that cannot go on is an answer too. */
+static int await_requests(struct tr_host *host, struct awaited *awaited)
 {
     struct patience patience = patience_new(host);
     while (!read_frames(host, awaited)) {
@@ -255,22 +278,26 @@ static int await_wishes(struct tr_host *host, struct awaited *awaited)
         if (error != 0) {
             return error;
         }
-        tri_voice_flush(&host->voice);
-        tri_link_wait(host->voice.link, WAIT_SLICE_NS);
+        tri_sender_flush(&host->sender);
+        tri_channel_wait(host->sender.link, WAIT_SLICE_NS);
     }
     return 0;
 }
 
 /* The same for one, whose answer says how it went. */
-static int await_wish(struct tr_host *host, uint64_t wish, struct answer *answer)
+static int await_request(struct tr_host *host, uint64_t request, struct answer *answer)
 {
-    struct awaited awaited = {.first = wish, .count = 1, .answers = answer};
-    int error = await_wishes(host, &awaited);
+    struct awaited awaited = {.first = request, .count = 1, .answers = answer};
+    int error = await_requests(host, &awaited);
     return error != 0 ? error : answer->reason;
 }
 
-/* Asks a worker for a birth, with the next flush. */
-static int wish_birth(struct tr_host *host, uint32_t worker, const struct tr_host_birth *wanted)
+/*
+ * Asks a worker for a spawn, with the next flush. The packed form of a state can be larger than its
+ * struct, hence the factor of two.
+ */
+static int request_spawn(struct tr_host *host, uint32_t worker,
+                         const struct tr_host_spawn_request *wanted)
 {
     const struct tr_behaviour *behaviour = wanted->behaviour;
     uint8_t state[TR_STATE_BYTES_MAX * 2];
@@ -281,15 +308,15 @@ static int wish_birth(struct tr_host *host, uint32_t worker, const struct tr_hos
             return error;
         }
     }
-    struct tr_birth birth = {
-        .wish = ++host->wishes,
+    struct tr_spawn_request spawn = {
+        .request = ++host->requests,
         .behaviour = behaviour->id,
         .name = wanted->options.name,
         .incarnation = wanted->options.incarnation,
         .is_watched = wanted->options.is_watched,
         .state = {.data = state, .size = tr_writer_size(&writer)},
     };
-    return tell_worker(host, worker, &tr_birth_schema, &birth);
+    return tell_worker(host, worker, &tr_spawn_request_schema, &spawn);
 }
 
 /* Who is watched ends with a DOWN that may have come already. */
@@ -300,22 +327,29 @@ static void watch_end(struct tr_host *host, bool is_watched, uint64_t monitor, s
     }
 }
 
-int tr_host_spawn_all(struct tr_host *host, const struct tr_host_birth *births, size_t count,
-                      struct tr_ref *actors)
+/*
+ * All requests go to one worker in one frame, so their actors are in one cut and one commit. After
+ * an error the requests that were sent are still awaited, so that `actors` names all that were
+ * spawned.
+ */
+int tr_host_spawn_all(struct tr_host *host, const struct tr_host_spawn_request *spawns,
+                      size_t count, struct tr_ref *actors)
 {
-    struct answer answers[TR_HOST_BIRTHS_MAX];
-    struct awaited awaited = {.first = host->wishes + 1, .answers = answers};
+    struct answer answers[TR_HOST_SPAWNS_MAX];
+    struct awaited awaited = {.first = host->requests + 1, .answers = answers};
     uint32_t worker = host->next_worker++ % host->shared.worker_count;
-    int error = !host->is_started ? TR_CLOSED : count > TR_HOST_BIRTHS_MAX ? TR_LIMIT : 0;
+    int error = !host->is_started ? TR_CLOSED : count > TR_HOST_SPAWNS_MAX ? TR_LIMIT : 0;
     for (; error == 0 && awaited.count < count; awaited.count += error == 0) {
-        error = wish_birth(host, worker, &births[awaited.count]);
+        error = request_spawn(host, worker, &spawns[awaited.count]);
     }
-    int failed = await_wishes(host, &awaited);
+    int failed = await_requests(host, &awaited);
     for (size_t i = 0; failed == 0 && i < awaited.count; i++) {
-        error = error != 0 ? error : answers[i].reason;
+        if (error == 0) {
+            error = answers[i].reason;
+        }
         if (error == 0) {
             actors[i] = answers[i].actor;
-            watch_end(host, births[i].options.is_watched, awaited.first + i, actors[i].key);
+            watch_end(host, spawns[i].options.is_watched, awaited.first + i, actors[i].key);
         }
     }
     return failed != 0 ? failed : error;
@@ -324,11 +358,11 @@ int tr_host_spawn_all(struct tr_host *host, const struct tr_host_birth *births, 
 int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
                   const struct tr_spawn_options *options, struct tr_ref *actor)
 {
-    struct tr_host_birth birth = {.behaviour = behaviour};
+    struct tr_host_spawn_request spawn = {.behaviour = behaviour};
     if (options != NULL) {
-        birth.options = *options;
+        spawn.options = *options;
     }
-    return tr_host_spawn_all(host, &birth, 1, actor);
+    return tr_host_spawn_all(host, &spawn, 1, actor);
 }
 
 int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
@@ -338,9 +372,9 @@ int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema 
 }
 
 /*
- * What is known of an actor's end. A monitor that comes too late hears that nobody is there, from
- * another worker maybe and before the end itself: so an end that will come for sure is waited for,
- * and one that has come is better than such an answer.
+ * What is known of an actor's end. A monitor that comes too late hears that there is no such actor,
+ * from another worker maybe and before the end itself: so an end that will come for sure is waited
+ * for, and one that has come is better than such an answer.
  */
 static const struct tri_ended *known_end(const struct tr_host *host, uint64_t monitor,
                                          struct tr_key actor)
@@ -388,7 +422,7 @@ static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key acto
 {
     uint64_t begin_ns = tri_monotonic_ns(host->env);
     while (true) {
-        (void)read_frames(host, NULL); /* nothing is wished for: ends are what matters */
+        (void)read_frames(host, NULL); /* nothing is requested: ends are what matters */
         if (take_ended(host, monitor, actor, reason)) {
             return 0;
         }
@@ -406,12 +440,12 @@ static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key acto
 
 int tr_host_monitor(struct tr_host *host, struct tr_ref actor, uint64_t *monitor)
 {
-    struct tr_monitor wish = {.monitor = ++host->wishes};
+    struct tr_monitor request = {.monitor = ++host->requests};
     if (!host->is_started) {
         return TR_CLOSED;
     }
-    *monitor = wish.monitor;
-    return tell_actor(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &wish);
+    *monitor = request.monitor;
+    return tell_actor(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &request);
 }
 
 /* Each monitor hears of the end for itself: what was said to others stays theirs. */
@@ -438,11 +472,11 @@ int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms)
     if (!host->is_started) {
         return TR_CLOSED;
     }
-    tri_voice_flush(&host->voice);
-    if (descriptor >= 0 && host->voice.link->ops->wait_also != NULL) {
-        tri_link_wait_also(host->voice.link, descriptor, timeout_ms * 1000000);
+    tri_sender_flush(&host->sender);
+    if (descriptor >= 0 && host->sender.link->ops->wait_also != NULL) {
+        tri_channel_wait_also(host->sender.link, descriptor, timeout_ms * 1000000);
     } else {
-        tri_link_wait(host->voice.link, timeout_ms * 1000000);
+        tri_channel_wait(host->sender.link, timeout_ms * 1000000);
     }
     (void)read_frames(host, NULL);
     return atomic_load(&host->fatal);
@@ -467,6 +501,10 @@ static int await_reply(struct tr_host *host, const struct tri_asking *asking, ui
     return asking->reason;
 }
 
+/*
+ * The number is known only after the question was sent, and is set before anything is read: no
+ * answer can be missed.
+ */
 int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                 const void *body, uint64_t timeout_ms,
                 void (*take)(void *self, const struct tr_message *answer), void *self)
@@ -479,16 +517,20 @@ int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *
     if (error != 0) {
         return error;
     }
-    asking.ask = host->voice.said;
+    asking.ask = host->sender.said;
     host->asking = &asking;
     error = await_reply(host, &asking, timeout_ms);
     host->asking = NULL;
     return error;
 }
 
+/*
+ * An end that has come already is enough. Otherwise a monitor is set, and taken back when the time
+ * is over, so that waiting again and again leaves no monitors behind.
+ */
 int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms, int *reason)
 {
-    struct tr_monitor monitor = {.monitor = ++host->wishes};
+    struct tr_monitor monitor = {.monitor = ++host->requests};
     if (!host->is_started) {
         return TR_CLOSED;
     }
@@ -524,11 +566,11 @@ int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *ac
     }
     int error = TR_NOT_FOUND;
     for (uint32_t i = 0; i < host->shared.worker_count && error == TR_NOT_FOUND; i++) {
-        struct tr_find find = {.wish = ++host->wishes, .address = address};
+        struct tr_find find = {.request = ++host->requests, .address = address};
         struct answer answer;
         error = tell_worker(host, i, &tr_find_schema, &find);
         if (error == 0) {
-            error = await_wish(host, find.wish, &answer);
+            error = await_request(host, find.request, &answer);
         }
         if (error == 0) {
             *actor = answer.actor;
@@ -542,30 +584,34 @@ int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker)
     if (!host->is_started) {
         return TR_CLOSED;
     }
-    struct tr_move_ask ask = {.wish = ++host->wishes, .actor = actor.key, .to_worker = worker};
+    struct tr_move_ask ask = {.request = ++host->requests, .actor = actor.key, .to_worker = worker};
     int error = tell_worker(host, 0, &tr_move_ask_schema, &ask);
     struct answer answer;
-    return error != 0 ? error : await_wish(host, ask.wish, &answer);
+    return error != 0 ? error : await_request(host, ask.request, &answer);
 }
 
 int tr_host_wake(struct tr_host *host, uint64_t group)
 {
-    struct tr_wake wake = {.group = group};
+    struct tr_activate wake = {.group = group};
     int error = host->is_started ? 0 : TR_CLOSED;
     for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
-        error = tell_worker(host, i, &tr_wake_schema, &wake);
+        error = tell_worker(host, i, &tr_activate_schema, &wake);
     }
-    tri_voice_flush(&host->voice);
+    tri_sender_flush(&host->sender);
     return error;
 }
 
+/*
+ * The file forgets the message before the actor hears of it. The other way round a crash in between
+ * would put the actor into quarantine again.
+ */
 int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop)
 {
     struct tri_message_name name;
     if (!host->is_started) {
         return TR_CLOSED;
     }
-    int error = tri_poison_take(host->poison, actor.key, &name);
+    int error = tri_poison_message_take(host->poison, actor.key, &name);
     struct tr_resume resume = {
         .drop = drop,
         .from = name.from,
@@ -605,11 +651,15 @@ int tr_host_waits_for(const struct tr_host *host)
 
 void tri_control_rest(struct tr_host *host, uint64_t timeout_ns)
 {
-    tri_voice_flush(&host->voice);
-    tri_link_wait(host->voice.link, timeout_ns);
-    (void)read_frames(host, NULL); /* nothing is wished for: ends and answers are kept */
+    tri_sender_flush(&host->sender);
+    tri_channel_wait(host->sender.link, timeout_ns);
+    (void)read_frames(host, NULL); /* nothing is requested: ends and answers are kept */
 }
 
+/*
+ * An answer that comes after the timeout carries an old number and is passed over. The pointer in
+ * the host is reset on every way out, since the gathering lies on the caller's stack.
+ */
 int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
                        const struct tr_schema *schema, const void *body)
 {

@@ -8,9 +8,9 @@
 #include "runtime/host/host.h"
 #include "schemas/runtime/tap.h"
 
-/* Answers to one wish, one from each worker. */
+/* Replies to one control request, one from each worker. */
 struct tri_gathering {
-    uint64_t wish; /* in the message that asks */
+    uint64_t request; /* in the message that asks */
     uint32_t answers;
     int reason; /* the first that is not 0 */
     /* What comes with an answer; its views live until this returns. NULL: nothing is wanted. */
@@ -18,10 +18,10 @@ struct tri_gathering {
     void *self;
 };
 
-/* A number for a wish. */
-static inline uint64_t tri_control_wish(struct tr_host *host)
+/* A number for a control request. */
+static inline uint64_t tri_control_request(struct tr_host *host)
 {
-    return ++host->wishes;
+    return ++host->requests;
 }
 
 /*

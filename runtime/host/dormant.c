@@ -1,8 +1,12 @@
 /*
- * Letting groups sleep and waking them. A sleeping actor carries a mark that tri_may_run looks at;
- * the mark is in no image, so the next start decides anew who sleeps.
+ * Keeping execution groups dormant and waking them. A dormant actor carries a mark that tri_may_run
+ * looks at; the mark is in no image, so each start decides anew which groups are dormant.
+ *
+ * Only running stops. Messages are delivered and journaled, timers fire into mailboxes, and limits
+ * hold as for any other actor, so waking is nothing but removing the mark. Marking and waking walk
+ * the whole table of a worker.
  */
-#include "runtime/host/asleep.h"
+#include "runtime/host/dormant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +28,7 @@ static void put_to_sleep(struct tri_worker *worker, const uint64_t *groups, size
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
         if (bsearch(&actor->key.group, groups, count, sizeof *groups, compare) != NULL) {
-            actor->flags |= TRI_ACTOR_ASLEEP;
+            actor->flags |= TRI_ACTOR_DORMANT;
         }
     }
 }
@@ -48,26 +52,27 @@ int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count)
         put_to_sleep(&host->workers[i], sorted, count);
     }
     tr_free(sorted);
-    /* Whoever sleeps asks for the ends of his processes when he wakes, however late that is. */
+    /* A dormant execution asks for the exit statuses of its processes when it is woken, however
+     * late. */
     host->unclaimed_ms = UINT32_MAX;
     return 0;
 }
 
-void tri_asleep_on_wake(struct tri_worker *worker, const struct tr_message *message)
+void tri_dormant_on_wake(struct tri_worker *worker, const struct tr_message *message)
 {
-    struct tr_wake wake;
+    struct tr_activate wake;
     uint64_t cursor = 0;
     uint32_t slot;
-    if (tr_message_read(message, wake, &wake) != 0) {
+    if (tr_message_read(message, activate, &wake) != 0) {
         return;
     }
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
         bool is_meant = wake.group == 0 || actor->key.group == wake.group;
-        if (!is_meant || (actor->flags & TRI_ACTOR_ASLEEP) == 0) {
+        if (!is_meant || (actor->flags & TRI_ACTOR_DORMANT) == 0) {
             continue;
         }
-        actor->flags &= (uint16_t)~TRI_ACTOR_ASLEEP;
+        actor->flags &= (uint16_t)~TRI_ACTOR_DORMANT;
         if (tri_may_run(actor)) {
             tri_ready(worker, actor);
         }

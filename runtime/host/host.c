@@ -1,5 +1,15 @@
 /*
  * Making, starting and stopping a host: workers, journal and store, and the threads that turn them.
+ *
+ * Making a host opens the environment and the store, counts what a crash has left, and loads; the
+ * workers belong to the calling thread until their threads begin. Starting goes against the stream
+ * of messages: services, the journal, the workers, the watchdog. Stopping goes with it: workers,
+ * watchdog, journal, services, so that each part has read all that the part before it has said.
+ *
+ * Three flags end the threads. `is_stopping` ends the workers. `is_draining` is set when they have
+ * ended, and lets the journal make its last round. `fatal` holds the first error of any thread, at
+ * which the workers end and the program stops waiting. The threads look at them between two steps
+ * and are woken by an empty frame.
  */
 #include "runtime/host/control.h"
 
@@ -8,16 +18,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/border/border.h"
+#include "runtime/cluster/interhost.h"
 #include "runtime/host/interhost_thread.h"
-#include "runtime/services/files_service.h"
 #include "runtime/host/poison_message.h"
-#include "runtime/services/process_service.h"
 #include "runtime/host/watchdog.h"
+#include "runtime/services/files_service.h"
+#include "runtime/services/process_service.h"
 #include "runtime/watch/crash.h"
 
 /* ------------------------------------------------------------- making it */
 
+/*
+ * A behaviour is known by its id in the store and by its index here, which is a byte in each actor.
+ * One place is kept for the interhost actor.
+ */
 static int register_behaviours(struct tri_shared *shared, const struct tr_host_options *options)
 {
     if (options->behaviour_count + 1 > TR_BEHAVIOURS_MAX) {
@@ -33,7 +47,7 @@ static int register_behaviours(struct tri_shared *shared, const struct tr_host_o
         shared->behaviours[shared->behaviour_count++] = behaviour;
     }
     if (options->number != 0) {
-        shared->behaviours[shared->behaviour_count++] = &tri_border_behaviour;
+        shared->behaviours[shared->behaviour_count++] = &tri_interhost_behaviour;
     }
     return 0;
 }
@@ -77,6 +91,11 @@ static int load_clock(struct tr_host *host, struct tri_kept_clock *kept)
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
+/*
+ * What all workers share; from the start of the threads on it does not change, but for next_number.
+ * That goes on behind the last number in the store, since the journal commits numbers without a
+ * gap.
+ */
 static int init_shared(struct tr_host *host, const struct tr_host_options *options)
 {
     struct tri_shared *shared = &host->shared;
@@ -88,6 +107,7 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->durability = options->durability;
     shared->program = options->program;
     shared->host_epoch = host->store == NULL ? 1 : (uint32_t)host->store->incarnation;
+    /* A call to a service without its bit is refused at once (TR_NO_CONNECTION). */
     shared->services = 1U << TR_SERVICE_CONTROL;
     shared->services |= options->has_http ? 1U << TR_SERVICE_HTTP : 0;
     shared->services |= options->has_files ? 1U << TR_SERVICE_FILES : 0;
@@ -99,11 +119,17 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     int error = load_clock(host, &kept);
     shared->life = tri_life_begin(host->env, kept);
     atomic_init(&shared->next_number, host->store == NULL ? 1 : host->store->last_number + 1);
-    error = error != 0 ? error : fill_directory(&shared->directory, options);
+    if (error != 0) {
+        return error;
+    }
+    error = fill_directory(&shared->directory, options);
     return error != 0 ? error : register_behaviours(shared, options);
 }
 
-/* Bits of the place where a store begins to count its groups, of the 44 that there are. */
+/*
+ * Bits of the place where a store begins to count its groups, of the 44 that there are. The two
+ * bits that are left are room to count on, whatever the beginning.
+ */
 #define GROUP_PLACE_BITS 42
 
 /*
@@ -128,6 +154,7 @@ static int load_next_groups(struct tr_host *host)
     return 0;
 }
 
+/* On the thread that makes the host: workers belong to it until their threads begin. */
 static int init_workers(struct tr_host *host)
 {
     uint32_t count = host->shared.worker_count;
@@ -151,7 +178,7 @@ int tri_host_init(struct tr_host *host, const struct tr_host_options *options, s
     host->store = store;
     host->stuck_handler_ms = options->stuck_handler_ms;
     int error = init_shared(host, options);
-    tri_voice_init(&host->voice, TR_SERVICE_CONTROL, host->shared.host_epoch);
+    tri_sender_init(&host->sender, TR_SERVICE_CONTROL, host->shared.host_epoch);
     if (error == 0) {
         error = init_workers(host);
     }
@@ -163,6 +190,10 @@ int tri_host_init(struct tr_host *host, const struct tr_host_options *options, s
     return error;
 }
 
+/*
+ * Also for a host that is half made: a worker that was not reached has no `shared`, and all else is
+ * zero.
+ */
 void tri_host_fini(struct tr_host *host)
 {
     for (uint32_t i = 0; host->workers != NULL && i < host->shared.worker_count; i++) {
@@ -175,11 +206,12 @@ void tri_host_fini(struct tr_host *host)
     if (host->store != NULL) {
         tri_journal_fini(&host->journal);
     }
-    tri_voice_fini(&host->voice);
+    tri_sender_fini(&host->sender);
     tri_directory_fini(&host->shared.directory);
     tri_control_fini(host);
 }
 
+/* Without durability there is none. */
 static int open_store(const struct tr_host_options *options, char *explain,
                       struct tri_store **store)
 {
@@ -207,9 +239,9 @@ static int attach_poison(struct tr_host *host, const struct tr_host_options *opt
     if (host->store == NULL) {
         return 0;
     }
-    int error = tri_poison_open(options->folder, &host->poison);
+    int error = tri_poison_message_open(options->folder, &host->poison);
     for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
-        host->workers[i].in_hand = tri_poison_hand(host->poison, i);
+        host->workers[i].in_hand = tri_poison_message_hand(host->poison, i);
     }
     if (error == 0 && options->aside_behaviour != 0) {
         host->aside_behaviour = options->aside_behaviour;
@@ -250,6 +282,8 @@ static int keep_listen(struct tr_host *host, const struct tr_host_options *optio
     return host->listen == NULL ? TR_MEMORY : 0;
 }
 
+/* In an order in which a failure leaves nothing half done: poison messages are counted before the
+ * store is loaded, since loading may be what ends the process. */
 static int assemble(struct tr_host *host, const struct tr_host_options *options, char *explain)
 {
     int error = tri_env_real_new(&host->env);
@@ -276,8 +310,13 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     }
     if (error == 0 && store != NULL) {
         error = tri_host_load(host);
+        /*
+         * The group that was being loaded is no longer noted. After want of memory it stays noted,
+         * and counts as the one that ended this start. Any other error has words of its own and
+         * comes at each start, whatever is set aside.
+         */
         if (error != TR_MEMORY) {
-            tr_host_loads(host, 0); /* what else it may be is said, and stays the same */
+            tr_host_loads(host, 0);
         }
     }
     if (error == TR_INVALID && options->number != 0) {
@@ -288,7 +327,7 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
             options->number);
     }
     if (error == 0) {
-        error = host->env->ops->link_open(host->env, TRI_PLACE_CONTROL, &host->voice.link);
+        error = host->env->ops->link_open(host->env, TRI_PLACE_CONTROL, &host->sender.link);
     }
     return error;
 }
@@ -347,7 +386,7 @@ static void rest(struct tr_host *host, struct tri_worker *worker, uint32_t *lost
         (*lost)++;
     }
     uint64_t begin = tri_monotonic_ns(host->env);
-    tri_link_wait(worker->link, idle_ns);
+    tri_channel_wait(worker->link, idle_ns);
     uint64_t slept_ns = tri_monotonic_ns(host->env) - begin;
     if (is_long && slept_ns < TR_SPIN_NS) {
         *lost = 0;
@@ -357,12 +396,14 @@ static void rest(struct tr_host *host, struct tri_worker *worker, uint32_t *lost
     }
 }
 
+/* The first error stays: what follows is its consequence. */
 static void fail_host(struct tr_host *host, int error)
 {
     int expected = 0;
     atomic_compare_exchange_strong(&host->fatal, &expected, error);
 }
 
+/* The words are written before the error is set, so a thread that sees the error finds them. */
 static void fail_with_words(void *self, int error, const char *words)
 {
     struct tr_host *host = self;
@@ -370,6 +411,11 @@ static void fail_with_words(void *self, int error, const char *words)
     fail_host(host, error);
 }
 
+/*
+ * A worker's thread. Its link is opened here, since a socket belongs to one thread. One that ends
+ * in order hands everything to the journal first. One that ends by an error does not: its batch may
+ * lack an operation.
+ */
 static void *worker_main(void *argument)
 {
     const struct tri_thread *thread = argument;
@@ -405,17 +451,23 @@ static void *worker_main(void *argument)
 /* How long the journal's thread sleeps when no batch comes. */
 #define JOURNAL_WAIT_NS 100000000
 
+/* The journal's thread. It ends behind the workers: when it is told to drain, all their batches are
+ * in its pipe, and one more round commits them. */
 static void *journal_main(void *argument)
 {
     struct tr_host *host = argument;
     struct tri_journal *journal = &host->journal;
-    int error = host->env->ops->link_open(host->env, TRI_PLACE_JOURNAL, &journal->voice.link);
+    int error = host->env->ops->link_open(host->env, TRI_PLACE_JOURNAL, &journal->sender.link);
     if (error != 0) {
         fail_host(host, error);
         return NULL;
     }
     bool is_draining = false;
     while (journal->state != TRI_JOURNAL_FAILED && !is_draining) {
+        /*
+         * Read before the round and not after it: whatever the workers sent before the flag was set
+         * is in the pipe, and this round takes it.
+         */
         is_draining = atomic_load_explicit(&host->is_draining, memory_order_acquire);
         bool has_worked = false;
         while (tri_journal_step(journal)) {
@@ -425,7 +477,7 @@ static void *journal_main(void *argument)
             tri_journal_rest(journal);
         }
         if (!is_draining) {
-            tri_link_wait(journal->voice.link, JOURNAL_WAIT_NS);
+            tri_channel_wait(journal->sender.link, JOURNAL_WAIT_NS);
         }
     }
     if (journal->state == TRI_JOURNAL_FAILED) {
@@ -445,6 +497,7 @@ static void explain_files(struct tr_host *host, int error)
              host->folder, words);
 }
 
+/* Services first, so that a call of the first message that is handled finds its service. */
 static int start_services(struct tr_host *host)
 {
     struct tri_shared *shared = &host->shared;
@@ -495,19 +548,22 @@ static int start_services(struct tr_host *host)
         }
     }
     if (error == 0 && shared->directory.number != 0) {
-        error = tri_border_thread_start(host, &host->border);
+        error = tri_interhost_thread_start(host, &host->interhost);
     }
     return error;
 }
 
-/* Wakes a place that may be asleep: an empty frame is read and forgotten. */
+/*
+ * Wakes a place that may be asleep: an empty frame is read and forgotten. Without memory for it the
+ * place wakes by its own timeout.
+ */
 static void nudge(struct tr_host *host, uint32_t place)
 {
     struct tri_frame_builder frame = {0};
     size_t size;
     if (tri_frame_add(&frame, (struct tr_bytes){0}, false) == 0) {
         uint8_t *data = tri_frame_take(&frame, TRI_PLACE_CONTROL, &size);
-        tri_outbox_send(&host->voice.outbox, host->voice.link, place, data, size);
+        tri_outbox_send(&host->sender.outbox, host->sender.link, place, data, size);
     }
 }
 
@@ -517,12 +573,15 @@ static void nudge_journal(struct tr_host *host)
     uint8_t *data = tr_alloc(TRI_JOURNAL_NUDGE_BYTES);
     if (data != NULL) {
         data[0] = 0;
-        tri_outbox_send(&host->voice.outbox, host->voice.link, TRI_PLACE_JOURNAL, data,
+        tri_outbox_send(&host->sender.outbox, host->sender.link, TRI_PLACE_JOURNAL, data,
                         TRI_JOURNAL_NUDGE_BYTES);
     }
 }
 
-/* Services are told to end, woken, and waited for. */
+/*
+ * Services are told to end, woken, and waited for. All are told before the first is waited for, so
+ * that they end side by side.
+ */
 static void stop_services(struct tr_host *host)
 {
     if (host->processes != NULL) {
@@ -537,20 +596,22 @@ static void stop_services(struct tr_host *host)
         tri_files_service_leave(host->files);
         nudge(host, TRI_PLACE_FILES);
     }
-    if (host->border != NULL) {
-        tri_border_thread_leave(host->border);
-        nudge(host, TRI_PLACE_BORDER);
+    if (host->interhost != NULL) {
+        tri_interhost_thread_leave(host->interhost);
+        nudge(host, TRI_PLACE_INTERHOST);
     }
-    tri_border_thread_stop(host->border);
+    tri_interhost_thread_stop(host->interhost);
     tri_process_service_stop(host->processes);
     tri_http_service_stop(host->http);
     tri_files_service_stop(host->files);
-    host->border = NULL;
+    host->interhost = NULL;
     host->processes = NULL;
     host->http = NULL;
     host->files = NULL;
 }
 
+/* Workers, then the journal, then the services: each hears everything that those before it have
+ * said. */
 void tr_host_stop(struct tr_host *host)
 {
     if (!host->is_started) {
@@ -576,6 +637,7 @@ void tr_host_stop(struct tr_host *host)
     host->is_started = false;
 }
 
+/* The journal before the workers, whose batches it takes. */
 static int start_threads(struct tr_host *host)
 {
     if (host->store != NULL) {
@@ -612,17 +674,26 @@ int tr_host_start(struct tr_host *host)
     return error;
 }
 
+/*
+ * A socket of ZeroMQ may pass to another thread behind a full barrier. The threads have been
+ * joined, which is one.
+ */
 static void close_links(struct tr_host *host)
 {
     for (uint32_t i = 0; host->workers != NULL && i < host->shared.worker_count; i++) {
-        tri_link_close(host->workers[i].link);
+        tri_channel_close(host->workers[i].link);
         host->workers[i].link = NULL;
     }
-    tri_link_close(host->journal.voice.link);
-    tri_link_close(host->voice.link);
-    host->voice.link = NULL;
+    tri_channel_close(host->journal.sender.link);
+    tri_channel_close(host->sender.link);
+    host->sender.link = NULL;
 }
 
+/*
+ * In this order: nothing runs any more; the taps let go of rings that workers fill; a crash dump
+ * forgets the workers before their memory goes; the hands are cleared, because this end is in
+ * order; then the store closes.
+ */
 void tr_host_free(struct tr_host *host)
 {
     if (host == NULL) {
@@ -630,11 +701,13 @@ void tr_host_free(struct tr_host *host)
     }
     tr_host_stop(host);
     close_links(host);
-    tri_taps_fini(host);
+    if (host->end_taps != NULL) {
+        host->end_taps(host);
+    }
     tri_crash_forget(host->workers);
     struct tri_store *store = host->store;
     tri_host_fini(host);
-    tri_poison_close(host->poison);
+    tri_poison_message_close(host->poison);
     tri_store_close(store);
     tr_free(host->folder);
     tr_free(host->listen);

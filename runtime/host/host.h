@@ -9,8 +9,9 @@
 
 #include "runtime/cluster/service.h"
 #include "runtime/host/worker.h"
+#include "runtime/hosting.h"
 #include "runtime/journal/journal.h"
-#include "runtime/link/voice.h"
+#include "runtime/link/sender.h"
 
 /* What a worker's thread is given. */
 struct tri_thread {
@@ -26,7 +27,7 @@ struct tr_host {
     struct tri_store *store; /* NULL without durability */
     struct tri_journal journal;
     struct tri_worker *workers;
-    struct tri_poison *poison;
+    struct tri_poison_messages *poison;
     uint16_t aside_behaviour;
     uint64_t aside[TR_ASIDE_MAX]; /* groups that this start has not loaded */
     size_t aside_count;
@@ -34,9 +35,9 @@ struct tr_host {
     struct tri_http_service *http;
     struct tri_process_service *processes;
     struct tri_files_service *files;
-    struct tri_border_thread *border; /* to other hosts */
-    char *listen;                     /* where it listens for them; NULL: nowhere */
-    char *folder;                     /* of the store; NULL without durability */
+    struct tri_interhost_thread *interhost; /* to other hosts */
+    char *listen;                           /* where it listens for them; NULL: nowhere */
+    char *folder;                           /* of the store; NULL without durability */
     const char *const *keeper_command;
     uint32_t jobs;
     int interrupt;
@@ -47,12 +48,13 @@ struct tr_host {
     const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog; /* while the host runs */
     /* The program's own place; used by the thread that made the host. */
-    struct tri_voice voice;
-    uint64_t wishes;
+    struct tri_sender sender;
+    uint64_t requests;
     struct tri_ended *ended;          /* DOWNs that came while something else was waited for */
     struct tri_gathering *gathering;  /* answers that are waited for */
     struct tri_asking *asking;        /* the answer of an actor that is waited for */
     struct tr_tap *taps[TR_TAPS_MAX]; /* open, or not let go of by every worker */
+    void (*end_taps)(struct tr_host *host); /* frees them; set with the first (tap/tap.c) */
     uint32_t next_worker;
     /* Threads. */
     struct tri_thread threads[TR_WORKERS_MAX];

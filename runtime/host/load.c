@@ -1,15 +1,24 @@
 /*
  * A host's start from a store: images, pages and messages that were not handled, each to the worker
- * of its birth. No handler runs to rebuild a state (architecture.md, section 5).
+ * of its origin. No handler runs to rebuild a state ("Durability" in runtime/ARCHITECTURE.md).
  *
  * What cannot have survived is said: a call to the outside that was under way is answered with
- * TR_NO_CONNECTION, so that its actor asks the outside what became of it (law 5). And children
- * whose parent is gone end, as they would have.
+ * TR_NO_CONNECTION, so that its actor asks the outside what became of it (law 5 of
+ * runtime/ARCHITECTURE.md). And children whose parent is gone end, as they would have.
+ *
+ * The order: counters, so that every group is known; actors, each with its pages; families, while
+ * nothing has ended yet; groups that have ended; messages, which may find their receivers now;
+ * orphans and empty groups; and at last each actor gets what it must hear and may run. Where a step
+ * ends an actor, the messages and deletions that come of it go into the batch of the worker and are
+ * committed with its first cut.
+ *
+ * A start costs time with what lives, not with what has happened: it replays no log. Between the
+ * steps no other thread runs, so each may look at all workers.
  */
 #include <stdlib.h>
 
 #include "runtime/actor/image.h"
-#include "runtime/border/border.h"
+#include "runtime/cluster/interhost.h"
 #include "runtime/host/host.h"
 #include "runtime/host/poison_message.h"
 
@@ -26,10 +35,10 @@ struct loading {
 
 static struct tri_worker *home_of(struct tr_host *host, struct tr_key key)
 {
-    return &host->workers[tri_birth_worker(&host->shared, key)];
+    return &host->workers[tri_origin_worker(&host->shared, key)];
 }
 
-/* Every worker knows of a group that is put aside, since anybody may say something to it. */
+/* Every worker knows of a group that is set aside, since any actor may send it something. */
 static int note_aside(struct tr_host *host, uint64_t number)
 {
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
@@ -42,7 +51,10 @@ static int note_aside(struct tr_host *host, uint64_t number)
     return 0;
 }
 
-/* The start is at this group now, if it is one that may be put aside. */
+/*
+ * The start is at this group now, if it is one that may be set aside. If that ends the process, the
+ * next start finds the group in the mapped file.
+ */
 static void note_loading(struct loading *loading, const struct tri_op *op)
 {
     struct tr_host *host = loading->host;
@@ -54,6 +66,7 @@ static void note_loading(struct loading *loading, const struct tri_op *op)
     }
 }
 
+/* Counters come first of all, so that each group is known before its actors are. */
 static int load_counter(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -62,9 +75,9 @@ static int load_counter(void *self, const struct tri_op *op)
         return note_aside(loading->host, op->key.group);
     }
     if (op->key.serial == TRI_COUNTER_EPOCH) {
-        /* It stands with the worker that has the group's first actor, and its border. */
+        /* It stands with the worker that has the group's first actor, and its interhost actor. */
         struct tri_group *first =
-            tri_group_get(home_of(loading->host, tri_border_key(op->key.group)), op->key.group);
+            tri_group_get(home_of(loading->host, tri_interhost_key(op->key.group)), op->key.group);
         if (first != NULL) {
             first->epoch = (uint32_t)op->number;
         }
@@ -79,11 +92,17 @@ static int load_counter(void *self, const struct tri_op *op)
     if (group == NULL) {
         return TR_MEMORY;
     }
-    group->next_birth = op->number;
+    /*
+     * The journal writes a counter with the actors that it numbered, so no loaded actor has a
+     * serial from here on.
+     */
+    group->next_spawn = op->number;
     group->is_spread = true; /* other workers' counters are not looked at */
     return 0;
 }
 
+/* Each actor begins on its worker of origin, wherever it had moved to: routes are not stored, and
+ * with another number of workers the same rule gives another worker. */
 static int load_actor(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -107,6 +126,7 @@ static int load_actor(void *self, const struct tri_op *op)
     return error;
 }
 
+/* The store tells pages right behind their actor. */
 static int load_page(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -145,6 +165,7 @@ static int reserve_message(struct loading *loading)
     return 0;
 }
 
+/* Messages are gathered and sorted before any is delivered; see compare_messages. */
 static int load_message(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -173,9 +194,9 @@ static int load_message(void *self, const struct tri_op *op)
 
 /*
  * The store tells messages by sender. A mailbox had them in the order of their coming, in which one
- * promise lies: a DOWN comes after the last message of whoever has ended, though another one says
- * it. The hybrid clock of their envelopes knows: what was said later, by the same one or by
- * somebody who had heard of it, has a later time. Equal times keep the order of the store.
+ * promise lies: a DOWN comes after the last message of the actor that has ended, though another one
+ * says it. The hybrid clock of their envelopes knows: what was said later, by the same sender or by
+ * an actor that had heard of it, has a later time. Equal times keep the order of the store.
  */
 static int compare_messages(const void *a, const void *b)
 {
@@ -200,6 +221,10 @@ static void advance_clocks(struct tr_host *host, uint64_t clock)
     }
 }
 
+/*
+ * No handler runs yet, and no limit is applied: what was accepted once is accepted. A control acts
+ * at once, as it would have when it came: a monitor becomes an edge.
+ */
 static void deliver_loaded(struct tr_host *host, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
@@ -207,7 +232,7 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
     struct tri_actor *actor = tri_actor_find(worker, to, 0);
     uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
     if (actor == NULL) {
-        tri_deliver(worker, message, 0); /* it waits for a birth, or is a dead letter */
+        tri_deliver(worker, message, 0); /* it waits for a spawn, or is a dead letter */
     } else if (incarnation != 0 && incarnation != actor->incarnation) {
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
     } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
@@ -217,7 +242,7 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
     }
 }
 
-/* A start brings actors to the workers of their births, so parents may have far children who had
+/* A start brings actors to the workers of origin, so parents may have far children who had
  * none, and these far parents; the images say nothing of that. */
 static int note_far_kin(struct tr_host *host, struct tri_worker *worker,
                         const struct tri_actor *actor)
@@ -233,7 +258,7 @@ static int note_far_kin(struct tr_host *host, struct tri_worker *worker,
     return tri_far_parent_keep(worker, actor->parent, address);
 }
 
-/* Before anybody ends or runs: who has parents and children on other workers. */
+/* Before any actor ends or runs: which have parents and children on other workers. */
 static int note_families(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
@@ -254,14 +279,14 @@ static int note_all_families(struct tr_host *host)
     return error;
 }
 
-/* Whether anybody of a group but its border lives on any worker. */
+/* Whether anybody of a group but its interhost actor lives on any worker. */
 static bool is_inhabited(struct tr_host *host, uint64_t number)
 {
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
         struct tri_worker *worker = &host->workers[i];
         const struct tri_group *group = tri_group_find(worker, number);
-        bool has_border = tri_actor_find(worker, tri_border_key(number), 0) != NULL;
-        if (group != NULL && group->actor_count > (has_border ? 1 : 0)) {
+        bool has_interhost = tri_actor_find(worker, tri_interhost_key(number), 0) != NULL;
+        if (group != NULL && group->actor_count > (has_interhost ? 1 : 0)) {
             return true;
         }
     }
@@ -275,8 +300,9 @@ static bool has_first(struct tr_host *host, uint64_t number)
 }
 
 /*
- * A group has ended whose first actor has, or of which only the border is left: nobody will be born
- * in it. Who is left is an orphan, and the group goes with the last of them here.
+ * A group has ended whose first actor has, or of which only the interhost actor is left: no actor
+ * will be spawned in it. What is left are orphans, and the group goes with the last of them here.
+ * The last actor that ends sees the mark and takes the group along.
  */
 static void note_ended_groups(struct tr_host *host, struct tri_worker *worker)
 {
@@ -286,10 +312,11 @@ static void note_ended_groups(struct tr_host *host, struct tri_worker *worker)
             group->is_ended = true;
         }
     }
-    for (uint32_t i = 0; worker->borders.count > 0 && i <= worker->borders.mask; i++) {
-        struct tr_key border = worker->borders.entries[i].key;
-        if (!tr_key_is_none(border) && !is_inhabited(host, border.group)) {
-            tri_group_find(worker, border.group)->is_ended = true;
+    for (uint32_t i = 0; worker->interhost_actors.count > 0 && i <= worker->interhost_actors.mask;
+         i++) {
+        struct tr_key interhost = worker->interhost_actors.entries[i].key;
+        if (!tr_key_is_none(interhost) && !is_inhabited(host, interhost.group)) {
+            tri_group_find(worker, interhost.group)->is_ended = true;
         }
     }
 }
@@ -316,7 +343,10 @@ static void discard_messages(struct loading *loading)
     }
 }
 
-/* The answer to a call that the crash has cut off. */
+/*
+ * The answer to a call that the crash has cut off. The edge stays until that message is handled,
+ * but leaves the wheel: a timeout behind it would be a second answer.
+ */
 static void fail_call(struct tri_worker *worker, struct tri_actor *actor, struct tri_edge *edge)
 {
     struct tri_heading heading = tri_worker_heading(worker, tri_actor_ref(actor), NULL);
@@ -352,6 +382,10 @@ static bool has_answer(const struct tri_actor *actor, uint64_t number)
     return false;
 }
 
+/*
+ * An answer in the mailbox is durable and stands. A call without one may have been done or not:
+ * only the outside knows.
+ */
 static void fail_calls(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_edge *edge = tri_edge_first(worker, actor);
@@ -369,7 +403,11 @@ static bool is_orphan(struct tr_host *host, const struct tri_actor *actor)
            tri_actor_find(home_of(host, actor->parent), actor->parent, 0) == NULL;
 }
 
-/* Ends may take others along, so looking begins again after one. */
+/*
+ * Ends may take others along, so looking begins again after one. Orphans are rare: a host
+ * leaves them where it ends between the end of a parent on one worker and that of its children on
+ * another.
+ */
 static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
@@ -383,7 +421,7 @@ static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
     return false;
 }
 
-/* Who held whom back was between memories that are gone. */
+/* Which sender was held back by which mailbox was known to memories that are gone. */
 static void forget_muting(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->muted_by = 0;
@@ -403,7 +441,8 @@ static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
 {
     struct tri_group_map *map = &worker->groups;
     for (uint32_t i = 0; i <= map->mask; i++) {
-        /* Taking one out may move another to its place. One with a border goes with that. */
+        /* Taking one out may move another to its place. One with an interhost actor goes with
+         * that. */
         const struct tri_group *group = &map->groups[i];
         while (group->number != 0 && !group->is_ended && !group->is_aside &&
                !is_inhabited(host, group->number)) {
@@ -412,6 +451,10 @@ static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
     }
 }
 
+/*
+ * What was just read is in the store as it is, so its pages are clean. Poison comes before calls
+ * fail, because the failure is a message to the actor itself, which would put it into the queue.
+ */
 static void open_actors(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
@@ -420,7 +463,8 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
         struct tri_actor *actor = tri_actor_at(worker, slot);
         tri_page_mark_clean(actor);
         forget_muting(worker, actor);
-        tri_poison_apply(host->poison, worker, actor); /* before a message to itself wakes it */
+        tri_poison_message_apply(host->poison, worker,
+                                 actor); /* before a message to itself wakes it */
         fail_calls(worker, actor);
         if (host->shared.directory.number != 0) {
             tri_far_note_loaded(worker, actor);
@@ -445,7 +489,7 @@ bool tr_host_is_aside(const struct tr_host *host, uint64_t group)
 void tr_host_loads(struct tr_host *host, uint64_t group)
 {
     if (host->poison != NULL) {
-        tri_poison_loads(host->poison, group);
+        tri_poison_message_loads(host->poison, group);
     }
 }
 

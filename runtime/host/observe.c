@@ -1,6 +1,10 @@
 /*
  * Both sides of looking: a worker packs a copy of what it knows, and the program puts the copies of
  * all workers together.
+ *
+ * The worker answers between two messages, so a copy is consistent in itself; copies of several
+ * workers are of different moments. Metrics and dead letters are packed from where they lie,
+ * without a copy before it, because the answer is a copy.
  */
 #include "runtime/host/observe.h"
 
@@ -64,7 +68,7 @@ static int answer(struct tri_worker *worker, const struct tr_observe *observe)
     int error = observables[observe->what](worker, observe, &copy);
     if (error == 0) {
         struct tr_observed observed = {
-            .wish = observe->wish, .worker = worker->index, .data = copy.bytes};
+            .request = observe->request, .worker = worker->index, .data = copy.bytes};
         error = tri_tell_worker_large(worker, TRI_PLACE_CONTROL, &tr_observed_schema, &observed);
     }
     tr_free(copy.room);
@@ -80,7 +84,7 @@ void tri_observe_on_ask(struct tri_worker *worker, const struct tr_message *mess
     int error = answer(worker, &observe);
     if (error != 0) {
         struct tr_observed refused = {
-            .wish = observe.wish, .worker = worker->index, .reason = (uint32_t)-error};
+            .request = observe.request, .worker = worker->index, .reason = (uint32_t)-error};
         tri_tell_worker(worker, TRI_PLACE_CONTROL, &tr_observed_schema, &refused);
     }
 }
@@ -90,8 +94,9 @@ void tri_observe_on_ask(struct tri_worker *worker, const struct tr_message *mess
 static int observe(struct tr_host *host, enum tri_observable what,
                    void (*visit)(void *self, const struct tr_observed *observed), void *self)
 {
-    struct tri_gathering gathering = {.wish = tri_control_wish(host), .visit = visit, .self = self};
-    struct tr_observe ask = {.wish = gathering.wish, .what = (uint8_t)what};
+    struct tri_gathering gathering = {
+        .request = tri_control_request(host), .visit = visit, .self = self};
+    struct tr_observe ask = {.request = gathering.request, .what = (uint8_t)what};
     return tri_control_gather(host, &gathering, &tr_observe_schema, &ask);
 }
 
@@ -131,7 +136,11 @@ struct letters {
     size_t count;
 };
 
-/* Puts a letter into its place by time; the oldest goes when there is no room. */
+/*
+ * Puts a letter into its place by time; the oldest goes when there is no room. The list stays
+ * sorted as letters come, which is quadratic in a capacity that is small. At the same time the
+ * later one to come stands behind.
+ */
 static void keep_letter(struct letters *letters, const struct tr_dead_letter *letter)
 {
     struct tr_dead_letter *all = letters->letters;
@@ -197,6 +206,10 @@ static void dump_recorder(void *self, const struct tr_observed *observed)
     }
 }
 
+/*
+ * A worker that answers sends a copy. From one that does not the ring is read as it is, beside its
+ * thread: an event may be torn, but a stuck worker writes none.
+ */
 int tr_host_dump(struct tr_host *host, int descriptor)
 {
     struct dump dump = {.workers = 0};

@@ -1,6 +1,14 @@
 /*
  * The two files. `in-hand` is mapped, one line per worker, written while handlers run; the kernel
  * keeps what a killed process wrote. `poison` is a short list, rewritten whole when it changes.
+ *
+ * A hand is busy while its turn is odd. A process that ends in order clears the hands; one that is
+ * killed leaves them, and the next start counts each busy hand and clears it. The lists are written
+ * before the hands are cleared: a crash in between counts twice, which makes a start more careful,
+ * while the other order could lose a count for ever.
+ *
+ * The mapping survives the process and not a loss of power. That is enough, since what is looked
+ * for are handlers that end the process.
  */
 #include "runtime/host/poison_message.h"
 
@@ -10,7 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/host/aside.h"
-#include "runtime/host/blame.h"
+#include "runtime/host/attribution.h"
 #include "runtime/trace/line.h"
 
 #define PATH_BYTES 4096
@@ -28,7 +36,7 @@ struct poison_row {
     struct tr_key actor;
     struct tri_message_name name;
     uint32_t ends;   /* its handler has ended the process */
-    uint32_t silent; /* nobody knows what has */
+    uint32_t silent; /* it ended while this was in hand, by kill -9 or the like */
 };
 
 struct poison_list {
@@ -36,7 +44,7 @@ struct poison_list {
     struct poison_row rows[POISONS_MAX];
 };
 
-struct tri_poison {
+struct tri_poison_messages {
     struct tri_in_hand *hands; /* HANDS, mapped */
     struct poison_list list;
     uint32_t row_count;
@@ -54,7 +62,7 @@ static int open_in(const char *folder, const char *name, int flags)
     return file < 0 ? TR_SYSTEM : file;
 }
 
-static int map_hands(struct tri_poison *poison, const char *folder)
+static int map_hands(struct tri_poison_messages *poison, const char *folder)
 {
     size_t size = HANDS * sizeof(struct tri_in_hand);
     int file = open_in(folder, "in-hand", O_RDWR | O_CREAT);
@@ -77,7 +85,7 @@ static int map_hands(struct tri_poison *poison, const char *folder)
 }
 
 /* A list that cannot be read is an empty one: it only ever makes a start more careful. */
-static void read_rows(struct tri_poison *poison)
+static void read_rows(struct tri_poison_messages *poison)
 {
     struct poison_list *list = &poison->list;
     int file = open_in(poison->folder, "poison", O_RDONLY);
@@ -91,7 +99,7 @@ static void read_rows(struct tri_poison *poison)
     }
 }
 
-static bool write_new(const struct tri_poison *poison)
+static bool write_new(const struct tri_poison_messages *poison)
 {
     int file = open_in(poison->folder, "poison.new", O_WRONLY | O_CREAT | O_TRUNC);
     if (file < 0) {
@@ -104,7 +112,7 @@ static bool write_new(const struct tri_poison *poison)
 }
 
 /* The old list stays whole until the new one is. */
-static int write_rows(struct tri_poison *poison)
+static int write_rows(struct tri_poison_messages *poison)
 {
     char from[PATH_BYTES + 16];
     char to[PATH_BYTES + 16];
@@ -125,7 +133,7 @@ static struct tri_message_name name_of(const struct tri_in_hand *hand)
 }
 
 /* The row of what was in hand, made where it is missing; the oldest goes when there is no room. */
-static struct poison_row *row_of(struct tri_poison *poison, const struct tri_in_hand *hand)
+static struct poison_row *row_of(struct tri_poison_messages *poison, const struct tri_in_hand *hand)
 {
     struct poison_row *rows = poison->list.rows;
     struct poison_row row = {
@@ -146,8 +154,11 @@ static struct poison_row *row_of(struct tri_poison *poison, const struct tri_in_
     return &rows[poison->row_count++];
 }
 
-/* Whether a handler is known to have ended the process, and the others were only there. */
-static bool has_culprit(struct tri_poison *poison)
+/*
+ * Whether a handler is known to have ended the process, and the others were only there. Then hands
+ * without a word are innocent; with no such hand all are counted as silent ends, which weigh less.
+ */
+static bool has_culprit(struct tri_poison_messages *poison)
 {
     bool has = false;
     for (uint32_t i = 0; i < TR_WORKERS_MAX; i++) {
@@ -157,14 +168,14 @@ static bool has_culprit(struct tri_poison *poison)
 }
 
 /* The group that was being loaded when the process ended; 0: none. */
-static uint64_t loading_of(struct tri_poison *poison)
+static uint64_t loading_of(struct tri_poison_messages *poison)
 {
     struct tri_in_hand *hand = &poison->hands[LOADING];
     return tri_in_hand_is_busy(hand) ? hand->actor_group : 0;
 }
 
-/* A part of the program that was called is to blame for its crash, and not who has called it. */
-static int count_hands(struct tri_poison *poison)
+/* A crash is attributed to the part of the program that was called, not to its caller. */
+static int count_hands(struct tri_poison_messages *poison)
 {
     bool is_one_known = has_culprit(poison);
     bool has_changed = false;
@@ -175,7 +186,7 @@ static int count_hands(struct tri_poison *poison)
             continue;
         }
         if (hand->ended_by != 0 && hand->part[0] != '\0') {
-            error = tri_blame_count(poison->folder, hand);
+            error = tri_attribution_count(poison->folder, hand);
         } else {
             struct poison_row *row = row_of(poison, hand);
             *(hand->ended_by != 0 ? &row->ends : &row->silent) += 1;
@@ -183,16 +194,18 @@ static int count_hands(struct tri_poison *poison)
         }
     }
     error = error == 0 && has_changed ? write_rows(poison) : error;
-    error = error != 0 ? error : tri_aside_count(poison->folder, loading_of(poison));
+    if (error == 0) {
+        error = tri_aside_count(poison->folder, loading_of(poison));
+    }
     if (error == 0) {
         memset(poison->hands, 0, HANDS * sizeof *poison->hands);
     }
     return error;
 }
 
-int tri_poison_open(const char *folder, struct tri_poison **out)
+int tri_poison_message_open(const char *folder, struct tri_poison_messages **out)
 {
-    struct tri_poison *poison = tr_alloc_zero(1, sizeof *poison);
+    struct tri_poison_messages *poison = tr_alloc_zero(1, sizeof *poison);
     if (poison == NULL) {
         return TR_MEMORY;
     }
@@ -203,14 +216,18 @@ int tri_poison_open(const char *folder, struct tri_poison **out)
         error = count_hands(poison);
     }
     if (error != 0) {
-        tri_poison_close(poison);
+        tri_poison_message_close(poison);
         return error;
     }
     *out = poison;
     return 0;
 }
 
-void tri_poison_close(struct tri_poison *poison)
+/*
+ * The hands of the workers are cleared, and that of the loading is not: a start that gives up while
+ * it loads a group counts for that group.
+ */
+void tri_poison_message_close(struct tri_poison_messages *poison)
 {
     if (poison == NULL) {
         return;
@@ -222,7 +239,10 @@ void tri_poison_close(struct tri_poison *poison)
     tr_free(poison);
 }
 
-void tri_poison_loads(struct tri_poison *poison, uint64_t group)
+/*
+ * The turn is even while the group changes, so a crash never leaves a half written number as busy.
+ */
+void tri_poison_message_loads(struct tri_poison_messages *poison, uint64_t group)
 {
     struct tri_in_hand *hand = &poison->hands[LOADING];
     if (hand->actor_group == group) {
@@ -233,7 +253,7 @@ void tri_poison_loads(struct tri_poison *poison, uint64_t group)
     atomic_store_explicit(&hand->turn, group != 0, memory_order_release);
 }
 
-struct tri_in_hand *tri_poison_hand(struct tri_poison *poison, uint32_t worker)
+struct tri_in_hand *tri_poison_message_hand(struct tri_poison_messages *poison, uint32_t worker)
 {
     return &poison->hands[worker];
 }
@@ -250,7 +270,8 @@ static bool is_poison(const struct poison_row *row)
 }
 
 /* The row of this actor's message that has killed most often, or NULL. */
-static const struct poison_row *worst_of(const struct tri_poison *poison, struct tr_key actor)
+static const struct poison_row *worst_of(const struct tri_poison_messages *poison,
+                                         struct tr_key actor)
 {
     const struct poison_row *worst = NULL;
     for (uint32_t i = 0; poison != NULL && i < poison->row_count; i++) {
@@ -263,7 +284,7 @@ static const struct poison_row *worst_of(const struct tri_poison *poison, struct
     return worst;
 }
 
-uint32_t tri_poison_count(const struct tri_poison *poison, struct tr_key actor)
+uint32_t tri_poison_message_count(const struct tri_poison_messages *poison, struct tr_key actor)
 {
     const struct poison_row *worst = worst_of(poison, actor);
     return worst == NULL ? 0 : worst->ends + worst->silent;
@@ -286,7 +307,12 @@ static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
     tri_line_flush(&line);
 }
 
-void tri_poison_apply(struct tri_poison *poison, struct tri_worker *worker, struct tri_actor *actor)
+/*
+ * With one end that is known the actor counts as failed once: if its handler fails with an error at
+ * the next try, it is quarantined without a second one.
+ */
+void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_worker *worker,
+                              struct tri_actor *actor)
 {
     const struct poison_row *worst = worst_of(poison, actor->key);
     if (worst != NULL && is_poison(worst)) {
@@ -297,7 +323,9 @@ void tri_poison_apply(struct tri_poison *poison, struct tri_worker *worker, stru
     }
 }
 
-int tri_poison_take(struct tri_poison *poison, struct tr_key actor, struct tri_message_name *name)
+/* All rows of the actor go, also those of other messages, so that it begins without a past. */
+int tri_poison_message_take(struct tri_poison_messages *poison, struct tr_key actor,
+                            struct tri_message_name *name)
 {
     const struct poison_row *worst = worst_of(poison, actor);
     *name = (struct tri_message_name){0};

@@ -1,23 +1,29 @@
 /*
  * What comes in from other places: messages for actors, and what is meant for the worker itself:
- * births that the program asks for, the steps of a move, the journal's news.
+ * spawns that the program asks for, the steps of a move, the journal's news.
+ *
+ * A message from another worker is copied out of its frame into a slab of this worker, because
+ * memory is freed by the worker that took it. Commands to the worker itself act at once, between
+ * two messages, so each sees whole actors. Frames of one place come in the order in which they were
+ * sent; moves rely on that.
  */
 #include "runtime/host/worker.h"
 
-#include "runtime/border/border.h"
-#include "runtime/host/asleep.h"
+#include "runtime/cluster/interhost.h"
+#include "runtime/host/dormant.h"
 #include "runtime/host/observe.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
 #include "runtime/watch/port.h"
 
-/* Answers a wish of the program; over the boundary, so what it hears is committed. */
-static void grant(struct tri_worker *worker, uint64_t wish, int reason, struct tr_ref actor)
+/* Answers a control request of the program; over the boundary, so what it hears is committed. */
+static void grant(struct tri_worker *worker, uint64_t request, int reason, struct tr_ref actor)
 {
-    struct tr_granted granted = {.wish = wish, .reason = (uint32_t)-reason, .actor = actor};
+    struct tr_control_reply reply = {
+        .request = request, .reason = (uint32_t)-reason, .actor = actor};
     struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
     struct tri_heading heading = tri_worker_heading(worker, control, NULL);
-    tri_say(worker, &heading, &tr_granted_schema, &granted);
+    tri_say(worker, &heading, &tr_control_reply_schema, &reply);
 }
 
 /* The first state of an actor that the program asks for, unpacked; zeros when there is none. */
@@ -29,67 +35,84 @@ static int read_state(struct tri_worker *worker, const struct tr_schema *state,
     return is_none ? 0 : state->unpack(packed, state->version, worker->scratch);
 }
 
-static int bear(struct tri_worker *worker, const struct tr_birth *wish, struct tr_ref *born)
+/* The program hears of the end, however soon it comes. */
+static int watch(struct tri_worker *worker, struct tri_actor *actor, uint64_t request)
+{
+    struct tr_ref control = {{0, TR_SERVICE_CONTROL}, worker->shared->host_epoch};
+    bool is_watched = tri_edge_add(worker, actor, TRI_EDGE_MONITORED, control, request) != NULL;
+    return is_watched ? 0 : TR_MEMORY;
+}
+
+/* An actor without a parent, for the program. The answer leaves over the boundary: when the program
+ * hears of it, the actor is in the store. */
+static int spawn(struct tri_worker *worker, const struct tr_spawn_request *request,
+                 struct tr_ref *spawned)
 {
     if (tri_group_may_begin(worker->shared) != 0) {
         return TR_BUSY;
     }
-    int index = tri_behaviour_index(worker->shared, (uint16_t)wish->behaviour);
+    int index = tri_behaviour_index(worker->shared, (uint16_t)request->behaviour);
     if (index < 0) {
         return TR_UNKNOWN_TYPE;
     }
-    int error = read_state(worker, worker->shared->behaviours[index]->state, wish->state);
-    struct tri_birth birth = {
+    int error = read_state(worker, worker->shared->behaviours[index]->state, request->state);
+    struct tri_actor_spec spec = {
         .behaviour = (uint32_t)index,
-        .incarnation = wish->incarnation,
-        .name = wish->name,
+        .incarnation = request->incarnation,
+        .name = request->name,
         .state = worker->scratch,
     };
+    uint64_t begun = 0; /* a group of its own */
+    if (error == 0 && request->group == 0) {
+        error = tri_group_number_new(worker, &begun);
+    }
     if (error == 0) {
-        uint64_t group = wish->group != 0 ? wish->group : tri_group_number_new(worker);
-        error = tri_key_new(worker, group, &birth.key);
+        error = tri_key_new(worker, begun != 0 ? begun : request->group, &spec.key);
     }
     struct tri_actor *actor = NULL;
     if (error == 0) {
-        error = tri_actor_new(worker, &birth, &actor);
+        error = tri_actor_new(worker, &spec, &actor);
+    }
+    if (error == 0 && request->is_watched) {
+        error = watch(worker, actor, request->request);
     }
     if (error != 0) {
-        if (wish->group == 0 && birth.key.group != 0) {
-            tri_group_undo(worker, birth.key.group);
+        if (actor != NULL) {
+            tri_actor_free(worker, actor);
+        }
+        if (begun != 0) {
+            tri_group_undo(worker, begun);
         }
         return error;
     }
-    if (wish->is_watched) {
-        /* The program hears of the end, however soon it comes. */
-        struct tr_ref control = {{0, TR_SERVICE_CONTROL}, worker->shared->host_epoch};
-        if (tri_edge_add(worker, actor, TRI_EDGE_MONITORED, control, wish->wish) == NULL) {
-            tri_actor_free(worker, actor);
-            return TR_MEMORY;
-        }
-    }
     actor->phase = TRI_IDLE;
     actor->flags |= TRI_ACTOR_IS_ROOT;
-    worker->metrics.actors_born++;
-    tri_record_actor(worker, TR_TAP_SPAWN, actor, 0);
+    worker->metrics.actors_spawned++;
+    tri_recorder_note_actor(worker, TR_TAP_SPAWN, actor, 0);
     if (tri_is_tapped(worker, TR_TAP_SPAWN)) {
         tri_tap_spawn(worker, actor, 0);
     }
     tri_actor_touch(worker, actor);
-    *born = tri_actor_ref(actor);
+    *spawned = tri_actor_ref(actor);
     return 0;
 }
 
-static void on_birth(struct tri_worker *worker, const struct tr_message *message)
+static void on_spawn_request(struct tri_worker *worker, const struct tr_message *message)
 {
-    struct tr_birth wish;
-    if (tr_message_read(message, birth, &wish) != 0) {
+    struct tr_spawn_request request;
+    if (tr_message_read(message, spawn_request, &request) != 0) {
         return;
     }
-    struct tr_ref born = {0};
-    int error = bear(worker, &wish, &born);
-    grant(worker, wish.wish, error, born);
+    struct tr_ref spawned = {0};
+    int error = spawn(worker, &request, &spawned);
+    grant(worker, request.request, error, spawned);
 }
 
+/*
+ * The counts keep a worker from running too far ahead of the journal (tri_is_congested). The
+ * journal sends sums for all batches of one commit. A number never goes down, since commits follow
+ * the order.
+ */
 static void on_committed(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_committed committed;
@@ -103,6 +126,8 @@ static void on_committed(struct tri_worker *worker, const struct tr_message *mes
     }
 }
 
+/* A parent has ended on another worker: its children here end. Ends of children change the family,
+ * so it is looked up anew each time. */
 static void on_orphans(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_orphans orphans;
@@ -128,7 +153,7 @@ static void on_find(struct tri_worker *worker, const struct tr_message *message)
     }
     struct tr_ref found = {0};
     int error = tri_actor_named(worker, find.address, &found);
-    grant(worker, find.wish, error, found);
+    grant(worker, find.request, error, found);
 }
 
 /* What other places tell a worker. */
@@ -136,11 +161,11 @@ static const struct {
     const struct tr_schema *schema;
     void (*act)(struct tri_worker *worker, const struct tr_message *message);
 } worker_controls[] = {
-    {&tr_birth_schema, on_birth},
+    {&tr_spawn_request_schema, on_spawn_request},
     {&tr_committed_schema, on_committed},
     {&tr_orphans_schema, on_orphans},
     {&tr_find_schema, on_find},
-    {&tr_wake_schema, tri_asleep_on_wake},
+    {&tr_activate_schema, tri_dormant_on_wake},
     {&tr_busy_schema, tri_balance_on_busy},
     {&tr_free_schema, tri_balance_on_free},
     {&tr_move_ask_schema, tri_move_on_ask},
@@ -154,10 +179,11 @@ static const struct {
     {&tr_tap_open_schema, tri_tap_on_open},
     {&tr_tap_close_schema, tri_tap_on_close},
     {&tr_observe_schema, tri_observe_on_ask},
-    {&tr_border_link_schema, tri_far_on_link},
-    {&tr_border_lost_schema, tri_far_on_lost},
+    {&tr_interhost_link_schema, tri_far_on_link},
+    {&tr_interhost_lost_schema, tri_far_on_lost},
 };
 
+/* These are for the worker itself, not for an actor: they are handled at once and never stored. */
 static void worker_control(struct tri_worker *worker, struct tri_message *raw)
 {
     struct tr_message message = tri_message_view(raw);
@@ -171,7 +197,11 @@ static void worker_control(struct tri_worker *worker, struct tri_message *raw)
     tri_dead_letter(worker, raw, TR_UNKNOWN_TYPE);
 }
 
-/* The clock of a message from elsewhere is never ahead of what is said here afterwards. */
+/*
+ * Moves the clock of this worker to that of a message from elsewhere, so that what is said here
+ * afterwards has a later one. A start sorts stored messages by it, and no effect may come before
+ * its cause.
+ */
 static void merge_clock(struct tri_worker *worker, const struct tri_message *message)
 {
     uint64_t theirs = tr_envelope_get(message->bytes, 64, clock);
@@ -180,13 +210,14 @@ static void merge_clock(struct tri_worker *worker, const struct tri_message *mes
     }
 }
 
+/* Copies the message out of its frame, which goes back to the link. */
 static void receive_one(struct tri_worker *worker, struct tr_bytes bytes, bool is_stored)
 {
     struct tri_message *message = tri_message_copy(worker, bytes);
     TR_ASSERT(message != NULL); /* what another place has sent must not be lost */
     message->is_stored = is_stored;
     merge_clock(worker, message);
-    tri_record(worker, TR_TAP_RECEIVE, message, 0);
+    tri_recorder_note(worker, TR_TAP_RECEIVE, message, 0);
     struct tr_key to = tri_message_to(message);
     if (to.group == 0 && to.serial == TR_SERVICE_WORKERS + worker->index) {
         worker_control(worker, message);
@@ -210,6 +241,10 @@ static void drop_undecodable(struct tri_worker *worker, int reason)
     }
 }
 
+/*
+ * `receiving_from` tells tri_accept by which way a message came, which counts while an actor
+ * arrives by a move. What the worker says to itself comes from its own place.
+ */
 void tri_receive(struct tri_worker *worker, const struct tri_frame *frame)
 {
     worker->receiving_from = tri_frame_place(frame);
@@ -218,7 +253,7 @@ void tri_receive(struct tri_worker *worker, const struct tri_frame *frame)
     size_t offset = 0;
     while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
         if (bytes.size == 0) {
-            continue; /* a nudge: somebody wants this worker to be awake */
+            continue; /* a nudge: it only wakes this worker */
         }
         size_t size;
         int error = tr_envelope_check(bytes, &size);

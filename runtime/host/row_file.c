@@ -1,6 +1,10 @@
 /*
  * Reading and replacing a file of rows. Its new form lies beside it as NAME.new, is synced, and
- * takes its place by a rename, so that whoever reads meanwhile, or after a crash, finds either.
+ * takes its place by a rename, so that a reader, meanwhile or after a crash, finds either.
+ *
+ * The data is synced before the rename, or a loss of power could leave the new name with empty
+ * content. The folder itself is not synced: after a loss of power the old file may be back, which
+ * costs one count.
  */
 #include "runtime/host/row_file.h"
 
@@ -19,6 +23,7 @@ static bool path_of(char path[PATH_BYTES], const char *folder, const char *name,
     return size >= 0 && size < PATH_BYTES;
 }
 
+/* One call reads mark and rows. A file that is longer than the room gives the rows that fit. */
 size_t tri_row_file_read(const struct tri_row_file *file, const char *folder, void *rows)
 {
     char path[PATH_BYTES];

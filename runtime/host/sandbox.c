@@ -3,7 +3,16 @@
  *
  * One message is one call: the handler runs as on any worker (tri_handle), and what it asks for
  * lies in the worker's context. It is shown; then what concerns the actor itself is committed as
- * always, and the messages, for which there is nobody, are forgotten.
+ * always, and the messages, which have no receivers here, are forgotten.
+ *
+ * The order for one message: check the entry, set time and counters to those of the recording, keep
+ * the state before, run the handler, show what it asks for, then commit without its messages.
+ * Commit is the ordinary one, so edges, pages and the state change as they did then and the next
+ * message finds them. Children are made and never run.
+ *
+ * The worker changes its index with each message, because the actor may have moved while it was
+ * recorded and a serial names the worker of its spawn. Counters are kept for each index and never
+ * go back, so that a damaged recording cannot give one key to two actors.
  */
 #include "runtime/host/sandbox.h"
 
@@ -25,8 +34,8 @@ struct tri_sandbox {
     struct tri_worker worker;
     struct tri_actor *actor;
     bool has_ended;
-    /* What the next births must have at least, by the worker of the recording. */
-    uint64_t births[TR_WORKERS_MAX];
+    /* What the next spawns must have at least, by the worker of the recording. */
+    uint64_t spawns[TR_WORKERS_MAX];
     uint64_t groups[TR_WORKERS_MAX];
     uint8_t *before; /* the state before a message: packed, and below as it is */
     size_t before_size;
@@ -98,7 +107,7 @@ void tri_sandbox_free(struct tri_sandbox *sandbox)
     }
 }
 
-int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_bytes luggage)
+int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_bytes snapshot)
 {
     if (sandbox->actor != NULL) {
         return TR_EXISTS;
@@ -107,12 +116,12 @@ int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_
         return TR_MALFORMED;
     }
     struct tri_actor *made;
-    int error = tri_luggage_unpack(&sandbox->worker, actor.key, luggage, &made);
+    int error = tri_snapshot_unpack(&sandbox->worker, actor.key, snapshot, &made);
     if (error != 0) {
         return error;
     }
     /* Numbers given from now on are none that the actor or its group has. */
-    sandbox->births[actor.key.serial & (TR_WORKERS_MAX - 1)] = (actor.key.serial >> 4) + 1;
+    sandbox->spawns[actor.key.serial & (TR_WORKERS_MAX - 1)] = (actor.key.serial >> 4) + 1;
     uint64_t own = tri_host_group(sandbox->shared.directory.number);
     if (actor.key.group - own < GROUPS_MAX << 4) {
         sandbox->groups[actor.key.group & (TR_WORKERS_MAX - 1)] = (actor.key.group - own) >> 4;
@@ -223,6 +232,10 @@ static bool show_edge(struct tri_sandbox *sandbox, const struct tri_effect *effe
            tri_edge_find(&sandbox->worker, sandbox->actor, TRI_EDGE_TIMER, effect->id) != NULL;
 }
 
+/*
+ * Called before the commit, so the actor still has what was before: a page and its new form can be
+ * compared.
+ */
 static int show_effect(struct tri_sandbox *sandbox, const struct tri_effect *effect,
                        const struct tri_sandbox_visitor *visitor)
 {
@@ -277,7 +290,7 @@ static int show_all(struct tri_sandbox *sandbox, const struct tri_sandbox_visito
 
 /* ------------------------------------------------------------------- handling */
 
-/* There is nobody to hear what the actor says. */
+/* A sandbox has no receivers: what the actor says was shown, and is freed. */
 static void forget_messages(struct tri_worker *worker)
 {
     struct tr_context *context = &worker->context;
@@ -289,7 +302,10 @@ static void forget_messages(struct tri_worker *worker)
     context->outbox_tail = NULL;
 }
 
-/* Whether an entry is a message to this actor, with numbers that can be. */
+/*
+ * Whether an entry is a message to this actor, with numbers that can be. The bounds keep every
+ * later sum and shift from leaving its bits.
+ */
 static int check(const struct tri_sandbox *sandbox, const struct tr_recorded_message *recorded)
 {
     if (sandbox->actor == NULL || sandbox->has_ended) {
@@ -303,7 +319,7 @@ static int check(const struct tri_sandbox *sandbox, const struct tr_recorded_mes
     struct tr_key to = {tr_envelope_get(recorded->message.data, 64, to_group),
                         tr_envelope_get(recorded->message.data, 64, to_serial)};
     bool is_possible = tr_key_equal(to, sandbox->actor->key) && recorded->worker < TR_WORKERS_MAX &&
-                       recorded->births < COUNTER_MAX && recorded->groups < GROUPS_MAX &&
+                       recorded->spawns < COUNTER_MAX && recorded->groups < GROUPS_MAX &&
                        recorded->reason < REASON_MAX && size <= TR_MESSAGE_BYTES_MAX;
     return is_possible ? 0 : TR_MALFORMED;
 }
@@ -313,7 +329,10 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Sets time and counters to what they were on the worker of the recording. */
+/*
+ * Sets time and counters to what they were on the worker of the recording. The clock of what the
+ * handler sends is at least that of the message, as on a worker that has received it.
+ */
 static int set_scene(struct tri_sandbox *sandbox, const struct tr_recorded_message *recorded)
 {
     struct tri_worker *worker = &sandbox->worker;
@@ -326,37 +345,38 @@ static int set_scene(struct tri_sandbox *sandbox, const struct tr_recorded_messa
     worker->steady_ms = recorded->now_ms + worker->shared->life.ahead_ms;
     uint64_t clock = tr_envelope_get(recorded->message.data, 64, clock);
     worker->clock = larger(worker->clock, larger(clock, recorded->now_ms << 16));
-    group->next_birth = larger(recorded->births, sandbox->births[worker->index]);
+    group->next_spawn = larger(recorded->spawns, sandbox->spawns[worker->index]);
     worker->next_group = larger(recorded->groups, sandbox->groups[worker->index]);
     return 0;
 }
 
 /* What was given is never given again, whatever the recording says. */
-static void note_births(struct tri_sandbox *sandbox)
+static void note_spawns(struct tri_sandbox *sandbox)
 {
     struct tri_worker *worker = &sandbox->worker;
     const struct tri_group *group = tri_group_find(worker, sandbox->actor->key.group);
-    sandbox->births[worker->index] = group->next_birth;
+    sandbox->spawns[worker->index] = group->next_spawn;
     sandbox->groups[worker->index] = worker->next_group;
 }
 
-/* The handler has failed in the recording and not here: the actor is as it was all the same. */
-static void undo(struct tri_sandbox *sandbox, const struct tri_message *message)
+/*
+ * The handler has failed in the recording and not here: the actor is as it was all the same. The
+ * recorded handler may have failed for a reason that is not in the recording, such as want of
+ * memory.
+ */
+static void undo(struct tri_sandbox *sandbox)
 {
     struct tri_worker *worker = &sandbox->worker;
     struct tri_actor *actor = sandbox->actor;
     size_t state_size = tri_actor_behaviour(worker, actor)->state->struct_size;
-    struct tri_edge *owed =
-        tri_edge_find_exact(worker, actor, TRI_EDGE_OWED, tri_message_from(message).key,
-                            tr_envelope_get(message->bytes, 64, sequence));
-    if (owed != NULL) {
-        tri_edge_remove(worker, actor, owed);
-    }
     memcpy(tri_actor_state(actor), sandbox->copy, state_size);
     tri_effects_cut_back(worker);
 }
 
-/* Shows what the handler has asked for, and lets happen what concerns the actor alone. */
+/*
+ * Shows what the handler has asked for, and lets happen what concerns the actor alone. The answered
+ * edge goes before the commit, as in run.c, since an effect may add one of the same id.
+ */
 static int finish(struct tri_sandbox *sandbox, const struct tri_sandbox_visitor *visitor,
                   struct tri_edge *answered)
 {
@@ -384,13 +404,13 @@ static int handle(struct tri_sandbox *sandbox, const struct tr_recorded_message 
     handled->has_other_history = actor->sequence != recorded->sequence;
     handled->reason = tri_handle(worker, actor, message, &answered);
     handled->is_late = handled->reason == TR_LATE_REPLY;
-    note_births(sandbox);
+    note_spawns(sandbox);
     if (handled->reason != 0) {
         return 0;
     }
     handled->is_unexpected = worker->context.is_unexpected;
     if (recorded->reason != 0) {
-        undo(sandbox, message);
+        undo(sandbox);
         return 0;
     }
     return finish(sandbox, visitor, answered);

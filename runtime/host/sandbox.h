@@ -1,10 +1,10 @@
 /*
  * A sandbox: one actor of a recording, alone, with nobody to hear it. Its handler gets the recorded
- * messages with what it had then (time, randomness, numbers for births), and what it asks for is
+ * messages with what it had then (time, randomness, numbers for spawns), and what it asks for is
  * shown instead of done: nothing leaves the sandbox, and no clock runs in it.
  *
  *     error = tri_sandbox_new(&options, &sandbox);
- *     error = tri_sandbox_put(sandbox, actor, luggage);
+ *     error = tri_sandbox_put(sandbox, actor, snapshot);
  *     error = tri_sandbox_handle(sandbox, &recorded, &visitor, &handled);
  *
  * What was recorded is not trusted: numbers that would make two actors one are moved on. One
@@ -13,7 +13,7 @@
 #ifndef TR_RUNTIME_HOST_SANDBOX_H
 #define TR_RUNTIME_HOST_SANDBOX_H
 
-#include "runtime/troupe.h"
+#include "runtime/hosting.h"
 #include "schemas/runtime/recording.h"
 
 struct tri_sandbox;
@@ -75,11 +75,11 @@ TR_MUST_USE int tri_sandbox_new(const struct tri_sandbox_options *options,
 void tri_sandbox_free(struct tri_sandbox *sandbox);
 
 /*
- * Makes the actor from luggage, once. States of older versions are read as their schemas say.
- * Errors: those of tri_luggage_unpack; TR_EXISTS.
+ * Makes the actor from a snapshot, once. States of older versions are read as their schemas say.
+ * Errors: those of tri_snapshot_unpack; TR_EXISTS.
  */
 TR_MUST_USE int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor,
-                                struct tr_bytes luggage);
+                                struct tr_bytes snapshot);
 
 /* The behaviour of the actor, and its packed state, which lives until the next call. TR_MEMORY. */
 const struct tr_behaviour *tri_sandbox_behaviour(const struct tri_sandbox *sandbox);

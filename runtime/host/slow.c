@@ -1,6 +1,10 @@
 /*
  * Finding slow handlers without timing each: a slice that took long is the suspicion, and timed
  * runs are the proof.
+ *
+ * The first run that is slow among others may be missed by name, and is only counted when the slice
+ * took longer than all runs together may. One that is slow again within TR_TIMED_SLICES slices is
+ * found.
  */
 #include "runtime/host/slow.h"
 
@@ -51,7 +55,10 @@ void tri_slow_slice(struct tri_worker *worker, uint64_t took_ns, uint32_t run_co
         return;
     }
     worker->timed_slices = TR_TIMED_SLICES;
-    /* Longer than so many ordinary runs and a slow one: it was there, and nobody knows whose. */
+    /*
+     * Longer than all runs of the slice may take and a slow one on top: so a slow one was among
+     * them, though it is not known which.
+     */
     if (took_ns > SLOW_NS + run_count * (uint64_t)TR_RUN_NS_MAX) {
         worker->metrics.handlers_slow++;
     }

@@ -2,6 +2,11 @@
  * The watchdog's thread. It reads the workers' turns, which are atomic, and touches nothing else
  * until it has found a handler that is stuck: then the worker changes nothing any more, and the
  * process is about to end.
+ *
+ * The order of the end: the file for the next start gets the word that a handler was stuck; stderr
+ * gets what is certain, then what is read from the worker's memory, which may be wrong and crash;
+ * the stuck thread gets SIGABRT, so that the core file shows where it is; and if that does not end
+ * the process, abort does.
  */
 #include "runtime/host/watchdog.h"
 
@@ -23,7 +28,10 @@
 /* How long the stuck worker's thread has to end the process itself, so that a core names it. */
 #define END_MS 2000
 
-/* How long a crash that is under way has to end the process, and how it is ended after that. */
+/*
+ * How long a crash that is under way has to end the process, and how it is ended after that. The
+ * status is that of a shell for SIGABRT, 128 + 6.
+ */
 #define CRASH_MS 30000
 #define CRASH_STATUS 134
 
@@ -39,6 +47,11 @@ struct tri_watchdog {
     struct tri_watched_turn turns[TR_WORKERS_MAX];
 };
 
+/*
+ * A turn that has changed, or is even, means that the handler has returned since the last look.
+ * Time counts from the first look that sees a turn, so a handler is found late by at most one
+ * distance and never early.
+ */
 uint64_t tri_watch_turn(struct tri_watched_turn *watched, uint64_t turn, uint64_t passed_ns,
                         uint64_t look_ns)
 {
@@ -103,7 +116,8 @@ static void tell_stuck(const struct tri_watchdog *watchdog, const struct tri_wor
 /*
  * Ends the process, on the thread that is stuck: a core file then shows where. A handler that has
  * crashed does not return either: its process is ending already, and gets the time that a dump, a
- * core file and a sanitizer's report may take.
+ * core file and a sanitizer's report may take. What the handler has ended the process by is written
+ * first: all that follows may fail.
  */
 static _Noreturn void end_process(const struct tri_watchdog *watchdog, uint32_t worker)
 {
@@ -118,6 +132,7 @@ static _Noreturn void end_process(const struct tri_watchdog *watchdog, uint32_t 
     abort();
 }
 
+/* Every worker in turn. */
 static void look(struct tri_watchdog *watchdog, uint64_t passed_ns)
 {
     uint64_t look_ns = watchdog->look_ms * NS_PER_MS;
@@ -131,6 +146,7 @@ static void look(struct tri_watchdog *watchdog, uint64_t passed_ns)
     }
 }
 
+/* A thread of its own: a worker that is stuck cannot notice itself. */
 static void *watchdog_main(void *argument)
 {
     struct tri_watchdog *watchdog = argument;
@@ -144,6 +160,7 @@ static void *watchdog_main(void *argument)
     return NULL;
 }
 
+/* An eighth of the time, so that a stuck handler is found at most an eighth too late. */
 static uint32_t look_ms_of(uint32_t stuck_ms)
 {
     uint32_t look_ms = stuck_ms / LOOKS;

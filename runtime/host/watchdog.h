@@ -3,8 +3,8 @@
  * handler does not return.
  *
  * A handler cannot be ended from outside without leaving its worker's memory in pieces; the process
- * can, and the next start goes on from the store, knows which message it was (host/poison.h), and
- * puts its actor aside at the second time.
+ * can, and the next start goes on from the store, knows which message it was
+ * (host/poison_message.h), and puts its actor aside at the second time.
  *
  * Time in which the whole process stood still (a suspended machine, ctrl-Z, a debugger) is not the
  * handler's: between two looks no more than twice their distance counts.

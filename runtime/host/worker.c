@@ -3,9 +3,18 @@
  *
  * A slice runs a bounded number of actors, so that what comes in is read soon; what was said in it
  * leaves at its end, in one batch for each place.
+ *
+ * One slice: tell the time, fill the reserve of messages, read frames, fire timers, run actors,
+ * balance, and cut and send if that is due. The time is told once, so all handlers of a slice see
+ * the same. Frames are read before timers fire: an answer that is already there comes before its
+ * own timeout, which is then dropped as late.
+ *
+ * Every part of a slice has a bound, so each other part has its turn soon. A worker that does
+ * nothing sleeps until a frame comes or the next timer is due.
  */
 #include "runtime/host/worker.h"
 
+#include "runtime/cluster/interhost.h"
 #include "runtime/host/slow.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
@@ -19,10 +28,17 @@
 #define SLICE_TIMERS 1024
 #define SLICE_NS_MAX 500000
 
+/*
+ * After an error all that was made is freed: tri_worker_fini takes a worker that is zero from some
+ * part on. The scratch has one word more than a state, because small states are copied by whole
+ * words.
+ */
 int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32_t index)
 {
     *worker = (struct tri_worker){
         .shared = shared,
+        .watch = &tri_port_ops,
+        .far = &tri_far_ops,
         .index = index,
         .receiving_from = index,
         .held_from = UINT32_MAX,
@@ -41,8 +57,9 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
         tri_table_init(&worker->table, &worker->directory) == 0 &&
         tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
         tri_key_map_init(&worker->far_parents) == 0 && tri_key_map_init(&worker->routes) == 0 &&
-        tri_key_map_init(&worker->borders) == 0 && tri_key_map_init(&worker->far_waiters) == 0 &&
-        tri_moves_init(worker) == 0 && tri_tap_port_init(worker) == 0;
+        tri_key_map_init(&worker->interhost_actors) == 0 &&
+        tri_key_map_init(&worker->far_waiters) == 0 && tri_moves_init(worker) == 0 &&
+        tri_tap_port_init(worker) == 0;
     if (!is_made) {
         tri_worker_fini(worker);
         return TR_MEMORY;
@@ -83,10 +100,14 @@ static void free_messages(struct tri_worker *worker, struct tri_message *message
     }
 }
 
+/*
+ * Actors go before the table through which they are found, and all objects before the directory
+ * that has their memory.
+ */
 void tri_worker_fini(struct tri_worker *worker)
 {
     free_actors(worker);
-    free_messages(worker, worker->unborn);
+    free_messages(worker, worker->unspawned);
     while (worker->held != NULL) {
         struct tri_held *held = worker->held;
         worker->held = held->next;
@@ -98,7 +119,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_moves_fini(worker);
     tri_tap_port_fini(worker);
     tri_key_map_fini(&worker->far_waiters);
-    tri_key_map_fini(&worker->borders);
+    tri_key_map_fini(&worker->interhost_actors);
     tri_key_map_fini(&worker->routes);
     tri_far_parents_fini(worker);
     tri_key_map_fini(&worker->families);
@@ -115,6 +136,10 @@ void tri_worker_fini(struct tri_worker *worker)
     *worker = (struct tri_worker){0};
 }
 
+/*
+ * The hybrid clock follows the time in its upper 48 bits and counts messages in the lower 16. It
+ * never goes back.
+ */
 void tri_worker_tell_time(struct tri_worker *worker)
 {
     struct tri_shared *shared = worker->shared;
@@ -133,14 +158,15 @@ static bool receive_frames(struct tri_worker *worker)
     uint64_t enough = worker->metrics.messages_received + SLICE_MESSAGES;
     uint32_t count = 0;
     while (count < SLICE_FRAMES && worker->metrics.messages_received < enough &&
-           tri_link_receive(worker->link, &frame) == 0) {
+           tri_channel_receive(worker->link, &frame) == 0) {
         tri_receive(worker, &frame);
-        tri_link_release(worker->link, &frame);
+        tri_channel_release(worker->link, &frame);
         count++;
     }
     return count > 0;
 }
 
+/* An empty wheel is set to the time at once, so that it need not be turned through hours. */
 static bool fire_timers(struct tri_worker *worker)
 {
     if (worker->wheel.count == 0) {
@@ -156,14 +182,10 @@ static bool fire_timers(struct tri_worker *worker)
     return count > 0;
 }
 
-bool tri_is_congested(const struct tri_worker *worker)
-{
-    return worker->cuts_outstanding >= TR_CUTS_OUTSTANDING_MAX ||
-           worker->cut_bytes_outstanding >= TR_CUT_BYTES_OUTSTANDING_MAX ||
-           tri_outbox_is_congested(&worker->outbox);
-}
-
-/* Keeps an average of what a message takes: the newest slice counts a quarter. */
+/*
+ * Keeps an average of what a message takes: the newest slice counts a quarter. It decides whether
+ * the clock is read between messages (TRI_SLOW_MESSAGE_NS).
+ */
 static void measure(struct tri_worker *worker, uint64_t handled, uint64_t end_ns)
 {
     if (handled > 0) {
@@ -192,6 +214,11 @@ static void run_one(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
+/*
+ * The frames that are full leave at once; the rest at the end of the slice. A worker that is
+ * congested runs no actor, but goes on reading what comes, or two of them would wait for each
+ * other.
+ */
 static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
 {
     uint64_t handled = worker->metrics.messages_handled;
@@ -221,7 +248,7 @@ static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
 
 /*
  * When the journal gets a batch: at once if something waits to leave the host or the worker has
- * nothing else to do; else when the journal has nothing to do, so that groups grow under load;
+ * nothing else to do; else when the journal has nothing to do, so that commits grow under load;
  * at the latest after a bounded number of messages.
  */
 static bool must_cut(const struct tri_worker *worker, bool is_idle)
@@ -233,6 +260,10 @@ static bool must_cut(const struct tri_worker *worker, bool is_idle)
     return worker->cuts_outstanding == 0 || worker->handled_since_cut >= TR_CUT_MESSAGES_MAX;
 }
 
+/*
+ * Returns whether anything was done; the caller sleeps when nothing was. Without a journal there
+ * are no cuts, and frames leave at the end of each slice.
+ */
 bool tri_worker_step(struct tri_worker *worker)
 {
     worker->metrics.slices++;
@@ -254,6 +285,10 @@ bool tri_worker_step(struct tri_worker *worker)
     return did_receive || did_fire || did_run;
 }
 
+/*
+ * How long the worker may sleep at most, in nanoseconds. A second is the bound, so that flags of
+ * the host are seen even if a nudge could not be sent.
+ */
 uint64_t tri_worker_idle_ns(const struct tri_worker *worker)
 {
     static const uint64_t longest_ns = 1000000000;

@@ -23,20 +23,6 @@ bool tri_worker_step(struct tri_worker *worker);
 /* How long a worker with nothing to do may sleep. */
 uint64_t tri_worker_idle_ns(const struct tri_worker *worker);
 
-/* ----------------------------------------------------------------- cut.c */
-
-/* Gives the journal everything that changed. Only between two messages. */
-void tri_cut(struct tri_worker *worker);
-
-/* Cuts, then sends all that waits for other places. */
-void tri_flush(struct tri_worker *worker);
-
-/* The last flush of a worker that ends: the journal has got everything when it returns. */
-void tri_flush_journal(struct tri_worker *worker);
-
-/* Whether the worker must not run actors: a pipe or the journal is behind. */
-bool tri_is_congested(const struct tri_worker *worker);
-
 /* ------------------------------------------------------------- receive.c */
 
 /* Takes in one frame: messages for actors, and what other places tell this worker. */

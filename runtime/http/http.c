@@ -2,7 +2,11 @@
  * The http thread: takes requests from the inbox, lets them wait in line for their host, runs them
  * in one libcurl multi handle, and delivers what comes.
  *
- * This file, http_transfer.c and http_easy.c alone call libcurl (http_library.h loads it).
+ * Each round takes the tasks first, then ends what is late, begins what has its turn, lets curl
+ * work, ends what curl has finished, and begins those whose place is free now. It sleeps in
+ * multi_poll until a socket is ready, something is due, or a task is handed over. multi_wakeup also
+ * counts for the next multi_poll, so no task is left waiting. This file, http_transfer.c and
+ * http_easy.c alone call libcurl (http_library.h loads it).
  */
 #include "runtime/http/http.h"
 
@@ -27,6 +31,7 @@ static void begin_waiting(struct tri_http *http)
     }
 }
 
+/* The result is copied first: ending a transfer removes its handle, and the report goes with it. */
 static void end_finished(struct tri_http *http)
 {
     int left;
@@ -42,7 +47,11 @@ static void end_finished(struct tri_http *http)
     }
 }
 
-/* Ends who waited in line for too long, and where server or receiver is silent. */
+/*
+ * Ends those that are late: in line, or where the server or the receiver is silent. Ending one
+ * calls the receiver, which may submit and cancel; that only fills the inbox, so the line does not
+ * change under this loop.
+ */
 static void end_expired(struct tri_http_line *line)
 {
     struct tri_http_place *place;
@@ -80,6 +89,10 @@ static void take_room(struct tri_http *http, struct tri_http_task *task)
     tri_http_task_free(task);
 }
 
+/*
+ * The answer to a question about secrets. The serial tells it from the answer for an earlier
+ * request with the same id, which may have been cancelled meanwhile.
+ */
 static void take_found(struct tri_http *http, struct tri_http_task *task)
 {
     struct tri_http_transfer *transfer = find(http, task);
@@ -89,6 +102,10 @@ static void take_found(struct tri_http *http, struct tri_http_task *task)
     tri_http_task_free(task);
 }
 
+/*
+ * Handles all tasks in the order in which they were handed over, so a cancel never overtakes its
+ * request.
+ */
 static void take_tasks(struct tri_http *http)
 {
     static void (*const takers[])(struct tri_http * http, struct tri_http_task * task) = {
@@ -107,6 +124,9 @@ static void take_tasks(struct tri_http *http)
 
 /* ---- The thread. ---------------------------------------------------------------------------- */
 
+/*
+ * Until the first thing is due in either line. curl shortens the sleep itself for its own timers.
+ */
 static int sleep_ms(const struct tri_http *http)
 {
     uint64_t now_ms = tri_monotonic_ms();
@@ -141,6 +161,7 @@ static void end_line(const struct tri_http_line *line)
     }
 }
 
+/* Tasks first: a request that was accepted and not taken yet has to get its END, too. */
 static void end_all(struct tri_http *http)
 {
     take_tasks(http);
@@ -173,6 +194,7 @@ static int start_thread(struct tri_http *http)
     return number == 0 ? 0 : TR_SYSTEM;
 }
 
+/* A list that is not empty has a wakeup under way, from the push that found it empty. */
 static void hand_over(struct tri_http *http, struct tri_http_task *task)
 {
     if (tri_http_inbox_push(&http->inbox, task)) {
@@ -216,7 +238,9 @@ int tri_http_start(const struct tri_http_options *options, struct tri_http **htt
         error = tri_http_secrets_new(options->secret_sources, options->secret_source_count, hear,
                                      made, &made->secrets);
     }
-    error = error != 0 ? error : start_thread(made);
+    if (error == 0) {
+        error = start_thread(made);
+    }
     if (error != 0) {
         tri_http_secrets_free(made->secrets);
         curl->multi_cleanup(made->multi);
@@ -243,6 +267,10 @@ void tri_http_stop(struct tri_http *http)
     curl->global_cleanup();
 }
 
+/*
+ * The request is counted before it is copied, so that threads that submit at the same time cannot
+ * exceed requests_max together. Relaxed order is enough: the counter guards no other memory.
+ */
 int tri_http_submit(struct tri_http *http, const struct tri_http_request *request)
 {
     struct tri_http_task *task;

@@ -1,6 +1,9 @@
 /*
  * A request's fields as options of libcurl, one group after the other; and libcurl's results as
  * faults.
+ *
+ * All texts of a task end with a zero (http_request.c), so curl gets them as they are. It does not
+ * copy the body (CURLOPT_POSTFIELDS), so the task has to outlive the handle.
  */
 #include "runtime/http/http_easy.h"
 
@@ -26,8 +29,10 @@ static bool add_header(struct tri_http_easy *easy, const char *header)
     return true;
 }
 
-/* One of the request's headers. Curl takes "Name:" for the wish to leave it out, and "Name;" for a
- * header without a value. */
+/*
+ * One of the request's headers. curl reads "Name:" as the wish to leave a header out, and "Name;"
+ * as a header without a value, so an empty one is written in the second way.
+ */
 static bool add_own_header(struct tri_http_easy *easy, struct tr_text header)
 {
     const char *colon = memchr(header.data, ':', header.size);
@@ -58,7 +63,11 @@ static bool add_lines(struct tri_http_easy *easy, const struct tri_buffer *lines
     return is_added;
 }
 
-/* The parts of the URL that are signed, as libcurl has them. */
+/*
+ * Adds the header lines that sign the request. The host, path and query are taken from curl's own
+ * parser, because the server checks the signature against what curl sends. False: no memory, or
+ * what cannot be signed.
+ */
 static bool add_signature(struct tri_http_easy *easy, const struct tri_http_task *task,
                           const char *key)
 {
@@ -96,7 +105,7 @@ static bool add_signature(struct tri_http_easy *easy, const struct tri_http_task
     return is_read;
 }
 
-/* What was found for each secret: a header, or what signs. */
+/* What was found for each secret: a header line, or the key that signs, each with its zero. */
 static bool add_secrets(struct tri_http_easy *easy, const struct tri_http_task *task,
                         const struct tri_buffer *found)
 {
@@ -110,6 +119,7 @@ static bool add_secrets(struct tri_http_easy *easy, const struct tri_http_task *
     return is_added;
 }
 
+/* The list has copies of the lines, which slist_free_all would free as they are. */
 static void wipe_headers(struct tri_http_easy *easy)
 {
     for (struct curl_slist *header = easy->headers; header != NULL; header = header->next) {
@@ -117,6 +127,10 @@ static void wipe_headers(struct tri_http_easy *easy)
     }
 }
 
+/*
+ * "Expect:" takes out the header that curl adds for large bodies: it waits up to a second for a
+ * server that does not answer it.
+ */
 static bool set_headers(const struct tri_curl *curl, struct tri_http_easy *easy,
                         const struct tri_http_request *request)
 {
@@ -151,7 +165,7 @@ static bool is_idempotent(const char *method)
 /*
  * Curl sends a request again by itself when a connection that was used before ends without a byte
  * of an answer, though its work may have been done. What must not be done twice gets a connection
- * of its own, so that whoever asked hears of it and finds out (law 5).
+ * of its own, so that the caller hears of it and finds out (law 5 of runtime/ARCHITECTURE.md).
  */
 static void set_method(const struct tri_curl *curl, CURL *easy,
                        const struct tri_http_request *request)
@@ -196,6 +210,11 @@ static void set_tls(const struct tri_curl *curl, CURL *easy, const struct tri_ht
     }
 }
 
+/*
+ * With a signature the path is sent as it is: curl would take out `/../`, and the signature is over
+ * the path of the URL. Proxies of the environment are ignored unless the request wants them; an
+ * empty CURLOPT_PROXY says so.
+ */
 static void set_route(const struct tri_curl *curl, CURL *easy,
                       const struct tri_http_request *request)
 {
@@ -241,6 +260,10 @@ static void set_callbacks(const struct tri_curl *curl, struct tri_http_easy *eas
     curl->easy_setopt(handle, CURLOPT_USERAGENT, "troupe");
 }
 
+/*
+ * The headers come last, since their list has to be complete when it is handed to curl. On failure
+ * the caller ends it by fini, which also overwrites what was added.
+ */
 bool tri_http_easy_init(struct tri_http_easy *easy, const struct tri_http_task *task,
                         const struct tri_buffer *secret_lines, const struct tri_http_ears *ears,
                         uint64_t left_ms)
@@ -302,6 +325,17 @@ enum tri_http_fault tri_http_easy_fault(const struct tri_http_easy *easy, CURLco
     return fault;
 }
 
+uint32_t tri_http_easy_retry_after_s(const struct tri_http_easy *easy)
+{
+    curl_off_t seconds = 0;
+    (void)tri_curl_load()->easy_getinfo(easy->handle, CURLINFO_RETRY_AFTER, &seconds);
+    return seconds <= 0 ? 0 : seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
+}
+
+/*
+ * SCHEME://HOST:PORT, with the scheme's own port where the URL has none, so that both forms of one
+ * address share a line. False for what is neither http nor https, or does not fit.
+ */
 bool tri_http_easy_host(const char *url, char *buffer, size_t size, struct tr_text *host)
 {
     const struct tri_curl *curl = tri_curl_load();

@@ -38,6 +38,9 @@ void tri_http_easy_fini(struct tri_http_easy *easy);
 enum tri_http_fault tri_http_easy_fault(const struct tri_http_easy *easy, CURLcode code,
                                         const char **words);
 
+/* The seconds of the response's Retry-After, a date's until then; 0: it has none, or one past. */
+uint32_t tri_http_easy_retry_after_s(const struct tri_http_easy *easy);
+
 /* Scheme, host and port of a URL, in the caller's buffer; false: it is none of http or https. */
 TR_MUST_USE bool tri_http_easy_host(const char *url, char *buffer, size_t size,
                                     struct tr_text *host);

@@ -1,5 +1,6 @@
 /*
- * Loading libcurl by its name.
+ * Loading libcurl by its name, once, with dlopen. A function that is missing makes the whole load
+ * fail, so a caller never meets a NULL.
  */
 #include "runtime/http/http_library.h"
 

@@ -1,8 +1,14 @@
 /*
- * The line in front of the network: a ring of hosts, each with a list of its own.
+ * The line in front of the network: a ring of hosts, each with a list of its own. `turn` moves on
+ * behind each request that begins, so a host with thousands of requests does not keep the others
+ * waiting.
  *
  * A host is in the ring as long as it has places. Its list holds the active ones first, then those
- * that wait, in their order; `first_waiting` parts them.
+ * that wait, in their order; `first_waiting` parts them. Beginning a request therefore moves
+ * nothing but this pointer.
+ *
+ * A place is found by its id in a hash. Hosts are found by walking the ring, since there are few.
+ * The earliest due time is a lower bound, so a round in which nothing is due looks at no place.
  */
 #include "runtime/http/http_line.h"
 
@@ -94,6 +100,7 @@ int tri_http_line_add(struct tri_http_line *line, struct tri_http_place *place,
     return 0;
 }
 
+/* One walk around the ring at most, from the host whose turn it is. */
 struct tri_http_place *tri_http_line_next(struct tri_http_line *line)
 {
     struct tri_http_host *host = line->turn;
@@ -160,6 +167,10 @@ struct tri_http_place *tri_http_line_any(const struct tri_http_line *line)
     return line->turn != NULL ? line->turn->first : NULL;
 }
 
+/*
+ * Only lowers the bound of the line. A later time leaves it too early, which costs one walk in
+ * tri_http_line_expired.
+ */
 void tri_http_line_set_due(struct tri_http_line *line, struct tri_http_place *place,
                            uint64_t due_ms)
 {
@@ -182,6 +193,10 @@ static struct tri_http_place *expired_of(struct tri_http_line *line,
     return NULL;
 }
 
+/*
+ * One place that is due, or NULL. It is called again until it gives NULL, and only that walk goes
+ * through all places and so finds the next bound.
+ */
 struct tri_http_place *tri_http_line_expired(struct tri_http_line *line, uint64_t now_ms)
 {
     const struct tri_http_host *host = line->turn;

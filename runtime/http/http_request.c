@@ -1,5 +1,10 @@
 /*
  * Checking, copying and handing over requests; and reading the headers of responses.
+ *
+ * A request is checked and copied on the thread that submits it, in one block: the struct, its
+ * lists, its texts and its body. So an error is that thread's to hear, and the caller's memory is
+ * free when the call returns. The check keeps line ends out of all that becomes a header: otherwise
+ * a value could add headers, or a request, of its own.
  */
 #include "runtime/http/http_request.h"
 
@@ -54,7 +59,10 @@ static bool has_many_parameters(struct tr_text url)
     return count > TR_HTTP_SIGNED_PARAMETERS_MAX;
 }
 
-/* Secrets have names that headers may have, and stay with the server they are for. */
+/*
+ * Secrets have names that headers may have, and stay with the server they are for: redirects are
+ * refused, since curl would send such headers on to where the server points.
+ */
 static int check_secrets(const struct tri_http_request *request)
 {
     if (request->secret_count > TR_HTTP_SECRETS_MAX) {
@@ -102,7 +110,10 @@ static int check(const struct tri_http_request *request)
 
 /* ---- Copying. ------------------------------------------------------------------------------- */
 
-/* Copies a text to where `at` points, with a closing zero, and makes the text a view of that. */
+/*
+ * Copies a text to where `at` points and makes it a view of the copy. The closing zero is for curl,
+ * which takes C strings.
+ */
 static void keep(struct tr_text *text, char **at)
 {
     if (text->size > 0) {
@@ -139,6 +150,10 @@ static void list_secret_texts(struct tr_http_secret *secret, struct tr_text *tex
     texts[4] = &secret->version;
 }
 
+/*
+ * The bytes behind the struct. It lists the same texts as keep_all, by the same functions, so that
+ * the two cannot differ.
+ */
 static size_t size_of(const struct tri_http_request *request)
 {
     struct tri_http_request copy = *request;
@@ -211,7 +226,9 @@ int tri_http_task_copy(const struct tri_http_request *request, struct tri_http_t
 int tri_http_task_new(const struct tri_http_request *request, struct tri_http_task **task)
 {
     int error = check(request);
-    error = error != 0 ? error : tri_http_task_copy(request, task);
+    if (error == 0) {
+        error = tri_http_task_copy(request, task);
+    }
     for (size_t i = 0; i < request->secret_count && error == 0; i++) {
         if (request->secrets[i].kind == TR_HTTP_SECRET_SIGN) {
             /* Here and not on the http thread: for a large body it takes some time. */
@@ -241,18 +258,22 @@ void tri_http_tasks_free(struct tri_http_task *task)
 
 /* ---- Handing over. -------------------------------------------------------------------------- */
 
+/*
+ * Hands a task over without a lock; any thread. True: the list was empty, and its taker may sleep.
+ */
 bool tri_http_inbox_push(struct tri_http_inbox *inbox, struct tri_http_task *task)
 {
     struct tri_http_task *newest = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
     do {
         task->next = newest;
-        /* Release: whoever takes the list sees the task whole. A task is never taken singly, so
-         * that a list that looks the same is the same. */
+        /* Release: the thread that takes the list sees the task whole. A task is never taken
+         * singly, so that a list that looks the same is the same. */
     } while (!atomic_compare_exchange_weak_explicit(&inbox->newest, &newest, task,
                                                     memory_order_release, memory_order_relaxed));
     return newest == NULL;
 }
 
+/* Takes all tasks at once and reverses them, because the newest lies on top. */
 struct tri_http_task *tri_http_inbox_take(struct tri_http_inbox *inbox)
 {
     struct tri_http_task *task =

@@ -1,6 +1,11 @@
 /*
  * A response is put together here: headers of the last of its responses (redirects and 100 Continue
  * come before it), and the body whole, as it comes or in whole lines, within its limits.
+ *
+ * A fault is noted once: the first is the cause, and what curl says of a transfer that was stopped
+ * for it would hide it. Only a body with a status of 200 to 299 is streamed. The body of an error
+ * is delivered whole with the END, so that a receiver of lines never takes words of an error for
+ * data.
  */
 #include "runtime/http/http_response.h"
 
@@ -21,6 +26,7 @@ void tri_http_response_reset(struct tri_http_response *response)
     tri_buffer_clear(&response->headers);
     tri_buffer_clear(&response->body);
     response->status = 0;
+    response->retry_after_s = 0;
 }
 
 void tri_http_response_fail(struct tri_http_response *response, enum tri_http_fault fault,
@@ -32,6 +38,7 @@ void tri_http_response_fail(struct tri_http_response *response, enum tri_http_fa
     }
 }
 
+/* Calls the owner on the http thread. The views in the event end with the call. */
 static void deliver(const struct tri_http_response *response, enum tri_http_event_kind kind,
                     struct tr_bytes body)
 {
@@ -45,6 +52,7 @@ static void deliver(const struct tri_http_response *response, enum tri_http_even
         .fault = response->fault,
         .words = response->fault != TRI_HTTP_NONE ? response->words : "",
         .elapsed_us = tri_monotonic_us() - response->task->submitted_us,
+        .retry_after_s = response->retry_after_s,
     };
     response->options->deliver(response->options->self, &event);
 }
@@ -68,6 +76,10 @@ static uint32_t status_in(const char *data, size_t size)
     return status;
 }
 
+/*
+ * Takes one line. A status line begins another response, whose headers replace those before. False
+ * ends the transfer, with the fault noted.
+ */
 bool tri_http_response_take_header(struct tri_http_response *response, const char *data,
                                    size_t size)
 {
@@ -136,13 +148,18 @@ static bool keep(struct tri_http_response *response, const char *data, size_t si
     return append(response, data, size);
 }
 
+/* Counted until the receiver says that it has taken it (tri_http_give_room). */
 static void deliver_part(struct tri_http_response *response, struct tr_bytes bytes)
 {
     response->in_hand += bytes.size;
     deliver(response, TRI_HTTP_PART, bytes);
 }
 
-/* How many bytes the whole lines have, up to one that is too long; the first has begun before. */
+/*
+ * How many of these bytes are whole lines. It stops before a line that is too long, so the good
+ * lines before that are delivered first. What is in the body buffer is the beginning of the first
+ * line.
+ */
 static size_t whole_lines(const struct tri_http_response *response, const char *data, size_t size)
 {
     size_t begun = tri_buffer_size(&response->body);
@@ -200,6 +217,10 @@ bool tri_http_response_is_full(const struct tri_http_response *response)
     return window != 0 && response->in_hand >= window;
 }
 
+/*
+ * The last line of a stream may lack its newline; it is delivered if the stream ended well. After a
+ * fault it may be half of one, and is dropped.
+ */
 void tri_http_response_end(struct tri_http_response *response)
 {
     bool is_in_lines = delivery_of(response) == TRI_HTTP_LINES;

@@ -16,6 +16,7 @@ struct tri_http_response {
     struct tri_buffer headers;
     struct tri_buffer body; /* what is kept of it: all, or the line that has begun */
     uint64_t in_hand;       /* bytes that were delivered and not taken */
+    uint32_t retry_after_s;
     enum tri_http_fault fault;
     char words[TR_HTTP_WORDS_BYTES_MAX];
 };

@@ -1,6 +1,13 @@
 /*
  * A few threads, each with a list of requests whose secrets it looks up one after the other. What
  * it finds becomes lines of a header, and goes back with the task that asked.
+ *
+ * A thread has its own tri_secrets, so what commands said is kept for each thread, and no lock is
+ * needed. The thread is chosen by the first secret of the request: the same secret meets the same
+ * thread, whose kept answer serves all that ask for it.
+ *
+ * Values are kept out of memory that nobody overwrites: the buffers do not grow by themselves
+ * (make_room), and are overwritten before they are freed.
  */
 #include "runtime/http/http_secret.h"
 
@@ -40,10 +47,13 @@ struct tri_http_secrets {
 
 /* ---- A value as a line of a header. --------------------------------------------------------- */
 
-/* What is wrong with a secret's value; the value itself is nobody's business. */
+/*
+ * Says what is wrong with a value, by the name of its secret. The value must not get into words,
+ * since those reach logs.
+ */
 static int refuse_value(const struct tr_http_secret *secret, const char *words, char *reason)
 {
-    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "secret %.*s%s%.*s: %s",
+    snprintf(reason, TR_REASON_BYTES_MAX, "secret %.*s%s%.*s: %s",
              (int)(secret->group.size < 128 ? secret->group.size : 128), secret->group.data,
              secret->group.size > 0 ? "/" : "",
              (int)(secret->key.size < 128 ? secret->key.size : 128), secret->key.data, words);
@@ -59,7 +69,9 @@ static struct tr_bytes value_in(const struct tri_buffer *buffer)
     return value;
 }
 
-/* Whether a header can hold it: nothing that ends a line, or means something to a terminal. */
+/*
+ * Whether a header can hold it. Control bytes are refused: a line end would begin another header.
+ */
 static bool fits_header(struct tr_bytes value)
 {
     for (size_t i = 0; i < value.size; i++) {
@@ -70,7 +82,10 @@ static bool fits_header(struct tr_bytes value)
     return value.size > 0;
 }
 
-/* Makes room by hand: where a buffer grows, what was in it stays behind. */
+/*
+ * Makes room for `size` bytes more by copying to a larger buffer and overwriting the old one; a
+ * buffer that grows by itself would free its memory with values in it.
+ */
 static int make_room(struct tri_buffer *lines, size_t size)
 {
     struct tri_buffer larger = {0};
@@ -96,6 +111,10 @@ static void put(struct tri_buffer *lines, const void *data, size_t size)
     }
 }
 
+/*
+ * "Name: PREFIXvalue", with a closing zero. For basic credentials the value USER:PASSWORD is
+ * encoded in base64 (RFC 7617).
+ */
 static int put_line(struct tri_buffer *lines, const struct tr_http_secret *secret,
                     struct tr_bytes value)
 {
@@ -163,11 +182,19 @@ static int find(struct asker *asker, const struct tr_http_secret *secret, struct
     return error != 0 ? refuse_value(secret, tr_error_text(error), reason) : 0;
 }
 
-/* Turns a task that asks into one that answers. */
+/*
+ * Turns a task that asks into one that answers. After a failure nothing of what was found is kept,
+ * and the words take its place.
+ */
 static void look_up(struct asker *asker, struct tri_http_task *task)
 {
-    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    char reason[TR_REASON_BYTES_MAX] = "";
     const struct tri_http_request *request = &task->request;
+    /*
+     * Answers from before fresh_ms were refused by a server. Several requests that were refused at
+     * the same time forget once: the first asks anew, and that answer is young enough for the
+     * others.
+     */
     tri_secrets_forget(asker->known, task->fresh_ms);
     int error = tri_buffer_reserve(&asker->value, 2 * TR_SECRET_BYTES_MAX);
     for (size_t i = 0; i < request->secret_count && error == 0; i++) {
@@ -183,6 +210,10 @@ static void look_up(struct asker *asker, struct tri_http_task *task)
     }
 }
 
+/*
+ * Takes the list, handles it, sleeps. The semaphore counts, so a task that is pushed between the
+ * take and the wait wakes it at once.
+ */
 static void *asker_main(void *argument)
 {
     struct asker *asker = argument;
@@ -272,6 +303,7 @@ int tri_http_secrets_new(const struct tr_secret_source *sources, size_t count,
     return 0;
 }
 
+/* All threads are told before one is waited for, so the wait is as long as the slowest command. */
 void tri_http_secrets_free(struct tri_http_secrets *secrets)
 {
     if (secrets == NULL) {
@@ -302,7 +334,10 @@ int tri_http_secrets_ask(struct tri_http_secrets *secrets, const struct tri_http
     struct tri_http_request asked = {
         .id = request->id, .secrets = request->secrets, .secret_count = request->secret_count};
     int error = asker->is_started ? 0 : start(asker);
-    error = error != 0 ? error : tri_http_task_copy(&asked, &task);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_http_task_copy(&asked, &task);
     if (error != 0) {
         return error;
     }

@@ -1,9 +1,17 @@
 /*
  * Signature Version 4: the request in a canonical form, its digest signed with a key that is made
- * from the secret, the day, the region and the service.
+ * from the secret, the day, the region and the service. It is AWS's protocol, and other object
+ * stores speak it.
  *
+ *     canonical request = method, path, query, headers, names of the headers, digest of the body
+ *     string to sign    = algorithm, moment, scope, digest of the canonical request
+ *     signature         = HMAC(key of the day, string to sign)
+ *
+ * The server builds the same text from what it receives, so one byte that differs makes it refuse.
  * libcurl has this too, but the releases that are about sign queries and bodies of object stores
  * wrongly, each in its own way; what is needed of it is shorter than the list of exceptions.
+ *
+ * Errors are collected in signing.error: a put after the first error does nothing.
  */
 #include "runtime/http/http_sign.h"
 
@@ -83,7 +91,10 @@ static int hex_of(char c)
     return at != NULL ? (int)(at - digits) : -1;
 }
 
-/* Puts a text in percent encoding; what is so already stays, where `is_decoded`. */
+/*
+ * Puts a text in percent encoding with capital digits, as the protocol wants. With `is_decoded` an
+ * escape in the text is read first, so what is encoded already is not encoded twice.
+ */
 static void put_encoded(struct signing *signing, struct tri_buffer *buffer, struct tr_text text,
                         const char *also_plain, bool is_decoded)
 {
@@ -115,6 +126,7 @@ static int compare_headers(const void *a, const void *b)
     return compare_texts(((const struct field *)a)->name, ((const struct field *)b)->name);
 }
 
+/* By name, then by value, which lie behind each other in struct field. */
 static int compare_parameters(const void *a, const void *b)
 {
     const struct tr_text *one = &((const struct field *)a)->name;
@@ -138,7 +150,7 @@ static struct field part_at(struct tr_text text, char at)
                           .value = {.data = text.data + taken, .size = text.size - taken}};
 }
 
-/* name=value&name=value, encoded anew and in order; a name without a value has an empty one. */
+/* name=value&name=value, encoded anew and sorted; a name without a value has an empty one. */
 static void put_query(struct signing *signing)
 {
     struct field parameters[PARAMETERS_MAX];
@@ -180,7 +192,7 @@ static void add_field(struct signing *signing, const char *name, struct tr_text 
         (struct field){.name = tr_text_of(name), .value = value};
 }
 
-/* Which headers are signed, in their order. */
+/* Which headers are signed, sorted by name. Others may be changed on the way by a proxy. */
 static void list_fields(struct signing *signing)
 {
     const struct tri_http_request *request = signing->request;
@@ -249,16 +261,23 @@ static void sign(const uint8_t *key, size_t key_size, const void *data, size_t s
     sodium_memzero(&state, sizeof state);
 }
 
-/* The key of this day, region and service. */
+/*
+ * The key of this day, region and service: a chain of HMACs that begins with "AWS4" and the secret.
+ * A key that leaks is good for one day and one service only. The buffer is reserved at its full
+ * size, so that it does not grow with the secret in it.
+ */
 static int derive_key(const struct signing *signing, uint8_t key[HASH_BYTES])
 {
     struct tri_buffer first = {0};
     const struct tr_text steps[] = {tr_text_of(signing->day), signing->request->aws_region,
                                     signing->request->aws_service, tr_text_of("aws4_request")};
     int error = tri_buffer_reserve(&first, signing->secret.size + 4);
-    error = error != 0 ? error : tri_buffer_append(&first, "AWS4", 4);
-    error =
-        error != 0 ? error : tri_buffer_append(&first, signing->secret.data, signing->secret.size);
+    if (error == 0) {
+        error = tri_buffer_append(&first, "AWS4", 4);
+    }
+    if (error == 0) {
+        error = tri_buffer_append(&first, signing->secret.data, signing->secret.size);
+    }
     for (size_t i = 0; i < TR_COUNT_OF(steps) && error == 0; i++) {
         sign(i == 0 ? tri_buffer_front(&first) : key,
              i == 0 ? tri_buffer_size(&first) : (size_t)HASH_BYTES, steps[i].data, steps[i].size,
@@ -328,6 +347,7 @@ static void put_lines(struct signing *signing, struct tri_buffer *lines)
     put(signing, lines, signature, strlen(signature) + 1);
 }
 
+/* The lines may hold a token, and are the caller's to overwrite, also after an error. */
 int tri_http_sign(const struct tri_http_request *request, const struct tri_http_target *target,
                   const char *digest, struct tr_text key, uint64_t now_ms, struct tri_buffer *lines)
 {

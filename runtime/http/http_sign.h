@@ -6,7 +6,8 @@
 #define TR_RUNTIME_HTTP_HTTP_SIGN_H
 
 #include "runtime/env/buffer.h"
-#include "runtime/http/http.h"
+#include "runtime/http/http_limits.h"
+#include "runtime/http/http_types.h"
 
 /* A SHA-256 in hexadecimal, with its closing zero. */
 #define TRI_HTTP_DIGEST_BYTES 65

@@ -1,9 +1,13 @@
 /*
- * A transfer from the inbox to its END: whom it waits for, and what ends it.
+ * A transfer from the inbox to its END: what it waits for, and what ends it.
  *
  * While it is under way two are waited for: the server, for idle_timeout_ms, and the receiver of a
- * stream, for patience_ms. Who is not expected to do anything has all the time there is: nothing is
- * read while the receiver has enough in hand.
+ * stream, for patience_ms. One that is not expected to do anything has all the time there is:
+ * nothing is read while the receiver has enough in hand, and that is no idle time of the server's.
+ *
+ * A transfer is in one of two lines at any time: `held` while its secrets are looked for, else
+ * `line`. It leaves its line before its END is delivered, and is freed after it. Only take_out and
+ * fail_and_end lead there, so there is exactly one END.
  */
 #include "runtime/http/http_transfer.h"
 
@@ -31,11 +35,14 @@ static void free_transfer(struct tri_http_transfer *transfer)
     tr_free(transfer);
 }
 
-/* Delivers the END. The transfer is in no line any more. */
+/*
+ * Delivers the END and frees the transfer. It is in no line any more and is counted out before, so
+ * the receiver may submit the next request at once, also with the same id.
+ */
 static void end_transfer(struct tri_http_transfer *transfer)
 {
     struct tri_http *http = transfer->http;
-    /* Whoever hears of the end may submit the next one at once. */
+    /* The caller that hears of the end may submit the next one at once. */
     atomic_fetch_sub_explicit(&http->accepted, 1, memory_order_relaxed);
     tri_http_response_end(&transfer->response);
     free_transfer(transfer);
@@ -46,7 +53,10 @@ static struct tri_http_line *line_of(struct tri_http_transfer *transfer)
     return transfer->is_held ? &transfer->http->held : &transfer->http->line;
 }
 
-/* Takes a transfer out of its line and of curl. */
+/*
+ * Takes a transfer out of its line, and its handle out of the multi handle, before either is freed:
+ * curl would call on_body for a transfer that is gone.
+ */
 static void leave_line(struct tri_http_transfer *transfer)
 {
     struct tri_http *http = transfer->http;
@@ -105,7 +115,9 @@ static void expect_receiver(struct tri_http_transfer *transfer)
     set_due(transfer);
 }
 
-/* Nothing is read any more until the receiver has made room: no time of the server's. */
+/*
+ * Pauses reading until the receiver has made room. The server's idle time does not run meanwhile.
+ */
 static size_t hold_back(struct tri_http_transfer *transfer)
 {
     transfer->is_paused = true;
@@ -114,6 +126,7 @@ static size_t hold_back(struct tri_http_transfer *transfer)
     return CURL_WRITEFUNC_PAUSE;
 }
 
+/* Any header is a sign of life of the server. */
 static size_t on_header(char *data, size_t one, size_t size, void *self)
 {
     struct tri_http_transfer *transfer = self;
@@ -122,6 +135,8 @@ static size_t on_header(char *data, size_t one, size_t size, void *self)
     return tri_http_response_take_header(&transfer->response, data, size) ? size : 0;
 }
 
+/* Called by curl with some of the body. A receiver that has its window full holds the server back;
+ * curl keeps these bytes and gives them again when reading goes on. */
 static size_t on_body(char *data, size_t one, size_t size, void *self)
 {
     struct tri_http_transfer *transfer = self;
@@ -160,7 +175,10 @@ static uint64_t left_ms_of(const struct tri_http_transfer *transfer)
     return deadline_ms > now_ms ? deadline_ms - now_ms : 1;
 }
 
-/* False: curl has no memory for it. */
+/*
+ * False: curl has no memory for it. The due time of waiting in line is replaced: from here on curl
+ * sees to the whole time of the request, and the line to signs of life.
+ */
 static bool begin(struct tri_http_transfer *transfer)
 {
     struct tri_http_ears ears = {.on_header = on_header, .on_body = on_body, .self = transfer};
@@ -199,7 +217,10 @@ static void stand_in_line(struct tri_http_transfer *transfer)
     }
 }
 
-/* Asks for the secrets of a transfer, which waits for them in a line of its own. */
+/*
+ * Asks for the secrets; the transfer waits in `held`, whose limits are 0, so its turn never comes
+ * there, but its deadline counts. It may end in here, so the caller does not touch it afterwards.
+ */
 static void ask_for_secrets(struct tri_http_transfer *transfer, uint64_t fresh_ms)
 {
     struct tri_http *http = transfer->http;
@@ -225,8 +246,11 @@ static bool is_same(const struct tri_buffer *a, const struct tri_buffer *b)
            (size == 0 || memcmp(tri_buffer_front(a), tri_buffer_front(b), size) == 0);
 }
 
-/* The secrets are there, or cannot be had. Where a server had refused others, its word stands
- * unless these are new ones. */
+/*
+ * The secrets are there, or cannot be had. Where the server has refused others, its answer 401
+ * stands unless these are different: sending the same again would only get it again. The old lines
+ * go back with the task, which overwrites them.
+ */
 void tri_http_transfer_use(struct tri_http_transfer *transfer, struct tri_http_task *found)
 {
     bool is_no_news = found->has_failed || is_same(&found->found, &transfer->secret_lines);
@@ -250,13 +274,18 @@ void tri_http_transfer_use(struct tri_http_transfer *transfer, struct tri_http_t
     stand_in_line(transfer);
 }
 
-/* The server wants to know better who asks: perhaps the secrets are others by now. */
+/* The server refuses the credentials: perhaps the secrets are others by now. */
 static bool is_to_be_renewed(const struct tri_http_transfer *transfer)
 {
     return transfer->response.status == 401 && transfer->response.fault == TRI_HTTP_NONE &&
            transfer->task->request.secret_count > 0 && !transfer->was_renewed;
 }
 
+/*
+ * Sends the request once more with secrets that were found after the ones that the server refused.
+ * A 401 means that it was not carried out, so this is safe for any method. The response is kept
+ * until new secrets are there.
+ */
 static void renew(struct tri_http_transfer *transfer)
 {
     leave_line(transfer);
@@ -296,7 +325,10 @@ void tri_http_transfer_take(struct tri_http *http, struct tri_http_task *task)
 
 /* ---- What becomes of it. -------------------------------------------------------------------- */
 
-/* What curl says is only news if we did not stop the transfer ourselves. */
+/*
+ * The fault of curl's result. Where we stopped the transfer ourselves a fault is noted already, and
+ * this one is dropped.
+ */
 static void note_result(struct tri_http_transfer *transfer, CURLcode code)
 {
     if (code == CURLE_OK) {
@@ -325,6 +357,7 @@ static const char *words_of_delay(const struct tri_http_transfer *transfer, uint
 void tri_http_transfer_finish(struct tri_http_transfer *transfer, CURLcode code)
 {
     note_result(transfer, code);
+    transfer->response.retry_after_s = tri_http_easy_retry_after_s(&transfer->easy);
     if (is_to_be_renewed(transfer)) {
         renew(transfer);
     } else {
@@ -337,8 +370,11 @@ void tri_http_transfer_expire(struct tri_http_transfer *transfer, uint64_t now_m
     tri_http_transfer_end(transfer, TRI_HTTP_TIMEOUT, words_of_delay(transfer, now_ms));
 }
 
-/* Reading goes on when half of what the receiver may have is free, so that it does not stop and go
- * with each part. */
+/*
+ * Reading goes on when half of the window is free, so that it does not stop and go with each part.
+ * More than was delivered is passed over. easy_pause may call on_body before it returns, which may
+ * pause again, so the flag is cleared before.
+ */
 void tri_http_transfer_give_room(struct tri_http_transfer *transfer, uint64_t bytes)
 {
     uint64_t *in_hand = &transfer->response.in_hand;

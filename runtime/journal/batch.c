@@ -1,6 +1,14 @@
 /*
- * Batches grow by doubling and are given away whole: the journal frees what the worker allocated,
- * and nothing is copied between them.
+ * Building and reading batches. A worker builds one between two cuts and gives its bytes away
+ * whole: they travel over the link to the journal's thread without a copy. The link owns a received
+ * frame only until its release, so the journal copies it once, into the list of batches that wait
+ * for their commit.
+ *
+ * A batch grows by doubling, so adding costs constant time on average. The header's room is kept at
+ * the front and filled in last, because the number of a batch is only known when it is cut.
+ *
+ * Both ends are in one process and of one build. So a batch that does not add up is a mistake of
+ * this program, and an assertion rather than an error.
  */
 #include "runtime/journal/batch.h"
 
@@ -10,12 +18,20 @@
 
 #define BATCH_FIRST_BYTES 16384
 
+/*
+ * A batch without memory counts as one that holds its header already. So the first call for any
+ * amount, 0 too, allocates, and `size` never has to be corrected when the header is written.
+ */
 int tri_batch_make_room(struct tri_batch *batch, size_t more)
 {
     size_t size = batch->data == NULL ? sizeof(struct tri_batch_header) : batch->size;
     if (batch->data != NULL && batch->capacity - size >= more) {
         return 0;
     }
+    /*
+     * `more` is a sum of message sizes, which the limits of runtime/limits.h keep far below
+     * overflow.
+     */
     size_t capacity = batch->data == NULL ? BATCH_FIRST_BYTES : batch->capacity;
     while (capacity - size < more) {
         capacity *= 2;
@@ -30,13 +46,20 @@ int tri_batch_make_room(struct tri_batch *batch, size_t more)
     return 0;
 }
 
-/* The same for who cannot be told of a failure: it sticks. */
+/*
+ * The same for callers that cannot fail at this point, such as a cut. The error sticks, and tri_cut
+ * ends the host for it: a batch that lacks one operation would break the order of commits.
+ */
 static bool batch_grow(struct tri_batch *batch, size_t more)
 {
     batch->error = batch->error != 0 ? batch->error : tri_batch_make_room(batch, more);
     return batch->error == 0;
 }
 
+/*
+ * The bytes that are returned stay valid only until the next operation is added, which may move the
+ * batch. They are not aligned: readers copy heads out with memcpy.
+ */
 uint8_t *tri_batch_reserve(struct tri_batch *batch, const struct tri_op *op, size_t size)
 {
     if (size > UINT32_MAX || !batch_grow(batch, sizeof(struct tri_batch_op) + size)) {
@@ -61,6 +84,7 @@ uint8_t *tri_batch_reserve(struct tri_batch *batch, const struct tri_op *op, siz
 void tri_batch_shrink(struct tri_batch *batch, size_t reserved, size_t written)
 {
     TR_ASSERT(written <= reserved);
+    /* Only the last operation can be shrunk: its head is found by counting back from the end. */
     uint8_t *head = batch->data + batch->size - reserved - sizeof(struct tri_batch_op);
     uint32_t size = (uint32_t)written;
     memcpy(head + offsetof(struct tri_batch_op, size), &size, sizeof size);
@@ -100,6 +124,10 @@ void tri_batch_fini(struct tri_batch *batch)
     *batch = (struct tri_batch){0};
 }
 
+/*
+ * Operations come in the order in which the worker added them, which is the order of time. Their
+ * bytes are views into the batch, so the batch has to outlive every use of them.
+ */
 bool tri_batch_next(struct tr_bytes batch, size_t *offset, struct tri_op *op)
 {
     size_t at = *offset == 0 ? sizeof(struct tri_batch_header) : *offset;

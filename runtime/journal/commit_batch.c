@@ -1,11 +1,24 @@
 /*
- * Coalescing: of everything that happened to one thing within a group, only the end is written.
+ * Coalescing: of everything that happened to one thing within a batch, only the end is written.
  *
- * An actor or a message whose first and last trace lie in the same group leaves none at all. The
+ * The journal adds the operations of all batches up to a number, in their order; `finish` sorts
+ * what is left as the store wants it, and one commit writes that. So the store always holds the
+ * state at one number, never one in between.
+ *
+ * An actor or a message whose first and last trace lie in the same batch leaves none at all. The
  * first image of an actor is marked (number = 1), so that its end need not ask the store.
  *
  * Of the rows of a record with a key the last one of each key is left. A deletion of rows takes
- * those that came before it within the group, too; turns keep it in its place among them.
+ * those that came before it within the batch, too; turns keep it in its place among them.
+ *
+ * The index is a hash table with linear probing. It holds positions in `ops`, not pointers, since
+ * `ops` moves when it grows, and 0 for a free place, so that zeroed memory is an empty index.
+ * Nothing is ever removed from it: what is cancelled keeps its position, with a mark, until
+ * `finish`. So a probe never ends early at a hole. Adding n operations takes O(n) and `finish` O(n
+ * log n), or O(n) where they are sorted already.
+ *
+ * The bytes of an operation stay in the batch that brought it. The journal keeps those batches
+ * until the commit is done and `clear` is called.
  */
 #include "runtime/journal/commit_batch.h"
 
@@ -14,9 +27,13 @@
 
 #include "runtime/memory.h"
 
-#define GROUP_FIRST_OPS 1024
+#define BATCH_FIRST_OPS 1024
 
-/* Operations about the same kind of thing share a class; 0: never replaced. */
+/*
+ * Operations about the same kind of thing share a class, so that a delete finds the put that it
+ * undoes. Class 0 is never looked up: each such operation stays as it is. A deletion of rows is of
+ * class 0 because it covers any number of rows and has to keep its place among them.
+ */
 static const uint8_t class_of_kind[] = {
     [TRI_OP_PUT_COUNTER] = 1,  [TRI_OP_DELETE_COUNTER] = 1, [TRI_OP_PUT_ACTOR] = 2,
     [TRI_OP_DELETE_ACTOR] = 2, [TRI_OP_PUT_PAGE] = 3,       [TRI_OP_DELETE_PAGE] = 3,
@@ -26,11 +43,15 @@ static const uint8_t class_of_kind[] = {
 
 static uint8_t class_of(const struct tri_op *op)
 {
+    /* Rows without a key are a log: each is one more row, and none replaces another. */
     bool is_added = op->kind == TRI_OP_PUT_RECORD && op->key_size == 0;
     return is_added ? 0 : class_of_kind[op->kind];
 }
 
-/* What an operation is about, beside its class and key; of a message its life comes to it. */
+/*
+ * What tells two operations of one class and key apart: the page, the sequence of a message, the
+ * cell, or the schema of a row. Counters and actors are found by their key alone.
+ */
 static uint64_t detail_of(const struct tri_op *op)
 {
     switch (class_of(op)) {
@@ -45,7 +66,11 @@ static uint64_t detail_of(const struct tri_op *op)
     }
 }
 
-/* The life that a message was sent in: numbers begin anew with each. */
+/*
+ * The incarnation of a message's sender. Sequences begin anew with each incarnation, so without it
+ * a message of a restarted actor would be taken for an older one of the same number. An actor's own
+ * incarnation does not count: its key has one row in the store, whatever the incarnation.
+ */
 static uint32_t life_of(const struct tri_op *op)
 {
     return class_of(op) == 4 ? op->incarnation : 0;
@@ -78,6 +103,10 @@ static uint64_t hash_rest(const struct tri_op *op)
     return hash;
 }
 
+/*
+ * A hash of everything that is_same_thing compares: leaving one part out would only make chains
+ * longer, but adding a part that it does not compare would lose replacements.
+ */
 static uint64_t hash_of(const struct tri_op *op)
 {
     uint64_t hash = op->key.group * 0x9e3779b97f4a7c15U;
@@ -89,61 +118,80 @@ static uint64_t hash_of(const struct tri_op *op)
     return hash ^ hash >> 31;
 }
 
-/* The place of the operation about the same thing, or the free one where it would be. */
-static uint32_t *locate(const struct tri_group_commit *group, const struct tri_op *op)
+/*
+ * The place of the operation about the same thing, or the free one where it would be. It ends
+ * because the index has at least twice as many places as operations. `place_count` is a power of
+ * two, which makes the mask right.
+ */
+static uint32_t *locate(const struct tri_commit_batch *batch, const struct tri_op *op)
 {
-    size_t mask = group->place_count - 1;
+    size_t mask = batch->place_count - 1;
     size_t at = hash_of(op) & mask;
-    while (group->places[at] != 0) {
-        const struct tri_op *other = &group->ops[group->places[at] - 1];
+    while (batch->places[at] != 0) {
+        const struct tri_op *other = &batch->ops[batch->places[at] - 1];
         if (is_same_thing(other, op)) {
             break;
         }
         at = (at + 1) & mask;
     }
-    return &group->places[at];
+    return &batch->places[at];
 }
 
 /* Twice as many places as operations, so that looking stays short. */
-static int rebuild_places(struct tri_group_commit *group, size_t capacity)
+static int rebuild_places(struct tri_commit_batch *batch, size_t capacity)
 {
     uint32_t *places = tr_alloc_zero(capacity * 2, sizeof *places);
     if (places == NULL) {
         return TR_MEMORY;
     }
-    tr_free(group->places);
-    group->places = places;
-    group->place_count = capacity * 2;
-    for (size_t i = 0; i < group->count; i++) {
-        if (class_of(&group->ops[i]) != 0) {
-            *locate(group, &group->ops[i]) = (uint32_t)i + 1;
+    tr_free(batch->places);
+    batch->places = places;
+    batch->place_count = capacity * 2;
+    for (size_t i = 0; i < batch->count; i++) {
+        if (class_of(&batch->ops[i]) != 0) {
+            *locate(batch, &batch->ops[i]) = (uint32_t)i + 1;
         }
     }
     return 0;
 }
 
-static int group_reserve(struct tri_group_commit *group)
+/* Operations and their index grow together. */
+static int reserve(struct tri_commit_batch *batch)
 {
-    if (group->count < group->capacity) {
+    if (batch->count < batch->capacity) {
         return 0;
     }
-    size_t capacity = group->capacity == 0 ? GROUP_FIRST_OPS : group->capacity * 2;
-    struct tri_op *ops = tr_realloc(group->ops, capacity * sizeof *ops);
+    size_t capacity = batch->capacity == 0 ? BATCH_FIRST_OPS : batch->capacity * 2;
+    struct tri_op *ops = tr_realloc(batch->ops, capacity * sizeof *ops);
     if (ops == NULL) {
         return TR_MEMORY;
     }
-    group->ops = ops;
-    int error = rebuild_places(group, capacity);
+    batch->ops = ops;
+    int error = rebuild_places(batch, capacity);
     if (error == 0) {
-        group->capacity = capacity; /* only now: without its index the room is none */
+        batch->capacity = capacity; /* only now: without its index the room is none */
     }
     return error;
 }
 
-/* What stands in `before` when `op` comes after it. A cancelled operation stays in its place, so
- * that the index holds; its data is gone and finish drops it. */
+/*
+ * What stands in `before` when `op` comes after it. A cancelled operation stays in its place, so
+ * that the index holds; its data is gone and finish drops it.
+ *
+ * A message whose put and delete meet here never reaches the store. The put always comes first: a
+ * worker cuts before it sends, so the batch with the put has a lower number than any batch of a
+ * worker that received the message.
+ *
+ * The mark of cancellation is the type UINT16_MAX on a delete. Deletes of actors and messages have
+ * no type, so no real operation looks like this.
+ */
 static void replace(struct tri_op *before, const struct tri_op *op)
 {
+    /*
+     * An actor that is new in this commit has nothing in the store to delete. The mark has to pass
+     * from each image to the next one, because only the first image carries it and later ones
+     * replace it.
+     */
     bool was_new = before->number == 1 && before->kind == TRI_OP_PUT_ACTOR;
     bool ends_new_actor = op->kind == TRI_OP_DELETE_ACTOR && was_new;
     bool ends_new_message = op->kind == TRI_OP_DELETE_MESSAGE && before->kind == TRI_OP_PUT_MESSAGE;
@@ -162,58 +210,74 @@ static bool is_cancelled(const struct tri_op *op)
     return is_end && op->type == UINT16_MAX;
 }
 
-/* A row or a deletion of rows as it stands in the group: in its order, ready to be sorted. */
-static struct tri_op row_in_turn(struct tri_group_commit *group, const struct tri_op *op)
+/*
+ * A row or a deletion of rows, with what places it in the sort order. A row gets the turn of the
+ * deletions so far. Rows without a key are counted by their position, so that the sort, which is
+ * not stable, keeps their order. A deletion belongs to the turn that it ends, and the rows behind
+ * it to the next one. Without turns a row that is put again after its deletion could be sorted
+ * before it, and be lost.
+ */
+static struct tri_op row_in_turn(struct tri_commit_batch *batch, const struct tri_op *op)
 {
     struct tri_op row = *op;
-    row.turn = group->turn;
+    row.turn = batch->turn;
     tri_op_sort_by_row(&row);
     if (row.kind == TRI_OP_PUT_RECORD) {
-        row.number = group->count;
+        row.number = batch->count;
     } else {
-        group->turn++;
+        batch->turn++;
     }
     return row;
 }
 
 /* Adds what there is room for; it replaces an earlier operation about the same thing. */
-static void add(struct tri_group_commit *group, const struct tri_op *op)
+static void add(struct tri_commit_batch *batch, const struct tri_op *op)
 {
-    uint32_t *place = class_of(op) != 0 ? locate(group, op) : NULL;
+    uint32_t *place = class_of(op) != 0 ? locate(batch, op) : NULL;
     if (place != NULL && *place != 0) {
-        replace(&group->ops[*place - 1], op);
+        replace(&batch->ops[*place - 1], op);
         return;
     }
-    group->ops[group->count++] = *op;
+    batch->ops[batch->count++] = *op;
     if (place != NULL) {
-        *place = (uint32_t)group->count;
+        *place = (uint32_t)batch->count;
     }
 }
 
-int tri_group_commit_add(struct tri_group_commit *group, const struct tri_op *op)
+/*
+ * On TR_MEMORY the batch stays as it was. The journal then drops the whole commit batch and gathers
+ * the same worker batches again later.
+ */
+int tri_commit_batch_add(struct tri_commit_batch *batch, const struct tri_op *op)
 {
-    int error = group_reserve(group);
+    int error = reserve(batch);
     if (error != 0) {
         return error;
     }
     if (op->kind == TRI_OP_PUT_RECORD || op->kind == TRI_OP_DELETE_RECORDS) {
-        struct tri_op row = row_in_turn(group, op);
-        add(group, &row);
+        struct tri_op row = row_in_turn(batch, op);
+        add(batch, &row);
     } else {
-        add(group, op);
+        add(batch, op);
     }
     return 0;
 }
 
-/* Whether the group ends the actor that this page belongs to. */
-static bool is_orphan_page(const struct tri_group_commit *group, const struct tri_op *op)
+/*
+ * Whether the batch ends the actor that this page belongs to.
+ *
+ * The store deletes all pages of an actor with the actor itself. Deletes of actors are sorted
+ * before puts of pages, so a page that was put here would be written behind the delete and stay in
+ * the store without an owner, which the next loading reports as damage.
+ */
+static bool is_orphan_page(const struct tri_commit_batch *batch, const struct tri_op *op)
 {
     if (class_of_kind[op->kind] != class_of_kind[TRI_OP_PUT_PAGE]) {
         return false;
     }
     struct tri_op actor = {.kind = TRI_OP_DELETE_ACTOR, .key = op->key};
-    uint32_t place = *locate(group, &actor);
-    return place != 0 && group->ops[place - 1].kind == TRI_OP_DELETE_ACTOR;
+    uint32_t place = *locate(batch, &actor);
+    return place != 0 && batch->ops[place - 1].kind == TRI_OP_DELETE_ACTOR;
 }
 
 static int compare(const void *a, const void *b)
@@ -221,47 +285,59 @@ static int compare(const void *a, const void *b)
     return tri_op_compare(a, b);
 }
 
-void tri_group_commit_finish(struct tri_group_commit *group)
+void tri_commit_batch_finish(struct tri_commit_batch *batch)
 {
     size_t kept = 0;
     bool is_sorted = true;
     /* Orphans first, while the index still holds. */
-    for (size_t i = 0; i < group->count; i++) {
-        if (is_orphan_page(group, &group->ops[i])) {
-            group->ops[i].kind = TRI_OP_DELETE_MESSAGE;
-            group->ops[i].type = UINT16_MAX;
+    for (size_t i = 0; i < batch->count; i++) {
+        if (is_orphan_page(batch, &batch->ops[i])) {
+            /*
+             * Marked like a cancelled message. The index is not harmed for the lookups that follow:
+             * they look for actors only, whose entries do not change.
+             */
+            batch->ops[i].kind = TRI_OP_DELETE_MESSAGE;
+            batch->ops[i].type = UINT16_MAX;
         }
     }
-    for (size_t i = 0; i < group->count; i++) {
-        if (!is_cancelled(&group->ops[i])) {
-            group->ops[kept] = group->ops[i];
+    for (size_t i = 0; i < batch->count; i++) {
+        if (!is_cancelled(&batch->ops[i])) {
+            /*
+             * Moves operations to other positions, so the index is wrong from here on and only
+             * `clear` may follow.
+             */
+            batch->ops[kept] = batch->ops[i];
             is_sorted =
-                is_sorted && (kept == 0 || compare(&group->ops[kept - 1], &group->ops[kept]) <= 0);
+                is_sorted && (kept == 0 || compare(&batch->ops[kept - 1], &batch->ops[kept]) <= 0);
             kept++;
         }
     }
-    group->count = kept;
+    batch->count = kept;
     if (!is_sorted) {
-        qsort(group->ops, group->count, sizeof group->ops[0], compare);
+        qsort(batch->ops, batch->count, sizeof batch->ops[0], compare);
     }
 }
 
-void tri_group_commit_clear(struct tri_group_commit *group)
+void tri_commit_batch_clear(struct tri_commit_batch *batch)
 {
-    bool is_oversized = group->count * 16 < group->place_count && group->capacity > GROUP_FIRST_OPS;
-    group->count = 0;
-    group->turn = 0;
+    bool is_oversized = batch->count * 16 < batch->place_count && batch->capacity > BATCH_FIRST_OPS;
+    batch->count = 0;
+    batch->turn = 0;
     if (is_oversized) {
-        /* Wiping a large index after each small group would cost more than making a new one. */
-        tri_group_commit_fini(group);
-    } else if (group->places != NULL) {
-        memset(group->places, 0, group->place_count * sizeof group->places[0]);
+        /*
+         * Wiping a large index after each small batch would cost more than making a new one.
+         *
+         * A new index grows with the next batches as far as they need.
+         */
+        tri_commit_batch_fini(batch);
+    } else if (batch->places != NULL) {
+        memset(batch->places, 0, batch->place_count * sizeof batch->places[0]);
     }
 }
 
-void tri_group_commit_fini(struct tri_group_commit *group)
+void tri_commit_batch_fini(struct tri_commit_batch *batch)
 {
-    tr_free(group->ops);
-    tr_free(group->places);
-    *group = (struct tri_group_commit){0};
+    tr_free(batch->ops);
+    tr_free(batch->places);
+    *batch = (struct tri_commit_batch){0};
 }

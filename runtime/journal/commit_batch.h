@@ -1,13 +1,14 @@
 /*
- * A group on its way to the store: operations of many batches, each thing at most once.
+ * A commit batch, on its way to the store: operations of many workers' batches, each thing at most
+ * once.
  */
-#ifndef TR_RUNTIME_JOURNAL_GROUP_H
-#define TR_RUNTIME_JOURNAL_GROUP_H
+#ifndef TR_RUNTIME_JOURNAL_COMMIT_BATCH_H
+#define TR_RUNTIME_JOURNAL_COMMIT_BATCH_H
 
 #include "runtime/journal/batch.h"
 
 /* Operations and an index of them by what they are about. The bytes stay the batches'. */
-struct tri_group_commit {
+struct tri_commit_batch {
     struct tri_op *ops; /* kind 0: cancelled */
     size_t count;
     size_t capacity;
@@ -17,14 +18,14 @@ struct tri_group_commit {
 };
 
 /* Adds an operation; it replaces, or cancels, an earlier one about the same thing. TR_MEMORY. */
-TR_MUST_USE int tri_group_commit_add(struct tri_group_commit *group, const struct tri_op *op);
+TR_MUST_USE int tri_commit_batch_add(struct tri_commit_batch *batch, const struct tri_op *op);
 
 /* Drops what was cancelled and sorts the rest; after this only `clear` may follow. */
-void tri_group_commit_finish(struct tri_group_commit *group);
+void tri_commit_batch_finish(struct tri_commit_batch *batch);
 
 /* Empties it and keeps its memory. */
-void tri_group_commit_clear(struct tri_group_commit *group);
+void tri_commit_batch_clear(struct tri_commit_batch *batch);
 
-void tri_group_commit_fini(struct tri_group_commit *group);
+void tri_commit_batch_fini(struct tri_commit_batch *batch);
 
 #endif

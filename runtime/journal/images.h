@@ -15,7 +15,7 @@
 /* An actor. Views live as long as the call that shows it. */
 struct tr_actor_image {
     struct tr_ref actor;
-    struct tr_ref parent; /* serial 0: the host itself gave birth to it */
+    struct tr_ref parent; /* serial 0: the host itself spawned it */
     uint16_t behaviour;   /* the behaviour's id */
     bool is_element;
     uint64_t element;    /* of an element */

@@ -1,21 +1,42 @@
 /*
- * The journal's turn: read batches, take those without a gap as one group, commit it, tell.
+ * The journal's turn: read batches, take those without a gap as one commit batch, commit it, tell.
  *
- * A full disk keeps the group and tries again; nothing of it has left the host. Any other failure
- * ends the host: what was not committed has been seen by nobody outside (law 4), and a restart
- * goes on from the store.
+ * A full disk keeps the batch and tries again; nothing of it has left the host. Any other failure
+ * ends the host: what was not committed has been seen by nobody outside (law 4 of
+ * runtime/ARCHITECTURE.md), and a restart goes on from the store.
+ *
+ * One step goes through these stages, in this order:
+ *
+ *   1. receive: batches from the link go into `pending`, which is sorted by number.
+ *   2. gather: the prefix of `pending` without a gap becomes the commit batch.
+ *   3. commit: one transaction of the store, synced as the durability level says.
+ *   4. release: calls that rode in the committed batches leave, and workers hear the number.
+ *   5. flush: the frames of stage 4 go to the pipes. A full pipe keeps them; nothing blocks.
+ *   6. tend: with nothing pending the store does its housekeeping (a checkpoint of its log).
+ *
+ * Stage 4 must never come before stage 3: a call that is outside before its cause is on the disk
+ * could be forgotten by a crash and be made again under another identity. Stage 6 comes last
+ * because a checkpoint may take long, and workers should hear of the commit before it.
+ *
+ * The states: WELL commits; WAITS keeps the same batches after a shortage and tries again at
+ * `retry_ns`; FAILED never commits again, and the host ends. WAITS goes back to WELL with the first
+ * commit that succeeds.
  */
 #include "runtime/journal/journal.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/behaviour.h"
 #include "runtime/env/env.h"
 #include "runtime/memory.h"
-#include "runtime/troupe.h"
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/envelope.h"
 
+/*
+ * A full disk is tried again every 100 ms: a person or a cleaner makes room in seconds, and a
+ * failed attempt costs little.
+ */
 #define RETRY_FULL_NS 100000000
 #define SLICE_FRAMES 1024
 
@@ -28,9 +49,13 @@ void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tr
         .ops_since_rest = TR_REST_OPS_FEW, /* a start has read the store */
         .committed_ns = tri_monotonic_ns(env),
     };
-    tri_voice_init(&journal->voice, TR_SERVICE_JOURNAL, (uint32_t)store->incarnation);
+    tri_sender_init(&journal->sender, TR_SERVICE_JOURNAL, (uint32_t)store->incarnation);
 }
 
+/*
+ * Batches that were never committed are dropped here. That is the suffix that a crash may take as
+ * well.
+ */
 void tri_journal_fini(struct tri_journal *journal)
 {
     while (journal->pending != NULL) {
@@ -38,8 +63,8 @@ void tri_journal_fini(struct tri_journal *journal)
         journal->pending = pending->next;
         tr_free(pending);
     }
-    tri_voice_fini(&journal->voice);
-    tri_group_commit_fini(&journal->group);
+    tri_sender_fini(&journal->sender);
+    tri_commit_batch_fini(&journal->commit);
 }
 
 static void fail(struct tri_journal *journal, int error)
@@ -50,7 +75,11 @@ static void fail(struct tri_journal *journal, int error)
              tri_store_explain(journal->store));
 }
 
-/* Keeps a batch in its place of the order. */
+/*
+ * Keeps a copy of a batch in its place of the order. Workers take their numbers from one counter
+ * but send over pipes of their own, so batches arrive out of order; they are never far apart, since
+ * a worker has at most TR_CUTS_OUTSTANDING_MAX batches outstanding. So a sorted list is enough.
+ */
 static void keep_batch(struct tri_journal *journal, const struct tri_frame *frame)
 {
     struct tri_batch_header header;
@@ -61,6 +90,10 @@ static void keep_batch(struct tri_journal *journal, const struct tri_frame *fram
     memcpy(&header, frame->data, sizeof header);
     TR_ASSERT(header.number > journal->committed_number);
     struct tri_pending *pending = tr_alloc(sizeof *pending + frame->size);
+    /*
+     * A batch that is lost here leaves a gap for ever, so no later one could be committed: the host
+     * ends.
+     */
     if (pending == NULL) {
         fail(journal, TR_MEMORY);
         return;
@@ -76,19 +109,25 @@ static void keep_batch(struct tri_journal *journal, const struct tri_frame *fram
     *link = pending;
 }
 
+/* Bounded, so that a commit begins though batches keep coming. */
 static bool receive_batches(struct tri_journal *journal)
 {
     struct tri_frame frame;
     uint32_t count = 0;
-    while (count < SLICE_FRAMES && tri_link_receive(journal->voice.link, &frame) == 0) {
+    while (count < SLICE_FRAMES && tri_channel_receive(journal->sender.link, &frame) == 0) {
         keep_batch(journal, &frame);
-        tri_link_release(journal->voice.link, &frame);
+        tri_channel_release(journal->sender.link, &frame);
         count++;
     }
     return count > 0;
 }
 
-/* Visits the operations of a batch: those of the store, or the calls that ride along. */
+/*
+ * Visits the operations of a batch: with `calls` the calls that ride along, which go to the outbox,
+ * and otherwise those of the store, which go to the commit batch. A batch is read twice for that,
+ * because calls must not be in the outbox before the commit: a step that fails would have to find
+ * and remove them.
+ */
 static int each_op(const struct tri_pending *pending, struct tri_journal *journal, bool calls)
 {
     struct tr_bytes batch = {.data = pending->bytes, .size = pending->size};
@@ -97,8 +136,8 @@ static int each_op(const struct tri_pending *pending, struct tri_journal *journa
     int error = 0;
     while (error == 0 && tri_batch_next(batch, &offset, &op)) {
         if ((op.kind == TRI_OP_CALL) == calls) {
-            error = calls ? tri_outbox_add(&journal->voice.outbox, op.type, op.data, true)
-                          : tri_group_commit_add(&journal->group, &op);
+            error = calls ? tri_outbox_add(&journal->sender.outbox, op.type, op.data, true)
+                          : tri_commit_batch_add(&journal->commit, &op);
         }
     }
     return error;
@@ -109,7 +148,7 @@ void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *
     journal->life = *life;
 }
 
-/* How late it is, to be kept. */
+/* The steady clock as a later life of the host will continue it (runtime/env/env.h). */
 static struct tri_kept_clock read_clock(const struct tri_journal *journal, uint64_t now_ns)
 {
     return (struct tri_kept_clock){.steady_ms = tri_life_steady_ms(&journal->life, now_ns),
@@ -123,28 +162,46 @@ static struct tri_op clock_op(const struct tri_kept_clock *clock)
                            .data = {.data = (const uint8_t *)clock, .size = sizeof *clock}};
 }
 
-/* Writes the clock with this group if it was not for a while. */
+/*
+ * Adds the clock to this commit if it is older than TR_CLOCK_KEPT_MS. It costs no commit of its
+ * own, and an idle host writes nothing. `kept` is a field of the journal because the operation
+ * points to its bytes until the commit returns.
+ */
 static int add_clock(struct tri_journal *journal)
 {
     uint64_t now_ns = tri_monotonic_ns(journal->env);
     bool is_kept =
         journal->clock_ns != 0 && now_ns - journal->clock_ns < (uint64_t)TR_CLOCK_KEPT_MS * 1000000;
+    /*
+     * start_wall_ms is 0 in a journal that was given no life (tests): then the store keeps no
+     * clock.
+     */
     if (journal->life.start_wall_ms == 0 || is_kept) {
         return 0;
     }
     journal->kept = read_clock(journal, now_ns);
     journal->clock_ns = now_ns;
     struct tri_op op = clock_op(&journal->kept);
-    return tri_group_commit_add(&journal->group, &op);
+    return tri_commit_batch_add(&journal->commit, &op);
 }
 
-/* Takes batches without a gap, up to a bound; gives the number of the last one. */
+/*
+ * Takes batches without a gap, up to a bound; gives the number of the last one.
+ *
+ * Invariant: `committed_number` and all lower numbers are in the store, and `pending` is sorted by
+ * number. A gap ends the commit batch, since what stands behind it may be an effect of the batch
+ * that has not arrived yet (runtime/actor/cut.c says why that has the lower number).
+ */
 static int gather(struct tri_journal *journal, uint64_t *last_number)
 {
     uint64_t number = journal->committed_number;
     const struct tri_pending *pending = journal->pending;
+    /*
+     * The bound is looked at between batches only. A batch is never split over two commits: it is
+     * the state of a worker between two messages, and half of it would be a state that never was.
+     */
     while (pending != NULL && pending->number == number + 1 &&
-           journal->group.count < TR_COMMIT_OPS_MAX) {
+           journal->commit.count < TR_COMMIT_OPS_MAX) {
         int error = each_op(pending, journal, false);
         if (error != 0) {
             return error;
@@ -155,12 +212,17 @@ static int gather(struct tri_journal *journal, uint64_t *last_number)
         pending = pending->next;
     }
     int error = add_clock(journal);
-    tri_group_commit_finish(&journal->group);
+    tri_commit_batch_finish(&journal->commit);
     *last_number = number;
     return error;
 }
 
-/* How far the journal is, as a message for a worker. */
+/*
+ * Tells a worker how far the journal is. The worker counts its outstanding batches and bytes down
+ * by this message, and runs on when it had stopped for congestion. A hint will do: the numbers are
+ * totals of this commit, the link loses nothing while both threads live, and after a crash there is
+ * nothing outstanding.
+ */
 static void tell_committed(struct tri_journal *journal, uint32_t worker)
 {
     const struct tri_share *share = &journal->shares[worker];
@@ -171,14 +233,20 @@ static void tell_committed(struct tri_journal *journal, uint32_t worker)
         .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
         .to_serial = TR_SERVICE_WORKERS + worker,
     };
-    int error = tri_voice_say(&journal->voice, worker, &envelope, &tr_committed_schema, &committed);
+    int error =
+        tri_sender_say(&journal->sender, worker, &envelope, &tr_committed_schema, &committed);
     if (error != 0) {
         fail(journal, error);
     }
 }
 
-/* The group is on the disk: what waited for it goes on, and its batches are done. */
-static void release_group(struct tri_journal *journal)
+/*
+ * The commit batch is on the disk: what waited for it goes on, and its batches are done. Calls ride
+ * in batches and leave only here, so nobody outside hears of what a crash could still undo. The
+ * calls of one batch leave in the order in which its worker made them, and batches in the order of
+ * their numbers. So calls of one actor never overtake each other.
+ */
+static void release_committed(struct tri_journal *journal)
 {
     while (journal->pending != NULL && journal->pending->number <= journal->committed_number) {
         struct tri_pending *pending = journal->pending;
@@ -196,11 +264,19 @@ static void release_group(struct tri_journal *journal)
     }
 }
 
-static void commit_group(struct tri_journal *journal)
+/*
+ * One commit: all or nothing. A shortage (a full disk, no memory, a busy database) leaves `pending`
+ * as it is, and the same batches are gathered again, with those that have come meanwhile. Any other
+ * error is final.
+ *
+ * `committed_number` moves only after the store has returned 0, and release_committed goes by it.
+ * In the other order a failed commit would release calls whose causes are not on the disk.
+ */
+static void commit_gathered(struct tri_journal *journal)
 {
     uint64_t last_number;
     int error = gather(journal, &last_number);
-    struct tri_commit commit = {.ops = journal->group.ops, .count = journal->group.count};
+    struct tri_commit commit = {.ops = journal->commit.ops, .count = journal->commit.count};
     if (error == 0) {
         commit.last_number = last_number;
         error = tri_store_commit(journal->store, &commit);
@@ -210,10 +286,10 @@ static void commit_group(struct tri_journal *journal)
         journal->error = 0;
         atomic_store_explicit(&journal->waits_for, 0, memory_order_relaxed);
         journal->committed_number = last_number;
-        journal->groups_committed++;
+        journal->commit_count++;
         journal->ops_since_rest += commit.count;
         journal->committed_ns = tri_monotonic_ns(journal->env);
-        release_group(journal);
+        release_committed(journal);
     } else if (tr_error_is_shortage(error)) { /* nothing was written, how late it is neither */
         journal->clock_ns = 0;
         journal->kept = (struct tri_kept_clock){0};
@@ -224,11 +300,18 @@ static void commit_group(struct tri_journal *journal)
     } else {
         fail(journal, error);
     }
+    /*
+     * Both belong to this attempt alone. Operations of the commit batch point into batches that
+     * release_committed has freed, so nothing may read them between there and here.
+     */
     memset(journal->shares, 0, sizeof journal->shares);
-    tri_group_commit_clear(&journal->group);
+    tri_commit_batch_clear(&journal->commit);
 }
 
-/* Whether the next group can be committed now. */
+/*
+ * Whether the next commit batch can be committed now: not across a gap, and after a shortage not
+ * before its time.
+ */
 static bool may_commit(const struct tri_journal *journal)
 {
     if (journal->state == TRI_JOURNAL_FAILED || journal->pending == NULL) {
@@ -246,9 +329,13 @@ bool tri_journal_step(struct tri_journal *journal)
     bool did_receive = receive_batches(journal);
     bool did_commit = may_commit(journal);
     if (did_commit) {
-        commit_group(journal);
+        commit_gathered(journal);
     }
-    tri_voice_flush(&journal->voice);
+    tri_sender_flush(&journal->sender);
+    /*
+     * Only when no batch waits. What has arrived in the pipe meanwhile waits for one checkpoint at
+     * most.
+     */
     if (journal->pending == NULL && journal->state == TRI_JOURNAL_WELL) {
         int error = tri_store_tend(journal->store);
         if (error != 0) {
@@ -258,6 +345,11 @@ bool tri_journal_step(struct tri_journal *journal)
     return did_receive || did_commit;
 }
 
+/*
+ * A clean end keeps the clock in a commit of its own, unless the store knows it to within
+ * TR_CLOCK_KEPT_MS. Its error is dropped: the next life then continues from the time that was kept
+ * before, and no state is lost.
+ */
 void tri_journal_end(struct tri_journal *journal)
 {
     struct tri_kept_clock clock = read_clock(journal, tri_monotonic_ns(journal->env));

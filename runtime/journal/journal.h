@@ -1,11 +1,12 @@
 /*
- * The journal: takes the workers' batches, puts them into one order, and commits them in groups.
+ * The journal: takes the workers' batches, puts them into one order, and commits them in
+ * batches.
  *
- * A group is whatever has come while the last one was written, as long as it has no gap: batch n
- * is never committed before all lower ones, so a crash forgets a suffix of the order (law 4). In a
- * group later operations replace earlier ones, and a message sent and handled in it is never
- * written. When the group is on the disk, the calls that rode along are let go, and the workers
- * hear how far it is.
+ * A commit batch is what has come while the last one was written, as long as it has no gap: batch n
+ * is never committed before all lower ones, so a crash forgets a suffix of the order (law 4 of
+ * runtime/ARCHITECTURE.md). In one later operations replace earlier ones, and a message sent
+ * and handled in it is never written. When it is on the disk, the calls that rode along are
+ * let go, and the workers hear how far it is.
  *
  * Owned by one thread (or the simulator), which calls tri_journal_step.
  */
@@ -16,7 +17,7 @@
 
 #include "runtime/env/env.h"
 #include "runtime/journal/commit_batch.h"
-#include "runtime/link/voice.h"
+#include "runtime/link/sender.h"
 
 /* A frame of this size is no batch: it only wakes the journal. */
 #define TRI_JOURNAL_NUDGE_BYTES 1
@@ -24,7 +25,7 @@
 /* How the journal is doing; read by anybody. */
 enum tri_journal_state {
     TRI_JOURNAL_WELL,
-    TRI_JOURNAL_WAITS,  /* no room: the group in hand is tried again until there is */
+    TRI_JOURNAL_WAITS,  /* no room: the commit in hand is tried again until there is */
     TRI_JOURNAL_FAILED, /* the host must end; what the store holds goes on */
 };
 
@@ -37,7 +38,7 @@ struct tri_pending {
     uint8_t bytes[];
 };
 
-/* What of a group is one worker's. */
+/* What of a commit batch is one worker's. */
 struct tri_share {
     uint32_t batches;
     uint64_t bytes;
@@ -45,18 +46,18 @@ struct tri_share {
 
 struct tri_journal {
     struct tr_env *env;
-    struct tri_voice voice; /* with it, what the group in hand lets go */
+    struct tri_sender sender; /* with it, what the commit in hand lets go */
     struct tri_store *store;
     uint64_t committed_number;
     struct tri_pending *pending; /* by number */
-    struct tri_group_commit group;
+    struct tri_commit_batch commit;
     uint64_t retry_ns; /* when a full disk is tried again */
     enum tri_journal_state state;
     int error;                               /* why it is not well */
     _Atomic int waits_for;                   /* the error while it waits, else 0; read by anybody */
     char words[TRI_STORE_EXPLAIN_BYTES];     /* the same for a person, once it has failed */
-    struct tri_share shares[TR_WORKERS_MAX]; /* in the group in hand */
-    uint64_t groups_committed;
+    struct tri_share shares[TR_WORKERS_MAX]; /* in the commit in hand */
+    uint64_t commit_count;
     uint64_t ops_since_rest;    /* committed since memory was given back last */
     uint64_t committed_ns;      /* when the last of them were */
     struct tri_life life;       /* whose steady clock the store keeps; none if it began at 0 */
@@ -77,7 +78,7 @@ void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *
 /* Nothing will come any more: writes how late it is. A failure loses no more than that. */
 void tri_journal_end(struct tri_journal *journal);
 
-/* Reads what came and commits one group; whether there was anything to do. */
+/* Reads what came and commits one batch; whether there was anything to do. */
 bool tri_journal_step(struct tri_journal *journal);
 
 /*

@@ -93,9 +93,6 @@ TR_MUST_USE int tr_reader_refresh(struct tr_reader *reader);
 /* Lets go of the moment; nothing is read before the next tr_reader_refresh. */
 void tr_reader_let_go(struct tr_reader *reader);
 
-/* The number of the last commit of the moment: it tells whether anything has changed since. */
-uint64_t tr_reader_number(const struct tr_reader *reader);
-
 /*
  * What the steady clock of the store's host says when the one on the wall says `now_ms`: times in
  * the states of actors are by it (tr_steady_ms). Errors are those of reading.

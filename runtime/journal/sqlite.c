@@ -3,7 +3,7 @@
  *
  * Opening goes from the outside inwards and stops at the first thing that is wrong: the folder, its
  * lock, the file's first bytes, the tables, the records' versions. Only then, and only for writing,
- * is the incarnation raised, which shuts out whoever opened the store before.
+ * is the incarnation raised, which fences off earlier openers of the store.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +24,10 @@ static void rest_store(struct tri_store *store)
     (void)sqlite3_db_release_memory(tri_sqlite_of(store)->database);
 }
 
+/*
+ * Also for a store whose opening failed halfway: each part may be missing. The lock goes last, so
+ * that no other engine opens the database while this one still checkpoints in sqlite3_close.
+ */
 static void close_store(struct tri_store *store)
 {
     struct tri_sqlite *self = tri_sqlite_of(store);
@@ -58,8 +62,11 @@ static int log_grew(void *context, sqlite3 *database, const char *name, int page
     (void)name;
     struct tri_sqlite *self = context;
     self->log_bytes = (uint64_t)pages * self->page_bytes;
-    self->log_is_known = true;
     if (self->log_bytes < self->log_copied_bytes) {
+        /*
+         * A shorter log than what was copied means that SQLite has begun it anew: nothing of it is
+         * copied yet.
+         */
         self->log_copied_bytes = 0; /* it has begun anew */
     }
     return SQLITE_OK;
@@ -83,7 +90,11 @@ static int check_options(struct tri_sqlite *self, const struct tri_store_options
     return 0;
 }
 
-/* The folder and its lock, which a store in a file system of its own does not have. */
+/*
+ * The folder and its lock, which a store in a file system of its own does not have.
+ *
+ * A reader takes no lock: SQLite's own snapshots let it read beside a live engine.
+ */
 static int take_folder(struct tri_sqlite *self, const struct tri_store_options *options)
 {
     if (options->vfs != NULL || options->read_only) {
@@ -138,7 +149,13 @@ static int find_pages(struct tri_sqlite *self)
     return error;
 }
 
-/* Makes the store ours: upgrades its records' tables and raises the incarnation, in one step. */
+/*
+ * Makes the store ours: upgrades its records' tables and raises the incarnation, in one step. The
+ * syncs come first: an earlier engine at durability `process`, or one whose sync failed, may have
+ * left pages that only the kernel has, and this one must not build on them at `full`. The rest is
+ * one transaction. So a crash leaves either the old store or one that is upgraded, fenced and
+ * ready, and two engines that open at once get different incarnations.
+ */
 static int take_over(struct tri_sqlite *self)
 {
     uint64_t incarnation = 0;
@@ -149,6 +166,9 @@ static int take_over(struct tri_sqlite *self)
     }
     if (error == 0) {
         error = tri_sqlite_run(self, TRI_SQL_BEGIN_WRITE);
+    }
+    if (error == 0) {
+        error = tri_sqlite_sync_log(self); /* now that nobody else writes to it */
     }
     if (error == 0) {
         error = tri_sqlite_read_host(self, &incarnation, &last_number);
@@ -202,6 +222,10 @@ static int open_store(struct tri_sqlite *self, const struct tri_store_options *o
     if (error != 0) {
         return error;
     }
+    /*
+     * The hook is set before take_over, whose commit then tells how large the log is. It also takes
+     * the place of SQLite's own automatic checkpoint, which would run inside commits.
+     */
     (void)sqlite3_wal_hook(self->database, log_grew, self);
     return self->read_only ? look_in(self) : take_over(self);
 }

@@ -87,7 +87,11 @@ static int batch_close(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
-/* Unpacks the record that the cursor has reached; what is wrong with it is kept for the commit. */
+/*
+ * Unpacks the record that the cursor has reached; what is wrong with it is kept for the commit.
+ *
+ * A version that is no u8 is passed as 0, which no schema has, so that unpacking refuses it.
+ */
 static int reach(struct batch_cursor *cursor)
 {
     struct tri_sqlite_batch *batch = &cursor->store->batch;

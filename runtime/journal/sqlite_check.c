@@ -29,7 +29,10 @@ static const uint8_t parts_of_kind[] = {
     [TRI_OP_PUT_META] = PART_NUMBER | PART_DATA,
 };
 
-/* An odd number without a pattern: the golden ratio's fraction in 64 bits. */
+/*
+ * An odd number without a pattern: the golden ratio's fraction in 64 bits. Odd, because a product
+ * with an odd number modulo 2^64 can be undone, and no change of a word is lost.
+ */
 #define MULTIPLIER 0x9e3779b97f4a7c15ULL
 
 static uint64_t mix(uint64_t sum, uint64_t word)
@@ -38,6 +41,10 @@ static uint64_t mix(uint64_t sum, uint64_t word)
     return sum ^ (sum >> 29);
 }
 
+/*
+ * Words are read as little endian, so a store has the same checksums on every machine. The size is
+ * mixed in last: without it, zeros at the end would not count.
+ */
 static uint64_t mix_bytes(uint64_t sum, struct tr_bytes bytes)
 {
     uint64_t word;

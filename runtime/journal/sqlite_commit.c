@@ -10,12 +10,15 @@
  * meets the restart of the log on another connection can lose pages (https://sqlite.org/wal.html,
  * "The WAL-Reset Bug"), and Debian 12 has 3.40.1. So it is done between commits, and within one
  * only when nobody called tri_store_tend for long.
+ *
+ * The order within a commit: bound the log, BEGIN IMMEDIATE (which takes SQLite's one write lock),
+ * the fence, the operations, COMMIT. At durability `full` COMMIT returns after the log is synced,
+ * so a return of 0 means that the commit survives the loss of power.
+ *
+ * After TR_STORE_FAILED, TR_STORE_DAMAGED or TR_FENCED the store is broken: every later commit
+ * returns the same error without touching the file, and closing makes no checkpoint.
  */
 #include "runtime/journal/sqlite_internal.h"
-
-/* What the log has beside its pages: at its beginning, and before each. */
-#define LOG_HEADER_BYTES 32
-#define FRAME_HEADER_BYTES 24
 
 /* How each kind of operation is written: at once through the batch, or one by one. */
 static const struct {
@@ -37,34 +40,11 @@ static const struct {
 };
 
 /*
- * Cuts the log off behind the last commit that was acknowledged. A kernel that could not write
- * pages forgets that they are dirty, but still shows them: the next engine would find the failed
- * commit in the log, write its own ones behind it, and sync only those, and after a loss of power
- * the log would end at the hole. A cut log shows everybody what the disk has.
+ * After some errors nothing may be written any more, not even by closing. What a failed sync has
+ * left in the log is the matter of the next opening (tri_sqlite_sync_log).
  */
-static void cut_log(struct tri_sqlite *self)
-{
-    sqlite3_file *file = NULL;
-    int code = sqlite3_file_control(self->database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
-    if (!self->log_is_known || self->durability != TR_DURABILITY_FULL || code != SQLITE_OK ||
-        file == NULL || file->pMethods == NULL) {
-        return;
-    }
-    uint64_t frames = self->log_bytes / self->page_bytes;
-    uint64_t frame_bytes = FRAME_HEADER_BYTES + self->page_bytes;
-    uint64_t size = frames == 0 ? 0 : LOG_HEADER_BYTES + frames * frame_bytes;
-    sqlite3_int64 size_now = 0;
-    if (file->pMethods->xFileSize(file, &size_now) == SQLITE_OK && (uint64_t)size_now > size) {
-        (void)file->pMethods->xTruncate(file, (sqlite3_int64)size); /* the process ends anyhow */
-    }
-}
-
-/* After some errors nothing may be written any more, not even by closing. */
 static int judge(struct tri_sqlite *self, int error)
 {
-    if (error == TR_STORE_FAILED) {
-        cut_log(self);
-    }
     if (error == TR_STORE_FAILED || error == TR_STORE_DAMAGED || error == TR_FENCED) {
         self->broken = error;
         (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -92,6 +72,11 @@ static int copy_log(struct tri_sqlite *self, int mode)
     return judge(self, error);
 }
 
+/*
+ * By what is not copied yet, not by the size of the log: a reader that holds an old snapshot keeps
+ * the log from beginning anew, and by its size each commit behind the limit would make a checkpoint
+ * that finds nothing to copy.
+ */
 static bool is_due(const struct tri_sqlite *self, uint64_t bytes)
 {
     return self->log_bytes - self->log_copied_bytes >= bytes;
@@ -103,6 +88,10 @@ int tri_sqlite_tend(struct tri_store *store)
     if (self->broken != 0 || self->read_only || !is_due(self, TR_STORE_LOG_TEND_BYTES)) {
         return self->broken;
     }
+    /*
+     * PASSIVE never waits for readers or writers. A shortage here is no error of the caller: the
+     * log stays, and the next call tries again.
+     */
     int error = copy_log(self, SQLITE_CHECKPOINT_PASSIVE);
     return self->broken != 0 ? error : 0;
 }
@@ -110,6 +99,10 @@ int tri_sqlite_tend(struct tri_store *store)
 /* The log has grown beyond all measure: it begins anew now, or nothing more is written. */
 static int restart_log(struct tri_sqlite *self)
 {
+    /*
+     * RESTART waits for readers by the busy handler. Without a timeout it says at once that one is
+     * there, and the journal's own retry does the waiting.
+     */
     (void)sqlite3_busy_timeout(self->database, 0);
     int error = copy_log(self, SQLITE_CHECKPOINT_RESTART);
     (void)sqlite3_busy_timeout(self->database, TR_STORE_BUSY_MS);
@@ -126,6 +119,11 @@ static int restart_log(struct tri_sqlite *self)
     return error;
 }
 
+/*
+ * Before each commit: the log must not grow for ever where nobody tends the store. Returns
+ * TR_STORE_FULL when the log may not grow any more; then the caller keeps its commit and tries
+ * again.
+ */
 static int bound_log(struct tri_sqlite *self)
 {
     if (self->log_bytes >= TR_STORE_LOG_REFUSE_BYTES) {
@@ -154,6 +152,8 @@ static int say_fenced(struct tri_sqlite *self)
                           (unsigned long long)self->store.incarnation);
 }
 
+/* The first write of each commit: a row that only this incarnation may change. It is of the same
+ * transaction, so a store that another engine has opened refuses the whole commit. */
 static int pass_fence(struct tri_sqlite *self, uint64_t last_number)
 {
     sqlite3_stmt *statement = NULL;
@@ -202,8 +202,16 @@ static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size
     if (error != 0) {
         return error;
     }
+    /*
+     * SQLite calls back into sqlite_batch.c while the statement runs, and finds these operations
+     * there.
+     */
     self->batch = (struct tri_sqlite_batch){.ops = ops, .count = count, .record = record};
     error = tri_sqlite_step(self, statement, "writing a batch");
+    /*
+     * The virtual table can only tell SQLite that something failed; the reason is kept beside it,
+     * and says more than SQLite's own error.
+     */
     if (self->batch.error != 0) {
         return tri_sqlite_say(self, self->batch.error, "%s: a record %s cannot be unpacked: %s",
                               self->path, record != NULL ? record->schema->name : "",
@@ -230,6 +238,7 @@ static int write_one(struct tri_sqlite *self, enum tri_sql sql, const struct tri
     return tri_sqlite_step(self, statement, "deleting a row");
 }
 
+/* For kinds that one statement cannot take at once. An actor's pages go with it. */
 static int write_each(struct tri_sqlite *self, const struct tri_op *ops, size_t count)
 {
     int error = 0;
@@ -253,6 +262,7 @@ static size_t length_of_run(const struct tri_op *ops, size_t count)
     return length;
 }
 
+/* Operations are sorted by kind and key, so each run of one kind goes into the table in order. */
 static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
 {
     int error = 0;
@@ -264,6 +274,10 @@ static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
                                   (int)ops->kind);
         }
         size_t count = length_of_run(ops, commit->count - done);
+        /*
+         * Never taken back: it only saves a statement for each actor's end in stores without pages.
+         * If the commit is rolled back, a true too many costs some statements that find nothing.
+         */
         self->pages_exist = self->pages_exist || ops->kind == TRI_OP_PUT_PAGE;
         error = writings[ops->kind].at_once ? write_at_once(self, ops, count)
                                             : write_each(self, ops, count);
@@ -272,6 +286,7 @@ static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
     return error;
 }
 
+/* What the caller got wrong, before anything is written. */
 static int check_commit(struct tri_sqlite *self, const struct tri_commit *commit)
 {
     if (self->broken != 0) {
@@ -288,6 +303,8 @@ static int check_commit(struct tri_sqlite *self, const struct tri_commit *commit
     return 0;
 }
 
+/* All or nothing: any error rolls the transaction back, and some errors end the store for good
+ * (judge). */
 int tri_sqlite_commit(struct tri_store *store, const struct tri_commit *commit)
 {
     struct tri_sqlite *self = tri_sqlite_of(store);
@@ -312,6 +329,10 @@ int tri_sqlite_commit(struct tri_store *store, const struct tri_commit *commit)
         tri_sqlite_rollback(self);
         return judge(self, error);
     }
+    /*
+     * Only after COMMIT has returned 0; a retry of a failed commit must pass check_commit with the
+     * same number.
+     */
     store->last_number = commit->last_number;
     return 0;
 }

@@ -6,6 +6,11 @@
  * into its database. So the first bytes of the file are read through SQLite's file system before
  * any statement runs. They can be trusted because a store is created, application id and all, in
  * one transaction before it begins to use a log.
+ *
+ * The lock is flock on a file of its own, not on the database: SQLite uses POSIX record locks
+ * there, which a process loses when it closes any descriptor of that file. flock belongs to the
+ * open description, so the kernel frees it with the process, kill -9 too, and no stale lock has to
+ * be found. The number of the process in the file is for people only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +28,9 @@
 #define HEADER_FORMAT_AT 60
 #define HEADER_APPLICATION_AT 68
 static const char magic[16] = "SQLite format 3";
+
+/* What is written again at once. */
+#define AGAIN_BYTES 16384
 
 static uint32_t big_endian_32(const uint8_t *at)
 {
@@ -106,6 +114,11 @@ int tri_sqlite_lock(struct tri_sqlite *self, const char *folder)
 {
     char path[TRI_SQLITE_PATH_BYTES + sizeof TRI_SQLITE_LOCK_FILE];
     (void)snprintf(path, sizeof path, "%s/%s", folder, TRI_SQLITE_LOCK_FILE);
+    /*
+     * Close-on-exec, because a child that inherited the descriptor would hold the lock after the
+     * engine has ended. The file is never removed: an engine that opened it before its removal
+     * would hold the lock of a file that others no longer find.
+     */
     int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (descriptor < 0) {
         int error = errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
@@ -158,7 +171,15 @@ static int judge_header(struct tri_sqlite *self, const uint8_t *header)
     if (memcmp(header, magic, sizeof magic) != 0) {
         return say_foreign(self, "a file of another kind");
     }
-    if (big_endian_32(header + HEADER_APPLICATION_AT) != TRI_SQLITE_APPLICATION_ID) {
+    uint32_t application = big_endian_32(header + HEADER_APPLICATION_AT);
+    if (application == TRI_SQLITE_APPLICATION_ID_UNRELEASED) {
+        return tri_sqlite_say(self, TR_STORE_FOREIGN,
+                              "%s: is a store of an unreleased version of Troupe, which no release "
+                              "reads; finish its executions with the program that wrote it, and "
+                              "choose another folder (the file was left as it is)",
+                              self->path);
+    }
+    if (application != TRI_SQLITE_APPLICATION_ID) {
         return say_foreign(self, "another program's SQLite database");
     }
     uint32_t format = big_endian_32(header + HEADER_FORMAT_AT);
@@ -205,6 +226,10 @@ static int judge_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_
     }
     uint8_t header[HEADER_BYTES] = {0};
     int code = file->pMethods->xRead(file, header, sizeof header, 0);
+    /*
+     * SQLite fills what a short read lacks with zeros. So a short file is judged by its zeros
+     * below, and only one that begins like a database is a torn one.
+     */
     if (code != SQLITE_IOERR_SHORT_READ) {
         error = tri_sqlite_error(self, code, "reading its header");
     } else if (memcmp(header, magic, sizeof magic) == 0) {
@@ -339,4 +364,38 @@ int tri_sqlite_sync_file(struct tri_sqlite *self)
         return 0;
     }
     return tri_sqlite_error(self, file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), "syncing it");
+}
+
+/* Reads bytes of a file and writes them to where they were. */
+static int write_again(sqlite3_file *file, sqlite3_int64 offset, int size)
+{
+    uint8_t bytes[AGAIN_BYTES];
+    int code = file->pMethods->xRead(file, bytes, size, offset);
+    return code != SQLITE_OK ? code : file->pMethods->xWrite(file, bytes, size, offset);
+}
+
+/*
+ * A kernel that could not write pages forgets that they are dirty, but still shows them: a commit
+ * whose sync failed looks whole to the next engine, which would write its own commits behind it and
+ * sync only those, and after a loss of power the log would end at the hole. Another sync alone
+ * would do nothing. Pages that are written again are dirty again, so after a sync that succeeds the
+ * disk has what was read here. The bytes stay the same, so it may end at any point.
+ */
+int tri_sqlite_sync_log(struct tri_sqlite *self)
+{
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(self->database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+    if (self->durability != TR_DURABILITY_FULL || code != SQLITE_OK || file == NULL ||
+        file->pMethods == NULL) {
+        return 0;
+    }
+    sqlite3_int64 size = 0;
+    code = file->pMethods->xFileSize(file, &size);
+    for (sqlite3_int64 at = 0; code == SQLITE_OK && at < size; at += AGAIN_BYTES) {
+        code = write_again(file, at, size - at < AGAIN_BYTES ? (int)(size - at) : AGAIN_BYTES);
+    }
+    if (code == SQLITE_OK && size > 0) {
+        code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    }
+    return tri_sqlite_error(self, code, "syncing its log");
 }

@@ -1,7 +1,7 @@
 /*
  * Images of actors for those who only look: taken apart without a worker to put them into.
  */
-#include "runtime/actor/actor.h"
+#include "runtime/journal/image_kinds.h"
 #include "runtime/journal/images.h"
 #include "runtime/journal/sqlite_internal.h"
 #include "schemas/runtime/control.h"

@@ -21,8 +21,12 @@
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 
-/* 'TRPE' in the database's header: whose file it is. */
-#define TRI_SQLITE_APPLICATION_ID 0x54525045
+/*
+ * 'TROU' in the database's header: a store of Troupe. Before the first release it was 'TRPE', with
+ * versions of schemas that have begun anew since.
+ */
+#define TRI_SQLITE_APPLICATION_ID 0x54524f55
+#define TRI_SQLITE_APPLICATION_ID_UNRELEASED 0x54525045
 
 /* The version of the tables; a program reads this one and all before it. */
 #define TRI_SQLITE_FORMAT 1
@@ -120,7 +124,6 @@ struct tri_sqlite {
     int lock_descriptor;       /* -1: none */
     uint32_t page_bytes;       /* of the database; older ones have other pages than new ones */
     uint64_t log_bytes;        /* of the write-ahead log's pages, as of the last commit */
-    bool log_is_known;         /* a commit of this engine has told how large it is */
     uint64_t log_copied_bytes; /* of these, what the last checkpoint copied to the database */
     char path[TRI_SQLITE_PATH_BYTES];
     char words[TRI_STORE_EXPLAIN_BYTES];
@@ -180,6 +183,9 @@ TR_MUST_USE int tri_sqlite_use_log(struct tri_sqlite *self);
 
 /* Syncs the database's file: what ran before us may have written without syncing. */
 TR_MUST_USE int tri_sqlite_sync_file(struct tri_sqlite *self);
+
+/* Writes the log once more and syncs it; within a transaction for writing. */
+TR_MUST_USE int tri_sqlite_sync_log(struct tri_sqlite *self);
 
 /* --- sqlite_still.c --- */
 

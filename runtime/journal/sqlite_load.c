@@ -95,6 +95,12 @@ static int tell_pages(struct walk *pages, const struct tri_op *actor,
     return error;
 }
 
+/*
+ * A merge of two sorted tables. Pages come in the order of actors and every page has an actor, so
+ * the next page belongs to the actor at hand or to a later one. A page that is left over at the
+ * end, or that its actor has passed, belongs to none. Memory stays constant, whatever the store
+ * holds.
+ */
 static int tell_actors_and_pages(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
 {
     struct walk pages;
@@ -136,6 +142,8 @@ static int tell_actors(struct tri_sqlite *self, const struct tri_store_visitor *
 /*
  * Checks the structure of a table's pages. Checksums tell when a row has changed, but a changed
  * page may also lose rows without a trace. It takes about as long as reading the table does.
+ *
+ * The check is part of the same transaction as the loading, so both see the same pages.
  */
 static int check_structure(struct tri_sqlite *self, enum tri_sql sql)
 {
@@ -197,6 +205,10 @@ int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *vis
     if (error == 0) {
         error = tri_sqlite_read_host(self, &incarnation, &last_number);
     }
+    /*
+     * A writer's numbers are its own and were set by its opening; a reader has those of the
+     * snapshot.
+     */
     if (error == 0 && self->read_only) {
         store->incarnation = incarnation;
         store->last_number = last_number;
@@ -220,7 +232,9 @@ int tri_sqlite_tell_some(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_
     if (error == 0 && sqlite3_bind_parameter_count(walk.statement) > 0) {
         (void)sqlite3_bind_int64(walk.statement, 1, (sqlite3_int64)number);
     }
-    error = error != 0 ? error : walk_next(&walk);
+    if (error == 0) {
+        error = walk_next(&walk);
+    }
     while (error == 0 && walk.at_row) {
         error = tell(who, &walk.op);
         if (error == 0) {

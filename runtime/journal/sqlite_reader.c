@@ -64,7 +64,9 @@ static int open_store(struct tr_reader *reader, char *explain, struct tri_store 
                                           SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, call_glob, NULL,
                                           NULL, NULL);
     error = tri_sqlite_error(self, code, "registering a function");
-    error = error != 0 ? error : take_moment(self);
+    if (error == 0) {
+        error = take_moment(self);
+    }
     if (error != 0) {
         if (explain != NULL) {
             (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_store_explain(store));
@@ -106,7 +108,10 @@ int tr_reader_open(const struct tr_reader_options *options, char *explain,
     return 0;
 }
 
-/* Opens anew what was read as unchanging, and may be an engine's now. */
+/*
+ * Opens anew what was read as unchanging, and may be an engine's now. The new store is opened
+ * before the old one is closed, so after an error the reader still has one whose words can be told.
+ */
 static int open_anew(struct tr_reader *reader)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
@@ -130,11 +135,6 @@ int tr_reader_refresh(struct tr_reader *reader)
 void tr_reader_let_go(struct tr_reader *reader)
 {
     tri_sqlite_rollback(tri_reader_sqlite(reader));
-}
-
-uint64_t tr_reader_number(const struct tr_reader *reader)
-{
-    return reader->store->last_number;
 }
 
 int tr_reader_steady_ms(struct tr_reader *reader, uint64_t now_ms, uint64_t *steady_ms)

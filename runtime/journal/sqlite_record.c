@@ -174,6 +174,10 @@ static int create_table(struct tri_sqlite *self, const struct tri_sqlite_record 
     return execute_built(self, text, "making a record's table");
 }
 
+/*
+ * ALTER TABLE ADD COLUMN changes the schema only: existing rows are not rewritten, and read as the
+ * default. So an upgrade takes as long with a million rows as with none.
+ */
 static int add_columns(struct tri_sqlite *self, const struct tri_sqlite_record *record,
                        sqlite3_int64 old_version)
 {
@@ -194,7 +198,11 @@ static int add_columns(struct tri_sqlite *self, const struct tri_sqlite_record *
     return 0;
 }
 
-/* The version that a record's table was made for; 0 when there is none yet. */
+/*
+ * The version that a record's table was made for; 0 when there is none yet.
+ *
+ * TR_INVALID when the id belongs to a record of another name: one id was given twice.
+ */
 static int stored_version(struct tri_sqlite *self, const struct tr_schema *schema,
                           sqlite3_int64 *version)
 {
@@ -247,6 +255,10 @@ static int upgrade(struct tri_sqlite *self, struct tri_sqlite_record *record)
                               "version of the program knows %d; use the one that wrote it",
                               self->path, schema->name, (long long)version, schema->version);
     }
+    /*
+     * A reader changes nothing, so it reads a table as old as it is, and columns that are missing
+     * as zeros.
+     */
     record->stored_version = self->read_only ? (uint8_t)version : schema->version;
     if (version == schema->version || self->read_only) {
         return 0;

@@ -1,8 +1,8 @@
 /*
  * Reading a store where nothing may be written, such as on a read-only mount or in another user's
  * folder. SQLite wants to make files beside a database with a log; a store that was closed has no
- * log, and is read as what nobody changes. That is so until an engine begins on it: whoever looks
- * again asks for that first.
+ * log, and is read as what nobody changes. That is so until an engine begins on it: a command that
+ * looks again checks for that first.
  */
 #include <stdio.h>
 #include <string.h>

@@ -155,6 +155,11 @@ static int make_tables(struct tri_sqlite *self)
             return error;
         }
     }
+    /*
+     * Tables, the host's row and the marks of the format are one transaction. So a file has either
+     * the application id and all tables, or none of it, and sqlite_file.c can trust the first
+     * bytes.
+     */
     struct tri_op none = {0};
     char sql[256];
     (void)sqlite3_snprintf(sizeof sql, sql,

@@ -3,7 +3,7 @@
  * row of a record is found by.
  *
  * Writes in key order touch each page of a table once; in random order the same rows cost seven
- * times as much (architecture.md, Durability).
+ * times as much.
  */
 #include "runtime/journal/store.h"
 

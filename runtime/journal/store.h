@@ -1,9 +1,9 @@
 /*
- * What a store keeps and how it is written: the one door to every database.
+ * What a store keeps and how it is written: the one interface to every database.
  *
  * A store holds what is left of a host's total order up to one number: the last image of each
- * actor, its pages, the messages sent and not yet handled, the counters of births, and the records
- * that people query. It knows none of their meanings. The journal thread commits groups of
+ * actor, its pages, the messages sent and not yet handled, the counters of spawns, and the records
+ * that people query. It knows none of their meanings. The journal thread commits batches of
  * operations; each commit is atomic, checks the fence, and moves the store to a later number.
  *
  * One thread at a time uses a store. Reading commands open the same files by a handle of their own
@@ -15,7 +15,7 @@
 #include "schemas/codec/field.h"
 #include "schemas/codec/view.h"
 
-/* What a crash may take (design: durability levels). */
+/* What a crash may take (runtime/ARCHITECTURE.md, "Durability"). */
 enum tr_durability {
     TR_DURABILITY_NONE,    /* nothing is written: throw-away runs */
     TR_DURABILITY_PROCESS, /* survives the end of the process, kill -9 too */
@@ -142,7 +142,7 @@ struct tri_store {
 };
 
 /*
- * Commits a group or nothing of it. Errors: TR_STORE_FULL (no room: nothing was written, the same
+ * Commits a batch or nothing of it. Errors: TR_STORE_FULL (no room: nothing was written, the same
  * commit may be tried again later), TR_STORE_FAILED (an I/O error or a failed sync: the process
  * must end; the store then holds every acknowledged commit, and of this one all or nothing),
  * TR_FENCED (a later incarnation has opened the store), TR_STORE_DAMAGED; TR_BUSY (another program
@@ -185,7 +185,7 @@ TR_MUST_USE static inline int tri_store_read_meta(struct tri_store *store, uint6
 }
 
 /*
- * Does what can wait between commits: the journal calls it when it has acknowledged a group and no
+ * Does what can wait between commits: the journal calls it when it has acknowledged a commit and no
  * other waits, so that no commit has to. It costs next to nothing where nothing is due. Errors as
  * commit; a store that is never tended does the same inside its commits.
  */

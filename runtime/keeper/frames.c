@@ -1,6 +1,12 @@
 /*
- * Frames on a socket. Both directions are buffers: what has not come whole yet, and what the other
- * side has not taken yet; both have limits.
+ * Frames on a stream socket that does not block. Each direction has one buffer: the input holds
+ * bytes of which no whole frame has been given out yet, the output holds frames that the other side
+ * has not read yet. Both have limits, so a peer that floods or that never reads cannot make this
+ * process grow.
+ *
+ * The caller polls the socket. tri_frames_fill reads, tri_frames_next gives out whole frames,
+ * tri_frames_put packs, tri_frames_flush sends. A frame that is only partly sent stays at the front
+ * of the output, so frames never mix.
  */
 #include "runtime/keeper/frames.h"
 
@@ -35,6 +41,10 @@ static bool is_nothing(void)
 
 int tri_frames_fill(struct tri_frames *frames, size_t bytes_max)
 {
+    /*
+     * One frame of the largest size fits, plus one read. Beyond that the kernel's socket buffer
+     * fills and the sender is held back by flow control.
+     */
     size_t ahead_max = frames->frame_bytes_max + TRI_FRAME_HEADER_BYTES + READ_BYTES;
     size_t taken = 0;
     while (taken < bytes_max && tri_buffer_size(&frames->input) < ahead_max) {
@@ -104,6 +114,10 @@ int tri_frames_put(struct tri_frames *frames, const struct tr_schema *schema, co
     if (tri_frames_waiting(frames) + size_max > frames->output_bytes_max) {
         return size_max > frames->output_bytes_max ? TR_LIMIT : TR_BUSY;
     }
+    /*
+     * The message is packed in place, behind the room for its header: the size of the body is known
+     * only afterwards. `end` moves last, so an error leaves the output as it was.
+     */
     int error = tri_buffer_reserve(&frames->output, size_max);
     if (error != 0) {
         return error;
@@ -125,6 +139,7 @@ int tri_frames_put(struct tri_frames *frames, const struct tr_schema *schema, co
 int tri_frames_flush(struct tri_frames *frames)
 {
     while (tri_frames_waiting(frames) > 0) {
+        /* MSG_NOSIGNAL: a peer that is gone is an error here and not a SIGPIPE for the process. */
         ssize_t size = send(frames->fd, tri_buffer_front(&frames->output),
                             tri_frames_waiting(frames), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (size < 0) {

@@ -1,7 +1,18 @@
 /*
- * The keeper's beginning, its loop and its end. One thread waits in poll for ends of processes
- * (SIGCHLD by a signalfd) and for clients; each round takes in all there is, does the work of it
- * with one sync (keeper_work.c), and tells (keeper_talk.c).
+ * The keeper's start, its loop and its end.
+ *
+ * One thread waits in poll for signals (SIGCHLD and the signals that ask it to end, by a signalfd),
+ * for folders that have been synced, and for clients. Each round goes in this order: take in all
+ * that has happened, write it to the log with one sync (keeper_work.c), launch, and tell clients
+ * (keeper_talk.c). Answers leave only at the end of a round, so nothing is told before it is
+ * written.
+ *
+ * At the start it takes the lock, reads the log, kills what an earlier keeper left, and ends those
+ * keys in the log. Only then does it listen, so no client ever sees a key of a dead keeper as
+ * running.
+ *
+ * It leaves when nothing runs and no client has been connected for idle_ms, or after a signal, when
+ * its children have ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,14 +28,17 @@
 
 #include "runtime/blob/below.h"
 #include "runtime/env/clock.h"
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_cgroup.h"
 #include "runtime/keeper/keeper_folder.h"
 #include "runtime/keeper/keeper_inside.h"
+#include "runtime/memory.h"
 
 #define COMPLAINTS_NAME "keeper.err"
 
-/* The signals that ask a keeper to end. */
+/*
+ * The signals that ask a keeper to end. SIGHUP reaches one that is not detached when its terminal
+ * closes.
+ */
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 void tri_keeper_complain(struct tri_keeper *keeper, const char *format, ...)
@@ -32,7 +46,7 @@ void tri_keeper_complain(struct tri_keeper *keeper, const char *format, ...)
     if (keeper->complaint_count++ >= TR_KEEPER_COMPLAINTS_MAX) {
         return;
     }
-    char words[TR_KEEPER_REASON_BYTES_MAX];
+    char words[TR_REASON_BYTES_MAX];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
@@ -43,7 +57,7 @@ void tri_keeper_complain(struct tri_keeper *keeper, const char *format, ...)
 
 /* ---- Beginning. ----------------------------------------------------------------------------- */
 
-/* Says the one line that whoever starts a keeper waits for. */
+/* Writes the one line that the starter of a keeper waits for. */
 static void report(const char *format, ...) TR_PRINTF(1, 2);
 
 static void report(const char *format, ...)
@@ -55,8 +69,9 @@ static void report(const char *format, ...)
 }
 
 /*
- * Blocks all signals, so that they are read from a descriptor, and gives them back their default
- * effects, which children inherit.
+ * Blocks all signals, so that they are read from a descriptor, and resets their dispositions to the
+ * default. An ignored signal stays ignored across exec, so without the reset a child would inherit
+ * what the starter of this keeper ignored.
  */
 static void take_signals(void)
 {
@@ -68,7 +83,11 @@ static void take_signals(void)
     }
 }
 
-/* Goes on as a new process that nobody waits for, without a terminal or inherited descriptors. */
+/*
+ * Goes on as a new process in a session of its own, without a terminal or inherited descriptors.
+ * The starter waits for the old process, which exits at once with 0; the new one is adopted by init
+ * or by a subreaper.
+ */
 static int detach(void)
 {
     (void)close_range(3, ~0U, 0);
@@ -83,8 +102,12 @@ static int detach(void)
     return setsid() >= 0 ? 0 : TR_SYSTEM;
 }
 
-/* Stdin is empty from now on, complaints go to a file, and the working folder is no hindrance. */
-static int leave_surroundings(const struct tri_keeper *keeper)
+/*
+ * Stdin becomes /dev/null and complaints go to a file in the store's folder. The working folder
+ * becomes /, so that the keeper does not keep a file system from being unmounted. This runs under
+ * the lock: O_TRUNC must not empty the file of a keeper that lives.
+ */
+static int detach_files(const struct tri_keeper *keeper)
 {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     int complaints = openat(keeper->folder, COMPLAINTS_NAME,
@@ -116,6 +139,11 @@ static int open_signals(int *signals)
     return 0;
 }
 
+/*
+ * Reads the log into the table. A torn tail that was cut off is a complaint and not an error: it
+ * was never synced, so no promise is broken. `was_here` is true where the log was last open in the
+ * same boot, process namespace and folder.
+ */
 static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
 {
     int error = tri_keeper_folder_place(keeper->folder, keeper->place);
@@ -125,7 +153,7 @@ static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
     error = tri_keeper_file_open(&keeper->file, keeper->folder, !keeper->options.is_unsynced,
                                  tr_text_of(keeper->place), &keeper->table, reason, was_here);
     if (error != 0) {
-        char words[TR_KEEPER_REASON_BYTES_MAX];
+        char words[TR_REASON_BYTES_MAX];
         snprintf(words, sizeof words, "%s: %.400s", TRI_KEEPER_LOG_NAME,
                  reason[0] != '\0' ? reason : tr_error_text(error));
         memcpy(reason, words, sizeof words);
@@ -137,11 +165,16 @@ static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
     return error;
 }
 
-/* Ends what a dead keeper left. */
+/*
+ * Ends what an earlier keeper left. The order matters: first everything is killed, then the log
+ * says that the keys have ended. In the other order a crash in between would leave processes that
+ * run under keys that have ended, and nobody would look for them.
+ */
 static int take_over(struct tri_keeper *keeper, bool was_here)
 {
     size_t killed = 0;
     tri_keeper_cgroup_end_remains(keeper->folder, keeper->file.store);
+    /* In another boot or process namespace the pids in the log may belong to strangers. */
     if (was_here) {
         int error = tri_orphans_kill_remains(&keeper->children.orphans, &keeper->table,
                                              keeper->file.store, &killed);
@@ -156,17 +189,20 @@ static int take_over(struct tri_keeper *keeper, bool was_here)
     return tri_keeper_settle(keeper, was_here);
 }
 
-/* Sets up all that the loop needs; what was set up is taken down by fini, in any case. */
+/*
+ * Sets up all that the loop needs, in an order in which each step protects the next: the lock
+ * before any file is touched, the log before remains are killed, the cgroup before the first child,
+ * the socket last. What was set up is taken down by fini, also after an error.
+ */
 static int set_up(struct tri_keeper *keeper, char *reason)
 {
     bool was_here = false;
     int error = tri_keeper_folder_lock(keeper->folder, &keeper->lock);
     if (error == TR_SYSTEM) {
-        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s: %s", TRI_KEEPER_LOCK_NAME,
-                 strerror(errno));
+        snprintf(reason, TR_REASON_BYTES_MAX, "%s: %s", TRI_KEEPER_LOCK_NAME, strerror(errno));
     }
     if (error == 0 && keeper->options.is_detached) {
-        error = leave_surroundings(keeper);
+        error = detach_files(keeper);
     }
     if (error == 0) {
         error = tri_key_table_init(&keeper->table, TR_KEEPER_KEYS_MAX);
@@ -182,6 +218,9 @@ static int set_up(struct tri_keeper *keeper, char *reason)
     }
     if (error == 0 && keeper->options.is_detached) {
         tri_keeper_cgroup_enter(keeper->folder, keeper->file.store);
+    }
+    if (error == 0) {
+        tri_keeper_memory_init(&keeper->children.memory);
     }
     if (error == 0) {
         error = open_signals(&keeper->signals);
@@ -200,6 +239,11 @@ static void close_open(int fd)
     }
 }
 
+/*
+ * Works for whatever set_up has reached. The sync thread ends before the children are freed,
+ * because its jobs are part of them. The lock is closed after the log, so that the next keeper
+ * reads a log that nobody writes.
+ */
 static void fini(struct tri_keeper *keeper)
 {
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
@@ -224,7 +268,10 @@ static void fini(struct tri_keeper *keeper)
 
 /* ---- The loop. ------------------------------------------------------------------------------ */
 
-/* Stops everything and leaves when it has ended. */
+/*
+ * Stops all children and has the loop leave when they have ended. Graces are capped, so that the
+ * keeper leaves within a bounded time, also when the disk stays full.
+ */
 static void begin_to_leave(struct tri_keeper *keeper, const char *why)
 {
     if (keeper->is_leaving) {
@@ -240,6 +287,12 @@ static void begin_to_leave(struct tri_keeper *keeper, const char *why)
     }
 }
 
+/*
+ * Called for each child that was reaped. Its end does not go to the log before its folder is
+ * synced: a record that says "exited with 0" must not survive a loss of power that the outputs do
+ * not survive. Where nothing is to be synced, or the log itself is not synced, the end is ready at
+ * once.
+ */
 static void note_end(void *self, struct tri_child *child)
 {
     struct tri_keeper *keeper = self;
@@ -251,7 +304,7 @@ static void note_end(void *self, struct tri_child *child)
     }
 }
 
-/* Takes in those whose files are on the disk now. */
+/* Ends whose files are on the disk are written down in this round. */
 static void take_in_synced(struct tri_keeper *keeper)
 {
     struct tri_sync_job *job;
@@ -260,6 +313,10 @@ static void take_in_synced(struct tri_keeper *keeper)
     }
 }
 
+/*
+ * The siginfo of SIGCHLD is ignored: pending signals of one number are merged into one, so the
+ * kernel is asked with waitid which children have ended.
+ */
 static void take_in_signals(struct tri_keeper *keeper)
 {
     struct signalfd_siginfo info;
@@ -271,7 +328,7 @@ static void take_in_signals(struct tri_keeper *keeper)
     tri_children_reap(&keeper->children, note_end, keeper);
 }
 
-/* Once a second: a folder that is gone has no use for a keeper. */
+/* Once a second: a keeper whose store was deleted has no engine that could find it. */
 static void watch(struct tri_keeper *keeper)
 {
     uint64_t now_ms = tri_monotonic_ms();
@@ -284,7 +341,9 @@ static void watch(struct tri_keeper *keeper)
     }
 }
 
-/* The descriptors of one wait: signals, synced files, listener, and the clients in their places. */
+/*
+ * The descriptors of one poll: signals, synced folders, listener, and the clients in their places.
+ */
 enum {
     AT_SIGNALS,
     AT_SYNCED,
@@ -294,12 +353,17 @@ enum {
 };
 
 /*
- * Fills them in up to the last client there is, and gives their number: poll refuses more than the
- * process may have open, of which little may be left.
+ * Fills in the descriptors up to the last client and returns their number. The number is kept small
+ * because poll fails with EINVAL when it exceeds the soft limit of open files.
+ *
+ * A client whose output is above the soft bound is not read from: its requests would only make more
+ * output. While answers are gathered, POLLOUT is left out, or poll would return at once in each
+ * round.
  */
 static nfds_t prepare(const struct tri_keeper *keeper, struct pollfd *polled)
 {
     nfds_t count = AT_CLIENTS;
+    /* After EMFILE the listener stays readable, and poll would return at once. */
     bool is_open = tri_monotonic_ms() >= keeper->accept_ms;
     polled[AT_SIGNALS] = (struct pollfd){.fd = keeper->signals, .events = POLLIN};
     polled[AT_SYNCED] = (struct pollfd){
@@ -317,7 +381,11 @@ static nfds_t prepare(const struct tri_keeper *keeper, struct pollfd *polled)
     return count;
 }
 
-/* How long a round may wait: until something is due, at most until the next look around. */
+/*
+ * How long poll may wait, in milliseconds: 0 where frames of a client are already in memory, since
+ * no descriptor becomes readable for them; else until the next timeout of a child, the end of
+ * gathering, or the next look at the folder.
+ */
 static int wait_ms(const struct tri_keeper *keeper)
 {
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
@@ -349,6 +417,7 @@ static void listen_to_clients(struct tri_keeper *keeper, const struct pollfd *po
     }
 }
 
+/* Clients are told last, when all of this round is written down. */
 static void go_round(struct tri_keeper *keeper)
 {
     struct pollfd polled[POLL_COUNT];
@@ -377,8 +446,9 @@ static bool has_clients(const struct tri_keeper *keeper)
 }
 
 /*
- * Whether it is time to go: asked to, and nothing runs; or nothing to do for long enough. Ends that
- * wait to be told are in the log, from which the next keeper tells them.
+ * Whether it is time to leave: after a signal when nothing runs, or after idle_ms without children
+ * and clients. Ends that no engine has heard yet are in the log, and the next keeper tells them.
+ * While a client is connected the keeper stays, also without work.
  */
 static bool is_over(struct tri_keeper *keeper)
 {
@@ -426,7 +496,10 @@ static void set_defaults(struct tri_keeper *keeper, const struct tri_keeper_opti
     }
 }
 
-/* Tells whoever waits that it did not work out, and why. */
+/*
+ * Writes "exists" or "failed NUMBER WORDS" for the starter. A shortage (memory, descriptors, disk)
+ * has its own number, since a starter may try again after it; any other failure would come again.
+ */
 static void report_failure(int error, const char *reason)
 {
     int shortage = error == TR_SYSTEM ? tri_below_error() : error;
@@ -441,7 +514,10 @@ static void report_failure(int error, const char *reason)
     }
 }
 
-/* Nobody else may take what goes to stdout for an answer, or wait for its end. */
+/*
+ * Stdout is replaced afterwards: later output must not be taken for an answer, and a starter that
+ * reads to the end of its pipe must not wait for the end of the keeper.
+ */
 static void report_ready(const struct tri_keeper *keeper)
 {
     report("ready\n");
@@ -452,7 +528,7 @@ static void report_ready(const struct tri_keeper *keeper)
 
 static int keep(struct tri_keeper *keeper, const char *store_folder)
 {
-    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    char reason[TR_REASON_BYTES_MAX] = "";
     int error = keeper->options.is_detached ? detach() : 0;
     if (error == 0) {
         error = tri_keeper_folder_open(store_folder, &keeper->folder);

@@ -11,11 +11,11 @@
  * down, synced, before it is told, and behind what the process has written; a key that is known is
  * not started again. A keeper that follows
  * a dead one kills what is left and tells each unfinished key's end with the outcome UNKNOWN. One
- * whose engine never came back leaves when all has ended and been written down: whoever comes
- * later starts another, which has read those ends and tells them.
+ * whose engine never came back leaves when all has ended and been written down: an engine
+ * that comes later starts another one, which has read those ends and tells them.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_H
-#define TR_RUNTIME_PROCESS_KEEPER_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_H
+#define TR_RUNTIME_KEEPER_KEEPER_H
 
 #include "schemas/codec/base.h"
 

@@ -1,6 +1,13 @@
 /*
- * Making, entering and ending a cgroup (v2). One write moves the keeper; its processes are born
- * there.
+ * Making, entering and ending a cgroup (v2).
+ *
+ * The steps of enter are mkdir, write the record, write "0" to cgroup.procs. The record comes
+ * before the move: a keeper that is killed in between leaves an empty cgroup with a record, which
+ * the next one removes. The other order could leave processes in a cgroup that no file names. The
+ * record is not synced, since a cgroup does not survive a restart of the machine.
+ *
+ * Every failure is silent. Without permission to make a cgroup, which is usual for a plain user,
+ * the marks in environments (keeper_orphans.c) are what finds remains.
  */
 #include "runtime/keeper/keeper_cgroup.h"
 
@@ -28,7 +35,10 @@
 
 /* ---- Where it is. --------------------------------------------------------------------------- */
 
-/* The path of our own cgroup within the hierarchy; false where there is no v2. */
+/*
+ * The path of this process's cgroup below the mount, from the line "0::/PATH" of v2. False where
+ * only v1 is mounted, or the path does not fit.
+ */
 static bool read_own(char *path, size_t size)
 {
     char line[PATH_MAX];
@@ -45,7 +55,10 @@ static bool read_own(char *path, size_t size)
     return written > 0 && (size_t)written < size;
 }
 
-/* Where the hierarchy is mounted as a whole; false where it is not. */
+/*
+ * Where the whole v2 hierarchy is mounted. Mounts with another root than "/" are passed over: paths
+ * of /proc/self/cgroup do not fit them. The widths in the format bound the two arrays.
+ */
 static bool find_mount(char *path, size_t size)
 {
     char line[PATH_MAX + 512];
@@ -67,7 +80,11 @@ static bool find_mount(char *path, size_t size)
 
 /* ---- Its record in the store. --------------------------------------------------------------- */
 
-/* The path of a cgroup that a keeper of this store has made; false if the file has no such one. */
+/*
+ * The path in the record; false unless its last part is a name that a keeper of this store makes.
+ * The check keeps a copied or forged file from naming a cgroup of something else, all of which
+ * would be killed.
+ */
 static bool read_record(int folder, uint64_t store, char path[PATH_MAX])
 {
     char name[64];
@@ -105,7 +122,10 @@ static void forget(int folder, const char *path)
 
 /* ---- Using it. ------------------------------------------------------------------------------ */
 
-/* Opens a cgroup, and nothing else; negative if there is none. */
+/*
+ * Opens a folder and checks that it lies in a cgroup file system: -1 otherwise. Without the check,
+ * files named cgroup.kill or cgroup.procs in a common folder would be written to.
+ */
 static int open_cgroup(const char *path)
 {
     struct statfs status;
@@ -134,7 +154,10 @@ static bool is_populated(int events)
     return size > 0 && strstr(text, "populated 1") != NULL;
 }
 
-/* Waits until all in it have ended, a while. */
+/*
+ * Waits until "populated 0". The kernel notifies a change of cgroup.events as POLLPRI; the state is
+ * read again after each, and a change that never comes ends the wait.
+ */
 static void await_empty(int cgroup)
 {
     int events = openat(cgroup, "cgroup.events", O_RDONLY | O_CLOEXEC);
@@ -153,6 +176,11 @@ void tri_keeper_cgroup_end_remains(int folder, uint64_t store)
         return;
     }
     int cgroup = open_cgroup(path);
+    /*
+     * cgroup.kill sends SIGKILL to all members at once, including those that are being forked
+     * (Linux 5.14). Where the file is missing nothing is killed, and the record stays while
+     * something runs there.
+     */
     if (cgroup >= 0 && write_word(cgroup, "cgroup.kill", "1")) {
         await_empty(cgroup);
     }
@@ -176,6 +204,10 @@ void tri_keeper_cgroup_enter(int folder, uint64_t store)
         return;
     }
     int cgroup = open_cgroup(path);
+    /*
+     * "0" stands for the process that writes. Children are born in the cgroup of their parent, so
+     * the move has to come before the first launch.
+     */
     bool is_usable = cgroup >= 0 && faccessat(cgroup, "cgroup.kill", W_OK, 0) == 0 &&
                      write_record(folder, path) && write_word(cgroup, "cgroup.procs", "0");
     if (cgroup >= 0) {
@@ -194,6 +226,7 @@ void tri_keeper_cgroup_leave(int folder, uint64_t store)
         return;
     }
     (void)snprintf(above, sizeof above, "%s", path);
+    /* Out of the cgroup first: rmdir fails while the keeper itself is in it. */
     *strrchr(above, '/') = '\0';
     int cgroup = open_cgroup(above);
     if (cgroup >= 0) {

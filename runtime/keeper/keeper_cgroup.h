@@ -5,8 +5,8 @@
  *
  * The store's file keeper.cgroup holds its path from before the keeper goes there until it is gone.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_CGROUP_H
-#define TR_RUNTIME_PROCESS_KEEPER_CGROUP_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_CGROUP_H
+#define TR_RUNTIME_KEEPER_KEEPER_CGROUP_H
 
 #include <stdint.h>
 

@@ -1,8 +1,13 @@
 /*
  * The life of a child: added with its plan, launched, perhaps stopped, reaped, removed.
  *
- * A leader that has ended stays a zombie until its group has been killed: as long as it is one, no
- * other group can have its number.
+ * A leader that has ended stays a zombie until its group has been killed. As long as it is one, the
+ * kernel gives its pid to no other process and its number to no other group, so kill(-pid) cannot
+ * hit a stranger. For the same reason a running child's group may be signalled at any time: only
+ * this thread reaps.
+ *
+ * Children are in one list in the order of their requests, and those that run are in a hash by pid.
+ * The earliest due time is kept, so that a round without timeouts looks at no child.
  */
 #include "runtime/keeper/keeper_children.h"
 
@@ -15,8 +20,8 @@
 #include <sys/wait.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_limits.h"
+#include "runtime/memory.h"
 #include "runtime/process/proc.h"
 
 /* ---- The set of children. ------------------------------------------------------------------- */
@@ -24,8 +29,8 @@
 int tri_children_init(struct tri_children *children, const struct tri_key_table *table,
                       uint64_t store)
 {
-    *children = (struct tri_children){.store = store};
-    int error = tri_spawner_init(&children->spawner);
+    *children = (struct tri_children){.store = store, .memory = {.cgroup = -1, .machine = -1}};
+    int error = tri_process_spawner_init(&children->spawner);
     if (error != 0) {
         return error;
     }
@@ -33,6 +38,10 @@ int tri_children_init(struct tri_children *children, const struct tri_key_table 
     if (error != 0) {
         goto fini_spawner;
     }
+    /*
+     * As a subreaper this process becomes the parent of descendants whose own parents have ended;
+     * otherwise init would adopt them and they could not be found.
+     */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
         error = TR_SYSTEM;
         goto fini_orphans;
@@ -43,13 +52,13 @@ int tri_children_init(struct tri_children *children, const struct tri_key_table 
 fini_orphans:
     tri_orphans_fini(&children->orphans);
 fini_spawner:
-    tri_spawner_fini(&children->spawner);
+    tri_process_spawner_fini(&children->spawner);
     return error;
 }
 
 static void free_child(struct tri_child *child)
 {
-    tri_spawn_plan_free(child->plan);
+    tri_process_plan_free(child->plan);
     tr_free(child->reason);
     tr_free(child->synced_folder);
     tr_free(child->made);
@@ -63,8 +72,9 @@ void tri_children_fini(struct tri_children *children)
         children->first = child->next;
         free_child(child);
     }
+    tri_keeper_memory_fini(&children->memory);
     tri_orphans_fini(&children->orphans);
-    tri_spawner_fini(&children->spawner);
+    tri_process_spawner_fini(&children->spawner);
 }
 
 static struct tri_child **bucket_of(struct tri_children *children, uint32_t pid)
@@ -81,7 +91,11 @@ struct tri_child *tri_children_find(const struct tri_children *children, uint32_
     return child;
 }
 
-/* The words of `made`, each with its zero, and one more; NULL without memory. */
+/*
+ * The strings of the array `words`, each with a closing zero, and an empty one behind them; NULL
+ * without memory. The size is that of the packed form, which is never smaller than the strings,
+ * plus the zeros.
+ */
 static char *copy_names(struct tr_bytes words)
 {
     struct tr_cursor cursor;
@@ -89,7 +103,7 @@ static char *copy_names(struct tr_bytes words)
     char *names = tr_alloc(words.size + count + 1);
     char *at = names;
     for (uint32_t i = 0; names != NULL && i < count; i++) {
-        struct tr_bytes word = tr_process_word_next(&cursor);
+        struct tr_bytes word = tr_process_string_next(&cursor);
         if (cursor.error == 0 && word.size > 0) {
             memcpy(at, word.data, word.size);
             at += word.size;
@@ -109,7 +123,7 @@ static int keep_sync(struct tri_child *child, const struct tr_process_start *sta
         return 0;
     }
     child->synced_folder = tr_text_copy(start->synced_folder);
-    child->made = copy_names(start->made);
+    child->made = copy_names(start->provided);
     if (child->synced_folder == NULL || child->made == NULL) {
         tr_free(child->synced_folder);
         tr_free(child->made);
@@ -125,12 +139,16 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
 {
     char buffer[TRI_MARK_BYTES_MAX];
     if (children->count == TR_KEEPER_CHILDREN_MAX) {
-        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "too many processes run");
+        snprintf(reason, TR_REASON_BYTES_MAX, "too many processes run");
         return TR_BUSY;
     }
-    struct tri_spawn_plan *plan;
+    struct tri_process_plan *plan;
+    /*
+     * The plan is made now and not at launch: a request that makes no sense is refused before its
+     * key is written down.
+     */
     struct tr_text mark = tri_orphans_mark(children->store, entry->key, buffer, sizeof buffer);
-    int error = tri_spawn_plan_new(start, mark, reason, &plan);
+    int error = tri_process_plan_new(start, mark, reason, &plan);
     if (error != 0) {
         return error;
     }
@@ -138,7 +156,7 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
     error = made == NULL ? TR_MEMORY : keep_sync(made, start);
     if (error != 0) {
         tr_free(made);
-        tri_spawn_plan_free(plan);
+        tri_process_plan_free(plan);
         return error;
     }
     made->entry = entry;
@@ -154,6 +172,7 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
     return 0;
 }
 
+/* Only for a child that runs no more, or never ran. */
 void tri_children_remove(struct tri_children *children, struct tri_child *child)
 {
     TR_ASSERT(child->has_ended || child->pid == 0);
@@ -177,6 +196,10 @@ static const enum tri_child_stage next_stage[][2] = {
     [TRI_CHILD_KILLED] = {TRI_CHILD_KILLED, TRI_CHILD_KILLED},
 };
 
+/*
+ * `children->due_ms` is a lower bound of all due times. It is never raised here; tick_children
+ * computes it anew, and a tick that comes too early only costs one walk.
+ */
 static void set_due(struct tri_children *children, struct tri_child *child, uint64_t due_ms)
 {
     child->due_ms = due_ms;
@@ -185,7 +208,10 @@ static void set_due(struct tri_children *children, struct tri_child *child, uint
     }
 }
 
-/* Goes to the next stage of stopping. */
+/*
+ * Enters the next stage and signals the whole group. The pid is a group's number, since each child
+ * is started as the leader of a session.
+ */
 static void advance(struct tri_children *children, struct tri_child *child)
 {
     child->stage = next_stage[child->stage][child->grace_ms == 0];
@@ -211,9 +237,17 @@ void tri_children_stop(struct tri_children *children, struct tri_child *child,
     if (grace_ms != TR_PROCESS_GRACE_AS_STARTED) {
         child->grace_ms = grace_ms;
     }
+    /*
+     * The first stopper is kept, since it is the reason of the end. The grace is replaced by each
+     * request, which may only shorten a stop that has begun.
+     */
     uint64_t end_ms = tri_monotonic_ms() + child->grace_ms;
+    /*
+     * It waits to be launched. The keeper sees `stopped_by` before it launches (skip_stopped in
+     * keeper_work.c).
+     */
     if (child->pid == 0) {
-        return; /* whoever launches it will see to it */
+        return; /* its launcher will see to it */
     }
     if (child->stage == TRI_CHILD_RUNS || child->grace_ms == 0) {
         advance(children, child);
@@ -222,7 +256,10 @@ void tri_children_stop(struct tri_children *children, struct tri_child *child,
     }
 }
 
-/* Does what is due, and finds out when the next thing is. */
+/*
+ * Enters the next stage of each child whose time has come: a timeout is a stop, and the end of a
+ * grace is SIGKILL. The due times that are left are gathered on the way.
+ */
 static void tick_children(struct tri_children *children, uint64_t now_ms)
 {
     children->due_ms = 0;
@@ -249,6 +286,10 @@ void tri_children_tick(struct tri_children *children)
     tri_orphans_tick(&children->orphans, children);
 }
 
+/*
+ * Rounded up to whole milliseconds: rounding down would make poll return before anything is due,
+ * and the loop would spin through the rest of the millisecond.
+ */
 int tri_children_wait_ms(const struct tri_children *children)
 {
     uint64_t now_us = tri_monotonic_us();
@@ -265,7 +306,10 @@ int tri_children_wait_ms(const struct tri_children *children)
 
 /* ---- Beginning and ending. ------------------------------------------------------------------ */
 
-/* Ends a child that never ran. */
+/*
+ * Gives a child that never ran its end. `number` is an errno. Without memory for the words the
+ * reason is empty; the outcome is what counts.
+ */
 static void end_unlaunched(struct tri_child *child, int number, const char *reason)
 {
     child->reason = tr_text_copy(tr_text_of(reason));
@@ -281,12 +325,17 @@ static void end_unlaunched(struct tri_child *child, int number, const char *reas
     };
 }
 
+/*
+ * The child of a job that the sync thread has finished. Where the sync failed the outcome becomes
+ * LOST, also after an exit with 0: the outputs may be missing after a loss of power, and a failed
+ * fsync cannot be repeated, because the kernel may have dropped the dirty pages.
+ */
 struct tri_child *tri_children_synced(struct tri_sync_job *job)
 {
     struct tri_child *child = job->user;
     child->end.is_synced = job->number == 0;
     if (job->number != 0) {
-        char words[TR_KEEPER_REASON_BYTES_MAX];
+        char words[TR_REASON_BYTES_MAX];
         snprintf(words, sizeof words, "what it has written cannot be brought to the disk: %s",
                  strerror(job->number));
         child->reason = tr_text_copy(tr_text_of(words));
@@ -302,16 +351,20 @@ void tri_children_skip(struct tri_child *child, const char *reason)
     end_unlaunched(child, ECANCELED, reason);
 }
 
+/*
+ * Starts the process. The plan is used up either way. TR_FAILED means that the child has ended as
+ * not started, and `child->end` says why.
+ */
 int tri_children_launch(struct tri_children *children, struct tri_child *child,
                         struct tr_process_started *started)
 {
-    struct tri_spawn_failure failure;
+    struct tri_process_spawn_failure failure;
     uint32_t pid;
     child->began_us = tri_monotonic_us();
     child->started_ms = tri_wall_ms();
     child->serial = ++children->serial;
-    int error = tri_spawn(&children->spawner, child->plan, &failure, &pid);
-    tri_spawn_plan_free(child->plan);
+    int error = tri_process_spawn(&children->spawner, child->plan, &failure, &pid);
+    tri_process_plan_free(child->plan);
     child->plan = NULL;
     if (error != 0) {
         end_unlaunched(child, failure.number, failure.reason);
@@ -339,8 +392,23 @@ static uint64_t microseconds(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
 }
 
-/* Writes down how a child ended. */
-static void describe_end(struct tri_child *child, int status, const struct rusage *usage)
+/*
+ * Whether the OOM killer may have ended it: nobody of ours stopped it, and it ended by SIGKILL, or
+ * exited as a shell does whose last command was killed so.
+ */
+static bool may_be_kernels(const struct tri_child *child, int status)
+{
+    bool is_killed = WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL
+                                         : WEXITSTATUS(status) == TR_SHELL_SIGNALLED + SIGKILL;
+    return is_killed && child->stopped_by == TR_PROCESS_STOPPED_BY_NOBODY;
+}
+
+/*
+ * Fills in the end from the wait status. ru_maxrss is in KiB on Linux. The count of OOM kills is
+ * taken at most once for each child, in the order in which they are reaped.
+ */
+static void describe_end(struct tri_children *children, struct tri_child *child, int status,
+                         const struct rusage *usage)
 {
     bool is_signal = WIFSIGNALED(status);
     child->has_ended = true;
@@ -357,10 +425,15 @@ static void describe_end(struct tri_child *child, int status, const struct rusag
         .cpu_user_us = microseconds(usage->ru_utime),
         .cpu_system_us = microseconds(usage->ru_stime),
         .memory_bytes_max = (uint64_t)usage->ru_maxrss * 1024,
+        .memory_kill = may_be_kernels(child, status) ? tri_keeper_memory_take(&children->memory)
+                                                     : TR_MEMORY_KILL_NONE,
     };
 }
 
-/* The next process that has ended and is still there, or 0. */
+/*
+ * The pid of a child that has ended, or 0. WNOWAIT leaves the zombie, so that its group can be
+ * killed before its number is free. It is any child, also an orphan that was handed over.
+ */
 static pid_t next_zombie(struct tri_children *children)
 {
     siginfo_t info = {0};
@@ -372,6 +445,11 @@ static pid_t next_zombie(struct tri_children *children)
     return info.si_pid;
 }
 
+/*
+ * Kills the rest of the group of each leader that has ended, then reaps the leader. An orphan is
+ * reaped and forgotten. Each end makes the next look for orphans necessary, because the children of
+ * what has ended are handed to this process.
+ */
 void tri_children_reap(struct tri_children *children,
                        void (*ended)(void *self, struct tri_child *child), void *self)
 {
@@ -396,7 +474,7 @@ void tri_children_reap(struct tri_children *children,
         }
         *link = child->next_in_bucket;
         children->running--;
-        describe_end(child, status, &usage);
+        describe_end(children, child, status, &usage);
         ended(self, child);
     }
 }

@@ -8,9 +8,10 @@
  *
  * Times are milliseconds of the monotonic clock. One thread.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_CHILDREN_H
-#define TR_RUNTIME_PROCESS_KEEPER_CHILDREN_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_CHILDREN_H
+#define TR_RUNTIME_KEEPER_KEEPER_CHILDREN_H
 
+#include "runtime/keeper/keeper_memory.h"
 #include "runtime/keeper/keeper_orphans.h"
 #include "runtime/keeper/keeper_sync.h"
 #include "runtime/keeper/keeper_table.h"
@@ -34,11 +35,11 @@ struct tri_child {
     uint32_t pid; /* 0 before it is launched, and if it could not be */
     bool has_ended;
     struct tr_process_ended end; /* once it has */
-    struct tri_child *next;      /* in the order of their births; see tri_children.first */
+    struct tri_child *next; /* in the order in which they were spawned; see tri_children.first */
 
     struct tri_child *previous;
     struct tri_child *next_in_bucket;
-    struct tri_spawn_plan *plan;
+    struct tri_process_plan *plan;
     enum tri_child_stage stage;
     uint8_t stopped_by;
     uint64_t serial; /* counts launches; 0 before */
@@ -64,9 +65,10 @@ struct tri_children {
     uint64_t store;
     const struct tri_key_table *table;
     struct tri_child *buckets[TRI_CHILD_BUCKETS]; /* by pid, while they run */
-    struct tri_spawner spawner;
+    struct tri_process_spawner spawner;
     uint64_t due_ms; /* the earliest of the children's, or before it */
     struct tri_orphans orphans;
+    struct tri_keeper_memory memory;
 };
 
 /* The running child with this pid, or NULL. */
@@ -80,8 +82,8 @@ TR_MUST_USE int tri_children_init(struct tri_children *children, const struct tr
 void tri_children_fini(struct tri_children *children);
 
 /*
- * Takes a request in. Errors, with words in `reason` (TR_KEEPER_REASON_BYTES_MAX): TR_BUSY, and
- * those of tri_spawn_plan_new.
+ * Takes a request in. Errors, with words in `reason` (TR_REASON_BYTES_MAX): TR_BUSY, and
+ * those of tri_process_plan_new.
  */
 TR_MUST_USE int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
                                  const struct tr_process_start *start, char *reason,

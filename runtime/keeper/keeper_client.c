@@ -1,13 +1,15 @@
 /*
- * Connecting to a keeper is a small machine of states, each with one thing it waits for:
+ * Connecting to a keeper is a small state machine, in which each state waits for one thing:
  *
  *     DOWN -connect-> GREETING -hello-> UP -its end-> DOWN
  *                        | ^
  *        nobody listens  v | connected
  *                     STARTING -a line of the new keeper-> WAITING (a moment, then once more)
  *
- * All that is waited for hangs at one epoll descriptor, which is the one the caller waits for. A
- * timer bounds the whole.
+ * All descriptors hang at one epoll descriptor, which is the one that the caller waits for. One
+ * timer bounds the whole: it is armed for the next attempt or for the deadline, and disarmed in UP.
+ * Several engines or commands may start keepers at the same time: the lock lets one live, the
+ * others say "exists", and all clients connect to the one.
  */
 #include "runtime/keeper/keeper_client.h"
 
@@ -25,8 +27,8 @@
 
 #include "runtime/env/clock.h"
 #include "runtime/env/heard.h"
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_folder.h"
+#include "runtime/memory.h"
 #include "runtime/secret/secret.h"
 
 #define COMMAND_WORDS_MAX 16
@@ -59,11 +61,14 @@ struct tri_keeper_client {
     bool has_event;
     struct tri_keeper_event event; /* UP or DOWN, to be given out */
     size_t text_size;
-    char text[TR_KEEPER_REASON_BYTES_MAX]; /* the line, then the words of DOWN */
+    char text[TR_REASON_BYTES_MAX]; /* the line, then the words of DOWN */
 };
 
 /* ---- Life. ---------------------------------------------------------------------------------- */
 
+/*
+ * Copies argv. The store's folder becomes its last word; that one is a view and is freed only once.
+ */
 static int copy_command(struct tri_keeper_client *client, const char *const *command)
 {
     size_t count = 0;
@@ -146,8 +151,9 @@ static void close_open(int *fd)
 }
 
 /*
- * No longer waits for a descriptor, and closes it. To close it would not be enough: a process that
- * is just being started may hold a copy for a moment, and epoll goes on as long as there is one.
+ * Takes a descriptor out of epoll, then closes it. The explicit removal is needed: epoll watches
+ * the open file and not the descriptor, and a process that is just being started may hold a copy of
+ * it for a moment. Events would then come for a descriptor that is closed or means something else.
  */
 static void close_awaited(const struct tri_keeper_client *client, int *fd)
 {
@@ -157,7 +163,7 @@ static void close_awaited(const struct tri_keeper_client *client, int *fd)
     close_open(fd);
 }
 
-/* Takes in the end of the process that became a keeper, when it has ended. */
+/* Reaps the process that became a keeper, when it has ended. */
 static void reap(struct tri_keeper_client *client)
 {
     if (client->child > 0 && waitpid(client->child, NULL, WNOHANG) != 0) {
@@ -166,7 +172,10 @@ static void reap(struct tri_keeper_client *client)
     }
 }
 
-/* The same before nobody is left to do it; it has ended by now, or does so at once. */
+/*
+ * The same when the client is freed: waits for a bounded time, since a zombie would stay for the
+ * engine's life. Without a pidfd (an old kernel) it only looks once.
+ */
 static void reap_at_last(struct tri_keeper_client *client)
 {
     if (client->child > 0 && client->child_fd >= 0) {
@@ -177,7 +186,7 @@ static void reap_at_last(struct tri_keeper_client *client)
     close_awaited(client, &client->child_fd);
 }
 
-/* Back to where nothing is open. */
+/* Closes the connection and the line. The starter that has not ended yet stays, to be reaped. */
 static void close_connection(struct tri_keeper_client *client)
 {
     struct itimerspec never = {0};
@@ -231,10 +240,13 @@ static void arm_timer(struct tri_keeper_client *client, uint64_t due_ms)
     timerfd_settime(client->timer, TFD_TIMER_ABSTIME, &due, NULL);
 }
 
-/* It did not work, or is over. The words may be a view of client->text. */
+/*
+ * Ends in DOWN and queues the event. The words are copied to the stack first, because they may be a
+ * view of client->text, which is written to.
+ */
 static void go_down(struct tri_keeper_client *client, int error, const char *words)
 {
-    char kept[TR_KEEPER_REASON_BYTES_MAX];
+    char kept[TR_REASON_BYTES_MAX];
     snprintf(kept, sizeof kept, "%s", words);
     memcpy(client->text, kept, sizeof kept);
     close_connection(client);
@@ -247,12 +259,12 @@ static void go_down(struct tri_keeper_client *client, int error, const char *wor
 
 static void go_down_with_errno(struct tri_keeper_client *client, const char *what)
 {
-    char words[TR_KEEPER_REASON_BYTES_MAX];
+    char words[TR_REASON_BYTES_MAX];
     snprintf(words, sizeof words, "%s: %s", what, strerror(errno));
     go_down(client, TR_SYSTEM, words);
 }
 
-/* Another attempt in a moment, unless the time for attempts is over. */
+/* Another attempt in a moment, unless the deadline would pass before. */
 static void wait_a_moment(struct tri_keeper_client *client)
 {
     close_connection(client);
@@ -265,6 +277,10 @@ static void wait_a_moment(struct tri_keeper_client *client)
     arm_timer(client, due_ms);
 }
 
+/*
+ * Connected. The connection counts as up only after hello and session: until then it may be a
+ * keeper of another version, or one that is just leaving.
+ */
 static void greet(struct tri_keeper_client *client, int fd)
 {
     struct tr_keeper_hello hello = {.protocol = TR_KEEPER_PROTOCOL,
@@ -299,8 +315,12 @@ static void start_keeper(struct tri_keeper_client *client)
         go_down_with_errno(client, "cannot start the keeper");
         return;
     }
+    /*
+     * Variables that hold secrets are left out: the keeper does not need them, and its
+     * /proc/PID/environ would show them for as long as it lives.
+     */
     struct tri_heard keeper = {.program = client->program,
-                               .words = client->command,
+                               .argv = client->command,
                                .line = ends[1],
                                .environment = tri_secret_free_environment()};
     int number = keeper.environment == NULL ? ENOMEM : tri_heard_spawn(&keeper, &client->child);
@@ -326,7 +346,7 @@ static void start_keeper(struct tri_keeper_client *client)
     }
 }
 
-/* One attempt: connects to who listens, or starts somebody who will. */
+/* One attempt: connects, or starts a keeper where no process listens. */
 static void attempt(struct tri_keeper_client *client)
 {
     int fd;
@@ -359,7 +379,11 @@ void tri_keeper_client_connect(struct tri_keeper_client *client)
 
 /* ---- What each state waits for. ------------------------------------------------------------- */
 
-/* What a new keeper says: ready, exists, or failed NUMBER WORDS. */
+/*
+ * Takes the line of a new keeper. "exists" is as good as "ready": another keeper holds the lock,
+ * and it listens or will soon. A line that is missing means that the program ended before it became
+ * a keeper, for instance because exec failed.
+ */
 static void understand_line(struct tri_keeper_client *client)
 {
     char *text = client->text;
@@ -377,12 +401,17 @@ static void understand_line(struct tri_keeper_client *client)
     } else if (strncmp(text, "failed ", 7) == 0) {
         long error = strtol(text + 7, &end, 10);
         go_down(client, (int)error, *end == ' ' ? end + 1 : end);
+        /* A shortage passes; any other failure, such as a damaged log, would come again. */
         client->event.is_refused = !tr_error_is_shortage((int)error);
     } else {
         go_down(client, TR_SYSTEM, "the keeper ended before it could be reached");
     }
 }
 
+/*
+ * Collects the line, which may come in pieces. It is whole with its newline, at the end of the
+ * pipe, or when there is no room for more.
+ */
 static void on_line(struct tri_keeper_client *client)
 {
     size_t room = sizeof client->text - 1 - client->text_size;
@@ -410,16 +439,22 @@ static int take_hello(struct tri_keeper_client *client, const struct tri_packet 
     return error;
 }
 
-/* Says the second one back. Room for some small messages is there: nothing else was put yet. */
+/*
+ * Says the nonce back. The limit of running processes goes into the same flush, so the keeper knows
+ * it before the first start. A passive client sends none: the keeper would take it for a new
+ * engine.
+ */
 static int take_session(struct tri_keeper_client *client, const struct tri_packet *frame)
 {
     struct tr_keeper_session session;
-    struct tr_keeper_turns turns = {.running_max = client->running_max};
+    struct tr_keeper_limit turns = {.running_max = client->running_max};
     int error = tr_keeper_session_unpack(frame->body, frame->version, &session);
-    error =
-        error != 0 ? error : tri_frames_put(&client->frames, &tr_keeper_session_schema, &session);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_frames_put(&client->frames, &tr_keeper_session_schema, &session);
     if (error == 0 && !client->is_passive) {
-        error = tri_frames_put(&client->frames, &tr_keeper_turns_schema, &turns);
+        error = tri_frames_put(&client->frames, &tr_keeper_limit_schema, &turns);
     }
     if (error == 0) {
         struct itimerspec never = {0};
@@ -449,6 +484,10 @@ static void on_greeting(struct tri_keeper_client *client)
     }
 }
 
+/*
+ * Asks epoll for EPOLLOUT only while output waits; a socket is nearly always writable, so the
+ * caller's wait would otherwise return at once.
+ */
 static void await_output(struct tri_keeper_client *client, bool is_awaited)
 {
     if (client->is_output_awaited == is_awaited) {
@@ -471,6 +510,10 @@ void tri_keeper_client_flush(struct tri_keeper_client *client)
     await_output(client, tri_frames_waiting(&client->frames) > 0);
 }
 
+/*
+ * Frames that came before an end of file are still given out; `is_cut` turns into DOWN when the
+ * last of them was taken (take_frame).
+ */
 static void on_socket(struct tri_keeper_client *client)
 {
     int error = tri_frames_fill(&client->frames, TR_KEEPER_INPUT_BYTES_PER_TURN);
@@ -499,7 +542,10 @@ static void on_timer(struct tri_keeper_client *client)
 
 /* ---- Events. -------------------------------------------------------------------------------- */
 
-/* Does what the descriptors are ready for; false when none is. */
+/*
+ * Handles one descriptor that is ready; false when none is. One at a time, because handling one may
+ * close others, whose events would be stale.
+ */
 static bool make_progress(struct tri_keeper_client *client)
 {
     struct epoll_event ready;
@@ -528,7 +574,10 @@ static bool take_event(struct tri_keeper_client *client, struct tri_keeper_event
     return true;
 }
 
-/* A frame that has come already. A connection that sends what is none has no use any more. */
+/*
+ * A frame that has come whole. After bytes that are no frame the stream has lost its boundaries, so
+ * the connection ends.
+ */
 static bool take_frame(struct tri_keeper_client *client, struct tri_keeper_event *event)
 {
     struct tri_packet frame;
@@ -557,12 +606,19 @@ int tri_keeper_client_send(struct tri_keeper_client *client, const struct tr_sch
     return tri_frames_put(&client->frames, schema, value);
 }
 
+/*
+ * A put is refused by the upper bound of a message's size, so twice the largest frame is left free.
+ */
 bool tri_keeper_client_has_room(const struct tri_keeper_client *client)
 {
     return tri_frames_waiting(&client->frames) <
            TR_KEEPER_CLIENT_OUTPUT_BYTES_MAX - 2 * TR_KEEPER_FRAME_BYTES_MAX;
 }
 
+/*
+ * What has come is given out before any descriptor is looked at, so an event never overtakes a
+ * frame.
+ */
 int tri_keeper_client_next(struct tri_keeper_client *client, struct tri_keeper_event *event)
 {
     reap(client);

@@ -12,8 +12,8 @@
  * After DOWN, what was sent and not answered may or may not have been heard. Connect again, and
  * start again or query what is open: a key is started once only. Ends not forgotten are told again.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_CLIENT_H
-#define TR_RUNTIME_PROCESS_KEEPER_CLIENT_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_CLIENT_H
+#define TR_RUNTIME_KEEPER_KEEPER_CLIENT_H
 
 #include "runtime/keeper/frames.h"
 #include "runtime/keeper/keeper_limits.h"

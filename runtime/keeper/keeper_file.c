@@ -1,8 +1,13 @@
 /*
- * The file of the keeper's log. A batch is one write and, where it is asked for, one fdatasync. A
- * write that finds no room is taken back by cutting the file, so that the log never holds half a
- * batch that somebody was refused for. The file is made longer ahead of its use, which makes syncs
- * cheap and leaves room for ends when the disk is full.
+ * The file of the keeper's log. A batch is one write and, where it is asked for, one fdatasync.
+ *
+ * A write that finds no room is taken back by cutting the file, so that the log never holds half of
+ * a batch that was refused. The file is made longer with zeros ahead of its use: an fdatasync then
+ * has no new length to write, which makes it cheap, and where the file system writes in place,
+ * records that fit into this room can be written when the disk is full.
+ *
+ * After any other error of a write or a sync nothing more is written. Linux reports a failed
+ * write-back once and may drop the pages, so a second fsync that succeeds proves nothing.
  */
 #include "runtime/keeper/keeper_file.h"
 
@@ -23,7 +28,7 @@
 static int explain(char *reason, const char *step)
 {
     int number = errno;
-    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s: %s", step, strerror(number));
+    snprintf(reason, TR_REASON_BYTES_MAX, "%s: %s", step, strerror(number));
     errno = number;
     int error = tri_below_error();
     return tr_error_is_shortage(error) ? error : TR_STORE_FAILED;
@@ -57,7 +62,7 @@ static int read_all(int fd, struct tri_buffer *buffer, char *reason)
         return explain(reason, "looking at it");
     }
     if (status.st_size > (off_t)TR_KEEPER_LOG_BYTES_MAX) {
-        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "it is larger than %u bytes",
+        snprintf(reason, TR_REASON_BYTES_MAX, "it is larger than %u bytes",
                  TR_KEEPER_LOG_BYTES_MAX);
         return TR_LIMIT;
     }
@@ -91,7 +96,10 @@ static int put_opened(struct tri_keeper_file *file, struct tri_buffer *buffer, s
     return tri_keeper_log_put(buffer, file->batch, &tr_log_opened_schema, &opened, NULL);
 }
 
-/* Takes over what was read: cuts the tail, makes the store's number, says that we are here. */
+/*
+ * Takes over what was read: cuts the tail, draws the store's number for a new log, and writes that
+ * this keeper is here.
+ */
 static int take_over(struct tri_keeper_file *file, const struct tri_keeper_log_found *found,
                      struct tr_text place, char *reason)
 {
@@ -139,7 +147,7 @@ int tri_keeper_file_open(struct tri_keeper_file *file, int folder, bool is_synce
     }
     struct tr_bytes view = {.data = tri_buffer_front(&bytes), .size = tri_buffer_size(&bytes)};
     error = tri_keeper_log_read(view, table, &found);
-    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s", found.reason);
+    snprintf(reason, TR_REASON_BYTES_MAX, "%s", found.reason);
     if (error != 0) {
         goto close;
     }
@@ -188,7 +196,10 @@ int tri_keeper_file_put(struct tri_keeper_file *file, const struct tr_schema *sc
     return error;
 }
 
-/* Takes back what was written of a batch. Where that fails too, nothing may follow it. */
+/*
+ * Cuts off what was written of a batch. Where that fails too, half a batch may be in the file, so
+ * nothing may follow it. errno is still that of the write.
+ */
 static int take_back(struct tri_keeper_file *file)
 {
     bool is_full = errno == ENOSPC || errno == EDQUOT;
@@ -198,7 +209,10 @@ static int take_back(struct tri_keeper_file *file)
     return file->has_failed ? TR_STORE_FAILED : TR_STORE_FULL;
 }
 
-/* Makes the file so long that `size` bytes more are in it, when it is to be synced. */
+/*
+ * Makes the file so long that `size` bytes more fit. Real zeros are written and not just a length
+ * set: only then are the blocks allocated, and a later write cannot fail for want of room.
+ */
 static bool lengthen(struct tri_keeper_file *file, size_t size)
 {
     static const uint8_t zeros[TR_KEEPER_LOG_GROWTH_BYTES];
@@ -243,6 +257,10 @@ int tri_keeper_file_commit(struct tri_keeper_file *file, enum tri_keeper_commit 
         file->has_failed = true;
         return TR_STORE_FAILED;
     }
+    /*
+     * Only a sync that succeeded raises the batch. The reader relies on it: a record of a later
+     * batch proves that all bytes before it were once on the disk.
+     */
     file->batch++;
     return 0;
 }
@@ -259,7 +277,11 @@ static int fill_new(struct tri_keeper_file *file, struct tri_buffer *buffer, str
     return error != 0 ? error : tri_keeper_log_put_table(buffer, file->batch, table);
 }
 
-/* Puts the new file in the old one's place; it is synced by then. */
+/*
+ * Puts the new file, which is synced, in the old one's place by a rename, so that there is a whole
+ * log at any time. If the sync of the folder fails, either file may be there after a crash, and
+ * ends written to the new one could be lost: the log counts as failed.
+ */
 static int replace(struct tri_keeper_file *file, int fd, size_t size)
 {
     if (renameat(file->folder, NEW_NAME, file->folder, TRI_KEEPER_LOG_NAME) != 0) {

@@ -2,8 +2,8 @@
  * keeper.log as a file: read once when a keeper starts, appended to in batches with one sync each,
  * written anew when too much of it concerns forgotten keys. One thread.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_FILE_H
-#define TR_RUNTIME_PROCESS_KEEPER_FILE_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_FILE_H
+#define TR_RUNTIME_KEEPER_KEEPER_FILE_H
 
 #include "runtime/keeper/keeper_log.h"
 
@@ -25,7 +25,7 @@ struct tri_keeper_file {
  * Opens or makes the log in `folder`, reads it into an empty table, cuts off what was never
  * synced, and writes a log_opened with this place, synced. `was_here` tells whether the log was
  * last opened in the same place, so that its pids may be living processes. `reason` (of
- * TR_KEEPER_REASON_BYTES_MAX) gets the words of an error, or of what was cut off, else "".
+ * TR_REASON_BYTES_MAX) gets the words of an error, or of what was cut off, else "".
  * Errors: those of tri_keeper_log_read, TR_STORE_FULL, TR_STORE_FAILED, TR_SYSTEM, TR_LIMIT.
  */
 TR_MUST_USE int tri_keeper_file_open(struct tri_keeper_file *file, int folder, bool is_synced,

@@ -1,5 +1,8 @@
 /*
  * Lock, socket and name of a store's folder, as a keeper and its clients need them.
+ *
+ * The lock is a flock, which the kernel drops with the last descriptor, however its holder ends. So
+ * a socket's name may be left behind by a dead keeper, and the holder of the lock may remove it.
  */
 #include "runtime/keeper/keeper_folder.h"
 
@@ -101,6 +104,10 @@ int tri_keeper_folder_connect(int folder, int *socket)
         return 0;
     }
     (void)close_failed(fd);
+    /*
+     * EAGAIN: the listener's backlog is full. The caller's attempt to start a keeper then says
+     * "exists".
+     */
     bool is_absent = errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN;
     return is_absent ? TR_NO_CONNECTION : TR_SYSTEM;
 }

@@ -5,8 +5,8 @@
  * A socket's name must fit in a hundred bytes or so, a store's folder need not. So both sides open
  * the folder and name the socket through /proc/self/fd.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_FOLDER_H
-#define TR_RUNTIME_PROCESS_KEEPER_FOLDER_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_FOLDER_H
+#define TR_RUNTIME_KEEPER_KEEPER_FOLDER_H
 
 #include "schemas/codec/base.h"
 

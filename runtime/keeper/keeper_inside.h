@@ -2,8 +2,8 @@
  * Inside the keeper: what its three files share. keeper.c begins, waits and ends; keeper_talk.c
  * speaks with clients; keeper_work.c writes down, launches and tells. Nobody else includes this.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_INSIDE_H
-#define TR_RUNTIME_PROCESS_KEEPER_INSIDE_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_INSIDE_H
+#define TR_RUNTIME_KEEPER_KEEPER_INSIDE_H
 
 #include "runtime/keeper/frames.h"
 #include "runtime/keeper/keeper.h"
@@ -63,13 +63,10 @@ struct tri_keeper {
 
 void tri_child_queue_put(struct tri_child_queue *queue, struct tri_child *child);
 
-/* The first of the queue, taken out of it, or NULL. */
-struct tri_child *tri_child_queue_take(struct tri_child_queue *queue);
-
 /* Writes a line to stderr, up to TR_KEEPER_COMPLAINTS_MAX of them. */
 void tri_keeper_complain(struct tri_keeper *keeper, const char *format, ...) TR_PRINTF(2, 3);
 
-/* Lets in who waits at the listener. */
+/* Accepts connections that wait at the listener. */
 void tri_keeper_accept(struct tri_keeper *keeper);
 
 /* Reads what a client sent, when `is_readable`, and does what it asks for. */
@@ -80,7 +77,7 @@ void tri_keeper_listen_to(struct tri_keeper *keeper, struct tri_keeper_peer *cli
 void tri_keeper_tell(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                      const struct tr_schema *schema, const void *value);
 
-/* Tells followers the ends that they have not been told, sends, and drops who is lost. */
+/* Tells followers the ends that they have not been told, sends, and drops those that are lost. */
 void tri_keeper_tell_all(struct tri_keeper *keeper);
 
 /* Disconnects. */
@@ -90,8 +87,8 @@ void tri_keeper_drop(struct tri_keeper *keeper, struct tri_keeper_peer *client);
 void tri_keeper_work(struct tri_keeper *keeper);
 
 /*
- * An engine came. What it does not ask for belongs to executions that sleep in it: it runs on and
- * takes no place of others, but is not launched before it is asked for.
+ * An engine came. What it does not ask for belongs to executions that are dormant in it: it runs on
+ * and takes no place of others, but is not launched before it is asked for.
  */
 void tri_keeper_engine_came(struct tri_keeper *keeper);
 

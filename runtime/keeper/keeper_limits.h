@@ -1,8 +1,8 @@
 /*
  * Every limit of the keeper of processes and of its clients, once and by name.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_LIMITS_H
-#define TR_RUNTIME_PROCESS_KEEPER_LIMITS_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_LIMITS_H
+#define TR_RUNTIME_KEEPER_KEEPER_LIMITS_H
 
 #include "runtime/env/env_limits.h"
 
@@ -17,10 +17,6 @@
 
 /* Descendants that left their group and were handed to the keeper, and are told apart by key. */
 #define TR_KEEPER_ORPHANS_MAX 4096
-
-/* Words of argv and environment together, and resource limits, of one process. */
-#define TR_KEEPER_WORDS_MAX 65536
-#define TR_KEEPER_RLIMITS_MAX 16
 
 /* One frame: a process_start with its arguments is the largest. */
 #define TR_KEEPER_FRAME_BYTES_MAX TR_MESSAGE_BYTES_MAX

@@ -1,14 +1,17 @@
 /*
- * Records of the keeper's log. Reading applies each record to the table of keys through the same
- * transitions that wrote it, so a log that tells an impossible story is found out, with the place.
+ * Records of the keeper's log.
+ *
+ * Reading applies each record to the table of keys through the same transitions that wrote it, so a
+ * log that tells an impossible story is found out, with the place. It is one pass; only at a bad
+ * record the rest is searched, byte by byte, for a record of a later batch (was_synced).
  */
 #include "runtime/keeper/keeper_log.h"
 
 #include <stdio.h>
 
 #include "runtime/env/crc32c.h"
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_folder.h"
+#include "runtime/memory.h"
 
 static void store32(uint8_t *at, uint32_t value)
 {
@@ -57,6 +60,10 @@ int tri_keeper_log_put(struct tri_buffer *buffer, uint32_t batch, const struct t
     return 0;
 }
 
+/*
+ * The shortest story that leads to the entry's phase. A start implies the launch, so log_launching
+ * is written only for an entry that may run and has no pid.
+ */
 static int put_entry(struct tri_buffer *buffer, uint32_t batch, struct tri_key_entry *entry)
 {
     size_t begin = tri_buffer_size(buffer);
@@ -160,6 +167,8 @@ static int unreadable(int error)
     return error == TR_VERSION ? TR_STORE_NEWER : TR_STORE_DAMAGED;
 }
 
+/* Each keeper begins with one. Another boot than that of the one before means that what was not
+ * synced may be lost. */
 static int apply_opened(struct reader *reader, const struct record *record)
 {
     struct tr_log_opened opened;
@@ -179,6 +188,11 @@ static int apply_opened(struct reader *reader, const struct record *record)
     return 0;
 }
 
+/*
+ * A keeper writes it only for a key that its table does not know. Where the key has ended, it was
+ * forgotten, and the record of that was lost with a commit that failed. Before its end a second one
+ * is damage.
+ */
 static int apply_starting(struct reader *reader, const struct record *record)
 {
     struct tr_log_starting starting;
@@ -186,7 +200,10 @@ static int apply_starting(struct reader *reader, const struct record *record)
     if (error != 0) {
         return unreadable(error);
     }
-    struct tri_key_entry *entry;
+    struct tri_key_entry *entry = tri_key_table_find(reader->table, starting.key);
+    if (entry != NULL && tri_key_table_forget(reader->table, entry) != 0) {
+        return TR_STORE_DAMAGED;
+    }
     error = tri_key_table_ask(reader->table, starting.key, &entry);
     if (error == TR_MEMORY || error == TR_BUSY) {
         return error;
@@ -199,6 +216,7 @@ static int apply_starting(struct reader *reader, const struct record *record)
     return 0;
 }
 
+/* From here on a process of this key may exist. */
 static int apply_launching(struct reader *reader, const struct record *record)
 {
     struct tr_log_launching launching;
@@ -245,6 +263,7 @@ static int apply_ended(struct reader *reader, const struct record *record)
     return error == TR_INVALID ? TR_STORE_DAMAGED : error;
 }
 
+/* The bytes of the key are of no use any more; with enough of those the log is written anew. */
 static int apply_forget(struct reader *reader, const struct record *record)
 {
     struct tr_process_forget forget;
@@ -270,6 +289,7 @@ static const struct record_kind {
     {&tr_process_forget_schema, apply_forget},   {&tr_log_opened_schema, apply_opened},
 };
 
+/* The steps of a key come in their order, by the rules of the table, or the log is damaged. */
 static int apply(struct reader *reader, size_t offset, const struct record *record)
 {
     for (size_t i = 0; i < TR_COUNT_OF(record_kinds); i++) {
@@ -286,7 +306,11 @@ static int apply(struct reader *reader, size_t offset, const struct record *reco
     return complain(reader, offset, TR_STORE_NEWER, "a record of an unknown type");
 }
 
-/* Whether a record that was written after a later sync follows behind `offset`. */
+/*
+ * Whether a record that was written after a later sync follows behind `offset`. If so, the bytes at
+ * `offset` were on the disk once, and the log is damaged and not torn. A checksum of 32 bits makes
+ * a record by chance unlikely, and a body of size 0 is no record, so zeros are passed quickly.
+ */
 static bool was_synced(const struct reader *reader, size_t offset)
 {
     /* What cannot be read is of the last batch or, if a sync came between, of the next one. */
@@ -309,6 +333,9 @@ static bool is_room(struct tr_bytes bytes, size_t offset)
     return offset == bytes.size;
 }
 
+/* Reads up to the end, or to the first record that is none. That one is harmless where it was never
+ * synced (a crash has cut it off), and damage where a later sync came behind it: then something
+ * that was promised is gone. */
 static int read_records(struct reader *reader)
 {
     size_t offset = TRI_KEEPER_LOG_MAGIC_BYTES;

@@ -10,13 +10,15 @@
  *     u16 type, u8 version, u8 0
  *     body         log_opened, log_starting, log_launching, process_started, _ended or _forget
  *
+ * A log_starting of a key that has ended forgets it first: its process_forget may have been lost.
+ *
  * Zeros behind the last record are room for more. What the crash of a machine leaves behind the
  * last sync may be torn or missing in any place. So a record that cannot be read ends the log,
  * unless a record follows that was written after a later sync: then bytes are damaged that were
  * safe once, and that is an error.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_LOG_H
-#define TR_RUNTIME_PROCESS_KEEPER_LOG_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_LOG_H
+#define TR_RUNTIME_KEEPER_KEEPER_LOG_H
 
 #include "runtime/env/buffer.h"
 #include "runtime/keeper/keeper_limits.h"
@@ -33,9 +35,9 @@ struct tri_keeper_log_found {
     bool is_torn;       /* bytes followed */
     bool has_store;     /* a log_opened was read, and the next two are set */
     uint64_t store;
-    struct tr_text place;                    /* a view of the bytes that were read */
-    uint32_t batch;                          /* of the last record */
-    char reason[TR_KEEPER_REASON_BYTES_MAX]; /* of an error or of torn bytes, in words */
+    struct tr_text place;             /* a view of the bytes that were read */
+    uint32_t batch;                   /* of the last record */
+    char reason[TR_REASON_BYTES_MAX]; /* of an error or of torn bytes, in words */
 };
 
 /* Appends the file's first bytes. TR_MEMORY. */

@@ -1,5 +1,10 @@
 /*
- * Finding and ending what processes left behind: while their keeper lives, and after it died.
+ * Finding and ending what processes have left behind, while their keeper lives and after it died.
+ *
+ * A process that leaves its group and session still becomes a child of this subreaper when its
+ * parents have ended, which finds it, and its environment as a rule still has the keeper's mark,
+ * which says whose it is. After the keeper's death only the mark is left, and the cgroup where
+ * there is one (keeper_cgroup.c).
  */
 #include "runtime/keeper/keeper_orphans.h"
 
@@ -9,12 +14,12 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_children.h"
 #include "runtime/keeper/keeper_limits.h"
+#include "runtime/memory.h"
 #include "runtime/process/proc.h"
 
-/* Rounds in which remains are killed: those that were just being born are found in the next. */
+/* Rounds in which remains are killed: those that were just being spawned are found in the next. */
 #define REMAINS_ROUNDS_MAX 8
 
 int tri_orphans_init(struct tri_orphans *orphans)
@@ -74,8 +79,8 @@ static bool is_marked(struct tri_orphans *orphans, uint32_t pid, uint64_t store,
                       struct tr_text *key)
 {
     struct tr_text mark;
-    return tri_proc_variable(pid, TRI_SPAWN_MARK, orphans->environment, TR_KEEPER_ENVIRON_BYTES_MAX,
-                             &mark) == 0 &&
+    return tri_proc_variable(pid, TRI_PROCESS_MARK, orphans->environment,
+                             TR_KEEPER_ENVIRON_BYTES_MAX, &mark) == 0 &&
            key_of_mark(mark, store, key);
 }
 
@@ -96,7 +101,10 @@ static bool is_known(const struct tri_orphans *orphans, uint32_t pid)
     return false;
 }
 
-/* Whose the orphan is: a running child's, or anybody's of those launched so far. */
+/*
+ * Whose the orphan is. One with a mark belongs to the child of that key; serial 0 means that the
+ * child has gone, so it is due at once. One without may belong to any child launched so far.
+ */
 static struct tri_orphan describe(const struct search *search, uint32_t pid)
 {
     const struct tri_children *children = search->children;
@@ -153,12 +161,16 @@ void tri_orphans_tick(struct tri_orphans *orphans, const struct tri_children *ch
         }
     }
     uint64_t end_us = tri_monotonic_us();
+    /* Waiting for a multiple of what the look took bounds its share of the time. */
     orphans->next_us = end_us + (end_us - begin_us) * TR_KEEPER_ORPHAN_SCAN_SHARE;
 }
 
 /* ---- After a keeper died. ------------------------------------------------------------------- */
 
-/* Kills the group of a key whose leader is still the process that was started for it. */
+/*
+ * Kills the group of a key if its leader is still the process that was started. pid and start time
+ * together identify a process within a boot; a pid alone may be a stranger's by now.
+ */
 static bool kill_group(const struct tri_key_entry *entry)
 {
     struct tri_proc_stat stat;
@@ -185,6 +197,10 @@ static void visit_remains(void *self, uint32_t pid)
     }
 }
 
+/*
+ * Goes through all processes again until a round kills none: one that was being forked during a
+ * round has the mark too, and is found in the next. It gives up after REMAINS_ROUNDS_MAX.
+ */
 int tri_orphans_kill_remains(struct tri_orphans *orphans, const struct tri_key_table *table,
                              uint64_t store, size_t *killed)
 {

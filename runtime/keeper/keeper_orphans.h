@@ -10,8 +10,8 @@
  * Where the kernel does not list children, all processes have to be looked at, so that this is
  * bounded to a share of the time (TR_KEEPER_ORPHAN_SCAN_SHARE). One thread.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_ORPHANS_H
-#define TR_RUNTIME_PROCESS_KEEPER_ORPHANS_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_ORPHANS_H
+#define TR_RUNTIME_KEEPER_KEEPER_ORPHANS_H
 
 #include "runtime/keeper/keeper_table.h"
 
@@ -42,7 +42,8 @@ void tri_orphans_ended(struct tri_orphans *orphans, uint32_t pid);
 /* Looks for orphans where that is wanted and the time has come, and kills those that are due. */
 void tri_orphans_tick(struct tri_orphans *orphans, const struct tri_children *children);
 
-/* Writes the mark of a key: the value of TRI_SPAWN_MARK. `size` is at least TRI_MARK_BYTES_MAX. */
+/* Writes the mark of a key: the value of TRI_PROCESS_MARK. `size` is at least
+ * TRI_MARK_BYTES_MAX. */
 #define TRI_MARK_BYTES_MAX (TR_KEEPER_KEY_BYTES_MAX + 18)
 struct tr_text tri_orphans_mark(uint64_t store, struct tr_text key, char *buffer, size_t size);
 

@@ -1,6 +1,14 @@
 /*
- * The thread that syncs folders of attempts. It and the keeper share two lists of jobs, each a
- * stack to which one side pushes and from which the other takes all at once.
+ * The thread that syncs the folders of attempts, so that a slow disk holds up no start and no stop.
+ *
+ * It and the keeper share two lists of jobs. Each is a stack to which one side pushes and from
+ * which the other takes all at once, so no lock is needed. A job belongs to the thread from give
+ * until it is in `finished`; the child that holds it is not freed in between.
+ *
+ * Files are synced before their folder, and the folders up to the store's last. So when a folder's
+ * sync returns, the names in it lead to contents that are on the disk. A batch of more than
+ * TR_KEEPER_SYNC_ALONE_MAX folders is one syncfs, which also writes what others have changed on
+ * that file system; hence a few folders are walked file by file.
  */
 #include "runtime/keeper/keeper_sync.h"
 
@@ -17,6 +25,8 @@
 
 /* ---- The lists. ----------------------------------------------------------------------------- */
 
+/* Release here and acquire in take_all: the side that takes a job sees all that was written to it.
+ * Taking everything at once leaves no room for the ABA problem of popping one. */
 static void push(_Atomic(struct tri_sync_job *) *list, struct tri_sync_job *job)
 {
     job->next = atomic_load_explicit(list, memory_order_relaxed);
@@ -60,7 +70,11 @@ static void failed(struct walk *walk)
 
 static void sync_folder(struct walk *walk, int fd, unsigned depth);
 
-/* Opens an entry and syncs it, with what is below it. What is gone meanwhile needs no sync. */
+/*
+ * Opens an entry and syncs it, with what is below it. What is gone meanwhile needs no sync. Links,
+ * pipes and empty files are only names, which the sync of their folder covers. O_NONBLOCK: a pipe
+ * that took the place of a file after fstatat would block the open.
+ */
 static void sync_entry(struct walk *walk, int folder, const char *name, unsigned depth)
 {
     struct stat status;
@@ -89,6 +103,10 @@ static void sync_entry(struct walk *walk, int folder, const char *name, unsigned
     close(fd);
 }
 
+/*
+ * Depth first, each folder after its files. It is opened anew, since closedir closes its
+ * descriptor.
+ */
 static void sync_folder(struct walk *walk, int fd, unsigned depth)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -143,6 +161,7 @@ static void sync_above(struct walk *walk, int fd, int store)
 
 /* ---- Whether there is anything. ------------------------------------------------------------- */
 
+/* `made` is a list of names, each with its zero, and one zero more at the end. */
 static bool was_made(const char *made, const char *name)
 {
     for (; made != NULL && *made != '\0'; made += strlen(made) + 1) {
@@ -153,7 +172,11 @@ static bool was_made(const char *made, const char *name)
     return false;
 }
 
-/* Whether a folder has a file with bytes in it that was not made for the process; if in doubt. */
+/*
+ * Whether a folder holds anything that a process may have written: a file with bytes, a link, or a
+ * folder that holds such. Names in `made` were put there for the process and do not count, at the
+ * top only. In doubt (too deep, cannot be read) the answer is yes.
+ */
 static bool has_content(int parent, const char *name, const char *made, unsigned depth)
 {
     struct stat status;
@@ -182,7 +205,7 @@ static bool has_content(int parent, const char *name, const char *made, unsigned
     return is_found;
 }
 
-/* Takes the jobs out of a batch whose processes have written nothing; they wait for no sync. */
+/* Finishes the jobs of a batch whose processes have written nothing: they wait for no sync. */
 static struct tri_sync_job *take_out_empty(struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
 {
     struct tri_sync_job *left = NULL;
@@ -222,6 +245,8 @@ static void close_folder(const struct tri_keeper_sync *sync, int fd)
     }
 }
 
+/* Files one by one where they are few; syncfs where they are too many or something could not be
+ * opened. */
 static void sync_one(const struct tri_keeper_sync *sync, struct tri_sync_job *job)
 {
     int fd = open_folder(sync, job);
@@ -239,7 +264,10 @@ static void sync_one(const struct tri_keeper_sync *sync, struct tri_sync_job *jo
 
 /* ---- A batch. ------------------------------------------------------------------------------- */
 
-/* Syncs the file systems of many folders, each once as long as they lie side by side. */
+/*
+ * One syncfs for each run of neighbours on the same file system. All jobs of a run share its
+ * result, as syncfs does not say which file an error concerns.
+ */
 static void sync_file_systems(const struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
 {
     dev_t device = 0;
@@ -260,6 +288,7 @@ static void sync_file_systems(const struct tri_keeper_sync *sync, struct tri_syn
     }
 }
 
+/* Many folders at once are cheaper by their file system than one by one. */
 static void sync_batch(const struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
 {
     unsigned count = 0;
@@ -275,6 +304,10 @@ static void sync_batch(const struct tri_keeper_sync *sync, struct tri_sync_job *
     }
 }
 
+/*
+ * The thread. The eventfd counts, so a job that is given between take_all and the read makes the
+ * read return at once. `is_stopping` ends it only when no job is left.
+ */
 static void *run(void *self)
 {
     struct tri_keeper_sync *sync = self;

@@ -10,8 +10,8 @@
  * not wait for what others write to the same file system; many at once by syncfs, which for small
  * files takes a fifth of that.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_SYNC_H
-#define TR_RUNTIME_PROCESS_KEEPER_SYNC_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_SYNC_H
+#define TR_RUNTIME_KEEPER_KEEPER_SYNC_H
 
 #include <pthread.h>
 #include <stdatomic.h>

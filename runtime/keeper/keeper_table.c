@@ -4,8 +4,8 @@
  */
 #include "runtime/keeper/keeper_table.h"
 
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_limits.h"
+#include "runtime/memory.h"
 
 #define FIRST_BUCKETS 64
 
@@ -119,7 +119,10 @@ struct tri_key_entry *tri_key_table_find(const struct tri_key_table *table, stru
     return entry;
 }
 
-/* Doubles the buckets when there are as many keys; without memory the chains get longer. */
+/*
+ * Doubles the buckets when there is a key for each. Entries keep their hash, so none is computed
+ * again. Without memory the chains get longer, which costs time only.
+ */
 static void grow(struct tri_key_table *table)
 {
     if (table->live.count + table->ended.count < table->bucket_count) {
@@ -214,6 +217,10 @@ int tri_key_table_end(struct tri_key_table *table, struct tri_key_entry *entry,
     if (error != 0) {
         return error;
     }
+    /*
+     * Before anything changes: after TR_MEMORY the key is in its old phase, and the call can be
+     * repeated.
+     */
     if (ended->reason.size > 0) {
         entry->reason = tr_text_copy(ended->reason);
         if (entry->reason == NULL) {
@@ -231,6 +238,10 @@ int tri_key_table_end(struct tri_key_table *table, struct tri_key_entry *entry,
     return 0;
 }
 
+/*
+ * Ends that were not synced become LOST: the log survived, but the outputs may not have. Called for
+ * each change of boot in the log and at its end, so an end is judged by every restart after it.
+ */
 void tri_key_table_restarted(struct tri_key_table *table)
 {
     for (struct tri_key_entry *entry = table->ended.first; entry != NULL; entry = entry->next) {

@@ -7,8 +7,8 @@
  *
  * A change that the phases do not allow is refused and changes nothing. For one thread.
  */
-#ifndef TR_RUNTIME_PROCESS_KEEPER_TABLE_H
-#define TR_RUNTIME_PROCESS_KEEPER_TABLE_H
+#ifndef TR_RUNTIME_KEEPER_KEEPER_TABLE_H
+#define TR_RUNTIME_KEEPER_KEEPER_TABLE_H
 
 #include "schemas/runtime/process.h"
 
@@ -17,7 +17,7 @@ enum tri_key_event {
     TRI_KEY_ASK,    /* a process is to be started */
     TRI_KEY_START,  /* it runs */
     TRI_KEY_END,    /* it ended, or could not be started */
-    TRI_KEY_FORGET, /* whoever asked has the end in a safe place */
+    TRI_KEY_FORGET, /* the engine has the end in its store */
     TRI_KEY_REFUSE, /* what was asked cannot be written down: as if it had never been asked */
     TRI_KEY_EVENT_COUNT
 };

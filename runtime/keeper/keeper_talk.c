@@ -2,8 +2,11 @@
  * The keeper's conversation: who is let in, what each message asks for, and how ends reach those
  * who follow.
  *
- * A follower is told all ends in their order, from the first that is not forgotten; how far it has
- * come is one number. One that reads slowly is told later, and is not listened to meanwhile.
+ * A client must be of the same user or root, greet with a hello, and say back the nonce of its
+ * session. A follower is told all ends in their order, from the first that is not forgotten. Ends
+ * are numbered, so one number says how far it has come. One that reads slowly is told later, and is
+ * not listened to meanwhile. Messages only change the table and the queues; keeper_work.c does the
+ * rest once for the round.
  */
 #include "runtime/keeper/keeper_inside.h"
 
@@ -45,7 +48,7 @@ static void tell_state(struct tri_keeper *keeper, struct tri_keeper_peer *client
     tri_keeper_tell(keeper, client, &tr_process_state_schema, &state);
 }
 
-/* The first end that the client has not been told. */
+/* Walks back from the newest end, so that its cost is the number of untold ends and not of all. */
 static const struct tri_key_entry *first_untold(const struct tri_keeper *keeper,
                                                 const struct tri_keeper_peer *client)
 {
@@ -58,6 +61,8 @@ static const struct tri_key_entry *first_untold(const struct tri_keeper *keeper,
     return untold;
 }
 
+/* Ends in their order, as far as there is room for the client. The rest follows when it has read
+ * some: what was told is counted by number, so none is left out. */
 static void tell_ends(struct tri_keeper *keeper, struct tri_keeper_peer *client)
 {
     const struct tri_key_entry *entry = first_untold(keeper, client);
@@ -69,6 +74,7 @@ static void tell_ends(struct tri_keeper *keeper, struct tri_keeper_peer *client)
     }
 }
 
+/* Once in each round. While answers are gathered, only what is large is sent. */
 void tri_keeper_tell_all(struct tri_keeper *keeper)
 {
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
@@ -110,6 +116,8 @@ static uint64_t draw_nonce(void)
     return nonce | 1;
 }
 
+/* Both sides say which protocols they speak. The client says the nonce back, so that one which only
+ * plays back what another one has sent is found out. */
 static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_keeper_hello *theirs = value;
@@ -134,6 +142,7 @@ static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     }
 }
 
+/* From here on the client may ask: before it, hello and session are all that it may say. */
 static void do_session(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_keeper_session *session = value;
@@ -147,7 +156,7 @@ static void do_session(struct tri_keeper *keeper, struct tri_keeper_peer *client
 
 static void do_turns(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
-    const struct tr_keeper_turns *turns = value;
+    const struct tr_keeper_limit *turns = value;
     (void)client;
     bool is_bounded = turns->running_max > 0 && turns->running_max < TR_KEEPER_CHILDREN_MAX;
     keeper->running_max = is_bounded ? turns->running_max : TR_KEEPER_CHILDREN_MAX;
@@ -168,7 +177,7 @@ static void adopt(struct tri_keeper *keeper, struct tri_keeper_peer *client,
     }
 }
 
-/* Answers who asks for a key that is known: it is not started again. */
+/* Answers a client that asks for a key that is known: it is not started again. */
 static void tell_known(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                        const struct tri_key_entry *entry)
 {
@@ -186,10 +195,12 @@ static void tell_known(struct tri_keeper *keeper, struct tri_keeper_peer *client
     }
 }
 
+/* Takes a process in; it does not run before the round has written its key down. For a key that is
+ * known the answer is what became of it: asking twice starts one process. */
 static void do_start(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_process_start *start = value;
-    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    char reason[TR_REASON_BYTES_MAX] = "";
     struct tri_key_entry *entry = tri_key_table_find(&keeper->table, start->key);
     if (entry != NULL) {
         tell_known(keeper, client, entry);
@@ -217,6 +228,7 @@ static void do_start(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     tri_child_queue_put(&keeper->asked, child);
 }
 
+/* What is known of a key, and its end if it has one. */
 static void do_query(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_process_query *query = value;
@@ -230,6 +242,7 @@ static void do_query(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     }
 }
 
+/* Of a key that has no process any more it is a question. */
 static void do_stop(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_process_stop *stop = value;
@@ -241,6 +254,11 @@ static void do_stop(struct tri_keeper *keeper, struct tri_keeper_peer *client, c
     tri_keeper_stop(keeper, entry->child, TR_PROCESS_STOPPED_BY_REQUEST, stop->grace_ms);
 }
 
+/*
+ * The record waits in the log's buffer and is written with the next commit, without a sync of its
+ * own. If a crash or a full disk loses it, the next keeper tells the end once more, or finds that
+ * the key was asked for again, which says the same (apply_starting in keeper_log.c).
+ */
 static void do_forget(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_process_forget *forget = value;
@@ -272,7 +290,7 @@ static const struct message_kind {
     {&tr_keeper_hello_schema, do_hello},  {&tr_keeper_session_schema, do_session},
     {&tr_process_start_schema, do_start}, {&tr_process_query_schema, do_query},
     {&tr_process_stop_schema, do_stop},   {&tr_process_forget_schema, do_forget},
-    {&tr_keeper_turns_schema, do_turns},
+    {&tr_keeper_limit_schema, do_turns},
 };
 
 union any_message {
@@ -282,9 +300,10 @@ union any_message {
     struct tr_process_query query;
     struct tr_process_stop stop;
     struct tr_process_forget forget;
-    struct tr_keeper_turns turns;
+    struct tr_keeper_limit turns;
 };
 
+/* One message of a client. Any error ends the connection. */
 static int handle_frame(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                         const struct tri_packet *frame)
 {
@@ -336,7 +355,7 @@ void tri_keeper_listen_to(struct tri_keeper *keeper, struct tri_keeper_peer *cli
     if (is_readable) {
         error = tri_frames_fill(&client->frames, TR_KEEPER_INPUT_BYTES_PER_TURN);
     }
-    /* Whoever has ended may have said something before. */
+    /* A client that has hung up may have sent something before. */
     handle_frames(keeper, client);
     client->is_lost = client->is_lost || error != 0;
 }
@@ -384,6 +403,7 @@ void tri_keeper_accept(struct tri_keeper *keeper)
     tri_frames_init(&client->frames, fd, TR_KEEPER_FRAME_BYTES_MAX, TR_KEEPER_OUTPUT_BYTES_MAX);
 }
 
+/* The start goes on without a client to be told of it. */
 static void forget_asker(struct tri_child_queue *queue, const struct tri_keeper_peer *client)
 {
     for (struct tri_child *child = queue->first; child != NULL; child = child->next_in_work) {

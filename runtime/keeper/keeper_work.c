@@ -1,11 +1,18 @@
 /*
- * The keeper's work of one round: what was asked and what ended goes into the log with one sync;
- * then ends become part of the table, from which they are told, and processes are launched.
+ * The work of one round of the keeper. A child goes from queue to queue:
  *
- * The order is the promise: a key is on the disk before its process exists, so that a process is
- * never forgotten; an end is there before anybody hears of it. What was written down and waits for
- * its turn is launched without a sync, so that the disk does not hold up the processors; and as
- * long as something waits so, syncs and answers are gathered, to take little of their time.
+ *     asked -commit-> ready -its turn-> launched ... ended -commit-> the table, and told
+ *
+ * The order carries the promises. A key is synced to the log before its process exists, so a key is
+ * never started twice. That it is about to be launched is written, not synced, before the spawn:
+ * this has to survive the keeper only, since a restart of the machine ends all processes and makes
+ * open keys LOST. What a process wrote is synced before its end enters `ended` (keeper_sync.c), and
+ * the end is synced before clients are told, so an engine never acts on what a loss of power takes
+ * back.
+ *
+ * A process that waits takes the place of one that has ended before that end is written, so the
+ * disk does not hold up the processors. While something waits so, ends and answers are gathered for
+ * TR_KEEPER_GATHER_MS, since nothing can begin sooner by them.
  */
 #include <errno.h>
 
@@ -19,7 +26,8 @@ void tri_child_queue_put(struct tri_child_queue *queue, struct tri_child *child)
     queue->last = child;
 }
 
-struct tri_child *tri_child_queue_take(struct tri_child_queue *queue)
+/* The first of the queue, taken out of it, or NULL. */
+static struct tri_child *queue_take(struct tri_child_queue *queue)
 {
     struct tri_child *child = queue->first;
     if (child != NULL) {
@@ -31,10 +39,12 @@ struct tri_child *tri_child_queue_take(struct tri_child_queue *queue)
 
 /* ---- Refusals. ------------------------------------------------------------------------------ */
 
+/* Nothing of it is in the log, so the key is forgotten as if it had never been asked for, and may
+ * be asked for again. */
 static void refuse_asked(struct tri_keeper *keeper, int error)
 {
     struct tri_child *child;
-    while ((child = tri_child_queue_take(&keeper->asked)) != NULL) {
+    while ((child = queue_take(&keeper->asked)) != NULL) {
         struct tri_key_entry *entry = child->entry;
         struct tr_process_refused refused = {
             .key = entry->key, .error = error, .reason = tr_text_of(tr_error_text(error))};
@@ -47,6 +57,7 @@ static void refuse_asked(struct tri_keeper *keeper, int error)
 
 /* ---- Writing down. -------------------------------------------------------------------------- */
 
+/* Puts the records of what was asked behind what is pending; nothing is written yet. */
 static int put_asked(struct tri_keeper *keeper)
 {
     int error = 0;
@@ -61,6 +72,7 @@ static int put_asked(struct tri_keeper *keeper)
     return error;
 }
 
+/* The same for ends. Both stay in their queues until the commit has gone well. */
 static int put_ended(struct tri_keeper *keeper)
 {
     int error = 0;
@@ -72,7 +84,7 @@ static int put_ended(struct tri_keeper *keeper)
     return error;
 }
 
-/* Writes both down. On an error none of it is in the log. */
+/* Writes ends and requests with one sync. On an error none of it is in the log. */
 static int write_down(struct tri_keeper *keeper)
 {
     int error = put_ended(keeper);
@@ -90,7 +102,7 @@ static int write_down(struct tri_keeper *keeper)
 static void finish_ended(struct tri_keeper *keeper)
 {
     struct tri_child *child;
-    while ((child = tri_child_queue_take(&keeper->ended)) != NULL) {
+    while ((child = queue_take(&keeper->ended)) != NULL) {
         struct tri_key_entry *entry = child->entry;
         int error = tri_key_table_end(&keeper->table, entry, &child->end);
         if (error != 0) {
@@ -107,7 +119,7 @@ static void finish_ended(struct tri_keeper *keeper)
 static void ready_asked(struct tri_keeper *keeper)
 {
     struct tri_child *child;
-    while ((child = tri_child_queue_take(&keeper->asked)) != NULL) {
+    while ((child = queue_take(&keeper->asked)) != NULL) {
         keeper->has_stopped_ready =
             keeper->has_stopped_ready || child->stopped_by != TR_PROCESS_STOPPED_BY_NOBODY;
         tri_child_queue_put(&keeper->ready, child);
@@ -120,9 +132,9 @@ static void complain_of_log(struct tri_keeper *keeper, int error)
 }
 
 /*
- * One commit of what was asked and what ended. A full disk: starts are refused, ends are kept and
- * tried again. A log that has failed for good: the same for starts, but ends are told from memory,
- * since this process is then the only one that knows them.
+ * One commit of requests and ends. With a full disk, requests are refused and ends stay queued for
+ * the next try. With a log that has failed for good, requests are refused too, but ends are told
+ * from memory: no later keeper could tell them.
  */
 static void commit(struct tri_keeper *keeper)
 {
@@ -141,6 +153,7 @@ static void commit(struct tri_keeper *keeper)
 
 /* ---- Launching. ----------------------------------------------------------------------------- */
 
+/* Ends a child that never ran. Its end is written and told like any other. */
 static void skip(struct tri_keeper *keeper, struct tri_child *child, const char *reason)
 {
     tri_children_skip(child, reason);
@@ -164,7 +177,7 @@ static void skip_stopped(struct tri_keeper *keeper)
     struct tri_child *child;
     keeper->ready = (struct tri_child_queue){0};
     keeper->has_stopped_ready = false;
-    while ((child = tri_child_queue_take(&all)) != NULL) {
+    while ((child = queue_take(&all)) != NULL) {
         if (child->stopped_by != TR_PROCESS_STOPPED_BY_NOBODY) {
             skip(keeper, child, "it was stopped before its turn came");
         } else {
@@ -188,7 +201,11 @@ void tri_keeper_claim(struct tri_keeper *keeper, struct tri_child *child)
     }
 }
 
-/* How many more may be launched. */
+/*
+ * Until TR_KEEPER_CLAIM_MS after an engine came, all running children take places, as the engine
+ * may still ask for them. Afterwards those that it has not asked for take none: they belong to
+ * executions that are dormant in it, and must not hold up its own.
+ */
 static size_t free_places(const struct tri_keeper *keeper)
 {
     bool is_settled = tri_monotonic_ms() >= keeper->claim_ms;
@@ -196,13 +213,16 @@ static size_t free_places(const struct tri_keeper *keeper)
     return running < keeper->running_max ? keeper->running_max - running : 0;
 }
 
-/* The first that was asked for by the present engine, or NULL; those before it go to `kept`. */
+/*
+ * The first child that the present engine has asked for, or NULL. Others stay in `ready`, moved to
+ * `kept` in their order; they are not launched for an engine that does not want them.
+ */
 static struct tri_child *take_claimed(struct tri_keeper *keeper, struct tri_child_queue *kept)
 {
-    struct tri_child *child = tri_child_queue_take(&keeper->ready);
+    struct tri_child *child = queue_take(&keeper->ready);
     while (child != NULL && !tri_keeper_is_claimed(keeper, child)) {
         tri_child_queue_put(kept, child);
-        child = tri_child_queue_take(&keeper->ready);
+        child = queue_take(&keeper->ready);
     }
     return child;
 }
@@ -217,7 +237,10 @@ static void put_before(struct tri_child_queue *queue, const struct tri_child_que
     }
 }
 
-/* Takes those whose turn it is, and writes down that they may run from now on. */
+/*
+ * Takes children for the free places and writes that they may run from now on. On an error the
+ * caller gets them in `turn` all the same, to be given back: what was taken was not launched.
+ */
 static int take_turns(struct tri_keeper *keeper, struct tri_child_queue *turn)
 {
     int error = 0;
@@ -236,7 +259,10 @@ static int take_turns(struct tri_keeper *keeper, struct tri_child_queue *turn)
     return error != 0 ? error : written;
 }
 
-/* What cannot be written down does not run: a later keeper would believe that it never had. */
+/*
+ * A child whose log_launching cannot be written must not run: a later keeper would read its key as
+ * never launched and tell "not started", and the engine may run it again.
+ */
 static void give_turns_back(struct tri_keeper *keeper, struct tri_child_queue *turn, int error)
 {
     struct tri_child_queue behind = keeper->ready;
@@ -244,18 +270,20 @@ static void give_turns_back(struct tri_keeper *keeper, struct tri_child_queue *t
     complain_of_log(keeper, error);
     keeper->retry_ms = tri_monotonic_ms() + TR_KEEPER_WATCH_MS;
     keeper->ready = (struct tri_child_queue){0};
-    while ((child = tri_child_queue_take(turn)) != NULL) {
+    while ((child = queue_take(turn)) != NULL) {
         if (error == TR_STORE_FAILED) {
             skip(keeper, child, "the keeper's log cannot be written any more");
         } else {
             tri_child_queue_put(&keeper->ready, child);
         }
     }
-    while ((child = tri_child_queue_take(&behind)) != NULL) {
+    while ((child = queue_take(&behind)) != NULL) {
         tri_child_queue_put(&keeper->ready, child);
     }
 }
 
+/* The child runs when this returns, or is among the ended. The log has its key and that it may run;
+ * its pid follows, and is told at once to the client that asked. */
 static void launch(struct tri_keeper *keeper, struct tri_child *child)
 {
     struct tr_process_started started;
@@ -277,9 +305,8 @@ static void launch(struct tri_keeper *keeper, struct tri_child *child)
 }
 
 /*
- * Launches those whose turn it is. That they may run and which pids they have need not survive the
- * machine, so neither is synced. Where a pid cannot be written at all, the mark in the environment
- * still finds the process.
+ * Launches children for the free places. Their pids are written behind, with a second write for
+ * all; if that fails, the mark in the environment still finds the processes.
  */
 static void launch_ready(struct tri_keeper *keeper)
 {
@@ -295,7 +322,7 @@ static void launch_ready(struct tri_keeper *keeper)
         return;
     }
     struct tri_child *child;
-    while ((child = tri_child_queue_take(&turn)) != NULL) {
+    while ((child = queue_take(&turn)) != NULL) {
         launch(keeper, child);
     }
     error = tri_keeper_file_commit(&keeper->file, TRI_COMMIT_WRITTEN);
@@ -304,6 +331,7 @@ static void launch_ready(struct tri_keeper *keeper)
     }
 }
 
+/* When what was forgotten takes too much of the file, the log is written anew from the table. */
 static void rewrite_log(struct tri_keeper *keeper)
 {
     size_t max = keeper->options.forgotten_bytes_max;
@@ -328,17 +356,24 @@ static bool is_pausing(struct tri_keeper *keeper)
     return keeper->retry_ms != 0;
 }
 
-/* Whether all places are taken and others wait for them: then a moment more matters to nobody. */
+/*
+ * Whether all places are taken and others wait. Then an end that is written a few milliseconds
+ * later delays no start: its place was filled above, without the log.
+ */
 static bool may_gather(const struct tri_keeper *keeper)
 {
     return keeper->ready.first != NULL && free_places(keeper) == 0 && !keeper->is_leaving &&
            tri_monotonic_ms() < keeper->gather_ms;
 }
 
+/*
+ * One round: free places are filled without a sync, then one commit for all and launches of what it
+ * made ready, and a second commit only if a start failed or was stopped.
+ */
 void tri_keeper_work(struct tri_keeper *keeper)
 {
     bool has_ended = !is_pausing(keeper) && keeper->ended.first != NULL;
-    /* First of all, whoever waits takes the place of who ended: it needs no sync. */
+    /* First, a process that waits takes the place of one that ended: it needs no sync. */
     launch_ready(keeper);
     keeper->is_gathering = may_gather(keeper);
     if (keeper->is_gathering) {

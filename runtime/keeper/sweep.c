@@ -1,8 +1,11 @@
 /*
- * Removing folders beside other work. Names go through a socket that keeps each apart from the
- * next; it is bounded, and when it is full the giver does the work itself, so that never more
- * waits than is removed. What lies on a share the giver never touches: it is kept until there is
- * room.
+ * A thread that removes folders beside other work.
+ *
+ * Names go through a SOCK_SEQPACKET pair, which keeps each apart from the next and is bounded by
+ * the socket's buffer. When it is full the giver removes the folder itself, so that removals keep
+ * up with new folders. What lies on a share the giver never touches, because a share may hang: it
+ * waits in a list until there is room. The thread ends at the end of file, after all names before
+ * it.
  */
 #include "runtime/keeper/sweep.h"
 
@@ -44,7 +47,7 @@ struct tri_sweep {
 /* Nobody hears of it: what cannot be removed is left behind, as a crash would. */
 static void remove_one(struct tri_sweep *sweep, const struct head *head, struct tr_text path)
 {
-    char reason[TR_KEEPER_REASON_BYTES_MAX];
+    char reason[TR_REASON_BYTES_MAX];
     const struct tri_shared shared = {
         .path = path, .trusted_bytes = head->trusted_bytes, .keeps_logs = head->keeps_logs};
     if (head->trusted_bytes > 0) {
@@ -57,7 +60,7 @@ static void remove_one(struct tri_sweep *sweep, const struct head *head, struct 
 static void *sweep_main(void *argument)
 {
     struct tri_sweep *sweep = argument;
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     struct head head;
     struct iovec parts[] = {{&head, sizeof head}, {path, sizeof path}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = TR_COUNT_OF(parts)};
@@ -109,7 +112,7 @@ static bool take(struct tri_sweep *sweep, struct head head, struct tr_text path)
 {
     struct iovec parts[] = {{&head, sizeof head}, {(void *)(uintptr_t)path.data, path.size}};
     const struct msghdr message = {.msg_iov = parts, .msg_iovlen = TR_COUNT_OF(parts)};
-    bool is_short = path.size > 0 && path.size <= TR_KEEPER_PATH_BYTES_MAX;
+    bool is_short = path.size > 0 && path.size <= TR_PATH_BYTES_MAX;
     return is_short && sendmsg(sweep->giving, &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
                            (ssize_t)(sizeof head + path.size);
 }
@@ -123,7 +126,7 @@ bool tri_sweep_take(struct tri_sweep *sweep, struct tr_text path)
 
 static bool add_waiting(struct tri_sweep *sweep, struct head head, struct tr_text path)
 {
-    bool is_fine = sweep->waiting < TR_SHARED_WAITING_MAX && path.size <= TR_KEEPER_PATH_BYTES_MAX;
+    bool is_fine = sweep->waiting < TR_SHARED_WAITING_MAX && path.size <= TR_PATH_BYTES_MAX;
     struct waiting *added = is_fine ? tr_alloc(sizeof *added + path.size) : NULL;
     if (added == NULL) {
         return false;

@@ -1,5 +1,5 @@
 /*
- * A thread that removes folders, so that whoever makes new ones does not wait for the disk to take
+ * A thread that removes folders, so that making new ones does not wait for the disk to take
  * back old ones. It is handed names through a socket and owns nothing else.
  *
  *     tri_sweep_start(store_folder, &sweep);
@@ -8,8 +8,8 @@
  *
  * All functions are for the thread that started it.
  */
-#ifndef TR_RUNTIME_PROCESS_SWEEP_H
-#define TR_RUNTIME_PROCESS_SWEEP_H
+#ifndef TR_RUNTIME_KEEPER_SWEEP_H
+#define TR_RUNTIME_KEEPER_SWEEP_H
 
 #include "runtime/process/attempt_limits.h"
 #include "runtime/process/shared.h"

@@ -1,5 +1,9 @@
 /*
  * accept4 as libzmq finds it: the program's own comes before the C library's.
+ *
+ * The dynamic linker takes the first definition of a name, and the executable's comes before that
+ * of the C library. So every library of this process accepts through here, libzmq above all. The
+ * system call is made directly, because the C library's accept4 is hidden by this one.
  */
 #include "runtime/link/accept.h"
 
@@ -10,19 +14,13 @@
 #include <unistd.h>
 
 static atomic_uint_fast32_t below = UINT32_MAX;
-static atomic_uint_fast64_t refused;
 
 void tri_accept_below(uint32_t number)
 {
     atomic_store_explicit(&below, number, memory_order_relaxed);
 }
 
-uint64_t tri_accept_refused(void)
-{
-    return atomic_load_explicit(&refused, memory_order_relaxed);
-}
-
-/* Whether whoever accepts may say so: there is no connection, and later there may be one. */
+/* Whether the accepting side may say so: there is no connection, and later there may be one. */
 static int is_expected(int number)
 {
     return number == EAGAIN || number == EINTR || number == ECONNABORTED || number == EPROTO;
@@ -39,7 +37,11 @@ int accept4(int listener, __SOCKADDR_ARG address, socklen_t *restrict size, int 
     if ((uint32_t)accepted < atomic_load_explicit(&below, memory_order_relaxed)) {
         return accepted;
     }
-    atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
+    /*
+     * Descriptors are given from the lowest on, so this one says that all below the number are
+     * taken. The other side sees its connection end before a word was said, which tri_client_next
+     * calls TR_BUSY.
+     */
     close(accepted);
     errno = ECONNABORTED;
     return -1;

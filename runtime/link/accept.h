@@ -15,7 +15,4 @@
  */
 void tri_accept_below(uint32_t number);
 
-/* How many were closed so. */
-uint64_t tri_accept_refused(void);
-
 #endif

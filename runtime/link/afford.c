@@ -1,5 +1,9 @@
 /*
- * Trying is all that tells: limits of a user count what runs elsewhere, too.
+ * Trying is all that tells: `ulimit -u` counts the processes of a user, cgroups count those of a
+ * unit, and neither can be computed from within. Memory, descriptors and threads are all held at
+ * the same time, as the library will hold them, and given back before it begins. That is no
+ * promise, since others may take them in between, but it turns the usual case into an error in
+ * words instead of an abort inside the library.
  */
 #include "runtime/link/afford.h"
 
@@ -30,6 +34,9 @@ static void *wait_at_gate(void *gate)
     return NULL;
 }
 
+/*
+ * The threads must live at the same time to count, so they wait for a mutex that their maker holds.
+ */
 static int try_threads(uint32_t wanted, char *words)
 {
     pthread_t threads[THREADS_MAX];
@@ -69,6 +76,10 @@ static int try_descriptors(struct tri_needs needs, char *words)
 int tri_afford(struct tri_needs needs, char *words)
 {
     words[0] = '\0';
+    /*
+     * Address space only (MAP_NORESERVE): no page is touched, so this tries `ulimit -v` and costs
+     * nothing.
+     */
     void *memory = mmap(NULL, needs.bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {

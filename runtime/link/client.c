@@ -1,9 +1,12 @@
 /*
- * A command's side of the door: one DEALER, and what ZeroMQ says of its connection.
+ * A command's side of the endpoint: a DEALER that asks and hears answers, and a PAIR on which
+ * ZeroMQ tells the events of its connection (zmq_socket_monitor).
  *
- * A connection is made once. If it cannot be made, or ends, the engine has gone: ZeroMQ says so on
- * a second socket. (It is told to try again much later, and not never: then it would throw away
- * what has come and is not read yet.)
+ * A connection is made once. If it cannot be made, or ends, the engine has gone, and the monitor
+ * says so. RECONNECT_MS is a day rather than ZeroMQ's -1 (never): with -1 ZeroMQ throws away what
+ * has come and is not read yet.
+ *
+ * A client belongs to one thread. Only tri_client_next blocks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +40,10 @@ static int set_number(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value);
 }
 
-/* No second try while somebody waits, and no waiting at the end. */
+/*
+ * No second connection while the command runs, and no lingering when it ends: what it has not sent
+ * by then has no reader.
+ */
 static int configure(void *dealer)
 {
     int64_t bytes_max = TR_ENDPOINT_BYTES_MAX;
@@ -64,6 +70,10 @@ static int connect_all(struct tri_client *client)
         return TR_SYSTEM;
     }
     int error = configure(client->dealer);
+    /*
+     * The path of a Unix socket has 108 bytes at most; through the descriptor a folder of any
+     * length is reached, and a folder that is renamed meanwhile is still the same one.
+     */
     snprintf(address, sizeof address, "ipc:///proc/self/fd/%d/%s", client->folder,
              TR_ENDPOINT_NAME);
     if (error == 0 && (set_number(client->monitor, ZMQ_LINGER, 0) != 0 ||
@@ -85,6 +95,10 @@ int tri_client_open(const char *folder, struct tri_client **out)
         close(descriptor);
         return TR_NO_CONNECTION;
     }
+    /*
+     * Before the first call of the library, which would end the process where it can have no
+     * thread.
+     */
     char words[TRI_AFFORD_WORDS_BYTES];
     struct tri_client *client = NULL;
     if (tri_afford(TRI_NEEDS_OF_CLIENT, words) != 0) {
@@ -178,7 +192,9 @@ static void read_events(struct tri_client *client)
     }
 }
 
-/* One that closes a connection before it has said a word does not want it. */
+/*
+ * An engine that closes a connection before it has sent anything takes no more clients (accept.c).
+ */
 static int gone(const struct tri_client *client)
 {
     return client->was_connected && !client->has_heard ? TR_BUSY : TR_NO_CONNECTION;

@@ -1,6 +1,10 @@
 /*
  * The directory in memory: few hosts, looked through one by one, and a sorted list of groups that
- * are not where they were born.
+ * are not on the host where they began.
+ *
+ * Finding a group costs O(log n) of the routes, and nothing where there are none; finding a host
+ * costs a scan of TR_HOSTS_MAX at most. There is no lock: the directory is filled before the
+ * threads start.
  */
 #include "runtime/link/directory.h"
 

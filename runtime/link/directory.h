@@ -1,12 +1,12 @@
 /*
  * The directory: which host has a group.
  *
- * The number of a group begins with that of the host of its birth, so nobody is asked where it is;
+ * The number of a group begins with that of the host of origin, so nobody is asked where it is;
  * groups that live elsewhere are listed. It is filled before the host starts and does not change
  * after that, so all threads may read it.
  */
-#ifndef TR_RUNTIME_BORDER_DIRECTORY_H
-#define TR_RUNTIME_BORDER_DIRECTORY_H
+#ifndef TR_RUNTIME_LINK_DIRECTORY_H
+#define TR_RUNTIME_LINK_DIRECTORY_H
 
 #include "runtime/limits.h"
 #include "schemas/codec/base.h"

@@ -1,8 +1,16 @@
 /*
- * The engine's side of the door: one ROUTER, whose senders have names that ZeroMQ gives them.
+ * The engine's side of the endpoint: one ROUTER, whose senders have names that ZeroMQ gives them.
  *
  * The socket lies in the store's folder, whatever the length of its path: it is named through an
  * open descriptor of the folder.
+ *
+ * A message of a ROUTER has two parts: the name of the connection, and one frame of
+ * runtime/link/request.c. Anything else is dropped and counted, since any program of the owner may
+ * connect.
+ *
+ * Answers never wait: a client that does not read fills its pipe of TR_ENDPOINT_ANSWERS_MAX
+ * answers, then it gets no more (TR_BUSY). So a slow client costs bounded memory and no time of the
+ * engine.
  */
 #include "runtime/link/endpoint.h"
 
@@ -32,6 +40,10 @@ static int set_number(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value);
 }
 
+/*
+ * ROUTER_MANDATORY makes a send to a client that has gone an error (EHOSTUNREACH), and a send to a
+ * full pipe EAGAIN. Without it ZeroMQ drops both without a word.
+ */
 static int configure(void *router)
 {
     int64_t bytes_max = TR_ENDPOINT_BYTES_MAX;
@@ -42,7 +54,12 @@ static int configure(void *router)
     return is_set ? 0 : TR_SYSTEM;
 }
 
-/* Binds the socket under a name that only the owner may use, from the beginning. */
+/*
+ * Binds the socket under a name that only the owner may use, from the beginning.
+ *
+ * The mode comes from the umask, because a chmod behind the bind would leave a moment in which
+ * others can connect.
+ */
 static int bind_socket(struct tri_endpoint *endpoint)
 {
     char address[64];
@@ -118,6 +135,10 @@ void tri_endpoint_close(struct tri_endpoint *endpoint)
     tr_free(endpoint);
 }
 
+/*
+ * ZeroMQ's descriptor is edge-triggered: it becomes readable once for a state that changes. So the
+ * caller reads until tri_endpoint_next has nothing, or it may sleep over what is there.
+ */
 int tri_endpoint_descriptor(const struct tri_endpoint *endpoint)
 {
     return endpoint->descriptor;

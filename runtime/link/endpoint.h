@@ -1,6 +1,6 @@
 /*
- * The door of a live engine: where other commands on the same store reach it, over ZeroMQ ipc in a
- * socket of the store's folder that only its owner may use.
+ * The endpoint of a live engine: where other commands on the same store reach it, over ZeroMQ ipc
+ * in a socket of the store's folder that only its owner may use.
  *
  * A command asks, the engine answers, once or as often as the request says. Both sides speak
  * messages of schemas/runtime/request.h in frames of their own:
@@ -58,7 +58,7 @@ struct tri_peer {
 };
 
 /*
- * Opens the door of the store in `folder`; whoever calls this holds the store's lock. TR_MEMORY,
+ * Opens the endpoint of the store in `folder`; the caller holds the store's lock. TR_MEMORY,
  * TR_SYSTEM (errno).
  */
 TR_MUST_USE int tri_endpoint_open(const char *folder, struct tri_endpoint **endpoint);
@@ -74,7 +74,7 @@ TR_MUST_USE int tri_endpoint_next(struct tri_endpoint *endpoint, struct tri_peer
                                   struct tri_request *request);
 
 /*
- * Answers. TR_NO_CONNECTION: whoever asked has gone. TR_BUSY: he does not read what he asked for.
+ * Answers. TR_NO_CONNECTION: the caller has gone. TR_BUSY: it does not read what it asked for.
  * After both nothing more need be said to him. And what tri_request_make says.
  */
 TR_MUST_USE int tri_endpoint_answer(struct tri_endpoint *endpoint, const struct tri_peer *peer,
@@ -88,9 +88,9 @@ uint64_t tri_endpoint_refused(const struct tri_endpoint *endpoint);
 struct tri_client;
 
 /*
- * Knocks at the door of the store in `folder`; whether somebody opens, the first tri_client_next
- * says. TR_NO_CONNECTION (there is no door), TR_MEMORY, TR_SYSTEM; TR_LIMIT: this process cannot
- * have what that takes (link/afford.h).
+ * Connects to the endpoint of the store in `folder`; whether an engine answers, the first
+ * tri_client_next says. TR_NO_CONNECTION (there is none), TR_MEMORY, TR_SYSTEM; TR_LIMIT: this
+ * process cannot have what that takes (link/afford.h).
  */
 TR_MUST_USE int tri_client_open(const char *folder, struct tri_client **client);
 
@@ -103,8 +103,8 @@ TR_MUST_USE int tri_client_ask(struct tri_client *client, const struct tr_schema
 
 /*
  * Waits for the next answer, whose views live until the next call. TR_TIMEOUT: the time is over, or
- * `descriptor` (-1: none) is readable. TR_NO_CONNECTION: nobody opens, or the engine has gone;
- * TR_BUSY: it has closed the door at once, since it takes no more clients (link/accept.h).
+ * `descriptor` (-1: none) is readable. TR_NO_CONNECTION: no engine answers, or it has gone;
+ * TR_BUSY: it has closed the connection at once, since it takes no more clients (link/accept.h).
  */
 TR_MUST_USE int tri_client_next(struct tri_client *client, int descriptor, uint32_t timeout_ms,
                                 struct tri_request *answer);

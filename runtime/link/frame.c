@@ -1,5 +1,8 @@
 /*
  * Building and reading frames. Both ends are ours, so a frame that does not add up is our mistake.
+ *
+ * Unlike TCP's or the endpoint's frames these never leave their process, so they have no checksum,
+ * no version and the machine's byte order. Items are not aligned, so heads are copied out.
  */
 #include "runtime/link/frame.h"
 

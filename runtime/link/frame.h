@@ -26,7 +26,7 @@ TR_MUST_USE int tri_frame_add(struct tri_frame_builder *builder, struct tr_bytes
 size_t tri_frame_bytes(size_t message_size);
 TR_MUST_USE int tri_frame_make_room(struct tri_frame_builder *builder, size_t more);
 
-/* Gives the bytes away (tr_free, or tri_link_send); the builder is empty after that. */
+/* Gives the bytes away (tr_free, or tri_channel_send); the builder is empty after that. */
 uint8_t *tri_frame_take(struct tri_frame_builder *builder, uint32_t place, size_t *size);
 
 void tri_frame_builder_fini(struct tri_frame_builder *builder);

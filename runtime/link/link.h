@@ -1,10 +1,10 @@
 /*
- * How batches of bytes get from one place of a host to another: the door behind which ZeroMQ,
+ * How batches of bytes get from one place of a host to another: the interface behind which ZeroMQ,
  * a simulator, and later tcp stand.
  *
  * A place is a worker or a service thread; it owns one link, which receives what all others send
  * it. Batches from one place to another keep their order and are neither lost nor doubled while
- * both live. Nothing here ever blocks but tri_link_wait.
+ * both live. Nothing here ever blocks but tri_channel_wait.
  */
 #ifndef TR_RUNTIME_LINK_LINK_H
 #define TR_RUNTIME_LINK_LINK_H
@@ -20,12 +20,12 @@ enum tri_place_number {
     TRI_PLACE_HTTP,
     TRI_PLACE_HTTP_ANSWERS, /* only speaks */
     TRI_PLACE_PROCESSES,
-    TRI_PLACE_BORDER, /* towards other hosts */
+    TRI_PLACE_INTERHOST, /* towards other hosts */
     TRI_PLACE_FILES,
     TRI_PLACE_COUNT,
 };
 
-struct tri_link;
+struct tri_channel;
 
 /* A received batch: bytes that belong to the link until they are released. */
 struct tri_frame {
@@ -34,19 +34,19 @@ struct tri_frame {
     void *owner;
 };
 
-struct tri_link_ops {
-    int (*send)(struct tri_link *link, uint32_t place, uint8_t *data, size_t size);
-    int (*receive)(struct tri_link *link, struct tri_frame *frame);
-    void (*release)(struct tri_link *link, struct tri_frame *frame);
-    void (*wait)(struct tri_link *link, uint64_t timeout_ns);
+struct tri_channel_ops {
+    int (*send)(struct tri_channel *link, uint32_t place, uint8_t *data, size_t size);
+    int (*receive)(struct tri_channel *link, struct tri_frame *frame);
+    void (*release)(struct tri_channel *link, struct tri_frame *frame);
+    void (*wait)(struct tri_channel *link, uint64_t timeout_ns);
     /* As wait, and also until a descriptor is readable; NULL where nobody needs it. */
-    void (*wait_also)(struct tri_link *link, int descriptor, uint64_t timeout_ns);
-    void (*close)(struct tri_link *link);
+    void (*wait_also)(struct tri_channel *link, int descriptor, uint64_t timeout_ns);
+    void (*close)(struct tri_channel *link);
 };
 
 /* The head of every link's own struct. */
-struct tri_link {
-    const struct tri_link_ops *ops;
+struct tri_channel {
+    const struct tri_channel_ops *ops;
     uint32_t place;
 };
 
@@ -54,36 +54,37 @@ struct tri_link {
  * Sends a batch that was allocated with tr_alloc, and takes it over. TR_BUSY when the pipe is full
  * and TR_MEMORY: then it stays the caller's.
  */
-TR_MUST_USE static inline int tri_link_send(struct tri_link *link, uint32_t place, uint8_t *data,
-                                            size_t size)
+TR_MUST_USE static inline int tri_channel_send(struct tri_channel *link, uint32_t place,
+                                               uint8_t *data, size_t size)
 {
     return link->ops->send(link, place, data, size);
 }
 
 /* The next batch, or TR_NOT_FOUND. Release it before the next call. */
-TR_MUST_USE static inline int tri_link_receive(struct tri_link *link, struct tri_frame *frame)
+TR_MUST_USE static inline int tri_channel_receive(struct tri_channel *link, struct tri_frame *frame)
 {
     return link->ops->receive(link, frame);
 }
 
-static inline void tri_link_release(struct tri_link *link, struct tri_frame *frame)
+static inline void tri_channel_release(struct tri_channel *link, struct tri_frame *frame)
 {
     link->ops->release(link, frame);
 }
 
 /* Sleeps until a batch is there, or the time is over; may return early. */
-static inline void tri_link_wait(struct tri_link *link, uint64_t timeout_ns)
+static inline void tri_channel_wait(struct tri_channel *link, uint64_t timeout_ns)
 {
     link->ops->wait(link, timeout_ns);
 }
 
 /* The same, and also until this file descriptor is readable. */
-static inline void tri_link_wait_also(struct tri_link *link, int descriptor, uint64_t timeout_ns)
+static inline void tri_channel_wait_also(struct tri_channel *link, int descriptor,
+                                         uint64_t timeout_ns)
 {
     link->ops->wait_also(link, descriptor, timeout_ns);
 }
 
-static inline void tri_link_close(struct tri_link *link)
+static inline void tri_channel_close(struct tri_channel *link)
 {
     if (link != NULL) {
         link->ops->close(link);

@@ -1,6 +1,9 @@
 /*
  * Outboxes. A pipe that is full keeps its frames here, in order; sending never blocks, so that a
  * place always goes on reading and no two can wait for each other.
+ *
+ * The memory is bounded by those who speak: a worker stops when tri_outbox_is_congested
+ * (runtime/actor/cut.c), and nothing that was accepted before is dropped.
  */
 #include "runtime/link/outbox.h"
 
@@ -29,6 +32,10 @@ int tri_outbox_make_room(struct tri_outbox *outbox, uint32_t place, size_t more)
     return tri_frame_make_room(&outbox->places[place].frame, more);
 }
 
+/*
+ * Keeps a frame for later. As long as one waits for a place, all that follow wait behind it: see
+ * tri_outbox_send.
+ */
 static void backlog_push(struct tri_outbox *outbox, uint32_t number, uint8_t *data, size_t size)
 {
     struct tri_outbox_place *place = &outbox->places[number];
@@ -45,11 +52,12 @@ static void backlog_push(struct tri_outbox *outbox, uint32_t number, uint8_t *da
     outbox->backlog_count++;
 }
 
-void tri_outbox_send(struct tri_outbox *outbox, struct tri_link *link, uint32_t place,
+void tri_outbox_send(struct tri_outbox *outbox, struct tri_channel *link, uint32_t place,
                      uint8_t *data, size_t size)
 {
+    /* The pipe may have room again, but then this frame would overtake those that wait. */
     bool must_wait = outbox->places[place].backlog_head != NULL;
-    if (must_wait || tri_link_send(link, place, data, size) != 0) {
+    if (must_wait || tri_channel_send(link, place, data, size) != 0) {
         backlog_push(outbox, place, data, size);
     } else {
         outbox->sent_count++;
@@ -57,12 +65,12 @@ void tri_outbox_send(struct tri_outbox *outbox, struct tri_link *link, uint32_t 
 }
 
 /* Tries what a full pipe has refused again, oldest first. */
-static void retry_backlog(struct tri_outbox *outbox, struct tri_link *link, uint32_t number)
+static void retry_backlog(struct tri_outbox *outbox, struct tri_channel *link, uint32_t number)
 {
     struct tri_outbox_place *place = &outbox->places[number];
     while (place->backlog_head != NULL) {
         struct tri_parcel *parcel = place->backlog_head;
-        if (tri_link_send(link, number, parcel->data, parcel->size) != 0) {
+        if (tri_channel_send(link, number, parcel->data, parcel->size) != 0) {
             return;
         }
         place->backlog_head = parcel->next;
@@ -76,7 +84,8 @@ static void retry_backlog(struct tri_outbox *outbox, struct tri_link *link, uint
     }
 }
 
-void tri_outbox_flush(struct tri_outbox *outbox, struct tri_link *link)
+/* Sends the frames that are begun, each behind what waits for its place already. */
+void tri_outbox_flush(struct tri_outbox *outbox, struct tri_channel *link)
 {
     for (uint32_t i = 0; !tri_outbox_is_empty(outbox) && i < TRI_PLACE_COUNT; i++) {
         retry_backlog(outbox, link, i);
@@ -102,6 +111,7 @@ bool tri_outbox_is_full(const struct tri_outbox *outbox)
     return false;
 }
 
+/* Whether a pipe is so far behind that this place should stop making more. */
 bool tri_outbox_is_congested(const struct tri_outbox *outbox)
 {
     for (uint32_t i = 0; outbox->backlog_count > 0 && i < TRI_PLACE_COUNT; i++) {

@@ -31,11 +31,11 @@ TR_MUST_USE int tri_outbox_add(struct tri_outbox *outbox, uint32_t place, struct
 TR_MUST_USE int tri_outbox_make_room(struct tri_outbox *outbox, uint32_t place, size_t more);
 
 /* Sends bytes of tr_alloc as they are, behind what waits for that pipe; takes them over. */
-void tri_outbox_send(struct tri_outbox *outbox, struct tri_link *link, uint32_t place,
+void tri_outbox_send(struct tri_outbox *outbox, struct tri_channel *link, uint32_t place,
                      uint8_t *data, size_t size);
 
 /* Sends all frames, and what pipes have refused before. */
-void tri_outbox_flush(struct tri_outbox *outbox, struct tri_link *link);
+void tri_outbox_flush(struct tri_outbox *outbox, struct tri_channel *link);
 
 /* Whether some frame has the size at which it should leave. */
 bool tri_outbox_is_full(const struct tri_outbox *outbox);

@@ -1,5 +1,9 @@
 /*
  * The frames of requests and answers, made and read. Bytes of any origin may be read.
+ *
+ * The head is in big endian and has fixed places, so that each version of the program can read the
+ * protocol's version and refuse the rest with TR_VERSION. The body is msgpack with a version of its
+ * own.
  */
 #include <string.h>
 
@@ -31,6 +35,10 @@ int tri_request_read(struct tr_bytes frame, struct tri_request *request)
     if (at[2] != TR_ENDPOINT_PROTOCOL) {
         return TR_VERSION;
     }
+    /*
+     * Reserved bytes must be 0, so that a later version can give them a meaning that older ones
+     * refuse.
+     */
     if (get_be(at + 6, 2) != 0) {
         return TR_MALFORMED;
     }

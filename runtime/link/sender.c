@@ -1,39 +1,39 @@
 /*
- * Voices: envelopes filled in for those who are no actors. Their messages have names too: the
- * service's serial in group 0, the host's epoch, and a number.
+ * Service senders: envelopes filled in for those who are no actors. Their messages have names too:
+ * the service's serial in group 0, the host's epoch, and a number.
  */
-#include "runtime/link/voice.h"
+#include "runtime/link/sender.h"
 
 #include "runtime/memory.h"
 
-void tri_voice_init(struct tri_voice *voice, uint64_t serial, uint32_t host_epoch)
+void tri_sender_init(struct tri_sender *sender, uint64_t serial, uint32_t host_epoch)
 {
-    *voice = (struct tri_voice){.from = {{0, serial}, host_epoch}};
+    *sender = (struct tri_sender){.from = {{0, serial}, host_epoch}};
 }
 
-void tri_voice_fini(struct tri_voice *voice)
+void tri_sender_fini(struct tri_sender *sender)
 {
-    tri_outbox_fini(&voice->outbox);
+    tri_outbox_fini(&sender->outbox);
 }
 
-static void complete(struct tri_voice *voice, struct tr_envelope *envelope,
+static void complete(struct tri_sender *sender, struct tr_envelope *envelope,
                      const struct tr_schema *schema, size_t body_size)
 {
     envelope->envelope_version = TR_ENVELOPE_VERSION;
     envelope->version = schema->version;
     envelope->type = schema->id;
     envelope->body_size = (uint32_t)body_size;
-    envelope->from_serial = voice->from.key.serial;
-    envelope->from_incarnation = voice->from.incarnation;
-    envelope->from_epoch = voice->from.incarnation;
-    envelope->sequence = ++voice->said;
+    envelope->from_serial = sender->from.key.serial;
+    envelope->from_incarnation = sender->from.incarnation;
+    envelope->from_epoch = sender->from.incarnation;
+    envelope->sequence = ++sender->said;
     if (envelope->trace == 0) {
         envelope->trace = envelope->sequence;
     }
 }
 
-int tri_voice_say(struct tri_voice *voice, uint32_t place, const struct tr_envelope *wanted,
-                  const struct tr_schema *schema, const void *body)
+int tri_sender_say(struct tri_sender *sender, uint32_t place, const struct tr_envelope *wanted,
+                   const struct tr_schema *schema, const void *body)
 {
     size_t body_max = schema->size_max(body);
     if (body_max > TR_MESSAGE_BYTES_MAX - TR_ENVELOPE_BYTES) {
@@ -47,16 +47,20 @@ int tri_voice_say(struct tri_voice *voice, uint32_t place, const struct tr_envel
     int error = schema->pack(body, &writer);
     if (error == 0) {
         struct tr_envelope envelope = *wanted;
-        complete(voice, &envelope, schema, tr_writer_size(&writer));
+        complete(sender, &envelope, schema, tr_writer_size(&writer));
         tr_envelope_pack(&envelope, bytes);
         size_t size = TR_ENVELOPE_BYTES + tr_writer_size(&writer);
-        error = tri_outbox_add(&voice->outbox, place, (struct tr_bytes){bytes, size}, false);
+        /*
+         * `false`: the journal has no copy. What a service says is lost with the host, and asked
+         * for again.
+         */
+        error = tri_outbox_add(&sender->outbox, place, (struct tr_bytes){bytes, size}, false);
     }
     tr_free(bytes);
     return error;
 }
 
-void tri_voice_flush(struct tri_voice *voice)
+void tri_sender_flush(struct tri_sender *sender)
 {
-    tri_outbox_flush(&voice->outbox, voice->link);
+    tri_outbox_flush(&sender->outbox, sender->link);
 }

@@ -1,6 +1,10 @@
 /*
  * Frames between hosts over ZeroMQ. Its sockets connect again by themselves and lose what was on
  * its way, as a wire may; the sessions above find that out and say so.
+ *
+ * Each host binds one PULL, and connects one PUSH to each neighbour. So a pair of hosts has two TCP
+ * connections, one for each direction, and either may be up while the other is down; a session is
+ * up only when both are. Frames say themselves which host they are from.
  */
 #include "runtime/link/tcp.h"
 
@@ -13,7 +17,7 @@
 #define HIGH_WATER_MARK 256
 
 /* No frame of ours is larger: a full one and its last message. */
-#define FRAME_BYTES_MAX (TR_BORDER_FRAME_BYTES + 2 * TR_MESSAGE_BYTES_MAX)
+#define FRAME_BYTES_MAX (TR_INTERHOST_FRAME_BYTES + 2 * TR_MESSAGE_BYTES_MAX)
 
 struct tcp_wire {
     struct tri_wire base;
@@ -46,7 +50,12 @@ static void *socket_new(void *context, int type)
     if (socket == NULL) {
         return NULL;
     }
-    /* What cannot be sent at once is not kept for a connection that may come one day. */
+    /*
+     * What cannot be sent at once is not kept for a connection that may come one day.
+     *
+     * ZMQ_IMMEDIATE makes a send without a connection fail with TR_BUSY. A frame that was kept for
+     * a later connection would come into another session, which refuses it.
+     */
     bool is_set = set_option(socket, ZMQ_SNDHWM, HIGH_WATER_MARK) &&
                   set_option(socket, ZMQ_RCVHWM, HIGH_WATER_MARK) &&
                   set_option(socket, ZMQ_LINGER, 0) && set_option(socket, ZMQ_IMMEDIATE, 1) &&

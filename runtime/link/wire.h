@@ -1,9 +1,9 @@
 /*
- * How frames get from one host to another: the door behind which ZeroMQ over tcp and the
- * simulator's network stand.
+ * How frames get from one host to another: the interface behind which ZeroMQ over
+ * tcp and the simulator's network stand.
  *
  * A wire promises little: a frame arrives whole or not at all, late, in any order, twice. What is
- * made of that stands in runtime/border/session.h. A wire is used by one thread and never blocks.
+ * made of that stands in runtime/cluster/session.h. A wire is used by one thread and never blocks.
  */
 #ifndef TR_RUNTIME_LINK_WIRE_H
 #define TR_RUNTIME_LINK_WIRE_H

@@ -4,10 +4,13 @@
  * ZeroMQ orders messages per pipe, and there is one pipe from each place to each other, so batches
  * between two places keep their order. Sockets are used by one thread only, nothing blocks but the
  * wait, and a full pipe is an answer. A ZeroMQ message is one batch: unbatched, one message costs
- * ten times as much (substrate.md, 1).
-
+ * ten times as much.
  *
  * The batches go through libzmq itself: czmq cannot hand over memory without a copy.
+ *
+ * Memory is handed over, not copied: the sender's block goes through the pipe as it is, and the
+ * receiver's thread frees it when it releases the frame. A place has one PULL, bound to its name,
+ * and a PUSH to each place that it has spoken to.
  */
 #include "runtime/link/zmq.h"
 
@@ -16,7 +19,7 @@
 
 #include "runtime/memory.h"
 
-/* Two pipes' worth of messages is the fuse: sender's and receiver's marks add up. */
+/* ZeroMQ adds the sender's and the receiver's mark for an inproc pipe, so each has half. */
 #define HIGH_WATER_MARK (TR_PIPE_BATCHES_MAX / 2)
 
 /*
@@ -41,7 +44,7 @@ void __tsan_release(void *address);
 #endif
 
 struct zmq_link {
-    struct tri_link base;
+    struct tri_channel base;
     void *context;
     void *pull;
     void *push[TRI_PLACE_COUNT];
@@ -55,6 +58,10 @@ void tri_zmq_context_free(void *context)
     }
 }
 
+/*
+ * Makes a socket and closes it, because libzmq starts its threads with the first socket and ends
+ * the process when it cannot.
+ */
 void *tri_zmq_context_new(void)
 {
     void *context = zmq_ctx_new();
@@ -73,6 +80,8 @@ static void endpoint_of(uint32_t place, char *buffer, size_t size)
     snprintf(buffer, size, "inproc://place-%u", place);
 }
 
+/* No linger: a host that ends has flushed what matters, and must not wait for places that are gone.
+ * */
 static void *socket_new(void *context, int type)
 {
     void *socket = zmq_socket(context, type);
@@ -90,7 +99,12 @@ static void *socket_new(void *context, int type)
     return socket;
 }
 
-/* The PUSH to a place, connected at its first use; NULL: the system refused. */
+/*
+ * The PUSH to a place, connected at its first use; NULL: the system refused.
+ *
+ * An inproc socket may connect before the other side has bound: ZeroMQ keeps the batches until
+ * then, so places may start in any order.
+ */
 static void *push_to(struct zmq_link *link, uint32_t place)
 {
     if (link->push[place] == NULL) {
@@ -114,7 +128,10 @@ static void free_batch(void *data, void *hint)
     tr_free(data);
 }
 
-/* Asked before the memory is handed over: a message that was refused would free it. */
+/*
+ * Asked before the memory is handed over: zmq_msg_init_data passes ownership to the message, and
+ * closing a message that could not be sent would free a batch that the caller still has.
+ */
 static bool has_room(void *push)
 {
     int events = 0;
@@ -122,7 +139,9 @@ static bool has_room(void *push)
     return zmq_getsockopt(push, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLOUT) != 0;
 }
 
-static int zmq_link_send(struct tri_link *base, uint32_t place, uint8_t *data, size_t size)
+/* Takes the memory over when it returns 0: the receiver's thread frees it. TR_BUSY leaves it to the
+ * caller. */
+static int zmq_link_send(struct tri_channel *base, uint32_t place, uint8_t *data, size_t size)
 {
     struct zmq_link *link = (struct zmq_link *)base;
     void *push = push_to(link, place);
@@ -136,13 +155,15 @@ static int zmq_link_send(struct tri_link *base, uint32_t place, uint8_t *data, s
     if (zmq_msg_init_data(&message, data, size, free_batch, NULL) != 0) {
         return TR_MEMORY;
     }
+    /* Before the send: behind it the receiver may already have freed the batch. */
     SENT(data);
     int sent = zmq_msg_send(&message, push, ZMQ_DONTWAIT);
     TR_ASSERT(sent >= 0); /* there was room, and nobody else writes to this pipe */
     return 0;
 }
 
-static int zmq_link_receive(struct tri_link *base, struct tri_frame *frame)
+/* The frame is a view of the ZeroMQ message, until it is released; one at a time. */
+static int zmq_link_receive(struct tri_channel *base, struct tri_frame *frame)
 {
     struct zmq_link *link = (struct zmq_link *)base;
     zmq_msg_init(&link->received);
@@ -155,22 +176,23 @@ static int zmq_link_receive(struct tri_link *base, struct tri_frame *frame)
     return 0;
 }
 
-static void zmq_link_release(struct tri_link *base, struct tri_frame *frame)
+static void zmq_link_release(struct tri_channel *base, struct tri_frame *frame)
 {
     struct zmq_link *link = (struct zmq_link *)base;
     zmq_msg_close(&link->received);
     *frame = (struct tri_frame){0};
 }
 
-static void zmq_link_wait(struct tri_link *base, uint64_t timeout_ns)
+static void zmq_link_wait(struct tri_channel *base, uint64_t timeout_ns)
 {
     struct zmq_link *link = (struct zmq_link *)base;
     zmq_pollitem_t item = {.socket = link->pull, .events = ZMQ_POLLIN};
+    /* Rounded up: rounded down, a wait of less than a millisecond would spin. */
     long timeout_ms = (long)((timeout_ns + 999999) / 1000000);
     (void)zmq_poll(&item, 1, timeout_ms); /* early is fine: the caller looks again */
 }
 
-static void zmq_link_wait_also(struct tri_link *base, int descriptor, uint64_t timeout_ns)
+static void zmq_link_wait_also(struct tri_channel *base, int descriptor, uint64_t timeout_ns)
 {
     struct zmq_link *link = (struct zmq_link *)base;
     zmq_pollitem_t items[] = {{.socket = link->pull, .events = ZMQ_POLLIN},
@@ -179,7 +201,7 @@ static void zmq_link_wait_also(struct tri_link *base, int descriptor, uint64_t t
     (void)zmq_poll(items, TR_COUNT_OF(items), timeout_ms);
 }
 
-static void zmq_link_close(struct tri_link *base)
+static void zmq_link_close(struct tri_channel *base)
 {
     struct zmq_link *link = (struct zmq_link *)base;
     for (uint32_t i = 0; i < TRI_PLACE_COUNT; i++) {
@@ -191,7 +213,7 @@ static void zmq_link_close(struct tri_link *base)
     tr_free(link);
 }
 
-static const struct tri_link_ops zmq_link_ops = {
+static const struct tri_channel_ops zmq_link_ops = {
     .send = zmq_link_send,
     .receive = zmq_link_receive,
     .release = zmq_link_release,
@@ -200,13 +222,13 @@ static const struct tri_link_ops zmq_link_ops = {
     .close = zmq_link_close,
 };
 
-int tri_zmq_link_open(void *context, uint32_t place, struct tri_link **out)
+int tri_zmq_channel_open(void *context, uint32_t place, struct tri_channel **out)
 {
     struct zmq_link *link = tr_alloc_zero(1, sizeof *link);
     if (link == NULL) {
         return TR_MEMORY;
     }
-    link->base = (struct tri_link){.ops = &zmq_link_ops, .place = place};
+    link->base = (struct tri_channel){.ops = &zmq_link_ops, .place = place};
     link->context = context;
     link->pull = socket_new(context, ZMQ_PULL);
     char endpoint[32];

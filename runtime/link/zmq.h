@@ -15,6 +15,6 @@ void tri_zmq_context_free(void *context);
 
 /* Binds the PULL of a place. Call it, and everything on the link, from one thread. TR_MEMORY,
  * TR_SYSTEM. */
-TR_MUST_USE int tri_zmq_link_open(void *context, uint32_t place, struct tri_link **link);
+TR_MUST_USE int tri_zmq_channel_open(void *context, uint32_t place, struct tri_channel **link);
 
 #endif

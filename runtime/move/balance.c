@@ -4,8 +4,6 @@
  */
 #include "runtime/move/balance.h"
 
-#include "runtime/host/worker.h"
-
 /* A queue shorter than this is no reason to move anything. */
 #define QUEUE_LEAST 4
 
@@ -24,6 +22,10 @@ static bool has_too_much(const struct tri_worker *worker)
            worker->ready.count >= QUEUE_LEAST && worker->message_ns >= MESSAGE_NS_LEAST;
 }
 
+/*
+ * Tells all workers that this one has too much, at most every OFFER_EVERY_NS. The time is taken
+ * before any answer comes, so a worker without idle neighbours does not repeat it in each slice.
+ */
 void tri_balance(struct tri_worker *worker)
 {
     if (!has_too_much(worker) || worker->now_ns - worker->balanced_ns < OFFER_EVERY_NS) {
@@ -38,6 +40,7 @@ void tri_balance(struct tri_worker *worker)
     }
 }
 
+/* An idle worker offers itself. Several may: each gets a few actors. */
 void tri_balance_on_busy(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_busy busy;

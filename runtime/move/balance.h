@@ -3,7 +3,7 @@
  * nothing to do takes it, by ordinary moves. Off unless the host's options ask for it.
  *
  * It helps only where messages take longer than a move: a fan-out of no-ops is faster on one
- * worker (substrate.md, 4), so work that is quick is never offered.
+ * worker, so work that is quick is never offered.
  */
 #ifndef TR_RUNTIME_MOVE_BALANCE_H
 #define TR_RUNTIME_MOVE_BALANCE_H

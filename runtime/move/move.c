@@ -1,19 +1,26 @@
 /*
  * The steps of a move; move.h draws them. Each function is what one worker does when it hears one
  * message; what it must remember between them is in struct tri_moves.
+ *
+ * Why no message overtakes another: links keep the order of one sender to one place. A sender uses
+ * the new route only after its flush, and the flush reaches B through A, behind all that the sender
+ * had sent by the old route. B holds what comes straight to it until it has every flush.
+ *
+ * A move that fails before the image leaves changes nothing: the actor stays and move_done has the
+ * reason. After that there is no way back. A crash during a move loses nothing: the cut before it
+ * has made the journal know the actor, and a restart loads it on its worker of origin.
  */
 #include "runtime/move/move.h"
 
+#include "runtime/actor/hooks.h"
 #include "runtime/actor/image.h"
-#include "runtime/border/border.h"
-#include "runtime/host/worker.h"
+#include "runtime/cluster/interhost.h"
 #include "runtime/move/snapshot.h"
-#include "runtime/watch/port.h"
 
 /* A move that somebody wants. */
 struct wanted {
     struct wanted *next;
-    uint64_t wish;
+    uint64_t request;
     struct tr_key actor;
     uint32_t to_worker;
 };
@@ -66,17 +73,22 @@ static void begin_first(struct tri_worker *worker)
     }
 }
 
-static void answer_wish(struct tri_worker *worker, uint64_t wish, struct tr_key actor, int reason)
+/* The program hears over the boundary, like of everything else; a move for balance has nobody to
+ * tell (request 0). */
+static void answer_request(struct tri_worker *worker, uint64_t request, struct tr_key actor,
+                           int reason)
 {
-    if (wish != 0) {
-        struct tr_granted granted = {
-            .wish = wish, .reason = (uint32_t)-reason, .actor = {.key = actor}};
+    if (request != 0) {
+        struct tr_control_reply reply = {
+            .request = request, .reason = (uint32_t)-reason, .actor = {.key = actor}};
         struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
         struct tri_heading heading = tri_worker_heading(worker, control, NULL);
-        tri_say(worker, &heading, &tr_granted_schema, &granted);
+        tri_say(worker, &heading, &tr_control_reply_schema, &reply);
     }
 }
 
+/* Worker 0 alone hears this. All that must hold of one move at a time holds because the list is its
+ * own, and the next begins only with move_done. */
 void tri_move_on_ask(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_ask ask;
@@ -85,14 +97,15 @@ void tri_move_on_ask(struct tri_worker *worker, const struct tr_message *message
     }
     struct tri_moves *moves = worker->moves;
     bool is_possible = ask.to_worker < worker->shared->worker_count && ask.actor.group != 0 &&
-                       !tri_is_border(ask.actor);
+                       !tri_is_interhost(ask.actor);
     bool has_room = moves->wanted_count < TR_MOVES_WAITING_MAX;
     struct wanted *wanted = is_possible && has_room ? tr_alloc(sizeof *wanted) : NULL;
     if (wanted == NULL) {
-        answer_wish(worker, ask.wish, ask.actor, is_possible ? TR_BUSY : TR_INVALID);
+        answer_request(worker, ask.request, ask.actor, is_possible ? TR_BUSY : TR_INVALID);
         return;
     }
-    *wanted = (struct wanted){.wish = ask.wish, .actor = ask.actor, .to_worker = ask.to_worker};
+    *wanted =
+        (struct wanted){.request = ask.request, .actor = ask.actor, .to_worker = ask.to_worker};
     moves->wanted_count++;
     if (moves->last != NULL) {
         moves->last->next = wanted;
@@ -115,7 +128,7 @@ void tri_move_on_done(struct tri_worker *worker, const struct tr_message *messag
     moves->first = wanted->next;
     moves->last = moves->first == NULL ? NULL : moves->last;
     moves->wanted_count--;
-    answer_wish(worker, wanted->wish, wanted->actor, -(int)done.reason);
+    answer_request(worker, wanted->request, wanted->actor, -(int)done.reason);
     tr_free(wanted);
     begin_first(worker);
 }
@@ -126,17 +139,20 @@ static void tell_done(struct tri_worker *worker, struct tr_key actor, int reason
     tell(worker, 0, &tr_move_done_schema, &done);
 }
 
-/* --------------------------------------------------------- A: who has it */
+/* --------------------------------------------------------- A: has it */
 
 static void note_moved(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
-    tri_record_actor(worker, TR_TAP_MOVED, actor, 0);
+    tri_recorder_note_actor(worker, TR_TAP_MOVED, actor, 0);
     if (tri_is_tapped(worker, TR_TAP_MOVED)) {
         tri_tap_moved(worker, actor, to_worker);
     }
 }
 
-/* Takes the actor out of this worker without anybody hearing of an end. */
+/*
+ * Takes the actor out of this worker without anybody hearing of an end. The messages of the mailbox
+ * are freed, not settled: they are in the image, and the store's copies stay until B handles them.
+ */
 static void leave(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_actor *parent = tri_actor_find(worker, actor->parent, actor->parent_slot);
@@ -144,7 +160,7 @@ static void leave(struct tri_worker *worker, struct tri_actor *actor)
         parent->flags |= TRI_ACTOR_FAR_KIN;
         tri_actor_touch(worker, parent);
     }
-    /* Who waits for its mailbox goes on waiting: that moves with it. */
+    /* Senders that wait for its mailbox go on waiting: that moves with it. */
     actor->flags &= (uint16_t)~TRI_ACTOR_OVERLOADED;
     while (actor->mailbox_head != NULL) {
         tri_message_free(worker, tri_mailbox_pop(worker, actor));
@@ -159,7 +175,7 @@ static void leave(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* The actor stays: whoever has a route to here must still be told when it ends. */
+/* The actor stays: workers with a route to here must still be told when it ends. */
 static void restore_route(struct tri_worker *worker, struct tr_key key, uint64_t before)
 {
     if (before == 0) {
@@ -189,14 +205,14 @@ static int say_image(struct tri_worker *worker, struct tri_actor *actor, uint32_
     char buffer[TR_ADDRESS_BYTES_MAX];
     uint8_t *bytes;
     size_t size;
-    int error = tri_luggage_pack(worker, actor, &bytes, &size);
+    int error = tri_snapshot_pack(worker, actor, &bytes, &size);
     if (error != 0) {
         return error;
     }
     struct tr_move_image image = {
         .actor = actor->key,
         .from_worker = worker->index,
-        .luggage = {bytes, size},
+        .snapshot = {bytes, size},
         .parent_address = tri_parent_address(worker, actor, buffer, sizeof buffer),
     };
     error = tri_tell_worker_large(worker, to_worker, &tr_move_image_schema, &image);
@@ -204,7 +220,11 @@ static int say_image(struct tri_worker *worker, struct tri_actor *actor, uint32_
     return error;
 }
 
-/* From here on this worker only forwards. */
+/*
+ * Lets the actor go; from here on this worker only forwards. The route is set before the image is
+ * sent, because setting it may fail for want of memory, and once the image has left there is no way
+ * back. On an error all is as it was before, and the caller reports it.
+ */
 static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
     struct tr_key key = actor->key;
@@ -226,6 +246,7 @@ static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32
     note_moved(worker, actor, to_worker);
     leave(worker, actor);
     worker->moves->leaving_to = to_worker;
+    /* Every worker but this one sends a flush through here, B among them. */
     worker->moves->passes_left = worker->shared->worker_count - 1;
     return 0;
 }
@@ -237,6 +258,8 @@ void tri_move_pass_on_orphans(struct tri_worker *worker, const struct tr_orphans
     }
 }
 
+/* On the worker that has the actor, between two messages: so nothing of it is half done. Without an
+ * actor, or for one that stays, the move is over at once. */
 void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_freeze freeze;
@@ -252,11 +275,12 @@ void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *mess
         tell_done(worker, freeze.actor, 0);
         return;
     }
-    if ((actor->flags & TRI_ACTOR_ASLEEP) != 0) {
-        tell_done(worker, freeze.actor, TR_BUSY); /* whoever wakes its group must find it */
+    if ((actor->flags & TRI_ACTOR_DORMANT) != 0) {
+        tell_done(worker, freeze.actor, TR_BUSY); /* waking its group must find it */
         return;
     }
-    /* What the journal knows of the actor must be as new as the image that leaves (law 4). */
+    /* What the journal knows of the actor must be as new as the image that leaves (law 4 of
+     * runtime/ARCHITECTURE.md). */
     if (worker->is_journaled) {
         tri_cut(worker);
     }
@@ -266,6 +290,7 @@ void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *mess
     }
 }
 
+/* On the worker that it left: everybody but this worker learns the new route. */
 void tri_move_on_ready(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_ready ready;
@@ -283,6 +308,8 @@ void tri_move_on_ready(struct tri_worker *worker, const struct tr_message *messa
 
 /* ----------------------------------------------- everybody but A: routes */
 
+/* The flush goes down the channel that this sender's older messages went: it is the last of them.
+ * */
 void tri_move_on_route(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_route route;
@@ -305,8 +332,10 @@ void tri_move_on_forget(struct tri_worker *worker, const struct tr_message *mess
     }
 }
 
-/* -------------------------------------------------------- B: who gets it */
+/* -------------------------------------------------------- B: gets it */
 
+/* On the worker that gets it. There is no way back from here: the old worker has let go, so what
+ * cannot be unpacked for want of memory ends the process, and the store goes on. */
 void tri_move_on_image(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_image image;
@@ -316,7 +345,7 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     struct tri_moves *moves = worker->moves;
     TR_ASSERT(tr_key_is_none(moves->coming));
     struct tri_actor *actor;
-    int error = tri_luggage_unpack(worker, image.actor, image.luggage, &actor);
+    int error = tri_snapshot_unpack(worker, image.actor, image.snapshot, &actor);
     if (error == 0) {
         error = tri_far_parent_keep(worker, actor->parent, image.parent_address);
     }
@@ -372,7 +401,12 @@ void tri_move_on_flush(struct tri_worker *worker, const struct tr_message *messa
         return;
     }
     if (flush.to_worker != worker->index) {
-        /* A: it came down an old way, and goes on behind everything that was forwarded. */
+        /*
+         * A: it came down an old way, and goes on behind everything that was forwarded. A channel
+         * keeps order, and the sender of a flush uses the new route since before it, so nothing of
+         * that sender comes down the old way any more. When B has the flush of each, all old ways
+         * are empty, and what it has held may be handled in the order in which it came.
+         */
         tell(worker, flush.to_worker, &tr_move_flush_schema, &flush);
         worker->moves->passes_left--;
         return;

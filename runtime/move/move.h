@@ -1,5 +1,6 @@
 /*
- * Moving a live actor to another worker (law 9): nothing is lost, doubled or reordered.
+ * Moving a live actor to another worker (law 9 of runtime/ARCHITECTURE.md): nothing is lost,
+ * doubled or reordered.
  *
  *     worker 0          A (has it)            B (gets it)         every other S, and B
  *     move_freeze ─────▶ frozen, image ──────▶ held

@@ -1,6 +1,9 @@
 /*
- * Luggage: image, pages and mailbox in one message. Each message of the mailbox stands with the
- * mark whether the journal has it.
+ * An actor snapshot: image, pages and mailbox in one message. Each message of the mailbox stands
+ * with the mark whether the journal has it.
+ *
+ * The form is that of tr_actor_snapshot (schemas/runtime/control.h), written field by field because
+ * image, pages and mailbox are packed in place, without a copy of each.
  */
 #include "runtime/move/snapshot.h"
 
@@ -38,6 +41,7 @@ static void write_mailbox(const struct tri_actor *actor, const struct tri_messag
     }
 }
 
+/* An upper bound, so that packing needs one block and cannot run out of room. */
 static size_t size_max(struct tri_worker *worker, const struct tri_actor *actor,
                        const struct tri_message *first, uint32_t *page_count)
 {
@@ -61,7 +65,7 @@ static int pack(struct tri_worker *worker, struct tri_actor *actor, const struct
         return TR_MEMORY;
     }
     struct tr_writer writer = tr_writer_of(buffer, most);
-    tr_write_array(&writer, tr_luggage_schema.field_count);
+    tr_write_array(&writer, tr_actor_snapshot_schema.field_count);
     int error = tri_image_write(worker, actor, &writer);
     tr_write_array(&writer, page_count);
     tri_page_each(actor, &writer, write_page);
@@ -75,18 +79,19 @@ static int pack(struct tri_worker *worker, struct tri_actor *actor, const struct
     return 0;
 }
 
-int tri_luggage_pack(struct tri_worker *worker, struct tri_actor *actor, uint8_t **bytes,
-                     size_t *size)
+int tri_snapshot_pack(struct tri_worker *worker, struct tri_actor *actor, uint8_t **bytes,
+                      size_t *size)
 {
     return pack(worker, actor, actor->mailbox_head, bytes, size);
 }
 
-int tri_luggage_pack_bare(struct tri_worker *worker, struct tri_actor *actor, uint8_t **bytes,
-                          size_t *size)
+int tri_snapshot_pack_bare(struct tri_worker *worker, struct tri_actor *actor, uint8_t **bytes,
+                           size_t *size)
 {
     return pack(worker, actor, NULL, bytes, size);
 }
 
+/* Pages are copied into memory of their own; the snapshot ends with its message. */
 static int read_pages(struct tri_worker *worker, struct tri_actor *actor, struct tr_bytes bytes)
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
@@ -140,21 +145,21 @@ static void discard(struct tri_worker *worker, struct tri_actor *actor)
     tri_actor_free(worker, actor);
 }
 
-int tri_luggage_unpack(struct tri_worker *worker, struct tr_key key, struct tr_bytes bytes,
-                       struct tri_actor **out)
+int tri_snapshot_unpack(struct tri_worker *worker, struct tr_key key, struct tr_bytes bytes,
+                        struct tri_actor **out)
 {
-    struct tr_luggage luggage;
-    int error = tr_luggage_unpack(bytes, tr_luggage_schema.version, &luggage);
+    struct tr_actor_snapshot snapshot;
+    int error = tr_actor_snapshot_unpack(bytes, tr_actor_snapshot_schema.version, &snapshot);
     struct tri_actor *actor = NULL;
     if (error == 0) {
-        error = tri_image_read(worker, key, luggage.image, &actor);
+        error = tri_image_read(worker, key, snapshot.image, &actor);
     }
     if (error != 0) {
         return error;
     }
-    error = read_pages(worker, actor, luggage.pages);
+    error = read_pages(worker, actor, snapshot.pages);
     if (error == 0) {
-        error = read_mailbox(worker, actor, luggage.mailbox);
+        error = read_mailbox(worker, actor, snapshot.mailbox);
     }
     if (error != 0) {
         discard(worker, actor);

@@ -1,7 +1,19 @@
 /*
- * Making an attempt's folder, and keeping in mind what its end needs. A folder that can be made is
- * a new one: nothing of this key ever ran there. One that is there already may be of a process that
- * runs, so it is left alone until the keeper has been asked.
+ * Making an attempt's folder, and copying what its end needs.
+ *
+ * All names of a request are checked before anything is made, so a request that is refused leaves
+ * no trace. Then mkdir decides: a folder that can be made is new, and nothing of this key ever ran
+ * there. One that exists may belong to a process that runs, since the keeper outlives the engine;
+ * it is left alone (TR_EXISTS) until the keeper has been asked. Only if the keeper does not know
+ * the key is it the folder of an engine that died before it told the keeper, and is emptied
+ * (`is_emptied`).
+ *
+ * All names are found below the store's folder part by part without following links (blob/below.h),
+ * because a process that ran there may have replaced anything by a link.
+ *
+ * Nothing is synced here: after a restart of the machine an attempt that had not ended counts as
+ * lost. What the process writes is synced by the keeper, before it writes the end down
+ * (keeper_sync.c).
  */
 #include "runtime/process/attempt.h"
 
@@ -22,17 +34,21 @@
 #define FOLDER_MODE 0700
 #define FILE_MODE 0600
 
-/* Puts an error into words: what it is about, and what is wrong. */
+/*
+ * Writes "WHAT: WORDS" into `reason` and returns the error. errno is 0 where no system call failed.
+ */
 static int explain(char *reason, int error, struct tr_text what)
 {
     bool is_system = error == TR_SYSTEM || error == TR_NOT_FOUND || tr_error_is_shortage(error);
-    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%.*s: %s",
-             (int)(what.size < 256 ? what.size : 256), what.data,
-             is_system && errno != 0 ? strerror(errno) : tr_error_text(error));
+    snprintf(reason, TR_REASON_BYTES_MAX, "%.*s: %s", (int)(what.size < 256 ? what.size : 256),
+             what.data, is_system && errno != 0 ? strerror(errno) : tr_error_text(error));
     return error;
 }
 
-/* That a place of the store cannot be made says nothing of a name that somebody has given. */
+/*
+ * The same for a folder that the engine makes. TR_NOT_FOUND becomes TR_SYSTEM: it would be read as
+ * a name of the user's that does not exist, such as a secret.
+ */
 static int explain_place(char *reason, int error, struct tr_text what)
 {
     return explain(reason, error == TR_NOT_FOUND ? TR_SYSTEM : error, what);
@@ -40,7 +56,7 @@ static int explain_place(char *reason, int error, struct tr_text what)
 
 static int refuse(char *reason, int error, const char *words)
 {
-    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s", words);
+    snprintf(reason, TR_REASON_BYTES_MAX, "%s", words);
     return error;
 }
 
@@ -55,6 +71,10 @@ int tri_attempt_folders_init(struct tri_attempt_folders *folders, const char *st
         tri_attempt_folders_fini(folders);
         return TR_SYSTEM;
     }
+    /*
+     * A request may name the store as the engine was given it or with links resolved; both are
+     * accepted. A relative name cannot be compared, so only the resolved one counts then.
+     */
     folders->names[0] = tr_text_copy(tr_text_of(store_folder[0] == '/' ? store_folder : real));
     folders->names[1] = tr_text_copy(tr_text_of(real));
     if (folders->names[0] == NULL || folders->names[1] == NULL) {
@@ -87,7 +107,10 @@ void tri_attempt_folders_fini(struct tri_attempt_folders *folders)
     errno = number;
 }
 
-/* The part of an absolute name that lies below the store's folder. */
+/*
+ * The part of an absolute name that lies below the store's folder. Slashes at the end of the
+ * store's name do not count, and a name that only begins alike (/store and /store2) is not below.
+ */
 int tri_attempt_below(const struct tri_attempt_folders *folders, struct tr_text path,
                       struct tr_text *below)
 {
@@ -133,7 +156,10 @@ static int check_folders(const struct tri_attempt_folders *folders, struct tr_by
                                       : tri_below_check(name);
         }
     }
-    error = error != 0 ? error : cursor.error;
+    if (error != 0) {
+        return error;
+    }
+    error = cursor.error;
     return error != 0 ? refuse(reason, error, "a folder that is no name below") : 0;
 }
 
@@ -146,7 +172,10 @@ static int check_files(struct tr_bytes array, char *reason)
         struct tr_process_file file = tr_process_file_next(&cursor);
         error = cursor.error == 0 ? tri_below_check(file.name) : 0;
     }
-    error = error != 0 ? error : cursor.error;
+    if (error != 0) {
+        return error;
+    }
+    error = cursor.error;
     return error != 0 ? refuse(reason, error, "a file that is no name below") : 0;
 }
 
@@ -159,7 +188,10 @@ static int check_results(struct tr_bytes array, char *reason)
         struct tr_process_result result = tr_process_result_next(&cursor);
         error = cursor.error == 0 ? tri_below_check(result.name) : 0;
     }
-    error = error != 0 ? error : cursor.error;
+    if (error != 0) {
+        return error;
+    }
+    error = cursor.error;
     return error != 0 ? refuse(reason, error, "a result that is no name below") : 0;
 }
 
@@ -171,6 +203,7 @@ static int check_secrets(struct tr_bytes array, char *reason)
     return error != 0 ? refuse(reason, error, "secrets are no array, or too many") : 0;
 }
 
+/* All names before anything is made: an attempt that is refused leaves no trace. */
 static int check(const struct tri_attempt_folders *folders, const struct tr_process_run *run,
                  char *reason)
 {
@@ -204,6 +237,10 @@ static struct tr_text keep(char **at, struct tr_text text)
     return kept;
 }
 
+/*
+ * One block holds the attempt and its texts. An output with an absolute name lies elsewhere and is
+ * not tidied up, so its name is kept as empty.
+ */
 int tri_attempt_new(const struct tri_attempt_folders *folders, const struct tr_process_run *run,
                     char *reason, struct tri_attempt **out)
 {
@@ -254,7 +291,12 @@ static void split(const struct tri_attempt *attempt, struct tr_text *parent, str
                              .size = attempt->folder.size - skipped};
 }
 
-/* The parent's descriptor, which stays open for the next attempt. */
+/*
+ * The parent's descriptor, which stays open for the next attempt. It is O_RDONLY and not a path, so
+ * it still leads to the same folder when a name on the way is replaced; when the folder itself is
+ * removed, making something in it fails with ENOENT (see tri_attempt_make). With mode 0 nothing is
+ * made.
+ */
 static int open_parent(struct tri_attempt_folders *folders, struct tr_text parent, mode_t mode,
                        int *fd)
 {
@@ -285,6 +327,7 @@ int tri_attempt_open(struct tri_attempt_folders *folders, const struct tri_attem
     return error != 0 ? error : tri_below_folder(folder, last, 0, fd);
 }
 
+/* Does not follow a link in the place of the folder. */
 bool tri_attempt_is_there(struct tri_attempt_folders *folders, const struct tri_attempt *attempt)
 {
     struct tr_text parent;
@@ -298,7 +341,9 @@ bool tri_attempt_is_there(struct tri_attempt_folders *folders, const struct tri_
            fstatat(folder, place.last, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Makes the attempt's folder, in its parent. */
+/*
+ * mkdir itself decides whether the folder is new, so there is no gap between a look and the making.
+ */
 static int make_folder(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
                        bool is_emptied)
 {
@@ -354,10 +399,12 @@ static int make_folders(const struct tri_attempt_folders *folders, int folder,
     return error != 0 ? explain_place(reason, error, name) : 0;
 }
 
-/* A link to a file that lies elsewhere. */
+/*
+ * A link to a file elsewhere. Its target is the plugin's, and the engine itself never follows it.
+ */
 static int make_link(int folder, const struct tr_process_file *file)
 {
-    char target[TR_KEEPER_PATH_BYTES_MAX];
+    char target[TR_PATH_BYTES_MAX];
     struct tri_below_place place;
     if (file->bytes.size >= sizeof target) {
         return TR_LIMIT;
@@ -374,6 +421,9 @@ static int make_link(int folder, const struct tr_process_file *file)
     return error;
 }
 
+/*
+ * Mode 0 means FILE_MODE. A name that a request has twice is an error (O_EXCL), not a mixed file.
+ */
 static int make_file(int folder, const struct tr_process_file *file)
 {
     mode_t mode = file->mode != 0 ? file->mode & 0777 : FILE_MODE;
@@ -395,6 +445,10 @@ static int make_files(int folder, const struct tr_process_run *run, char *reason
     return 0;
 }
 
+/*
+ * Puts folders, files and secrets into the new folder, in this order: files may lie in folders of
+ * the list, and the files of secrets come last, so that the least can fail after they are written.
+ */
 static int fill(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
                 const struct tr_process_run *run, struct tri_buffer *environment, char *reason)
 {
@@ -415,6 +469,7 @@ static int fill(struct tri_attempt_folders *folders, const struct tri_attempt *a
     return error == TR_EXISTS ? TR_INVALID : error;
 }
 
+/* Makes the folder and fills it. After an error it is removed, so the next try finds none. */
 int tri_attempt_make(struct tri_attempt_folders *folders, struct tri_attempt *attempt,
                      const struct tr_process_run *run, bool is_emptied,
                      struct tri_buffer *environment, char *reason)
@@ -436,14 +491,14 @@ int tri_attempt_make(struct tri_attempt_folders *folders, struct tri_attempt *at
     return error;
 }
 
-int tri_attempt_path(struct tr_text folder, struct tr_text name,
-                     char path[TR_KEEPER_PATH_BYTES_MAX], struct tr_text *joined)
+int tri_attempt_path(struct tr_text folder, struct tr_text name, char path[TR_PATH_BYTES_MAX],
+                     struct tr_text *joined)
 {
     if (name.size == 0 || is_absolute(name)) {
         *joined = name;
         return 0;
     }
-    if (folder.size + 1 + name.size >= TR_KEEPER_PATH_BYTES_MAX) {
+    if (folder.size + 1 + name.size >= TR_PATH_BYTES_MAX) {
         return TR_LIMIT;
     }
     memcpy(path, folder.data, folder.size);

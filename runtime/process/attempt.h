@@ -5,10 +5,10 @@
  *     tri_attempt_new(folders, &run, reason, &attempt);
  *     tri_attempt_make(folders, attempt, &run, false, &environment, reason);
  *     ... the process runs ...
- *     tri_attempt_read(folders, attempt, &documents);
+ *     tri_attempt_read(folders, attempt, &documents, reason);
  *     tri_attempt_free(attempt);
  *
- * `reason` has TR_KEEPER_REASON_BYTES_MAX bytes for the words of an error.
+ * `reason` has TR_REASON_BYTES_MAX bytes for the words of an error.
  */
 #ifndef TR_RUNTIME_PROCESS_ATTEMPT_H
 #define TR_RUNTIME_PROCESS_ATTEMPT_H
@@ -22,9 +22,9 @@
 struct tri_attempt_folders {
     int store;
     char *names[2];              /* the store's folder, as it was given and without links */
-    struct tri_secrets *secrets; /* whoever makes attempts puts them there */
+    struct tri_secrets *secrets; /* set by the maker of attempts */
     int parent;                  /* of the last attempt: most are neighbours */
-    char parent_name[TR_KEEPER_PATH_BYTES_MAX];
+    char parent_name[TR_PATH_BYTES_MAX];
 };
 
 /* What must be known of an attempt when its process has ended. */
@@ -58,11 +58,15 @@ TR_MUST_USE int tri_attempt_make(struct tri_attempt_folders *folders, struct tri
                                  struct tri_buffer *environment, char *reason);
 
 /*
- * After the end: removes the files of secrets and empty outputs, and puts the packed documents
- * into `documents`. What cannot be read is absent. TR_MEMORY.
+ * After the end: puts the packed documents into `documents`, and removes the files of secrets and
+ * empty outputs. What the process has not left as a file that can be opened is absent. Errors, with
+ * a part of the documents: TR_SYSTEM, when the system does not give what is there (an error of the
+ * disk), with words in `reason`; and shortages (TR_MEMORY, TR_BUSY), after which nothing was
+ * removed and the call can be repeated.
  */
 TR_MUST_USE int tri_attempt_read(struct tri_attempt_folders *folders,
-                                 const struct tri_attempt *attempt, struct tri_buffer *documents);
+                                 const struct tri_attempt *attempt, struct tri_buffer *documents,
+                                 char *reason);
 
 /* Removes the folder of an attempt that never began, as far as that is possible. */
 void tri_attempt_discard(struct tri_attempt_folders *folders, const struct tri_attempt *attempt);
@@ -74,6 +78,6 @@ TR_MUST_USE int tri_attempt_folder_remove(struct tri_attempt_folders *folders, s
 /* Puts folder and name together as the keeper needs it; empty and absolute names stay as they are.
  * TR_LIMIT. */
 TR_MUST_USE int tri_attempt_path(struct tr_text folder, struct tr_text name,
-                                 char path[TR_KEEPER_PATH_BYTES_MAX], struct tr_text *joined);
+                                 char path[TR_PATH_BYTES_MAX], struct tr_text *joined);
 
 #endif

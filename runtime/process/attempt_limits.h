@@ -1,11 +1,15 @@
 /*
- * Every limit of attempts' folders and documents, once and by name.
+ * Every limit of processes and of attempts' folders and documents, once and by name.
  */
 #ifndef TR_RUNTIME_PROCESS_ATTEMPT_LIMITS_H
 #define TR_RUNTIME_PROCESS_ATTEMPT_LIMITS_H
 
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/env/env_limits.h"
 #include "runtime/secret/secret_limits.h"
+
+/* Words of argv and environment together, and resource limits, of one process. */
+#define TR_PROCESS_WORDS_MAX 65536
+#define TR_PROCESS_RLIMITS_MAX 16
 
 /* Files, folders, secrets and results of one process_run. */
 #define TR_ATTEMPT_FILES_MAX 1024

@@ -1,8 +1,15 @@
 /*
- * The end of an attempt: its documents are read, secrets and empty outputs removed; later the whole
- * folder. Whatever the process has put there is not trusted: only regular files are read, never
- * through a link, and no more of them than was asked for. What cannot be read since the machine is
- * short of something is not taken for missing: it is read again when it is asked for again.
+ * The end of an attempt: documents are read, the files of secrets and empty outputs are removed;
+ * later the whole folder.
+ *
+ * Nothing that the process has left there is trusted. Only regular files are read, never through a
+ * link, never a pipe or device (O_NONBLOCK, then fstat), and no more of them than was asked for.
+ * All documents share one message, so each takes what the ones before have left.
+ *
+ * What cannot be read because the machine is short of something (memory, descriptors) is not taken
+ * for missing: the call fails, the keeper keeps the end, and the documents are read again when the
+ * run is asked for again. Nothing is removed in that case. Neither is a document missing that the
+ * disk does not give (EIO): that is no doing of the process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +27,27 @@ struct reading {
     int folder; /* -1: there is none */
     struct tri_buffer *packed;
     size_t left; /* what the message still has room for */
+    char *reason;
 };
+
+/*
+ * Whether an open has failed by what the process itself can have left there: nothing, a link, a
+ * socket, or what it has closed to its owner.
+ */
+static bool is_absent(int error)
+{
+    return error == TR_NOT_FOUND ||
+           (error == TR_SYSTEM &&
+            (errno == EACCES || errno == EPERM || errno == ENXIO || errno == ENAMETOOLONG));
+}
+
+/* Says what the system has refused. */
+static int explain(const struct reading *reading, struct tr_text name)
+{
+    snprintf(reading->reason, TR_REASON_BYTES_MAX, "%.*s cannot be read: %s",
+             (int)(name.size < 256 ? name.size : 256), name.data, strerror(errno));
+    return TR_SYSTEM;
+}
 
 static int put_nil(struct reading *reading)
 {
@@ -38,7 +65,7 @@ static int put_size(struct reading *reading, uint64_t size)
     return tri_buffer_append(reading->packed, number, tr_writer_size(&writer));
 }
 
-/* Reads `size` bytes, or those up to the end of the file. */
+/* Reads `size` bytes, or those up to the end of the file. False with errno on an error. */
 static bool read_bytes(int fd, uint8_t *bytes, size_t size, size_t *got)
 {
     *got = 0;
@@ -55,6 +82,10 @@ static bool read_bytes(int fd, uint8_t *bytes, size_t size, size_t *got)
     return true;
 }
 
+/*
+ * Packs the next `size` bytes of the file, or those up to its end. The packed form begins with the
+ * size, which is known only after reading, so the content is read behind its place and moved.
+ */
 static int put_content(struct reading *reading, int fd, size_t size)
 {
     size_t got;
@@ -75,6 +106,10 @@ static int put_content(struct reading *reading, int fd, size_t size)
     return writer.error;
 }
 
+/*
+ * Packs one document: nil, bytes or a size. A descendant that still writes may change the file
+ * meanwhile; all decisions are by the size of the one fstat.
+ */
 static int put_document(struct reading *reading, const struct tr_process_result *result)
 {
     int fd;
@@ -83,17 +118,26 @@ static int put_document(struct reading *reading, const struct tr_process_result 
                                     : tri_below_open(reading->folder, result->name,
                                                      O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd);
     if (error != 0) {
-        return tr_error_is_shortage(error) ? error : put_nil(reading);
+        return is_absent(error) ? put_nil(reading) : error;
     }
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    uint64_t tail_size = result->size_max < reading->left ? result->size_max : reading->left;
+    if (fstat(fd, &status) != 0) {
+        error = TR_SYSTEM;
+    } else if (!S_ISREG(status.st_mode)) {
         error = put_nil(reading);
+    } else if (result->is_tail && (uint64_t)status.st_size > tail_size) {
+        error = lseek(fd, status.st_size - (off_t)tail_size, SEEK_SET) < 0
+                    ? TR_SYSTEM
+                    : put_content(reading, fd, tail_size);
     } else if ((uint64_t)status.st_size > result->size_max ||
                (uint64_t)status.st_size > reading->left) {
         error = put_size(reading, (uint64_t)status.st_size);
     } else {
         error = put_content(reading, fd, (size_t)status.st_size);
     }
+    int number = errno;
     close(fd);
+    errno = number;
     return error;
 }
 
@@ -108,6 +152,7 @@ static int put_documents(struct reading *reading, struct tr_bytes results)
     for (uint32_t i = 0; i < count && error == 0; i++) {
         struct tr_process_result result = tr_process_result_next(&cursor);
         error = put_document(reading, &result);
+        error = error == TR_SYSTEM ? explain(reading, result.name) : error;
     }
     return error;
 }
@@ -128,25 +173,40 @@ static void remove_empty(int folder, struct tr_text name)
     tri_below_place_close(&place);
 }
 
-int tri_attempt_read(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
-                     struct tri_buffer *documents)
+/* Removes what nobody needs once the documents are read. */
+static void remove_rest(const struct tri_attempt *attempt, int folder)
 {
-    struct reading reading = {
-        .folder = -1, .packed = documents, .left = TR_ATTEMPT_DOCUMENTS_BYTES_MAX};
-    int error = tri_attempt_open(folders, attempt, &reading.folder);
-    if (tr_error_is_shortage(error)) {
-        return error;
+    remove_empty(folder, attempt->outputs[0]);
+    remove_empty(folder, attempt->outputs[1]);
+    if (attempt->has_secrets) {
+        (void)!tri_below_remove(folder, tr_text_of(TRI_SECRETS_FOLDER));
     }
-    reading.folder = error != 0 ? -1 : reading.folder;
+}
+
+/*
+ * Reads first and removes afterwards, and only what is not read once more: a second call must find
+ * the same. A folder that is missing gives absent documents, not an error: the process may have
+ * removed it.
+ */
+int tri_attempt_read(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
+                     struct tri_buffer *documents, char *reason)
+{
+    struct reading reading = {.folder = -1,
+                              .packed = documents,
+                              .left = TR_ATTEMPT_DOCUMENTS_BYTES_MAX,
+                              .reason = reason};
+    int folder = -1;
+    reason[0] = '\0';
+    int error = tri_attempt_open(folders, attempt, &folder);
+    if (error != 0 && !is_absent(error)) {
+        return error == TR_SYSTEM ? explain(&reading, attempt->folder) : error;
+    }
+    reading.folder = error != 0 ? -1 : folder;
     error = put_documents(&reading, attempt->results);
-    if (reading.folder >= 0 && error != 0) {
-        close(reading.folder);
-    } else if (reading.folder >= 0) {
-        remove_empty(reading.folder, attempt->outputs[0]);
-        remove_empty(reading.folder, attempt->outputs[1]);
-        if (attempt->has_secrets) {
-            (void)!tri_below_remove(reading.folder, tr_text_of(TRI_SECRETS_FOLDER));
-        }
+    if (reading.folder >= 0 && (error == 0 || error == TR_SYSTEM)) {
+        remove_rest(attempt, reading.folder);
+    }
+    if (reading.folder >= 0) {
         close(reading.folder);
     }
     return error;
@@ -164,7 +224,7 @@ int tri_attempt_folder_remove(struct tri_attempt_folders *folders, struct tr_tex
     struct tr_text below;
     reason[0] = '\0';
     if (tri_attempt_below(folders, path, &below) != 0) {
-        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%.*s does not lie below the store's folder",
+        snprintf(reason, TR_REASON_BYTES_MAX, "%.*s does not lie below the store's folder",
                  (int)(path.size < 256 ? path.size : 256), path.data);
         return TR_INVALID;
     }
@@ -173,8 +233,7 @@ int tri_attempt_folder_remove(struct tri_attempt_folders *folders, struct tr_tex
     if (error == 0 || error == TR_NOT_FOUND) {
         return 0;
     }
-    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%.*s: %s",
-             (int)(path.size < 256 ? path.size : 256), path.data,
-             errno != 0 ? strerror(errno) : tr_error_text(error));
+    snprintf(reason, TR_REASON_BYTES_MAX, "%.*s: %s", (int)(path.size < 256 ? path.size : 256),
+             path.data, errno != 0 ? strerror(errno) : tr_error_text(error));
     return error;
 }

@@ -1,6 +1,12 @@
 /*
- * Building an environment: words as they stand, words that name what the engine has, and secrets,
- * whose values go into a variable or into a file that the variable names.
+ * Building the environment of a process: entries NAME=value as they stand, entries NAME with the
+ * value of the engine's own variable, and secrets, whose values go into a variable or into a file
+ * that the variable names.
+ *
+ * Values of secrets pass through one buffer that is overwritten after each, and end in `packed`,
+ * which the caller overwrites when it was sent. Variables of the engine that begin with
+ * TROUPE_SECRET_ cannot be inherited by name: they can only be had as secrets, where a request says
+ * so.
  */
 #include "runtime/process/environment.h"
 
@@ -24,11 +30,14 @@ struct maker {
 
 static int explain(struct maker *maker, int error, const char *what, const char *words)
 {
-    snprintf(maker->reason, TR_KEEPER_REASON_BYTES_MAX, "%.256s: %s", what, words);
+    snprintf(maker->reason, TR_REASON_BYTES_MAX, "%.256s: %s", what, words);
     return error;
 }
 
-/* Puts NAME=value, or the name alone when it is a whole word, behind what is packed. */
+/*
+ * Puts NAME=value behind what is packed, or the name alone when `value` is NULL. The entry is put
+ * together behind its packed place first, since a packed string begins with its size.
+ */
 static int put_word(struct maker *maker, struct tr_bytes name, const char *value, size_t size)
 {
     size_t whole = name.size + (value != NULL ? 1 + size : 0);
@@ -36,7 +45,7 @@ static int put_word(struct maker *maker, struct tr_bytes name, const char *value
     if (error != 0) {
         return error;
     }
-    /* The word is put together behind the place where it is packed. */
+    /* The entry is put together behind the place where it is packed. */
     uint8_t *at = maker->packed->data + maker->packed->end;
     uint8_t *word = at + TR_BLOB_HEADER_BYTES_MAX + whole;
     memcpy(word, name.data, name.size);
@@ -45,15 +54,18 @@ static int put_word(struct maker *maker, struct tr_bytes name, const char *value
         memcpy(word + name.size + 1, value, size);
     }
     struct tr_writer writer = tr_writer_of(at, TR_BLOB_HEADER_BYTES_MAX + whole);
-    tr_process_word_write(&writer, (struct tr_bytes){.data = word, .size = whole});
+    tr_process_string_write(&writer, (struct tr_bytes){.data = word, .size = whole});
     maker->packed->end += tr_writer_size(&writer);
     return writer.error;
 }
 
-/* What the engine's environment has under this name, or NULL; secrets go by their own way. */
+/*
+ * The engine's value of this name, or NULL: there is none, the name is too long, or it is a
+ * secret's.
+ */
 static const char *inherited(struct tr_bytes name)
 {
-    char text[TR_KEEPER_PATH_BYTES_MAX];
+    char text[TR_PATH_BYTES_MAX];
     size_t prefix = strlen(TR_SECRET_VARIABLE_PREFIX);
     bool is_secret =
         name.size >= prefix && memcmp(name.data, TR_SECRET_VARIABLE_PREFIX, prefix) == 0;
@@ -65,12 +77,19 @@ static const char *inherited(struct tr_bytes name)
     return getenv(text);
 }
 
+/*
+ * Whether an entry has its value already. An empty one counts as whole, so that the keeper refuses
+ * it with its own words.
+ */
 static bool is_whole(struct tr_bytes word)
 {
     return word.size == 0 || memchr(word.data, '=', word.size) != NULL;
 }
 
-/* Goes through the words; without `is_put` it only counts those that there will be. */
+/*
+ * Goes through the entries; without `is_put` it only counts those that there will be. A variable
+ * that the engine does not have is left out.
+ */
 static int go_through(struct maker *maker, bool is_put, uint32_t *count)
 {
     struct tr_cursor cursor;
@@ -78,7 +97,7 @@ static int go_through(struct maker *maker, bool is_put, uint32_t *count)
     int error = 0;
     *count = 0;
     while (left-- > 0 && error == 0 && cursor.error == 0) {
-        struct tr_bytes word = tr_process_word_next(&cursor);
+        struct tr_bytes word = tr_process_string_next(&cursor);
         const char *value = cursor.error != 0 || is_whole(word) ? NULL : inherited(word);
         if (cursor.error == 0 && (value != NULL || is_whole(word))) {
             (*count)++;
@@ -91,7 +110,11 @@ static int go_through(struct maker *maker, bool is_put, uint32_t *count)
 
 /* ---- Secrets. ------------------------------------------------------------------------------- */
 
-/* A line's end behind a value is an editor's, not the secret's. */
+/*
+ * Editors and `echo` end a file with a newline, which is no part of a password. One line end is
+ * cut, with a carriage return before it; further ones belong to the value. Files of secrets keep
+ * it.
+ */
 static size_t without_end_of_line(const uint8_t *data, size_t size)
 {
     size -= size > 0 && data[size - 1] == '\n' ? 1 : 0;
@@ -99,6 +122,7 @@ static size_t without_end_of_line(const uint8_t *data, size_t size)
     return size;
 }
 
+/* As a variable: its value must hold no zero. */
 static int put_variable(struct maker *maker, const struct tr_process_secret *secret)
 {
     const uint8_t *data = tri_buffer_front(&maker->value);
@@ -110,9 +134,10 @@ static int put_variable(struct maker *maker, const struct tr_process_secret *sec
     return put_word(maker, name, (const char *)data, size);
 }
 
+/* As a file that only the owner may read, below the attempt's folder; the variable has its path. */
 static int put_file(struct maker *maker, const struct tr_process_secret *secret)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     struct tr_bytes name = {(const uint8_t *)secret->name.data, secret->name.size};
     struct tr_text folder = maker->run->folder;
     int size = snprintf(path, sizeof path, "%.*s/%s/%.*s", (int)folder.size, folder.data,
@@ -130,6 +155,10 @@ static int put_file(struct maker *maker, const struct tr_process_secret *secret)
     return put_word(maker, name, path, (size_t)size);
 }
 
+/*
+ * Finds one secret and puts it in its place. The name becomes a part of a path, so a slash is
+ * refused here; `..` is refused by tri_below_write.
+ */
 static int put_secret(struct maker *maker, const struct tr_process_secret *secret)
 {
     bool is_name = secret->name.size > 0 && secret->name.size <= NAME_MAX &&
@@ -174,6 +203,7 @@ static int put_head(struct maker *maker, uint32_t count)
     return writer.error;
 }
 
+/* Two rounds, since an array begins with its count: one that counts, one that writes. */
 int tri_environment_pack(const struct tr_process_run *run, struct tri_secrets *secrets, int folder,
                          struct tri_buffer *packed, char *reason)
 {

@@ -1,5 +1,6 @@
 /*
- * Reading /proc. Its files are made while they are read, so each is read in one call.
+ * Reading /proc. Its files are made while they are read, so each is read from one descriptor to its
+ * end. A process may end between any two calls; that is TR_NOT_FOUND and no error.
  */
 #include "runtime/process/proc.h"
 
@@ -16,7 +17,10 @@
 #define STAT_BYTES 1024
 #define CHILDREN_BYTES 65536
 
-/* Reads a whole file of a process, with a closing zero. */
+/*
+ * Reads a whole file of a process, with a closing zero; what does not fit is cut off. EACCES is
+ * TR_NOT_FOUND too: a process of another user is never one of ours.
+ */
 static int read_file(const char *path, char *buffer, size_t size, size_t *found)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -104,6 +108,11 @@ static void visit_if_child(void *generic, uint32_t pid)
     }
 }
 
+/*
+ * The kernel's list is one file for each thread, so the caller must have one thread only. A list
+ * that fills the buffer may be cut off, and is not used either. The buffer is static because 64 KiB
+ * are much for a stack.
+ */
 int tri_proc_each_child(tri_proc_visit *visit, void *self)
 {
     char path[64];
@@ -123,6 +132,10 @@ int tri_proc_each_child(tri_proc_visit *visit, void *self)
     return 0;
 }
 
+/*
+ * The kernel shows the block that exec was given; later changes by setenv are usually not in it.
+ * The mark is the first entry (spawn_plan.c), so a block that is cut off still has it.
+ */
 int tri_proc_variable(uint32_t pid, const char *name, char *buffer, size_t size,
                       struct tr_text *value)
 {

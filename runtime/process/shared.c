@@ -1,5 +1,9 @@
 /*
- * Removing on a share. Each step is taken from the descriptor of the one before, by names below.
+ * Removing on a share that others write to.
+ *
+ * The operator's part of a path (`trusted_bytes`) is opened as it stands, links included. From
+ * there each step is taken from the descriptor of the one before, by names below, so a link that a
+ * job puts on the way makes the removal fail.
  */
 #include "runtime/process/shared.h"
 
@@ -30,9 +34,13 @@ static struct tr_text name_of(const struct tri_shared *shared)
     return (struct tr_text){.data = shared->path.data + at, .size = shared->path.size - at};
 }
 
+/*
+ * Opens the trusted part. TR_INVALID where nothing stands behind it: the share itself is never
+ * removed. O_PATH needs no right to read the share.
+ */
 static int open_top(const struct tri_shared *shared, int *top)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     int size = snprintf(path, sizeof path, "%.*s", (int)shared->trusted_bytes, shared->path.data);
     if (shared->trusted_bytes == 0 || name_of(shared).size == 0) {
         return TR_INVALID;
@@ -56,7 +64,10 @@ static bool has_logs(int folder)
     return false;
 }
 
-/* Removes what it worked in; `is_rest`: nothing of it is worth keeping. */
+/*
+ * Removes what an attempt worked in where it has written logs, which people may want to read.
+ * `is_rest`: there are none, and the caller removes all of it.
+ */
 static int remove_work(int top, struct tr_text name, bool *is_rest)
 {
     int folder;

@@ -2,9 +2,13 @@
  * The moment at which a process begins.
  *
  * clone(CLONE_VM | CLONE_VFORK) gives a child that runs in our memory on a stack of its own while
- * we are stopped. Its descriptors, signal mask, working folder, umask and limits are its own from
- * the beginning. It may call nothing that keeps state in memory beyond errno, and its code is not
- * instrumented by sanitizers, which take that stack for ours.
+ * the parent is stopped, until the child execs or exits. So nothing is copied, however large the
+ * parent is, and the child reports a failure by writing it to `struct launch`. Its descriptors,
+ * signal mask, working folder, umask and limits are its own from the beginning.
+ *
+ * The child may call nothing that keeps state in memory beyond errno: no malloc, no stdio, no
+ * locks. What it changes there stays changed in the parent. Its code is not instrumented by
+ * sanitizers, which take that stack for ours, and calls no string functions, which they replace.
  */
 #include "runtime/process/spawn.h"
 
@@ -40,13 +44,13 @@ static const char *const step_words[] = {
 
 /* What both sides share while the child is on its way. */
 struct launch {
-    const struct tri_spawn_plan *plan;
+    const struct tri_process_plan *plan;
     const struct rlimit *open_files; /* unless the plan says otherwise; NULL: ours */
     int null_fd;
     enum step step; /* where it failed; STEP_DONE while it has not */
     int number;     /* the errno of that */
     const char *what;
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
 };
 
 /* ---- The child. ----------------------------------------------------------------------------- */
@@ -59,7 +63,11 @@ CHILD_CODE bool fail(struct launch *launch, enum step step, const char *what)
     return false;
 }
 
-/* Opens one of the three files in its place. */
+/*
+ * Opens one of the three standard files in its place. dup2 gives a descriptor that is not closed at
+ * exec; the first one is. One file for both outputs is opened once, so that both share one offset
+ * and do not overwrite each other.
+ */
 CHILD_CODE bool open_file(struct launch *launch, int target)
 {
     const char *name = launch->plan->files[target];
@@ -80,7 +88,7 @@ CHILD_CODE bool open_file(struct launch *launch, int target)
 
 CHILD_CODE bool set_limits(struct launch *launch)
 {
-    const struct tri_spawn_plan *plan = launch->plan;
+    const struct tri_process_plan *plan = launch->plan;
     if (launch->open_files != NULL && setrlimit(RLIMIT_NOFILE, launch->open_files) != 0) {
         return fail(launch, STEP_LIMIT, "open_files");
     }
@@ -113,17 +121,23 @@ CHILD_CODE bool join(struct launch *launch, const char *folder, size_t size, con
     return false;
 }
 
-/* Whether the search goes on after this errno of an exec. */
+/*
+ * Whether the search goes on after this errno of an exec, as in glibc's execvp. Any other is final,
+ * also ENOEXEC: a file without an interpreter line is not given to a shell.
+ */
 CHILD_CODE bool is_elsewhere(int number)
 {
     return number == ENOENT || number == ENOTDIR || number == EACCES || number == ESTALE ||
            number == ENODEV || number == ETIMEDOUT;
 }
 
-/* Runs the program from the first folder of the PATH that has it. Comes back only on failure. */
+/*
+ * Runs the program from the first folder of PATH that has it; returns only on failure. The PATH is
+ * that of the process's environment and not of the keeper. EACCES wins over ENOENT, as in execvp.
+ */
 CHILD_CODE void search_program(struct launch *launch)
 {
-    const struct tri_spawn_plan *plan = launch->plan;
+    const struct tri_process_plan *plan = launch->plan;
     const char *folder = plan->search;
     bool is_denied = false;
     errno = ENOENT;
@@ -155,9 +169,13 @@ CHILD_CODE bool has_slash(const char *name)
     return *name == '/';
 }
 
+/*
+ * Signals are unblocked at the last moment: none may be taken while our memory is shared. Handlers
+ * are no concern: the keeper has all signals at their defaults.
+ */
 CHILD_CODE bool run_program(struct launch *launch)
 {
-    const struct tri_spawn_plan *plan = launch->plan;
+    const struct tri_process_plan *plan = launch->plan;
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -169,10 +187,15 @@ CHILD_CODE bool run_program(struct launch *launch)
     return fail(launch, STEP_PROGRAM, plan->argv[0]);
 }
 
+/*
+ * A session first, so that the child leads a process group that can be killed as a whole, and has
+ * no controlling terminal. The umask comes before files are made, and limits come last, because a
+ * low limit of open files could keep files from being opened.
+ */
 CHILD_CODE int child_main(void *argument)
 {
     struct launch *launch = argument;
-    const struct tri_spawn_plan *plan = launch->plan;
+    const struct tri_process_plan *plan = launch->plan;
     bool is_ready = setsid() >= 0 || fail(launch, STEP_SESSION, "");
     is_ready = is_ready && (chdir(plan->folder) == 0 || fail(launch, STEP_FOLDER, plan->folder));
     umask(plan->umask);
@@ -188,7 +211,7 @@ CHILD_CODE int child_main(void *argument)
 
 /* ---- The parent. ---------------------------------------------------------------------------- */
 
-int tri_spawner_init(struct tri_spawner *spawner)
+int tri_process_spawner_init(struct tri_process_spawner *spawner)
 {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null_fd < 0) {
@@ -200,18 +223,19 @@ int tri_spawner_init(struct tri_spawner *spawner)
         close(null_fd);
         return TR_MEMORY;
     }
-    *spawner = (struct tri_spawner){.stack = stack, .null_fd = null_fd};
+    *spawner = (struct tri_process_spawner){.stack = stack, .null_fd = null_fd};
     return 0;
 }
 
-void tri_spawner_fini(struct tri_spawner *spawner)
+void tri_process_spawner_fini(struct tri_process_spawner *spawner)
 {
     munmap(spawner->stack, GUARD_BYTES + STACK_BYTES);
     close(spawner->null_fd);
 }
 
-/* Takes away the child that came no further, and puts its reason into words. */
-static int explain(const struct launch *launch, pid_t pid, struct tri_spawn_failure *failure)
+/* Reaps the child that came no further, and puts its reason into words. */
+static int explain(const struct launch *launch, pid_t pid,
+                   struct tri_process_spawn_failure *failure)
 {
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
         continue;
@@ -222,8 +246,8 @@ static int explain(const struct launch *launch, pid_t pid, struct tri_spawn_fail
     return TR_FAILED;
 }
 
-int tri_spawn(struct tri_spawner *spawner, const struct tri_spawn_plan *plan,
-              struct tri_spawn_failure *failure, uint32_t *pid)
+int tri_process_spawn(struct tri_process_spawner *spawner, const struct tri_process_plan *plan,
+                      struct tri_process_spawn_failure *failure, uint32_t *pid)
 {
     struct launch launch = {
         .plan = plan, .open_files = tri_child_open_files(), .null_fd = spawner->null_fd};

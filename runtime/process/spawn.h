@@ -13,44 +13,45 @@
 #include "schemas/runtime/process.h"
 
 /* The name of the variable that marks every process of a keeper; its value is store/key. */
-#define TRI_SPAWN_MARK "TROUPE_KEEPER_KEY"
+#define TRI_PROCESS_MARK "TROUPE_KEEPER_KEY"
 
 /* All that the child needs, in memory of its own. */
-struct tri_spawn_plan;
+struct tri_process_plan;
 
 /* What children run on until they exec. */
-struct tri_spawner {
+struct tri_process_spawner {
     uint8_t *stack;
     int null_fd;
 };
 
 /* Why a process did not start. */
-struct tri_spawn_failure {
+struct tri_process_spawn_failure {
     int number; /* an errno */
     char reason[512];
 };
 
 /*
- * Checks and copies a request. `mark` is the value of TRI_SPAWN_MARK. Errors, with their words in
- * `reason` (TR_KEEPER_REASON_BYTES_MAX): TR_INVALID, TR_LIMIT, TR_MALFORMED, TR_MEMORY.
+ * Checks and copies a request. `mark` is the value of TRI_PROCESS_MARK. Errors, with their words in
+ * `reason` (TR_REASON_BYTES_MAX): TR_INVALID, TR_LIMIT, TR_MALFORMED, TR_MEMORY.
  */
-TR_MUST_USE int tri_spawn_plan_new(const struct tr_process_start *start, struct tr_text mark,
-                                   char *reason, struct tri_spawn_plan **plan);
+TR_MUST_USE int tri_process_plan_new(const struct tr_process_start *start, struct tr_text mark,
+                                     char *reason, struct tri_process_plan **plan);
 
 /* NULL is fine. */
-void tri_spawn_plan_free(struct tri_spawn_plan *plan);
+void tri_process_plan_free(struct tri_process_plan *plan);
 
 /* TR_MEMORY, TR_SYSTEM. */
-TR_MUST_USE int tri_spawner_init(struct tri_spawner *spawner);
+TR_MUST_USE int tri_process_spawner_init(struct tri_process_spawner *spawner);
 
-void tri_spawner_fini(struct tri_spawner *spawner);
+void tri_process_spawner_fini(struct tri_process_spawner *spawner);
 
 /*
  * Starts the plan's process; it leads a session and a process group of its own. The caller has to
  * wait for it. TR_FAILED: it did not come to run the program, nothing is left of it, and `failure`
  * says why.
  */
-TR_MUST_USE int tri_spawn(struct tri_spawner *spawner, const struct tri_spawn_plan *plan,
-                          struct tri_spawn_failure *failure, uint32_t *pid);
+TR_MUST_USE int tri_process_spawn(struct tri_process_spawner *spawner,
+                                  const struct tri_process_plan *plan,
+                                  struct tri_process_spawn_failure *failure, uint32_t *pid);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * From a process_start to a plan: every word gets a closing zero, every limit its number, and what
- * makes no sense is refused here with words, before anything is written down or started.
+ * From a process_start to a plan: every argument gets a closing zero, every limit its number, and
+ * what makes no sense is refused here with words, before anything is written down or started.
  *
- * A plan is one block of memory: the struct, the pointers to words, the words.
+ * A plan is one block of memory: the struct, the pointers to texts, the texts. It is measured first
+ * and filled then, so the child needs no memory of its own, and one tr_free is enough.
  */
 #include "runtime/process/spawn_plan.h"
 
@@ -21,9 +22,9 @@ static const struct {
 #undef TRI_LIMIT_ROW
 };
 
-/* A plan in the making: where the next word goes. */
+/* A plan in the making: where the next text goes. */
 struct maker {
-    struct tri_spawn_plan *plan;
+    struct tri_process_plan *plan;
     char **pointer;
     char *at;
     char *reason;
@@ -31,7 +32,7 @@ struct maker {
 
 static int refuse(char *reason, int error, const char *words)
 {
-    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s", words);
+    snprintf(reason, TR_REASON_BYTES_MAX, "%s", words);
     return error;
 }
 
@@ -42,19 +43,19 @@ static size_t paths_size(const struct tr_process_start *start)
            start->stderr_path.size + 4;
 }
 
-/* Counts an array's words and their bytes with a closing zero each. */
+/* Counts an array's texts and their bytes with a closing zero each. */
 static int measure(struct tr_bytes array, size_t *count, size_t *bytes)
 {
     struct tr_cursor cursor;
-    uint32_t words = tr_process_array_begin(array, &cursor);
-    for (uint32_t i = 0; i < words && cursor.error == 0; i++) {
-        *bytes += tr_process_word_next(&cursor).size + 1;
+    uint32_t texts = tr_process_array_begin(array, &cursor);
+    for (uint32_t i = 0; i < texts && cursor.error == 0; i++) {
+        *bytes += tr_process_string_next(&cursor).size + 1;
     }
-    *count += words;
+    *count += texts;
     return cursor.error;
 }
 
-/* Copies one word and gives it a closing zero. */
+/* Copies one text and gives it a closing zero. */
 static char *keep(struct maker *maker, const void *data, size_t size)
 {
     char *word = maker->at;
@@ -66,9 +67,13 @@ static char *keep(struct maker *maker, const void *data, size_t size)
     return word;
 }
 
+/*
+ * Whether an entry sets the keeper's mark. An engine that runs inside an attempt has one in its own
+ * environment, which must not make its processes pass for the outer attempt's.
+ */
 static bool is_mark(struct tr_bytes word)
 {
-    static const char mark[] = TRI_SPAWN_MARK "=";
+    static const char mark[] = TRI_PROCESS_MARK "=";
     return word.size >= sizeof mark - 1 && memcmp(word.data, mark, sizeof mark - 1) == 0;
 }
 
@@ -79,7 +84,7 @@ static int fill_arguments(struct maker *maker, struct tr_bytes array)
     uint32_t count = tr_process_array_begin(array, &cursor);
     maker->plan->argv = maker->pointer;
     for (uint32_t i = 0; i < count; i++) {
-        struct tr_bytes word = tr_process_word_next(&cursor);
+        struct tr_bytes word = tr_process_string_next(&cursor);
         *maker->pointer++ = keep(maker, word.data, word.size);
     }
     *maker->pointer++ = NULL;
@@ -89,18 +94,21 @@ static int fill_arguments(struct maker *maker, struct tr_bytes array)
     return 0;
 }
 
-/* The environment: our mark first, and no other of its name. */
+/*
+ * The environment: our mark first, so that it is found also where a reader cuts the block off, and
+ * no other of its name. A name has at least one byte before its '='.
+ */
 static int fill_environment(struct maker *maker, struct tr_bytes array, struct tr_text mark)
 {
     struct tr_cursor cursor;
     uint32_t count = tr_process_array_begin(array, &cursor);
     maker->plan->environment = maker->pointer;
     *maker->pointer++ = maker->at;
-    memcpy(maker->at, TRI_SPAWN_MARK "=", sizeof TRI_SPAWN_MARK);
-    maker->at += sizeof TRI_SPAWN_MARK;
+    memcpy(maker->at, TRI_PROCESS_MARK "=", sizeof TRI_PROCESS_MARK);
+    maker->at += sizeof TRI_PROCESS_MARK;
     keep(maker, mark.data, mark.size);
     for (uint32_t i = 0; i < count; i++) {
-        struct tr_bytes word = tr_process_word_next(&cursor);
+        struct tr_bytes word = tr_process_string_next(&cursor);
         if (word.size == 0 || memchr(word.data + 1, '=', word.size - 1) == NULL) {
             return refuse(maker->reason, TR_INVALID, "the environment holds no NAME=value");
         }
@@ -120,7 +128,7 @@ static int fill_environment(struct maker *maker, struct tr_bytes array, struct t
 /* A name of a file or folder; NULL for an empty one. */
 static int fill_path(struct maker *maker, struct tr_text path, const char **kept)
 {
-    if (path.size >= TR_KEEPER_PATH_BYTES_MAX) {
+    if (path.size >= TR_PATH_BYTES_MAX) {
         return refuse(maker->reason, TR_LIMIT, "a file or folder with too long a name");
     }
     if (path.size > 0 && memchr(path.data, 0, path.size) != NULL) {
@@ -132,7 +140,7 @@ static int fill_path(struct maker *maker, struct tr_text path, const char **kept
 
 static int fill_paths(struct maker *maker, const struct tr_process_start *start)
 {
-    struct tri_spawn_plan *plan = maker->plan;
+    struct tri_process_plan *plan = maker->plan;
     const struct tr_text files[] = {start->stdin_path, start->stdout_path, start->stderr_path};
     int error = fill_path(maker, start->folder, &plan->folder);
     for (size_t i = 0; i < TR_COUNT_OF(files) && error == 0; i++) {
@@ -148,10 +156,10 @@ static int fill_paths(struct maker *maker, const struct tr_process_start *start)
 
 static int fill_limit(struct maker *maker, const struct tr_process_limit *limit)
 {
-    struct tri_spawn_plan *plan = maker->plan;
+    struct tri_process_plan *plan = maker->plan;
     for (size_t i = 0; i < TR_COUNT_OF(limit_names); i++) {
         if (tr_text_equal(tr_text_of(limit_names[i].name), limit->name)) {
-            plan->limits[plan->limit_count++] = (struct tri_spawn_limit){
+            plan->limits[plan->limit_count++] = (struct tri_process_spawn_limit){
                 .name = limit_names[i].name,
                 .resource = limit_names[i].resource,
                 .value = {.rlim_cur = limit->soft, .rlim_max = limit->hard},
@@ -159,7 +167,7 @@ static int fill_limit(struct maker *maker, const struct tr_process_limit *limit)
             return 0;
         }
     }
-    snprintf(maker->reason, TR_KEEPER_REASON_BYTES_MAX, "there is no resource limit '%.*s'",
+    snprintf(maker->reason, TR_REASON_BYTES_MAX, "there is no resource limit '%.*s'",
              (int)(limit->name.size < 64 ? limit->name.size : 64), limit->name.data);
     return TR_INVALID;
 }
@@ -168,7 +176,7 @@ static int fill_limits(struct maker *maker, struct tr_bytes array)
 {
     struct tr_cursor cursor;
     uint32_t count = tr_process_array_begin(array, &cursor);
-    if (count > TR_KEEPER_RLIMITS_MAX) {
+    if (count > TR_PROCESS_RLIMITS_MAX) {
         return refuse(maker->reason, TR_LIMIT, "too many resource limits");
     }
     int error = 0;
@@ -185,7 +193,7 @@ static int fill_limits(struct maker *maker, struct tr_bytes array)
 /* Fills all of a plan whose block is large enough. */
 static int fill(struct maker *maker, const struct tr_process_start *start, struct tr_text mark)
 {
-    struct tri_spawn_plan *plan = maker->plan;
+    struct tri_process_plan *plan = maker->plan;
     plan->search = DEFAULT_SEARCH;
     plan->umask = start->umask != 0 ? start->umask & 0777 : TR_PROCESS_UMASK_DEFAULT;
     int error = fill_arguments(maker, start->argv);
@@ -198,25 +206,25 @@ static int fill(struct maker *maker, const struct tr_process_start *start, struc
     return error != 0 ? error : fill_limits(maker, start->limits);
 }
 
-int tri_spawn_plan_new(const struct tr_process_start *start, struct tr_text mark, char *reason,
-                       struct tri_spawn_plan **plan)
+int tri_process_plan_new(const struct tr_process_start *start, struct tr_text mark, char *reason,
+                         struct tri_process_plan **plan)
 {
-    size_t words = 0;
-    size_t bytes = sizeof TRI_SPAWN_MARK + 1 + mark.size + paths_size(start);
+    size_t texts = 0;
+    size_t bytes = sizeof TRI_PROCESS_MARK + 1 + mark.size + paths_size(start);
     reason[0] = '\0';
-    int error = measure(start->argv, &words, &bytes);
+    int error = measure(start->argv, &texts, &bytes);
     if (error == 0) {
-        error = measure(start->environment, &words, &bytes);
+        error = measure(start->environment, &texts, &bytes);
     }
     if (error != 0) {
-        return refuse(reason, error, "argv or environment is no array of words");
+        return refuse(reason, error, "argv or environment is no array of texts");
     }
-    if (words > TR_KEEPER_WORDS_MAX) {
-        return refuse(reason, TR_LIMIT, "too many words in argv and environment");
+    if (texts > TR_PROCESS_WORDS_MAX) {
+        return refuse(reason, TR_LIMIT, "too many entries in argv and environment");
     }
-    /* Both arrays end with NULL, and the mark is a word of its own. */
-    size_t pointers = (words + 3) * sizeof(char *);
-    struct tri_spawn_plan *made = tr_alloc_zero(1, sizeof *made + pointers + bytes);
+    /* Both arrays end with NULL, and the mark is a variable of its own. */
+    size_t pointers = (texts + 3) * sizeof(char *);
+    struct tri_process_plan *made = tr_alloc_zero(1, sizeof *made + pointers + bytes);
     if (made == NULL) {
         return refuse(reason, TR_MEMORY, "out of memory");
     }
@@ -226,14 +234,14 @@ int tri_spawn_plan_new(const struct tr_process_start *start, struct tr_text mark
                           .reason = reason};
     error = fill(&maker, start, mark);
     if (error != 0) {
-        tri_spawn_plan_free(made);
+        tri_process_plan_free(made);
         return error;
     }
     *plan = made;
     return 0;
 }
 
-void tri_spawn_plan_free(struct tri_spawn_plan *plan)
+void tri_process_plan_free(struct tri_process_plan *plan)
 {
     tr_free(plan);
 }

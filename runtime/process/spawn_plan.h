@@ -7,17 +7,17 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/process/attempt_limits.h"
 #include "runtime/process/spawn.h"
 
 /* A resource limit by the name that process_start gives it. */
-struct tri_spawn_limit {
+struct tri_process_spawn_limit {
     const char *name;
     int resource;
     struct rlimit value;
 };
 
-struct tri_spawn_plan {
+struct tri_process_plan {
     char **argv;
     char **environment;
     const char *search; /* the PATH of the environment, or a default */
@@ -26,7 +26,7 @@ struct tri_spawn_plan {
     bool is_one_output;   /* stderr is where stdout is */
     mode_t umask;
     size_t limit_count;
-    struct tri_spawn_limit limits[TR_KEEPER_RLIMITS_MAX];
+    struct tri_process_spawn_limit limits[TR_PROCESS_RLIMITS_MAX];
 };
 
 #endif

@@ -1,7 +1,13 @@
 /*
  * Where the values of secrets come from: a row for each kind of source, asked one after the other.
- * What a command answers is kept for a moment, since whoever starts a thousand processes that want
- * the same secret must not wait a thousand times.
+ * The first that has the secret counts. A source that has it not is passed over; any other failure
+ * ends the search, so that a value of a later source does not hide it.
+ *
+ * What a command answers is kept for a moment, also that it has nothing: an engine that starts a
+ * thousand processes that want the same secret must not run it a thousand times. The kept answers
+ * are a ring, in which a new one replaces the oldest. Their buffers are reserved at their full
+ * size, since one that grows leaves a copy in freed memory, and are overwritten before they are
+ * freed. Values never become part of words; references do.
  */
 #include "runtime/secret/secret.h"
 
@@ -24,9 +30,13 @@
 /* A name that is put together; `size` goes on counting where there is no room. */
 struct name {
     size_t size;
-    char text[TR_KEEPER_PATH_BYTES_MAX];
+    char text[TR_PATH_BYTES_MAX];
 };
 
+/*
+ * Adds bytes where they fit with a closing zero. What does not fit is counted all the same, so a
+ * name that is too long is found out once, at the end.
+ */
 static void put(struct name *name, const char *data, size_t size)
 {
     if (name->size + size < sizeof name->text) {
@@ -66,16 +76,19 @@ static int explain(const struct tr_process_secret *reference, int error, const c
                    char *reason)
 {
     bool has_version = reference->version.size > 0;
-    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "secret %.*s%s%.*s%s%.*s: %s",
-             shown(reference->group), reference->group.data, reference->group.size > 0 ? "/" : "",
-             shown(reference->key), reference->key.data, has_version ? "@" : "",
-             shown(reference->version), reference->version.data, words);
+    snprintf(reason, TR_REASON_BYTES_MAX, "secret %.*s%s%.*s%s%.*s: %s", shown(reference->group),
+             reference->group.data, reference->group.size > 0 ? "/" : "", shown(reference->key),
+             reference->key.data, has_version ? "@" : "", shown(reference->version),
+             reference->version.data, words);
     return error;
 }
 
 /* ---- Sources. ------------------------------------------------------------------------------- */
 
-/* What a command answered. */
+/*
+ * An answer of a command, or its failure. It was given at begin_ms and counts until end_ms, both on
+ * the monotonic clock.
+ */
 struct kept {
     char *word; /* of the reference; NULL: nothing */
     const struct tr_secret_source *source;
@@ -103,7 +116,7 @@ struct look {
     const struct tr_secret_source *source;
     const struct tr_process_secret *reference;
     struct tri_buffer *value;
-    char words[TR_KEEPER_REASON_BYTES_MAX / 2];
+    char words[TR_REASON_BYTES_MAX / 2];
 };
 
 static int say(struct look *look, int error, const char *what, const char *words)
@@ -115,7 +128,10 @@ static int say(struct look *look, int error, const char *what, const char *words
 
 /* ---- The environment. ----------------------------------------------------------------------- */
 
-/* Adds _PART in capitals. */
+/*
+ * Adds _PART in capitals. Different references may become the same variable (a-b and a_b): names of
+ * variables hold no more than this.
+ */
 static void put_capitals(struct name *name, struct tr_text part)
 {
     put(name, "_", 1);
@@ -133,7 +149,11 @@ static bool is_secret(const char *entry)
     return strncmp(entry, TR_SECRET_VARIABLE_PREFIX, strlen(TR_SECRET_VARIABLE_PREFIX)) == 0;
 }
 
-/* The kernel shows the block that the process was started with; a copy is its own affair. */
+/*
+ * /proc/PID/environ shows the block of memory that exec has set up, and processes of the same user
+ * may read it. So the entry is copied to the heap, environ leads to the copy, and the value in the
+ * block is overwritten. The name stays visible.
+ */
 int tri_secret_hide_environment(void)
 {
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
@@ -187,7 +207,10 @@ static int find_variable(struct look *look)
     if (found == NULL) {
         return say(look, TR_NOT_FOUND, "the environment has it not", "");
     }
-    /* With its closing zero there is always something to look at, also in an empty value. */
+    /*
+     * The closing zero is put, too, and taken off again: then also an empty value gives the buffer
+     * memory, and callers have a place to look at.
+     */
     size_t size = strlen(found);
     int error =
         size > TR_SECRET_BYTES_MAX ? TR_LIMIT : tri_buffer_append(look->value, found, size + 1);
@@ -197,7 +220,10 @@ static int find_variable(struct look *look)
 
 /* ---- Files. --------------------------------------------------------------------------------- */
 
-/* The folder of a source, with a slash behind it; false: the user has none. */
+/*
+ * The folder of a source, with a slash behind it; false: the user has none. Without a folder it is
+ * the user's own by the XDG rules, in which a relative path does not count.
+ */
 static bool put_folder(struct name *name, const struct tr_secret_source *source)
 {
     const char *configuration = getenv("XDG_CONFIG_HOME");
@@ -244,7 +270,11 @@ static int read_file(int fd, struct tri_buffer *value)
     return error != 0 ? error : TR_LIMIT;
 }
 
-/* Reads what lies at a name of which the part from `below` on is the reference's. */
+/*
+ * Reads what lies at a name of which the part from `below` on is the reference's. That part must be
+ * a name below, so that a reference cannot lead out of the folder by `..`. Links are followed: the
+ * folder is the user's own. O_NONBLOCK: a pipe would block the open.
+ */
 static int read_named(const struct name *name, size_t below, struct tri_buffer *value)
 {
     int error = is_too_long(name) ? TR_LIMIT
@@ -295,7 +325,7 @@ static void forget(struct kept *kept)
     *kept = (struct kept){.word = NULL};
 }
 
-/* What the source said of this word a moment ago, or NULL; what is too old is overwritten. */
+/* The kept answer of this source to this word, or NULL; those that are too old are overwritten. */
 static struct kept *find_kept(struct look *look, const char *word)
 {
     uint64_t now_ms = tri_monotonic_ms();
@@ -312,7 +342,10 @@ static struct kept *find_kept(struct look *look, const char *word)
     return found;
 }
 
-/* Asks the command, and keeps what it answers, be it that it has nothing. */
+/*
+ * Runs the command and keeps its answer. NULL: no memory. A failure is kept for TR_SECRET_KEPT_MS,
+ * whatever the caller has set, since the secret may be made meanwhile.
+ */
 static struct kept *ask(struct look *look, const char *word)
 {
     struct tri_secrets *secrets = look->secrets;
@@ -411,7 +444,7 @@ int tri_secret_find(struct tri_secrets *secrets, const struct tr_process_secret 
         [TR_SECRET_FOLDER] = find_file,
         [TR_SECRET_COMMAND] = find_printed,
     };
-    char all[TR_KEEPER_REASON_BYTES_MAX] = "";
+    char all[TR_REASON_BYTES_MAX] = "";
     struct look look = {.secrets = secrets, .reference = reference, .value = value};
     if (reference->key.size == 0) {
         return explain(reference, TR_INVALID, "it has no key", reason);
@@ -432,6 +465,10 @@ int tri_secret_find(struct tri_secrets *secrets, const struct tr_process_secret 
     return explain(reference, TR_NOT_FOUND, all, reason);
 }
 
+/*
+ * All of the capacity and not just what is in use: bytes that were consumed are still there. The
+ * compiler may not leave explicit_bzero out.
+ */
 void tri_secret_wipe(struct tri_buffer *value)
 {
     if (value->data != NULL) {

@@ -16,7 +16,7 @@
 #define TR_RUNTIME_SECRET_SECRET_H
 
 #include "runtime/env/buffer.h"
-#include "runtime/troupe.h"
+#include "runtime/exchange.h"
 #include "schemas/runtime/process.h"
 
 /* The sources, and what their commands have answered lately. */
@@ -39,7 +39,7 @@ void tri_secrets_free(struct tri_secrets *secrets);
 
 /*
  * Puts the value behind what is in `value`. Blocks for as long as a command takes. Errors, with
- * words that name the reference and the source in `reason` (TR_KEEPER_REASON_BYTES_MAX):
+ * words that name the reference and the source in `reason` (TR_REASON_BYTES_MAX):
  * TR_NOT_FOUND (no source has it, or a command does not end), TR_INVALID (the reference), TR_LIMIT
  * (TR_SECRET_BYTES_MAX), TR_SYSTEM (it cannot be read), TR_MEMORY.
  */

@@ -1,6 +1,13 @@
 /*
  * Running a command that prints a secret: started, listened to until it has ended or its time is
  * over, killed with its group, and judged by its status.
+ *
+ * Two descriptors are waited for: a pidfd that is readable when the command has ended, and the
+ * pipe. The end of the command counts and not the end of the pipe, because a daemon that it has
+ * left may hold the pipe open for ever. What the command itself printed is in the pipe by then.
+ *
+ * All it can cost is bounded: TR_SECRET_COMMAND_MS of time, TR_SECRET_BYTES_MAX of memory, and its
+ * process group is killed in any case.
  */
 #include "runtime/secret/secret_command.h"
 
@@ -40,43 +47,44 @@ static int say(char *words, int error, const char *text)
 
 /* ---- Starting. ------------------------------------------------------------------------------ */
 
-/* The command's words with one more, copied into one piece; NULL without memory. */
-static char **words_of(const char *const *argv, const char *word)
+/* A copy of argv with one argument more, in one block; NULL without memory. */
+static char **argv_with(const char *const *argv, const char *argument)
 {
     size_t count = 0;
-    size_t size = strlen(word) + 1;
+    size_t size = strlen(argument) + 1;
     for (; argv[count] != NULL; count++) {
         size += strlen(argv[count]) + 1;
     }
-    char **words = tr_alloc((count + 2) * sizeof *words + size);
-    char *at = words == NULL ? NULL : (char *)(words + count + 2);
-    for (size_t i = 0; words != NULL && i <= count; i++) {
-        const char *from = i < count ? argv[i] : word;
+    char **copy = tr_alloc((count + 2) * sizeof *copy + size);
+    char *at = copy == NULL ? NULL : (char *)(copy + count + 2);
+    for (size_t i = 0; copy != NULL && i <= count; i++) {
+        const char *from = i < count ? argv[i] : argument;
         size_t length = strlen(from) + 1;
         memcpy(at, from, length);
-        words[i] = at;
-        words[i + 1] = NULL;
+        copy[i] = at;
+        copy[i + 1] = NULL;
         at += length;
     }
-    return words;
+    return copy;
 }
 
-static int start(struct command *command, const char *const *argv, const char *word)
+/* After TR_SYSTEM a process may be there (`pid`), which the caller ends. */
+static int start(struct command *command, const char *const *argv, const char *argument)
 {
     int ends[2];
-    char **words = words_of(argv, word);
-    if (words == NULL) {
+    char **copy = argv_with(argv, argument);
+    if (copy == NULL) {
         return TR_MEMORY;
     }
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        tr_free(words);
+        tr_free(copy);
         return TR_SYSTEM;
     }
-    struct tri_heard heard = {.words = words, .line = ends[1], .is_alone = true};
+    struct tri_heard heard = {.argv = copy, .line = ends[1], .is_alone = true};
     int number =
         fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 ? errno : tri_heard_spawn(&heard, &command->pid);
     close(ends[1]);
-    tr_free(words);
+    tr_free(copy);
     if (number != 0) {
         close(ends[0]);
         errno = number;
@@ -93,7 +101,7 @@ static int start(struct command *command, const char *const *argv, const char *w
 
 /* ---- Listening. ----------------------------------------------------------------------------- */
 
-/* Reads what is there; at the end of all, line_fd is -1. */
+/* Reads what is there; at the end of the pipe line_fd is -1, which poll passes over. */
 static int take_output(struct command *command)
 {
     while (command->line_fd >= 0) {
@@ -147,7 +155,10 @@ static int listen_to(struct command *command)
 
 /* ---- Ending. -------------------------------------------------------------------------------- */
 
-/* Kills what is left of it, and gives its status. */
+/*
+ * Kills what is left of its group, reaps it and gives its status. Before it is reaped its pid,
+ * which is the number of its group, cannot be another's.
+ */
 static int end(struct command *command)
 {
     int status = 0;
@@ -179,7 +190,9 @@ int tri_secret_command(const char *const *argv, const char *word, struct tri_buf
 {
     struct command command = {.ended_fd = -1, .line_fd = -1, .value = value};
     int error = start(&command, argv, word);
-    error = error != 0 ? error : listen_to(&command);
+    if (error == 0) {
+        error = listen_to(&command);
+    }
     int number = errno;
     int status = command.pid > 0 ? end(&command) : 0;
     switch (error) {

@@ -9,8 +9,8 @@
 /* The value of one secret. */
 #define TR_SECRET_BYTES_MAX 65536
 
-/* The time that a command has to print one, and how long what it said holds: whoever
- * starts a thousand processes asks once. */
+/* The time that a command has to print one, and how long what it said holds: an engine
+ * that starts a thousand processes asks once. */
 #define TR_SECRET_COMMAND_MS 10000
 #define TR_SECRET_KEPT_MS 10000
 

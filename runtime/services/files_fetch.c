@@ -1,13 +1,21 @@
 /*
  * Downloads. The http thread writes chunks to the file and fills in how it ended; then the download
- * belongs to the files service again, which gets its address through a pipe.
+ * belongs to the files service again, which finds it in a list.
+ *
+ * A download goes back and forth between two threads, but belongs to one at a time: the service
+ * makes it and submits it; from then on only the http thread touches it; the list gives it back,
+ * which always has room. An eventfd wakes the service, which waits for it beside its link. Bytes go
+ * from the socket to a file of the blob store, so a download takes no memory for its size.
+ *
+ * A crash leaves a file that has no name as a blob yet; the next start removes it.
  */
 #include "runtime/services/files_fetch.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "runtime/blob/below.h"
@@ -18,13 +26,15 @@
 #define IDLE_TIMEOUT_MS 60000
 #define REDIRECTS_MAX 10
 
-/* As many addresses as a pipe holds for sure, so that the http thread never waits for us. */
+/* Downloads at once. */
 #define FETCHES_MAX 4096
 
 struct tri_fetches {
     struct tri_blobs *blobs;
     struct tri_http *http;
-    int ends[2];
+    _Atomic(struct tri_fetch *) ended; /* the latest first */
+    struct tri_fetch *taken;           /* of these, the earliest first */
+    int wake;                          /* an eventfd */
 };
 
 int tri_fetches_new(struct tri_blobs *blobs, struct tri_fetches **out)
@@ -34,7 +44,8 @@ int tri_fetches_new(struct tri_blobs *blobs, struct tri_fetches **out)
         return TR_MEMORY;
     }
     fetches->blobs = blobs;
-    if (pipe2(fetches->ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    fetches->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fetches->wake < 0) {
         tr_free(fetches);
         return TR_SYSTEM;
     }
@@ -52,21 +63,45 @@ void tri_fetches_free(struct tri_fetches *fetches)
     while ((fetch = tri_fetches_next(fetches)) != NULL) {
         tri_fetch_free(fetch);
     }
-    close(fetches->ends[0]);
-    close(fetches->ends[1]);
+    close(fetches->wake);
     tr_free(fetches);
 }
 
 int tri_fetches_fd(const struct tri_fetches *fetches)
 {
-    return fetches->ends[0];
+    return fetches->wake;
+}
+
+/*
+ * All that have ended, the earliest first. The http thread rings behind its push, and here the bell
+ * is read before the list, so one that ends meanwhile is taken now or wakes the service again.
+ */
+static struct tri_fetch *take_ended(struct tri_fetches *fetches)
+{
+    eventfd_t rings;
+    (void)!eventfd_read(fetches->wake, &rings);
+    struct tri_fetch *latest =
+        atomic_exchange_explicit(&fetches->ended, NULL, memory_order_acquire);
+    struct tri_fetch *earliest = NULL;
+    while (latest != NULL) {
+        struct tri_fetch *fetch = latest;
+        latest = fetch->next;
+        fetch->next = earliest;
+        earliest = fetch;
+    }
+    return earliest;
 }
 
 struct tri_fetch *tri_fetches_next(struct tri_fetches *fetches)
 {
-    struct tri_fetch *fetch;
-    ssize_t size = read(fetches->ends[0], &fetch, sizeof fetch);
-    return size == (ssize_t)sizeof fetch ? fetch : NULL;
+    if (fetches->taken == NULL) {
+        fetches->taken = take_ended(fetches);
+    }
+    struct tri_fetch *fetch = fetches->taken;
+    if (fetch != NULL) {
+        fetches->taken = fetch->next;
+    }
+    return fetch;
 }
 
 void tri_fetch_free(struct tri_fetch *fetch)
@@ -107,6 +142,20 @@ static void take_chunk(struct tri_fetch *fetch, struct tr_bytes bytes)
     }
 }
 
+/*
+ * Gives a download back. Release here and acquire in take_ended: the service sees all that was
+ * written to it. Once it is in the list the service may free it.
+ */
+static void give_back(struct tri_fetches *fetches, struct tri_fetch *fetch)
+{
+    fetch->next = atomic_load_explicit(&fetches->ended, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&fetches->ended, &fetch->next, fetch,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+    (void)!eventfd_write(fetches->wake, 1);
+}
+
+/* On the http thread, once for each download. */
 static void take_end(struct tri_fetch *fetch, const struct tri_http_event *event)
 {
     char words[64];
@@ -117,8 +166,7 @@ static void take_end(struct tri_fetch *fetch, const struct tri_http_event *event
         snprintf(words, sizeof words, "the server answers with status %u", event->status);
         fail(fetch, is_absent ? TR_NOT_FOUND : TR_SYSTEM, words);
     }
-    ssize_t size = write(fetch->fetches->ends[1], &fetch, sizeof fetch);
-    TR_ASSERT(size == (ssize_t)sizeof fetch); /* there are never more than it has room for */
+    give_back(fetch->fetches, fetch);
 }
 
 static void deliver(void *self, const struct tri_http_event *event)
@@ -145,7 +193,11 @@ bool tri_fetch_can(struct tr_text uri)
     return begins_with(uri, "http://") || begins_with(uri, "https://");
 }
 
-/* The last part of the URI's path, before a question mark, for the blob's name. */
+/*
+ * The last part of the URI's path, before a question mark, for the blob's name.
+ *
+ * The blob store makes it fit for a file name.
+ */
 static void take_hint(struct tri_fetch *fetch, struct tr_text uri)
 {
     size_t end = 0;
@@ -197,6 +249,7 @@ int tri_fetch_begin(struct tri_fetches *fetches, struct tr_text uri,
         error = submit(fetches, fetch, uri);
     }
     if (error != 0) {
+        /* The request was not submitted, so no END comes, and the begun file has no other owner. */
         if (fetch->fd >= 0) {
             tri_blob_give_up(fetches->blobs, fetch->name);
         }

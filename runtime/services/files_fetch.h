@@ -2,8 +2,8 @@
  * Downloads for the files service: what a http or https URI names becomes a blob. They run beside
  * each other on a http thread of their own, started with the first; each ends exactly once.
  */
-#ifndef TR_RUNTIME_HOST_FILES_FETCH_H
-#define TR_RUNTIME_HOST_FILES_FETCH_H
+#ifndef TR_RUNTIME_SERVICES_FILES_FETCH_H
+#define TR_RUNTIME_SERVICES_FILES_FETCH_H
 
 #include "runtime/blob/blob.h"
 #include "runtime/services/service.h"
@@ -20,6 +20,7 @@ struct tri_fetch {
     uint64_t size;
     int fd;
     struct tri_fetches *fetches;
+    struct tri_fetch *next; /* of those that have ended */
 };
 
 /* TR_MEMORY, TR_SYSTEM. */

@@ -1,5 +1,17 @@
 /*
- * Passing the turn: who has it posts the semaphore of the next one and waits for its own.
+ * Passing the turn among threads: the one that has it posts the semaphore of the next one and waits
+ * for its own.
+ *
+ * Only the thread with the turn runs, so all that they share (the line, the blob store, the service
+ * itself) needs no lock: posting and waiting order what one wrote before what the next one reads.
+ *
+ * A thread is in one of these states: it has the turn; it is parked within long work (its lane's
+ * `parked`); it is idle (in the list `idle`). Exactly one has the turn, from the start to the end.
+ * A semaphore holds the turn while it is on its way, so it does not matter whether the next thread
+ * waits for it already.
+ *
+ * Threads are made when a long piece of work meets other work, up to TR_FILES_HANDS_MAX; they are
+ * kept. If there are so many, long work keeps the turn, and the others wait for it.
  */
 #include "runtime/services/files_hands.h"
 
@@ -23,7 +35,7 @@ struct tri_files_hands {
     struct tri_files_hands_options options;
     struct tri_files_line line;
     struct tr_turn turn;
-    struct hand *current; /* who has the turn */
+    struct hand *current; /* the thread with the turn */
     struct hand *idle;
     struct hand all[TR_FILES_HANDS_MAX];
     uint32_t count;
@@ -43,7 +55,11 @@ static void wait_for_turn(struct hand *hand)
     hand->since_ns = tri_monotonic_ns(hand->hands->options.env);
 }
 
-/* Who has no work gives the turn to one that has, and is idle until it gets it back. */
+/*
+ * A thread without work gives the turn to one that has it, and is idle until it gets it back.
+ *
+ * It puts itself into the list before it posts: behind the post the list is the other thread's.
+ */
 static void hand_over(struct hand *hand, struct hand *to)
 {
     hand->next_idle = hand->hands->idle;
@@ -54,7 +70,11 @@ static void hand_over(struct hand *hand, struct hand *to)
 
 /* ---- The end. ------------------------------------------------------------------------------- */
 
-/* One that has begun with something, or that is idle; what nobody has begun with is dropped. */
+/*
+ * One that has begun with something, or that is idle; what nobody has begun with is dropped. At the
+ * end every thread must wake once, to see that it has to stop: parked ones within their work, whose
+ * take_turn returns TR_CLOSED, idle ones in `serve`.
+ */
 static struct hand *take_any(struct tri_files_hands *hands)
 {
     struct tri_files_lane *lane;
@@ -71,7 +91,10 @@ static struct hand *take_any(struct tri_files_hands *hands)
     return idle;
 }
 
-/* One after the other they end, each with its turn. */
+/*
+ * One after the other the threads end, each with its turn, so that nothing is shared at any moment.
+ * The last one finds none and tells tri_files_hands_stop.
+ */
 static void end(struct tri_files_hands *hands)
 {
     struct hand *next = take_any(hands);
@@ -80,6 +103,8 @@ static void end(struct tri_files_hands *hands)
 
 /* ---- Work. ---------------------------------------------------------------------------------- */
 
+/* One piece of work of the group whose turn it is. It may park this thread in between (take_turn)
+ * and go on with a later turn. */
 static void serve_lane(struct hand *hand, struct tri_files_lane *lane)
 {
     struct tri_files_hands *hands = hand->hands;
@@ -92,10 +117,16 @@ static void serve_lane(struct hand *hand, struct tri_files_lane *lane)
     tri_files_line_back(&hands->line, lane);
 }
 
+/* The thread with the turn: hears what came, and works on the lane that is next. A lane whose work
+ * was parked gets the thread back that began it. */
 static void serve(struct hand *hand)
 {
     struct tri_files_hands *hands = hand->hands;
     while (!is_stopping(hands)) {
+        /*
+         * New calls are heard before each piece of work, so a new group gets its turn behind the
+         * groups that wait, not behind all of their work.
+         */
         hands->options.hear(hands->options.self, &hands->line);
         struct tri_files_lane *lane = tri_files_line_next(&hands->line);
         if (lane == NULL) {
@@ -119,6 +150,7 @@ static void *hand_main(void *argument)
     return NULL;
 }
 
+/* The first thread opens what the work needs, so that a start does not wait for it. */
 static void *first_main(void *argument)
 {
     struct hand *hand = argument;
@@ -166,12 +198,18 @@ static void park(struct hand *hand)
         hand->since_ns = tri_monotonic_ns(hands->options.env);
         return;
     }
+    /*
+     * The lane goes to the end of the line with its thread in it. The thread that reaches it there
+     * hands the turn to it, so the calls of one group never run at once.
+     */
     hand->lane->parked = hand;
     tri_files_line_back(&hands->line, hand->lane);
     sem_post(&other->turn);
     wait_for_turn(hand);
 }
 
+/* Called from within long work, by the thread that has the turn: after TR_FILES_TURN_MS others go
+ * first. TR_CLOSED ends the work. */
 static int take_turn(void *self)
 {
     struct tri_files_hands *hands = self;
@@ -203,6 +241,7 @@ int tri_files_hands_start(const struct tri_files_hands_options *options,
     *out = hands; /* for the first one's work */
     struct hand *first = sem_init(&hands->over, 0, 0) != 0 ? NULL : new_hand(hands, first_main);
     if (first == NULL) {
+        /* Freeing may change errno, and the caller tells it to the person. */
         int number = errno;
         tr_free(hands);
         *out = NULL;

@@ -4,8 +4,8 @@
  * have nothing to do. The turn goes from one to another between the pieces of long work, when there
  * is work of other groups: so no lock is needed, and nobody waits longer than a piece for each.
  */
-#ifndef TR_RUNTIME_HOST_FILES_HANDS_H
-#define TR_RUNTIME_HOST_FILES_HANDS_H
+#ifndef TR_RUNTIME_SERVICES_FILES_HANDS_H
+#define TR_RUNTIME_SERVICES_FILES_HANDS_H
 
 #include "runtime/blob/turn.h"
 #include "runtime/services/files_line.h"

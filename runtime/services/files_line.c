@@ -1,5 +1,11 @@
 /*
- * The line as a ring of lanes, which are found by their group.
+ * The line: a queue of lanes, one for each group with work, and a hash table of lanes by group.
+ * Adding and taking cost constant time. Served round robin, one piece of work for each lane, an
+ * execution with a thousand files delays another by one piece.
+ *
+ * A lane is in one of three states: in the line; taken (in the table, but not in the line) by the
+ * thread that serves it; or it does not exist. Work that comes for a taken lane is added to it, and
+ * tri_files_line_back puts it into the line again.
  */
 #include "runtime/services/files_line.h"
 
@@ -42,6 +48,7 @@ static struct tri_files_lane *find(struct tri_files_line *line, uint64_t group, 
     return lane;
 }
 
+/* The lane must be in no line and have no work: nothing points to it but its bucket. */
 static void forget(struct tri_files_line *line, struct tri_files_lane *lane)
 {
     struct tri_files_lane **at = bucket_of(line, lane->group);
@@ -73,6 +80,7 @@ int tri_files_line_add(struct tri_files_line *line, uint64_t group, struct tr_by
     }
     lane->last = work;
     line->bytes += work->size;
+    /* A lane that was there is in the line, or its taker gives it back. */
     if (is_new) {
         put_in_line(line, lane);
     }

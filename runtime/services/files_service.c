@@ -1,6 +1,15 @@
 /*
- * Between actors and the blob store: calls are served one after the other, executions in turn;
- * only downloads go on beside it.
+ * Between actors and the blob store: calls are served one after the other, executions in turn; only
+ * downloads go on beside it.
+ *
+ * Each call is answered exactly once: by its own answer, by tr_blob_failed with an error and words,
+ * or by tr_ask_failed where the call itself is malformed or unknown. All handlers run on the thread
+ * that has the turn (files_hands.h). Long work calls `turn` between pieces, and other calls are
+ * served inside that call: so no handler may use `service->bytes` or the words of the blob store
+ * across it.
+ *
+ * The service keeps nothing: after a crash of the host the actors ask again. A blob is on the disk
+ * before its answer leaves, so a record never names one that a loss of power can take.
  */
 #include "runtime/services/files_service.h"
 
@@ -8,10 +17,11 @@
 #include <unistd.h>
 
 #include "runtime/blob/blob.h"
-#include "runtime/services/files_hands.h"
 #include "runtime/memory.h"
+#include "runtime/services/files_hands.h"
 #include "schemas/runtime/files.h"
 
+/* How long a thread without work sleeps before it looks whether the service is to stop. */
 #define WAIT_NS 200000000
 
 struct tri_files_service {
@@ -74,7 +84,7 @@ static void fail(struct tri_files_service *service, const struct call *call, int
 
 /* ---- Calls. Each gives an error that has words; what cannot be read fails as a call. --------- */
 
-/* A fence, where there is one. */
+/* NULL where the call names no folder: then paths are not held within one. */
 static const struct tr_fence *fence_of(const struct tr_fence *fence)
 {
     return fence->folder.size > 0 ? fence : NULL;
@@ -170,6 +180,10 @@ static int take_fetch(struct tri_files_service *service, const struct call *call
 /* Has the program write a document into a new blob. */
 static int take_make(struct tri_files_service *service, const struct call *call)
 {
+    /*
+     * The blob has no name until it is adopted, so nobody ever sees a document that is written in
+     * part.
+     */
     struct tr_blob_make make;
     struct tri_blob blob;
     char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
@@ -226,6 +240,7 @@ static int take_values(struct tri_files_service *service, const struct call *cal
     given.code = tr_text_of(code);
     given.message = tr_text_of(explain);
     reply(service, call, &tr_values_given_schema, &given);
+    /* The program allocated the slots for this call, and the reply has copied them. */
     tr_free((void *)(uintptr_t)given.slots.data);
     return 0;
 }
@@ -277,6 +292,7 @@ static int take_get(struct tri_files_service *service, const struct call *call)
     }
     tri_buffer_clear(&service->bytes);
     int error = tri_document_get(service->blobs, get.path, &service->bytes);
+    /* A document that is not there is an answer, not a failure. */
     if (error == 0 || error == TR_NOT_FOUND) {
         struct tr_document document = {.is_found = error == 0};
         document.bytes =
@@ -380,18 +396,19 @@ static void hear(void *self, struct tri_files_line *line)
     struct tri_files_service *service = self;
     struct tri_fetch *fetch;
     struct tri_frame frame;
+    /* Beyond this calls stay in the link, whose full pipe holds the workers back. */
     while (line->bytes < TR_FILES_WAITING_BYTES_MAX &&
-           tri_link_receive(service->base.voice.link, &frame) == 0) {
+           tri_channel_receive(service->base.sender.link, &frame) == 0) {
         hear_frame(service, line, &frame);
-        tri_link_release(service->base.voice.link, &frame);
+        tri_channel_release(service->base.sender.link, &frame);
     }
     while ((fetch = tri_fetches_next(service->fetches)) != NULL) {
         add_fetch(service, line, fetch);
     }
-    tri_voice_flush(&service->base.voice);
+    tri_sender_flush(&service->base.sender);
 }
 
-/* Answers whoever waits for a download. */
+/* Answers the callers that wait for a download. */
 static void take_fetched(struct tri_files_service *service, struct tri_fetch *fetch)
 {
     struct call call = {.caller = fetch->caller};
@@ -415,7 +432,7 @@ static void take_fetched(struct tri_files_service *service, struct tri_fetch *fe
 static int open_link(void *self)
 {
     struct tri_service *base = &((struct tri_files_service *)self)->base;
-    int error = base->env->ops->link_open(base->env, TRI_PLACE_FILES, &base->voice.link);
+    int error = base->env->ops->link_open(base->env, TRI_PLACE_FILES, &base->sender.link);
     if (error != 0) {
         tri_service_fail(base, error);
     }
@@ -430,14 +447,14 @@ static void work(void *self, const struct tri_files_work *work)
     } else {
         take_call(service, work->envelope);
     }
-    /* The next may take long, and nobody should wait for it. */
-    tri_voice_flush(&service->base.voice);
+    /* Answers leave after each piece of work, because the next one may take long. */
+    tri_sender_flush(&service->base.sender);
 }
 
 static void wait(void *self)
 {
     struct tri_files_service *service = self;
-    tri_link_wait_also(service->base.voice.link, tri_fetches_fd(service->fetches), WAIT_NS);
+    tri_channel_wait_also(service->base.sender.link, tri_fetches_fd(service->fetches), WAIT_NS);
 }
 
 static int start_hands(struct tri_files_service *service)

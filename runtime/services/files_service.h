@@ -5,8 +5,8 @@
  * (blob_fetch of http and https) go on beside that. What cannot be done is answered by blob_failed,
  * with words for people; and what is no call of its own is the program's to answer (tr_exchange).
  */
-#ifndef TR_RUNTIME_HOST_FILES_SERVICE_H
-#define TR_RUNTIME_HOST_FILES_SERVICE_H
+#ifndef TR_RUNTIME_SERVICES_FILES_SERVICE_H
+#define TR_RUNTIME_SERVICES_FILES_SERVICE_H
 
 #include "runtime/services/service.h"
 

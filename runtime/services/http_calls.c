@@ -1,17 +1,24 @@
 /*
- * A table of calls by actor and number, and a list of those that have ended, onto which one thread
- * pushes and which another takes whole.
+ * A table of calls by actor and number, which only the calls' thread changes, and a list of calls
+ * that have ended.
+ *
+ * The list is a Treiber stack without a pop: a call is pushed with compare-and-swap, by the http
+ * thread or, where it was never submitted, by the calls' thread; the calls' thread takes the whole
+ * list by exchanging it for NULL. So no address can be taken and come back between the reading and
+ * the swap (ABA), and neither thread waits for the other.
  */
 #include "runtime/services/http_calls.h"
 
 #include "runtime/memory.h"
 
+/* The incarnation is compared, not hashed: two lives of an actor seldom have the same call open. */
 static size_t bucket_of(struct tr_key actor, uint64_t ask)
 {
     uint64_t mixed = (actor.group ^ actor.serial * 31 ^ ask) * 0x9e3779b97f4a7c15ULL;
     return (size_t)(mixed >> 32) % TRI_HTTP_CALL_BUCKETS;
 }
 
+/* Both threads have ended, so no call is pushed any more. */
 void tri_http_calls_fini(struct tri_http_calls *calls)
 {
     tri_http_calls_tidy(calls);
@@ -53,11 +60,15 @@ void tri_http_calls_end(struct tri_http_calls *calls, struct tri_http_call *call
     struct tri_http_call *newest = atomic_load_explicit(&calls->ended, memory_order_relaxed);
     do {
         call->next_ended = newest;
-        /* Release: whoever frees it comes after everything that was done with it. */
+        /* Release: freeing it comes after everything that was done with it. */
     } while (!atomic_compare_exchange_weak_explicit(&calls->ended, &newest, call,
                                                     memory_order_release, memory_order_relaxed));
 }
 
+/*
+ * The acquire pairs with the release of tri_http_calls_end: the http thread is done with each call
+ * that is found here. Only this thread changes the buckets.
+ */
 void tri_http_calls_tidy(struct tri_http_calls *calls)
 {
     struct tri_http_call *call =

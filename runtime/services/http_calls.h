@@ -5,8 +5,8 @@
  * submitted, and gives it back when it has ended: that is all it does with this table, and nobody
  * waits for it.
  */
-#ifndef TR_RUNTIME_HOST_HTTP_CALLS_H
-#define TR_RUNTIME_HOST_HTTP_CALLS_H
+#ifndef TR_RUNTIME_SERVICES_HTTP_CALLS_H
+#define TR_RUNTIME_SERVICES_HTTP_CALLS_H
 
 #include <stdatomic.h>
 

@@ -4,10 +4,15 @@
  *
  * The two threads share nothing but the list of calls that have ended (http_calls.h): a request's
  * id is its call. So the answers are spoken with a second link.
+ *
+ * A call's life: it is added to the table, submitted, and belongs to the http thread until its END,
+ * which puts it onto the list of ended ones. The calls' thread frees it at its next turn. A cancel
+ * or room that comes in between finds the call in the table and is passed on by its id; http
+ * ignores an id that has ended.
  */
-#include "runtime/services/http_calls.h"
 #include "runtime/http/http.h"
 #include "runtime/memory.h"
+#include "runtime/services/http_calls.h"
 #include "schemas/runtime/http.h"
 
 #define WAIT_NS 200000000
@@ -28,13 +33,13 @@ struct tri_http_service {
 /* -------------------------------------------------- the http thread's side */
 
 /* The link of this thread, opened by it at its first word. */
-static int open_voice(struct tri_http_service *service)
+static int open_sender(struct tri_http_service *service)
 {
-    if (service->answers.voice.link != NULL) {
+    if (service->answers.sender.link != NULL) {
         return 0;
     }
     return service->answers.env->ops->link_open(service->answers.env, TRI_PLACE_HTTP_ANSWERS,
-                                                &service->answers.voice.link);
+                                                &service->answers.sender.link);
 }
 
 static int tell_end(struct tri_http_service *service, const struct tri_caller *caller,
@@ -43,10 +48,11 @@ static int tell_end(struct tri_http_service *service, const struct tri_caller *c
     struct tr_http_response response = {
         .status = event->status,
         .fault = tr_text_of(tri_http_fault_name(event->fault)),
-        .words = tr_text_of(event->words),
+        .message = tr_text_of(event->words),
         .headers = {.data = (const uint8_t *)event->headers.data, .size = event->headers.size},
         .body = event->body,
         .elapsed_us = event->elapsed_us,
+        .retry_after_s = event->retry_after_s,
     };
     return tri_service_reply(&service->answers, caller, &tr_http_response_schema, &response);
 }
@@ -58,12 +64,14 @@ static int tell_part(struct tri_http_service *service, const struct tri_caller *
     return tri_service_tell(&service->answers, caller, &tr_http_part_schema, &part);
 }
 
+/* On the http thread: answers have a sender of their own, so nothing is shared with the thread that
+ * takes calls. An answer that is too large for a message is a refusal. */
 static void deliver(void *self, const struct tri_http_event *event)
 {
     struct tri_http_service *service = self;
     struct tri_http_call *call = (struct tri_http_call *)(uintptr_t)event->id;
     const struct tri_caller *caller = &call->caller;
-    int error = open_voice(service);
+    int error = open_sender(service);
     if (error == 0) {
         error = event->kind == TRI_HTTP_END ? tell_end(service, caller, event)
                                             : tell_part(service, caller, event);
@@ -71,7 +79,7 @@ static void deliver(void *self, const struct tri_http_event *event)
             tri_service_refuse(&service->answers, caller, error);
             error = 0;
         }
-        tri_voice_flush(&service->answers.voice);
+        tri_sender_flush(&service->answers.sender);
     }
     if (error != 0) {
         tri_service_fail(&service->answers, error);
@@ -117,7 +125,11 @@ static int read_secrets(struct tr_bytes packed, struct tr_http_secret *secrets, 
     return cursor.error;
 }
 
-/* The time that a request has: its own, or what is left of its call's. */
+/*
+ * The time that a request has: its own, or what is left until its call's deadline if that is less.
+ * 0 is no limit. A deadline that has passed leaves 1 ms, so that the request ends by its time as
+ * any other does.
+ */
 static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *envelope,
                               const struct tr_http_request *wanted)
 {
@@ -130,7 +142,10 @@ static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *e
     return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
 }
 
-/* How much of a stream is on its way to an actor. */
+/*
+ * The bytes of a stream that may be sent to an actor before it says that it has taken some: 0 means
+ * the default, and a larger wish is cut.
+ */
 static size_t window_of(const struct tr_http_request *wanted)
 {
     if (wanted->window_bytes == 0) {
@@ -140,6 +155,8 @@ static size_t window_of(const struct tr_http_request *wanted)
                                                            : TR_HTTP_WINDOW_BYTES_MAX;
 }
 
+/* Views into the message are fine: http copies what it is given. Its thread is started with the
+ * first request. */
 static int submit(struct tri_http_service *service, const struct tr_http_request *wanted,
                   uint32_t timeout_ms, struct tri_http_call *call)
 {
@@ -148,7 +165,10 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
     struct tr_http_secret secrets[TR_HTTP_SECRETS_MAX];
     size_t secret_count;
     int error = read_headers(wanted->headers, headers, &header_count);
-    error = error != 0 ? error : read_secrets(wanted->secrets, secrets, &secret_count);
+    if (error != 0) {
+        return error;
+    }
+    error = read_secrets(wanted->secrets, secrets, &secret_count);
     if (error != 0) {
         return error;
     }
@@ -182,6 +202,7 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
     return error != 0 ? error : tri_http_submit(service->http, &request);
 }
 
+/* The call is in the table before the request leaves, since its END may come at once. */
 static int take_request(struct tri_http_service *service, const uint8_t *envelope,
                         const struct tri_caller *caller)
 {
@@ -195,6 +216,7 @@ static int take_request(struct tri_http_service *service, const uint8_t *envelop
     if (call == NULL) {
         return TR_MEMORY;
     }
+    /* Behind a submit that succeeds `call` is the http thread's, and may have ended already. */
     error = submit(service, &request, timeout_ms_of(service, envelope, &request), call);
     if (error != 0) {
         tri_http_calls_end(&service->open, call);
@@ -214,6 +236,7 @@ static int take_cancel(struct tri_http_service *service, const uint8_t *envelope
     return call != NULL ? tri_http_cancel(service->http, (uint64_t)(uintptr_t)call) : error;
 }
 
+/* The actor has taken so many bytes of a stream. */
 static int take_more(struct tri_http_service *service, const uint8_t *envelope,
                      const struct tri_caller *caller)
 {
@@ -226,8 +249,11 @@ static int take_more(struct tri_http_service *service, const uint8_t *envelope,
                         : error;
 }
 
-/* What may come, and who takes it. A call is refused where it cannot be taken; who only tells hears
- * nothing: without memory his cancel or his room is lost, and the call ends by its times. */
+/*
+ * What may come, and which function takes it. A call that cannot be taken is refused. A message
+ * that is only told gets no answer: without memory a cancel or room is lost, and the call ends by
+ * its times.
+ */
 static const struct {
     const struct tr_schema *schema;
     int (*take)(struct tri_http_service *service, const uint8_t *envelope,
@@ -269,20 +295,20 @@ static void *calls_main(void *argument)
 {
     struct tri_http_service *service = argument;
     struct tri_service *calls = &service->calls;
-    int error = calls->env->ops->link_open(calls->env, TRI_PLACE_HTTP, &calls->voice.link);
+    int error = calls->env->ops->link_open(calls->env, TRI_PLACE_HTTP, &calls->sender.link);
     if (error != 0) {
         tri_service_fail(calls, error);
         return NULL;
     }
     while (!atomic_load(&calls->is_stopping)) {
         struct tri_frame frame;
-        while (tri_link_receive(calls->voice.link, &frame) == 0) {
+        while (tri_channel_receive(calls->sender.link, &frame) == 0) {
             take_frame(service, &frame);
-            tri_link_release(calls->voice.link, &frame);
+            tri_channel_release(calls->sender.link, &frame);
         }
-        tri_voice_flush(&calls->voice);
+        tri_sender_flush(&calls->sender);
         tri_http_calls_tidy(&service->open);
-        tri_link_wait(calls->voice.link, WAIT_NS);
+        tri_channel_wait(calls->sender.link, WAIT_NS);
     }
     return NULL;
 }
@@ -329,6 +355,10 @@ void tri_http_service_stop(struct tri_http_service *service)
     }
     tri_http_service_leave(service);
     pthread_join(service->calls.thread, NULL);
+    /*
+     * First the calls' thread, which submits, then the http thread, which answers; only then is the
+     * table freed.
+     */
     tri_http_stop(service->http);
     tri_http_calls_fini(&service->open);
     tri_service_fini(&service->calls);

@@ -3,14 +3,14 @@
  * process_run.c has the life of a process_run, process_turns.c whose turn it is to be made,
  * process_unclaimed.c ends that nobody waits for. Nobody else includes this.
  */
-#ifndef TR_RUNTIME_HOST_PROCESS_INSIDE_H
-#define TR_RUNTIME_HOST_PROCESS_INSIDE_H
+#ifndef TR_RUNTIME_SERVICES_PROCESS_INSIDE_H
+#define TR_RUNTIME_SERVICES_PROCESS_INSIDE_H
 
-#include "runtime/services/process_keys.h"
-#include "runtime/services/process_service.h"
 #include "runtime/keeper/keeper_client.h"
 #include "runtime/keeper/sweep.h"
 #include "runtime/secret/secret.h"
+#include "runtime/services/process_keys.h"
+#include "runtime/services/process_service.h"
 
 struct tri_process_service {
     struct tri_service base;
@@ -78,7 +78,7 @@ void tri_turns_take(struct tri_process_service *service);
 /* The keeper is lost, and with it all runs: nobody stands in the line any more. */
 void tri_turns_clear(struct tri_process_service *service);
 
-/* The keeper is there: it tells all ends it has, and whoever waits for one asks now. */
+/* The keeper is there: it tells all ends it has, and the waiting callers ask now. */
 void tri_unclaimed_begin(struct tri_process_service *service);
 
 /* An end came that nobody waits for; somebody asks for a key; somebody was told the end of one;

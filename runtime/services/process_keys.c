@@ -1,5 +1,7 @@
 /*
- * A chained hash table of keys; it grows with what is open, which the keeper's limits bound.
+ * A chained hash table of keys, whose entries also stand in a line (process_turns.c). Entries do
+ * not move, so pointers to them last until they are tidied away. It grows with the calls that are
+ * open, which the limits of the keeper bound, and it never shrinks.
  */
 #include "runtime/services/process_keys.h"
 
@@ -49,7 +51,7 @@ void tri_process_keys_fini(struct tri_process_keys *keys)
     *keys = (struct tri_process_keys){0};
 }
 
-/* FNV-1a. */
+/* FNV-1a of 32 bits. */
 static uint32_t hash_of(struct tr_text key)
 {
     uint32_t hash = 2166136261U;
@@ -90,6 +92,7 @@ static void keys_grow(struct tri_process_keys *keys)
         while (keys->buckets[i] != NULL) {
             struct tri_process_key *entry = keys->buckets[i];
             keys->buckets[i] = entry->next;
+            /* Chains have no order, so each entry is put in front. */
             entry->next = buckets[entry->hash & (size * 2 - 1)];
             buckets[entry->hash & (size * 2 - 1)] = entry;
         }
@@ -135,6 +138,10 @@ int tri_process_keys_open(struct tri_process_keys *keys, struct tr_text key,
     return 0;
 }
 
+/*
+ * The keeper answers the questions about one key in the order in which they were sent, so the
+ * oldest caller is the one that is meant.
+ */
 bool tri_process_key_answer(struct tri_process_key *entry, struct tri_caller *caller)
 {
     if (entry->open_count == 0) {
@@ -203,6 +210,10 @@ void tri_process_key_end(struct tri_process_key *entry)
     entry->phase = TRI_RUN_NONE;
 }
 
+/*
+ * The entry may be freed here, so a caller does not touch it afterwards. It must not stand in the
+ * line: an entry in the line has a run, and stays.
+ */
 void tri_process_keys_tidy(struct tri_process_keys *keys, struct tri_process_key *entry)
 {
     if (entry->phase != TRI_RUN_NONE || entry->open_count > 0) {

@@ -3,11 +3,11 @@
  * and the callers that wait for another answer about it, oldest first. An entry is there as long as
  * somebody waits. Those whose turn has not come stand in a line.
  */
-#ifndef TR_RUNTIME_HOST_PROCESS_KEYS_H
-#define TR_RUNTIME_HOST_PROCESS_KEYS_H
+#ifndef TR_RUNTIME_SERVICES_PROCESS_KEYS_H
+#define TR_RUNTIME_SERVICES_PROCESS_KEYS_H
 
-#include "runtime/services/service.h"
 #include "runtime/process/attempt.h"
+#include "runtime/services/service.h"
 
 /* Calls about one key, beside its process_run, that may be open at once. */
 #define TR_PROCESS_CALLS_MAX 8

@@ -9,13 +9,21 @@
  * The folder is made before the keeper hears of the key, so a folder that is new means a key that
  * never ran, and nobody has to be asked. One that is there may be of a process that runs since
  * before this engine, which has its turn already.
+ *
+ * Nothing here is kept over a crash of the engine: the actor says the same process_run again, and
+ * the folder and the keeper together say how far it was. A process is therefore never run twice,
+ * whatever dies:
+ *
+ *   no folder               the keeper was never told: the run waits for its turn
+ *   folder, key not known   the engine died in between: the folder is emptied and made again
+ *   folder, key known       it runs or has ended: the run goes on from what the keeper says
  */
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/services/process_inside.h"
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
+#include "runtime/services/process_inside.h"
 
 /* The names of files that are made for a process, as the keeper is told them. */
 #define MADE_BYTES_MAX 1024
@@ -26,6 +34,10 @@ void tri_run_set_phase(struct tri_process_service *service, struct tri_process_k
     if (entry->phase == TRI_RUN_WAITING && phase != TRI_RUN_WAITING) {
         tri_process_line_remove(&service->waiting, entry);
     }
+    /*
+     * `ahead` counts runs that the keeper was told of and that do not run yet; process_turns.c
+     * fills it up.
+     */
     service->ahead += phase == TRI_RUN_ASKED ? 1 : 0;
     service->ahead -= entry->phase == TRI_RUN_ASKED ? 1 : 0;
     entry->phase = phase;
@@ -38,6 +50,7 @@ static void end_run(struct tri_process_service *service, struct tri_process_key 
     tri_process_key_end(entry);
 }
 
+/* Answers the call with a refusal; nothing is kept of the run. */
 static void refuse(struct tri_process_service *service, struct tri_process_key *entry, int error,
                    const char *reason)
 {
@@ -53,7 +66,10 @@ static void refuse(struct tri_process_service *service, struct tri_process_key *
 
 /* ---- Telling the keeper. -------------------------------------------------------------------- */
 
-/* The names of the files that were made for a process; none where there are too many to say. */
+/*
+ * The names of the files that were made for a process, packed into `bytes`; nothing where they do
+ * not fit.
+ */
 static struct tr_bytes made_files(struct tr_bytes files, uint8_t *bytes, size_t size)
 {
     struct tr_cursor cursor;
@@ -62,7 +78,7 @@ static struct tr_bytes made_files(struct tr_bytes files, uint8_t *bytes, size_t 
     tr_write_array(&writer, count);
     for (uint32_t i = 0; i < count; i++) {
         struct tr_text name = tr_process_file_next(&cursor).name;
-        tr_process_word_write(&writer, (struct tr_bytes){(const uint8_t *)name.data, name.size});
+        tr_process_string_write(&writer, (struct tr_bytes){(const uint8_t *)name.data, name.size});
     }
     bool is_whole = cursor.error == 0 && writer.error == 0;
     return (struct tr_bytes){.data = bytes, .size = is_whole ? tr_writer_size(&writer) : 0};
@@ -71,7 +87,7 @@ static struct tr_bytes made_files(struct tr_bytes files, uint8_t *bytes, size_t 
 /* What the keeper gets: names with their folders, and the environment as it was made. */
 static int send_start(struct tri_process_service *service, const struct tr_process_run *run)
 {
-    char paths[4][TR_KEEPER_PATH_BYTES_MAX];
+    char paths[4][TR_PATH_BYTES_MAX];
     const struct tr_text names[] = {run->work, run->stdin_path, run->stdout_path, run->stderr_path};
     struct tr_text joined[4];
     for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
@@ -95,7 +111,7 @@ static int send_start(struct tri_process_service *service, const struct tr_proce
         .limits = run->limits,
         .umask = run->umask,
         .synced_folder = run->folder,
-        .made = made_files(run->files, made, sizeof made),
+        .provided = made_files(run->files, made, sizeof made),
     };
     return tri_keeper_client_send(service->client, &tr_process_start_schema, &start);
 }
@@ -107,6 +123,10 @@ static int make_and_send(struct tri_process_service *service, struct tri_process
     int error = tri_attempt_make(&service->folders, entry->attempt, run, is_emptied,
                                  &service->environment, reason);
     if (error != 0) {
+        /*
+         * The environment may hold secrets: it is wiped on every path, as soon as the keeper has
+         * its copy.
+         */
         tri_secret_wipe(&service->environment);
         return error;
     }
@@ -128,16 +148,19 @@ static int query(struct tri_process_service *service, struct tri_process_key *en
     return tri_keeper_client_send(service->client, &tr_process_query_schema, &query);
 }
 
+/* With `is_emptied` what lies in the folder is of an engine that died before it told the keeper,
+ * and is removed; without it a folder that is there means to ask first. */
 static void begin(struct tri_process_service *service, struct tri_process_key *entry,
                   bool is_emptied)
 {
-    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    char reason[TR_REASON_BYTES_MAX] = "";
     struct tr_process_run run;
     struct tr_bytes body = {.data = entry->held, .size = entry->held_size};
     int error = tr_process_run_unpack(body, entry->held_version, &run);
     if (error == 0) {
         error = make_and_send(service, entry, &run, is_emptied, reason);
     }
+    /* The folder has appeared since the run was put into the line. */
     if (error == TR_EXISTS && !is_emptied) {
         error = query(service, entry);
     } else if (error == 0) {
@@ -165,7 +188,10 @@ static void tell_started(struct tri_process_service *service, const struct tri_p
                                                         &tr_process_started_schema, &started));
 }
 
-/* The same run once more: whoever asked last hears of it. */
+/*
+ * The same run once more: the last caller is answered. The same actor after a restart, or a later
+ * attempt to hear: only one caller can be told the end.
+ */
 static void replace_caller(struct tri_process_service *service, struct tri_process_key *entry,
                            const struct tri_caller *caller)
 {
@@ -180,19 +206,23 @@ static void replace_caller(struct tri_process_service *service, struct tri_proce
 static void take_in(struct tri_process_service *service, struct tri_process_key *entry,
                     const struct tr_process_run *run, struct tr_bytes body, uint8_t version)
 {
-    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    char reason[TR_REASON_BYTES_MAX] = "";
     int error = tri_attempt_new(&service->folders, run, reason, &entry->attempt);
     if (error == 0 && !tri_attempt_is_there(&service->folders, entry->attempt)) {
         error = tri_turns_wait(service, entry, body, version);
     } else if (error == 0) {
         error = tri_process_key_hold(entry, body, version);
-        error = error != 0 ? error : query(service, entry);
+        if (error == 0) {
+            error = query(service, entry);
+        }
     }
     if (error != 0) {
         refuse(service, entry, error, reason);
     }
 }
 
+/* A process_run that an actor calls. One that is under way changes its caller only: after a restart
+ * of an engine the same actor says it again. */
 void tri_run_take(struct tri_process_service *service, struct tr_bytes body, uint8_t version,
                   const struct tri_caller *caller)
 {
@@ -232,12 +262,14 @@ void tri_run_started(struct tri_process_service *service, struct tri_process_key
     tell_started(service, entry);
 }
 
+/* Nothing ran: the folder goes. */
 void tri_run_refused(struct tri_process_service *service, struct tri_process_key *entry,
                      const struct tr_process_refused *refused)
 {
     if (entry->phase != TRI_RUN_ASKED) {
         return;
     }
+    /* Nothing ran in it, so nothing in it can be anybody's result. */
     tri_attempt_discard(&service->folders, entry->attempt);
     tri_process_service_check(service, tri_service_reply(&service->base, &entry->run,
                                                          &tr_process_refused_schema, refused));
@@ -263,23 +295,48 @@ static struct tr_process_over over_of(const struct tr_process_ended *ended,
         .memory_bytes_max = ended->memory_bytes_max,
         .reason = ended->reason,
         .documents = {tri_buffer_front(documents), tri_buffer_size(documents)},
+        .memory_kill = ended->memory_kill,
     };
 }
 
+/*
+ * The end of a process whose documents the system does not give. It is lost as one that could not
+ * be brought to the disk: a document that is taken for missing would be the user's failure.
+ */
+static struct tr_process_ended unread(const struct tr_process_ended *ended, const char *reason)
+{
+    struct tr_process_ended lost = *ended;
+    if (ended->outcome != TR_PROCESS_NOT_STARTED) {
+        lost.outcome = TR_PROCESS_LOST;
+        lost.status = 0;
+        lost.reason = tr_text_of(reason);
+    }
+    return lost;
+}
+
+/* The keeper keeps the end until it is told to forget it, so whatever fails here can be asked for
+ * again. */
 void tri_run_ended(struct tri_process_service *service, struct tri_process_key *entry,
                    const struct tr_process_ended *ended)
 {
     if (entry->phase == TRI_RUN_NONE) {
         return;
     }
+    struct tr_process_ended end = *ended;
+    char reason[TR_REASON_BYTES_MAX];
     tri_buffer_clear(&service->documents);
-    int error = tri_attempt_read(&service->folders, entry->attempt, &service->documents);
+    int error = tri_attempt_read(&service->folders, entry->attempt, &service->documents, reason);
+    if (error == TR_SYSTEM) {
+        tri_buffer_clear(&service->documents);
+        end = unread(ended, reason);
+        error = 0;
+    }
     if (error == 0) {
-        struct tr_process_over over = over_of(ended, &service->documents);
+        struct tr_process_over over = over_of(&end, &service->documents);
         error = tri_service_reply(&service->base, &entry->run, &tr_process_over_schema, &over);
     }
     if (error != 0) {
-        /* Without memory now, but the end is kept: whoever asks again hears it. */
+        /* Without memory now, but the end is kept: a caller that asks again hears it. */
         tri_service_refuse(&service->base, &entry->run, error);
     }
     end_run(service, entry);

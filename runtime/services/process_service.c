@@ -2,14 +2,23 @@
  * Between actors and the keeper: one thread that takes in calls from the one side and news from the
  * other. Most messages go through as they are, because both sides speak schemas/runtime/process.h;
  * runs have a life of their own, in process_run.c.
+ *
+ * One turn of the thread: news of the keeper, some calls, some runs whose turn has come, then both
+ * sides' pipes are flushed. Calls and runs are taken a few at a time, so a flood of them does not
+ * hold up the news. A call that needs the keeper waits in its frame until the keeper is up and has
+ * room; the frames behind it wait in the link, in their order.
+ *
+ * When the keeper goes down every open call is answered with the failure, and `failure` refuses
+ * those that wait. It is set back when the link is empty, so the next call tries to start a keeper
+ * again.
  */
 #include "runtime/services/process_service.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "runtime/services/process_inside.h"
 #include "runtime/memory.h"
+#include "runtime/services/process_inside.h"
 
 #define WAIT_NS 200000000
 
@@ -18,7 +27,7 @@
 
 void tri_process_service_check(struct tri_process_service *service, int error)
 {
-    if (error == TR_MEMORY) { /* without memory whoever asked would wait for ever */
+    if (error == TR_MEMORY) { /* without memory the caller would wait for ever */
         tri_service_fail(&service->base, error);
     }
 }
@@ -41,6 +50,9 @@ static bool answer_open(struct tri_process_service *service, struct tri_process_
 static void tell_end(struct tri_process_service *service, struct tri_process_key *entry,
                      const struct tr_process_ended *ended)
 {
+    /*
+     * Noted before the caller hears it: an end that was told here is never forgotten as unclaimed.
+     */
     tri_unclaimed_told(service, ended->key);
     tri_run_ended(service, entry, ended);
     while (answer_open(service, entry, &tr_process_ended_schema, ended)) {
@@ -145,7 +157,7 @@ static int take_stop(struct tri_process_service *service, const struct call *cal
     return hand_on(service, call, &tr_process_stop_schema, &stop, stop.key);
 }
 
-/* The keeper does not answer that it has forgotten, so whoever wants to know has it asked. */
+/* The keeper does not answer that it has forgotten, so a caller that wants to know asks it. */
 static int take_forget(struct tri_process_service *service, const struct call *call)
 {
     struct tr_process_forget forget;
@@ -188,9 +200,11 @@ static int take_clean(struct tri_process_service *service, const struct call *ca
     return 0;
 }
 
+/* Where an answer is wanted it is done here, at once; else beside, so that a large folder holds up
+ * no process. */
 static int take_remove(struct tri_process_service *service, const struct call *call)
 {
-    char reason[TR_KEEPER_REASON_BYTES_MAX];
+    char reason[TR_REASON_BYTES_MAX];
     struct tr_folder_remove wanted;
     int error = tr_folder_remove_unpack(call->body, call->version, &wanted);
     if (error != 0) {
@@ -227,6 +241,7 @@ static const struct call_kind *kind_of(const uint8_t *envelope)
     return NULL;
 }
 
+/* One call; an error is its answer. */
 static void take_call(struct tri_process_service *service, const uint8_t *envelope,
                       const struct call_kind *kind)
 {
@@ -264,12 +279,13 @@ static void take_frame(struct tri_process_service *service, uint32_t *calls_left
     while (*calls_left > 0) {
         size_t offset = service->offset;
         if (!tri_frame_next(&service->frame, &offset, &bytes, &is_stored)) {
-            tri_link_release(service->base.voice.link, &service->frame);
+            tri_channel_release(service->base.sender.link, &service->frame);
             service->has_frame = false;
             return;
         }
         if (tr_envelope_check(bytes, &size) == 0) {
             const struct call_kind *kind = kind_of(bytes.data);
+            /* `offset` still points to this call, so it is read again in a later round. */
             if (kind != NULL && kind->needs_keeper && !is_ready(service)) {
                 *calls_left = 0;
                 return;
@@ -288,7 +304,11 @@ static void take_calls(struct tri_process_service *service)
     uint32_t calls_left = CALLS_PER_ROUND;
     while (calls_left > 0) {
         if (!service->has_frame) {
-            if (tri_link_receive(service->base.voice.link, &service->frame) != 0) {
+            if (tri_channel_receive(service->base.sender.link, &service->frame) != 0) {
+                /*
+                 * The link is empty: everything that waited for the keeper that failed has been
+                 * refused.
+                 */
                 service->failure = 0;
                 return;
             }
@@ -361,7 +381,9 @@ static const struct {
     {&tr_process_state_schema, offsetof(struct tr_process_state, key), hear_state},
 };
 
-/* News of a key that nobody waits for are of an earlier engine: its actors ask when they recover.
+/*
+ * News of a key without a caller: an earlier engine started it, and its actor asks when it
+ * recovers. An end is noted, so that it can be forgotten if no actor ever asks.
  */
 static void take_news(struct tri_process_service *service, const struct tri_packet *packet)
 {
@@ -372,6 +394,7 @@ static void take_news(struct tri_process_service *service, const struct tri_pack
             news_kinds[i].schema->unpack(packet->body, packet->version, &value) != 0) {
             continue;
         }
+        /* The key stands at another place in each kind of news. */
         memcpy(&key, (const char *)&value + news_kinds[i].key_offset, sizeof key);
         struct tri_process_key *entry = tri_process_keys_find(&service->keys, key);
         if (entry != NULL) {
@@ -400,11 +423,11 @@ static void refuse_open(void *self, struct tri_process_key *entry)
 static void wake_program(struct tri_process_service *service)
 {
     struct tri_frame_builder frame = {0};
-    struct tri_voice *voice = &service->base.voice;
+    struct tri_sender *sender = &service->base.sender;
     size_t size;
     if (tri_frame_add(&frame, (struct tr_bytes){0}, false) == 0) {
         uint8_t *data = tri_frame_take(&frame, TRI_PLACE_PROCESSES, &size);
-        tri_outbox_send(&voice->outbox, voice->link, TRI_PLACE_CONTROL, data, size);
+        tri_outbox_send(&sender->outbox, sender->link, TRI_PLACE_CONTROL, data, size);
     }
 }
 
@@ -414,7 +437,7 @@ static void wake_program(struct tri_process_service *service)
  */
 static void tell_refused(struct tri_process_service *service, const struct tri_keeper_event *event)
 {
-    char words[2 * TR_KEEPER_REASON_BYTES_MAX];
+    char words[2 * TR_REASON_BYTES_MAX];
     bool is_damaged = event->error == TR_STORE_DAMAGED || event->error == TR_STORE_FOREIGN;
     snprintf(words, sizeof words, "the keeper of processes cannot start: %s%s", event->words,
              is_damaged ? "; see that nothing of it runs any more, move keeper.log away and start "
@@ -449,7 +472,10 @@ static void take_events(struct tri_process_service *service)
 
 /* ---- The thread. ---------------------------------------------------------------------------- */
 
-/* What actors said before the host stopped is still done: folders and ends are not left behind. */
+/*
+ * What actors said before the host stopped is still done: folders and ends are not left behind.
+ * Ends when a round takes no call: what is left then needs a keeper that is not there.
+ */
 static void take_last(struct tri_process_service *service)
 {
     uint64_t before;
@@ -464,7 +490,7 @@ static void *service_main(void *argument)
 {
     struct tri_process_service *service = argument;
     struct tri_service *base = &service->base;
-    int error = base->env->ops->link_open(base->env, TRI_PLACE_PROCESSES, &base->voice.link);
+    int error = base->env->ops->link_open(base->env, TRI_PLACE_PROCESSES, &base->sender.link);
     if (error != 0) {
         tri_service_fail(base, error);
         return NULL;
@@ -476,9 +502,10 @@ static void *service_main(void *argument)
         tri_unclaimed_forget(service);
         tri_sweep_go_on(service->sweep);
         tri_keeper_client_flush(service->client);
-        tri_voice_flush(&base->voice);
+        tri_sender_flush(&base->sender);
         if (!can_go_on(service) && !tri_turns_are_due(service)) {
-            tri_link_wait_also(base->voice.link, tri_keeper_client_fd(service->client), WAIT_NS);
+            tri_channel_wait_also(base->sender.link, tri_keeper_client_fd(service->client),
+                                  WAIT_NS);
         }
     }
     take_last(service);
@@ -528,7 +555,7 @@ static int start(struct tri_process_service *service,
 static void process_service_free(struct tri_process_service *service)
 {
     if (service->has_frame) {
-        tri_link_release(service->base.voice.link, &service->frame);
+        tri_channel_release(service->base.sender.link, &service->frame);
     }
     tri_sweep_stop(service->sweep);
     tri_keeper_client_free(service->client);

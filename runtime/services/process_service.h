@@ -10,13 +10,14 @@
  * process_query and a called process_stop are otherwise answered by the next that the keeper says
  * of the key: process_state or process_ended. A called process_forget is answered by process_state
  * when the keeper has forgotten. folder_remove needs no keeper; one that is told is done by a
- * thread of its own (runtime/process/sweep.h).
+ * thread of its own (runtime/keeper/sweep.h).
  *
  * When the keeper is lost, or cannot be had, every open call fails with TR_NO_CONNECTION; what
- * became of its key is found out by saying the same process_run again (law 5).
+ * became of its key is found out by saying the same process_run again (law 5 of
+ * runtime/ARCHITECTURE.md).
  */
-#ifndef TR_RUNTIME_HOST_PROCESS_SERVICE_H
-#define TR_RUNTIME_HOST_PROCESS_SERVICE_H
+#ifndef TR_RUNTIME_SERVICES_PROCESS_SERVICE_H
+#define TR_RUNTIME_SERVICES_PROCESS_SERVICE_H
 
 #include "runtime/services/service.h"
 

@@ -1,12 +1,12 @@
 /*
- * Whose turn it is to be made.
+ * The order in which runs are made.
  *
- * Folders and files of an attempt take the disk longer to make than a short process runs, and the
- * sooner they are made the more of them there are. So a run waits here, in the order in which it
- * came and with nothing made, until the keeper has only few left that it has not begun: enough that
- * one is always there when a process ends, in batches, so that one sync and one message of the
- * keeper serve several. A run that waits here dies with the engine and leaves nothing behind; its
- * actor asks again.
+ * Folders and files of an attempt take the disk longer to make than a short process runs, and
+ * folders that are made early pile up. So a run waits here, in the order in which it came and with
+ * nothing made, until the keeper has few runs left that it has not begun: enough that one is always
+ * there when a process ends, and made in batches, so that one sync and one message of the keeper
+ * serve several. A run that waits here is gone when the engine dies, and leaves nothing on the
+ * disk; its actor asks again.
  */
 #include "runtime/services/process_inside.h"
 
@@ -35,7 +35,7 @@ int tri_turns_wait(struct tri_process_service *service, struct tri_process_key *
 
 bool tri_turns_are_due(const struct tri_process_service *service)
 {
-    /* Calls that are still to be taken may be stops of those who stand in the line. */
+    /* Calls that are still to be taken may stop runs that wait here, so they go first. */
     return service->waiting.first != NULL && !service->has_frame &&
            service->ahead + BATCH <= service->ahead_max &&
            tri_keeper_client_is_up(service->client) && tri_keeper_client_has_room(service->client);
@@ -48,6 +48,7 @@ void tri_turns_take(struct tri_process_service *service)
     }
     for (uint32_t i = 0; i < BATCH && service->waiting.first != NULL; i++) {
         struct tri_process_key *entry = service->waiting.first;
+        /* A full pipe to the keeper: the run keeps its place, and is made when there is room. */
         if (!tri_keeper_client_has_room(service->client)) {
             return;
         }

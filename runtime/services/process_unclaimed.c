@@ -2,10 +2,11 @@
  * Ends that nobody asks for any more.
  *
  * An actor that has heard an end tells the keeper to forget it, and what is told can be lost with
- * an engine. A keeper tells all ends that it has when an engine comes to it, and whoever still
- * waits for one asks right then; what nobody has asked for a while after that is forgotten. An end
- * that somebody has heard in this engine's life is not among those: the commit of that may not be
- * on the disk yet, and whoever asks again without it must not have the process run once more.
+ * an engine. A keeper tells all ends that it has when an engine comes to it, and an actor that
+ * still waits for one asks right then; what nobody has asked for a while after that is forgotten.
+ * An end that an actor has heard in this engine's life is not among those: the commit of that may
+ * not be on the disk yet, and an actor that asks again without it must not have the process run
+ * once more.
  */
 #include "runtime/services/process_inside.h"
 
@@ -38,6 +39,7 @@ void tri_unclaimed_claim(struct tri_process_service *service, struct tr_text key
     drop(&service->unclaimed, key);
 }
 
+/* Without memory for the note the end could be forgotten too early, so the host ends. */
 void tri_unclaimed_told(struct tri_process_service *service, struct tr_text key)
 {
     if (tri_process_keys_have(&service->told, key) == NULL) {

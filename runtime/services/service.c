@@ -1,5 +1,9 @@
 /*
- * What all services share: who called, and how he is answered.
+ * What all services share: the caller, and how it is answered.
+ *
+ * An answer carries the incarnation of the caller, so it never reaches a later life of the same
+ * actor, and the number of the call as its cause, by which the actor finds the call. Services
+ * address actors by their key alone and never know on which worker one is.
  */
 #include "runtime/services/service.h"
 
@@ -8,11 +12,12 @@ void tri_service_init(struct tri_service *service, struct tr_env *env, uint32_t 
 {
     *service =
         (struct tri_service){.env = env, .worker_count = worker_count, .host_epoch = host_epoch};
-    tri_voice_init(&service->voice, serial, host_epoch);
+    tri_sender_init(&service->sender, serial, host_epoch);
 }
 
 void tri_service_fail(struct tri_service *service, int error)
 {
+    /* The first error is kept, since later ones often follow from it. */
     int expected = 0;
     if (service->fatal != NULL) {
         atomic_compare_exchange_strong(service->fatal, &expected, error);
@@ -21,9 +26,10 @@ void tri_service_fail(struct tri_service *service, int error)
 
 void tri_service_fini(struct tri_service *service)
 {
-    tri_voice_fini(&service->voice);
-    tri_link_close(service->voice.link);
-    service->voice.link = NULL;
+    tri_sender_fini(&service->sender);
+    /* The service's thread has ended: only then may another thread close its link. */
+    tri_channel_close(service->sender.link);
+    service->sender.link = NULL;
 }
 
 struct tri_caller tri_caller_of(const uint8_t *envelope)
@@ -49,10 +55,10 @@ static int say(struct tri_service *service, const struct tri_caller *caller, uin
         .cause_sequence = caller->ask,
         .trace = caller->trace,
     };
-    /* The worker of birth knows where the actor is now, and forwards. */
+    /* The worker of origin knows where the actor is now, and forwards. */
     uint32_t worker =
         (uint32_t)(caller->ref.key.serial & (TR_WORKERS_MAX - 1)) % service->worker_count;
-    return tri_voice_say(&service->voice, worker, &envelope, schema, body);
+    return tri_sender_say(&service->sender, worker, &envelope, schema, body);
 }
 
 int tri_service_reply(struct tri_service *service, const struct tri_caller *caller,
@@ -71,6 +77,7 @@ void tri_service_refuse(struct tri_service *service, const struct tri_caller *ca
 {
     struct tr_ask_failed failed = {.reason = (uint32_t)-reason};
     int error = say(service, caller, TR_KIND_SIGNAL, &tr_ask_failed_schema, &failed);
+    /* Without an answer the caller would wait for ever, so the host ends instead. */
     if (error != 0) {
         tri_service_fail(service, error);
     }

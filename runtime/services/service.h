@@ -3,19 +3,21 @@
  *
  * An actor's tr_call arrives here once everything that led to it is committed. A service answers
  * with a REPLY that names the call, or with tr_ask_failed; its own state is nobody's business, and
- * after a crash of the host nothing of it is left (law 5: the actor asks the outside again).
+ * after a crash of the host nothing of it is left (the actor asks the outside again: law 5 of
+ * runtime/ARCHITECTURE.md).
  */
-#ifndef TR_RUNTIME_HOST_SERVICE_H
-#define TR_RUNTIME_HOST_SERVICE_H
+#ifndef TR_RUNTIME_SERVICES_SERVICE_H
+#define TR_RUNTIME_SERVICES_SERVICE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/behaviour.h"
 #include "runtime/env/env.h"
-#include "runtime/link/voice.h"
-#include "runtime/troupe.h"
+#include "runtime/exchange.h"
+#include "runtime/link/sender.h"
 
-/* Whoever called: where an answer goes. */
+/* The caller: where an answer goes. */
 struct tri_caller {
     struct tr_ref ref;
     uint64_t ask;
@@ -27,7 +29,7 @@ struct tri_service {
     struct tr_env *env;
     uint32_t worker_count;
     uint32_t host_epoch;
-    struct tri_voice voice;
+    struct tri_sender sender;
     pthread_t thread;
     bool is_started;
     atomic_bool is_stopping;
@@ -44,7 +46,7 @@ void tri_service_fini(struct tri_service *service);
 /* The caller that a call's envelope names. */
 struct tri_caller tri_caller_of(const uint8_t *envelope);
 
-/* Answers a call. Errors as tri_voice_say. */
+/* Answers a call. Errors as tri_sender_say. */
 TR_MUST_USE int tri_service_reply(struct tri_service *service, const struct tri_caller *caller,
                                   const struct tr_schema *schema, const void *body);
 

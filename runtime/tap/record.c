@@ -4,6 +4,13 @@
  * The worker packs the actor in the very step in which it opens the tap, so nothing lies between
  * the image and the first event. When the actor moves, its new worker must have opened before it
  * arrived: only then its arrival is seen, and whatever is handled there without it is a gap.
+ *
+ * The steps are those of the file: the head, the image, any number of messages, the end. Each call
+ * gives the bytes of one entry, in a block that lives until the next call. What ends a recording is
+ * an entry as well, so a reader can tell a recording that ended from one whose writer died.
+ *
+ * Without secrets, bodies are blanked by their schemas before they leave. A body without a schema
+ * here and the pages of an actor cannot be blanked, so they are left out.
  */
 #include "runtime/tap/record.h"
 
@@ -24,18 +31,18 @@ enum step {
     STEP_OVER,
 };
 
-struct tr_record {
+struct tr_tap_record {
     struct tr_host *host;
     struct tr_tap *tap;
     const struct tr_registry *registry;
     struct tr_recording head; /* its texts are below */
     char *address;
     char *program;
-    uint8_t *surroundings;
+    uint8_t *context;
     enum step step;
     uint32_t home; /* the worker that has the actor; TR_WORKERS_MAX: it is on its way */
-    uint8_t *luggage;
-    size_t luggage_size;
+    uint8_t *snapshot;
+    size_t snapshot_size;
     uint64_t count;
     uint64_t size;
     const char *words;
@@ -46,24 +53,29 @@ struct tr_record {
 
 /* ---------------------------------------------------------------------- beginning */
 
-/* An answer to the opening; that of the actor's worker has luggage. */
-static void take_luggage(void *self, const struct tr_observed *observed)
+/*
+ * An answer to the opening; that of the actor's worker has the snapshot. Where the actor moves
+ * between two answers, two workers may send one: the first counts, and the first event of the other
+ * worker ends the recording in give_event.
+ */
+static void take_snapshot(void *self, const struct tr_observed *observed)
 {
-    struct tr_record *record = self;
-    if (observed->data.size == 0 || record->luggage != NULL) {
+    struct tr_tap_record *record = self;
+    if (observed->data.size == 0 || record->snapshot != NULL) {
         return;
     }
-    record->luggage = tr_alloc(observed->data.size);
-    if (record->luggage == NULL) {
+    record->snapshot = tr_alloc(observed->data.size);
+    if (record->snapshot == NULL) {
         record->error = TR_MEMORY;
         return;
     }
-    memcpy(record->luggage, observed->data.data, observed->data.size);
-    record->luggage_size = observed->data.size;
+    memcpy(record->snapshot, observed->data.data, observed->data.size);
+    record->snapshot_size = observed->data.size;
     record->home = observed->worker;
 }
 
-static int open_tap(struct tr_record *record, const struct tr_record_options *options)
+/* No snapshot in any answer: the actor was between two workers just then. */
+static int open_tap(struct tr_tap_record *record, const struct tr_tap_record_options *options)
 {
     uint64_t limit = options->limit;
     struct tr_tap_filter filter = {
@@ -75,22 +87,22 @@ static int open_tap(struct tr_record *record, const struct tr_record_options *op
         .seconds = options->seconds,
         .is_recording = true,
     };
-    int error = tri_tap_open_recording(record->host, &filter, take_luggage, record, &record->tap);
+    int error = tri_tap_open_recording(record->host, &filter, take_snapshot, record, &record->tap);
     if (error == 0) {
         error = record->error;
     }
-    return error == 0 && record->luggage == NULL ? TR_NOT_FOUND : error;
+    return error == 0 && record->snapshot == NULL ? TR_NOT_FOUND : error;
 }
 
-static int fill_head(struct tr_record *record, const struct tr_record_options *options)
+static int fill_head(struct tr_tap_record *record, const struct tr_tap_record_options *options)
 {
     const struct tri_shared *shared = &record->host->shared;
-    size_t size = options->surroundings.size;
+    size_t size = options->context.size;
     record->address = tr_text_copy(options->address);
-    record->surroundings = tr_alloc(size);
+    record->context = tr_alloc(size);
     record->program = tr_text_copy(tr_text_of(options->program));
     if (record->address == NULL || record->program == NULL ||
-        (record->surroundings == NULL && size > 0)) {
+        (record->context == NULL && size > 0)) {
         return TR_MEMORY;
     }
     record->head.program = tr_text_of(record->program);
@@ -101,17 +113,17 @@ static int fill_head(struct tr_record *record, const struct tr_record_options *o
     record->head.host = shared->directory.number;
     record->head.ahead_ms = shared->life.ahead_ms;
     if (size > 0) {
-        memcpy(record->surroundings, options->surroundings.data, size);
+        memcpy(record->context, options->context.data, size);
     }
-    record->head.surroundings = (struct tr_bytes){.data = record->surroundings, .size = size};
+    record->head.context = (struct tr_bytes){.data = record->context, .size = size};
     record->head.has_secrets = options->has_secrets;
     return tr_host_find(record->host, options->address, &record->head.actor);
 }
 
-int tr_record_open(struct tr_host *host, const struct tr_record_options *options,
-                   struct tr_record **out)
+int tr_tap_record_open(struct tr_host *host, const struct tr_tap_record_options *options,
+                       struct tr_tap_record **out)
 {
-    struct tr_record *record = tr_alloc_zero(1, sizeof *record);
+    struct tr_tap_record *record = tr_alloc_zero(1, sizeof *record);
     if (record == NULL) {
         return TR_MEMORY;
     }
@@ -123,38 +135,38 @@ int tr_record_open(struct tr_host *host, const struct tr_record_options *options
         error = open_tap(record, options);
     }
     if (error != 0) {
-        tr_record_close(record);
+        tr_tap_record_close(record);
         return error;
     }
     *out = record;
     return 0;
 }
 
-void tr_record_close(struct tr_record *record)
+void tr_tap_record_close(struct tr_tap_record *record)
 {
     if (record == NULL) {
         return;
     }
     tr_tap_close(record->tap);
-    tr_free(record->luggage);
+    tr_free(record->snapshot);
     tr_free(record->address);
     tr_free(record->program);
-    tr_free(record->surroundings);
+    tr_free(record->context);
     tr_free(record->block);
     tr_free(record);
 }
 
-void tr_record_end(struct tr_record *record, const char *words)
+void tr_tap_record_end(struct tr_tap_record *record, const char *words)
 {
     record->asked_end = words;
 }
 
-uint64_t tr_record_count(const struct tr_record *record)
+uint64_t tr_tap_record_count(const struct tr_tap_record *record)
 {
     return record->count;
 }
 
-const char *tr_record_words(const struct tr_record *record)
+const char *tr_tap_record_words(const struct tr_tap_record *record)
 {
     return record->words;
 }
@@ -162,25 +174,25 @@ const char *tr_record_words(const struct tr_record *record)
 /* ---------------------------------------------------------------------- blanking */
 
 /* The schema of the state in an image, or NULL. */
-static const struct tr_schema *state_of(const struct tr_record *record,
+static const struct tr_schema *state_of(const struct tr_tap_record *record,
                                         const struct tr_image *image)
 {
     int index = tri_behaviour_index(&record->host->shared, image->behaviour);
     return index < 0 ? NULL : record->host->shared.behaviours[index]->state;
 }
 
-/* Luggage with its state blanked and without its pages, into `blanked`, which is as large. */
-static int blank_luggage(const struct tr_record *record, struct tr_bytes whole,
-                         struct tr_writer *blanked, bool *is_blanked)
+/* A snapshot with its state blanked and without its pages, into `blanked`, which is as large. */
+static int blank_snapshot(const struct tr_tap_record *record, struct tr_bytes whole,
+                          struct tr_writer *blanked, bool *is_blanked)
 {
-    struct tr_luggage luggage;
+    struct tr_actor_snapshot snapshot;
     struct tr_image image;
-    int error = tr_luggage_unpack(whole, tr_luggage_schema.version, &luggage);
+    int error = tr_actor_snapshot_unpack(whole, tr_actor_snapshot_schema.version, &snapshot);
     if (error == 0) {
-        error = tr_image_unpack(luggage.image, tr_image_schema.version, &image);
+        error = tr_image_unpack(snapshot.image, tr_image_schema.version, &image);
     }
     const struct tr_schema *state = error == 0 ? state_of(record, &image) : NULL;
-    uint8_t *room = tr_alloc(2 * luggage.image.size + 16);
+    uint8_t *room = tr_alloc(2 * snapshot.image.size + 16);
     if (error != 0 || state == NULL || room == NULL) {
         tr_free(room);
         return error != 0 ? error : state == NULL ? TR_UNKNOWN_TYPE : TR_MEMORY;
@@ -188,28 +200,28 @@ static int blank_luggage(const struct tr_record *record, struct tr_bytes whole,
     struct tr_writer writer = tr_writer_of(room, image.state.size + 8);
     error = tr_body_redact(state, image.state_version, image.state, &writer, is_blanked);
     image.state = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
-    struct tr_writer second = tr_writer_of(room + image.state.size, luggage.image.size + 8);
+    struct tr_writer second = tr_writer_of(room + image.state.size, snapshot.image.size + 8);
     if (error == 0) {
         error = tr_image_pack(&image, &second);
     }
     if (error == 0) {
-        struct tr_cursor pages = tr_cursor_of(luggage.pages);
+        struct tr_cursor pages = tr_cursor_of(snapshot.pages);
         uint8_t none[] = {0x90}; /* an array of nothing */
         *is_blanked = *is_blanked || tr_read_array(&pages) != 0;
-        luggage.image = (struct tr_bytes){.data = second.begin, .size = tr_writer_size(&second)};
-        luggage.pages = (struct tr_bytes){.data = none, .size = sizeof none};
-        error = tr_luggage_pack(&luggage, blanked);
+        snapshot.image = (struct tr_bytes){.data = second.begin, .size = tr_writer_size(&second)};
+        snapshot.pages = (struct tr_bytes){.data = none, .size = sizeof none};
+        error = tr_actor_snapshot_pack(&snapshot, blanked);
     }
     tr_free(room);
     return error;
 }
 
 /*
- * A message with its body blanked, into `room`, which is as large. One that nobody here can read
- * keeps its envelope alone.
+ * A message with its body blanked, into `room`, which is as large. One without a schema here keeps
+ * its envelope alone.
  */
-static void blank_message(const struct tr_record *record, struct tr_bytes message, uint8_t *room,
-                          struct tr_recorded_message *entry)
+static void blank_message(const struct tr_tap_record *record, struct tr_bytes message,
+                          uint8_t *room, struct tr_recorded_message *entry)
 {
     struct tr_bytes body = tr_envelope_body(message.data);
     const struct tr_schema *schema =
@@ -217,9 +229,9 @@ static void blank_message(const struct tr_record *record, struct tr_bytes messag
     struct tr_writer writer = tr_writer_of(room + TR_ENVELOPE_BYTES, body.size);
     memcpy(room, message.data, TR_ENVELOPE_BYTES);
     size_t size = 0;
-    entry->is_blanked = body.size > 0;
+    entry->is_redacted = body.size > 0;
     if (schema != NULL && tr_body_redact(schema, tr_envelope_get(message.data, 8, version), body,
-                                         &writer, &entry->is_blanked) == 0) {
+                                         &writer, &entry->is_redacted) == 0) {
         size = tr_writer_size(&writer);
     }
     tr_envelope_put(room, 32, body_size, (uint32_t)size);
@@ -229,7 +241,7 @@ static void blank_message(const struct tr_record *record, struct tr_bytes messag
 /* ----------------------------------------------------------------------- entries */
 
 /* Gives out an entry; the block of the one before it is freed. */
-static int give(struct tr_record *record, const struct tr_schema *schema, const void *value,
+static int give(struct tr_tap_record *record, const struct tr_schema *schema, const void *value,
                 struct tr_bytes *bytes)
 {
     size_t size;
@@ -246,7 +258,7 @@ static int give(struct tr_record *record, const struct tr_schema *schema, const 
 }
 
 /* The first entry, behind what says that this is a recording. */
-static int give_head(struct tr_record *record, struct tr_bytes *bytes)
+static int give_head(struct tr_tap_record *record, struct tr_bytes *bytes)
 {
     struct tr_bytes entry;
     int error = give(record, &tr_recording_schema, &record->head, &entry);
@@ -264,35 +276,36 @@ static int give_head(struct tr_record *record, struct tr_bytes *bytes)
     return 0;
 }
 
-static int give_image(struct tr_record *record, struct tr_bytes *bytes)
+static int give_image(struct tr_tap_record *record, struct tr_bytes *bytes)
 {
-    struct tr_bytes whole = {.data = record->luggage, .size = record->luggage_size};
-    struct tr_recorded_image entry = {.luggage = whole};
+    struct tr_bytes whole = {.data = record->snapshot, .size = record->snapshot_size};
+    struct tr_recorded_image entry = {.snapshot = whole};
     uint8_t *room = NULL;
     int error = 0;
     if (!record->head.has_secrets) {
         room = tr_alloc(whole.size + 8);
         struct tr_writer writer = tr_writer_of(room, whole.size + 8);
-        error = room == NULL ? TR_MEMORY : blank_luggage(record, whole, &writer, &entry.is_blanked);
-        entry.luggage = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
+        error =
+            room == NULL ? TR_MEMORY : blank_snapshot(record, whole, &writer, &entry.is_redacted);
+        entry.snapshot = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
     }
     if (error == 0) {
         error = give(record, &tr_recorded_image_schema, &entry, bytes);
     }
     tr_free(room);
-    tr_free(record->luggage);
-    record->luggage = NULL;
+    tr_free(record->snapshot);
+    record->snapshot = NULL;
     record->step = STEP_MESSAGES;
     return error;
 }
 
-static int give_message(struct tr_record *record, const struct tr_tap_event *event,
+static int give_message(struct tr_tap_record *record, const struct tr_tap_event *event,
                         struct tr_bytes *bytes)
 {
     struct tr_recorded_message entry = {
         .now_ms = event->now_ms,
         .worker = event->worker,
-        .births = event->births,
+        .spawns = event->spawns,
         .groups = event->groups,
         .sequence = event->sequence,
         .reason = (uint32_t)-event->reason,
@@ -312,24 +325,25 @@ static int give_message(struct tr_record *record, const struct tr_tap_event *eve
     return error;
 }
 
-static int give_end(struct tr_record *record, int reason, const char *words, struct tr_bytes *bytes)
+static int give_end(struct tr_tap_record *record, int reason, const char *words,
+                    struct tr_bytes *bytes)
 {
     struct tr_recorded_end entry = {
-        .count = record->count, .reason = (uint32_t)-reason, .words = tr_text_of(words)};
+        .count = record->count, .reason = (uint32_t)-reason, .message = tr_text_of(words)};
     record->step = STEP_OVER;
     record->words = words;
     return give(record, &tr_recorded_end_schema, &entry, bytes);
 }
 
 /* Follows the actor from worker to worker. */
-static void note_move(struct tr_record *record, const struct tr_tap_event *event)
+static void note_move(struct tr_tap_record *record, const struct tr_tap_event *event)
 {
     bool has_left = event->worker != event->to_worker;
     record->home = has_left ? TR_WORKERS_MAX : event->worker;
 }
 
 /* What an event becomes; TR_NOT_FOUND: nothing, look for the next one. */
-static int give_event(struct tr_record *record, const struct tr_tap_event *event,
+static int give_event(struct tr_tap_record *record, const struct tr_tap_event *event,
                       struct tr_bytes *bytes)
 {
     switch (event->point) {
@@ -344,18 +358,22 @@ static int give_event(struct tr_record *record, const struct tr_tap_event *event
     default:
         break;
     }
+    /*
+     * Either the actor is on its way and its arrival was not seen, or the image is of another
+     * worker: messages between may be missing.
+     */
     if (event->worker != record->home) {
         return give_end(record, TR_LIMIT, "the actor moved while the recording began", bytes);
     }
     if (record->size + event->message.size > TR_RECORDING_BYTES_MAX) {
         return give_end(record, TR_LIMIT, "the recording is as large as one may be", bytes);
     }
-    /* Put aside, and not handled: the attempt that failed was told before it. */
+    /* Quarantined, and not handled: the attempt that failed was told before it. */
     bool is_aside = event->message.size == 0;
     return is_aside ? TR_NOT_FOUND : give_message(record, event, bytes);
 }
 
-int tr_record_next(struct tr_record *record, uint64_t timeout_ms, struct tr_bytes *bytes)
+int tr_tap_record_next(struct tr_tap_record *record, uint64_t timeout_ms, struct tr_bytes *bytes)
 {
     if (record->step == STEP_HEAD) {
         return give_head(record, bytes);
@@ -370,6 +388,7 @@ int tr_record_next(struct tr_record *record, uint64_t timeout_ms, struct tr_byte
         if (error == TR_CLOSED) {
             return give_end(record, 0, "as much as was asked for", bytes);
         }
+        /* Asked to end, it first gives out everything that was seen before. */
         if (error == TR_TIMEOUT && record->asked_end != NULL) {
             return give_end(record, 0, record->asked_end, bytes);
         }

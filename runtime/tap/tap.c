@@ -4,6 +4,14 @@
  * A tap lays its lanes down, asks every worker to open, and reads. To close it asks again, and
  * frees the lanes when every worker has said that it has let go; one that is stuck keeps them
  * until the host ends.
+ *
+ * Streams of several workers are merged by hybrid clock. Each lane is in order by itself, so the
+ * oldest record of all lanes comes first. What is missing is told where it is missing: each record
+ * carries the totals of its lane, and when they have grown since the last one, an event LOST comes
+ * before it.
+ *
+ * A tap ends when all workers have ended its filter, when its limit or time has come, or when the
+ * host stops.
  */
 #include "runtime/tap/tap.h"
 
@@ -63,6 +71,10 @@ static void free_tap(struct tr_tap *tap)
     tr_free(tap);
 }
 
+/*
+ * One lane for each worker, so that no two writers share a ring. A lane has one writer and one
+ * reader, which is all that tri_ring allows.
+ */
 static struct tr_tap *new_tap(struct tr_host *host, const struct tr_tap_filter *filter)
 {
     struct tr_tap *tap = tr_alloc_zero(1, sizeof *tap);
@@ -71,6 +83,10 @@ static struct tr_tap *new_tap(struct tr_host *host, const struct tr_tap_filter *
     }
     tap->host = host;
     tap->filter = *filter;
+    /*
+     * The reader ends by a clock of its own too: a worker that sleeps or is stuck does not see that
+     * the time is over.
+     */
     tap->expires_ns = filter->seconds == 0
                           ? UINT64_MAX
                           : tri_monotonic_ns(host->env) + filter->seconds * 1000 * NS_PER_MS;
@@ -96,6 +112,19 @@ static uint32_t free_number(const struct tr_host *host)
     return number;
 }
 
+/* The end of a host, when no worker runs any more: frees all taps that are open. */
+static void end_taps(struct tr_host *host)
+{
+    for (uint32_t i = 0; i < TR_TAPS_MAX; i++) {
+        if (host->taps[i] != NULL) {
+            free_tap(host->taps[i]);
+            host->taps[i] = NULL;
+        }
+    }
+}
+
+/* Lanes are laid before the workers are asked, and a worker that does not answer in time may still
+ * open: so the tap stays registered until each worker has let go of it. */
 static int open_tap(struct tr_host *host, const struct tr_tap_filter *filter,
                     void (*visit)(void *self, const struct tr_observed *observed), void *self,
                     struct tr_tap **out)
@@ -112,13 +141,15 @@ static int open_tap(struct tr_host *host, const struct tr_tap_filter *filter,
     }
     tap->number = number;
     host->taps[number] = tap;
+    host->end_taps = end_taps;
     for (uint32_t i = 0; i < tap->reading_count; i++) {
         tri_tap_lay(&host->workers[i], number, tap->readings[i].lane);
     }
     uint8_t types[TRI_TAP_TYPES_BYTES];
     struct tr_tap_open open = tri_tap_filter_pack(filter, types);
-    struct tri_gathering gathering = {.wish = tri_control_wish(host), .visit = visit, .self = self};
-    open.wish = gathering.wish;
+    struct tri_gathering gathering = {
+        .request = tri_control_request(host), .visit = visit, .self = self};
+    open.request = gathering.request;
     open.tap = number;
     error = tri_control_gather(host, &gathering, &tr_tap_open_schema, &open);
     if (error != 0 && error != TR_TIMEOUT) {
@@ -141,28 +172,22 @@ int tri_tap_open_recording(struct tr_host *host, const struct tr_tap_filter *fil
     return open_tap(host, filter, visit, self, tap);
 }
 
+/*
+ * The lanes are freed only when every worker has let go of them. Where one does not answer, the
+ * number stays taken and end_taps frees them later, when no worker runs.
+ */
 void tr_tap_close(struct tr_tap *tap)
 {
     if (tap == NULL) {
         return;
     }
     struct tr_host *host = tap->host;
-    struct tri_gathering gathering = {.wish = tri_control_wish(host)};
-    struct tr_tap_close close = {.wish = gathering.wish, .tap = tap->number};
+    struct tri_gathering gathering = {.request = tri_control_request(host)};
+    struct tr_tap_close close = {.request = gathering.request, .tap = tap->number};
     int error = tri_control_gather(host, &gathering, &tr_tap_close_schema, &close);
     if (error == 0 || !host->is_started) {
         host->taps[tap->number] = NULL;
         free_tap(tap);
-    }
-}
-
-void tri_taps_fini(struct tr_host *host)
-{
-    for (uint32_t i = 0; i < TR_TAPS_MAX; i++) {
-        if (host->taps[i] != NULL) {
-            free_tap(host->taps[i]);
-            host->taps[i] = NULL;
-        }
     }
 }
 
@@ -183,7 +208,9 @@ static uint32_t look(struct tr_tap *tap)
 
 /*
  * Looks until a whole round has found nothing new: when an effect is seen on one lane, its cause is
- * on another by then, and must be seen too.
+ * on another by then, and must be seen too. A worker publishes what it sends before the other can
+ * receive it, so the second round sees the cause. Only this thread takes records out, so the count
+ * never falls and the rounds are at most one more than the lanes.
  */
 static void look_at_all(struct tr_tap *tap)
 {
@@ -218,7 +245,10 @@ static struct reading *first_of(struct tr_tap *tap)
     return first;
 }
 
-/* An event that says what is missing in a lane up to these totals; false when nothing is. */
+/*
+ * An event that says what is missing in a lane up to these totals; false when nothing is. Lost
+ * events count for the limit of the tap, as the workers count them for theirs.
+ */
 static bool tell_missing(struct tr_tap *tap, struct reading *reading, uint64_t lost,
                          uint64_t skipped, struct tr_tap_event *event)
 {
@@ -257,7 +287,7 @@ static void show_record(struct tr_tap *tap, struct reading *reading, struct tr_t
         .trace = record->trace,
         .number = record->number,
         .batch = record->batch,
-        .births = record->births,
+        .spawns = record->spawns,
         .groups = record->groups,
         .sequence = record->sequence,
     };
@@ -268,7 +298,8 @@ static void show_record(struct tr_tap *tap, struct reading *reading, struct tr_t
 
 /*
  * What is missing behind the last record of a lane that is empty. Totals are read before the ring:
- * so all records up to them have been shown.
+ * so all records up to them have been shown. A rate above the filter's is told once a second at
+ * most, or the reports would be as many as the events.
  */
 static bool tell_missing_at_end(struct tr_tap *tap, struct reading *reading, bool is_last,
                                 struct tr_tap_event *event)
@@ -286,7 +317,7 @@ static bool tell_missing_at_end(struct tr_tap *tap, struct reading *reading, boo
     return tell_missing(tap, reading, lost, is_time ? skipped : reading->skipped, event);
 }
 
-/* The next event that is there; false when there is none. `is_last`: nobody will look again. */
+/* The next event that is there; false when there is none. `is_last`: this is the last look. */
 static bool take(struct tr_tap *tap, bool is_last, struct tr_tap_event *event)
 {
     look_at_all(tap);
@@ -343,6 +374,10 @@ int tr_tap_next(struct tr_tap *tap, uint64_t timeout_ms, struct tr_tap_event *ev
     return TR_CLOSED;
 }
 
+/*
+ * A batch of 0 is an event of the tap itself. Without a store no batch is ever committed, so the
+ * answer stays false.
+ */
 bool tr_tap_is_committed(const struct tr_tap *tap, const struct tr_tap_event *event)
 {
     return event->batch != 0 &&

@@ -59,7 +59,4 @@ bool tr_tap_is_committed(const struct tr_tap *tap, const struct tr_tap_event *ev
 /* Ends a tap; NULL is fine. tr_host_free ends all that are open. */
 void tr_tap_close(struct tr_tap *tap);
 
-/* The end of a host, when no worker runs any more: frees all taps that are open. */
-void tri_taps_fini(struct tr_host *host);
-
 #endif

@@ -1,5 +1,11 @@
 /*
  * Printing events, through the printers of schemas/.
+ *
+ * Each event is one line for people or one JSON object for programs, without the end of the line.
+ * Both are made from the same fields, so a field that is added to one belongs into the other.
+ *
+ * A body is printed only when all of it was copied: what is marked as redacted is found by reading
+ * the body by its schema, and a piece of a body cannot be read.
  */
 #include "runtime/trace/event.h"
 
@@ -28,7 +34,10 @@ static bool is_whole(const struct tr_tap_event *event)
            TR_ENVELOPE_BYTES + (size_t)tr_envelope_get(event->message.data, 32, body_size);
 }
 
-/* A message without its body: the envelope, the type's name, and how large the body is. */
+/*
+ * A message without its body: the envelope, the type's name, and how large the body is. The size is
+ * that of the whole body, also where only a piece of it was copied.
+ */
 static void print_heading(struct tr_sink *sink, enum tr_print_form form,
                           const struct tr_registry *registry, const struct tr_tap_event *event)
 {
@@ -77,6 +86,7 @@ static void print_line(struct tr_sink *sink, const struct tr_registry *registry,
         tr_sink_format(sink, " reason=%s", tr_error_name(event->reason));
     }
     if (event->duration_ns != 0) {
+        /* Microseconds with three digits behind the point: the duration is in nanoseconds. */
         tr_sink_format(sink, " us=%" PRIu64 ".%03" PRIu64, event->duration_ns / 1000,
                        event->duration_ns % 1000);
     }
@@ -98,7 +108,7 @@ static void print_json(struct tr_sink *sink, const struct tr_registry *registry,
                    tr_tap_point_name(event->point), event->worker, event->now_ms);
     tr_sink_format(sink, ",\"clock\":%" PRIu64 ",\"trace\":%" PRIu64 ",\"address\":", event->clock,
                    event->trace);
-    tri_print_text(sink, event->address);
+    tr_print_json_text(sink, event->address);
     tr_sink_put_string(sink, ",\"actor\":\"");
     tri_print_ref(sink, event->actor);
     tr_sink_format(sink, "\",\"reason\":\"%s\",\"duration_ns\":%" PRIu64,

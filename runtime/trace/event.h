@@ -1,13 +1,13 @@
 /*
  * What a tap shows, and how it is printed.
  */
-#ifndef TR_RUNTIME_TAP_EVENT_H
-#define TR_RUNTIME_TAP_EVENT_H
+#ifndef TR_RUNTIME_TRACE_EVENT_H
+#define TR_RUNTIME_TRACE_EVENT_H
 
 #include "runtime/trace/point.h"
 #include "schemas/runtime/envelope_print.h"
 
-/* One event. Its views live as long as whoever gave it says. */
+/* One event. Its views live as long as its source says. */
 struct tr_tap_event {
     uint8_t point; /* enum tr_tap_point; LOST: only worker, lost and skipped say something */
     bool is_committed;
@@ -29,7 +29,7 @@ struct tr_tap_event {
     uint64_t number;
     uint64_t batch; /* the same batch, counted on this worker */
     /* What the handler of HANDLED and FAILED had before it: as in schemas/runtime/recording.h. */
-    uint64_t births;
+    uint64_t spawns;
     uint64_t groups;
     uint64_t sequence;
     uint64_t lost;    /* events that had no room, since the last one shown */

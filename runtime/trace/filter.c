@@ -1,6 +1,11 @@
 /*
  * Filters: whether one makes sense, on its way to the workers and back, and what matches it.
  * Reading one from words is filter_parse.c.
+ *
+ * A filter is checked where it is made, for the words of the refusal, and again by each worker that
+ * unpacks it, since a message from another thread is not trusted. A zero in a filter is no
+ * condition, so bounds are needed only where a large number costs memory or lets a tap live too
+ * long: `sample` and `rate` may have any value.
  */
 #include "runtime/trace/filter.h"
 
@@ -29,6 +34,7 @@ static int check_bounds(const struct tr_tap_filter *filter, struct tr_sink *sink
     return 0;
 }
 
+/* strnlen, because a filter made by a program may lack the closing zero. */
 static int check_address(const struct tr_tap_filter *filter, struct tr_sink *sink)
 {
     const char *address = filter->address;
@@ -88,6 +94,7 @@ struct tr_tap_open tri_tap_filter_pack(const struct tr_tap_filter *filter,
     };
 }
 
+/* The count is compared with the room before the first type is written. */
 static int unpack_types(struct tr_bytes bytes, struct tr_tap_filter *filter)
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
@@ -130,6 +137,7 @@ int tri_tap_filter_unpack(const struct tr_tap_open *open, struct tr_tap_filter *
     return error;
 }
 
+/* An event without a message has no type: it matches only a filter that names none. */
 static bool matches_type(const struct tr_tap_filter *filter,
                          const struct tri_tap_candidate *candidate)
 {
@@ -141,6 +149,10 @@ static bool matches_type(const struct tr_tap_filter *filter,
     return filter->type_count == 0;
 }
 
+/*
+ * The key of a recording means its actor alone: messages that it has sent are handled by others.
+ * In any other filter it also means the sender and the receiver.
+ */
 bool tri_tap_filter_matches(const struct tr_tap_filter *filter,
                             const struct tri_tap_candidate *candidate)
 {

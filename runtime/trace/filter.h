@@ -9,8 +9,8 @@
  *
  * A filter is a value; nothing here allocates, and everything may be called from any thread.
  */
-#ifndef TR_RUNTIME_TAP_FILTER_H
-#define TR_RUNTIME_TAP_FILTER_H
+#ifndef TR_RUNTIME_TRACE_FILTER_H
+#define TR_RUNTIME_TRACE_FILTER_H
 
 #include "runtime/limits.h"
 #include "runtime/trace/point.h"

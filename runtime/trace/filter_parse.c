@@ -1,6 +1,10 @@
 /*
  * Filters from words. Each word is NAME=VALUE; the table at the end of this file has one row for
  * each name. A refusal says which word it is about and what would have been right.
+ *
+ * Lists are parted by commas, a name may come once, and their order is free. Parsing stops at the
+ * first word that is wrong, since its explanation fills the one text that there is. The caller's
+ * filter changes only when all words are good and the whole makes sense.
  */
 #include "runtime/trace/filter.h"
 #include "schemas/codec/print_scalar.h"
@@ -20,12 +24,16 @@ static struct tr_sink *blame(struct parsing *parsing)
     static const size_t shown_bytes_max = 64;
     struct tr_text word = parsing->word;
     word.size = word.size < shown_bytes_max ? word.size : shown_bytes_max;
-    tri_print_text(&parsing->sink, word);
+    tr_print_json_text(&parsing->sink, word);
     tr_sink_put_string(&parsing->sink, ": ");
     return &parsing->sink;
 }
 
-/* A whole number, decimal or 0x and hexadecimal; false when it is none or has too many bits. */
+/*
+ * A whole number, decimal or 0x and hexadecimal; false when it is none or has too many bits. Digits
+ * are lower case. The bound is checked before each step, so the value never wraps. strchr would
+ * find a zero byte as the end of the digits, so that is excluded first.
+ */
 static bool read_number(struct tr_text text, uint64_t *number)
 {
     bool is_hexadecimal = text.size > 2 && text.data[0] == '0' && text.data[1] == 'x';
@@ -66,7 +74,11 @@ static int parse_u32(struct parsing *parsing, struct tr_text value, uint64_t max
     return error;
 }
 
-/* Cuts the next part off at a separator; false when there was none left. */
+/*
+ * Cuts the next part off at a separator; false when there was none left. A rest without data means
+ * that nothing is left, which is not the same as an empty part: "a," has two parts. For NAME=VALUE
+ * it tells a word without the separator from one with an empty value.
+ */
 static bool next_part(struct tr_text *rest, char separator, struct tr_text *part)
 {
     if (rest->data == NULL) {
@@ -85,6 +97,10 @@ static int parse_points(struct parsing *parsing, struct tr_text value)
     struct tr_text part;
     while (next_part(&value, ',', &part)) {
         uint8_t point = tr_tap_point_find(part);
+        /*
+         * LOST is how the tap reports missing events, not a point to ask for: here it means "no
+         * such name".
+         */
         if (point == TR_TAP_LOST) {
             struct tr_sink *sink = blame(parsing);
             tr_sink_put_string(sink, "a point is one of");
@@ -154,6 +170,7 @@ static int parse_address(struct parsing *parsing, struct tr_text value)
     return 0;
 }
 
+/* Group 0 is allowed: its serials are services and workers. Serial 0 is no actor. */
 static int parse_key(struct parsing *parsing, struct tr_text value)
 {
     struct tr_text group = {0};

@@ -2,6 +2,14 @@
  * Matching keeps the set of all places of the pattern at which the text read so far may stand, and
  * moves them all on with each character. No place is ever visited twice for one character, so there
  * is nothing to run away.
+ *
+ * The cost is the length of the text times that of the pattern, whatever the stars, and the memory
+ * is two sets. A matcher that goes back after a wrong guess would take exponential time for a
+ * pattern with many stars, and a worker runs this for each event of a tap.
+ *
+ * One star stands for any characters but a slash, two or more for any at all. A pattern that ends
+ * with a slash and two stars also matches what stands before them: with two stars behind "/a/" it
+ * shows /a itself.
  */
 #include "runtime/trace/glob.h"
 
@@ -34,7 +42,10 @@ static void add(struct tr_text pattern, struct places *places, size_t at)
     }
 }
 
-/* Moves every place over one character of the text. */
+/*
+ * Moves every place over one character of the text. The pattern is walked by whole runs of stars: a
+ * run is one place, at its first star. At a run the place stays on while the run takes characters.
+ */
 static void step(struct tr_text pattern, const struct places *before, struct places *after,
                  char character)
 {

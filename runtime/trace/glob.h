@@ -6,8 +6,8 @@
  * Matching takes time in proportion to text times pattern, whatever they are, so that no pattern
  * can hold a worker back.
  */
-#ifndef TR_RUNTIME_TAP_GLOB_H
-#define TR_RUNTIME_TAP_GLOB_H
+#ifndef TR_RUNTIME_TRACE_GLOB_H
+#define TR_RUNTIME_TRACE_GLOB_H
 
 #include "schemas/codec/base.h"
 

@@ -2,8 +2,8 @@
  * Text for the worst moments: lines put together by hand and written with write(2) alone, so that a
  * signal handler may do it. Nothing is allocated, locked or buffered elsewhere.
  */
-#ifndef TR_RUNTIME_TAP_LINE_H
-#define TR_RUNTIME_TAP_LINE_H
+#ifndef TR_RUNTIME_TRACE_LINE_H
+#define TR_RUNTIME_TRACE_LINE_H
 
 #include "schemas/codec/base.h"
 

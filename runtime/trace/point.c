@@ -1,5 +1,8 @@
 /*
  * The names of the tap points, made from their one list.
+ *
+ * Numbers of points are bits of a filter's mask, so they stay small. LOST has number 0 and is not
+ * in the list: no filter can ask for it, and tr_tap_point_find gives it for a name that is none.
  */
 #include "runtime/trace/point.h"
 

@@ -1,9 +1,9 @@
 /*
- * Where the runtime can be watched (law 12): what the flight recorder notes in a few bytes, and
- * what a tap shows in full.
+ * Where the runtime can be watched (law 12 of runtime/ARCHITECTURE.md): what the flight recorder
+ * notes in a few bytes, and what a tap shows in full.
  */
-#ifndef TR_RUNTIME_TAP_POINT_H
-#define TR_RUNTIME_TAP_POINT_H
+#ifndef TR_RUNTIME_TRACE_POINT_H
+#define TR_RUNTIME_TRACE_POINT_H
 
 #include "schemas/codec/base.h"
 
@@ -18,7 +18,7 @@
  *     timer     the owner of a timer, or of a question whose deadline has passed (reason: TIMEOUT)
  *     moved     the actor, when it has left a worker, and again when it is open on the other
  *     died      the actor, when it ends; the reason is what monitors hear
- *     failed    the receiver, when the handler has returned an error; QUARANTINED: put aside
+ *     failed    the receiver, when the handler has returned an error; QUARANTINED: not tried again
  *     muted     the receiver whose mailbox is too full; the message is its sender's
  */
 #define TR_TAP_POINTS(P)     \

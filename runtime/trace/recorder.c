@@ -1,6 +1,10 @@
 /*
  * The recorder's memory, and how its events are printed: by hand, since that may happen in a signal
  * handler.
+ *
+ * A dump reads the rings of all workers while the others may still write. The event that is being
+ * written can come out torn, half old and half new; that is accepted, since a lock would cost each
+ * event and could hang a dump.
  */
 #include "runtime/trace/recorder.h"
 
@@ -26,6 +30,7 @@ static uint64_t first_of(const struct tri_recorder *recorder, uint64_t count)
     return recorder->next - (count < there ? count : there);
 }
 
+/* Runs on the worker's own thread, so no event is torn here. */
 size_t tri_recorder_copy(const struct tri_recorder *recorder, struct tri_event *events)
 {
     uint64_t first = first_of(recorder, TR_RECORDER_EVENTS);

@@ -2,13 +2,13 @@
  * The flight recorder: the last events of a worker, always on, in a ring that is dumped when the
  * process crashes. Writing one is a few stores and no clock: the time is the slice's.
  *
- * The points are those of the tap too (tap/tap.h): what a tap shows in full, the recorder keeps in
- * thirty-two bytes. A message within a worker is written once, when it is handled: that it was sent
- * and received follows, and two more writes would cost a tell 5 of its 60 ns. One that crosses
- * between workers is written at both ends.
+ * The points are those of the tap too (runtime/tap/tap.h): what a tap shows in full, the recorder
+ * keeps in thirty-two bytes. A message within a worker is written once, when it is handled: that it
+ * was sent and received follows, and two more writes would cost a tell 5 of its 60 ns. One that
+ * crosses between workers is written at both ends.
  */
-#ifndef TR_RUNTIME_TAP_RECORDER_H
-#define TR_RUNTIME_TAP_RECORDER_H
+#ifndef TR_RUNTIME_TRACE_RECORDER_H
+#define TR_RUNTIME_TRACE_RECORDER_H
 
 #include "runtime/limits.h"
 #include "runtime/trace/line.h"

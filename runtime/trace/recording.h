@@ -11,8 +11,8 @@
  * It is only ever added to, so one that was cut off is good up to there, and says so. A reader
  * trusts nothing. Any thread.
  */
-#ifndef TR_RUNTIME_TAP_RECORDING_H
-#define TR_RUNTIME_TAP_RECORDING_H
+#ifndef TR_RUNTIME_TRACE_RECORDING_H
+#define TR_RUNTIME_TRACE_RECORDING_H
 
 #include "runtime/limits.h"
 #include "schemas/codec/field.h"
@@ -21,8 +21,8 @@
 #define TR_RECORDING_MAGIC_BYTES 8
 #define TR_RECORDING_HEADER_BYTES 12
 
-/* No body is larger: an actor's luggage and a little. */
-#define TR_RECORDING_BODY_BYTES_MAX (TR_LUGGAGE_BYTES_MAX + 4096)
+/* No body is larger: an actor snapshot and a little. */
+#define TR_RECORDING_BODY_BYTES_MAX (TR_SNAPSHOT_BYTES_MAX + 4096)
 
 /* One entry, whose body is a view of the file's bytes. */
 struct tr_recording_entry {

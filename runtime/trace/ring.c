@@ -4,6 +4,10 @@
  *
  * Each side publishes its position with release and reads the other's with acquire: so the reader
  * sees whole records, and the writer never writes over one that is still being read.
+ *
+ * The release of `written` makes the bytes of a record visible before its position; the release of
+ * `read` makes sure that the reader has done with the bytes before the writer reuses them. Each
+ * side reads its own position relaxed, as it is the only writer of it.
  */
 #include "runtime/trace/ring.h"
 
@@ -36,6 +40,7 @@ void tri_ring_fini(struct tri_ring *ring)
     ring->bytes = NULL;
 }
 
+/* A power of two and heads of the alignment's size: a head never lies across the end. */
 static struct head *head_at(const struct tri_ring *ring, uint64_t position)
 {
     return (struct head *)(void *)(ring->bytes + (position & (ring->capacity - 1)));
@@ -51,6 +56,8 @@ static bool has_room(struct tri_ring *ring, uint64_t written, uint64_t needed)
     return written + needed - ring->read_seen <= ring->capacity;
 }
 
+/* The writer's thread. Nothing is visible to the reader until it is published, so a record is whole
+ * or not there. Between claim and publish no other claim may come. */
 void *tri_ring_claim(struct tri_ring *ring, uint32_t size)
 {
     TR_ASSERT(size > 0 && size < UINT32_MAX / 2);
@@ -62,6 +69,10 @@ void *tri_ring_claim(struct tri_ring *ring, uint32_t size)
     if (span > ring->capacity || !has_room(ring, written, skipped + span)) {
         return NULL;
     }
+    /*
+     * The mark and the record are published together by one store. So behind a mark the reader
+     * always finds a record, and need not look at `written` again.
+     */
     if (skipped > 0) {
         *head_at(ring, written) = (struct head){.span = (uint32_t)skipped};
     }
@@ -76,6 +87,7 @@ void tri_ring_publish(struct tri_ring *ring)
     atomic_store_explicit(&ring->written, ring->claimed, memory_order_release);
 }
 
+/* The reader's thread. The record stays where it is until it is released. */
 const void *tri_ring_peek(struct tri_ring *ring, uint32_t *size)
 {
     uint64_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);
@@ -84,6 +96,7 @@ const void *tri_ring_peek(struct tri_ring *ring, uint32_t *size)
         return NULL;
     }
     const struct head *head = head_at(ring, read);
+    /* A mark: its bytes go back to the writer at once. */
     if (head->size == 0) {
         read += head->span;
         atomic_store_explicit(&ring->read, read, memory_order_release);
@@ -93,6 +106,7 @@ const void *tri_ring_peek(struct tri_ring *ring, uint32_t *size)
     return head + 1;
 }
 
+/* Only after a peek that gave a record: the span is read from the head that stands here. */
 void tri_ring_release(struct tri_ring *ring)
 {
     uint64_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);

@@ -5,8 +5,8 @@
  * be held back. Records are whole and in one piece; one of up to half the ring has room whenever
  * the ring is empty.
  */
-#ifndef TR_RUNTIME_TAP_RING_H
-#define TR_RUNTIME_TAP_RING_H
+#ifndef TR_RUNTIME_TRACE_RING_H
+#define TR_RUNTIME_TRACE_RING_H
 
 #include <stdatomic.h>
 

@@ -5,6 +5,11 @@
  *
  * The first thread that fails dumps; others that fail meanwhile wait for it, since the end of one
  * would end the dump of the other.
+ *
+ * In a signal handler only functions are called that POSIX allows there: open, write, close, poll,
+ * sigaction, raise. No memory is taken and no lock: the thread that failed may hold the one of
+ * malloc. A dump reads the memory of workers that still run, so it may show a half written event,
+ * and it does not follow pointers between actors.
  */
 #include "runtime/watch/crash.h"
 
@@ -78,7 +83,10 @@ void tri_hand_print(struct tri_line *line, const struct tri_worker *worker)
     tri_line_string(line, "\n");
 }
 
-/* Opens the file of this process's dump, and says so on stderr; stderr where that fails. */
+/*
+ * Opens the file of this process's dump, and says so on stderr; stderr where that fails. It is
+ * opened for appending, because several hosts of one process may have the same folder.
+ */
 static int open_dump(const struct watched *watched, const char *why)
 {
     struct tri_line path;
@@ -134,6 +142,11 @@ static void await_dump(void)
     }
 }
 
+/*
+ * From NONE to the number of the thread that dumps to DONE, each once. A thread that fails within
+ * its own dump finds its number and gives up, so that the signal ends the process instead of a
+ * loop.
+ */
 static void dump(const char *why)
 {
     int self = gettid();
@@ -158,7 +171,10 @@ bool tri_crash_has_begun(void)
     return atomic_load(&dump_state) != DUMP_NONE;
 }
 
-/* The first word counts: the watchdog's, or the signal's that came before an abort. */
+/*
+ * The first word counts: the watchdog's, or the signal's that came before an abort. Only this
+ * thread's own handler can be meant: a fault is delivered to the thread that made it.
+ */
 static void note_end(int number)
 {
     struct tri_in_hand *hand = own_hand;
@@ -180,7 +196,8 @@ static void on_assertion(void)
 
 /*
  * After the dump the signal does what it did before. A fault happens again when the handler
- * returns; what somebody sent must be sent again.
+ * returns; one that was sent must be sent again. A si_code of 0 or less says that kill, raise or
+ * another program has sent it (SI_USER, SI_TKILL).
  */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -199,7 +216,11 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 /* ------------------------------------------------------------------ watching */
 
-/* Once for the process; the handlers stay, and dump what is watched then. */
+/*
+ * Once for the process; the handlers stay, and dump what is watched then. The signals block each
+ * other while one is handled, and run on a stack of their own, since a thread whose stack has
+ * overflowed has no room for a handler.
+ */
 static int install(void)
 {
     if (atomic_exchange(&is_installed, true)) {
@@ -218,7 +239,10 @@ static int install(void)
     return 0;
 }
 
-/* Counts the dumps in a folder and gives the name of the oldest. */
+/*
+ * Counts the dumps in a folder and gives the name of the oldest. By the time of the file, since
+ * numbers of processes start again.
+ */
 static uint32_t find_oldest(DIR *folder, char *name, size_t name_bytes)
 {
     uint32_t count = 0;

@@ -4,10 +4,10 @@
  *
  * This happens when an assertion fails, and on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT. After
  * it the signal does what it did before: a core file, a sanitizer's report. kill -9 leaves no time;
- * what was in hand is known all the same (host/poison.h).
+ * what was in hand is known all the same (host/poison_message.h).
  */
-#ifndef TR_RUNTIME_TAP_CRASH_H
-#define TR_RUNTIME_TAP_CRASH_H
+#ifndef TR_RUNTIME_WATCH_CRASH_H
+#define TR_RUNTIME_WATCH_CRASH_H
 
 #include "runtime/actor/worker.h"
 

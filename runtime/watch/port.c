@@ -2,8 +2,15 @@
  * From an event to the rings of those who want it. Cheap conditions come first; the address of an
  * actor is put together once, when the first filter gets so far.
  *
+ * A worker is the only writer of its lanes and never waits for a reader: what has no room is
+ * counted as lost. All state here is the worker's, but for what stands in a lane.
+ *
  * A filter ends on its own after its limit or its time, whatever became of its reader. What it has
  * not shown for want of room or above its rate is counted, and the counts travel in the stream.
+ *
+ * The order of the conditions is also what the counts mean: sampling counts events that match, the
+ * rate counts events that were sampled, and the limit counts those that were to be shown, with the
+ * lost ones. So a limit bounds the work of a worker even when no reader takes anything.
  */
 #include "runtime/watch/port.h"
 
@@ -33,7 +40,7 @@ struct tri_tap_port {
     atomic_uint_fast64_t batches_committed;
     uint64_t clock;    /* of the last event: never goes back */
     uint64_t begin_ns; /* when the handler began, and what there was then */
-    uint64_t births;
+    uint64_t spawns;
     uint64_t groups;
     uint64_t sequence;
 };
@@ -83,7 +90,10 @@ static void update_mask(struct tri_worker *worker)
     worker->tap_mask = mask;
 }
 
-/* The filter shows nothing any more; its ring stays until the tap is closed. */
+/*
+ * The filter shows nothing any more; its ring stays until the tap is closed. Release: a reader that
+ * sees is_over then sees all records before it, so an empty ring means the end.
+ */
 static void end_side(struct tri_worker *worker, struct side *side)
 {
     atomic_store_explicit(&side->lane->is_over, true, memory_order_release);
@@ -91,13 +101,15 @@ static void end_side(struct tri_worker *worker, struct side *side)
     update_mask(worker);
 }
 
-static void answer(struct tri_worker *worker, uint64_t wish, int reason)
+static void answer(struct tri_worker *worker, uint64_t request, int reason)
 {
     struct tr_observed observed = {
-        .wish = wish, .worker = worker->index, .reason = (uint32_t)-reason};
+        .request = request, .worker = worker->index, .reason = (uint32_t)-reason};
     tri_tell_worker(worker, TRI_PLACE_CONTROL, &tr_observed_schema, &observed);
 }
 
+/* The lane lies there already: the tap has laid it down before it asked. Release and acquire on the
+ * pointer make its ring visible with it. */
 static int open_side(struct tri_worker *worker, const struct tr_tap_open *open)
 {
     struct tri_tap_port *port = worker->tap;
@@ -118,22 +130,23 @@ static int open_side(struct tri_worker *worker, const struct tr_tap_open *open)
     return 0;
 }
 
-/* Opens for a recording: whoever has the actor answers with what it is at this moment. */
+/* Opens for a recording: the worker that has the actor answers with its snapshot. */
 static int open_recording(struct tri_worker *worker, const struct tr_tap_open *open)
 {
-    uint8_t *luggage = NULL;
+    uint8_t *snapshot = NULL;
     size_t size = 0;
     struct tri_actor *actor = tri_actor_find(worker, open->key, 0);
-    int error = actor == NULL ? 0 : tri_luggage_pack_bare(worker, actor, &luggage, &size);
+    int error = actor == NULL ? 0 : tri_snapshot_pack_bare(worker, actor, &snapshot, &size);
     if (error == 0) {
         error = open_side(worker, open);
     }
     if (error == 0) {
-        struct tr_observed observed = {
-            .wish = open->wish, .worker = worker->index, .data = {.data = luggage, .size = size}};
+        struct tr_observed observed = {.request = open->request,
+                                       .worker = worker->index,
+                                       .data = {.data = snapshot, .size = size}};
         error = tri_tell_worker_large(worker, TRI_PLACE_CONTROL, &tr_observed_schema, &observed);
     }
-    tr_free(luggage);
+    tr_free(snapshot);
     return error;
 }
 
@@ -145,10 +158,11 @@ void tri_tap_on_open(struct tri_worker *worker, const struct tr_message *message
     }
     int error = open.is_recording ? open_recording(worker, &open) : open_side(worker, &open);
     if (error != 0 || !open.is_recording) {
-        answer(worker, open.wish, error);
+        answer(worker, open.request, error);
     }
 }
 
+/* The answer comes last: when the reader has heard it from all workers it frees the rings. */
 void tri_tap_on_close(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_tap_close close;
@@ -160,10 +174,14 @@ void tri_tap_on_close(struct tri_worker *worker, const struct tr_message *messag
         tri_tap_lay(worker, close.tap, NULL);
         update_mask(worker);
     }
-    answer(worker, close.wish, 0);
+    answer(worker, close.request, 0);
 }
 
-void tri_tap_note_batches(struct tri_worker *worker)
+/*
+ * A worker's batches are committed in the order of its cuts, so a count says which ones are on the
+ * disk. The reader compares it with the batch of an event.
+ */
+static void note_batches(struct tri_worker *worker)
 {
     uint64_t committed = worker->metrics.cuts - worker->cuts_outstanding;
     atomic_store_explicit(&worker->tap->batches_committed, committed, memory_order_relaxed);
@@ -214,6 +232,7 @@ static uint32_t copied_size(const struct side *side, const struct tri_message *m
     return (uint32_t)TR_ENVELOPE_BYTES + (body_size < wanted ? body_size : wanted);
 }
 
+/* `batch` is the number of the next cut: when that is committed, the event is on the disk. */
 static void fill_record(struct tri_worker *worker, const struct side *side,
                         const struct sight *sight, struct tri_tap_record *record)
 {
@@ -224,7 +243,7 @@ static void fill_record(struct tri_worker *worker, const struct side *side,
         .batch = worker->metrics.cuts + 1,
         .duration_ns = sight->duration_ns,
         .trace = sight->candidate.trace,
-        .births = worker->tap->births,
+        .spawns = worker->tap->spawns,
         .groups = worker->tap->groups,
         .sequence = worker->tap->sequence,
         .lost = side->lost,
@@ -240,7 +259,10 @@ static void fill_record(struct tri_worker *worker, const struct side *side,
     }
 }
 
-/* Copies the event into the ring of one tap, or counts it as lost. */
+/*
+ * Copies the event into the ring of one tap, or counts it as lost. The event counts as lost before
+ * the next one is put, so the next record tells how many are missing before it.
+ */
 static void put(struct tri_worker *worker, struct side *side, struct sight *sight)
 {
     struct tri_tap_lane *lane = side->lane;
@@ -292,6 +314,9 @@ static bool matches_address(struct tri_worker *worker, const struct side *side, 
            (sight->actor != NULL && tri_glob_match(pattern, address_of(worker, sight)));
 }
 
+/*
+ * Of those that match the first is shown, then each so many-th. Called only for events that match.
+ */
 static bool is_sampled(struct side *side)
 {
     uint32_t sample = side->filter.sample;
@@ -299,6 +324,8 @@ static bool is_sampled(struct side *side)
     return sample == 0 || place % sample == 0;
 }
 
+/* From cheap to dear: type and kinds, then the address, then sampling and the rate, which count
+ * only what has matched. */
 static void show_side(struct tri_worker *worker, struct side *side, struct sight *sight)
 {
     if (worker->now_ms >= side->expires_ms) {
@@ -316,6 +343,7 @@ static void show_side(struct tri_worker *worker, struct side *side, struct sight
     }
 }
 
+/* The clock never goes back within a worker, so that the reader can merge several. */
 static void show(struct tri_worker *worker, struct sight *sight)
 {
     sight->has_address = false;
@@ -332,11 +360,13 @@ static void show(struct tri_worker *worker, struct sight *sight)
 
 /* ------------------------------------------------------------------- the points */
 
-void tri_tap_handler_begins(struct tri_worker *worker, const struct tri_actor *actor)
+/* Kept for HANDLED and FAILED: what a recording needs to run the handler again, and when it began.
+ * */
+static void see_handler(struct tri_worker *worker, const struct tri_actor *actor)
 {
     struct tri_tap_port *port = worker->tap;
     const struct tri_group *group = tri_group_find(worker, actor->key.group);
-    port->births = group != NULL ? group->next_birth : 0;
+    port->spawns = group != NULL ? group->next_spawn : 0;
     port->groups = worker->next_group;
     port->sequence = actor->sequence;
     /* What the handler sends has later clocks than this, and is shown after it has returned. */
@@ -346,8 +376,8 @@ void tri_tap_handler_begins(struct tri_worker *worker, const struct tri_actor *a
     }
 }
 
-void tri_tap_message(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,
-                     const struct tri_message *message, int reason)
+static void see_message(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,
+                        const struct tri_message *message, int reason)
 {
     struct sight sight;
     struct tr_ref from = tri_message_from(message);
@@ -382,21 +412,34 @@ static void show_actor(struct tri_worker *worker, enum tr_tap_point point, struc
     show(worker, &sight);
 }
 
-void tri_tap_actor(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,
-                   int reason)
+/*
+ * An event without a message belongs to no trace, except a spawn, which has that of its parent's
+ * message.
+ */
+static void see_actor(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,
+                      int reason)
 {
     show_actor(worker, point, actor, reason, 0, 0);
 }
 
-void tri_tap_spawn(struct tri_worker *worker, struct tri_actor *actor, uint64_t trace)
+static void see_spawn(struct tri_worker *worker, struct tri_actor *actor, uint64_t trace)
 {
     show_actor(worker, TR_TAP_SPAWN, actor, 0, trace, 0);
 }
 
-void tri_tap_moved(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
+static void see_moved(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
     /* What opens an actor has come from the worker it left: so it is seen after the leaving. */
     struct tri_tap_port *port = worker->tap;
     port->clock = worker->clock > port->clock ? worker->clock : port->clock;
     show_actor(worker, TR_TAP_MOVED, actor, 0, 0, to_worker);
 }
+
+const struct tri_watch_ops tri_port_ops = {
+    .handler_begins = see_handler,
+    .message = see_message,
+    .actor = see_actor,
+    .spawn = see_spawn,
+    .moved = see_moved,
+    .note_batches = note_batches,
+};

@@ -5,10 +5,10 @@
  * When nobody looks, a tap point costs one branch on `worker->tap_mask`, which never changes within
  * a handler. Everything here runs on the worker's thread, unless it says otherwise.
  */
-#ifndef TR_RUNTIME_TAP_PORT_H
-#define TR_RUNTIME_TAP_PORT_H
+#ifndef TR_RUNTIME_WATCH_PORT_H
+#define TR_RUNTIME_WATCH_PORT_H
 
-#include "runtime/actor/parts.h"
+#include "runtime/actor/hooks.h"
 #include "runtime/trace/filter.h"
 #include "runtime/trace/ring.h"
 
@@ -33,7 +33,7 @@ struct tri_tap_record {
     uint64_t batch;
     uint64_t duration_ns;
     uint64_t trace;
-    uint64_t births; /* of HANDLED and FAILED: as in schemas/runtime/recording.h */
+    uint64_t spawns; /* of HANDLED and FAILED: as in schemas/runtime/recording.h */
     uint64_t groups;
     uint64_t sequence;
     uint64_t lost; /* totals of the lane, as they were then */
@@ -57,35 +57,10 @@ void tri_tap_lay(struct tri_worker *worker, uint32_t tap, struct tri_tap_lane *l
 void tri_tap_on_open(struct tri_worker *worker, const struct tr_message *message);
 void tri_tap_on_close(struct tri_worker *worker, const struct tr_message *message);
 
-/* The journal has got a batch, or has told how far it is. */
-void tri_tap_note_batches(struct tri_worker *worker);
-
 /* Any thread: how many batches of this worker are on the disk. */
 uint64_t tri_tap_batches_committed(const struct tri_worker *worker);
 
-/* ------------------------------------------------------------------- the points */
-
-/* Whether somebody looks at this point. */
-static inline bool tri_is_tapped(const struct tri_worker *worker, enum tr_tap_point point)
-{
-    return TR_UNLIKELY((worker->tap_mask >> point & 1) != 0);
-}
-
-/* A handler begins; called when anything at all is tapped. Reads the clock if somebody wants it. */
-void tri_tap_handler_begins(struct tri_worker *worker, const struct tri_actor *actor);
-
-/* An event about a message. `actor` is who it is about, NULL for nobody who lives here. */
-void tri_tap_message(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,
-                     const struct tri_message *message, int reason);
-
-/* An event about an actor and no message. */
-void tri_tap_actor(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,
-                   int reason);
-
-/* A child is born, in the trace of the message that its parent handles (0: from outside). */
-void tri_tap_spawn(struct tri_worker *worker, struct tri_actor *actor, uint64_t trace);
-
-/* An actor goes to another worker, or has come to this one. */
-void tri_tap_moved(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker);
+/* What a worker calls at its points (actor/hooks.h). */
+extern const struct tri_watch_ops tri_port_ops;
 
 #endif

@@ -12,25 +12,25 @@ static struct stage stage;
 #define NAMED 1000 /* numbers below are elements */
 #define UNNAMED 2000
 
-static int spawn_child(struct tr_context *context, struct tr_puppet *puppet,
+static int spawn_child(struct tr_context *context, struct tr_fake_actor *fake,
                        const struct tr_act *act, const struct tr_message *message)
 {
     (void)message;
     struct tr_spawn_options options = {.is_element = act->number < NAMED, .element = act->number};
     options.name = act->number == NAMED ? tr_text_of("named") : (struct tr_text){0};
-    return tr_spawn(context, &puppet_behaviour, &options, &puppet->peer);
+    return tr_spawn(context, &fake_actor_behaviour, &options, &fake->peer);
 }
 
 static struct tr_ref child_of(struct tr_ref parent, uint64_t number)
 {
-    puppet_act(&stage, parent, spawn_child, number, parent);
-    return puppet_state(&stage, parent)->peer;
+    fake_actor_act(&stage, parent, spawn_child, number, parent);
+    return fake_actor_state(&stage, parent)->peer;
 }
 
 static struct tr_ref root_named(const char *name)
 {
     struct tr_spawn_options options = {.name = tr_text_of(name)};
-    return stage_spawn(&stage, &puppet_behaviour, &options);
+    return stage_spawn(&stage, &fake_actor_behaviour, &options);
 }
 
 static struct tr_text address_of(struct tr_ref actor)
@@ -137,7 +137,7 @@ static void test_nothing_is_kept_of_a_family_that_left(void **state)
     stage_close(&stage);
 }
 
-/* A start puts each actor where it was born: a moved parent's children are elsewhere than it. */
+/* A start puts each actor where it was spawned: a moved parent's children are elsewhere than it. */
 static void test_an_address_is_whole_after_a_start(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@ static struct stage stage;
 static void add(struct tri_worker *worker, struct tri_actor *actor, struct list *list,
                 struct draw *draw)
 {
-    static const enum tri_edge_kind kinds[] = {TRI_EDGE_TIMER, TRI_EDGE_ASK, TRI_EDGE_LINK};
+    static const enum tri_edge_kind kinds[] = {TRI_EDGE_TIMER, TRI_EDGE_ASK};
     struct entry entry = {.kind = kinds[draw_below(draw, TR_COUNT_OF(kinds))],
                           .peer = {1, 1 + draw_below(draw, 4)},
                           .id = draw_below(draw, 5)};
@@ -75,8 +75,6 @@ static void assert_same_finds(const struct tri_worker *worker, const struct tri_
     uint64_t id = draw_below(draw, 6);
     assert_ptr_equal(tri_edge_find(worker, actor, TRI_EDGE_ASK, id),
                      oldest(list, TRI_EDGE_ASK, NULL, &id));
-    assert_ptr_equal(tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, peer),
-                     oldest(list, TRI_EDGE_LINK, &peer, NULL));
     assert_ptr_equal(tri_edge_find_exact(worker, actor, TRI_EDGE_TIMER, peer, id),
                      oldest(list, TRI_EDGE_TIMER, &peer, &id));
 }
@@ -86,7 +84,7 @@ static void test_the_ring_agrees_with_a_list(void **state)
     (void)state;
     stage_open(&stage, &(struct stage_options){0});
     struct tri_worker *worker = stage_worker(&stage, 0);
-    struct tr_ref ref = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref ref = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     stage_run(&stage);
     struct tri_actor *actor = stage_actor(&stage, ref);
     struct draw draw = {5};

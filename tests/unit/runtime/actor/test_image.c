@@ -67,11 +67,11 @@ static void add_every_edge(struct tr_ref actor)
 
 static struct tr_ref decorated(void)
 {
-    struct tr_puppet first = {.count = 1, .number = UINT64_MAX, .peer = {{2, 3}, 4}};
+    struct tr_fake_actor first = {.count = 1, .number = UINT64_MAX, .peer = {{2, 3}, 4}};
     assert_int_equal(tr_array_set(&first.words, tr_text_of("w\xc3\xb6rds")), 0);
     struct tr_spawn_options options = {
         .name = tr_text_of("decorated"), .state = &first, .incarnation = 9};
-    struct tr_ref actor = stage_spawn(&stage, &puppet_behaviour, &options);
+    struct tr_ref actor = stage_spawn(&stage, &fake_actor_behaviour, &options);
     struct tri_actor *it = stage_actor(&stage, actor);
     it->sequence = 1234567;
     it->muted_by = 2;
@@ -100,7 +100,7 @@ static void test_an_image_brings_everything_back(void **state)
     assert_int_equal(it->phase, TRI_QUARANTINED);
     assert_int_equal(it->incarnation, 9);
     assert_int_equal(it->edge_count, TRI_EDGE_BACKOFF + 1);
-    assert_int_equal(puppet_state(&stage, actor)->number, UINT64_MAX);
+    assert_int_equal(fake_actor_state(&stage, actor)->number, UINT64_MAX);
     /* Its timers run. */
     assert_int_equal(stage_worker(&stage, 0)->wheel.count, 2);
     /* The name finds it. */

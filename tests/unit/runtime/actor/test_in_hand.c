@@ -43,8 +43,8 @@ static bool is_same(struct letter a, struct letter b)
 
 static const struct tr_key actor = {9, 4};
 static const struct tr_key program = {0, TR_SERVICE_CONTROL};
-static const struct tr_key voice = {0, TR_SERVICE_WORKERS + 2};
-static const struct tr_key other_voice = {0, TR_SERVICE_WORKERS + 1};
+static const struct tr_key sender = {0, TR_SERVICE_WORKERS + 2};
+static const struct tr_key other_sender = {0, TR_SERVICE_WORKERS + 1};
 
 static void test_message_of_an_actor_is_known_by_its_number(void **state)
 {
@@ -60,11 +60,11 @@ static void test_what_a_worker_says_is_known_by_what_it_says(void **state)
 {
     (void)state;
     assert_true(
-        is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(other_voice, 9, 2, 'a', 3)));
-    assert_false(is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(voice, 5, 2, 'b', 3)));
-    assert_false(is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(voice, 5, 1, 'a', 3)));
-    assert_false(is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(voice, 5, 2, 'a', 4)));
-    assert_false(is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(actor, 5, 2, 'a', 3)));
+        is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(other_sender, 9, 2, 'a', 3)));
+    assert_false(is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(sender, 5, 2, 'b', 3)));
+    assert_false(is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(sender, 5, 1, 'a', 3)));
+    assert_false(is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(sender, 5, 2, 'a', 4)));
+    assert_false(is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(actor, 5, 2, 'a', 3)));
 }
 
 static void test_turns_tell_whether_a_handler_runs(void **state)

@@ -6,26 +6,26 @@
 
 static struct stage stage;
 
-static int spawn_named(struct tr_context *context, struct tr_puppet *puppet,
+static int spawn_named(struct tr_context *context, struct tr_fake_actor *fake,
                        const struct tr_act *act, const struct tr_message *message)
 {
     (void)message;
     struct tr_spawn_options options = {
         .is_element = act->number < 1000, .element = act->number, .name = tr_text_of("named")};
     options.is_group = act->number == 3000;
-    return tr_spawn(context, &puppet_behaviour, &options, &puppet->peer);
+    return tr_spawn(context, &fake_actor_behaviour, &options, &fake->peer);
 }
 
 static struct tr_ref child_of(struct tr_ref parent, uint64_t number)
 {
-    puppet_act(&stage, parent, spawn_named, number, parent);
-    return puppet_state(&stage, parent)->peer;
+    fake_actor_act(&stage, parent, spawn_named, number, parent);
+    return fake_actor_state(&stage, parent)->peer;
 }
 
 static struct tr_ref root_named(const char *name)
 {
     struct tr_spawn_options options = {.name = tr_text_of(name)};
-    return stage_spawn(&stage, &puppet_behaviour, &options);
+    return stage_spawn(&stage, &fake_actor_behaviour, &options);
 }
 
 static void test_a_child_may_begin_a_group(void **state)
@@ -80,5 +80,5 @@ int main(void)
         cmocka_unit_test(test_a_child_may_begin_a_group),
         cmocka_unit_test(test_a_family_knows_who_is_left),
     };
-    return cmocka_run_group_tests_name("birth", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("spawn", tests, NULL, NULL);
 }

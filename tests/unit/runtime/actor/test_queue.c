@@ -14,7 +14,7 @@ static void open_stage(void)
     stage_open(&stage, &(struct stage_options){0});
     struct tr_ref refs[ACTORS];
     for (size_t i = 0; i < ACTORS; i++) {
-        refs[i] = stage_spawn(&stage, &puppet_behaviour, NULL);
+        refs[i] = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     }
     stage_run(&stage);
     for (size_t i = 0; i < ACTORS; i++) {

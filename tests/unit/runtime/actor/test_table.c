@@ -1,5 +1,5 @@
 /*
- * The table of actors against a plain list: births in a row, in several groups, taken out in any
+ * The table of actors against a plain list: spawns in a row, in several groups, taken out in any
  * order; and what is found, what is not, and what going through all of them shows.
  */
 #include "runtime/actor/table.h"

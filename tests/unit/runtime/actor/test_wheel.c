@@ -10,7 +10,7 @@
 
 static struct stage stage;
 
-struct oracle {
+struct model {
     struct tri_edge *edges[TIMERS]; /* NULL: none */
     uint64_t due_ms[TIMERS];
 };
@@ -22,72 +22,72 @@ static uint64_t draw_delay(struct draw *draw)
     return draw_u64(draw) & ((1ULL << widths[draw_below(draw, TR_COUNT_OF(widths))]) - 1);
 }
 
-static void start(struct tri_worker *worker, struct tri_actor *actor, struct oracle *oracle,
+static void start(struct tri_worker *worker, struct tri_actor *actor, struct model *model,
                   size_t place, uint64_t delay_ms)
 {
     struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_TIMER, (struct tr_ref){0}, place);
     assert_non_null(edge);
     edge->due_ms = worker->wheel.now_ms + delay_ms;
-    oracle->edges[place] = edge;
-    oracle->due_ms[place] = edge->due_ms;
+    model->edges[place] = edge;
+    model->due_ms[place] = edge->due_ms;
     tri_wheel_insert(worker, edge);
 }
 
-static void stop(struct tri_worker *worker, struct tri_actor *actor, struct oracle *oracle,
+static void stop(struct tri_worker *worker, struct tri_actor *actor, struct model *model,
                  size_t place)
 {
-    tri_edge_remove(worker, actor, oracle->edges[place]);
-    oracle->edges[place] = NULL;
+    tri_edge_remove(worker, actor, model->edges[place]);
+    model->edges[place] = NULL;
 }
 
-static uint64_t earliest(const struct oracle *oracle)
+static uint64_t earliest(const struct model *model)
 {
     uint64_t due_ms = UINT64_MAX;
     for (size_t i = 0; i < TIMERS; i++) {
-        if (oracle->edges[i] != NULL && oracle->due_ms[i] < due_ms) {
-            due_ms = oracle->due_ms[i];
+        if (model->edges[i] != NULL && model->due_ms[i] < due_ms) {
+            due_ms = model->due_ms[i];
         }
     }
     return due_ms;
 }
 
 /* Lets time pass and insists that exactly what is due fires, in order of time. */
-static void pass(struct tri_worker *worker, struct tri_actor *actor, struct oracle *oracle,
+static void pass(struct tri_worker *worker, struct tri_actor *actor, struct model *model,
                  uint64_t now_ms)
 {
     struct tri_edge *edge;
     while ((edge = tri_wheel_expire(worker, now_ms)) != NULL) {
         size_t place = (size_t)edge->id;
-        assert_ptr_equal(oracle->edges[place], edge);
+        assert_ptr_equal(model->edges[place], edge);
         assert_true(edge->due_ms <= now_ms);
-        assert_int_equal(edge->due_ms, earliest(oracle));
-        stop(worker, actor, oracle, place);
+        assert_int_equal(edge->due_ms, earliest(model));
+        stop(worker, actor, model, place);
     }
-    assert_true(earliest(oracle) > now_ms);
-    assert_true(tri_wheel_next_ms(worker) <= earliest(oracle)); /* never sleeps too long */
+    assert_true(earliest(model) > now_ms);
+    assert_true(tri_wheel_next_ms(worker) <= earliest(model)); /* never sleeps too long */
     assert_true(tri_wheel_next_ms(worker) > now_ms);
 }
 
 static void run_seed(uint64_t seed)
 {
     struct draw draw = {seed};
-    struct oracle oracle = {{NULL}, {0}};
+    struct model model = {{NULL}, {0}};
     stage_open(&stage, &(struct stage_options){.worker_count = 1});
-    struct tr_ref owner = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref owner = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     struct tri_worker *worker = stage_worker(&stage, 0);
     struct tri_actor *actor = stage_actor(&stage, owner);
     uint64_t now_ms = worker->wheel.now_ms;
     for (int step = 0; step < 300; step++) {
         for (int i = 0; i < 20; i++) {
             size_t place = draw_below(&draw, TIMERS);
-            if (oracle.edges[place] == NULL) {
-                start(worker, actor, &oracle, place, draw_delay(&draw));
+            if (model.edges[place] == NULL) {
+                start(worker, actor, &model, place, draw_delay(&draw));
             } else if (draw_below(&draw, 4) == 0) {
-                stop(worker, actor, &oracle, place);
+                stop(worker, actor, &model, place);
             }
         }
         now_ms += draw_delay(&draw) >> draw_below(&draw, 8);
-        pass(worker, actor, &oracle, now_ms);
+        pass(worker, actor, &model, now_ms);
     }
     stage_close(&stage);
 }
@@ -115,7 +115,7 @@ static void test_a_time_in_the_past_is_now(void **state)
 {
     (void)state;
     stage_open(&stage, &(struct stage_options){.worker_count = 1});
-    struct tr_ref owner = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref owner = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     struct tri_worker *worker = stage_worker(&stage, 0);
     struct tri_actor *actor = stage_actor(&stage, owner);
     struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_TIMER, (struct tr_ref){0}, 1);

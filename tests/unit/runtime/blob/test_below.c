@@ -4,6 +4,8 @@
 #include "runtime/blob/below.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,9 @@
 
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
+
+/* How often a folder is removed while another thread puts a link in its place and takes it away. */
+enum { RACES = 2000 };
 
 struct world {
     char path[128];
@@ -143,6 +148,74 @@ static void closed_folders_are_removed(void **state)
     assert_int_equal(tri_below_remove(world->folder, tr_text_of("a")), 0);
 }
 
+/* A folder may be renamed to another parent only by who may write to the folder itself. */
+static void closed_folders_are_removed_at_any_depth(void **state)
+{
+    struct world *world = *state;
+    for (size_t depth = 20; depth < 30; depth++) {
+        static const char folders[] = "d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d";
+        char path[sizeof folders];
+        memcpy(path, folders, sizeof folders);
+        path[2 * depth - 1] = '\0';
+        assert_int_equal(tri_below_write(world->folder, tr_text_of(path), bytes_of("x"), 0600), 0);
+        for (size_t i = depth - 1; i > 0; i--) {
+            path[2 * i - 1] = '\0';
+            assert_int_equal(fchmodat(world->folder, path, 0500, 0), 0);
+        }
+        assert_int_equal(tri_below_remove(world->folder, tr_text_of("d")), 0);
+    }
+}
+
+/* Of a name with several parts the parent is only passed through, and may be closed as well. */
+static void entries_of_closed_folders_are_removed(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(tri_below_write(world->folder, tr_text_of("a/b/x"), bytes_of("x"), 0600), 0);
+    assert_int_equal(fchmodat(world->folder, "a", 0500, 0), 0);
+    assert_int_equal(tri_below_remove(world->folder, tr_text_of("a/b")), 0);
+    assert_int_equal(tri_below_write(world->folder, tr_text_of("a/x"), bytes_of("x"), 0600), 0);
+    assert_int_equal(fchmodat(world->folder, "a", 0500, 0), 0);
+    assert_int_equal(tri_below_remove(world->folder, tr_text_of("a/x")), 0);
+}
+
+struct race {
+    int folder;
+    atomic_bool is_over;
+};
+
+static void *exchange(void *user)
+{
+    struct race *race = user;
+    while (!atomic_load(&race->is_over)) {
+        (void)renameat2(race->folder, "d", race->folder, "link", RENAME_EXCHANGE);
+    }
+    return NULL;
+}
+
+/* What is opened up is the folder that was found closed, never what a link leads to. */
+static void links_put_in_the_place_of_folders_are_not_followed(void **state)
+{
+    struct world *world = *state;
+    struct race race = {.folder = world->folder};
+    struct stat status;
+    pthread_t thread;
+    assert_int_equal(tri_below_write(world->folder, tr_text_of("out"), bytes_of("x"), 0640), 0);
+    assert_int_equal(fchmodat(world->folder, "out", 0640, 0), 0);
+    assert_int_equal(pthread_create(&thread, NULL, exchange, &race), 0);
+    for (int i = 0; i < RACES; i++) {
+        (void)symlinkat("out", world->folder, "link");
+        (void)mkdirat(world->folder, "d", 0700);
+        (void)!tri_below_write(world->folder, tr_text_of("d/x"), bytes_of("x"), 0600);
+        (void)fchmodat(world->folder, "d", 0, AT_SYMLINK_NOFOLLOW);
+        (void)!tri_below_remove(world->folder, tr_text_of("d"));
+        (void)!tri_below_remove(world->folder, tr_text_of("link"));
+    }
+    atomic_store(&race.is_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(fstatat(world->folder, "out", &status, 0), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+}
+
 int main(void)
 {
     /* Whoever may do everything is denied nothing, so these are another user's tests. */
@@ -151,9 +224,15 @@ int main(void)
     }
     static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        cmocka_unit_test(names_are_checked),   TEST(links_are_not_followed),
-        TEST(folders_on_the_way_are_made),     TEST(links_are_removed_alone),
-        TEST(folders_without_end_are_removed), TEST(closed_folders_are_removed),
+        cmocka_unit_test(names_are_checked),
+        TEST(links_are_not_followed),
+        TEST(folders_on_the_way_are_made),
+        TEST(links_are_removed_alone),
+        TEST(folders_without_end_are_removed),
+        TEST(closed_folders_are_removed),
+        TEST(closed_folders_are_removed_at_any_depth),
+        TEST(entries_of_closed_folders_are_removed),
+        TEST(links_put_in_the_place_of_folders_are_not_followed),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  */
 #include "runtime/blob/blob.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
@@ -24,6 +26,28 @@ struct world {
     struct tri_blobs *blobs;
     atomic_bool is_stopping;
 };
+
+/* What was synced since a test has forgotten it, and whether the next sync fails. */
+enum { SYNCED_MAX = 64 };
+
+static ino_t synced[SYNCED_MAX];
+static size_t synced_count;
+static bool is_sync_failing;
+
+/* In the place of the C library's. */
+int fsync(int fd)
+{
+    struct stat status;
+    if (is_sync_failing) {
+        is_sync_failing = false;
+        errno = EIO;
+        return -1;
+    }
+    if (fstat(fd, &status) == 0 && synced_count < SYNCED_MAX) {
+        synced[synced_count++] = status.st_ino;
+    }
+    return (int)syscall(SYS_fsync, fd);
+}
 
 static int setup(void **state)
 {
@@ -110,6 +134,26 @@ static int count_entries(struct world *world, const char *name)
     assert_non_null(pipe);
     assert_int_equal(fscanf(pipe, "%d", &count), 1);
     (void)pclose(pipe);
+    return count;
+}
+
+static bool was_synced(const char *path)
+{
+    struct stat status;
+    bool is_found = false;
+    assert_int_equal(stat(path, &status), 0);
+    for (size_t i = 0; i < synced_count; i++) {
+        is_found = is_found || synced[i] == status.st_ino;
+    }
+    return is_found;
+}
+
+static int count_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+    }
     return count;
 }
 
@@ -226,7 +270,7 @@ static void what_is_of_another_kind_is_refused(void **state)
 {
     struct world *world = *state;
     struct tri_blob blob;
-    char inside[TR_KEEPER_PATH_BYTES_MAX + 2];
+    char inside[TR_PATH_BYTES_MAX + 2];
     assert_int_equal(mkdir(path_of(world, "folder"), 0755), 0);
     write_file(path_of(world, "folder/x"), "x");
     assert_int_equal(put_kind(world, path_of(world, "folder"), TR_PATH_FILE), TR_MISMATCH);
@@ -574,6 +618,34 @@ static void documents_are_whole(void **state)
     tri_buffer_fini(&bytes);
 }
 
+/* A name that is not on the disk leads nowhere after the loss of power. */
+static void names_of_folders_are_synced(void **state)
+{
+    struct world *world = *state;
+    synced_count = 0;
+    reopen(world);
+    assert_true(was_synced(world->store) && was_synced(path_of(world, "blobs")));
+    for (int i = 0; i < 2; i++) {
+        synced_count = 0;
+        assert_int_equal(tri_document_put(world->blobs, tr_text_of("cache/ab/abcd"), bytes_of("x")),
+                         0);
+        assert_true(was_synced(path_of(world, "cache/ab")) && was_synced(path_of(world, "cache")) &&
+                    was_synced(world->store));
+    }
+}
+
+static void a_sync_that_fails_is_told(void **state)
+{
+    struct world *world = *state;
+    struct tri_blob blob;
+    int before = count_descriptors();
+    is_sync_failing = true;
+    assert_int_equal(put_piece(world, 0, "piece", false, &blob), TR_SYSTEM);
+    assert_non_null(strstr(tri_blobs_words(world->blobs), "Input/output error"));
+    assert_int_equal(count_descriptors(), before);
+    assert_int_equal(put_piece(world, 0, "piece", false, &blob), 0);
+}
+
 static void hostile_documents_are_refused(void **state)
 {
     struct world *world = *state;
@@ -617,6 +689,8 @@ int main(void)
         TEST(unnamed_blobs_are_swept),
         TEST(whoever_asks_for_a_blob_keeps_it),
         TEST(documents_are_whole),
+        TEST(names_of_folders_are_synced),
+        TEST(a_sync_that_fails_is_told),
         TEST(hostile_documents_are_refused),
 #undef TEST
     };

@@ -36,7 +36,7 @@ void crossing_open(uint32_t workers)
 {
     crossing = (struct crossing){.workers = workers};
     crossing.memory_before = tr_memory_used();
-    puppet_forget();
+    fake_actor_forget();
     for (uint32_t i = 0; i < 2; i++) {
         crossing.hosts[i].model = tri_model_new();
         open_host(i);
@@ -66,11 +66,11 @@ void crossing_crash(uint32_t index)
 void crossing_link(uint32_t index, bool is_up)
 {
     struct stage *stage = &crossing.hosts[index].stage;
-    struct tr_border_link link = {.host = index == 0 ? 2 : 1, .is_up = is_up};
+    struct tr_interhost_link link = {.host = index == 0 ? 2 : 1, .is_up = is_up};
     for (uint32_t worker = 0; worker < crossing.workers; worker++) {
         struct tri_heading heading = {.kind = TR_KIND_CONTROL,
                                       .to = {{0, TR_SERVICE_WORKERS + worker}, 0}};
-        stage_send(stage, worker, &heading, &tr_border_link_schema, &link);
+        stage_send(stage, worker, &heading, &tr_interhost_link_schema, &link);
     }
 }
 
@@ -79,14 +79,15 @@ void crossing_bring(uint32_t index, struct tr_bytes message)
     struct stage *stage = &crossing.hosts[index].stage;
     struct tr_key to = {tr_envelope_get(message.data, 64, to_group),
                         tr_envelope_get(message.data, 64, to_serial)};
-    stage_send_bytes(stage, TRI_PLACE_BORDER, tri_birth_worker(&stage->host.shared, to), message);
+    stage_send_bytes(stage, TRI_PLACE_INTERHOST, tri_origin_worker(&stage->host.shared, to),
+                     message);
 }
 
 /* Carries what one host has said; whether it had said anything. */
 static bool carry(uint32_t from)
 {
     size_t size;
-    uint8_t *data = stage_receive(&crossing.hosts[from].stage, TRI_PLACE_BORDER, &size);
+    uint8_t *data = stage_receive(&crossing.hosts[from].stage, TRI_PLACE_INTERHOST, &size);
     if (data == NULL) {
         return false;
     }
@@ -128,9 +129,9 @@ void crossing_advance(uint64_t milliseconds)
     }
 }
 
-struct tr_ref crossing_puppet(uint32_t host)
+struct tr_ref crossing_fake(uint32_t host)
 {
-    return stage_spawn(&crossing.hosts[host].stage, &puppet_behaviour, NULL);
+    return stage_spawn(&crossing.hosts[host].stage, &fake_actor_behaviour, NULL);
 }
 
 struct stage *crossing_stage(struct tr_ref actor)
@@ -138,15 +139,15 @@ struct stage *crossing_stage(struct tr_ref actor)
     return &crossing.hosts[(actor.key.group >> TRI_GROUP_HOST_SHIFT) - 1].stage;
 }
 
-struct tri_actor *crossing_border(struct tr_ref actor)
+struct tri_actor *crossing_interhost(struct tr_ref actor)
 {
-    struct tr_ref border = {tri_border_key(actor.key.group), 0};
-    return stage_actor(crossing_stage(actor), border);
+    struct tr_ref interhost = {tri_interhost_key(actor.key.group), 0};
+    return stage_actor(crossing_stage(actor), interhost);
 }
 
-void crossing_act(struct tr_ref puppet, puppet_script script, uint64_t number, struct tr_ref peer)
+void crossing_act(struct tr_ref fake, fake_actor_script script, uint64_t number, struct tr_ref peer)
 {
-    puppet_act(crossing_stage(puppet), puppet, script, number, peer);
+    fake_actor_act(crossing_stage(fake), fake, script, number, peer);
     crossing_run();
 }
 

@@ -1,12 +1,13 @@
 /*
- * Two hosts on stages, numbers 1 and 2, and what their borders say to each other carried by the
- * test: each message, as it is, from the place of the border's service to the worker of the border
- * that it is for. There are no sessions; a test says itself that a link is up or down.
+ * Two hosts on stages, numbers 1 and 2, and what their interhost actors say to each other carried
+ * by the test: each message, as it is, from the place of the interhost service to the worker of the
+ * interhost actor that it is for. There are no sessions; a test says itself that a link is up or
+ * down.
  */
-#ifndef TR_TESTS_UNIT_RUNTIME_BORDER_CROSSING_H
-#define TR_TESTS_UNIT_RUNTIME_BORDER_CROSSING_H
+#ifndef TR_TESTS_UNIT_RUNTIME_CLUSTER_CROSSING_H
+#define TR_TESTS_UNIT_RUNTIME_CLUSTER_CROSSING_H
 
-#include "runtime/border/border.h"
+#include "runtime/cluster/interhost.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
@@ -48,15 +49,16 @@ void crossing_advance(uint64_t milliseconds);
 /* Brings one message to a host. */
 void crossing_bring(uint32_t host, struct tr_bytes message);
 
-/* A puppet on a host; and the host it is on. */
-struct tr_ref crossing_puppet(uint32_t host);
+/* A fake actor on a host; and the host it is on. */
+struct tr_ref crossing_fake(uint32_t host);
 struct stage *crossing_stage(struct tr_ref actor);
 
-/* The border of an actor's group, or NULL. */
-struct tri_actor *crossing_border(struct tr_ref actor);
+/* The interhost actor of an actor's group, or NULL. */
+struct tri_actor *crossing_interhost(struct tr_ref actor);
 
-/* Lets a puppet act, and everything follow. */
-void crossing_act(struct tr_ref puppet, puppet_script script, uint64_t number, struct tr_ref peer);
+/* Lets a fake actor act, and everything follow. */
+void crossing_act(struct tr_ref fake, fake_actor_script script, uint64_t number,
+                  struct tr_ref peer);
 
 /* What is said of a type, kept instead of carried while this is on; crossing_kept_count of them. */
 #define CROSSING_KEPT_MAX 1024

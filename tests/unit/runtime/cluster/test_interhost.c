@@ -5,8 +5,8 @@
  */
 #include "tests/unit/runtime/cluster/crossing.h"
 
-#define SCRIPT(name)                                                      \
-    static int name(struct tr_context *context, struct tr_puppet *puppet, \
+#define SCRIPT(name)                                                        \
+    static int name(struct tr_context *context, struct tr_fake_actor *fake, \
                     const struct tr_act *act, const struct tr_message *message)
 #define UNUSED(...) (void)((const void *[]){__VA_ARGS__})
 
@@ -16,7 +16,7 @@ SCRIPT(tell_notes)
     UNUSED(message);
     int error = 0;
     for (uint64_t i = 0; error == 0 && i < act->number; i++) {
-        struct tr_note note = {.number = ++puppet->number};
+        struct tr_note note = {.number = ++fake->number};
         error = tr_tell(context, act->peer, &tr_note_schema, &note);
     }
     return error;
@@ -24,13 +24,13 @@ SCRIPT(tell_notes)
 
 SCRIPT(tell_hint)
 {
-    UNUSED(message, puppet);
+    UNUSED(message, fake);
     return tr_tell(context, act->peer, &tr_hinted_schema, &(struct tr_hinted){act->number});
 }
 
 SCRIPT(tell_parcel)
 {
-    UNUSED(message, puppet);
+    UNUSED(message, fake);
     uint8_t *content = tr_alloc_zero(1, act->number);
     struct tr_parcel parcel = {.content = {.data = content, .size = act->number}};
     int error = tr_tell(context, act->peer, &tr_parcel_schema, &parcel);
@@ -40,36 +40,30 @@ SCRIPT(tell_parcel)
 
 SCRIPT(ask)
 {
-    UNUSED(message, puppet);
+    UNUSED(message, fake);
     return tr_ask(context, act->peer, &tr_question_schema, &(struct tr_question){act->number}, 0,
                   NULL);
 }
 
 SCRIPT(watch)
 {
-    UNUSED(message, puppet, act);
+    UNUSED(message, fake, act);
     return tr_monitor(context, act->peer, NULL);
-}
-
-SCRIPT(tie)
-{
-    UNUSED(message, puppet);
-    return tr_link(context, act->peer);
 }
 
 SCRIPT(stop)
 {
-    UNUSED(message, puppet, act);
+    UNUSED(message, fake, act);
     return tr_stop(context);
 }
 
-/* Whether a puppet heard exactly the notes from 1 on, in order. */
-static void assert_heard_notes(struct tr_ref puppet, uint64_t count)
+/* Whether a fake actor heard exactly the notes from 1 on, in order. */
+static void assert_heard_notes(struct tr_ref fake, uint64_t count)
 {
     uint64_t number = 0;
-    for (size_t i = 0; i < puppet_heard_count; i++) {
-        const struct heard *heard = &puppet_heard[i];
-        if (heard->type == tr_note_schema.id && tr_key_equal(heard->self.key, puppet.key)) {
+    for (size_t i = 0; i < fake_actor_heard_count; i++) {
+        const struct heard *heard = &fake_actor_heard[i];
+        if (heard->type == tr_note_schema.id && tr_key_equal(heard->self.key, fake.key)) {
             assert_int_equal(heard->number, ++number);
         }
     }
@@ -101,8 +95,8 @@ static struct tr_ref other;
 static void begin(uint32_t workers)
 {
     crossing_open(workers);
-    one = crossing_puppet(0);
-    other = crossing_puppet(1);
+    one = crossing_fake(0);
+    other = crossing_fake(1);
 }
 
 #define here (&crossing.hosts[0].stage)
@@ -118,7 +112,7 @@ static void keeps_the_order(void **state)
     crossing_act(one, tell_notes, 1, other);
     assert_heard_notes(other, 21);
     assert_int_equal(stage_dead_letters(there, TR_UNKNOWN_TYPE), 1); /* the parcel, whole */
-    assert_int_equal(stage_metric(here, border_again), 0);
+    assert_int_equal(stage_metric(here, interhost_again), 0);
     crossing_close();
 }
 
@@ -129,7 +123,7 @@ static void applies_what_comes_twice_once(void **state)
     crossing.copies = carry_twice;
     crossing_act(one, tell_notes, 5, other);
     assert_heard_notes(other, 5);
-    assert_int_equal(stage_metric(there, border_doubles), 5);
+    assert_int_equal(stage_metric(there, interhost_duplicates), 5);
     crossing_close();
 }
 
@@ -162,18 +156,18 @@ static void sends_again_until_it_is_acknowledged(void **state)
     begin(1);
     crossing.copies = carry_nothing;
     crossing_act(one, tell_notes, 2, other);
-    crossing_advance(TR_BORDER_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
     assert_heard_notes(other, 0);
     crossing.copies = carry_one_way;
-    crossing_advance(2 * TR_BORDER_AGAIN_MS + 1); /* the pause doubles */
+    crossing_advance(2 * TR_INTERHOST_AGAIN_MS + 1); /* the pause doubles */
     assert_heard_notes(other, 2);
-    uint64_t sent = stage_metric(here, border_again);
+    uint64_t sent = stage_metric(here, interhost_again);
     crossing.copies = NULL;
-    crossing_advance(4 * TR_BORDER_AGAIN_MS + 1);
-    assert_true(stage_metric(here, border_again) > sent);
-    sent = stage_metric(here, border_again);
-    crossing_advance(TR_BORDER_AGAIN_MS + 1);
-    assert_int_equal(stage_metric(here, border_again), sent);
+    crossing_advance(4 * TR_INTERHOST_AGAIN_MS + 1);
+    assert_true(stage_metric(here, interhost_again) > sent);
+    sent = stage_metric(here, interhost_again);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    assert_int_equal(stage_metric(here, interhost_again), sent);
     assert_heard_notes(other, 2);
     crossing_close();
 }
@@ -203,12 +197,12 @@ static void leaves_and_acknowledges_only_what_is_committed(void **state)
     crossing_run();
     assert_heard_notes(other, 1);
     size_t size;
-    assert_null(stage_receive(there, TRI_PLACE_BORDER, &size));
+    assert_null(stage_receive(there, TRI_PLACE_INTERHOST, &size));
     there->journal_sleeps = false;
     crossing.copies = crossing_keep;
     crossing_run();
     assert_int_equal(crossing_kept_count, 1);
-    assert_int_equal(tr_envelope_get(crossing_kept[0].data, 16, type), tr_border_ack_schema.id);
+    assert_int_equal(tr_envelope_get(crossing_kept[0].data, 16, type), tr_interhost_ack_schema.id);
     crossing_close();
 }
 
@@ -241,15 +235,15 @@ static void goes_on_after_a_crash_of_the_receiver(void **state)
     crossing_link(0, true);
     crossing_run();
     assert_heard_notes(other, 3);
-    assert_true(stage_metric(there, border_doubles) > 0);
+    assert_true(stage_metric(there, interhost_duplicates) > 0);
     there->journal_sleeps = true; /* applied, and forgotten by the crash */
     crossing_act(one, tell_notes, 1, other);
     crossing_crash(1);
-    puppet_forget();
+    fake_actor_forget();
     crossing_link(1, true);
-    crossing_advance(TR_BORDER_AGAIN_MS + 1);
-    assert_int_equal(puppet_heard_last(other, &tr_note_schema)->number, 4);
-    assert_int_equal(puppet_heard_times(other, &tr_note_schema), 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    assert_int_equal(fake_actor_heard_last(other, &tr_note_schema)->number, 4);
+    assert_int_equal(fake_actor_heard_times(other, &tr_note_schema), 1);
     crossing_close();
 }
 
@@ -258,19 +252,19 @@ static void holds_senders_back_when_the_window_is_full(void **state)
     (void)state;
     begin(2);
     crossing.copies = crossing_keep;
-    crossing_act(one, tell_notes, TR_BORDER_WINDOW + 40, other);
-    assert_int_equal(crossing_kept_count, TR_BORDER_WINDOW);
+    crossing_act(one, tell_notes, TR_INTERHOST_WINDOW + 40, other);
+    assert_int_equal(crossing_kept_count, TR_INTERHOST_WINDOW);
     assert_int_equal(stage_actor(here, one)->muted_by, 1);
     assert_int_equal(stage_metric(here, mutes), 1);
-    puppet_act(here, one, tell_notes, 1, other);
+    fake_actor_act(here, one, tell_notes, 1, other);
     assert_int_equal(stage_actor(here, one)->mailbox_count, 1); /* it does not run */
     crossing.copies = NULL;
-    for (size_t i = 0; i < TR_BORDER_WINDOW; i++) {
+    for (size_t i = 0; i < TR_INTERHOST_WINDOW; i++) {
         crossing_bring_kept(i);
     }
     crossing_run();
     assert_int_equal(stage_actor(here, one)->muted_by, 0);
-    assert_heard_notes(other, TR_BORDER_WINDOW + 41);
+    assert_heard_notes(other, TR_INTERHOST_WINDOW + 41);
     crossing_close();
 }
 
@@ -279,11 +273,11 @@ static void refuses_what_it_cannot_keep(void **state)
     (void)state;
     begin(1);
     crossing_link(0, false);
-    crossing_act(one, tell_notes, TR_BORDER_KEPT_MAX + 7, other);
+    crossing_act(one, tell_notes, TR_INTERHOST_KEPT_MAX + 7, other);
     assert_int_equal(stage_dead_letters(here, TR_OVERFLOW), 7);
     crossing_link(0, true);
     crossing_run();
-    assert_heard_notes(other, TR_BORDER_KEPT_MAX);
+    assert_heard_notes(other, TR_INTERHOST_KEPT_MAX);
     crossing_close();
 }
 
@@ -292,29 +286,29 @@ static void loses_hints_only_with_the_link(void **state)
     (void)state;
     begin(1);
     crossing_act(one, tell_hint, 1, other);
-    assert_int_equal(puppet_heard_times(other, &tr_hinted_schema), 1);
-    assert_null(crossing_border(one)); /* nothing of it was kept */
+    assert_int_equal(fake_actor_heard_times(other, &tr_hinted_schema), 1);
+    assert_null(crossing_interhost(one)); /* nothing of it was kept */
     crossing_link(0, false);
     crossing_act(one, tell_hint, 2, other);
     assert_int_equal(stage_dead_letters(here, TR_NO_CONNECTION), 1);
     crossing_link(0, true);
     crossing.copies = carry_nothing;
-    crossing_act(one, tell_notes, TR_BORDER_WINDOW + 1, other);
+    crossing_act(one, tell_notes, TR_INTERHOST_WINDOW + 1, other);
     crossing_act(one, tell_hint, 3, other); /* behind what waits it keeps its place */
     crossing.copies = NULL;
-    crossing_advance(TR_BORDER_AGAIN_MS + 1);
-    assert_heard_notes(other, TR_BORDER_WINDOW + 1);
-    assert_int_equal(puppet_heard_last(other, &tr_hinted_schema)->number, 3);
-    assert_int_equal(puppet_heard[puppet_heard_count - 1].type, tr_hinted_schema.id);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
+    assert_heard_notes(other, TR_INTERHOST_WINDOW + 1);
+    assert_int_equal(fake_actor_heard_last(other, &tr_hinted_schema)->number, 3);
+    assert_int_equal(fake_actor_heard[fake_actor_heard_count - 1].type, tr_hinted_schema.id);
     crossing_close();
 }
 
-static const struct tr_border_ack *last_ack(void)
+static const struct tr_interhost_ack *last_ack(void)
 {
-    static struct tr_border_ack ack;
+    static struct tr_interhost_ack ack;
     const struct crossing_kept *kept = &crossing_kept[crossing_kept_count - 1];
-    assert_int_equal(tr_envelope_get(kept->data, 16, type), tr_border_ack_schema.id);
-    assert_int_equal(tr_border_ack_unpack(tr_envelope_body(kept->data), 1, &ack), 0);
+    assert_int_equal(tr_envelope_get(kept->data, 16, type), tr_interhost_ack_schema.id);
+    assert_int_equal(tr_interhost_ack_unpack(tr_envelope_body(kept->data), 1, &ack), 0);
     return &ack;
 }
 
@@ -326,7 +320,7 @@ static void answers_an_old_epoch(void **state)
     crossing_act(one, tell_notes, 2, other);
     tri_group_set_epoch(stage_worker(here, 0), one.key.group, 2); /* it has moved in, say */
     crossing.copies = NULL;
-    crossing_advance(TR_BORDER_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
     assert_heard_notes(other, 2);
     crossing.copies = crossing_keep;
     crossing_bring_kept(1); /* said in epoch 1 */
@@ -334,7 +328,7 @@ static void answers_an_old_epoch(void **state)
     assert_int_equal(-(int)last_ack()->reason, TR_STALE_EPOCH);
     assert_int_equal(last_ack()->epoch, 2);
     assert_int_equal(last_ack()->refused_epoch, 1);
-    assert_int_equal(stage_metric(there, border_stale), 1);
+    assert_int_equal(stage_metric(there, interhost_stale), 1);
     assert_heard_notes(other, 2);
     crossing_close();
 }
@@ -349,6 +343,22 @@ static void gives_up_a_group_that_it_has_lost(void **state)
     crossing_act(one, tell_notes, 1, other);
     assert_heard_notes(other, 1);
     assert_int_equal(stage_dead_letters(here, TR_STALE_EPOCH), 1);
+    crossing_close();
+}
+
+/* Also what waited for the window and had not left: those who say more are not held back by it. */
+static void gives_up_what_waited_for_the_window(void **state)
+{
+    (void)state;
+    uint64_t count = TR_INTERHOST_WINDOW + 1;
+    begin(1);
+    tri_group_set_epoch(stage_worker(here, 0), one.key.group, 2);
+    crossing_act(one, tell_notes, 1, other);
+    tri_group_set_epoch(stage_worker(here, 0), one.key.group, 1);
+    crossing_act(one, tell_notes, count, other);
+    assert_int_equal(stage_dead_letters(here, TR_STALE_EPOCH), count);
+    crossing_act(one, tell_notes, 1, other); /* and no time passes */
+    assert_int_equal(stage_dead_letters(here, TR_STALE_EPOCH), count + 1);
     crossing_close();
 }
 
@@ -387,7 +397,7 @@ static void keeps_the_epoch_as_long_as_the_group(void **state)
     assert_int_equal(tri_group_epoch(stage_home(here, one), one.key.group), 7);
     crossing_link(0, true);
     crossing_act(one, stop, 0, one);
-    crossing_advance(2 * TR_BORDER_IDLE_MS);
+    crossing_advance(2 * TR_INTERHOST_IDLE_MS);
     assert_int_equal(stage_actor_count(here), 0);
     crossing_crash(0);
     for (uint32_t i = 0; i < 2; i++) {
@@ -405,18 +415,19 @@ static void tells_who_waits_that_the_link_is_down(void **state)
     crossing_act(one, ask, 4, other);
     crossing_link(0, false);
     crossing_run();
-    assert_int_equal(puppet_heard_times(one, &tr_down_schema), 1);
-    assert_int_equal(puppet_heard_last(one, &tr_down_schema)->reason, TR_NO_CONNECTION);
-    assert_true(tr_key_equal(puppet_heard_last(one, &tr_down_schema)->about.key, other.key));
-    assert_int_equal(puppet_heard_last(one, &tr_ask_failed_schema)->reason, TR_NO_CONNECTION);
+    assert_int_equal(fake_actor_heard_times(one, &tr_down_schema), 1);
+    assert_int_equal(fake_actor_heard_last(one, &tr_down_schema)->reason, TR_NO_CONNECTION);
+    assert_true(tr_key_equal(fake_actor_heard_last(one, &tr_down_schema)->about.key, other.key));
+    assert_int_equal(fake_actor_heard_last(one, &tr_ask_failed_schema)->reason, TR_NO_CONNECTION);
     crossing.copies = NULL;
     crossing_link(0, true);
     crossing_run();
-    assert_int_equal(puppet_heard_times(other, &tr_question_schema), 1); /* it was kept */
-    assert_int_equal(puppet_heard_times(one, &tr_answer_schema), 0);
+    assert_int_equal(fake_actor_heard_times(other, &tr_question_schema), 1); /* it was kept */
+    assert_int_equal(fake_actor_heard_times(one, &tr_answer_schema), 0);
     assert_int_equal(stage_dead_letters(here, TR_LATE_REPLY), 1);
     crossing_act(other, stop, 0, other);
-    assert_int_equal(puppet_heard_times(one, &tr_down_schema), 1); /* nobody monitors any more */
+    assert_int_equal(fake_actor_heard_times(one, &tr_down_schema),
+                     1); /* nobody monitors any more */
     crossing_close();
 }
 
@@ -427,7 +438,7 @@ static void tells_who_waits_at_a_start(void **state)
     crossing_act(one, watch, 0, other);
     crossing_crash(0);
     crossing_run();
-    assert_int_equal(puppet_heard_last(one, &tr_down_schema)->reason, TR_NO_CONNECTION);
+    assert_int_equal(fake_actor_heard_last(one, &tr_down_schema)->reason, TR_NO_CONNECTION);
     crossing_close();
 }
 
@@ -440,32 +451,14 @@ static void tells_of_an_end_behind_the_last_message(void **state)
     crossing_act(one, tell_notes, 2, other);
     crossing_act(one, stop, 0, one);
     crossing.copies = NULL;
-    crossing_advance(TR_BORDER_AGAIN_MS + 1);
+    crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
     assert_heard_notes(other, 2);
-    assert_int_equal(puppet_heard_last(other, &tr_down_schema)->reason, 0);
-    assert_int_equal(puppet_heard[puppet_heard_count - 1].type, tr_down_schema.id);
+    assert_int_equal(fake_actor_heard_last(other, &tr_down_schema)->reason, 0);
+    assert_int_equal(fake_actor_heard[fake_actor_heard_count - 1].type, tr_down_schema.id);
     crossing_act(other, watch, 0, one);
-    assert_int_equal(puppet_heard_last(other, &tr_down_schema)->reason, TR_NO_ACTOR);
+    assert_int_equal(fake_actor_heard_last(other, &tr_down_schema)->reason, TR_NO_ACTOR);
     crossing_act(other, ask, 1, one);
-    assert_int_equal(puppet_heard_last(other, &tr_ask_failed_schema)->reason, TR_NO_ACTOR);
-    crossing_close();
-}
-
-static void ties_lives_across_hosts(void **state)
-{
-    (void)state;
-    begin(2);
-    struct tr_ref third = crossing_puppet(0);
-    crossing_act(one, tie, 0, other);
-    crossing_act(other, tie, 0, third);
-    crossing_link(0, false);
-    crossing_run();
-    assert_null(stage_actor(here, one));
-    assert_null(stage_actor(here, third));
-    assert_non_null(stage_actor(there, other));
-    crossing_link(0, true);
-    crossing_run();
-    assert_null(stage_actor(there, other));
+    assert_int_equal(fake_actor_heard_last(other, &tr_ask_failed_schema)->reason, TR_NO_ACTOR);
     crossing_close();
 }
 
@@ -474,28 +467,28 @@ static void answers_across_hosts(void **state)
     (void)state;
     begin(2);
     crossing_act(one, ask, 6, other);
-    assert_int_equal(puppet_heard_last(one, &tr_answer_schema)->number, 7);
+    assert_int_equal(fake_actor_heard_last(one, &tr_answer_schema)->number, 7);
     struct tr_ref nowhere = {{tri_host_group(9) | 16, 16}, 1};
     crossing_act(one, ask, 1, nowhere);
-    assert_int_equal(puppet_heard_last(one, &tr_ask_failed_schema)->reason, TR_NO_CONNECTION);
+    assert_int_equal(fake_actor_heard_last(one, &tr_ask_failed_schema)->reason, TR_NO_CONNECTION);
     stage_tell(here, other, &tr_question_schema, &(struct tr_question){1}); /* by the program */
     crossing_run();
-    assert_int_equal(puppet_heard_times(other, &tr_question_schema), 2);
+    assert_int_equal(fake_actor_heard_times(other, &tr_question_schema), 2);
     crossing_close();
 }
 
-static void ends_borders_with_nothing_to_do(void **state)
+static void ends_interhost_actors_with_nothing_to_do(void **state)
 {
     (void)state;
     begin(2);
     crossing_act(one, tell_notes, 3, other);
-    assert_non_null(crossing_border(one));
-    assert_non_null(crossing_border(other));
-    assert_int_equal(tr_host_move(&here->host, (struct tr_ref){crossing_border(one)->key, 0}, 1),
+    assert_non_null(crossing_interhost(one));
+    assert_non_null(crossing_interhost(other));
+    assert_int_equal(tr_host_move(&here->host, (struct tr_ref){crossing_interhost(one)->key, 0}, 1),
                      TR_INVALID);
-    crossing_advance(2 * TR_BORDER_IDLE_MS);
-    assert_null(crossing_border(one));
-    assert_null(crossing_border(other));
+    crossing_advance(2 * TR_INTERHOST_IDLE_MS);
+    assert_null(crossing_interhost(one));
+    assert_null(crossing_interhost(other));
     crossing_act(one, tell_notes, 2, other); /* a new stream */
     assert_heard_notes(other, 5);
     crossing_close();
@@ -507,11 +500,11 @@ static void begins_a_stream_anew_while_one_ends(void **state)
     begin(1);
     crossing_act(one, tell_notes, 1, other);
     crossing.copies = carry_nothing;
-    crossing_advance(TR_BORDER_IDLE_MS + 1); /* the end of the stream is lost */
+    crossing_advance(TR_INTERHOST_IDLE_MS + 1); /* the end of the stream is lost */
     crossing_act(one, tell_notes, 2, other);
     assert_heard_notes(other, 1);
     crossing.copies = NULL;
-    crossing_advance(4 * TR_BORDER_AGAIN_MS);
+    crossing_advance(4 * TR_INTERHOST_AGAIN_MS);
     assert_heard_notes(other, 3);
     crossing_close();
 }
@@ -522,9 +515,9 @@ static void goes_on_where_the_other_side_has_forgotten(void **state)
     begin(1);
     crossing_act(one, tell_notes, 2, other);
     /* As if an older copy of the other host's store had been put back. */
-    struct tri_actor *border = crossing_border(other);
-    assert_non_null(border);
-    tri_end(stage_worker(there, 0), border, 0);
+    struct tri_actor *interhost = crossing_interhost(other);
+    assert_non_null(interhost);
+    tri_end(stage_worker(there, 0), interhost, 0);
     crossing_act(one, tell_notes, 1, other);
     crossing_run();
     assert_heard_notes(other, 3);
@@ -536,12 +529,12 @@ static void quarantines_nobody_for_what_makes_no_sense(void **state)
     (void)state;
     begin(1);
     static const uint8_t junk[] = {1, 2, 3};
-    struct tr_border_send send = {.stream = 1, .number = 1, .epoch = 1, .message = {junk, 3}};
+    struct tr_interhost_send send = {.stream = 1, .number = 1, .epoch = 1, .message = {junk, 3}};
     struct tri_heading heading = {.kind = TR_KIND_TELL,
-                                  .from = {tri_border_key(one.key.group), 1},
-                                  .to = {tri_border_key(other.key.group), 0},
+                                  .from = {tri_interhost_key(one.key.group), 1},
+                                  .to = {tri_interhost_key(other.key.group), 0},
                                   .sequence = 1};
-    stage_send(there, 0, &heading, &tr_border_send_schema, &send);
+    stage_send(there, 0, &heading, &tr_interhost_send_schema, &send);
     crossing.copies = crossing_keep;
     crossing_run();
     assert_int_equal(stage_metric(there, undecodable), 1);
@@ -566,14 +559,14 @@ int main(void)
         cmocka_unit_test(loses_hints_only_with_the_link),
         cmocka_unit_test(answers_an_old_epoch),
         cmocka_unit_test(gives_up_a_group_that_it_has_lost),
+        cmocka_unit_test(gives_up_what_waited_for_the_window),
         cmocka_unit_test(answers_an_old_start_of_a_host),
         cmocka_unit_test(keeps_the_epoch_as_long_as_the_group),
         cmocka_unit_test(tells_who_waits_that_the_link_is_down),
         cmocka_unit_test(tells_who_waits_at_a_start),
         cmocka_unit_test(tells_of_an_end_behind_the_last_message),
-        cmocka_unit_test(ties_lives_across_hosts),
         cmocka_unit_test(answers_across_hosts),
-        cmocka_unit_test(ends_borders_with_nothing_to_do),
+        cmocka_unit_test(ends_interhost_actors_with_nothing_to_do),
         cmocka_unit_test(begins_a_stream_anew_while_one_ends),
         cmocka_unit_test(goes_on_where_the_other_side_has_forgotten),
         cmocka_unit_test(quarantines_nobody_for_what_makes_no_sense),

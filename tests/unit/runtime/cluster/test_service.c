@@ -1,12 +1,12 @@
 /*
- * The border's service between a wire and the workers, both made of lists: what it takes from other
- * hosts, what it refuses, and what it tells the workers of a link.
+ * The interhost service between a wire and the workers, both made of lists: what it takes from
+ * other hosts, what it refuses, and what it tells the workers of a link.
  */
 #include "runtime/cluster/service.h"
 
 #include <stdlib.h>
 
-#include "runtime/border/border.h"
+#include "runtime/cluster/interhost.h"
 #include "tests/support/test.h"
 
 #define FRAMES_MAX 64
@@ -31,7 +31,7 @@ static struct list from_wire;
 static struct list to_wire;
 static bool is_busy;
 static struct tri_directory directory;
-static struct tri_border_service service;
+static struct tri_interhost_service service;
 
 static void push(struct list *list, uint8_t *data, size_t size)
 {
@@ -57,7 +57,7 @@ static void clear(struct list *list)
     *list = (struct list){0};
 }
 
-static int link_send(struct tri_link *link, uint32_t place, uint8_t *data, size_t size)
+static int link_send(struct tri_channel *link, uint32_t place, uint8_t *data, size_t size)
 {
     (void)link;
     assert_int_equal(place, 0);
@@ -65,13 +65,13 @@ static int link_send(struct tri_link *link, uint32_t place, uint8_t *data, size_
     return 0;
 }
 
-static int link_receive(struct tri_link *link, struct tri_frame *frame)
+static int link_receive(struct tri_channel *link, struct tri_frame *frame)
 {
     (void)link;
     return pop(&from_workers, frame);
 }
 
-static void link_release(struct tri_link *link, struct tri_frame *frame)
+static void link_release(struct tri_channel *link, struct tri_frame *frame)
 {
     (void)link;
     (void)frame;
@@ -108,11 +108,11 @@ static uint64_t clock_ns(struct tr_env *unused)
 }
 
 static const struct tr_env_ops env_ops = {.monotonic_ns = clock_ns};
-static const struct tri_link_ops link_ops = {
+static const struct tri_channel_ops link_ops = {
     .send = link_send, .receive = link_receive, .release = link_release};
 static const struct tri_wire_ops wire_ops = {
     .send = wire_send, .receive = wire_receive, .release = wire_release};
-static struct tri_link pipes = {.ops = &link_ops, .place = TRI_PLACE_BORDER};
+static struct tri_channel pipes = {.ops = &link_ops, .place = TRI_PLACE_INTERHOST};
 static struct tri_wire wire = {.ops = &wire_ops};
 
 /* A whole message with an empty body. */
@@ -131,27 +131,27 @@ static size_t make_message(uint8_t *at, uint16_t type, struct tr_key to)
 }
 
 /* A frame of host 2, with a message behind its head where `to` is somebody. */
-static void arrive(struct tr_border_frame head, uint16_t type, struct tr_key to)
+static void arrive(struct tr_interhost_frame head, uint16_t type, struct tr_key to)
 {
     uint8_t *data = tr_alloc(1024);
     struct tr_writer writer = tr_writer_of(data + TR_ENVELOPE_BYTES, 512);
-    assert_int_equal(tr_border_frame_pack(&head, &writer), 0);
-    (void)make_message(data, tr_border_frame_schema.id, (struct tr_key){0});
+    assert_int_equal(tr_interhost_frame_pack(&head, &writer), 0);
+    (void)make_message(data, tr_interhost_frame_schema.id, (struct tr_key){0});
     tr_envelope_put(data, 32, body_size, (uint32_t)tr_writer_size(&writer));
     size_t size = TR_ENVELOPE_BYTES + tr_writer_size(&writer);
     size += to.serial == 0 ? 0 : make_message(data + size, type, to);
     push(&from_wire, data, size);
-    (void)tri_border_service_step(&service);
+    (void)tri_interhost_service_step(&service);
 }
 
 /* The next frame of host 2 in the pair of sessions that is up. */
-static struct tr_border_frame next_head(bool has_messages)
+static struct tr_interhost_frame next_head(bool has_messages)
 {
     const struct tri_session *session = &service.lines[0].session;
-    return (struct tr_border_frame){.host = 2,
-                                    .session = 77,
-                                    .peer_session = session->mine,
-                                    .number = session->heard + (has_messages ? 1 : 0)};
+    return (struct tr_interhost_frame){.host = 2,
+                                       .session = 77,
+                                       .peer_session = session->mine,
+                                       .number = session->heard + (has_messages ? 1 : 0)};
 }
 
 /* How many messages of a type the workers were told. */
@@ -179,8 +179,8 @@ static int begin(void **state)
     env.ops = &env_ops;
     directory = (struct tri_directory){.number = 1};
     assert_int_equal(tri_directory_add(&directory, 2, (struct tr_text){0}), 0);
-    assert_int_equal(tri_border_service_init(&service, &env, &directory, 1, 3), 0);
-    service.voice.link = &pipes;
+    assert_int_equal(tri_interhost_service_init(&service, &env, &directory, 1, 3), 0);
+    service.sender.link = &pipes;
     service.wire = &wire;
     arrive(next_head(false), 0, (struct tr_key){0});
     assert_true(service.lines[0].session.is_up);
@@ -190,7 +190,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    tri_border_service_fini(&service);
+    tri_interhost_service_fini(&service);
     tri_directory_fini(&directory);
     clear(&from_workers);
     clear(&to_workers);
@@ -200,45 +200,48 @@ static int end(void **state)
     return 0;
 }
 
-static const struct tr_key a_border = {(1ULL << TRI_GROUP_HOST_SHIFT) | 16, TRI_BORDER_BIRTH << 4};
+static const struct tr_key an_interhost_actor = {(1ULL << TRI_GROUP_HOST_SHIFT) | 16,
+                                                 TRI_INTERHOST_NUMBER << 4};
 
 static void tells_workers_of_links(void **state)
 {
     (void)state;
-    assert_int_equal(told(tr_border_link_schema.id), 1);
-    now_ns += TR_BORDER_SILENCE_MS * 1000000ULL + 1;
-    (void)tri_border_service_step(&service);
-    assert_int_equal(told(tr_border_link_schema.id), 2);
+    assert_int_equal(told(tr_interhost_link_schema.id), 1);
+    now_ns += TR_INTERHOST_SILENCE_MS * 1000000ULL + 1;
+    (void)tri_interhost_service_step(&service);
+    assert_int_equal(told(tr_interhost_link_schema.id), 2);
     assert_false(service.lines[0].session.is_up);
 }
 
-static void brings_messages_to_borders(void **state)
+static void brings_messages_to_interhost_actors(void **state)
 {
     (void)state;
-    arrive(next_head(true), tr_border_send_schema.id, a_border);
-    assert_int_equal(told(tr_border_send_schema.id), 1);
+    arrive(next_head(true), tr_interhost_send_schema.id, an_interhost_actor);
+    assert_int_equal(told(tr_interhost_send_schema.id), 1);
     assert_int_equal(service.counts.frames_taken, 1);
-    struct tr_border_frame again = next_head(true);
+    struct tr_interhost_frame again = next_head(true);
     again.number--;
-    arrive(again, tr_border_send_schema.id, a_border);
-    assert_int_equal(told(tr_border_send_schema.id), 1);
+    arrive(again, tr_interhost_send_schema.id, an_interhost_actor);
+    assert_int_equal(told(tr_interhost_send_schema.id), 1);
 }
 
 static void brings_messages_to_nobody_else(void **state)
 {
     (void)state;
-    struct tr_key actor = {a_border.group, 16};
+    struct tr_key actor = {an_interhost_actor.group, 16};
     struct tr_key worker = {0, TR_SERVICE_WORKERS};
-    struct tr_key elsewhere = {a_border.group + (1ULL << TRI_GROUP_HOST_SHIFT), a_border.serial};
-    arrive(next_head(true), tr_border_send_schema.id, actor);
-    arrive(next_head(true), tr_birth_schema.id, worker);
-    arrive(next_head(true), tr_border_send_schema.id, elsewhere);
-    arrive(next_head(true), tr_border_out_schema.id, a_border); /* only its own group says so */
-    arrive(next_head(true), tr_timer_schema.id, a_border);
+    struct tr_key elsewhere = {an_interhost_actor.group + (1ULL << TRI_GROUP_HOST_SHIFT),
+                               an_interhost_actor.serial};
+    arrive(next_head(true), tr_interhost_send_schema.id, actor);
+    arrive(next_head(true), tr_spawn_request_schema.id, worker);
+    arrive(next_head(true), tr_interhost_send_schema.id, elsewhere);
+    arrive(next_head(true), tr_interhost_out_schema.id,
+           an_interhost_actor); /* only its own group says so */
+    arrive(next_head(true), tr_timer_schema.id, an_interhost_actor);
     assert_int_equal(service.counts.frames_refused, 5);
-    assert_int_equal(told(tr_border_send_schema.id), 0);
-    assert_int_equal(told(tr_birth_schema.id), 0);
-    assert_int_equal(told(tr_border_out_schema.id), 0);
+    assert_int_equal(told(tr_interhost_send_schema.id), 0);
+    assert_int_equal(told(tr_spawn_request_schema.id), 0);
+    assert_int_equal(told(tr_interhost_out_schema.id), 0);
     assert_int_equal(told(tr_timer_schema.id), 0);
     assert_true(service.lines[0].session.is_up);
 }
@@ -250,29 +253,29 @@ static void refuses_what_makes_no_sense(void **state)
         uint8_t *junk = tr_alloc(size);
         memset(junk, 0xdc, size);
         push(&from_wire, junk, size);
-        (void)tri_border_service_step(&service);
+        (void)tri_interhost_service_step(&service);
     }
     assert_int_equal(service.counts.frames_refused, 39);
-    struct tr_border_frame stranger = next_head(true);
+    struct tr_interhost_frame stranger = next_head(true);
     stranger.host = 9;
-    arrive(stranger, tr_border_send_schema.id, a_border);
+    arrive(stranger, tr_interhost_send_schema.id, an_interhost_actor);
     assert_int_equal(service.counts.frames_refused, 40);
     assert_true(service.lines[0].session.is_up);
     assert_int_equal(service.error, 0);
 }
 
-/* What a border says to a group of host 2. */
+/* What an interhost actor says to a group of host 2. */
 static void say(void)
 {
     uint8_t message[512];
-    struct tr_key to = {(2ULL << TRI_GROUP_HOST_SHIFT) | 16, TRI_BORDER_BIRTH << 4};
-    size_t size = make_message(message, tr_border_send_schema.id, to);
+    struct tr_key to = {(2ULL << TRI_GROUP_HOST_SHIFT) | 16, TRI_INTERHOST_NUMBER << 4};
+    size_t size = make_message(message, tr_interhost_send_schema.id, to);
     struct tri_frame_builder builder = {0};
     assert_int_equal(tri_frame_add(&builder, (struct tr_bytes){message, size}, true), 0);
     size_t frame_size;
     uint8_t *frame = tri_frame_take(&builder, TRI_PLACE_JOURNAL, &frame_size);
     push(&from_workers, frame, frame_size);
-    (void)tri_border_service_step(&service);
+    (void)tri_interhost_service_step(&service);
 }
 
 static void sends_while_the_link_is_up(void **state)
@@ -294,14 +297,14 @@ static void is_down_when_the_wire_is_full(void **state)
     is_busy = true;
     say();
     assert_false(service.lines[0].session.is_up);
-    assert_int_equal(told(tr_border_link_schema.id), 2);
+    assert_int_equal(told(tr_interhost_link_schema.id), 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tells_workers_of_links, begin, end),
-        cmocka_unit_test_setup_teardown(brings_messages_to_borders, begin, end),
+        cmocka_unit_test_setup_teardown(brings_messages_to_interhost_actors, begin, end),
         cmocka_unit_test_setup_teardown(brings_messages_to_nobody_else, begin, end),
         cmocka_unit_test_setup_teardown(refuses_what_makes_no_sense, begin, end),
         cmocka_unit_test_setup_teardown(sends_while_the_link_is_up, begin, end),

@@ -8,18 +8,19 @@
 #include "tests/support/test.h"
 
 #define MS 1000000ULL
-#define SILENCE_NS (TR_BORDER_SILENCE_MS * MS)
+#define SILENCE_NS (TR_INTERHOST_SILENCE_MS * MS)
 
 static struct tri_session one;
 static struct tri_session other;
 static uint64_t now_ns;
 
-static struct tr_border_frame speak(struct tri_session *session, bool has_messages)
+static struct tr_interhost_frame speak(struct tri_session *session, bool has_messages)
 {
     return tri_session_speak(session, session == &one ? 1 : 2, has_messages, now_ns);
 }
 
-static unsigned hear(struct tri_session *session, struct tr_border_frame frame, bool has_messages)
+static unsigned hear(struct tri_session *session, struct tr_interhost_frame frame,
+                     bool has_messages)
 {
     return tri_session_hear(session, &frame, has_messages, now_ns);
 }
@@ -68,8 +69,8 @@ static void takes_each_frame_once_and_in_order(void **state)
 {
     (void)state;
     begin();
-    struct tr_border_frame first = speak(&one, true);
-    struct tr_border_frame second = speak(&one, true);
+    struct tr_interhost_frame first = speak(&one, true);
+    struct tr_interhost_frame second = speak(&one, true);
     assert_int_equal(hear(&other, first, true), TRI_SESSION_TAKE);
     assert_int_equal(hear(&other, first, true), 0);
     assert_int_equal(hear(&other, second, true), TRI_SESSION_TAKE);
@@ -83,8 +84,8 @@ static void is_down_after_a_gap(void **state)
     (void)state;
     unsigned news[2];
     begin();
-    struct tr_border_frame lost = speak(&one, true);
-    struct tr_border_frame next = speak(&one, true);
+    struct tr_interhost_frame lost = speak(&one, true);
+    struct tr_interhost_frame next = speak(&one, true);
     assert_int_equal(hear(&other, next, true), TRI_SESSION_DOWN);
     assert_int_equal(hear(&other, lost, true), 0); /* too late: of a pair that is over */
     settle(&news[0], &news[1]);
@@ -100,7 +101,7 @@ static void finds_a_gap_without_further_messages(void **state)
     begin();
     (void)speak(&one, true);
     assert_false(tri_session_must_speak(&one, now_ns));
-    now_ns += TR_BORDER_PING_MS * MS;
+    now_ns += TR_INTERHOST_PING_MS * MS;
     assert_true(tri_session_must_speak(&one, now_ns));
     assert_int_equal(hear(&other, speak(&one, false), false), TRI_SESSION_DOWN);
 }
@@ -110,7 +111,7 @@ static void is_down_when_the_other_side_begins_anew(void **state)
     (void)state;
     unsigned news[2];
     begin();
-    struct tr_border_frame old = speak(&one, true);
+    struct tr_interhost_frame old = speak(&one, true);
     tri_session_init(&one, 2ULL << 32, now_ns); /* a restart */
     settle(&news[0], &news[1]);
     assert_int_equal(news[0], TRI_SESSION_UP);
@@ -124,8 +125,8 @@ static void is_not_fooled_by_what_an_earlier_life_has_sent(void **state)
     (void)state;
     unsigned news[2];
     begin();
-    struct tr_border_frame old = speak(&one, true);
-    struct tr_border_frame old_hello = speak(&one, false);
+    struct tr_interhost_frame old = speak(&one, true);
+    struct tr_interhost_frame old_hello = speak(&one, false);
     tri_session_init(&other, 6ULL << 32, now_ns); /* it knows nothing of before */
     assert_int_equal(hear(&other, old, true), 0);
     assert_int_equal(hear(&other, old_hello, false), 0);
@@ -152,11 +153,11 @@ static void never_sleeps_past_what_is_due(void **state)
 {
     (void)state;
     begin();
-    assert_int_equal(tri_session_idle_ns(&one, now_ns), TR_BORDER_PING_MS * MS);
+    assert_int_equal(tri_session_idle_ns(&one, now_ns), TR_INTERHOST_PING_MS * MS);
     tri_session_break(&one, now_ns);
     assert_int_equal(tri_session_idle_ns(&one, now_ns), 0);
     (void)speak(&one, false);
-    assert_int_equal(tri_session_idle_ns(&one, now_ns), TR_BORDER_HELLO_MS * MS);
+    assert_int_equal(tri_session_idle_ns(&one, now_ns), TR_INTERHOST_HELLO_MS * MS);
 }
 
 int main(void)

@@ -20,7 +20,7 @@ static void hear(const char *script, bool is_alone, char *text, size_t size, pid
     size_t heard = 0;
     ssize_t got;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct tri_heard wanted = {.words = words, .line = ends[1], .is_alone = is_alone};
+    struct tri_heard wanted = {.argv = words, .line = ends[1], .is_alone = is_alone};
     assert_int_equal(tri_heard_spawn(&wanted, &pid), 0);
     *group = getpgid(pid);
     close(ends[1]);
@@ -66,7 +66,7 @@ static void a_program_that_is_not_there(void **state)
     (void)state;
     char *words[] = {(char[]){"/nonexistent/program"}, NULL};
     pid_t pid = -1;
-    struct tri_heard wanted = {.words = words, .line = STDOUT_FILENO};
+    struct tri_heard wanted = {.argv = words, .line = STDOUT_FILENO};
     assert_int_equal(tri_heard_spawn(&wanted, &pid), ENOENT);
     wanted.program = words[0];
     assert_int_equal(tri_heard_spawn(&wanted, &pid), ENOENT);

@@ -12,8 +12,8 @@
 
 #include "runtime/host/poison_message.h"
 #include "tests/support/child.h"
+#include "tests/support/scripted.h"
 #include "tests/support/test.h"
-#include "tests/support/town.h"
 
 /* The ticks of who must not be loaded. */
 #define PLANTED 666
@@ -22,19 +22,19 @@ static struct child child;
 
 static int unpack_and_crash(struct tr_bytes bytes, uint8_t version, void *out)
 {
-    int error = tr_town_state_schema.unpack(bytes, version, out);
-    if (error == 0 && ((struct tr_town_state *)out)->ticks == PLANTED) {
+    int error = tr_scripted_state_schema.unpack(bytes, version, out);
+    if (error == 0 && ((struct tr_scripted_state *)out)->ticks == PLANTED) {
         abort();
     }
     return error;
 }
 
-/* The town of a store, with or without the fault. */
+/* The actors of a store, with or without the fault. */
 static struct tr_host *open_town(const char *folder, bool is_planted)
 {
     static struct tr_schema state;
-    static struct tr_behaviour townsman;
-    static const struct tr_behaviour *const behaviours[] = {&townsman};
+    static struct tr_behaviour scripted;
+    static const struct tr_behaviour *const behaviours[] = {&scripted};
     struct tr_host_options options = {.worker_count = 2,
                                       .durability = TR_DURABILITY_PROCESS,
                                       .folder = folder,
@@ -42,11 +42,11 @@ static struct tr_host *open_town(const char *folder, bool is_planted)
                                       .behaviour_count = 1};
     struct tr_host *host = NULL;
     char explain[TRI_STORE_EXPLAIN_BYTES];
-    state = tr_town_state_schema;
+    state = tr_scripted_state_schema;
     state.unpack = is_planted ? unpack_and_crash : state.unpack;
-    townsman = town_behaviour;
-    townsman.state = &state;
-    options.aside_behaviour = townsman.id;
+    scripted = scripted_behaviour;
+    scripted.state = &state;
+    options.aside_behaviour = scripted.id;
     int error = tr_host_new(&options, explain, &host);
     TR_ASSERT(error == 0);
     return host;
@@ -58,26 +58,26 @@ static int play(const char *folder)
     return 0;
 }
 
-static struct tr_ref bear(struct tr_host *host, const char *name, uint64_t ticks)
+static struct tr_ref spawn(struct tr_host *host, const char *name, uint64_t ticks)
 {
-    struct tr_town_state state = {.ticks = ticks};
+    struct tr_scripted_state state = {.ticks = ticks};
     struct tr_spawn_options options = {.name = tr_text_of(name), .state = &state};
     struct tr_ref actor = {0};
-    assert_int_equal(tr_host_spawn(host, &town_behaviour, &options, &actor), 0);
+    assert_int_equal(tr_host_spawn(host, &scripted_behaviour, &options, &actor), 0);
     return actor;
 }
 
 static void test_what_ends_two_starts_is_put_aside(void **state)
 {
     (void)state;
-    char folder[TOWN_PATH_BYTES];
+    char folder[SCRIPTED_PATH_BYTES];
     uint64_t groups[TR_ASIDE_MAX];
-    town_folder(folder);
+    scripted_folder(folder);
     struct tr_host *host = open_town(folder, false);
     assert_int_equal(tr_host_start(host), 0);
-    struct tr_ref ann = bear(host, "ann", 1);
-    struct tr_ref bad = bear(host, "bad", PLANTED);
-    struct tr_ref carl = bear(host, "carl", 1);
+    struct tr_ref ann = spawn(host, "ann", 1);
+    struct tr_ref bad = spawn(host, "bad", PLANTED);
+    struct tr_ref carl = spawn(host, "carl", 1);
     tr_host_free(host);
     for (int i = 0; i < TR_ASIDE_ENDS; i++) {
         assert_int_equal(tr_aside_read(folder, groups), 0);
@@ -91,8 +91,8 @@ static void test_what_ends_two_starts_is_put_aside(void **state)
     assert_false(tr_host_has(host, bad));
     assert_true(tr_host_has(host, ann) && tr_host_has(host, carl));
     assert_int_equal(tr_host_start(host), 0);
-    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TELL, .count = 3, .peer = bad});
-    town_await(host, "messages_handled", 1);
+    scripted_do(host, ann, (struct tr_scripted_do){.verb = SCRIPTED_TELL, .count = 3, .peer = bad});
+    scripted_await(host, "messages_handled", 1);
     tr_host_free(host);
     host = open_town(folder, true); /* and it stays so */
     assert_false(tr_host_has(host, bad));
@@ -101,26 +101,26 @@ static void test_what_ends_two_starts_is_put_aside(void **state)
     host = open_town(folder, false);
     assert_true(tr_host_has(host, bad));
     assert_int_equal(tr_host_start(host), 0);
-    town_await(host, "messages_handled", 3); /* that had waited for it */
+    scripted_await(host, "messages_handled", 3); /* that had waited for it */
     tr_host_free(host);
-    town_folder_remove(folder);
+    scripted_folder_remove(folder);
 }
 
 /* A start that was at this group and ended. */
 static void end_at(const char *folder, uint64_t group)
 {
-    struct tri_poison *poison;
-    assert_int_equal(tri_poison_open(folder, &poison), 0);
-    tri_poison_loads(poison, group);
-    tri_poison_close(poison);
+    struct tri_poison_messages *poison;
+    assert_int_equal(tri_poison_message_open(folder, &poison), 0);
+    tri_poison_message_loads(poison, group);
+    tri_poison_message_close(poison);
 }
 
 static void test_ends_count_in_a_row(void **state)
 {
     (void)state;
-    char folder[TOWN_PATH_BYTES];
+    char folder[SCRIPTED_PATH_BYTES];
     uint64_t groups[TR_ASIDE_MAX];
-    town_folder(folder);
+    scripted_folder(folder);
     end_at(folder, 7);
     end_at(folder, 0); /* which counts 7, and gets through */
     end_at(folder, 7);
@@ -139,7 +139,7 @@ static void test_ends_count_in_a_row(void **state)
     assert_int_equal(tr_aside_lift(folder, 8), 0);
     assert_int_equal(tr_aside_read(folder, groups), 1);
     assert_int_equal(groups[0], 9);
-    town_folder_remove(folder);
+    scripted_folder_remove(folder);
 }
 
 int main(int argc, char **argv)

@@ -30,10 +30,10 @@ static int ask(struct tr_ref who, uint64_t number, uint64_t timeout_ms)
     return tr_host_ask(&stage.host, who, &tr_question_schema, &question, timeout_ms, take, &stage);
 }
 
-static int stop(struct tr_context *context, struct tr_puppet *puppet, const struct tr_act *act,
+static int stop(struct tr_context *context, struct tr_fake_actor *fake, const struct tr_act *act,
                 const struct tr_message *message)
 {
-    (void)puppet;
+    (void)fake;
     (void)act;
     (void)message;
     return tr_stop(context);
@@ -50,8 +50,8 @@ static void test_questions_have_one_end(void **state)
 {
     (void)state;
     stage_open(&stage, &(struct stage_options){.worker_count = 2});
-    struct tr_ref here = stage_spawn(&stage, &puppet_behaviour, NULL);
-    struct tr_ref there = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref here = stage_spawn(&stage, &fake_actor_behaviour, NULL);
+    struct tr_ref there = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     answers = 0;
     assert_int_equal(ask(here, 7, 0), 0);
     assert_int_equal(answered, 8);
@@ -69,14 +69,14 @@ static void test_a_late_answer_is_dropped(void **state)
 {
     (void)state;
     stage_open(&stage, &(struct stage_options){.worker_count = 1});
-    struct tr_ref puppet = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref fake = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     stage.worker_sleeps[0] = true;
     answers = 0;
-    assert_int_equal(ask(puppet, 1, 5), TR_TIMEOUT);
+    assert_int_equal(ask(fake, 1, 5), TR_TIMEOUT);
     stage.worker_sleeps[0] = false;
     stage_run(&stage);
     assert_int_equal(answers, 0);
-    assert_int_equal(ask(puppet, 2, 0), 0);
+    assert_int_equal(ask(fake, 2, 0), 0);
     assert_int_equal(answered, 3);
     assert_int_equal(answers, 1);
     stage_close(&stage);
@@ -86,8 +86,8 @@ static void test_ends_are_heard_meanwhile(void **state)
 {
     (void)state;
     stage_open(&stage, &(struct stage_options){.worker_count = 2});
-    struct tr_ref one = stage_spawn(&stage, &puppet_behaviour, NULL);
-    struct tr_ref other = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref one = stage_spawn(&stage, &fake_actor_behaviour, NULL);
+    struct tr_ref other = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     uint64_t monitor;
     int reason = 1;
     assert_int_equal(tr_host_monitor(&stage.host, one, &monitor), 0);
@@ -106,7 +106,7 @@ static void test_each_monitor_hears_of_an_end(void **state)
 {
     (void)state;
     stage_open(&stage, &(struct stage_options){.worker_count = 2});
-    struct tr_ref one = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref one = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     uint64_t monitors[3];
     int reason = 1;
     for (size_t i = 0; i < 2; i++) {
@@ -130,7 +130,7 @@ static void test_each_monitor_hears_of_an_end(void **state)
 static struct tr_ref spawn_named(const char *name)
 {
     struct tr_spawn_options options = {.name = tr_text_of(name)};
-    return stage_spawn(&stage, &puppet_behaviour, &options);
+    return stage_spawn(&stage, &fake_actor_behaviour, &options);
 }
 
 static bool finds(const char *address, struct tr_ref who)
@@ -158,13 +158,13 @@ static void test_roots_may_hold_slashes(void **state)
     stage_close(&stage);
 }
 
-static int spawn_group(struct tr_context *context, struct tr_puppet *puppet,
+static int spawn_group(struct tr_context *context, struct tr_fake_actor *fake,
                        const struct tr_act *act, const struct tr_message *message)
 {
     (void)act;
     (void)message;
     struct tr_spawn_options options = {.name = tr_text_of("child"), .is_group = true};
-    return tr_spawn(context, &puppet_behaviour, &options, &puppet->peer);
+    return tr_spawn(context, &fake_actor_behaviour, &options, &fake->peer);
 }
 
 /* The number of a group says who began it. */
@@ -173,13 +173,13 @@ static void test_roots_are_known_by_their_group(void **state)
     (void)state;
     stage_open(&stage, &(struct stage_options){.worker_count = 3});
     for (uint32_t i = 0; i < 7; i++) {
-        struct tr_ref root = stage_spawn(&stage, &puppet_behaviour, NULL);
+        struct tr_ref root = stage_spawn(&stage, &fake_actor_behaviour, NULL);
         assert_true(tr_key_equal(tr_group_root(root.key.group).key, root.key));
-        puppet_act(&stage, root, spawn_group, 0, root);
+        fake_actor_act(&stage, root, spawn_group, 0, root);
         struct tri_actor *parent = stage_actor(&stage, root);
-        const struct tr_puppet *puppet = tri_actor_state(parent);
-        assert_int_not_equal(puppet->peer.key.group, root.key.group);
-        assert_true(tr_key_equal(tr_group_root(puppet->peer.key.group).key, puppet->peer.key));
+        const struct tr_fake_actor *fake = tri_actor_state(parent);
+        assert_int_not_equal(fake->peer.key.group, root.key.group);
+        assert_true(tr_key_equal(tr_group_root(fake->peer.key.group).key, fake->peer.key));
     }
     stage_close(&stage);
 }
@@ -198,15 +198,15 @@ static void test_loaded_actors_are_found(void **state)
     stage_close(&stage);
 }
 
-/* Several are born on one worker, in one commit, and the end of a watched one is heard of. */
-static void test_births_share_a_commit(void **state)
+/* Several are spawned on one worker, in one commit, and the end of a watched one is heard of. */
+static void test_spawns_share_a_commit(void **state)
 {
     (void)state;
     struct tri_store_options options = {.folder = "model", .durability = TR_DURABILITY_FULL};
-    const struct tr_host_birth births[TR_HOST_BIRTHS_MAX + 1] = {
-        {&puppet_behaviour, {.name = tr_text_of("one")}},
-        {&puppet_behaviour, {.name = tr_text_of("two"), .is_watched = true}},
-        {&puppet_behaviour, {.name = tr_text_of("three")}},
+    const struct tr_host_spawn_request spawns[TR_HOST_SPAWNS_MAX + 1] = {
+        {&fake_actor_behaviour, {.name = tr_text_of("one")}},
+        {&fake_actor_behaviour, {.name = tr_text_of("two"), .is_watched = true}},
+        {&fake_actor_behaviour, {.name = tr_text_of("three")}},
     };
     struct tr_ref actors[3];
     struct tri_store *store;
@@ -214,9 +214,9 @@ static void test_births_share_a_commit(void **state)
     int reason;
     assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
     stage_open(&stage, &(struct stage_options){.worker_count = 2, .store = store});
-    assert_int_equal(tr_host_spawn_all(&stage.host, births, TR_COUNT_OF(births), actors), TR_LIMIT);
-    assert_int_equal(tr_host_spawn_all(&stage.host, births, 3, actors), 0);
-    assert_int_equal(stage.host.journal.groups_committed, 1);
+    assert_int_equal(tr_host_spawn_all(&stage.host, spawns, TR_COUNT_OF(spawns), actors), TR_LIMIT);
+    assert_int_equal(tr_host_spawn_all(&stage.host, spawns, 3, actors), 0);
+    assert_int_equal(stage.host.journal.commit_count, 1);
     assert_true(finds("/one", actors[0]) && finds("/two", actors[1]) && finds("/three", actors[2]));
     answers = 0;
     assert_int_equal(ask_to_stop(actors[1]), TR_NO_ACTOR);
@@ -259,9 +259,9 @@ static void test_actors_are_shown(void **state)
     (void)spawn_named("demo/development");
     (void)spawn_named("other");
     assert_int_equal(list("/orders", 10), 1);
-    assert_string_equal(shown, "/orders puppet idle 0\n");
+    assert_string_equal(shown, "/orders fake_actor idle 0\n");
     assert_int_equal(list("/**", 10), 3);
-    assert_non_null(strstr(shown, "/demo/development puppet idle 1\n"));
+    assert_non_null(strstr(shown, "/demo/development fake_actor idle 1\n"));
     assert_int_equal(list("/**", 1), 3); /* one of each worker is shown */
     assert_null(strstr(shown, "/other"));
     assert_int_equal(list("/nobody/**", 10), 0);
@@ -283,7 +283,7 @@ int main(void)
         cmocka_unit_test(test_roots_may_hold_slashes),
         cmocka_unit_test(test_roots_are_known_by_their_group),
         cmocka_unit_test(test_loaded_actors_are_found),
-        cmocka_unit_test(test_births_share_a_commit),
+        cmocka_unit_test(test_spawns_share_a_commit),
         cmocka_unit_test(test_actors_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

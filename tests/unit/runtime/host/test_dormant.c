@@ -32,7 +32,7 @@ static void crash_into_sleep(uint32_t workers, const uint64_t *groups, size_t co
 {
     tri_model_kill(model, 1);
     close_host();
-    puppet_forget();
+    fake_actor_forget();
     open_host(workers);
     assert_int_equal(tr_host_sleep(&stage.host, groups, count), 0);
     stage_run(&stage);
@@ -41,7 +41,7 @@ static void crash_into_sleep(uint32_t workers, const uint64_t *groups, size_t co
 static void begin(uint32_t workers)
 {
     model = tri_model_new();
-    puppet_forget();
+    fake_actor_forget();
     open_host(workers);
 }
 
@@ -51,45 +51,45 @@ static void end(void)
     tri_model_free(model);
 }
 
-static struct tr_ref puppet(void)
+static struct tr_ref fake(void)
 {
-    return stage_spawn(&stage, &puppet_behaviour, NULL);
+    return stage_spawn(&stage, &fake_actor_behaviour, NULL);
 }
 
-static int start_timer(struct tr_context *context, struct tr_puppet *puppet,
+static int start_timer(struct tr_context *context, struct tr_fake_actor *fake,
                        const struct tr_act *act, const struct tr_message *message)
 {
-    UNUSED(puppet, message);
+    UNUSED(fake, message);
     return tr_timer_start(context, 7, act->number);
 }
 
-static int call_outside(struct tr_context *context, struct tr_puppet *puppet,
+static int call_outside(struct tr_context *context, struct tr_fake_actor *fake,
                         const struct tr_act *act, const struct tr_message *message)
 {
     UNUSED(message);
     return tr_call(context, TR_SERVICE_CONTROL, &tr_question_schema,
-                   &(struct tr_question){act->number}, 0, &puppet->ask);
+                   &(struct tr_question){act->number}, 0, &fake->ask);
 }
 
-static int spawn_child(struct tr_context *context, struct tr_puppet *puppet,
+static int spawn_child(struct tr_context *context, struct tr_fake_actor *fake,
                        const struct tr_act *act, const struct tr_message *message)
 {
     UNUSED(act, message);
     struct tr_spawn_options options = {.is_watched = true};
-    return tr_spawn(context, &puppet_behaviour, &options, &puppet->peer);
+    return tr_spawn(context, &fake_actor_behaviour, &options, &fake->peer);
 }
 
-static int monitor(struct tr_context *context, struct tr_puppet *puppet, const struct tr_act *act,
+static int monitor(struct tr_context *context, struct tr_fake_actor *fake, const struct tr_act *act,
                    const struct tr_message *message)
 {
     UNUSED(message);
-    return tr_monitor(context, act->peer, &puppet->monitor);
+    return tr_monitor(context, act->peer, &fake->monitor);
 }
 
-static int stop(struct tr_context *context, struct tr_puppet *puppet, const struct tr_act *act,
+static int stop(struct tr_context *context, struct tr_fake_actor *fake, const struct tr_act *act,
                 const struct tr_message *message)
 {
-    UNUSED(puppet, act, message);
+    UNUSED(fake, act, message);
     return tr_stop(context);
 }
 
@@ -97,33 +97,33 @@ static void test_a_sleeper_keeps_what_comes_and_others_go_on(void **state)
 {
     (void)state;
     begin(2);
-    struct tr_ref a = puppet();
-    struct tr_ref b = puppet();
-    puppet_act(&stage, a, spawn_child, 0, nobody);
-    struct tr_ref child = puppet_state(&stage, a)->peer;
+    struct tr_ref a = fake();
+    struct tr_ref b = fake();
+    fake_actor_act(&stage, a, spawn_child, 0, nobody);
+    struct tr_ref child = fake_actor_state(&stage, a)->peer;
     crash_into_sleep(2, &a.key.group, 1);
-    puppet_note(&stage, a, 1);
-    puppet_note(&stage, child, 2);
-    puppet_note(&stage, b, 3);
+    fake_actor_note(&stage, a, 1);
+    fake_actor_note(&stage, child, 2);
+    fake_actor_note(&stage, b, 3);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_count, 1);
-    assert_int_equal(puppet_heard_times(b, &tr_note_schema), 1);
+    assert_int_equal(fake_actor_heard_count, 1);
+    assert_int_equal(fake_actor_heard_times(b, &tr_note_schema), 1);
     assert_int_equal(stage_actor(&stage, a)->mailbox_count, 1);
 
     crash_into_sleep(1, &a.key.group, 1); /* it sleeps on, and the notes are kept once */
-    puppet_note(&stage, a, 4);
+    fake_actor_note(&stage, a, 4);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_count, 0);
+    assert_int_equal(fake_actor_heard_count, 0);
     assert_int_equal(tr_host_wake(&stage.host, a.key.group), 0);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_times(a, &tr_note_schema), 2);
-    assert_int_equal(puppet_heard_times(child, &tr_note_schema), 1);
-    assert_int_equal(puppet_heard_last(a, &tr_note_schema)->number, 4);
+    assert_int_equal(fake_actor_heard_times(a, &tr_note_schema), 2);
+    assert_int_equal(fake_actor_heard_times(child, &tr_note_schema), 1);
+    assert_int_equal(fake_actor_heard_last(a, &tr_note_schema)->number, 4);
 
     crash_into_sleep(2, NULL, 0); /* sleeping is decided anew by each start */
-    puppet_note(&stage, a, 5);
+    fake_actor_note(&stage, a, 5);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_times(a, &tr_note_schema), 1);
+    assert_int_equal(fake_actor_heard_times(a, &tr_note_schema), 1);
     end();
 }
 
@@ -131,20 +131,20 @@ static void test_only_the_group_that_is_woken_wakes(void **state)
 {
     (void)state;
     begin(2);
-    struct tr_ref actors[3] = {puppet(), puppet(), puppet()};
+    struct tr_ref actors[3] = {fake(), fake(), fake()};
     uint64_t groups[] = {actors[2].key.group, actors[0].key.group, actors[1].key.group};
     crash_into_sleep(2, groups, 3);
     for (size_t i = 0; i < 3; i++) {
-        puppet_note(&stage, actors[i], i);
+        fake_actor_note(&stage, actors[i], i);
     }
     assert_int_equal(tr_host_wake(&stage.host, actors[1].key.group), 0);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_count, 1);
-    assert_int_equal(puppet_heard_times(actors[1], &tr_note_schema), 1);
+    assert_int_equal(fake_actor_heard_count, 1);
+    assert_int_equal(fake_actor_heard_times(actors[1], &tr_note_schema), 1);
     assert_int_equal(tr_host_wake(&stage.host, actors[1].key.group), 0); /* it is awake */
     assert_int_equal(tr_host_wake(&stage.host, 0), 0);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_count, 3);
+    assert_int_equal(fake_actor_heard_count, 3);
     end();
 }
 
@@ -152,20 +152,20 @@ static void test_timers_and_calls_are_answered_into_the_mailbox(void **state)
 {
     (void)state;
     begin(1);
-    struct tr_ref a = puppet();
-    puppet_act(&stage, a, start_timer, 1000, nobody);
-    puppet_act(&stage, a, call_outside, 1, nobody);
+    struct tr_ref a = fake();
+    fake_actor_act(&stage, a, start_timer, 1000, nobody);
+    fake_actor_act(&stage, a, call_outside, 1, nobody);
     crash_into_sleep(1, &a.key.group, 1);
     stage_advance(&stage, 5000);
-    assert_int_equal(puppet_heard_count, 0);
+    assert_int_equal(fake_actor_heard_count, 0);
     assert_int_equal(stage_actor(&stage, a)->mailbox_count, 2);
     crash_into_sleep(1, &a.key.group, 1);
     stage_advance(&stage, 5000);
     assert_int_equal(stage_actor(&stage, a)->mailbox_count, 2);
     assert_int_equal(tr_host_wake(&stage.host, 0), 0);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_times(a, &tr_timer_schema), 1);
-    assert_int_equal(puppet_heard_times(a, &tr_ask_failed_schema), 1);
+    assert_int_equal(fake_actor_heard_times(a, &tr_timer_schema), 1);
+    assert_int_equal(fake_actor_heard_times(a, &tr_ask_failed_schema), 1);
     end();
 }
 
@@ -173,15 +173,15 @@ static void test_a_sleeper_hears_of_ends_when_it_wakes(void **state)
 {
     (void)state;
     begin(2);
-    struct tr_ref a = puppet();
-    struct tr_ref b = puppet();
-    puppet_act(&stage, a, monitor, 0, b);
+    struct tr_ref a = fake();
+    struct tr_ref b = fake();
+    fake_actor_act(&stage, a, monitor, 0, b);
     crash_into_sleep(2, &a.key.group, 1);
-    puppet_act(&stage, b, stop, 0, nobody);
-    assert_int_equal(puppet_heard_times(a, &tr_down_schema), 0);
+    fake_actor_act(&stage, b, stop, 0, nobody);
+    assert_int_equal(fake_actor_heard_times(a, &tr_down_schema), 0);
     assert_int_equal(tr_host_wake(&stage.host, a.key.group), 0);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_times(a, &tr_down_schema), 1);
+    assert_int_equal(fake_actor_heard_times(a, &tr_down_schema), 1);
     end();
 }
 
@@ -190,7 +190,7 @@ static void test_ends_are_kept_for_sleepers(void **state)
 {
     (void)state;
     begin(1);
-    struct tr_ref a = puppet();
+    struct tr_ref a = fake();
     crash_into_sleep(1, NULL, 0);
     assert_int_equal(stage.host.unclaimed_ms, 0);
     crash_into_sleep(1, &a.key.group, 1);
@@ -202,7 +202,7 @@ static void test_a_sleeper_does_not_move(void **state)
 {
     (void)state;
     begin(2);
-    struct tr_ref a = puppet();
+    struct tr_ref a = fake();
     crash_into_sleep(2, &a.key.group, 1);
     uint32_t other = 1 - stage_home(&stage, a)->index;
     assert_int_equal(tr_host_move(&stage.host, a, other), TR_BUSY);
@@ -221,5 +221,5 @@ int main(void)
         cmocka_unit_test(test_ends_are_kept_for_sleepers),
         cmocka_unit_test(test_a_sleeper_does_not_move),
     };
-    return cmocka_run_group_tests_name("asleep", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("dormant", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * Two real hosts, with threads and stores, over ZeroMQ on this machine: what the sessions and
- * borders promise holds there too, also when one of them ends and starts again.
+ * interhost actors promise holds there too, also when one of them ends and starts again.
  */
 #include "tests/support/fake_actor.h"
 #include "tests/support/test.h"
@@ -102,7 +102,7 @@ static int make_folders(void **state)
     (void)state;
     int base = 10000 + (int)(getpid() % 10000) * 2; /* below what the system gives away */
     for (int i = 0; i < 2; i++) {
-        snprintf(folders[i], sizeof folders[i], "/tmp/troupe-border-XXXXXX");
+        snprintf(folders[i], sizeof folders[i], "/tmp/troupe-interhost-XXXXXX");
         assert_non_null(mkdtemp(folders[i]));
         snprintf(addresses[i], sizeof addresses[i], "tcp://127.0.0.1:%d", base + i);
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/support/town.h"
+#include "tests/support/scripted.h"
 
 static char text[4U << 20];
 
@@ -37,16 +37,17 @@ static size_t count_of(const char *all, const char *part)
 static void test_figures_are_summed_over_workers(void **state)
 {
     (void)state;
-    struct tr_host *host = town_open(3, NULL, 0);
-    struct tr_ref town[3];
+    struct tr_host *host = scripted_open(3, NULL, 0);
+    struct tr_ref senders[3];
     for (int i = 0; i < 3; i++) {
-        town[i] = town_spawn(host, "somebody");
+        senders[i] = scripted_spawn(host, "somebody");
     }
     for (int i = 0; i < 3; i++) {
-        struct tr_town_do tell = {.verb = TOWN_TELL, .count = 10, .peer = town[(i + 1) % 3]};
-        town_do(host, town[i], tell);
+        struct tr_scripted_do tell = {
+            .verb = SCRIPTED_TELL, .count = 10, .peer = senders[(i + 1) % 3]};
+        scripted_do(host, senders[i], tell);
     }
-    town_await(host, "messages_handled", 33);
+    scripted_await(host, "messages_handled", 33);
     struct tr_metric metrics[TR_METRICS_MAX];
     size_t count = 0;
     assert_int_equal(tr_host_metrics(host, metrics, &count), 0);
@@ -54,29 +55,29 @@ static void test_figures_are_summed_over_workers(void **state)
     for (size_t i = 0; i < count; i++) {
         assert_true(strlen(metrics[i].name) > 0 && strlen(metrics[i].text) > 0);
     }
-    assert_int_equal(town_metric(host, "actors_born"), 3);
-    assert_int_equal(town_metric(host, "messages_handled"), 33);
-    assert_int_equal(town_metric(host, "dead_letters"), 0);
+    assert_int_equal(scripted_metric(host, "actors_spawned"), 3);
+    assert_int_equal(scripted_metric(host, "messages_handled"), 33);
+    assert_int_equal(scripted_metric(host, "dead_letters"), 0);
     tr_host_free(host);
 }
 
 static void test_dead_letters_are_kept_with_their_reasons(void **state)
 {
     (void)state;
-    struct tr_host *host = town_open(2, NULL, 0);
-    struct tr_ref ann = town_spawn(host, "ann");
-    struct tr_ref bob = town_spawn(host, "bob");
-    town_do(host, bob, (struct tr_town_do){.verb = TOWN_STOP});
-    town_await(host, "actors_ended", 1);
-    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TELL, .count = 5, .peer = bob});
-    town_await(host, "dead_letters", 5);
+    struct tr_host *host = scripted_open(2, NULL, 0);
+    struct tr_ref ann = scripted_spawn(host, "ann");
+    struct tr_ref bob = scripted_spawn(host, "bob");
+    scripted_do(host, bob, (struct tr_scripted_do){.verb = SCRIPTED_STOP});
+    scripted_await(host, "actors_ended", 1);
+    scripted_do(host, ann, (struct tr_scripted_do){.verb = SCRIPTED_TELL, .count = 5, .peer = bob});
+    scripted_await(host, "dead_letters", 5);
     struct tr_dead_letter letters[8];
     size_t count = 0;
     assert_int_equal(tr_host_dead_letters(host, letters, 8, &count), 0);
     assert_int_equal(count, 5);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(letters[i].reason, TR_NO_ACTOR);
-        assert_int_equal(letters[i].envelope.type, tr_town_tick_schema.id);
+        assert_int_equal(letters[i].envelope.type, tr_scripted_tick_schema.id);
         assert_int_equal(letters[i].envelope.to_serial, bob.key.serial);
         assert_int_equal(letters[i].envelope.sequence, 1 + i);
         assert_true(letters[i].at_ms > 0);
@@ -93,12 +94,13 @@ static void test_only_so_many_dead_letters_are_kept(void **state)
 {
     (void)state;
     static struct tr_dead_letter letters[2 * TR_DEAD_LETTERS_KEPT];
-    struct tr_host *host = town_open(1, NULL, 0);
-    struct tr_ref ann = town_spawn(host, "ann");
+    struct tr_host *host = scripted_open(1, NULL, 0);
+    struct tr_ref ann = scripted_spawn(host, "ann");
     struct tr_ref nobody = {{ann.key.group + 16, 16}, 0};
     uint64_t told = TR_DEAD_LETTERS_KEPT + 50;
-    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TELL, .count = told, .peer = nobody});
-    town_await(host, "dead_letters", told);
+    scripted_do(host, ann,
+                (struct tr_scripted_do){.verb = SCRIPTED_TELL, .count = told, .peer = nobody});
+    scripted_await(host, "dead_letters", told);
     size_t count = 0;
     assert_int_equal(tr_host_dead_letters(host, letters, TR_COUNT_OF(letters), &count), 0);
     assert_int_equal(count, TR_DEAD_LETTERS_KEPT);
@@ -108,11 +110,11 @@ static void test_only_so_many_dead_letters_are_kept(void **state)
 static void test_recorders_are_dumped_on_demand(void **state)
 {
     (void)state;
-    struct tr_host *host = town_open(2, NULL, 0);
-    struct tr_ref ann = town_spawn(host, "ann");
-    struct tr_ref bob = town_spawn(host, "bob");
-    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TELL, .count = 7, .peer = bob});
-    town_await(host, "messages_handled", 8);
+    struct tr_host *host = scripted_open(2, NULL, 0);
+    struct tr_ref ann = scripted_spawn(host, "ann");
+    struct tr_ref bob = scripted_spawn(host, "bob");
+    scripted_do(host, ann, (struct tr_scripted_do){.verb = SCRIPTED_TELL, .count = 7, .peer = bob});
+    scripted_await(host, "messages_handled", 8);
     const char *all = dump(host);
     assert_int_equal(count_of(all, " point=handled type=64002 "), 7);
     assert_int_equal(count_of(all, " point=send type=64002 "), 7);
@@ -126,23 +128,24 @@ static void test_recorders_are_dumped_on_demand(void **state)
 static void test_worker_that_is_stuck_is_told_of(void **state)
 {
     (void)state;
-    struct tr_host *host = town_open(2, NULL, 0);
-    struct tr_ref ann = town_spawn(host, "ann");
+    struct tr_host *host = scripted_open(2, NULL, 0);
+    struct tr_ref ann = scripted_spawn(host, "ann");
     struct tr_metric metrics[TR_METRICS_MAX];
     size_t count = 77;
-    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TIMER, .count = 60000});
-    town_await(host, "messages_handled", 1);
-    town_do(host, ann, (struct tr_town_do){.verb = TOWN_SPIN, .count = TR_OBSERVE_MS + 200});
+    scripted_do(host, ann, (struct tr_scripted_do){.verb = SCRIPTED_TIMER, .count = 60000});
+    scripted_await(host, "messages_handled", 1);
+    scripted_do(host, ann,
+                (struct tr_scripted_do){.verb = SCRIPTED_SPIN, .count = TR_OBSERVE_MS + 200});
     assert_int_equal(tr_host_metrics(host, metrics, &count), TR_TIMEOUT);
     assert_int_equal(count, 77);
-    town_await(host, "messages_handled", 2); /* and when it is back, so are its figures */
+    scripted_await(host, "messages_handled", 2); /* and when it is back, so are its figures */
     tr_host_free(host);
 }
 
 static void test_host_that_does_not_run_has_no_figures(void **state)
 {
     (void)state;
-    struct tr_host *host = town_open(1, NULL, 0);
+    struct tr_host *host = scripted_open(1, NULL, 0);
     struct tr_metric metrics[TR_METRICS_MAX];
     struct tr_dead_letter letter;
     size_t count = 77;

@@ -14,7 +14,7 @@
 
 #include "runtime/host/poison_message.h"
 #include "tests/support/child.h"
-#include "tests/support/town.h"
+#include "tests/support/scripted.h"
 
 #define STUCK_MS 300
 #define TICKS 3
@@ -23,7 +23,7 @@ static struct child child;
 
 /* --------------------------------------------------------------- the processes */
 
-/* The same town at every start: carl and ann on worker 0, bad on worker 1. */
+/* The same actors at every start: carl and ann on worker 0, bad on worker 1. */
 static struct tr_ref find(struct tr_host *host, const char *address)
 {
     struct tr_ref actor = {0};
@@ -33,42 +33,43 @@ static struct tr_ref find(struct tr_host *host, const char *address)
 }
 
 /* What kills is a timer: said again, with another number, after each crash. */
-static void begin_timer(struct tr_host *host, enum town_verb verb)
+static void begin_timer(struct tr_host *host, enum scripted_verb verb)
 {
     struct tr_ref bad = find(host, "/bad");
-    town_do(host, bad,
-            (struct tr_town_do){.verb = TOWN_LATER, .count = 100, .then = (uint8_t)verb});
+    scripted_do(
+        host, bad,
+        (struct tr_scripted_do){.verb = SCRIPTED_LATER, .count = 100, .then = (uint8_t)verb});
 }
 
 /* What kills is a message of ann's, and three ticks of carl's come later but are loaded first. */
-static void begin_message(struct tr_host *host, enum town_verb verb)
+static void begin_message(struct tr_host *host, enum scripted_verb verb)
 {
     struct tr_ref bad = find(host, "/bad");
-    town_do(host, find(host, "/ann"),
-            (struct tr_town_do){.verb = TOWN_PASS, .then = (uint8_t)verb, .peer = bad});
-    town_do(host, find(host, "/carl"),
-            (struct tr_town_do){.verb = TOWN_TELL, .count = TICKS, .peer = bad});
+    scripted_do(host, find(host, "/ann"),
+                (struct tr_scripted_do){.verb = SCRIPTED_PASS, .then = (uint8_t)verb, .peer = bad});
+    scripted_do(host, find(host, "/carl"),
+                (struct tr_scripted_do){.verb = SCRIPTED_TELL, .count = TICKS, .peer = bad});
 }
 
 /* How a process is killed, by role; the second process of each role only waits. */
 static const struct {
     const char *role;
-    void (*begin)(struct tr_host *host, enum town_verb verb);
-    enum town_verb verb;
+    void (*begin)(struct tr_host *host, enum scripted_verb verb);
+    enum scripted_verb verb;
 } deaths[] = {
-    {"timer-loop", begin_timer, TOWN_LOOP},
-    {"timer-crash", begin_timer, TOWN_CRASH},
-    {"message-loop", begin_message, TOWN_LOOP},
+    {"timer-loop", begin_timer, SCRIPTED_LOOP},
+    {"timer-crash", begin_timer, SCRIPTED_CRASH},
+    {"message-loop", begin_message, SCRIPTED_LOOP},
 };
 
 static int play(const char *role, const char *folder)
 {
-    struct tr_host *host = town_open(2, folder, STUCK_MS);
+    struct tr_host *host = scripted_open(2, folder, STUCK_MS);
     struct tr_ref bad;
     if (tr_host_find(host, tr_text_of("/bad"), &bad) != 0) {
-        (void)town_spawn(host, "carl");
-        bad = town_spawn(host, "bad");
-        (void)town_spawn(host, "ann");
+        (void)scripted_spawn(host, "carl");
+        bad = scripted_spawn(host, "bad");
+        (void)scripted_spawn(host, "ann");
         for (size_t i = 0; i < TR_COUNT_OF(deaths); i++) {
             if (strcmp(deaths[i].role, role) == 0) {
                 deaths[i].begin(host, deaths[i].verb);
@@ -87,7 +88,7 @@ static void assert_said(const char *words)
     }
 }
 
-/* Runs the town until it dies, in this role. */
+/* Runs the host until it dies, in this role. */
 static void die(const char *role, const char *folder)
 {
     child_run(role, folder, &child);
@@ -96,7 +97,7 @@ static void die(const char *role, const char *folder)
     }
     if (strstr(role, "loop") != NULL) {
         assert_said("a handler has not returned for 300 ms: worker=1");
-        assert_said("troupe: it is /bad, behaviour townsman\n");
+        assert_said("troupe: it is /bad, behaviour scripted\n");
     }
     assert_said("its last events are in");
 }
@@ -109,7 +110,7 @@ static struct tr_host *start_again(const char *folder, char *words, size_t words
     fflush(stderr);
     int before = dup(STDERR_FILENO);
     dup2(fileno(file), STDERR_FILENO);
-    struct tr_host *host = town_open(2, folder, 0);
+    struct tr_host *host = scripted_open(2, folder, 0);
     dup2(before, STDERR_FILENO);
     close(before);
     rewind(file);
@@ -137,26 +138,26 @@ static struct tr_envelope letter_of(struct tr_host *host, int reason)
 
 static void die_twice_then_go_on(const char *role, uint16_t type, uint64_t ticks_waiting)
 {
-    char folder[TOWN_PATH_BYTES];
+    char folder[SCRIPTED_PATH_BYTES];
     char words[4096];
-    town_folder(folder);
+    scripted_folder(folder);
     die(role, folder);
     die(role, folder);
     struct tr_host *host = start_again(folder, words, sizeof words);
     assert_non_null(strstr(words, "troupe: /bad ("));
     assert_non_null(strstr(words, "is quarantined"));
     assert_non_null(strstr(words, "has ended the process 2 times"));
-    assert_int_equal(town_metric(host, "quarantines"), 1);
-    /* The rest of the town goes on, and what it says to bad waits there. */
-    uint64_t handled = town_metric(host, "messages_handled");
+    assert_int_equal(scripted_metric(host, "quarantines"), 1);
+    /* The other actors go on, and what it says to bad waits there. */
+    uint64_t handled = scripted_metric(host, "messages_handled");
     struct tr_ref bad = find(host, "/bad");
-    struct tr_town_do tell = {.verb = TOWN_TELL, .count = TICKS, .peer = bad};
-    town_do(host, find(host, "/ann"), tell);
-    town_await(host, "messages_handled", handled + 1);
-    assert_int_equal(town_metric(host, "messages_handled"), handled + 1);
+    struct tr_scripted_do tell = {.verb = SCRIPTED_TELL, .count = TICKS, .peer = bad};
+    scripted_do(host, find(host, "/ann"), tell);
+    scripted_await(host, "messages_handled", handled + 1);
+    assert_int_equal(scripted_metric(host, "messages_handled"), handled + 1);
     /* Resumed without that message, bad takes all that has waited. */
     assert_int_equal(tr_host_resume(host, bad, true), 0);
-    town_await(host, "messages_handled", handled + 1 + TICKS + ticks_waiting);
+    scripted_await(host, "messages_handled", handled + 1 + TICKS + ticks_waiting);
     struct tr_envelope envelope = letter_of(host, TR_POISON);
     assert_int_equal(envelope.type, type);
     assert_int_equal(envelope.to_serial, bad.key.serial);
@@ -164,11 +165,11 @@ static void die_twice_then_go_on(const char *role, uint16_t type, uint64_t ticks
     /* And it is not held against it at the next start. */
     host = start_again(folder, words, sizeof words);
     assert_string_equal(words, "");
-    assert_int_equal(town_metric(host, "quarantines"), 0);
-    town_do(host, find(host, "/bad"), (struct tr_town_do){.verb = TOWN_STOP});
-    town_await(host, "actors_ended", 1);
+    assert_int_equal(scripted_metric(host, "quarantines"), 0);
+    scripted_do(host, find(host, "/bad"), (struct tr_scripted_do){.verb = SCRIPTED_STOP});
+    scripted_await(host, "actors_ended", 1);
     tr_host_free(host);
-    town_folder_remove(folder);
+    scripted_folder_remove(folder);
 }
 
 static void test_timer_that_never_returns(void **state)
@@ -186,13 +187,13 @@ static void test_timer_that_crashes(void **state)
 static void test_message_that_never_returns_is_found_among_others(void **state)
 {
     (void)state;
-    die_twice_then_go_on("message-loop", tr_town_do_schema.id, TICKS);
+    die_twice_then_go_on("message-loop", tr_scripted_do_schema.id, TICKS);
 }
 
 /* ---------------------------------------------------------------- the counting */
 
 /* A message as a worker would have it in hand when something ends the process. */
-static void hold_silently(struct tri_poison *poison, uint32_t worker, struct tr_key actor,
+static void hold_silently(struct tri_poison_messages *poison, uint32_t worker, struct tr_key actor,
                           uint64_t sequence)
 {
     uint8_t bytes[TR_ENVELOPE_BYTES];
@@ -208,76 +209,77 @@ static void hold_silently(struct tri_poison *poison, uint32_t worker, struct tr_
         .sequence = sequence,
     };
     tr_envelope_pack(&envelope, bytes);
-    tri_in_hand_set(tri_poison_hand(poison, worker), bytes);
+    tri_in_hand_set(tri_poison_message_hand(poison, worker), bytes);
 }
 
 /* The same, where its handler is known to have ended it. */
-static void hold(struct tri_poison *poison, uint32_t worker, struct tr_key actor, uint64_t sequence)
+static void hold(struct tri_poison_messages *poison, uint32_t worker, struct tr_key actor,
+                 uint64_t sequence)
 {
     hold_silently(poison, worker, actor, sequence);
-    tri_poison_hand(poison, worker)->ended_by = SIGSEGV;
+    tri_poison_message_hand(poison, worker)->ended_by = SIGSEGV;
 }
 
 /* Opens the folder again, as after a crash: the mapped file is as the last process left it. */
-static struct tri_poison *reopen(const char *folder)
+static struct tri_poison_messages *reopen(const char *folder)
 {
-    struct tri_poison *poison = NULL;
-    assert_int_equal(tri_poison_open(folder, &poison), 0);
+    struct tri_poison_messages *poison = NULL;
+    assert_int_equal(tri_poison_message_open(folder, &poison), 0);
     return poison;
 }
 
 static void test_only_the_same_message_counts_twice(void **state)
 {
     (void)state;
-    char folder[TOWN_PATH_BYTES];
+    char folder[SCRIPTED_PATH_BYTES];
     struct tr_key actor = {7, 12};
     struct tri_message_name name;
-    town_folder(folder);
-    struct tri_poison *first = reopen(folder);
+    scripted_folder(folder);
+    struct tri_poison_messages *first = reopen(folder);
     hold(first, 0, actor, 5);
     hold(first, 3, (struct tr_key){7, 13}, 1);
-    struct tri_poison *second = reopen(folder);
-    assert_int_equal(tri_poison_count(second, actor), 1);
-    assert_int_equal(tri_poison_count(second, (struct tr_key){7, 13}), 1);
-    assert_int_equal(tri_poison_count(second, (struct tr_key){7, 14}), 0);
+    struct tri_poison_messages *second = reopen(folder);
+    assert_int_equal(tri_poison_message_count(second, actor), 1);
+    assert_int_equal(tri_poison_message_count(second, (struct tr_key){7, 13}), 1);
+    assert_int_equal(tri_poison_message_count(second, (struct tr_key){7, 14}), 0);
     hold(second, 1, actor, 6); /* another message of the same sender */
-    struct tri_poison *third = reopen(folder);
-    assert_int_equal(tri_poison_count(third, actor), 1);
+    struct tri_poison_messages *third = reopen(folder);
+    assert_int_equal(tri_poison_message_count(third, actor), 1);
     hold(third, 0, actor, 5);
-    struct tri_poison *fourth = reopen(folder);
-    assert_int_equal(tri_poison_count(fourth, actor), 2);
-    assert_int_equal(tri_poison_take(fourth, actor, &name), 0);
+    struct tri_poison_messages *fourth = reopen(folder);
+    assert_int_equal(tri_poison_message_count(fourth, actor), 2);
+    assert_int_equal(tri_poison_message_take(fourth, actor, &name), 0);
     assert_int_equal(name.sequence, 5);
-    assert_int_equal(tri_poison_count(fourth, actor), 0);
-    struct tri_poison *fifth = reopen(folder);
-    assert_int_equal(tri_poison_count(fifth, actor), 0);
-    assert_int_equal(tri_poison_count(fifth, (struct tr_key){7, 13}), 1);
-    tri_poison_close(first);
-    tri_poison_close(second);
-    tri_poison_close(third);
-    tri_poison_close(fourth);
-    tri_poison_close(fifth);
-    town_folder_remove(folder);
+    assert_int_equal(tri_poison_message_count(fourth, actor), 0);
+    struct tri_poison_messages *fifth = reopen(folder);
+    assert_int_equal(tri_poison_message_count(fifth, actor), 0);
+    assert_int_equal(tri_poison_message_count(fifth, (struct tr_key){7, 13}), 1);
+    tri_poison_message_close(first);
+    tri_poison_message_close(second);
+    tri_poison_message_close(third);
+    tri_poison_message_close(fourth);
+    tri_poison_message_close(fifth);
+    scripted_folder_remove(folder);
 }
 
 /* Ends the process so often, of which so many name this message; whether it is poison. */
 static bool is_poison_after(uint32_t ends, uint32_t silent)
 {
-    char folder[TOWN_PATH_BYTES];
+    char folder[SCRIPTED_PATH_BYTES];
     struct tr_key actor = {7, 12};
     struct tri_message_name name;
-    town_folder(folder);
-    struct tri_poison *poison = reopen(folder);
+    scripted_folder(folder);
+    struct tri_poison_messages *poison = reopen(folder);
     for (uint32_t i = 0; i < ends + silent; i++) {
         (i < ends ? hold : hold_silently)(poison, 0, actor, 5);
-        struct tri_poison *next = reopen(folder);
-        tri_poison_close(poison);
+        struct tri_poison_messages *next = reopen(folder);
+        tri_poison_message_close(poison);
         poison = next;
     }
-    assert_int_equal(tri_poison_count(poison, actor), ends + silent);
-    assert_int_equal(tri_poison_take(poison, actor, &name), 0);
-    tri_poison_close(poison);
-    town_folder_remove(folder);
+    assert_int_equal(tri_poison_message_count(poison, actor), ends + silent);
+    assert_int_equal(tri_poison_message_take(poison, actor, &name), 0);
+    tri_poison_message_close(poison);
+    scripted_folder_remove(folder);
     return name.sequence == 5;
 }
 
@@ -295,28 +297,28 @@ static void test_an_end_that_says_nothing_proves_little(void **state)
 static void test_end_in_order_is_no_crash(void **state)
 {
     (void)state;
-    char folder[TOWN_PATH_BYTES];
-    town_folder(folder);
-    struct tri_poison *first = reopen(folder);
+    char folder[SCRIPTED_PATH_BYTES];
+    scripted_folder(folder);
+    struct tri_poison_messages *first = reopen(folder);
     hold(first, 0, (struct tr_key){7, 12}, 5);
-    tri_in_hand_clear(tri_poison_hand(first, 0));
-    struct tri_poison *second = reopen(folder);
-    assert_int_equal(tri_poison_count(second, (struct tr_key){7, 12}), 0);
+    tri_in_hand_clear(tri_poison_message_hand(first, 0));
+    struct tri_poison_messages *second = reopen(folder);
+    assert_int_equal(tri_poison_message_count(second, (struct tr_key){7, 12}), 0);
     hold(second, 0, (struct tr_key){7, 12}, 5);
-    tri_poison_close(second);
-    struct tri_poison *third = reopen(folder);
-    assert_int_equal(tri_poison_count(third, (struct tr_key){7, 12}), 0);
-    tri_poison_close(first);
-    tri_poison_close(third);
-    town_folder_remove(folder);
+    tri_poison_message_close(second);
+    struct tri_poison_messages *third = reopen(folder);
+    assert_int_equal(tri_poison_message_count(third, (struct tr_key){7, 12}), 0);
+    tri_poison_message_close(first);
+    tri_poison_message_close(third);
+    scripted_folder_remove(folder);
 }
 
 static void test_list_that_makes_no_sense_is_empty(void **state)
 {
     (void)state;
-    char folder[TOWN_PATH_BYTES];
-    char path[TOWN_PATH_BYTES + 16];
-    town_folder(folder);
+    char folder[SCRIPTED_PATH_BYTES];
+    char path[SCRIPTED_PATH_BYTES + 16];
+    scripted_folder(folder);
     snprintf(path, sizeof path, "%s/poison", folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -324,44 +326,44 @@ static void test_list_that_makes_no_sense_is_empty(void **state)
         fputs("nonsense", file);
     }
     fclose(file);
-    struct tri_poison *poison = reopen(folder);
+    struct tri_poison_messages *poison = reopen(folder);
     struct tri_message_name name;
-    assert_int_equal(tri_poison_count(poison, (struct tr_key){7, 12}), 0);
-    assert_int_equal(tri_poison_take(poison, (struct tr_key){7, 12}, &name), 0);
+    assert_int_equal(tri_poison_message_count(poison, (struct tr_key){7, 12}), 0);
+    assert_int_equal(tri_poison_message_take(poison, (struct tr_key){7, 12}, &name), 0);
     assert_int_equal(name.from.key.serial, 0);
-    tri_poison_close(poison);
-    town_folder_remove(folder);
+    tri_poison_message_close(poison);
+    scripted_folder_remove(folder);
 }
 
 static void test_oldest_makes_room_when_the_list_is_full(void **state)
 {
     (void)state;
-    char folder[TOWN_PATH_BYTES];
-    town_folder(folder);
+    char folder[SCRIPTED_PATH_BYTES];
+    scripted_folder(folder);
     for (uint64_t i = 1; i <= 20; i++) {
-        struct tri_poison *poison = reopen(folder);
+        struct tri_poison_messages *poison = reopen(folder);
         for (uint32_t worker = 0; worker < TR_WORKERS_MAX; worker++) {
             hold(poison, worker, (struct tr_key){i, 1 + worker}, 1);
         }
-        struct tri_poison *next = reopen(folder);
-        assert_int_equal(tri_poison_count(next, (struct tr_key){i, 1}), 1);
-        tri_poison_close(next);
-        tri_poison_close(poison);
+        struct tri_poison_messages *next = reopen(folder);
+        assert_int_equal(tri_poison_message_count(next, (struct tr_key){i, 1}), 1);
+        tri_poison_message_close(next);
+        tri_poison_message_close(poison);
     }
-    struct tri_poison *poison = reopen(folder);
-    assert_int_equal(tri_poison_count(poison, (struct tr_key){1, 1}), 0);
-    assert_int_equal(tri_poison_count(poison, (struct tr_key){20, TR_WORKERS_MAX}), 1);
-    tri_poison_close(poison);
-    town_folder_remove(folder);
+    struct tri_poison_messages *poison = reopen(folder);
+    assert_int_equal(tri_poison_message_count(poison, (struct tr_key){1, 1}), 0);
+    assert_int_equal(tri_poison_message_count(poison, (struct tr_key){20, TR_WORKERS_MAX}), 1);
+    tri_poison_message_close(poison);
+    scripted_folder_remove(folder);
 }
 
 static void test_folder_that_is_not_there_is_an_error(void **state)
 {
     (void)state;
-    struct tri_poison *poison = NULL;
-    assert_int_equal(tri_poison_open("/tmp/troupe-is-not-here", &poison), TR_SYSTEM);
+    struct tri_poison_messages *poison = NULL;
+    assert_int_equal(tri_poison_message_open("/tmp/troupe-is-not-here", &poison), TR_SYSTEM);
     assert_null(poison);
-    assert_int_equal(tri_poison_count(NULL, (struct tr_key){7, 12}), 0);
+    assert_int_equal(tri_poison_message_count(NULL, (struct tr_key){7, 12}), 0);
 }
 
 int main(int argc, char **argv)

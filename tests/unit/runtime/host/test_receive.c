@@ -1,5 +1,5 @@
 /*
- * What comes into a worker: bytes that are no message, births from outside and their refusals, and
+ * What comes into a worker: bytes that are no message, spawns from outside and their refusals, and
  * the journal's news.
  */
 #include "tests/support/fake_actor.h"
@@ -9,7 +9,7 @@ static struct stage stage;
 
 static void open_stage(uint32_t workers)
 {
-    puppet_forget();
+    fake_actor_forget();
     stage_open(&stage, &(struct stage_options){.worker_count = workers});
 }
 
@@ -17,18 +17,18 @@ static void test_bytes_that_are_no_message_are_counted_and_named(void **state)
 {
     (void)state;
     open_stage(1);
-    struct tr_ref a = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref a = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     uint8_t noise[TR_ENVELOPE_BYTES + 10];
     memset(noise, 0xc1, sizeof noise);
     for (size_t size = 1; size <= sizeof noise; size += 7) {
         stage_send_bytes(&stage, TRI_PLACE_CONTROL, 0, (struct tr_bytes){noise, size});
     }
-    puppet_note(&stage, a, 1);
+    fake_actor_note(&stage, a, 1);
     stage_run(&stage);
     size_t count = (sizeof noise + 6) / 7;
     assert_int_equal(stage_metric(&stage, undecodable), count);
     assert_int_equal(stage_metric(&stage, dead_letters), count);
-    assert_int_equal(puppet_heard_times(a, &tr_note_schema), 1); /* the worker goes on */
+    assert_int_equal(fake_actor_heard_times(a, &tr_note_schema), 1); /* the worker goes on */
     stage_close(&stage);
 }
 
@@ -37,7 +37,7 @@ static void test_a_body_that_cannot_be_read_is_poison(void **state)
 {
     (void)state;
     open_stage(1);
-    struct tr_ref a = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref a = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     uint8_t bytes[TR_ENVELOPE_BYTES + 1];
     struct tr_envelope envelope = {.envelope_version = TR_ENVELOPE_VERSION,
                                    .kind = TR_KIND_TELL,
@@ -68,7 +68,7 @@ static void test_an_empty_item_is_only_a_nudge(void **state)
     stage_close(&stage);
 }
 
-static void test_a_birth_that_cannot_be_is_refused_by_name(void **state)
+static void test_a_spawn_that_cannot_be_is_refused_by_name(void **state)
 {
     (void)state;
     open_stage(1);
@@ -78,24 +78,24 @@ static void test_a_birth_that_cannot_be_is_refused_by_name(void **state)
     char name[TR_NAME_BYTES_MAX + 1];
     memset(name, 'x', sizeof name);
     struct tr_spawn_options options = {.name = {name, sizeof name}};
-    assert_int_equal(tr_host_spawn(&stage.host, &puppet_behaviour, &options, &actor), TR_LIMIT);
+    assert_int_equal(tr_host_spawn(&stage.host, &fake_actor_behaviour, &options, &actor), TR_LIMIT);
     assert_int_equal(stage_actor_count(&stage), 0);
     stage_close(&stage);
 }
 
-static void test_the_state_of_a_birth_arrives(void **state)
+static void test_the_state_of_a_spawn_arrives(void **state)
 {
     (void)state;
     open_stage(2);
-    struct tr_puppet first = {.count = 4, .number = 5, .peer = {{6, 7}, 8}};
+    struct tr_fake_actor first = {.count = 4, .number = 5, .peer = {{6, 7}, 8}};
     assert_int_equal(tr_array_set(&first.words, tr_text_of("hello")), 0);
     struct tr_spawn_options options = {.state = &first, .name = tr_text_of("named")};
-    struct tr_ref a = stage_spawn(&stage, &puppet_behaviour, &options);
-    const struct tr_puppet *born = puppet_state(&stage, a);
-    assert_int_equal(born->count, 4);
-    assert_int_equal(born->number, 5);
-    assert_int_equal(born->peer.incarnation, 8);
-    assert_true(tr_text_equal(tr_array_get(&born->words), tr_text_of("hello")));
+    struct tr_ref a = stage_spawn(&stage, &fake_actor_behaviour, &options);
+    const struct tr_fake_actor *spawned = fake_actor_state(&stage, a);
+    assert_int_equal(spawned->count, 4);
+    assert_int_equal(spawned->number, 5);
+    assert_int_equal(spawned->peer.incarnation, 8);
+    assert_true(tr_text_equal(tr_array_get(&spawned->words), tr_text_of("hello")));
     struct tr_ref found;
     assert_int_equal(tr_host_find(&stage.host, tr_text_of("/named"), &found), 0);
     assert_true(tr_key_equal(found.key, a.key));
@@ -108,7 +108,7 @@ static void test_without_memory_new_roots_are_refused(void **state)
 {
     (void)state;
     open_stage(1);
-    struct tr_ref a = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref a = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     void *block = tr_alloc(64);
     assert_non_null(block);
     /* The size in front of a block is what is counted: this one seems as large as the limit. */
@@ -118,10 +118,10 @@ static void test_without_memory_new_roots_are_refused(void **state)
     tr_free(block); /* now less than nothing is used */
     assert_true(tr_memory_used() > TR_WORKER_BYTES_MAX);
     struct tr_ref actor;
-    assert_int_equal(tr_host_spawn(&stage.host, &puppet_behaviour, NULL, &actor), TR_BUSY);
-    puppet_note(&stage, a, 1);
+    assert_int_equal(tr_host_spawn(&stage.host, &fake_actor_behaviour, NULL, &actor), TR_BUSY);
+    fake_actor_note(&stage, a, 1);
     stage_run(&stage);
-    assert_int_equal(puppet_heard_times(a, &tr_note_schema), 1);
+    assert_int_equal(fake_actor_heard_times(a, &tr_note_schema), 1);
     stage.memory_before -= size - 64;
     stage_close(&stage);
 }
@@ -132,8 +132,8 @@ int main(void)
         cmocka_unit_test(test_bytes_that_are_no_message_are_counted_and_named),
         cmocka_unit_test(test_a_body_that_cannot_be_read_is_poison),
         cmocka_unit_test(test_an_empty_item_is_only_a_nudge),
-        cmocka_unit_test(test_a_birth_that_cannot_be_is_refused_by_name),
-        cmocka_unit_test(test_the_state_of_a_birth_arrives),
+        cmocka_unit_test(test_a_spawn_that_cannot_be_is_refused_by_name),
+        cmocka_unit_test(test_the_state_of_a_spawn_arrives),
         cmocka_unit_test(test_without_memory_new_roots_are_refused),
     };
     return cmocka_run_group_tests_name("receive", tests, NULL, NULL);

@@ -14,13 +14,13 @@
 
 static struct stage stage;
 static struct tri_sandbox *sandbox;
-static struct tr_ref puppet;
-static uint8_t *luggage;
-static size_t luggage_size;
+static struct tr_ref fake;
+static uint8_t *snapshot;
+static size_t snapshot_size;
 
 static size_t counts[TRI_SEEN_STOP + 1];
-static struct tr_ref born[16];
-static size_t born_count;
+static struct tr_ref spawned[16];
+static size_t spawned_count;
 static uint64_t due_ms;
 static uint64_t seen_sequence;
 
@@ -29,8 +29,8 @@ static void visit(void *self, const struct tri_seen *seen)
     (void)self;
     counts[seen->kind]++;
     if (seen->kind == TRI_SEEN_SPAWN) {
-        assert_string_equal(seen->behaviour, puppet_behaviour.name);
-        born[born_count++] = seen->actor;
+        assert_string_equal(seen->behaviour, fake_actor_behaviour.name);
+        spawned[spawned_count++] = seen->actor;
     } else if (seen->kind == TRI_SEEN_TIMER) {
         due_ms = seen->due_ms;
     } else if (seen->kind == TRI_SEEN_MESSAGE) {
@@ -42,7 +42,7 @@ static const struct tri_sandbox_visitor visitor = {.visit = visit};
 
 /* ---------------------------------------------------------------------- scripts */
 
-static int do_all(struct tr_context *context, struct tr_puppet *it, const struct tr_act *act,
+static int do_all(struct tr_context *context, struct tr_fake_actor *it, const struct tr_act *act,
                   const struct tr_message *message)
 {
     void *page;
@@ -59,7 +59,7 @@ static int do_all(struct tr_context *context, struct tr_puppet *it, const struct
     error = error != 0 ? error
                        : tr_call(context, TR_SERVICE_HTTP, &tr_question_schema,
                                  &(struct tr_question){0}, 0, NULL);
-    error = error != 0 ? error : tr_spawn(context, &puppet_behaviour, NULL, &child);
+    error = error != 0 ? error : tr_spawn(context, &fake_actor_behaviour, NULL, &child);
     error = error != 0 ? error : tr_tell(context, child, &tr_note_schema, &note);
     error = error != 0 ? error : tr_timer_start(context, 7, 30);
     error = error != 0 ? error : tr_page_edit(context, 3, 100, &page);
@@ -67,20 +67,20 @@ static int do_all(struct tr_context *context, struct tr_puppet *it, const struct
     return error != 0 ? error : tr_record_delete(context, &tr_tally_schema, &tally, 1);
 }
 
-static int bear(struct tr_context *context, struct tr_puppet *it, const struct tr_act *act,
-                const struct tr_message *message)
+static int spawn(struct tr_context *context, struct tr_fake_actor *it, const struct tr_act *act,
+                 const struct tr_message *message)
 {
     struct tr_spawn_options group = {.is_group = true};
     struct tr_ref child;
     (void)it;
     (void)act;
     (void)message;
-    int error = tr_spawn(context, &puppet_behaviour, NULL, &child);
-    return error != 0 ? error : tr_spawn(context, &puppet_behaviour, &group, &child);
+    int error = tr_spawn(context, &fake_actor_behaviour, NULL, &child);
+    return error != 0 ? error : tr_spawn(context, &fake_actor_behaviour, &group, &child);
 }
 
-static int say_and_fail(struct tr_context *context, struct tr_puppet *it, const struct tr_act *act,
-                        const struct tr_message *message)
+static int say_and_fail(struct tr_context *context, struct tr_fake_actor *it,
+                        const struct tr_act *act, const struct tr_message *message)
 {
     (void)message;
     it->number = 99;
@@ -88,7 +88,7 @@ static int say_and_fail(struct tr_context *context, struct tr_puppet *it, const 
     return error != 0 ? error : TR_FAILED;
 }
 
-static int stop(struct tr_context *context, struct tr_puppet *it, const struct tr_act *act,
+static int stop(struct tr_context *context, struct tr_fake_actor *it, const struct tr_act *act,
                 const struct tr_message *message)
 {
     (void)it;
@@ -104,15 +104,16 @@ static int begin(void **state)
     (void)state;
     struct stage_options options = {.worker_count = 1};
     stage_open(&stage, &options);
-    puppet = stage_spawn(&stage, &puppet_behaviour, NULL);
-    assert_int_equal(tri_luggage_pack_bare(stage_worker(&stage, 0), stage_actor(&stage, puppet),
-                                           &luggage, &luggage_size),
+    fake = stage_spawn(&stage, &fake_actor_behaviour, NULL);
+    assert_int_equal(tri_snapshot_pack_bare(stage_worker(&stage, 0), stage_actor(&stage, fake),
+                                            &snapshot, &snapshot_size),
                      0);
-    struct tri_sandbox_options wanted = {
-        .behaviours = puppet_behaviours, .behaviour_count = puppet_behaviour_count, .seed = 1};
+    struct tri_sandbox_options wanted = {.behaviours = fake_actor_behaviours,
+                                         .behaviour_count = fake_actor_behaviour_count,
+                                         .seed = 1};
     assert_int_equal(tri_sandbox_new(&wanted, &sandbox), 0);
     memset(counts, 0, sizeof counts);
-    born_count = 0;
+    spawned_count = 0;
     return 0;
 }
 
@@ -120,18 +121,18 @@ static int end(void **state)
 {
     (void)state;
     tri_sandbox_free(sandbox);
-    tr_free(luggage);
+    tr_free(snapshot);
     stage_close(&stage);
     return 0;
 }
 
 static struct tr_bytes whole(void)
 {
-    return (struct tr_bytes){.data = luggage, .size = luggage_size};
+    return (struct tr_bytes){.data = snapshot, .size = snapshot_size};
 }
 
-/* A recorded message for the puppet, in a buffer of this file. */
-static struct tr_recorded_message recorded_of(puppet_script script, uint64_t number)
+/* A recorded message for the fake actor, in a buffer of this file. */
+static struct tr_recorded_message recorded_of(fake_actor_script script, uint64_t number)
 {
     static uint8_t bytes[512];
     struct tr_act act = {
@@ -144,8 +145,8 @@ static struct tr_recorded_message recorded_of(puppet_script script, uint64_t num
         .version = tr_act_schema.version,
         .type = tr_act_schema.id,
         .body_size = (uint32_t)tr_writer_size(&writer),
-        .to_group = puppet.key.group,
-        .to_serial = puppet.key.serial,
+        .to_group = fake.key.group,
+        .to_serial = fake.key.serial,
         .from_group = 32,
         .from_serial = 16,
         .sequence = 5,
@@ -153,7 +154,7 @@ static struct tr_recorded_message recorded_of(puppet_script script, uint64_t num
     tr_envelope_pack(&envelope, bytes);
     return (struct tr_recorded_message){
         .now_ms = 1000000,
-        .births = 2,
+        .spawns = 2,
         .message = {.data = bytes, .size = TR_ENVELOPE_BYTES + tr_writer_size(&writer)},
     };
 }
@@ -165,12 +166,12 @@ static struct tri_sandbox_handled handle(const struct tr_recorded_message *recor
     return handled;
 }
 
-static struct tr_puppet state_now(void)
+static struct tr_fake_actor state_now(void)
 {
     struct tr_bytes bytes;
-    struct tr_puppet it;
+    struct tr_fake_actor it;
     assert_int_equal(tri_sandbox_state(sandbox, &bytes), 0);
-    assert_int_equal(tr_puppet_unpack(bytes, tr_puppet_schema.version, &it), 0);
+    assert_int_equal(tr_fake_actor_unpack(bytes, tr_fake_actor_schema.version, &it), 0);
     return it;
 }
 
@@ -179,8 +180,8 @@ static struct tr_puppet state_now(void)
 static void test_everything_is_shown_and_goes_nowhere(void **state)
 {
     (void)state;
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
-    assert_string_equal(tri_sandbox_behaviour(sandbox)->name, puppet_behaviour.name);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
+    assert_string_equal(tri_sandbox_behaviour(sandbox)->name, fake_actor_behaviour.name);
     struct tr_recorded_message recorded = recorded_of(do_all, 4);
     struct tri_sandbox_handled handled = handle(&recorded);
     assert_int_equal(handled.reason, 0);
@@ -195,61 +196,62 @@ static void test_everything_is_shown_and_goes_nowhere(void **state)
     assert_int_equal(state_now().number, 4);
     /* The next one replaces the timer, which is seen; nobody has answered or come due meanwhile. */
     recorded = recorded_of(do_all, 5);
-    recorded.births = 3;
+    recorded.spawns = 3;
     recorded.sequence = seen_sequence + 1; /* and the timer's own number */
     handled = handle(&recorded);
     assert_false(handled.has_other_history);
     assert_int_equal(counts[TRI_SEEN_TIMER_STOP], 1);
-    assert_int_equal(born_count, 2);
+    assert_int_equal(spawned_count, 2);
     assert_int_equal(stage_actor_count(&stage), 1);
 }
 
-static void test_births_have_the_recorded_numbers(void **state)
+static void test_spawns_have_the_recorded_numbers(void **state)
 {
     (void)state;
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
-    struct tr_recorded_message recorded = recorded_of(bear, 0);
-    recorded.births = 100;
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
+    struct tr_recorded_message recorded = recorded_of(spawn, 0);
+    recorded.spawns = 100;
     recorded.groups = 7;
     recorded.worker = 3;
     (void)handle(&recorded);
-    assert_int_equal(born[0].key.group, puppet.key.group);
-    assert_int_equal(born[0].key.serial, 100U << 4 | 3);
-    assert_int_equal(born[1].key.group, 8U << 4 | 3);
-    assert_int_equal(born[1].key.serial, 1U << 4 | 3);
+    assert_int_equal(spawned[0].key.group, fake.key.group);
+    assert_int_equal(spawned[0].key.serial, 100U << 4 | 3);
+    assert_int_equal(spawned[1].key.group, 8U << 4 | 3);
+    assert_int_equal(spawned[1].key.serial, 1U << 4 | 3);
 }
 
 static void test_groups_are_those_of_the_recorded_host(void **state)
 {
     (void)state;
-    struct tri_sandbox_options wanted = {
-        .behaviours = puppet_behaviours, .behaviour_count = puppet_behaviour_count, .host = 5};
+    struct tri_sandbox_options wanted = {.behaviours = fake_actor_behaviours,
+                                         .behaviour_count = fake_actor_behaviour_count,
+                                         .host = 5};
     tri_sandbox_free(sandbox);
     assert_int_equal(tri_sandbox_new(&wanted, &sandbox), 0);
-    puppet.key.group |= tri_host_group(5);
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
-    struct tr_recorded_message recorded = recorded_of(bear, 0);
+    fake.key.group |= tri_host_group(5);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
+    struct tr_recorded_message recorded = recorded_of(spawn, 0);
     recorded.groups = 7;
     (void)handle(&recorded);
-    assert_int_equal(born[0].key.group, puppet.key.group);
-    assert_int_equal(born[1].key.group, tri_host_group(5) | 8U << 4);
+    assert_int_equal(spawned[0].key.group, fake.key.group);
+    assert_int_equal(spawned[1].key.group, tri_host_group(5) | 8U << 4);
 }
 
 static void test_a_recording_that_lies_makes_no_actor_twice(void **state)
 {
     (void)state;
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     for (int i = 0; i < 3; i++) {
-        struct tr_recorded_message recorded = recorded_of(bear, 0);
-        recorded.births = puppet.key.serial >> 4; /* the puppet's own */
+        struct tr_recorded_message recorded = recorded_of(spawn, 0);
+        recorded.spawns = fake.key.serial >> 4; /* the fake actor's own */
         recorded.groups = 0;
         (void)handle(&recorded);
     }
-    assert_int_equal(born_count, 6);
-    for (size_t i = 0; i < born_count; i++) {
-        assert_false(tr_key_equal(born[i].key, puppet.key));
+    assert_int_equal(spawned_count, 6);
+    for (size_t i = 0; i < spawned_count; i++) {
+        assert_false(tr_key_equal(spawned[i].key, fake.key));
         for (size_t k = 0; k < i; k++) {
-            assert_false(tr_key_equal(born[i].key, born[k].key));
+            assert_false(tr_key_equal(spawned[i].key, spawned[k].key));
         }
     }
 }
@@ -257,7 +259,7 @@ static void test_a_recording_that_lies_makes_no_actor_twice(void **state)
 static void test_a_failure_changes_nothing(void **state)
 {
     (void)state;
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     struct tr_recorded_message recorded = recorded_of(say_and_fail, 0);
     assert_int_equal(handle(&recorded).reason, TR_FAILED);
     assert_int_equal(counts[TRI_SEEN_MESSAGE], 0);
@@ -273,10 +275,25 @@ static void test_a_failure_changes_nothing(void **state)
     assert_int_equal(counts[TRI_SEEN_MESSAGE], 4);
 }
 
+/* Edges are taken before it is seen that the recorded handler failed. */
+static void test_failures_take_no_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
+    struct tr_recorded_message recorded = recorded_of(do_all, 4);
+    recorded.reason = (uint32_t)-TR_MEMORY;
+    assert_int_equal(handle(&recorded).reason, 0);
+    uint64_t used = tr_memory_used();
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(handle(&recorded).reason, 0);
+    }
+    assert_int_equal(tr_memory_used(), used);
+}
+
 static void test_another_history_is_said(void **state)
 {
     (void)state;
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     struct tr_recorded_message recorded = recorded_of(do_all, 4);
     recorded.sequence = 12;
     assert_true(handle(&recorded).has_other_history);
@@ -288,8 +305,8 @@ static void test_what_has_ended_hears_nothing(void **state)
     struct tr_recorded_message recorded = recorded_of(stop, 0);
     struct tri_sandbox_handled handled;
     assert_int_equal(tri_sandbox_handle(sandbox, &recorded, &visitor, &handled), TR_NO_ACTOR);
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), TR_EXISTS);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), TR_EXISTS);
     (void)handle(&recorded);
     assert_int_equal(counts[TRI_SEEN_STOP], 1);
     assert_int_equal(tri_sandbox_handle(sandbox, &recorded, &visitor, &handled), TR_NO_ACTOR);
@@ -298,7 +315,7 @@ static void test_what_has_ended_hears_nothing(void **state)
 static void test_what_is_no_message_is_refused(void **state)
 {
     (void)state;
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     struct tr_recorded_message good = recorded_of(do_all, 4);
     struct tr_recorded_message bad = good;
     bad.message.size--;
@@ -307,43 +324,43 @@ static void test_what_is_no_message_is_refused(void **state)
     bad.worker = TR_WORKERS_MAX;
     assert_int_equal(tri_sandbox_handle(sandbox, &bad, &visitor, NULL), TR_MALFORMED);
     bad = good;
-    bad.births = UINT64_MAX;
+    bad.spawns = UINT64_MAX;
     assert_int_equal(tri_sandbox_handle(sandbox, &bad, &visitor, NULL), TR_MALFORMED);
     bad = good;
     bad.reason = 0x80000000;
     assert_int_equal(tri_sandbox_handle(sandbox, &bad, &visitor, NULL), TR_MALFORMED);
     uint8_t other[512];
     memcpy(other, good.message.data, good.message.size);
-    tr_envelope_put(other, 64, to_serial, puppet.key.serial + 16);
+    tr_envelope_put(other, 64, to_serial, fake.key.serial + 16);
     bad = good;
     bad.message.data = other;
     assert_int_equal(tri_sandbox_handle(sandbox, &bad, &visitor, NULL), TR_MALFORMED);
     assert_int_equal(counts[TRI_SEEN_STATE], 0);
 }
 
-static void test_damaged_luggage_is_refused(void **state)
+static void test_damaged_snapshot_is_refused(void **state)
 {
     (void)state;
-    for (size_t size = 0; size < luggage_size; size++) {
-        struct tr_bytes cut = {.data = luggage, .size = size};
-        assert_true(tri_sandbox_put(sandbox, puppet, cut) < 0);
+    for (size_t size = 0; size < snapshot_size; size++) {
+        struct tr_bytes cut = {.data = snapshot, .size = size};
+        assert_true(tri_sandbox_put(sandbox, fake, cut) < 0);
     }
     assert_int_equal(tri_sandbox_put(sandbox, (struct tr_ref){0}, whole()), TR_MALFORMED);
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
 }
 
 /* --------------------------------------------------------------- older versions */
 
-/* The puppet as a later program has it: its state has one field more. */
-#define TR_PUPPET_NEXT_FIELDS(FIELD, ARRAY) \
-    TR_PUPPET_FIELDS(FIELD, ARRAY)          \
+/* The fake actor as a later program has it: its state has one field more. */
+#define TR_FAKE_ACTOR_NEXT_FIELDS(FIELD, ARRAY) \
+    TR_FAKE_ACTOR_FIELDS(FIELD, ARRAY)          \
     FIELD(u64, later, 2, 0)
-TR_SCHEMA_DECLARE(puppet_next, TR_PUPPET_NEXT_FIELDS)
-TR_SCHEMA_DEFINE(puppet_next, 61000, TR_STATE, 2, 0, TR_PUPPET_NEXT_FIELDS)
+TR_SCHEMA_DECLARE(fake_actor_next, TR_FAKE_ACTOR_NEXT_FIELDS)
+TR_SCHEMA_DEFINE(fake_actor_next, 61000, TR_STATE, 2, 0, TR_FAKE_ACTOR_NEXT_FIELDS)
 
 static int handle_next(struct tr_context *context, void *value, const struct tr_message *message)
 {
-    struct tr_puppet_next *it = value;
+    struct tr_fake_actor_next *it = value;
     (void)context;
     (void)message;
     it->later = it->later + 1;
@@ -354,21 +371,21 @@ static void test_a_state_of_an_older_version_is_read(void **state)
 {
     (void)state;
     const struct tr_behaviour next = {.name = "next",
-                                      .id = puppet_behaviour.id,
-                                      .state = &tr_puppet_next_schema,
+                                      .id = fake_actor_behaviour.id,
+                                      .state = &tr_fake_actor_next_schema,
                                       .handle = handle_next};
     const struct tr_behaviour *const behaviours[] = {&next};
     struct tri_sandbox_options wanted = {.behaviours = behaviours, .behaviour_count = 1};
     tri_sandbox_free(sandbox);
     assert_int_equal(tri_sandbox_new(&wanted, &sandbox), 0);
-    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
+    assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     struct tr_recorded_message recorded = recorded_of(stop, 0);
     assert_int_equal(handle(&recorded).reason, 0);
     assert_int_equal(counts[TRI_SEEN_STATE], 1);
     struct tr_bytes bytes;
-    struct tr_puppet_next it;
+    struct tr_fake_actor_next it;
     assert_int_equal(tri_sandbox_state(sandbox, &bytes), 0);
-    assert_int_equal(tr_puppet_next_unpack(bytes, 2, &it), 0);
+    assert_int_equal(tr_fake_actor_next_unpack(bytes, 2, &it), 0);
     assert_int_equal(it.later, 1);
 }
 
@@ -378,14 +395,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_everything_is_shown_and_goes_nowhere),
-        TEST(test_births_have_the_recorded_numbers),
+        TEST(test_spawns_have_the_recorded_numbers),
         TEST(test_groups_are_those_of_the_recorded_host),
         TEST(test_a_recording_that_lies_makes_no_actor_twice),
         TEST(test_a_failure_changes_nothing),
+        TEST(test_failures_take_no_memory),
         TEST(test_another_history_is_said),
         TEST(test_what_has_ended_hears_nothing),
         TEST(test_what_is_no_message_is_refused),
-        TEST(test_damaged_luggage_is_refused),
+        TEST(test_damaged_snapshot_is_refused),
         TEST(test_a_state_of_an_older_version_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

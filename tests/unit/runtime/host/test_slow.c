@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/host/slow.h"
-#include "tests/support/town.h"
+#include "tests/support/scripted.h"
 
 #define MS 1000000ULL
 #define SOMEBODY ((struct tr_key){7, 12})
@@ -19,7 +19,7 @@ static struct tri_worker worker;
 static int begin(void **state)
 {
     (void)state;
-    shared = (struct tri_shared){.behaviours = {&town_behaviour}, .behaviour_count = 1};
+    shared = (struct tri_shared){.behaviours = {&scripted_behaviour}, .behaviour_count = 1};
     worker = (struct tri_worker){.shared = &shared};
     return tri_recorder_init(&worker.recorder);
 }
@@ -71,7 +71,7 @@ static void test_slow_run_is_in_the_recorder(void **state)
     const struct tri_event *event = &worker.recorder.events[0];
     assert_int_equal(event->point, TRI_RECORDER_SLOW);
     assert_int_equal(event->sequence, 42);
-    assert_int_equal(event->type, town_behaviour.id);
+    assert_int_equal(event->type, scripted_behaviour.id);
     assert_int_equal(event->to_group, 7);
     assert_int_equal(event->to_serial, 12);
 }
@@ -94,11 +94,11 @@ static void read_stderr(void (*act)(void), char *words, size_t size)
 
 static void spin_three_times(void)
 {
-    struct tr_host *host = town_open(1, NULL, 0);
-    struct tr_ref ann = town_spawn(host, "ann");
+    struct tr_host *host = scripted_open(1, NULL, 0);
+    struct tr_ref ann = scripted_spawn(host, "ann");
     for (uint64_t i = 1; i <= 3; i++) {
-        town_do(host, ann, (struct tr_town_do){.verb = TOWN_SPIN, .count = 20});
-        town_await(host, "handlers_slow", i);
+        scripted_do(host, ann, (struct tr_scripted_do){.verb = SCRIPTED_SPIN, .count = 20});
+        scripted_await(host, "handlers_slow", i);
     }
     tr_host_free(host);
 }

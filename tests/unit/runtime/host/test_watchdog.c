@@ -1,6 +1,6 @@
 /*
  * The watchdog's judgement, turn by turn: how long a handler has been at it, whatever else the
- * machine was doing. What it does then is in test_poison.c, over real processes.
+ * machine was doing. What it does then is in test_poison_message.c, over real processes.
  */
 #include "tests/support/test.h"
 
@@ -11,7 +11,7 @@
 
 #include "runtime/host/watchdog.h"
 #include "tests/support/child.h"
-#include "tests/support/town.h"
+#include "tests/support/scripted.h"
 
 #define MS 1000000ULL
 #define LOOK (10 * MS)
@@ -64,14 +64,14 @@ static void test_time_without_looks_hardly_counts(void **state)
 static void test_host_with_quick_handlers_lives(void **state)
 {
     (void)state;
-    struct tr_host *host = town_open(2, NULL, 200);
-    struct tr_ref ann = town_spawn(host, "ann");
+    struct tr_host *host = scripted_open(2, NULL, 200);
+    struct tr_ref ann = scripted_spawn(host, "ann");
     for (int i = 0; i < 6; i++) {
-        town_do(host, ann, (struct tr_town_do){.verb = TOWN_SPIN, .count = 50});
+        scripted_do(host, ann, (struct tr_scripted_do){.verb = SCRIPTED_SPIN, .count = 50});
     }
-    town_await(host, "messages_handled", 6);
+    scripted_await(host, "messages_handled", 6);
     poll(NULL, 0, 300); /* and nobody minds that nothing happens */
-    assert_int_equal(town_metric(host, "messages_handled"), 6);
+    assert_int_equal(scripted_metric(host, "messages_handled"), 6);
     tr_host_free(host);
 }
 
@@ -90,9 +90,9 @@ static int play(void)
 {
     struct sigaction action = {.sa_handler = end_slowly};
     sigaction(SIGSEGV, &action, NULL);
-    struct tr_host *host = town_open(1, NULL, 100);
-    struct tr_ref ann = town_spawn(host, "ann");
-    town_do(host, ann, (struct tr_town_do){.verb = TOWN_CRASH});
+    struct tr_host *host = scripted_open(1, NULL, 100);
+    struct tr_ref ann = scripted_spawn(host, "ann");
+    scripted_do(host, ann, (struct tr_scripted_do){.verb = SCRIPTED_CRASH});
     int reason;
     return tr_host_wait(host, ann, 0, &reason);
 }

@@ -74,6 +74,7 @@ static void gather(struct answer *answer, const struct tri_http_event *event)
     answer->status = event->status;
     answer->fault = event->fault;
     answer->elapsed_us = event->elapsed_us;
+    answer->retry_after_s = event->retry_after_s;
     snprintf(answer->words, sizeof answer->words, "%s", event->words);
     snprintf(answer->headers, sizeof answer->headers, "%.*s", (int)event->headers.size,
              event->headers.size > 0 ? event->headers.data : "");

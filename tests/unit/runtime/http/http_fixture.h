@@ -27,6 +27,7 @@ struct answer {
     size_t line_count; /* in these parts */
     uint64_t first_us; /* when the first piece came, since the request */
     uint64_t elapsed_us;
+    uint32_t retry_after_s;
 };
 
 struct http_fixture {

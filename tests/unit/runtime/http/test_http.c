@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/memory.h"
@@ -74,6 +75,41 @@ static void statuses_are_told(void **state)
         bool is_empty = statuses[i] == 204 || statuses[i] == 304;
         assert_int_equal(answer->body_size, is_empty ? 0 : strlen("status 200\n"));
         assert_true(answer->elapsed_us > 0);
+    }
+}
+
+/* Dates stand in English, whatever the locale. */
+static void waits_are_told(void **state)
+{
+    struct http_fixture *fixture = *state;
+    char date[64];
+    char later[96];
+    time_t in_an_hour = time(NULL) + 3600;
+    struct tm parts;
+    gmtime_r(&in_an_hour, &parts);
+    strftime(date, sizeof date, "%a,%%20%d%%20%b%%20%Y%%20%H:%M:%S%%20GMT", &parts);
+    snprintf(later, sizeof later, "/retry/%s", date);
+    const struct {
+        const char *path;
+        uint32_t least;
+        uint32_t most;
+    } rows[] = {
+        {"/retry/5", 5, 5},
+        {"/retry/2026", 2026, 2026},
+        {"/retry/86401", 86401, 86401},
+        {"/retry/99999999999999", UINT32_MAX, UINT32_MAX},
+        {"/retry/0", 0, 0},
+        {"/retry/-3", 0, 0},
+        {"/retry/soon", 0, 0},
+        {"/retry/Wed,%2021%20Oct%202015%2007:28:00%20GMT", 0, 0},
+        {later, 3500, 3600},
+        {"/status/429", 0, 0},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        struct tri_http_request request = http_get(fixture, rows[i].path);
+        const struct answer *answer = http_run(fixture, &request);
+        assert_int_equal(answer->status, 429);
+        assert_in_range(answer->retry_after_s, rows[i].least, rows[i].most);
     }
 }
 
@@ -309,7 +345,7 @@ static void await_line(struct http_fixture *fixture, uint64_t id)
 {
     size_t count = 0;
     for (int i = 0; i < HTTP_WAIT_MS_MAX / 10 && count == 0; i++) {
-        act_wait_ms(10);
+        helper_wait_ms(10);
         pthread_mutex_lock(&fixture->mutex);
         count = http_answer_of(fixture, id)->line_count;
         pthread_mutex_unlock(&fixture->mutex);
@@ -436,7 +472,7 @@ static void *submit_many(void *self)
             .url = tr_text_of("http://127.0.0.1:1/"),
         };
         while (tri_http_submit(fixture->http, &request) == TR_BUSY) {
-            act_wait_ms(1);
+            helper_wait_ms(1);
         }
         assert_int_equal(tri_http_cancel(fixture->http, request.id), 0);
     }
@@ -459,7 +495,7 @@ static void any_thread_may_submit(void **state)
     }
     size_t all = (size_t)SUBMITTERS * SUBMITTED_BY_EACH;
     for (int i = 0; i < 2000 && http_ended(fixture) < all; i++) {
-        act_wait_ms(5);
+        helper_wait_ms(5);
     }
     assert_int_equal(http_ended(fixture), all);
     http_fixture_free(fixture);
@@ -535,7 +571,7 @@ static void stopping_ends_everything(void **state)
         requests[i] = http_get(fixture, "/slow/20000");
         http_submit(fixture, &requests[i]);
     }
-    act_wait_ms(50);
+    helper_wait_ms(50);
     tri_http_stop(fixture->http);
     for (size_t i = 0; i < TR_COUNT_OF(requests); i++) {
         const struct answer *answer = http_await(fixture, requests[i].id);
@@ -559,6 +595,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, take_down)
     const struct CMUnitTest tests[] = {
         TEST(statuses_are_told),
+        TEST(waits_are_told),
         TEST(requests_arrive),
         TEST(large_bodies_arrive),
         TEST(redirects_are_followed_when_asked),

@@ -277,7 +277,7 @@ static void stopping_ends_who_waits_for_secrets(void **state)
     struct tr_http_secret slow = bearer("slow", "token");
     struct tri_http_request request = get(fixture, "/bearer/s", &slow, 1);
     http_submit(fixture, &request);
-    act_wait_ms(100);
+    helper_wait_ms(100);
     tri_http_stop(fixture->http);
     fixture->http = NULL;
     http_expect_fault(http_await(fixture, request.id), TRI_HTTP_CLOSED, "stopped");

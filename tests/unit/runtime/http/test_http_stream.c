@@ -91,7 +91,7 @@ static size_t settled_size(struct http_fixture *fixture, uint64_t id)
     size_t size = 0;
     do {
         before = size;
-        act_wait_ms(200);
+        helper_wait_ms(200);
         size = body_size_of(fixture, id);
     } while (size != before || size == 0);
     return size;
@@ -113,12 +113,12 @@ static void floods_wait_for_who_is_slow(void **state)
     size_t size = settled_size(fixture, request.id);
     assert_in_range(size, WINDOW, WINDOW + 2 * CURL_PART_BYTES);
     size_t used = tr_memory_used();
-    act_wait_ms(600); /* longer than idle_timeout_ms */
+    helper_wait_ms(600); /* longer than idle_timeout_ms */
     assert_int_equal(body_size_of(fixture, request.id), size);
     assert_true(tr_memory_used() <= used && used < 4 * WINDOW);
     /* A little room is none yet; half of it lets as much come. */
     assert_int_equal(tri_http_give_room(fixture->http, request.id, 1000), 0);
-    act_wait_ms(100);
+    helper_wait_ms(100);
     assert_int_equal(body_size_of(fixture, request.id), size);
     assert_int_equal(tri_http_give_room(fixture->http, request.id, size), 0);
     assert_in_range(settled_size(fixture, request.id), size + WINDOW, size + 2 * WINDOW);

@@ -128,7 +128,7 @@ static void apply(struct world *world, const struct tri_op *op)
     }
 }
 
-enum life { UNBORN, ALIVE, ENDED };
+enum life { UNSPAWNED, ALIVE, ENDED };
 
 /* A next operation that a worker might really ask for (a key is never used again); kind 0: none
  * this time. */
@@ -152,7 +152,7 @@ static struct tri_op draw_op(struct draw *draw, const struct world *world, enum 
     case 3:
         op.kind = lives[actor] != ENDED ? TRI_OP_PUT_ACTOR : (enum tri_op_kind)0;
         op.number = is_alive ? 0 : 1; /* its first image */
-        lives[actor] = lives[actor] == UNBORN ? ALIVE : lives[actor];
+        lives[actor] = lives[actor] == UNSPAWNED ? ALIVE : lives[actor];
         return op;
     case 4:
         op.kind = is_alive ? TRI_OP_DELETE_ACTOR : (enum tri_op_kind)0;
@@ -170,7 +170,7 @@ static struct tri_op draw_op(struct draw *draw, const struct world *world, enum 
     case 7:
         op.number = draw_below(draw, MESSAGES);
         if (messages[actor][op.number] != ENDED) {
-            bool is_new = messages[actor][op.number]++ == UNBORN;
+            bool is_new = messages[actor][op.number]++ == UNSPAWNED;
             op.kind = is_new ? TRI_OP_PUT_MESSAGE : TRI_OP_DELETE_MESSAGE;
         }
         return op;
@@ -204,14 +204,14 @@ static bool is_same_thing(const struct tri_op *a, const struct tri_op *b)
            (!has_number || a->number == b->number);
 }
 
-static void expect_well_formed(const struct tri_group_commit *group)
+static void expect_well_formed(const struct tri_commit_batch *batch)
 {
-    for (size_t i = 0; i < group->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         if (i > 0) {
-            assert_true(tri_op_compare(&group->ops[i - 1], &group->ops[i]) <= 0);
+            assert_true(tri_op_compare(&batch->ops[i - 1], &batch->ops[i]) <= 0);
         }
-        for (size_t k = i + 1; k < group->count; k++) {
-            assert_false(is_same_thing(&group->ops[i], &group->ops[k]));
+        for (size_t k = i + 1; k < batch->count; k++) {
+            assert_false(is_same_thing(&batch->ops[i], &batch->ops[k]));
         }
     }
 }
@@ -251,10 +251,10 @@ static void run_seed(uint64_t seed)
     static struct world last;
     static uint32_t numbers[RECORDS_MAX];
     static uint8_t bytes[RECORDS_MAX][ROW_BYTES];
-    enum life lives[ACTORS] = {UNBORN};
-    enum life messages[ACTORS][MESSAGES] = {{UNBORN}};
+    enum life lives[ACTORS] = {UNSPAWNED};
+    enum life messages[ACTORS][MESSAGES] = {{UNSPAWNED}};
     struct draw draw = {seed};
-    struct tri_group_commit group = {0};
+    struct tri_commit_batch batch = {0};
     uint32_t number = 0;
     memset(&every, 0, sizeof every);
     memset(&last, 0, sizeof last);
@@ -271,18 +271,18 @@ static void run_seed(uint64_t seed)
             if (op.kind != 0) {
                 number++;
                 apply(&every, &op);
-                assert_int_equal(tri_group_commit_add(&group, &op), 0);
+                assert_int_equal(tri_commit_batch_add(&batch, &op), 0);
             }
         }
-        tri_group_commit_finish(&group);
-        expect_well_formed(&group);
-        for (size_t i = 0; i < group.count; i++) {
-            apply(&last, &group.ops[i]);
+        tri_commit_batch_finish(&batch);
+        expect_well_formed(&batch);
+        for (size_t i = 0; i < batch.count; i++) {
+            apply(&last, &batch.ops[i]);
         }
         expect_same(&every, &last);
-        tri_group_commit_clear(&group);
+        tri_commit_batch_clear(&batch);
     }
-    tri_group_commit_fini(&group);
+    tri_commit_batch_fini(&batch);
 }
 
 static void test_a_group_leaves_what_every_operation_leaves(void **state)
@@ -295,11 +295,11 @@ static void test_a_group_leaves_what_every_operation_leaves(void **state)
     assert_int_equal(tr_memory_used(), before);
 }
 
-/* A message sent and handled in one group, an actor born and ended in it: neither is written. */
+/* A message sent and handled in one group, an actor spawned and ended in it: neither is written. */
 static void test_what_begins_and_ends_in_a_group_leaves_nothing(void **state)
 {
     (void)state;
-    struct tri_group_commit group = {0};
+    struct tri_commit_batch batch = {0};
     uint32_t number = 1;
     struct tr_bytes data = {(const uint8_t *)&number, sizeof number};
     const struct tri_op ops[] = {
@@ -311,18 +311,18 @@ static void test_what_begins_and_ends_in_a_group_leaves_nothing(void **state)
         {.kind = TRI_OP_DELETE_ACTOR, .key = {1, 4}},
     };
     for (size_t i = 0; i < TR_COUNT_OF(ops); i++) {
-        assert_int_equal(tri_group_commit_add(&group, &ops[i]), 0);
+        assert_int_equal(tri_commit_batch_add(&batch, &ops[i]), 0);
     }
-    tri_group_commit_finish(&group);
-    assert_int_equal(group.count, 0);
-    tri_group_commit_fini(&group);
+    tri_commit_batch_finish(&batch);
+    assert_int_equal(batch.count, 0);
+    tri_commit_batch_fini(&batch);
 }
 
 /* Senders of two incarnations count for themselves. */
 static void test_messages_are_named_by_sender_incarnation_and_number(void **state)
 {
     (void)state;
-    struct tri_group_commit group = {0};
+    struct tri_commit_batch batch = {0};
     uint32_t number = 1;
     struct tr_bytes data = {(const uint8_t *)&number, sizeof number};
     /* Neighbours, and lives so far apart that number and incarnation together could be mistaken. */
@@ -333,12 +333,12 @@ static void test_messages_are_named_by_sender_incarnation_and_number(void **stat
                                 .incarnation = incarnation,
                                 .number = sequence,
                                 .data = data};
-            assert_int_equal(tri_group_commit_add(&group, &op), 0);
+            assert_int_equal(tri_commit_batch_add(&batch, &op), 0);
         }
     }
-    tri_group_commit_finish(&group);
-    assert_int_equal(group.count, 30000);
-    tri_group_commit_fini(&group);
+    tri_commit_batch_finish(&batch);
+    assert_int_equal(batch.count, 30000);
+    tri_commit_batch_fini(&batch);
 }
 
 int main(void)
@@ -348,5 +348,5 @@ int main(void)
         cmocka_unit_test(test_what_begins_and_ends_in_a_group_leaves_nothing),
         cmocka_unit_test(test_messages_are_named_by_sender_incarnation_and_number),
     };
-    return cmocka_run_group_tests_name("group", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("commit_batch", tests, NULL, NULL);
 }

@@ -42,8 +42,8 @@ static void send_batch(uint64_t number, uint32_t worker)
     tri_batch_add_call(&batch, TRI_PLACE_HTTP, (struct tr_bytes){call, sizeof call});
     size_t size;
     uint8_t *data = tri_batch_take(&batch, number, worker, &size);
-    struct tri_link *link = stage_worker(&stage, worker)->link;
-    assert_int_equal(tri_link_send(link, TRI_PLACE_JOURNAL, data, size), 0);
+    struct tri_channel *link = stage_worker(&stage, worker)->link;
+    assert_int_equal(tri_channel_send(link, TRI_PLACE_JOURNAL, data, size), 0);
     stage_worker(&stage, worker)->cuts_outstanding++;
     stage_worker(&stage, worker)->cut_bytes_outstanding += size;
 }
@@ -78,7 +78,7 @@ static void test_no_number_is_committed_before_all_lower_ones(void **state)
         assert_int_equal(stage_worker(&stage, i)->cut_bytes_outstanding, 0);
         assert_int_equal(stage_worker(&stage, i)->committed_number, first + 2);
     }
-    assert_int_equal(stage.host.journal.groups_committed, 1);
+    assert_int_equal(stage.host.journal.commit_count, 1);
     end();
 }
 

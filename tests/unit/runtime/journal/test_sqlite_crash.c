@@ -325,6 +325,60 @@ static void test_failed_writes_and_syncs_end_it_cleanly(void **state)
     }
 }
 
+/* An engine makes two more commits of the course; then the power fails. */
+static void go_on_and_fail_power(struct course *course)
+{
+    struct tri_disk *disk = course->stand->disk;
+    struct tri_store *store = NULL;
+    assert_int_equal(open_course(course, &store), 0);
+    assert_true(store->last_number <= course->tried);
+    for (size_t i = 0; i < 2 && store->last_number < COMMITS; i++) {
+        assert_int_equal(commit_course(course, store, store->last_number + 1), 0);
+    }
+    course->acknowledged = store->last_number;
+    course->tried = store->last_number;
+    tri_disk_faults(disk)->off_at_step = tri_disk_counts(disk)->steps + 1;
+    tri_store_close(store);
+    tri_disk_crash(disk);
+}
+
+/* A sync fails and, where `next` is not 0, this one of the engine behind it; another goes on. */
+static void fail_and_go_on(uint64_t sync, uint64_t next, uint64_t seed)
+{
+    struct course course = course_new(seed, TR_DURABILITY_FULL);
+    struct tri_disk *disk = course.stand->disk;
+    struct tri_store *store = NULL;
+    tri_disk_faults(disk)->fail_sync_at = sync;
+    run_course(&course);
+    if (next != 0) {
+        tri_disk_faults(disk)->fail_sync_at = tri_disk_counts(disk)->syncs + next;
+        tri_store_close(open_course(&course, &store) == 0 ? store : NULL);
+    }
+    tri_disk_faults(disk)->fail_sync_at = 0;
+    go_on_and_fail_power(&course);
+    const char *fault = judge_course(&course);
+    if (fault != NULL) {
+        fail_msg("sync %llu failed, then %llu, seed %llu: %s", (unsigned long long)sync,
+                 (unsigned long long)next, (unsigned long long)seed, fault);
+    }
+    stand_free(course.stand);
+}
+
+/* What a failed sync has lost is still shown by the kernel, and the next engine reads it. */
+static void test_no_engine_builds_on_what_a_failed_sync_lost(void **state)
+{
+    (void)state;
+    struct tri_disk_counts counts;
+    (void)count_steps(TR_DURABILITY_FULL, &counts);
+    for (uint64_t sync = 1; sync <= counts.syncs; sync++) {
+        for (uint64_t next = 0; next <= 4; next++) {
+            for (uint64_t seed = 1; seed <= (is_long() ? 20 : 4); seed++) {
+                fail_and_go_on(sync, next, sync * 1000 + seed);
+            }
+        }
+    }
+}
+
 /* Each commit that fails for lack of room is tried again, and nothing is missing in the end. */
 static void test_a_disk_may_be_full_at_any_byte(void **state)
 {
@@ -378,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_kills_lose_nothing_at_level_process),
         cmocka_unit_test(test_a_change_of_level_leaves_nothing_unsynced),
         cmocka_unit_test(test_failed_writes_and_syncs_end_it_cleanly),
+        cmocka_unit_test(test_no_engine_builds_on_what_a_failed_sync_lost),
         cmocka_unit_test(test_a_disk_may_be_full_at_any_byte),
         cmocka_unit_test(test_equal_seeds_give_equal_disks),
     };

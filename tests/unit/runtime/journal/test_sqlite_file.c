@@ -156,6 +156,16 @@ static void test_refuses_a_newer_format(void **state)
     stand_free(stand);
 }
 
+static void test_refuses_an_unreleased_format(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    tri_store_close(stand_open(stand));
+    run_sql(stand, "PRAGMA application_id=1414680645; PRAGMA wal_checkpoint(TRUNCATE)");
+    expect_refusal(stand, TR_STORE_FOREIGN, "is a store of an unreleased version of Troupe");
+    stand_free(stand);
+}
+
 /* --- Files that an earlier version has made. --- */
 
 /* A database keeps the size of its pages, and its log is measured in them. */
@@ -212,6 +222,7 @@ int main(void)
         cmocka_unit_test(test_refuses_another_database),
         cmocka_unit_test(test_leaves_anothers_log_alone),
         cmocka_unit_test(test_refuses_a_newer_format),
+        cmocka_unit_test(test_refuses_an_unreleased_format),
         cmocka_unit_test(test_takes_pages_of_another_size),
         cmocka_unit_test(test_makes_its_folder),
     };

@@ -150,9 +150,9 @@ static void expect(const char *expected)
 static void test_images_of_a_moment(void **state)
 {
     (void)state;
-    static const uint64_t kinds[][2] = {
-        {TRI_EDGE_TIMER, 90}, {TRI_EDGE_TIMER, 80}, {TRI_EDGE_ASK, 0},       {TRI_EDGE_CALL, 5},
-        {TRI_EDGE_OWED, 0},   {TRI_EDGE_LINK, 0},   {TRI_EDGE_MONITORING, 0}};
+    static const uint64_t kinds[][2] = {{TRI_EDGE_TIMER, 90}, {TRI_EDGE_TIMER, 80},
+                                        {TRI_EDGE_ASK, 0},    {TRI_EDGE_CALL, 5},
+                                        {TRI_EDGE_OWED, 0},   {TRI_EDGE_MONITORING, 0}};
     pool_used = 0;
     struct stand *stand = stand_new(STAND_FOLDER);
     struct tri_store *store = stand_open(stand);

@@ -14,8 +14,8 @@
 
 #include "runtime/env/clock.h"
 #include "runtime/keeper/keeper_folder.h"
-#include "tests/support/helper_process.h"
 #include "tests/support/folder.h"
+#include "tests/support/helper_process.h"
 #include "tests/support/test.h"
 
 /* ---- Folders. ------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ bool fixture_await_gone(struct keeper_fixture *fixture, int wait_ms)
     assert_int_equal(tri_keeper_folder_open(fixture->folder, &folder), 0);
     int error = tri_keeper_folder_lock(folder, &lock);
     for (int waited = 0; error == TR_EXISTS && waited < wait_ms; waited += 5) {
-        act_wait_ms(5);
+        helper_wait_ms(5);
         error = tri_keeper_folder_lock(folder, &lock);
     }
     if (error == 0) {
@@ -234,7 +234,7 @@ void fixture_start(struct keeper_fixture *fixture, const struct job *job)
     static uint8_t words[65536];
     static uint8_t variables[65536];
     uint8_t limits[256];
-    const char *acting[10] = {"/proc/self/exe", "act"};
+    const char *acting[10] = {"/proc/self/exe", "helper"};
     static char self[4096];
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(size > 0);
@@ -244,8 +244,8 @@ void fixture_start(struct keeper_fixture *fixture, const struct job *job)
     struct tr_writer argv = tr_writer_of(words, sizeof words);
     struct tr_writer environment = tr_writer_of(variables, sizeof variables);
     struct tr_writer limit = tr_writer_of(limits, sizeof limits);
-    assert_int_equal(tr_process_words_pack(job->argv[0] != NULL ? job->argv : acting, &argv), 0);
-    assert_int_equal(tr_process_words_pack(job->environment, &environment), 0);
+    assert_int_equal(tr_process_strings_pack(job->argv[0] != NULL ? job->argv : acting, &argv), 0);
+    assert_int_equal(tr_process_strings_pack(job->environment, &environment), 0);
     assert_int_equal(tr_process_limits_pack(&job->limit, job->limit.name.size > 0, &limit), 0);
     struct tr_process_start start = {
         .key = tr_text_of(job->key),
@@ -362,7 +362,7 @@ void fixture_await_pids(struct keeper_fixture *fixture, const char *name, size_t
             return;
         }
         wait_and_take_in(fixture, 1);
-        act_wait_ms(4);
+        helper_wait_ms(4);
     }
     fail_msg("%s never got %zu lines", name, count);
 }
@@ -390,7 +390,7 @@ static bool runs(uint32_t pid)
 bool fixture_is_running(uint32_t pid, int wait_ms)
 {
     for (int waited = 0; runs(pid) && waited < wait_ms; waited += 5) {
-        act_wait_ms(5);
+        helper_wait_ms(5);
     }
     return runs(pid);
 }

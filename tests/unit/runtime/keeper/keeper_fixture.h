@@ -2,8 +2,8 @@
  * A store's folder with a keeper and a client, for tests: asks in one line, waits for the answer,
  * and takes everything away in the end.
  */
-#ifndef TR_TESTS_UNIT_RUNTIME_PROCESS_KEEPER_FIXTURE_H
-#define TR_TESTS_UNIT_RUNTIME_PROCESS_KEEPER_FIXTURE_H
+#ifndef TR_TESTS_UNIT_RUNTIME_KEEPER_KEEPER_FIXTURE_H
+#define TR_TESTS_UNIT_RUNTIME_KEEPER_KEEPER_FIXTURE_H
 
 #include "runtime/keeper/keeper_client.h"
 
@@ -35,7 +35,7 @@ struct keeper_fixture {
 /* What a test asks to be run; everything left out has a sensible value. */
 struct job {
     const char *key;
-    const char *argv[8]; /* NULL first: this program's `act` with what `act` holds */
+    const char *argv[8]; /* NULL first: this program as a helper with what `act` holds */
     const char *act[6];
     const char *environment[4];
     const char *folder;

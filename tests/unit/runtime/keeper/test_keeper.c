@@ -512,7 +512,7 @@ static void a_thousand_processes(void **state)
 
 int main(int count, char **arguments)
 {
-    int status = act_main(count, arguments);
+    int status = helper_main(count, arguments);
     if (status >= 0) {
         return status;
     }

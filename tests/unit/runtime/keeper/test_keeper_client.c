@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_folder.h"
+#include "runtime/memory.h"
 #include "tests/support/helper_process.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/keeper/keeper_fixture.h"
@@ -345,7 +345,7 @@ static void what_was_said_cannot_be_said_again(void **state)
     tri_frames_fini(&frames);
 }
 
-static void a_keeper_bears_bad_clients(void **state)
+static void a_keeper_endures_bad_clients(void **state)
 {
     struct keeper_fixture *fixture = *state;
     fixture_connect(fixture);
@@ -427,7 +427,7 @@ static void a_slow_client_gets_all(void **state)
 
 int main(int count, char **arguments)
 {
-    int status = act_main(count, arguments);
+    int status = helper_main(count, arguments);
     if (status >= 0) {
         return status;
     }
@@ -438,7 +438,7 @@ int main(int count, char **arguments)
         TEST(nothing_is_sent_while_down),    TEST(failures_are_told),
         TEST(another_version_is_told),       TEST(nonsense_is_told),
         TEST(a_leaving_keeper_is_followed),  TEST(half_a_frame_is_none),
-        TEST(a_keeper_bears_bad_clients),    TEST(too_many_clients_are_turned_away),
+        TEST(a_keeper_endures_bad_clients),  TEST(too_many_clients_are_turned_away),
         TEST(a_slow_client_gets_all),        TEST(what_was_said_cannot_be_said_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

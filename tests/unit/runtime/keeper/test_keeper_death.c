@@ -56,7 +56,7 @@ static void ends_wait_for_the_engine(void **state)
     fixture_start(fixture, &late);
     fixture_await(fixture, &tr_process_started_schema, "late");
     fixture_disconnect(fixture);
-    act_wait_ms(150);
+    helper_wait_ms(150);
     fixture_connect(fixture);
     assert_int_equal(fixture->hello.pid, keeper);
     assert_int_equal(fixture->hello.running, 1);
@@ -160,10 +160,10 @@ static pid_t start_bystander(void)
     pid_t pid = fork();
     if (pid == 0) {
         setsid();
-        act_wait_ms(20000);
+        helper_wait_ms(20000);
         _exit(0);
     }
-    act_wait_ms(20); /* until it has its session */
+    helper_wait_ms(20); /* until it has its session */
     return pid;
 }
 
@@ -418,7 +418,7 @@ static void a_keeper_leaves_with_its_folder(void **state)
 
 int main(int count, char **arguments)
 {
-    int status = act_main(count, arguments);
+    int status = helper_main(count, arguments);
     if (status >= 0) {
         return status;
     }

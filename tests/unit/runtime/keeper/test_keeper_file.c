@@ -20,7 +20,7 @@ struct place {
     int folder;
     struct tri_keeper_file file;
     struct tri_key_table table;
-    char reason[TR_KEEPER_REASON_BYTES_MAX];
+    char reason[TR_REASON_BYTES_MAX];
     bool was_here;
 };
 

@@ -145,7 +145,7 @@ static void a_full_disk_is_waited_out(void **state)
 
 int main(int count, char **arguments)
 {
-    int status = act_main(count, arguments);
+    int status = helper_main(count, arguments);
     if (status >= 0) {
         return status;
     }

@@ -269,7 +269,7 @@ static void impossible_stories_are_damage(void **state)
 {
     (void)state;
     struct story story;
-    for (int kind = 0; kind < 7; kind++) {
+    for (int kind = 0; kind < 8; kind++) {
         begin(&story);
         put_starting(&story, "key");
         switch (kind) {
@@ -297,11 +297,36 @@ static void impossible_stories_are_damage(void **state)
             put_started(&story, "key", 1);
             put_launching(&story, "key");
             break;
+        case 7:
+            put_started(&story, "key", 1);
+            put_starting(&story, "key");
+            break;
         }
         assert_int_equal(read_story(&story), TR_STORE_DAMAGED);
-        assert_non_null(strstr(story.found.reason, kind == 0 || kind == 6 ? "log_" : "process_"));
+        bool is_log = kind == 0 || kind >= 6;
+        assert_non_null(strstr(story.found.reason, is_log ? "log_" : "process_"));
         end(&story);
     }
+}
+
+/* A commit that failed takes the forget of a key with it, and the key is asked for again. */
+static void a_lost_forget_is_made_up_for(void **state)
+{
+    (void)state;
+    struct story story;
+    begin(&story);
+    put_starting(&story, "key");
+    put_ended(&story, "key", 1);
+    put_starting(&story, "key");
+    assert_int_equal(read_story(&story), 0);
+    assert_int_equal(phase_of(&story, "key"), TR_PROCESS_STARTING);
+    assert_int_equal(story.table.ended.count, 0);
+    assert_true(story.table.forgotten_bytes > 0);
+    put_started(&story, "key", 7);
+    put_ended(&story, "key", 2);
+    assert_int_equal(read_story(&story), 0);
+    assert_int_equal(tri_key_table_find(&story.table, tr_text_of("key"))->end.status, 2);
+    end(&story);
 }
 
 static void other_files_are_told(void **state)
@@ -420,6 +445,7 @@ int main(void)
         cmocka_unit_test(damage_is_told_from_tearing),
         cmocka_unit_test(a_gap_among_unsynced_records_is_torn),
         cmocka_unit_test(impossible_stories_are_damage),
+        cmocka_unit_test(a_lost_forget_is_made_up_for),
         cmocka_unit_test(other_files_are_told),
         cmocka_unit_test(later_records_are_told),
         cmocka_unit_test(a_log_begins_with_its_opening),

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_children.h"
+#include "runtime/memory.h"
 #include "tests/support/test.h"
 
 enum { JOBS_MAX = 64, WAIT_MS_MAX = 20000 };

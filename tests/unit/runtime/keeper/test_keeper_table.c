@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/memory.h"
 #include "runtime/keeper/keeper_limits.h"
+#include "runtime/memory.h"
 #include "tests/support/test.h"
 
 static void only_the_phases_of_the_table_follow(void **state)

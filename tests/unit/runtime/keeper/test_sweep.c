@@ -125,7 +125,7 @@ static void of_a_share_all_that_was_taken_is_gone(void **state)
 static void what_has_no_place_is_not_taken(void **state)
 {
     (void)state;
-    static char path[TR_KEEPER_PATH_BYTES_MAX + 1];
+    static char path[TR_PATH_BYTES_MAX + 1];
     struct tri_sweep *sweep;
     memset(path, 'a', sizeof path);
     assert_int_equal(tri_sweep_start(store, &sweep), 0);

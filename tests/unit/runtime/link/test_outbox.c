@@ -13,13 +13,13 @@
 
 /* A link that takes frames when a draw says so, and reads them at once. */
 struct fickle_link {
-    struct tri_link base;
+    struct tri_channel base;
     struct draw draw;
     size_t refuses; /* of ten */
     uint32_t heard[TRI_PLACE_COUNT];
 };
 
-static int fickle_send(struct tri_link *base, uint32_t place, uint8_t *data, size_t size)
+static int fickle_send(struct tri_channel *base, uint32_t place, uint8_t *data, size_t size)
 {
     struct fickle_link *link = (struct fickle_link *)base;
     if (draw_below(&link->draw, 10) < link->refuses) {
@@ -42,7 +42,7 @@ static int fickle_send(struct tri_link *base, uint32_t place, uint8_t *data, siz
     return 0;
 }
 
-static const struct tri_link_ops fickle_ops = {.send = fickle_send};
+static const struct tri_channel_ops fickle_ops = {.send = fickle_send};
 
 static void say(struct tri_outbox *outbox, uint32_t place, uint32_t number)
 {

@@ -11,8 +11,8 @@
 
 struct two_places {
     struct tr_env *env;
-    struct tri_link *a;
-    struct tri_link *b;
+    struct tri_channel *a;
+    struct tri_channel *b;
     uint64_t memory_before;
 };
 
@@ -26,8 +26,8 @@ static void open_places(struct two_places *places)
 
 static void close_places(struct two_places *places)
 {
-    tri_link_close(places->a);
-    tri_link_close(places->b);
+    tri_channel_close(places->a);
+    tri_channel_close(places->b);
     tri_env_real_free(places->env);
     assert_int_equal(tr_memory_used(), places->memory_before);
 }
@@ -41,16 +41,16 @@ static uint8_t *batch(uint32_t number)
     return data;
 }
 
-static uint32_t receive(struct tri_link *link)
+static uint32_t receive(struct tri_channel *link)
 {
     struct tri_frame frame;
     uint32_t number;
-    while (tri_link_receive(link, &frame) != 0) {
-        tri_link_wait(link, 1000000000);
+    while (tri_channel_receive(link, &frame) != 0) {
+        tri_channel_wait(link, 1000000000);
     }
     assert_int_equal(frame.size, 100);
     memcpy(&number, frame.data, sizeof number);
-    tri_link_release(link, &frame);
+    tri_channel_release(link, &frame);
     return number;
 }
 
@@ -60,15 +60,15 @@ static void test_batches_keep_their_order(void **state)
     struct two_places places;
     open_places(&places);
     for (uint32_t i = 0; i < 100; i++) {
-        assert_int_equal(tri_link_send(places.a, 1, batch(i), 100), 0);
-        assert_int_equal(tri_link_send(places.b, 0, batch(i + 1000), 100), 0);
+        assert_int_equal(tri_channel_send(places.a, 1, batch(i), 100), 0);
+        assert_int_equal(tri_channel_send(places.b, 0, batch(i + 1000), 100), 0);
     }
     for (uint32_t i = 0; i < 100; i++) {
         assert_int_equal(receive(places.b), i);
         assert_int_equal(receive(places.a), i + 1000);
     }
     struct tri_frame frame;
-    assert_int_equal(tri_link_receive(places.a, &frame), TR_NOT_FOUND);
+    assert_int_equal(tri_channel_receive(places.a, &frame), TR_NOT_FOUND);
     close_places(&places);
 }
 
@@ -81,7 +81,7 @@ static void test_a_full_pipe_is_an_answer(void **state)
     int error = 0;
     while (error == 0 && sent <= TR_PIPE_BATCHES_MAX * 2) {
         uint8_t *data = batch(sent);
-        error = tri_link_send(places.a, 1, data, 100);
+        error = tri_channel_send(places.a, 1, data, 100);
         if (error == 0) {
             sent++;
         } else {
@@ -103,7 +103,7 @@ static void test_unread_batches_are_freed(void **state)
     struct two_places places;
     open_places(&places);
     for (uint32_t i = 0; i < 10; i++) {
-        assert_int_equal(tri_link_send(places.a, 1, batch(i), 100), 0);
+        assert_int_equal(tri_channel_send(places.a, 1, batch(i), 100), 0);
     }
     close_places(&places);
 }
@@ -114,14 +114,14 @@ static void test_two_environments_do_not_meet(void **state)
     struct two_places one;
     open_places(&one);
     struct tr_env *other;
-    struct tri_link *link;
+    struct tri_channel *link;
     assert_int_equal(tri_env_real_new(&other), 0);
     assert_int_equal(other->ops->link_open(other, 0, &link), 0);
-    assert_int_equal(tri_link_send(one.b, 0, batch(1), 100), 0);
+    assert_int_equal(tri_channel_send(one.b, 0, batch(1), 100), 0);
     struct tri_frame frame;
-    assert_int_equal(tri_link_receive(link, &frame), TR_NOT_FOUND);
+    assert_int_equal(tri_channel_receive(link, &frame), TR_NOT_FOUND);
     assert_int_equal(receive(one.a), 1);
-    tri_link_close(link);
+    tri_channel_close(link);
     tri_env_real_free(other);
     close_places(&one);
 }

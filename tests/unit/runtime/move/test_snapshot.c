@@ -1,6 +1,6 @@
 /*
- * Luggage: what an actor takes along is all there on the other side; bytes that are not luggage are
- * refused, and nothing is left of them.
+ * Actor snapshots: what an actor takes along is all there on the other side; bytes that are not one
+ * are refused, and nothing is left of them.
  */
 #include "runtime/move/snapshot.h"
 #include "tests/support/draw.h"
@@ -12,10 +12,10 @@
 
 static struct stage stage;
 
-static int write_pages(struct tr_context *context, struct tr_puppet *puppet,
+static int write_pages(struct tr_context *context, struct tr_fake_actor *fake,
                        const struct tr_act *act, const struct tr_message *message)
 {
-    (void)puppet;
+    (void)fake;
     (void)act;
     (void)message;
     for (uint32_t i = 0; i < PAGES; i++) {
@@ -32,11 +32,11 @@ static int write_pages(struct tr_context *context, struct tr_puppet *puppet,
 /* An actor with pages and a full mailbox, every third message of which the journal has. */
 static struct tr_ref loaded_actor(void)
 {
-    struct tr_ref actor = stage_spawn(&stage, &puppet_behaviour, NULL);
-    puppet_act(&stage, actor, write_pages, 0, actor);
+    struct tr_ref actor = stage_spawn(&stage, &fake_actor_behaviour, NULL);
+    fake_actor_act(&stage, actor, write_pages, 0, actor);
     tri_quarantine(stage_home(&stage, actor), stage_actor(&stage, actor));
     for (uint64_t i = 0; i < NOTES; i++) {
-        puppet_note(&stage, actor, i);
+        fake_actor_note(&stage, actor, i);
     }
     stage_run(&stage);
     int count = 0;
@@ -61,7 +61,7 @@ static struct tr_bytes pack(struct tr_ref actor, uint8_t **bytes)
 {
     size_t size;
     assert_int_equal(
-        tri_luggage_pack(stage_home(&stage, actor), stage_actor(&stage, actor), bytes, &size), 0);
+        tri_snapshot_pack(stage_home(&stage, actor), stage_actor(&stage, actor), bytes, &size), 0);
     return (struct tr_bytes){*bytes, size};
 }
 
@@ -71,10 +71,10 @@ static void test_everything_is_there_on_the_other_side(void **state)
     uint8_t *bytes;
     stage_open(&stage, &(struct stage_options){.worker_count = 2});
     struct tr_ref actor = loaded_actor();
-    struct tr_bytes luggage = pack(actor, &bytes);
+    struct tr_bytes snapshot = pack(actor, &bytes);
     forget(actor);
     struct tri_actor *it;
-    assert_int_equal(tri_luggage_unpack(stage_worker(&stage, 1), actor.key, luggage, &it), 0);
+    assert_int_equal(tri_snapshot_unpack(stage_worker(&stage, 1), actor.key, snapshot, &it), 0);
     tr_free(bytes);
     assert_true((it->flags & TRI_ACTOR_HELD) != 0);
     assert_int_equal(it->phase, TRI_QUARANTINED);
@@ -95,25 +95,25 @@ static void test_everything_is_there_on_the_other_side(void **state)
     stage_close(&stage);
 }
 
-static void test_what_is_no_luggage_is_refused(void **state)
+static void test_what_is_no_snapshot_is_refused(void **state)
 {
     (void)state;
     uint8_t *sound;
     struct draw draw = {8};
     stage_open(&stage, &(struct stage_options){.worker_count = 1});
     struct tr_ref actor = loaded_actor();
-    struct tr_bytes luggage = pack(actor, &sound);
+    struct tr_bytes snapshot = pack(actor, &sound);
     forget(actor);
-    uint8_t *broken = tr_alloc(luggage.size);
+    uint8_t *broken = tr_alloc(snapshot.size);
     struct tri_worker *worker = stage_worker(&stage, 0);
     uint64_t memory = tr_memory_used();
     int refused = 0;
     for (int i = 0; i < 3000; i++) {
-        size_t size = i % 2 == 0 ? draw_below(&draw, luggage.size) : luggage.size;
+        size_t size = i % 2 == 0 ? draw_below(&draw, snapshot.size) : snapshot.size;
         memcpy(broken, sound, size);
-        broken[draw_below(&draw, size + 1) % luggage.size] = (uint8_t)draw_u64(&draw);
+        broken[draw_below(&draw, size + 1) % snapshot.size] = (uint8_t)draw_u64(&draw);
         struct tri_actor *it;
-        int error = tri_luggage_unpack(worker, actor.key, (struct tr_bytes){broken, size}, &it);
+        int error = tri_snapshot_unpack(worker, actor.key, (struct tr_bytes){broken, size}, &it);
         if (error == 0) {
             forget(actor);
         } else {
@@ -132,7 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everything_is_there_on_the_other_side),
-        cmocka_unit_test(test_what_is_no_luggage_is_refused),
+        cmocka_unit_test(test_what_is_no_snapshot_is_refused),
     };
-    return cmocka_run_group_tests_name("luggage", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
 }

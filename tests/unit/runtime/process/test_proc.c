@@ -19,7 +19,7 @@ static pid_t start_child(void)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        act_wait_ms(20000);
+        helper_wait_ms(20000);
         _exit(0);
     }
     return pid;
@@ -128,7 +128,7 @@ static void variables_are_read(void **state)
     }
     int error = TR_NOT_FOUND;
     for (int i = 0; i < 400 && error != 0; i++) {
-        act_wait_ms(5); /* until it has become the program */
+        helper_wait_ms(5); /* until it has become the program */
         error = tri_proc_variable((uint32_t)pid, "MARK", buffer, sizeof buffer, &value);
     }
     assert_int_equal(error, 0);

@@ -13,17 +13,17 @@
 #include <unistd.h>
 
 #include "runtime/memory.h"
-#include "runtime/keeper/keeper_limits.h"
+#include "runtime/process/attempt_limits.h"
 #include "tests/support/test.h"
 
 static uint8_t argv_bytes[1 << 16];
 static uint8_t environment_bytes[1 << 16];
-static char reason[TR_KEEPER_REASON_BYTES_MAX];
+static char reason[TR_REASON_BYTES_MAX];
 
 static struct tr_bytes pack(uint8_t *bytes, size_t size, const char *const *words)
 {
     struct tr_writer writer = tr_writer_of(bytes, size);
-    assert_int_equal(tr_process_words_pack(words, &writer), 0);
+    assert_int_equal(tr_process_strings_pack(words, &writer), 0);
     return (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
 }
 
@@ -40,18 +40,19 @@ static struct tr_process_start start_of(const char *const *argv, const char *con
 static const char *const nothing[] = {NULL};
 
 /* Runs a shell line; gives its exit status. */
-static int run(struct tri_spawner *spawner, const char *line, const char *const *environment)
+static int run(struct tri_process_spawner *spawner, const char *line,
+               const char *const *environment)
 {
     const char *const argv[] = {"/bin/sh", "-c", line, NULL};
     struct tr_process_start start = start_of(argv, environment);
-    struct tri_spawn_plan *plan;
-    struct tri_spawn_failure failure;
+    struct tri_process_plan *plan;
+    struct tri_process_spawn_failure failure;
     uint32_t pid;
     int status;
-    assert_int_equal(tri_spawn_plan_new(&start, tr_text_of("mark"), reason, &plan), 0);
+    assert_int_equal(tri_process_plan_new(&start, tr_text_of("mark"), reason, &plan), 0);
     memset(argv_bytes, 0, sizeof argv_bytes); /* the plan has copies */
-    assert_int_equal(tri_spawn(spawner, plan, &failure, &pid), 0);
-    tri_spawn_plan_free(plan);
+    assert_int_equal(tri_process_spawn(spawner, plan, &failure, &pid), 0);
+    tri_process_plan_free(plan);
     assert_int_equal(waitpid((pid_t)pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -59,15 +60,15 @@ static int run(struct tri_spawner *spawner, const char *line, const char *const 
 static void a_process_is_started(void **state)
 {
     (void)state;
-    struct tri_spawner spawner;
+    struct tri_process_spawner spawner;
     static const char *const environment[] = {"A=b c", "TROUPE_KEEPER_KEY=other", NULL};
-    assert_int_equal(tri_spawner_init(&spawner), 0);
+    assert_int_equal(tri_process_spawner_init(&spawner), 0);
     assert_int_equal(run(&spawner, "exit 5", nothing), 5);
     assert_int_equal(run(&spawner, "[ \"$A\" = 'b c' ]", environment), 0);
     assert_int_equal(run(&spawner, "[ \"$TROUPE_KEEPER_KEY\" = mark ]", environment), 0);
     assert_int_equal(run(&spawner, "[ \"$(pwd)\" = /tmp ]", nothing), 0);
     assert_int_equal(run(&spawner, "read x || exit 3", nothing), 3); /* stdin is empty */
-    tri_spawner_fini(&spawner);
+    tri_process_spawner_fini(&spawner);
     assert_int_equal(tr_memory_used(), 0);
 }
 
@@ -75,10 +76,10 @@ static void a_process_is_started(void **state)
 static void signals_are_left_alone(void **state)
 {
     (void)state;
-    struct tri_spawner spawner;
+    struct tri_process_spawner spawner;
     sigset_t set;
     sigset_t after;
-    assert_int_equal(tri_spawner_init(&spawner), 0);
+    assert_int_equal(tri_process_spawner_init(&spawner), 0);
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     assert_int_equal(sigprocmask(SIG_BLOCK, &set, NULL), 0);
@@ -86,36 +87,36 @@ static void signals_are_left_alone(void **state)
     assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &after), 0);
     assert_true(sigismember(&after, SIGUSR1) == 1 && sigismember(&after, SIGUSR2) == 0);
     assert_int_equal(sigprocmask(SIG_UNBLOCK, &set, NULL), 0);
-    tri_spawner_fini(&spawner);
+    tri_process_spawner_fini(&spawner);
 }
 
 static void a_failed_start_leaves_nothing(void **state)
 {
     (void)state;
-    struct tri_spawner spawner;
-    struct tri_spawn_failure failure;
-    struct tri_spawn_plan *plan;
+    struct tri_process_spawner spawner;
+    struct tri_process_spawn_failure failure;
+    struct tri_process_plan *plan;
     uint32_t pid = 77;
     static const char *const argv[] = {"/no/such/program", NULL};
-    assert_int_equal(tri_spawner_init(&spawner), 0);
+    assert_int_equal(tri_process_spawner_init(&spawner), 0);
     struct tr_process_start start = start_of(argv, nothing);
-    assert_int_equal(tri_spawn_plan_new(&start, tr_text_of("mark"), reason, &plan), 0);
-    assert_int_equal(tri_spawn(&spawner, plan, &failure, &pid), TR_FAILED);
+    assert_int_equal(tri_process_plan_new(&start, tr_text_of("mark"), reason, &plan), 0);
+    assert_int_equal(tri_process_spawn(&spawner, plan, &failure, &pid), TR_FAILED);
     assert_int_equal(failure.number, ENOENT);
     assert_string_equal(failure.reason, "cannot run /no/such/program: No such file or directory");
     assert_int_equal(pid, 77);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
-    tri_spawn_plan_free(plan);
-    tri_spawner_fini(&spawner);
+    tri_process_plan_free(plan);
+    tri_process_spawner_fini(&spawner);
 }
 
 static int plan_error(const struct tr_process_start *start)
 {
-    struct tri_spawn_plan *plan;
-    int error = tri_spawn_plan_new(start, tr_text_of("mark"), reason, &plan);
+    struct tri_process_plan *plan;
+    int error = tri_process_plan_new(start, tr_text_of("mark"), reason, &plan);
     if (error == 0) {
-        tri_spawn_plan_free(plan);
+        tri_process_plan_free(plan);
     } else {
         assert_int_not_equal(reason[0], '\0');
     }
@@ -127,7 +128,7 @@ static void bad_plans_are_refused(void **state)
 {
     (void)state;
     static const char *const argv[] = {"true", NULL};
-    static char long_path[TR_KEEPER_PATH_BYTES_MAX + 1];
+    static char long_path[TR_PATH_BYTES_MAX + 1];
     memset(long_path, '/', sizeof long_path - 1);
     struct tr_process_start good = start_of(argv, nothing);
     struct tr_process_start bad = good;
@@ -146,10 +147,10 @@ static void bad_plans_are_refused(void **state)
     bad = good;
     bad.limits = (struct tr_bytes){.data = (const uint8_t *)"\x91\x05", .size = 2};
     assert_int_equal(plan_error(&bad), TR_MALFORMED);
-    static uint8_t many[TR_KEEPER_WORDS_MAX + 16];
+    static uint8_t many[TR_PROCESS_WORDS_MAX + 16];
     struct tr_writer writer = tr_writer_of(many, sizeof many);
-    tr_write_array(&writer, TR_KEEPER_WORDS_MAX + 1);
-    memset(writer.at, 0xa0, TR_KEEPER_WORDS_MAX + 1);
+    tr_write_array(&writer, TR_PROCESS_WORDS_MAX + 1);
+    memset(writer.at, 0xa0, TR_PROCESS_WORDS_MAX + 1);
     bad = good;
     bad.argv = (struct tr_bytes){.data = many, .size = sizeof many - 10};
     assert_int_equal(plan_error(&bad), TR_LIMIT);
@@ -160,7 +161,7 @@ static void too_many_limits_are_refused(void **state)
     (void)state;
     static const char *const argv[] = {"true", NULL};
     static uint8_t bytes[4096];
-    struct tr_process_limit limits[TR_KEEPER_RLIMITS_MAX + 1];
+    struct tr_process_limit limits[TR_PROCESS_RLIMITS_MAX + 1];
     for (size_t i = 0; i < TR_COUNT_OF(limits); i++) {
         limits[i] = (struct tr_process_limit){.name = tr_text_of("core")};
     }

@@ -14,7 +14,7 @@
 
 static char home[128];
 static struct tri_secrets *secrets;
-static char reason[TR_KEEPER_REASON_BYTES_MAX];
+static char reason[TR_REASON_BYTES_MAX];
 
 static void write_secret(const char *name, const void *data, size_t size)
 {

@@ -2,8 +2,8 @@
  * An actor that has one attempt run, as the process plugin's does, and a host for it in a store of
  * its own. What it hears is written down here; a test reads it when the actor has ended.
  */
-#ifndef TR_TESTS_UNIT_RUNTIME_HOST_ATTEMPT_ACTOR_H
-#define TR_TESTS_UNIT_RUNTIME_HOST_ATTEMPT_ACTOR_H
+#ifndef TR_TESTS_UNIT_RUNTIME_SERVICES_ATTEMPT_ACTOR_H
+#define TR_TESTS_UNIT_RUNTIME_SERVICES_ATTEMPT_ACTOR_H
 
 #include <stdatomic.h>
 
@@ -69,7 +69,7 @@ void attempt_world_open(struct attempt_world *world);
 /* Stops it, as a crash of the engine would for the keeper; the actors stay in the store. */
 void attempt_world_close(struct attempt_world *world);
 
-/* Gives birth to an actor that runs the plan; awaits its end. */
+/* Spawns an actor that runs the plan; awaits its end. */
 void attempt_begin(struct attempt_world *world);
 void attempt_await(struct attempt_world *world);
 void attempt_run(struct attempt_world *world);

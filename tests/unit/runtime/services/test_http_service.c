@@ -120,7 +120,8 @@ static int on_response(struct tr_context *context, const struct tr_message *mess
     }
     seen.status = response.status;
     snprintf(seen.fault, sizeof seen.fault, "%.*s", (int)response.fault.size, response.fault.data);
-    snprintf(seen.words, sizeof seen.words, "%.*s", (int)response.words.size, response.words.data);
+    snprintf(seen.words, sizeof seen.words, "%.*s", (int)response.message.size,
+             response.message.data);
     snprintf(seen.body, sizeof seen.body, "%.*s", (int)response.body.size,
              (const char *)response.body.data);
     return tr_stop(context);

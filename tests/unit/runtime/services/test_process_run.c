@@ -2,19 +2,38 @@
  * Attempts with a real keeper, through the process service: folder, environment, secrets, files and
  * documents; what hostile names and hostile tasks get; what is left after crashes.
  */
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/keeper/keeper_folder.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/services/attempt_actor.h"
+
+/* The size of the files that the disk does not give; 0: it gives all. */
+static _Atomic off_t unread_size;
+
+/* In the place of the C library's. */
+ssize_t read(int fd, void *bytes, size_t size)
+{
+    struct stat status;
+    off_t unread = unread_size;
+    if (unread != 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size == unread) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_read, fd, bytes, size);
+}
 
 static int setup(void **state)
 {
@@ -285,6 +304,40 @@ static void only_regular_files_are_documents(void **state)
     }
 }
 
+/* A document that is missing is the user's failure; one that the disk does not give is not. */
+static void what_the_disk_does_not_give_is_lost(void **state)
+{
+    struct attempt_world *world = *state;
+    attempt_plan.script = "head -c 1237 /dev/zero > outputs.json; : > empty";
+    attempt_plan.stdout_path = "stdout";
+    attempt_plan.results[0] = result_of("empty", 4000);
+    attempt_plan.results[1] = result_of("outputs.json", 4000);
+    attempt_plan.result_count = 2;
+    attempt_world_open(world);
+    unread_size = 1237;
+    attempt_run(world);
+    unread_size = 0;
+    assert_int_equal(attempt_seen.refused, 0);
+    assert_int_equal(attempt_seen.over, 1);
+    assert_int_equal(attempt_seen.end.outcome, TR_PROCESS_LOST);
+    assert_string_equal(attempt_seen.reason, "outputs.json cannot be read: Input/output error");
+    /* It is not read again, so what was to be removed then is removed. */
+    assert_false(attempt_has_file(world, "made/w/task@0/stdout"));
+}
+
+/* A task may close what it leaves. */
+static void what_a_task_has_closed_is_absent(void **state)
+{
+    struct attempt_world *world = *state;
+    attempt_plan.script = "echo 1 > outputs.json; chmod 0 outputs.json";
+    attempt_plan.results[0] = result_of("outputs.json", 4000);
+    attempt_plan.result_count = 1;
+    attempt_world_open(world);
+    attempt_run(world);
+    expect_exit(0);
+    assert_true(geteuid() == 0 || attempt_seen.documents[0].is_absent);
+}
+
 static void a_folder_is_removed_without_its_links(void **state)
 {
     struct attempt_world *world = *state;
@@ -551,6 +604,8 @@ int main(int argc, char **argv)
         TEST(names_outside_are_refused),
         TEST(a_file_named_twice_is_refused),
         TEST(only_regular_files_are_documents),
+        TEST(what_the_disk_does_not_give_is_lost),
+        TEST(what_a_task_has_closed_is_absent),
         TEST(a_folder_is_removed_without_its_links),
         TEST(what_is_not_of_the_store_is_not_removed),
         TEST(a_folder_that_was_left_is_emptied),

@@ -60,7 +60,7 @@ static int start_process(struct tr_context *context, struct tr_runner *runner,
     const char *const argv[] = {"/bin/sh", "-c", line, NULL};
     uint8_t words[512];
     struct tr_writer writer = tr_writer_of(words, sizeof words);
-    int error = tr_process_words_pack(argv, &writer);
+    int error = tr_process_strings_pack(argv, &writer);
     char folder[128];
     snprintf(folder, sizeof folder, "%s/made/errand@0", store_folder);
     struct tr_process_run run = {

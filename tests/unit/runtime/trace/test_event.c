@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "tests/support/town.h"
+#include "tests/support/scripted.h"
 
 #define TEXT_BYTES 2048
 
@@ -18,9 +18,9 @@ struct letter {
 
 static void write_letter(struct letter *letter, uint16_t type, size_t body_bytes_max)
 {
-    struct tr_town_tick tick = {.number = 7, .secret = tr_text_of("open sesame")};
+    struct tr_scripted_tick tick = {.number = 7, .secret = tr_text_of("open sesame")};
     struct tr_writer writer = tr_writer_of(letter->bytes + TR_ENVELOPE_BYTES, 256);
-    assert_int_equal(tr_town_tick_pack(&tick, &writer), 0);
+    assert_int_equal(tr_scripted_tick_pack(&tick, &writer), 0);
     size_t body_size = tr_writer_size(&writer);
     struct tr_envelope envelope = {
         .envelope_version = TR_ENVELOPE_VERSION,
@@ -60,7 +60,7 @@ static const char *print(enum tr_print_form form, const struct tr_tap_event *eve
 {
     static char text[TEXT_BYTES];
     struct tr_sink sink = tr_sink_of(text, sizeof text);
-    tr_tap_event_print(&sink, form, town_registry(), event);
+    tr_tap_event_print(&sink, form, scripted_registry(), event);
     assert_false(sink.truncated);
     assert_null(strstr(text, "sesame"));
     return text;
@@ -79,13 +79,13 @@ static void test_line_says_all(void **state)
 {
     (void)state;
     struct letter letter;
-    write_letter(&letter, tr_town_tick_schema.id, SIZE_MAX);
+    write_letter(&letter, tr_scripted_tick_schema.id, SIZE_MAX);
     struct tr_tap_event event = event_of(&letter);
     assert_string_equal(
         print(TR_PRINT_LINE, &event),
         "1732180000123 w2 handled /orders/worker[3] 7/12@1 us=4.021 after=57 uncommitted "
         "tell 7/1@1#9 -> 7/12@1 type=64002 version=1 body_size=14: "
-        "town_tick{number=7 secret=<11 bytes redacted>}");
+        "scripted_tick{number=7 secret=<11 bytes redacted>}");
     event.is_committed = true;
     event.reason = TR_POISON;
     event.point = TR_TAP_DROPPED;
@@ -121,7 +121,7 @@ static void test_json_says_all(void **state)
 {
     (void)state;
     struct letter letter;
-    write_letter(&letter, tr_town_tick_schema.id, SIZE_MAX);
+    write_letter(&letter, tr_scripted_tick_schema.id, SIZE_MAX);
     struct tr_tap_event event = event_of(&letter);
     json_t *json = print_json(&event);
     assert_string_equal(json_string_value(json_object_get(json, "point")), "handled");
@@ -131,7 +131,7 @@ static void test_json_says_all(void **state)
     assert_int_equal(json_integer_value(json_object_get(json, "after")), 57);
     assert_true(json_is_false(json_object_get(json, "committed")));
     json_t *message = json_object_get(json, "message");
-    assert_string_equal(json_string_value(json_object_get(message, "name")), "town_tick");
+    assert_string_equal(json_string_value(json_object_get(message, "name")), "scripted_tick");
     json_t *body = json_object_get(message, "body");
     assert_int_equal(json_integer_value(json_object_get(body, "number")), 7);
     json_t *secret = json_object_get(body, "secret");
@@ -144,10 +144,10 @@ static void test_part_of_a_body_shows_its_size_only(void **state)
     (void)state;
     struct letter letter;
     for (size_t bytes = 0; bytes < 14; bytes++) {
-        write_letter(&letter, tr_town_tick_schema.id, bytes);
+        write_letter(&letter, tr_scripted_tick_schema.id, bytes);
         struct tr_tap_event event = event_of(&letter);
         const char *line = print(TR_PRINT_LINE, &event);
-        assert_non_null(strstr(line, "body_size=14: town_tick<14 bytes>"));
+        assert_non_null(strstr(line, "body_size=14: scripted_tick<14 bytes>"));
         json_t *json = print_json(&event);
         json_t *message = json_object_get(json, "message");
         assert_int_equal(json_integer_value(json_object_get(message, "size")), 14);

@@ -20,7 +20,7 @@ static void fill(void)
     memcpy(file, TR_RECORDING_MAGIC, TR_RECORDING_MAGIC_BYTES);
     file_size = TR_RECORDING_MAGIC_BYTES;
     for (uint64_t i = 0; i < ENTRIES; i++) {
-        struct tr_recorded_end end = {.count = i, .words = tr_text_of("enough")};
+        struct tr_recorded_end end = {.count = i, .message = tr_text_of("enough")};
         uint8_t *bytes;
         size_t size;
         assert_int_equal(tr_recording_entry_make(&tr_recorded_end_schema, &end, &bytes, &size), 0);
@@ -96,7 +96,7 @@ static void test_entries_have_a_bound(void **state)
 {
     (void)state;
     struct tr_recorded_end end = {
-        .words = {.data = (const char *)file, .size = TR_RECORDING_BODY_BYTES_MAX}};
+        .message = {.data = (const char *)file, .size = TR_RECORDING_BODY_BYTES_MAX}};
     uint8_t *bytes;
     size_t size;
     assert_int_equal(tr_recording_entry_make(&tr_recorded_end_schema, &end, &bytes, &size),

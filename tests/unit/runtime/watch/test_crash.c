@@ -17,7 +17,7 @@
 
 #include "runtime/watch/crash.h"
 #include "tests/support/child.h"
-#include "tests/support/town.h"
+#include "tests/support/scripted.h"
 
 #define DUMP_BYTES (1U << 20)
 
@@ -26,27 +26,28 @@
 /* How a child may end, by role. */
 static const struct {
     const char *role;
-    enum town_verb verb;
+    enum scripted_verb verb;
 } ends[] = {
-    {"crash", TOWN_CRASH},
-    {"absurd", TOWN_ABSURD},
-    {"overrun", TOWN_OVERRUN},
+    {"crash", SCRIPTED_CRASH},
+    {"absurd", SCRIPTED_ABSURD},
+    {"overrun", SCRIPTED_OVERRUN},
 };
 
 /* A busy host until the end comes. `folder` "none": without a store. */
 static int play(const char *role, const char *folder)
 {
-    struct tr_host *host = town_open(2, strcmp(folder, "none") == 0 ? NULL : folder, 0);
-    struct tr_ref ann = town_spawn(host, "ann");
-    struct tr_ref bob = town_spawn(host, "bob");
-    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TELL, .count = 20, .peer = bob});
-    town_await(host, "messages_handled", 21);
+    struct tr_host *host = scripted_open(2, strcmp(folder, "none") == 0 ? NULL : folder, 0);
+    struct tr_ref ann = scripted_spawn(host, "ann");
+    struct tr_ref bob = scripted_spawn(host, "bob");
+    scripted_do(host, ann,
+                (struct tr_scripted_do){.verb = SCRIPTED_TELL, .count = 20, .peer = bob});
+    scripted_await(host, "messages_handled", 21);
     if (strcmp(role, "signal") == 0) {
         raise(SIGBUS);
     }
     for (size_t i = 0; i < TR_COUNT_OF(ends); i++) {
         if (strcmp(role, ends[i].role) == 0) {
-            town_do(host, bob, (struct tr_town_do){.verb = (uint8_t)ends[i].verb});
+            scripted_do(host, bob, (struct tr_scripted_do){.verb = (uint8_t)ends[i].verb});
         }
     }
     int reason;
@@ -61,7 +62,7 @@ static char dump[DUMP_BYTES];
 /* Reads the dump of the child; "" when there is none. */
 static void read_dump(const char *folder)
 {
-    char path[TOWN_PATH_BYTES + 64];
+    char path[SCRIPTED_PATH_BYTES + 64];
     snprintf(path, sizeof path, "%s/crash-%d.txt", folder, (int)child.pid);
     int file = open(path, O_RDONLY);
     ssize_t size = file < 0 ? 0 : read(file, dump, sizeof dump - 1);
@@ -84,8 +85,8 @@ static size_t count_of(const char *text, const char *part)
 
 static void check_dump(const char *role, const char *why)
 {
-    char folder[TOWN_PATH_BYTES];
-    town_folder(folder);
+    char folder[SCRIPTED_PATH_BYTES];
+    scripted_folder(folder);
     child_run(role, folder, &child);
     read_dump(folder);
     assert_false(child_is_well(&child));
@@ -97,7 +98,7 @@ static void check_dump(const char *role, const char *why)
     assert_int_equal(count_of(dump, " point=spawn "), 2);
     assert_non_null(strstr(child.text, "troupe: the process ends: "));
     assert_non_null(strstr(child.text, "; its last events are in "));
-    town_folder_remove(folder);
+    scripted_folder_remove(folder);
 }
 
 static void test_fault_in_a_handler_is_dumped(void **state)
@@ -156,9 +157,9 @@ static uint32_t count_dumps(const char *folder)
 static void test_start_keeps_only_the_newest_dumps(void **state)
 {
     (void)state;
-    char folder[TOWN_PATH_BYTES];
-    char path[TOWN_PATH_BYTES + 64];
-    town_folder(folder);
+    char folder[SCRIPTED_PATH_BYTES];
+    char path[SCRIPTED_PATH_BYTES + 64];
+    scripted_folder(folder);
     for (int i = 0; i < TR_CRASH_FILES_KEPT + 5; i++) {
         snprintf(path, sizeof path, "%s/crash-%d.txt", folder, 100 + i);
         int file = open(path, O_WRONLY | O_CREAT, 0600);
@@ -167,13 +168,13 @@ static void test_start_keeps_only_the_newest_dumps(void **state)
         assert_int_equal(futimens(file, times), 0);
         close(file);
     }
-    struct tr_host *host = town_open(1, folder, 0);
+    struct tr_host *host = scripted_open(1, folder, 0);
     assert_int_equal(count_dumps(folder), TR_CRASH_FILES_KEPT);
     assert_int_equal(access(path, F_OK), 0); /* the newest */
     snprintf(path, sizeof path, "%s/crash-104.txt", folder);
     assert_int_not_equal(access(path, F_OK), 0);
     tr_host_free(host);
-    town_folder_remove(folder);
+    scripted_folder_remove(folder);
 }
 
 static void test_watching_has_a_limit(void **state)

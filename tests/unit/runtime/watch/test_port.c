@@ -7,7 +7,7 @@
 
 #include "runtime/host/worker.h"
 #include "runtime/watch/port.h"
-#include "tests/support/town.h"
+#include "tests/support/scripted.h"
 
 static struct tr_env *env;
 static struct tri_shared shared;
@@ -52,7 +52,7 @@ static void ask(const struct tr_schema *schema, const void *body,
 
 static void open_tap(uint32_t number, const char *line)
 {
-    struct tr_tap_filter filter = town_filter(line);
+    struct tr_tap_filter filter = scripted_filter(line);
     uint8_t types[TRI_TAP_TYPES_BYTES];
     struct tr_tap_open open = tri_tap_filter_pack(&filter, types);
     open.tap = number;

@@ -1,0 +1,120 @@
+/*
+ * What a worker calls in the rooms above it: tables of operations, given at its init. So watching
+ * (watch/port.h) and other hosts (cluster/interhost.h) know a worker, and it knows neither.
+ *
+ * All of it runs on the worker's thread, within the step that it is about.
+ */
+#ifndef TR_RUNTIME_ACTOR_HOOKS_H
+#define TR_RUNTIME_ACTOR_HOOKS_H
+
+#include "runtime/actor/parts.h"
+
+/* ------------------------------------------------------------------ watching */
+
+struct tri_watch_ops {
+    void (*handler_begins)(struct tri_worker *worker, const struct tri_actor *actor);
+    void (*message)(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,
+                    const struct tri_message *message, int reason);
+    void (*actor)(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,
+                  int reason);
+    void (*spawn)(struct tri_worker *worker, struct tri_actor *actor, uint64_t trace);
+    void (*moved)(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker);
+    void (*note_batches)(struct tri_worker *worker);
+};
+
+/* Whether somebody looks at this point. When nobody does, a point costs this one branch. */
+static inline bool tri_is_tapped(const struct tri_worker *worker, enum tr_tap_point point)
+{
+    return TR_UNLIKELY((worker->tap_mask >> point & 1) != 0);
+}
+
+/* A handler begins; called when anything at all is tapped. Reads the clock if somebody wants it. */
+static inline void tri_tap_handler_begins(struct tri_worker *worker, const struct tri_actor *actor)
+{
+    worker->watch->handler_begins(worker, actor);
+}
+
+/* An event about a message. `actor` is the one it is about, NULL for none that lives here. */
+static inline void tri_tap_message(struct tri_worker *worker, enum tr_tap_point point,
+                                   struct tri_actor *actor, const struct tri_message *message,
+                                   int reason)
+{
+    worker->watch->message(worker, point, actor, message, reason);
+}
+
+/* An event about an actor and no message. */
+static inline void tri_tap_actor(struct tri_worker *worker, enum tr_tap_point point,
+                                 struct tri_actor *actor, int reason)
+{
+    worker->watch->actor(worker, point, actor, reason);
+}
+
+/* A child is spawned, in the trace of the message that its parent handles (0: from outside). */
+static inline void tri_tap_spawn(struct tri_worker *worker, struct tri_actor *actor, uint64_t trace)
+{
+    worker->watch->spawn(worker, actor, trace);
+}
+
+/* An actor goes to another worker, or has come to this one. */
+static inline void tri_tap_moved(struct tri_worker *worker, struct tri_actor *actor,
+                                 uint32_t to_worker)
+{
+    worker->watch->moved(worker, actor, to_worker);
+}
+
+/* The journal has got a batch, or has told how far it is. */
+static inline void tri_tap_note_batches(struct tri_worker *worker)
+{
+    worker->watch->note_batches(worker);
+}
+
+/* --------------------------------------------------------------- other hosts */
+
+struct tri_far_ops {
+    bool (*deliver)(struct tri_worker *worker, struct tri_message *message);
+    void (*group_ended)(struct tri_worker *worker, uint64_t group);
+};
+
+/* A number of spawns that no worker ever reaches: that of each group's interhost actor. */
+#define TRI_INTERHOST_NUMBER (1ULL << 58)
+
+/* The interhost actor of a group. */
+static inline struct tr_key tri_interhost_key(uint64_t group)
+{
+    return (struct tr_key){group, TRI_INTERHOST_NUMBER << 4 | (group & (TR_WORKERS_MAX - 1))};
+}
+
+static inline bool tri_is_interhost(struct tr_key key)
+{
+    return key.serial >> 4 == TRI_INTERHOST_NUMBER;
+}
+
+/* Whether a group lives on another host. */
+static inline bool tri_is_far(const struct tri_worker *worker, uint64_t group)
+{
+    return !tri_directory_is_here(&worker->shared->directory, group);
+}
+
+/* A message for a receiver that is not on this worker, on a host that is not alone: takes it over
+ * if it is for another host, for an interhost actor, or for the host itself by its own group;
+ * whether it did. */
+static inline bool tri_far_deliver(struct tri_worker *worker, struct tri_message *message)
+{
+    return worker->far->deliver(worker, message);
+}
+
+/* The actor has ended, or left this worker: it waits here for no other host any more. */
+static inline void tri_far_forget(struct tri_worker *worker, struct tr_key key)
+{
+    tri_key_map_remove(&worker->far_waiters, key);
+}
+
+/* A group has ended: nobody waits in it any more, and its interhost actor may end too. */
+static inline void tri_far_on_group_end(struct tri_worker *worker, uint64_t group)
+{
+    if (worker->interhost_actors.count > 0) {
+        worker->far->group_ended(worker, group);
+    }
+}
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * Parts of the program that end the process: counted over restarts, in the file `attribution` of a
+ * store.
+ *
+ * A handler says whose function it calls (tr_attribute_crash). Whether that part is called again is
+ * the program's decision, which reads the list with tr_crash_attributions_read (runtime/troupe.h).
+ */
+#ifndef TR_RUNTIME_HOST_ATTRIBUTION_H
+#define TR_RUNTIME_HOST_ATTRIBUTION_H
+
+#include "runtime/actor/in_hand.h"
+
+/* Counts the part that this handler had called when it ended the process. TR_SYSTEM. */
+TR_MUST_USE int tri_attribution_count(const char *folder, const struct tri_in_hand *hand);
+
+#endif

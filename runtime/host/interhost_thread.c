@@ -1,0 +1,96 @@
+/*
+ * Turning the interhost service in a thread of its own: it sleeps until something comes from the
+ * host or from another one, or a session has something to say.
+ */
+#include "runtime/host/interhost_thread.h"
+
+struct tri_interhost_thread {
+    struct tr_host *host;
+    struct tri_interhost_service service;
+    pthread_t thread;
+    atomic_bool is_stopping;
+};
+
+static void fail(struct tri_interhost_thread *thread, int error)
+{
+    int expected = 0;
+    atomic_compare_exchange_strong(&thread->host->fatal, &expected, error);
+}
+
+/*
+ * On the thread that starts the host, so that an address that is taken fails the start. The sockets
+ * pass to the new thread with pthread_create, which orders memory between the two.
+ */
+static int open_ends(struct tri_interhost_thread *thread)
+{
+    struct tri_interhost_service *service = &thread->service;
+    struct tr_env *env = service->env;
+    int error = env->ops->link_open(env, TRI_PLACE_INTERHOST, &service->sender.link);
+    if (error == 0) {
+        error = env->ops->wire_open(env, service->directory, thread->host->listen, &service->wire);
+    }
+    return error;
+}
+
+/* The thread has the sessions and both ends of its links to itself until it is joined. */
+static void *interhost_main(void *argument)
+{
+    struct tri_interhost_thread *thread = argument;
+    struct tri_interhost_service *service = &thread->service;
+    while (!atomic_load_explicit(&thread->is_stopping, memory_order_acquire) &&
+           service->error == 0) {
+        if (!tri_interhost_service_step(service)) {
+            tri_channel_wait_also(service->sender.link, tri_wire_descriptor(service->wire),
+                                  tri_interhost_service_idle_ns(service));
+        }
+    }
+    if (service->error != 0) {
+        fail(thread, service->error);
+    }
+    return NULL;
+}
+
+static void close_ends(struct tri_interhost_thread *thread)
+{
+    tri_wire_close(thread->service.wire);
+    tri_channel_close(thread->service.sender.link);
+    tri_interhost_service_fini(&thread->service);
+    tr_free(thread);
+}
+
+int tri_interhost_thread_start(struct tr_host *host, struct tri_interhost_thread **out)
+{
+    struct tri_interhost_thread *thread = tr_alloc_zero(1, sizeof *thread);
+    if (thread == NULL) {
+        return TR_MEMORY;
+    }
+    thread->host = host;
+    int error = tri_interhost_service_init(&thread->service, host->env, &host->shared.directory,
+                                           host->shared.worker_count, host->shared.host_epoch);
+    if (error == 0) {
+        error = open_ends(thread);
+    }
+    if (error == 0 && pthread_create(&thread->thread, NULL, interhost_main, thread) != 0) {
+        error = TR_SYSTEM;
+    }
+    if (error != 0) {
+        close_ends(thread);
+        return error;
+    }
+    *out = thread;
+    return 0;
+}
+
+void tri_interhost_thread_leave(struct tri_interhost_thread *thread)
+{
+    atomic_store_explicit(&thread->is_stopping, true, memory_order_release);
+}
+
+void tri_interhost_thread_stop(struct tri_interhost_thread *thread)
+{
+    if (thread != NULL) {
+        tri_interhost_thread_leave(thread);
+        pthread_join(thread->thread, NULL);
+        close_ends(thread);
+    }
+}
