@@ -3,9 +3,9 @@
  * clusters (https://armadaproject.io). Any process or container task may be sent there by
  * configuration; plugins/README.md says what differs from a process of this machine.
  *
- * Its grade is reconcilable: Armada's own deduplication by client id has holes (an answer that is
- * lost between publishing and remembering, a lookup that fails), but its event stream names the
- * client id of every job that there is, and a job can be asked for by its URI.
+ * Its idempotency level is reconcilable: Armada's own deduplication by client id has holes (an
+ * answer that is lost between publishing and remembering, a lookup that fails), but its event
+ * stream names the client id of every job that there is, and a job can be asked for by its URI.
  */
 #include "plugins/armada/armada.h"
 
@@ -24,8 +24,8 @@ static int storage_failed(struct tr_task_context *task, const struct tr_task_eve
     if (error != 0) {
         return error;
     }
-    struct tr_text words = tr_task_words(task, "its inputs cannot be written to a file: %.*s",
-                                         (int)failed.message.size, failed.message.data);
+    struct tr_text words = tr_task_format(task, "its inputs cannot be written to a file: %.*s",
+                                          (int)failed.message.size, failed.message.data);
     return failed.error == TR_LIMIT
                ? tr_task_refuse(transition, tr_text_of("InputSizeExceeded"), words)
                : tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"), words);
@@ -37,9 +37,9 @@ static int make_inputs(struct tr_task_context *task, struct tr_armada_attempt *o
 {
     struct tr_blob_make make = {.name_hint = tr_text_of("inputs.json")};
     int error = tr_task_inputs_plan(task, TR_DOCUMENT_JSON, &make.plan);
-    error = error != 0
-                ? error
-                : tr_task_call(task, TR_SERVICE_FILES, &tr_blob_make_schema, &make, 0, &own->call);
+    if (error == 0) {
+        error = tr_task_call(task, TR_SERVICE_FILES, &tr_blob_make_schema, &make, 0, &own->call);
+    }
     if (error == TR_LIMIT) {
         return tr_task_refuse(transition, tr_text_of("InputSizeExceeded"),
                               tr_text_of("the small values among its inputs are together more than "
@@ -62,8 +62,8 @@ static int read_made(struct tr_task_context *task, const struct tr_task_event *e
     }
     const char *slash = memrchr(stored.uri.data, '/', stored.uri.size);
     size_t before = slash == NULL ? 0 : (size_t)(slash - stored.uri.data) + 1;
-    inputs->path = tr_task_words(task, "%.*s/blobs/%.*s", (int)store.size, store.data,
-                                 (int)(stored.uri.size - before), stored.uri.data + before);
+    inputs->path = tr_task_format(task, "%.*s/blobs/%.*s", (int)store.size, store.data,
+                                  (int)(stored.uri.size - before), stored.uri.data + before);
     return inputs->path.size == 0 ? TR_MEMORY : 0;
 }
 
@@ -75,7 +75,7 @@ static int keep_group(struct tr_task_context *task, struct tr_armada_attempt *ow
 {
     struct tr_text group;
     int error = tri_armada_group(task, own, endpoint, &group);
-    return error == 0 && own->group.size == 0 ? tr_array_set(&own->group, group) : error;
+    return error == 0 && own->job_set.size == 0 ? tr_array_set(&own->job_set, group) : error;
 }
 
 static int make_job(struct tr_task_context *task, struct tr_armada_attempt *own,
@@ -85,7 +85,9 @@ static int make_job(struct tr_task_context *task, struct tr_armada_attempt *own,
 {
     struct tr_text problem = tr_text_of("a word of `run` or the environment is no UTF-8");
     int error = tri_armada_job(task, own, endpoint, inputs, &job->body, &problem);
-    error = error != 0 ? error : keep_group(task, own, endpoint);
+    if (error == 0) {
+        error = keep_group(task, own, endpoint);
+    }
     if (error == TR_INVALID) {
         return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"), problem);
     }
@@ -158,30 +160,30 @@ static int finalize(struct tr_task_context *task, void *state, uint8_t phase)
  * that refuses all we ask (armada_call.c reads them).
  */
 static const struct tr_webapi_rule rules[] = {
-    {TR_WEBAPI_VERB_CREATE, 403, TR_WEBAPI_READ_JUDGED},
-    {TR_WEBAPI_VERB_CANCEL, 403, TR_WEBAPI_READ_JUDGED},
-    {TR_WEBAPI_VERB_CANCEL, 500, TR_WEBAPI_READ_JUDGED},
+    {TR_WEBAPI_VERB_CREATE, 403, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CANCEL, 403, TR_WEBAPI_RESPONSE_READ},
+    {TR_WEBAPI_VERB_CANCEL, 500, TR_WEBAPI_RESPONSE_READ},
 };
 
 static const struct tr_webapi shape = {
-    .grade = TR_WEBAPI_GRADE_RECONCILABLE,
+    .idempotency = TR_WEBAPI_IDEMPOTENCY_RECONCILABLE,
     .lag_ms = TR_ARMADA_LAG_MS,
     .rules = rules,
     .rule_count = TR_COUNT_OF(rules),
     .check_endpoint = tri_armada_check_endpoint,
-    .group = tri_armada_group,
+    .job_set = tri_armada_group,
     .prepare = prepare,
     .outcome = tri_armada_outcome,
     .create = {TR_ARMADA_SUBMIT_ITEMS_MAX, tri_armada_write_create, tri_armada_read_create},
     .status = {TR_ARMADA_QUERY_ITEMS_MAX, tri_armada_write_status, tri_armada_read_status},
     .cancel = {TR_ARMADA_SUBMIT_ITEMS_MAX, tri_armada_write_cancel, tri_armada_read_cancel},
-    .ends_groups = true,
+    .ends_job_sets = true,
     .find = {1, tri_armada_write_find, tri_armada_read_find},
     .failures = {TR_ARMADA_QUERY_ITEMS_MAX, tri_armada_write_failures, tri_armada_read_failures},
     .stream = {.write = tri_armada_write_stream,
                .line = tri_armada_line,
                .gone = 404,
-               .write_so_far = tri_armada_write_so_far},
+               .write_backlog = tri_armada_write_backlog},
 };
 
 static const char *const task_types[] = {"armada", NULL};

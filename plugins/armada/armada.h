@@ -1,6 +1,6 @@
 /*
  * The inside of the Armada plugin: what a job is (armada_job.c), how Armada is spoken to
- * (armada_call.c, armada_stream.c, armada_words.c), and what a job has left (armada_outcome.c, by
+ * (armada_call.c, armada_stream.c, armada_state.c), and what a job has left (armada_outcome.c, by
  * way of armada_share.c or armada_objects.c). armada.c is the plugin itself.
  *
  * A job set is a node of an execution: "PREFIX-EXECUTION-NODE-MARK". The mark is a hash of what no
@@ -27,7 +27,7 @@ extern const struct tr_plugin tr_armada_plugin;
 /* After a submission it may take so long until a job shows in the stream or in queries. */
 #define TR_ARMADA_LAG_MS 30000
 
-/* Of names that settings and tasks give, so that a group fits into TR_WEBAPI_GROUP_BYTES_MAX. */
+/* Of names that settings and tasks give, so that a group fits into TR_WEBAPI_JOB_SET_BYTES_MAX. */
 #define TR_ARMADA_QUEUE_BYTES_MAX 63
 #define TR_ARMADA_PREFIX_BYTES_MAX 20
 #define TR_ARMADA_FRONT_BYTES_MAX 28
@@ -63,7 +63,7 @@ struct tr_bytes tri_armada_setting(struct tr_task_context *task,
                                    const struct tr_webapi_endpoint *endpoint, const char *key);
 
 /*
- * As tr_webapi's `group`: that in which the attempt's job was made, or is to be made. TR_INVALID:
+ * As tr_webapi's `job_set`: that in which the attempt's job was made, or is to be made. TR_INVALID:
  * no queue is known.
  */
 TR_MUST_USE int tri_armada_group(struct tr_task_context *task, const void *state,
@@ -89,7 +89,7 @@ struct tri_armada_inputs {
     struct tr_text path;
 };
 
-/* The lines of /bin/sh around a task's words, where $0 is the attempt's folder and "$@" they. */
+/* The lines of /bin/sh around a task's command, where $0 is the attempt's folder and "$@" they. */
 struct tr_text tri_armada_shell(struct tr_task_context *task,
                                 const struct tr_webapi_endpoint *endpoint);
 
@@ -131,15 +131,15 @@ enum tri_armada_document {
     TRI_ARMADA_OUTPUTS_DOCUMENT,
 };
 
-/* What came of asking for one. */
+/* The result of asking for a document. */
 enum tri_armada_found {
     TRI_ARMADA_FOUND,      /* `json`, or outputs that were read already: `slots` */
     TRI_ARMADA_MISSING,    /* it is not there: `words` */
     TRI_ARMADA_WRONG,      /* the task's failure: `code`, `words` */
     TRI_ARMADA_TOO_LARGE,  /* `words` */
-    TRI_ARMADA_BUSY,       /* nobody answers, for now: `words` */
+    TRI_ARMADA_BUSY,       /* the store does not answer, for now: `words` */
     TRI_ARMADA_UNREADABLE, /* `words` */
-    TRI_ARMADA_DENIED,     /* and will be until somebody mends it: `words` */
+    TRI_ARMADA_DENIED,     /* and will be until it is repaired: `words` */
 };
 
 struct tri_armada_answer {
@@ -173,7 +173,7 @@ TR_MUST_USE int tri_armada_outcome(struct tr_task_context *task, void *state,
 int tri_armada_check(const struct tr_task_template *task, char *problem, size_t problem_size);
 int tri_armada_check_endpoint(struct tr_bytes config, char *problem, size_t problem_size);
 
-/* ---- The wire: armada_words.c has what its words and numbers mean. --------------------------- */
+/* ---- The wire: armada_state.c has what its names and numbers mean. --------------------------- */
 
 /* Fills in what a state of the Jobs API means. */
 void tri_armada_state(struct tr_bytes state, struct tr_webapi_report *report);
@@ -181,11 +181,11 @@ void tri_armada_state(struct tr_bytes state, struct tr_webapi_report *report);
 /* Fills in an end by its cause (a number or a name) and the words beside it. */
 void tri_armada_cause(struct tr_bytes cause, struct tr_text words, struct tr_webapi_report *report);
 
-/* The same where there are words only. */
-void tri_armada_cause_of_words(struct tr_text words, struct tr_webapi_report *report);
+/* The same where there is a message only. */
+void tri_armada_cause_of_text(struct tr_text words, struct tr_webapi_report *report);
 
-/* Words in the batch's scratch memory; empty when there is none left. */
-struct tr_text tri_armada_words(struct tr_webapi_batch *batch, const char *format, ...)
+/* A formatted text in the batch's scratch memory; empty when none is left. */
+struct tr_text tri_armada_format(struct tr_webapi_batch *batch, const char *format, ...)
     TR_PRINTF(2, 3);
 
 /* Where a job's logs are, by the endpoint's template; empty: there is none. */
@@ -208,8 +208,8 @@ int tri_armada_read_failures(struct tr_webapi_batch *batch,
                              const struct tr_webapi_response *response);
 int tri_armada_write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
                             struct tr_webapi_request *request);
-int tri_armada_write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
-                            struct tr_webapi_request *request);
+int tri_armada_write_backlog(struct tr_webapi_batch *batch, struct tr_text cursor,
+                             struct tr_webapi_request *request);
 int tri_armada_line(struct tr_webapi_batch *batch, struct tr_bytes line);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-/* grpc's code of an error that no client can mend by asking again: a plain error of Go's. */
+/* grpc's code of an error that no client can change by asking again: a plain error of Go's. */
 #define CODE_UNKNOWN 2
 
 /* At most 50 bytes, or a cancellation is refused as a whole. */
@@ -50,7 +50,7 @@ int tri_armada_write_create(struct tr_webapi_batch *batch, struct tr_webapi_requ
 {
     struct tri_armada_group group;
     struct tr_build build = tr_build_of_batch(batch);
-    if (!tri_armada_group_read(batch->group, &group)) {
+    if (!tri_armada_group_read(batch->job_set, &group)) {
         return TR_INVALID;
     }
     tr_build_map(&build);
@@ -158,23 +158,23 @@ int tri_armada_write_cancel(struct tr_webapi_batch *batch, struct tr_webapi_requ
 {
     struct tri_armada_group group;
     struct tr_build build = tr_build_of_batch(batch);
-    if (!tri_armada_group_read(batch->group, &group)) {
+    if (!tri_armada_group_read(batch->job_set, &group)) {
         return TR_INVALID;
     }
     tr_build_map(&build);
     tr_build_member_text(&build, "queue", group.queue);
     tr_build_member_text(&build, "jobSetId", group.job_set);
-    int error = batch->is_whole_group ? 0 : write_ids(&build, batch);
+    int error = batch->is_whole_job_set ? 0 : write_ids(&build, batch);
     tr_build_member_text(&build, "reason", tr_text_of(CANCEL_REASON));
     tr_build_end(&build);
-    request->path = tr_text_of(batch->is_whole_group ? "/v1/jobset/cancel" : "/v1/job/cancel");
+    request->path = tr_text_of(batch->is_whole_job_set ? "/v1/jobset/cancel" : "/v1/job/cancel");
     return error != 0 ? error : tr_build_json(&build, batch, &request->body);
 }
 
 /*
  * The answer lists what was asked for, not what has happened: the ends are heard of like any other.
  * A queue that is not there, or whose jobs we may not end, is a plain error (500) or 403: nothing
- * was done, and nothing will be until somebody mends that. Any other 500 is as good as no answer.
+ * was done, and nothing will be until that is repaired. Any other 500 is as good as no answer.
  */
 int tri_armada_read_cancel(struct tr_webapi_batch *batch, const struct tr_webapi_response *response)
 {
@@ -198,7 +198,7 @@ int tri_armada_write_find(struct tr_webapi_batch *batch, struct tr_webapi_reques
 {
     struct tri_armada_group group;
     struct tr_build build = tr_build_of_batch(batch);
-    if (batch->count != 1 || !tri_armada_group_read(batch->items[0].group, &group)) {
+    if (batch->count != 1 || !tri_armada_group_read(batch->items[0].job_set, &group)) {
         return TR_INVALID;
     }
     struct tr_text identity = batch->items[0].identity;
@@ -206,8 +206,8 @@ int tri_armada_write_find(struct tr_webapi_batch *batch, struct tr_webapi_reques
     tr_build_member_text(&build, "queue", group.queue);
     tr_build_member_text(&build, "jobset", group.job_set);
     tr_build_member_text(&build, "externalJobUri",
-                         tri_armada_words(batch, "troupe:%.*s.%.*s", (int)identity.size,
-                                          identity.data, (int)group.mark.size, group.mark.data));
+                         tri_armada_format(batch, "troupe:%.*s.%.*s", (int)identity.size,
+                                           identity.data, (int)group.mark.size, group.mark.data));
     tr_build_end(&build);
     request->path = tr_text_of("/v1/job/statusUsingExternalJobUri");
     return tr_build_json(&build, batch, &request->body);
@@ -250,7 +250,7 @@ int tri_armada_read_failures(struct tr_webapi_batch *batch,
     while (error == 0 && tr_json_next(&errors)) {
         struct tr_webapi_report report = {.handle = errors.name};
         struct tr_text words = tr_json_text(errors.value);
-        tri_armada_cause_of_words(words, &report);
+        tri_armada_cause_of_text(words, &report);
         error = batch->api->report(batch, &report);
     }
     return error;

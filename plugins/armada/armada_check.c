@@ -132,8 +132,14 @@ static int check_pod(const struct checker *checker, struct tr_bytes config)
 static int check_common(const struct checker *checker, struct tr_bytes config)
 {
     int error = check_name(checker, config, "queue", TR_ARMADA_QUEUE_BYTES_MAX);
-    error = error != 0 ? error : check_texts(checker, config, "labels");
-    error = error != 0 ? error : check_texts(checker, config, "annotations");
+    if (error != 0) {
+        return error;
+    }
+    error = check_texts(checker, config, "labels");
+    if (error != 0) {
+        return error;
+    }
+    error = check_texts(checker, config, "annotations");
     return error != 0 ? error : check_pod(checker, config);
 }
 
@@ -181,8 +187,14 @@ int tri_armada_check(const struct tr_task_template *task, char *problem, size_t 
 {
     const struct checker checker = {.place = "config", .problem = problem, .size = problem_size};
     int error = tr_webapi_check(task, task_keys, TR_COUNT_OF(task_keys), problem, problem_size);
-    error = error != 0 ? error : check_common(&checker, task->config);
-    error = error != 0 ? error : check_gang(&checker, task->config);
+    if (error != 0) {
+        return error;
+    }
+    error = check_common(&checker, task->config);
+    if (error != 0) {
+        return error;
+    }
+    error = check_gang(&checker, task->config);
     return error != 0 ? error : check_possible(&checker, task);
 }
 
@@ -326,10 +338,21 @@ int tri_armada_check_endpoint(struct tr_bytes config, char *problem, size_t prob
 {
     const struct checker checker = {.place = SETTINGS, .problem = problem, .size = problem_size};
     int error = check_keys(&checker, config);
-    error =
-        error != 0 ? error : check_name(&checker, config, "job_set", TR_ARMADA_PREFIX_BYTES_MAX);
-    error = error != 0 ? error : check_common(&checker, config);
-    error = error != 0 ? error : check_share(&checker, tr_json_get(config, "share"));
-    error = error != 0 ? error : check_objects(&checker, config);
+    if (error != 0) {
+        return error;
+    }
+    error = check_name(&checker, config, "job_set", TR_ARMADA_PREFIX_BYTES_MAX);
+    if (error != 0) {
+        return error;
+    }
+    error = check_common(&checker, config);
+    if (error != 0) {
+        return error;
+    }
+    error = check_share(&checker, tr_json_get(config, "share"));
+    if (error != 0) {
+        return error;
+    }
+    error = check_objects(&checker, config);
     return error != 0 ? error : check_logs(&checker, config);
 }

@@ -68,8 +68,8 @@ static void write_front(struct tr_task_context *task, char front[TR_ARMADA_FRONT
     const char *slash = execution.size == 0 ? NULL : memrchr(execution.data, '/', execution.size);
     size_t skipped = slash == NULL ? 0 : (size_t)(slash - execution.data) + 1;
     struct tr_text name =
-        tr_task_words(task, "%.*s-%.*s", (int)(execution.size - skipped), execution.data + skipped,
-                      (int)identity->path.size, identity->path.data);
+        tr_task_format(task, "%.*s-%.*s", (int)(execution.size - skipped), execution.data + skipped,
+                       (int)identity->path.size, identity->path.data);
     size_t size = name.size < TR_ARMADA_FRONT_BYTES_MAX ? name.size : TR_ARMADA_FRONT_BYTES_MAX;
     for (size_t i = 0; i < size; i++) {
         char letter = name.data[i];
@@ -93,8 +93,8 @@ static int new_group(struct tr_task_context *task, const struct tr_webapi_endpoi
     }
     write_mark(task, mark);
     write_front(task, front);
-    struct tr_text words = tr_task_words(task, "%.*s/%.*s-%s-%s", (int)queue.size, queue.data,
-                                         (int)prefix.size, prefix.data, front, mark);
+    struct tr_text words = tr_task_format(task, "%.*s/%.*s-%s-%s", (int)queue.size, queue.data,
+                                          (int)prefix.size, prefix.data, front, mark);
     if (words.size == 0) {
         return TR_MEMORY;
     }
@@ -106,7 +106,7 @@ int tri_armada_group(struct tr_task_context *task, const void *state,
                      const struct tr_webapi_endpoint *endpoint, struct tr_text *group)
 {
     const struct tr_armada_attempt *own = state;
-    struct tr_text kept = tr_array_get(&own->group);
+    struct tr_text kept = tr_array_get(&own->job_set);
     if (kept.size == 0) {
         return new_group(task, endpoint, group);
     }
@@ -124,8 +124,8 @@ struct tr_text tri_armada_place(struct tr_task_context *task, const struct tr_ar
         !tri_armada_group_read(group, &parts)) {
         return (struct tr_text){0};
     }
-    return tr_task_words(task, "%.*s/%.*s/%.*s", (int)base.size, base.data, (int)parts.job_set.size,
-                         parts.job_set.data, (int)name.size, name.data);
+    return tr_task_format(task, "%.*s/%.*s/%.*s", (int)base.size, base.data,
+                          (int)parts.job_set.size, parts.job_set.data, (int)name.size, name.data);
 }
 
 struct tr_text tri_armada_folder(struct tr_task_context *task, const struct tr_armada_attempt *own,
@@ -133,7 +133,7 @@ struct tr_text tri_armada_folder(struct tr_task_context *task, const struct tr_a
 {
     struct tr_text share = tri_armada_share(endpoint);
     struct tr_text name = tr_task_generated_name(task);
-    return share.size == 0 ? tr_task_words(task, "/tmp/troupe/%.*s", (int)name.size, name.data)
+    return share.size == 0 ? tr_task_format(task, "/tmp/troupe/%.*s", (int)name.size, name.data)
                            : tri_armada_place(task, own, endpoint, share);
 }
 
@@ -161,10 +161,10 @@ static struct tr_text gang_id(struct tr_task_context *task, const struct tri_arm
     const struct tr_task_identity *identity = tr_task_identity(task);
     unsigned long long element = identity->element == TR_ELEMENT_NONE ? 0 : identity->element;
     return identity->attempt == 0
-               ? tr_task_words(task, "%.*s-%llu", (int)group->mark.size, group->mark.data,
-                               element / (unsigned long long)cardinality)
-               : tr_task_words(task, "%.*s-%llu-%u", (int)group->mark.size, group->mark.data,
-                               element, identity->attempt);
+               ? tr_task_format(task, "%.*s-%llu", (int)group->mark.size, group->mark.data,
+                                element / (unsigned long long)cardinality)
+               : tr_task_format(task, "%.*s-%llu-%u", (int)group->mark.size, group->mark.data,
+                                element, identity->attempt);
 }
 
 /*
@@ -183,7 +183,7 @@ static void build_gang(struct tr_build *build, struct tr_task_context *task,
     tr_build_member_text(build, "armadaproject.io/gangId", gang_id(task, group, cardinality));
     cardinality = tr_task_identity(task)->attempt == 0 ? cardinality : 1;
     tr_build_member_text(build, "armadaproject.io/gangCardinality",
-                         tr_task_words(task, "%lld", cardinality));
+                         tr_task_format(task, "%lld", cardinality));
     tr_build_member_text(build, "armadaproject.io/gangNodeUniformityLabel",
                          tr_json_text(tr_json_get(gang, "uniformity")));
 }
@@ -218,9 +218,9 @@ static int build_item(struct tr_task_context *task, const struct tr_webapi_endpo
     struct tr_build build = tr_build_of_task(task);
     struct tr_text identity = tr_task_generated_name(task);
     struct tr_text namespace = tr_json_text(tri_armada_setting(task, endpoint, "namespace"));
-    struct tr_text client = tr_task_words(task, "%.*s.%.*s", (int)identity.size, identity.data,
-                                          (int)group->mark.size, group->mark.data);
-    struct tr_text uri = tr_task_words(task, "troupe:%.*s", (int)client.size, client.data);
+    struct tr_text client = tr_task_format(task, "%.*s.%.*s", (int)identity.size, identity.data,
+                                           (int)group->mark.size, group->mark.data);
+    struct tr_text uri = tr_task_format(task, "troupe:%.*s", (int)client.size, client.data);
     int64_t priority = tr_json_i64(tri_armada_setting(task, endpoint, "priority"), 0);
     if (client.size == 0 || uri.size == 0) {
         return TR_MEMORY;
@@ -256,7 +256,7 @@ static bool names_hidden_files(struct tr_task_context *task, struct tr_text shar
                                struct tr_text json)
 {
     struct tr_text store = tr_task_store_folder(task);
-    struct tr_text blobs = tr_task_words(task, "%.*s/blobs/", (int)store.size, store.data);
+    struct tr_text blobs = tr_task_format(task, "%.*s/blobs/", (int)store.size, store.data);
     return store.size > 0 && json.size > 0 && !is_below(store, share) &&
            memmem(json.data, json.size, blobs.data, blobs.size) != NULL;
 }
@@ -291,16 +291,16 @@ static struct tr_text missing(struct tr_task_context *task,
                           "engine and the pods see, or plugins.armada.outputs: s3://BUCKET/PREFIX");
     }
     if (inputs->path.size > 0 && !is_below(store, share)) {
-        return tr_task_words(task,
-                             "its inputs are more than the %u bytes that travel with a job: keep "
-                             "the store (%.*s) below plugins.armada.share, where pods can read it",
-                             TR_ARMADA_INPUTS_BYTES_MAX, (int)store.size, store.data);
+        return tr_task_format(task,
+                              "its inputs are more than the %u bytes that travel with a job: keep "
+                              "the store (%.*s) below plugins.armada.share, where pods can read it",
+                              TR_ARMADA_INPUTS_BYTES_MAX, (int)store.size, store.data);
     }
     if (names_hidden_files(task, share, inputs->json)) {
-        return tr_task_words(task,
-                             "files among its inputs lie in the store (%.*s): keep it below "
-                             "plugins.armada.share, where pods can read it",
-                             (int)store.size, store.data);
+        return tr_task_format(task,
+                              "files among its inputs lie in the store (%.*s): keep it below "
+                              "plugins.armada.share, where pods can read it",
+                              (int)store.size, store.data);
     }
     return (struct tr_text){0};
 }
@@ -323,6 +323,9 @@ int tri_armada_job(struct tr_task_context *task, const struct tr_armada_attempt 
         *problem = tr_text_of("config.queue holds a /, which no queue of Armada's has");
         return TR_INVALID;
     }
-    error = error != 0 ? error : tri_armada_pod(task, own, endpoint, inputs, &pod);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_armada_pod(task, own, endpoint, inputs, &pod);
     return error != 0 ? error : build_item(task, endpoint, &parts, pod, job);
 }

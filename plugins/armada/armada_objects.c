@@ -53,10 +53,10 @@ static struct tr_text url_of(struct tr_task_context *task,
     }
     struct tr_text host = without_slashes(own_text(endpoint, "endpoint", (struct tr_text){0}));
     if (host.size == 0) {
-        host = tr_task_words(task, "https://s3.%.*s.amazonaws.com", (int)region.size, region.data);
+        host = tr_task_format(task, "https://s3.%.*s.amazonaws.com", (int)region.size, region.data);
     }
-    return tr_task_words(task, "%.*s/%.*s", (int)host.size, host.data,
-                         (int)(outputs.size - SCHEME_BYTES), outputs.data + SCHEME_BYTES);
+    return tr_task_format(task, "%.*s/%.*s", (int)host.size, host.data,
+                          (int)(outputs.size - SCHEME_BYTES), outputs.data + SCHEME_BYTES);
 }
 
 struct tri_armada_objects tri_armada_objects(struct tr_task_context *task,
@@ -81,7 +81,7 @@ struct tr_text tri_armada_object(struct tr_task_context *task, const struct tr_a
     struct tr_text place = tri_armada_place(task, own, endpoint, url);
     return url.size == 0 || place.size == 0
                ? (struct tr_text){0}
-               : tr_task_words(task, "%.*s/%s", (int)place.size, place.data, name);
+               : tr_task_format(task, "%.*s/%s", (int)place.size, place.data, name);
 }
 
 /* ---------------------------------------------------------------------------------- asking */
@@ -149,13 +149,13 @@ static struct tr_text code_of(struct tr_bytes body)
     return code.size <= CODE_BYTES_MAX && tr_utf8_valid(code) ? code : (struct tr_text){0};
 }
 
-/* By whom a request was signed, for people. */
+/* The signer of a request, for people. */
 static struct tr_text signer(struct tr_task_context *task, const struct tri_armada_objects *objects)
 {
     return objects->key.size == 0
                ? tr_text_of("not signed: " SETTINGS ".object_store.secret is not there")
-               : tr_task_words(task, "signed with the secret %.*s/%.*s", (int)objects->group.size,
-                               objects->group.data, (int)objects->key.size, objects->key.data);
+               : tr_task_format(task, "signed with the secret %.*s/%.*s", (int)objects->group.size,
+                                objects->group.data, (int)objects->key.size, objects->key.data);
 }
 
 /* A bucket that is not there is no document that was not written. */
@@ -178,18 +178,18 @@ static struct tr_text words_of_status(struct tr_task_context *task,
     struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
     struct tr_text who = signer(task, &objects);
     if (found == TRI_ARMADA_MISSING) {
-        return tr_task_words(task, "%.*s is %s", (int)url.size, url.data,
-                             status == 200 ? "empty" : "not there");
+        return tr_task_format(task, "%.*s is %s", (int)url.size, url.data,
+                              status == 200 ? "empty" : "not there");
     }
-    return tr_task_words(
+    return tr_task_format(
         task, "%u%s%.*s is the answer to GET %.*s, %.*s%s", status, code.size > 0 ? " " : "",
         (int)code.size, code.data, (int)url.size, url.data, (int)who.size, who.data,
         status == 403 ? "; who may not list a bucket is refused what is not there" : "");
 }
 
-static void judge_status(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                         struct tr_text url, const struct tr_http_response *response,
-                         struct tri_armada_answer *answer)
+static void classify_status(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                            struct tr_text url, const struct tr_http_response *response,
+                            struct tri_armada_answer *answer)
 {
     struct tr_text code = response->status == 200 ? (struct tr_text){0} : code_of(response->body);
     answer->found = found_by_status(response->status, code, response->body.size == 0);
@@ -198,9 +198,9 @@ static void judge_status(struct tr_task_context *task, const struct tr_webapi_en
 }
 
 /* There was no answer, or not all of it: whether there will be one. */
-static void judge_fault(struct tr_task_context *task, enum tri_armada_document document,
-                        struct tr_text url, const struct tr_http_response *response,
-                        struct tri_armada_answer *answer)
+static void classify_fault(struct tr_task_context *task, enum tri_armada_document document,
+                           struct tr_text url, const struct tr_http_response *response,
+                           struct tri_armada_answer *answer)
 {
     static const struct {
         const char *fault;
@@ -216,10 +216,10 @@ static void judge_fault(struct tr_task_context *task, enum tri_armada_document d
     }
     answer->words =
         answer->found == TRI_ARMADA_TOO_LARGE
-            ? tr_task_words(task, "%.*s has more than the %llu bytes that are read", (int)url.size,
-                            url.data, (unsigned long long)bytes_max(document))
-            : tr_task_words(task, "%.*s: %.*s", (int)url.size, url.data, (int)response->words.size,
-                            response->words.data);
+            ? tr_task_format(task, "%.*s has more than the %llu bytes that are read", (int)url.size,
+                             url.data, (unsigned long long)bytes_max(document))
+            : tr_task_format(task, "%.*s: %.*s", (int)url.size, url.data,
+                             (int)response->message.size, response->message.data);
 }
 
 static int read(struct tr_task_context *task, const struct tr_armada_attempt *own,
@@ -231,7 +231,7 @@ static int read(struct tr_task_context *task, const struct tr_armada_attempt *ow
     if (event->kind == TR_TASK_FAILED) {
         answer->found = TRI_ARMADA_BUSY;
         answer->words =
-            tr_task_words(task, "%.*s: %s", (int)url.size, url.data, tr_error_text(event->error));
+            tr_task_format(task, "%.*s: %s", (int)url.size, url.data, tr_error_text(event->error));
         return 0;
     }
     int error = tr_task_event_read(event, http_response, &response);
@@ -240,9 +240,9 @@ static int read(struct tr_task_context *task, const struct tr_armada_attempt *ow
     }
     bool is_whole = response.fault.size == 0 || tr_text_equal(response.fault, tr_text_of("none"));
     if (response.status != 0 && is_whole) {
-        judge_status(task, endpoint, url, &response, answer);
+        classify_status(task, endpoint, url, &response, answer);
     } else {
-        judge_fault(task, document, url, &response, answer);
+        classify_fault(task, document, url, &response, answer);
     }
     return 0;
 }

@@ -53,9 +53,9 @@ static int ask_first(struct tr_task_context *task, struct tr_armada_attempt *own
 static int storage_failed(struct tr_task_context *task, struct tr_text words,
                           struct tr_transition *transition)
 {
-    return tr_task_fail(
-        transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"),
-        tr_task_words(task, "what the job left cannot be read: %.*s", (int)words.size, words.data));
+    return tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"),
+                        tr_task_format(task, "what the job left cannot be read: %.*s",
+                                       (int)words.size, words.data));
 }
 
 /* Another attempt would run the job again, and its documents could be read no better. */
@@ -81,8 +81,8 @@ static int again(struct tr_task_context *task, struct tr_armada_attempt *own, st
     transition->version++;
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                                   tr_task_words(task, "its outcome is asked for again: %.*s",
-                                                 (int)words.size, words.data));
+                                   tr_task_format(task, "its outcome is asked for again: %.*s",
+                                                  (int)words.size, words.data));
 }
 
 static int give_outputs(struct tr_task_context *task, const struct tr_armada_attempt *own,
@@ -91,7 +91,7 @@ static int give_outputs(struct tr_task_context *task, const struct tr_armada_att
 {
     struct tr_text problem;
     struct tr_text folder = tri_armada_folder(task, own, endpoint);
-    struct tr_text work = tr_task_words(task, "%.*s/work", (int)folder.size, folder.data);
+    struct tr_text work = tr_task_format(task, "%.*s/work", (int)folder.size, folder.data);
     int error = answer->slots.size > 0 ? tr_task_outputs(task, answer->slots)
                                        : tr_task_outputs_json(task, answer->json, work, &problem);
     /* What is wrong with them the engine has noted, and makes a failure of this success. */
@@ -104,14 +104,15 @@ static int outputs_missing(struct tr_task_context *task, struct tr_text words,
     return tr_task_template(task)->output_count == 0
                ? tr_task_succeed(transition)
                : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("OutputsNotFound"),
-                              tr_task_words(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
-                                            (int)words.size, words.data));
+                              tr_task_format(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
+                                             (int)words.size, words.data));
 }
 
 /* The document that is read is there, or is not. */
-static int judge_document(struct tr_task_context *task, struct tr_armada_attempt *own,
-                          const struct tr_webapi_endpoint *endpoint,
-                          const struct tri_armada_answer *answer, struct tr_transition *transition)
+static int classify_document(struct tr_task_context *task, struct tr_armada_attempt *own,
+                             const struct tr_webapi_endpoint *endpoint,
+                             const struct tri_armada_answer *answer,
+                             struct tr_transition *transition)
 {
     bool is_there = answer->found == TRI_ARMADA_FOUND;
     if (own->reads_outputs) {
@@ -126,14 +127,14 @@ static int judge_document(struct tr_task_context *task, struct tr_armada_attempt
                : 0;
 }
 
-static int judge(struct tr_task_context *task, struct tr_armada_attempt *own,
-                 const struct tr_webapi_endpoint *endpoint, const struct tri_armada_answer *answer,
-                 struct tr_transition *transition)
+static int classify(struct tr_task_context *task, struct tr_armada_attempt *own,
+                    const struct tr_webapi_endpoint *endpoint,
+                    const struct tri_armada_answer *answer, struct tr_transition *transition)
 {
     switch (answer->found) {
     case TRI_ARMADA_FOUND:
     case TRI_ARMADA_MISSING:
-        return judge_document(task, own, endpoint, answer, transition);
+        return classify_document(task, own, endpoint, answer, transition);
     case TRI_ARMADA_WRONG:
         return tr_task_fail(transition, TR_FAILURE_USER, answer->code, answer->words);
     case TRI_ARMADA_TOO_LARGE:
@@ -154,7 +155,7 @@ static int judge(struct tr_task_context *task, struct tr_armada_attempt *own,
 /* ------------------------------------------------------------------------------ its events */
 
 /* Where the task has a timeout, that is the pod's deadline: then it is the task that took long. */
-static void judge_deadline(struct tr_task_context *task, struct tr_transition *transition)
+static void classify_deadline(struct tr_task_context *task, struct tr_transition *transition)
 {
     if (tr_task_template(task)->timeout_ns > 0 &&
         tr_text_equal(transition->code, tr_text_of("DeadlineExceeded"))) {
@@ -195,7 +196,7 @@ int tri_armada_outcome(struct tr_task_context *task, void *state,
     struct tri_armada_answer answer = {.found = TRI_ARMADA_FOUND};
     const struct tri_armada_source *source = source_of(task, endpoint);
     if (event->kind == TR_TASK_NEWS) {
-        judge_deadline(task, transition);
+        classify_deadline(task, transition);
     }
     if (source == NULL) {
         return 0;
@@ -213,5 +214,5 @@ int tri_armada_outcome(struct tr_task_context *task, void *state,
         return tr_task_is(transition, TR_TASK_PHASE_RUNNING, (struct tr_text){0});
     }
     int error = source->read(task, own, endpoint, document_of(own), event, &answer);
-    return error != 0 ? error : judge(task, own, endpoint, &answer, transition);
+    return error != 0 ? error : classify(task, own, endpoint, &answer, transition);
 }

@@ -1,5 +1,5 @@
 /*
- * The pod of a task: its words, which run behind a few lines of shell (armada_shell.c), what a
+ * The pod of a task: its command, which runs behind a few lines of shell (armada_shell.c), what a
  * process of this machine would find, and what settings and the task's own `pod` lay over it.
  */
 #include "plugins/armada/armada.h"
@@ -70,12 +70,12 @@ struct tr_text tri_armada_checkpoint(struct tr_task_context *task, struct tr_tex
     const char *slash = memrchr(folder.data, '/', folder.size);
     size_t size = slash == NULL ? folder.size : (size_t)(slash - folder.data);
     return identity->element == UINT64_MAX
-               ? tr_task_words(task, "%.*s/checkpoint", (int)size, folder.data)
-               : tr_task_words(task, "%.*s/checkpoint-%llu", (int)size, folder.data,
-                               (unsigned long long)identity->element);
+               ? tr_task_format(task, "%.*s/checkpoint", (int)size, folder.data)
+               : tr_task_format(task, "%.*s/checkpoint-%llu", (int)size, folder.data,
+                                (unsigned long long)identity->element);
 }
 
-/* A task without words has no shell to put these together from the folder. */
+/* A task without a command has no shell to put these together from the folder. */
 static void add_paths(struct tr_build *build, struct tr_task_context *task, struct tr_text folder,
                       const struct tri_armada_inputs *inputs)
 {
@@ -89,7 +89,7 @@ static void add_paths(struct tr_build *build, struct tr_task_context *task, stru
     for (size_t i = 0; i < TR_COUNT_OF(paths); i++) {
         if (i != 1 || inputs->path.size == 0) {
             add_own(build, task, paths[i].name,
-                    tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, paths[i].below));
+                    tr_task_format(task, "%.*s/%s", (int)folder.size, folder.data, paths[i].below));
         }
     }
 }
@@ -131,7 +131,7 @@ static void add_objects(struct tr_build *build, struct tr_task_context *task,
     }
 }
 
-/* What every task is told about itself (language.md, "A process task"). */
+/* What every task is told about itself; examples/README.md lists the variables. */
 static void add_identity(struct tr_build *build, struct tr_task_context *task,
                          struct tr_text folder, const struct tri_armada_inputs *inputs)
 {
@@ -139,15 +139,15 @@ static void add_identity(struct tr_build *build, struct tr_task_context *task,
     add_own(build, task, "TROUPE_FOLDER", tr_task_template(task)->folder);
     add_own(build, task, "TROUPE_EXECUTION", execution_name(identity));
     add_own(build, task, "TROUPE_NODE", identity->path);
-    add_own(build, task, "TROUPE_ATTEMPT", tr_task_words(task, "%u", identity->attempt));
+    add_own(build, task, "TROUPE_ATTEMPT", tr_task_format(task, "%u", identity->attempt));
     if (identity->element != UINT64_MAX) {
         add_own(build, task, "TROUPE_ELEMENT",
-                tr_task_words(task, "%llu", (unsigned long long)identity->element));
+                tr_task_format(task, "%llu", (unsigned long long)identity->element));
     }
     add_own(build, task, "TROUPE_CHECKPOINT", tri_armada_checkpoint(task, folder));
     add_own(build, task, "TROUPE_INPUTS", inputs->path);
     add_own(build, task, "TROUPE_JSON", inputs->json);
-    if (tr_task_template(task)->word_count == 0) {
+    if (tr_task_template(task)->argc == 0) {
         add_paths(build, task, folder, inputs);
     }
 }
@@ -157,8 +157,8 @@ static void add_secret(struct tr_build *build, struct tr_task_context *task,
 {
     if (secret->is_file) {
         add_variable(build, task, secret->name,
-                     tr_task_words(task, SECRETS_FOLDER "/%u/%.*s", number, (int)secret->key.size,
-                                   secret->key.data));
+                     tr_task_format(task, SECRETS_FOLDER "/%u/%.*s", number, (int)secret->key.size,
+                                    secret->key.data));
         return;
     }
     add_secret_variable(build, secret->name, secret->group, secret->key);
@@ -188,7 +188,7 @@ static void add_words(struct tr_build *build, struct tr_task_context *task,
                       const struct tr_webapi_endpoint *endpoint, struct tr_text folder)
 {
     const struct tr_task_template *template = tr_task_template(task);
-    if (template->word_count == 0) {
+    if (template->argc == 0) {
         return;
     }
     tr_build_member_list(build, "command");
@@ -198,16 +198,16 @@ static void add_words(struct tr_build *build, struct tr_task_context *task,
     tr_build_text(build, literal(task, folder));
     tr_build_end(build);
     tr_build_member_list(build, "args");
-    for (uint32_t i = 0; i < template->word_count; i++) {
-        tr_build_text(build, literal(task, template->words[i]));
+    for (uint32_t i = 0; i < template->argc; i++) {
+        tr_build_text(build, literal(task, template->argv[i]));
     }
     tr_build_end(build);
 }
 
 static struct tr_text cpu_words(struct tr_task_context *task, uint64_t millis)
 {
-    return millis % 1000 == 0 ? tr_task_words(task, "%llu", (unsigned long long)millis / 1000)
-                              : tr_task_words(task, "%llum", (unsigned long long)millis);
+    return millis % 1000 == 0 ? tr_task_format(task, "%llu", (unsigned long long)millis / 1000)
+                              : tr_task_format(task, "%llum", (unsigned long long)millis);
 }
 
 static void add_amounts(struct tr_build *build, struct tr_task_context *task, const char *name)
@@ -218,15 +218,15 @@ static void add_amounts(struct tr_build *build, struct tr_task_context *task, co
     tr_build_member_map(build, name);
     tr_build_member_text(build, "cpu",
                          cpu_words(task, asked->cpu_millis == 0 ? CPU_MILLIS : asked->cpu_millis));
-    tr_build_member_text(build, "memory", tr_task_words(task, "%llu", (unsigned long long)memory));
+    tr_build_member_text(build, "memory", tr_task_format(task, "%llu", (unsigned long long)memory));
     if (asked->gpu_count > 0) {
         tr_build_member_text(build, "nvidia.com/gpu",
-                             tr_task_words(task, "%llu", (unsigned long long)asked->gpu_count));
+                             tr_task_format(task, "%llu", (unsigned long long)asked->gpu_count));
     }
     if (asked->ephemeral_storage_bytes > 0) {
         tr_build_member_text(
             build, "ephemeral-storage",
-            tr_task_words(task, "%llu", (unsigned long long)asked->ephemeral_storage_bytes));
+            tr_task_format(task, "%llu", (unsigned long long)asked->ephemeral_storage_bytes));
     }
     tr_build_end(build);
 }
@@ -275,8 +275,8 @@ static void add_mounts(struct tr_build *build, struct tr_task_context *task, str
     }
     for (uint32_t i = 0; i < template->secret_count; i++) {
         if (template->secrets[i].is_file) {
-            add_mount(build, tr_task_words(task, "troupe-secret-%u", i),
-                      tr_task_words(task, SECRETS_FOLDER "/%u", i), true);
+            add_mount(build, tr_task_format(task, "troupe-secret-%u", i),
+                      tr_task_format(task, SECRETS_FOLDER "/%u", i), true);
         }
     }
     tr_build_end(build);
@@ -306,7 +306,7 @@ static void add_secret_volume(struct tr_build *build, struct tr_task_context *ta
                               const struct tr_secret *secret, uint32_t number)
 {
     tr_build_map(build);
-    tr_build_member_text(build, "name", tr_task_words(task, "troupe-secret-%u", number));
+    tr_build_member_text(build, "name", tr_task_format(task, "troupe-secret-%u", number));
     tr_build_member_map(build, "secret");
     tr_build_member_text(build, "secretName", secret->group);
     tr_build_member_i64(build, "defaultMode", 0400);

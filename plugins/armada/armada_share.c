@@ -10,7 +10,7 @@ static struct tr_text path_of(struct tr_task_context *task, const struct tr_arma
                               const struct tr_webapi_endpoint *endpoint, const char *name)
 {
     struct tr_text folder = tri_armada_folder(task, own, endpoint);
-    return tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, name);
+    return tr_task_format(task, "%.*s/%s", (int)folder.size, folder.data, name);
 }
 
 static int ask(struct tr_task_context *task, const struct tr_armada_attempt *own,
@@ -42,10 +42,10 @@ static int read_error_document(struct tr_task_context *task, const struct tr_tas
     if (error == 0 && document.total > TR_ARMADA_ERROR_BYTES_MAX) {
         answer->found = TRI_ARMADA_TOO_LARGE;
         answer->words =
-            tr_task_words(task,
-                          "the document at $TROUPE_ERROR has %llu bytes; at most %u "
-                          "are read",
-                          (unsigned long long)document.total, TR_ARMADA_ERROR_BYTES_MAX);
+            tr_task_format(task,
+                           "the document at $TROUPE_ERROR has %llu bytes; at most %u "
+                           "are read",
+                           (unsigned long long)document.total, TR_ARMADA_ERROR_BYTES_MAX);
     } else if (error == 0) {
         answer->json = (struct tr_text){(const char *)document.bytes.data, document.bytes.size};
     }
@@ -66,8 +66,8 @@ static int read_outputs(const struct tr_task_event *event, struct tri_armada_ans
 }
 
 /* What the service says of a document: the task's own fault, or the share's. */
-static void judge_failure(enum tri_armada_document document, const struct tr_blob_failed *failed,
-                          struct tri_armada_answer *answer)
+static void classify_failure(enum tri_armada_document document, const struct tr_blob_failed *failed,
+                             struct tri_armada_answer *answer)
 {
     bool is_about_outputs = document == TRI_ARMADA_OUTPUTS_DOCUMENT;
     answer->words = failed->message;
@@ -95,7 +95,7 @@ static int read_failure(enum tri_armada_document document, const struct tr_task_
     }
     int error = tr_task_event_read(event, blob_failed, &failed);
     if (error == 0) {
-        judge_failure(document, &failed, answer);
+        classify_failure(document, &failed, answer);
     }
     return error;
 }

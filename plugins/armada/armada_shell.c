@@ -32,7 +32,7 @@
 
 /*
  * A pipe each, which nobody finds once both ends are open; 3 and 4 are where the words print to.
- * Who is told to end has still something to say, so tee does not hear of it. These lines go along
+ * A command that is told to end still writes, so tee does not hear of it. These lines go along
  * with each job, so they are as short as can be: the shell is in $0/work.
  */
 #define TEES                                                                              \
@@ -74,12 +74,12 @@
 static struct tr_text pipes(struct tr_task_context *task, bool is_kept)
 {
     const struct tr_task_template *template = tr_task_template(task);
-    return tr_task_words(task, "<%s%s%s",
-                         template->is_stdin_inputs ? "\"$TROUPE_INPUTS\"" : "/dev/null",
-                         template->is_stdout_outputs ? " >\"$TROUPE_OUTPUTS\""
-                         : is_kept                   ? " >&3"
-                                                     : "",
-                         is_kept ? " 2>&4 3>&- 4>&-" : "");
+    return tr_task_format(task, "<%s%s%s",
+                          template->is_stdin_inputs ? "\"$TROUPE_INPUTS\"" : "/dev/null",
+                          template->is_stdout_outputs ? " >\"$TROUPE_OUTPUTS\""
+                          : is_kept                   ? " >&3"
+                                                      : "",
+                          is_kept ? " 2>&4 3>&- 4>&-" : "");
 }
 
 /* What follows when the words have ended: the documents go to their store. */
@@ -87,8 +87,8 @@ static struct tr_text puts_documents(struct tr_task_context *task,
                                      const struct tri_armada_objects *objects)
 {
     return objects->key.size == 0 ? tr_text_of(SIGNS_NOT PUTS)
-                                  : tr_task_words(task, SIGNS "%s", (int)objects->region.size,
-                                                  objects->region.data, PUTS);
+                                  : tr_task_format(task, SIGNS "%s", (int)objects->region.size,
+                                                   objects->region.data, PUTS);
 }
 
 struct tr_text tri_armada_shell(struct tr_task_context *task,
@@ -100,10 +100,10 @@ struct tr_text tri_armada_shell(struct tr_task_context *task,
     struct tr_text ends = pipes(task, is_kept);
     struct tr_text puts = is_put ? puts_documents(task, &objects) : tr_text_of("exit $e");
     if (!is_put && !is_kept) {
-        return tr_task_words(task, "%sexec \"$@\" %.*s", FOLDERS, (int)ends.size, ends.data);
+        return tr_task_format(task, "%sexec \"$@\" %.*s", FOLDERS, (int)ends.size, ends.data);
     }
-    return tr_task_words(task, "%s%s%s(%sexec \"$@\") %.*s" WAITS "%s%.*s", FOLDERS,
-                         is_put ? NEEDS_CURL : "", is_kept ? TEES : "",
-                         is_put ? "unset TROUPE_STORE_KEY;" : "", (int)ends.size, ends.data,
-                         is_kept ? DRAINS : "", (int)puts.size, puts.data);
+    return tr_task_format(task, "%s%s%s(%sexec \"$@\") %.*s" WAITS "%s%.*s", FOLDERS,
+                          is_put ? NEEDS_CURL : "", is_kept ? TEES : "",
+                          is_put ? "unset TROUPE_STORE_KEY;" : "", (int)ends.size, ends.data,
+                          is_kept ? DRAINS : "", (int)puts.size, puts.data);
 }

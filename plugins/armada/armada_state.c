@@ -118,7 +118,7 @@ static struct tr_text without_the_programs(struct tr_text words)
     return is_of_container ? (struct tr_text){words.data, (size_t)(colon - words.data)} : words;
 }
 
-void tri_armada_cause_of_words(struct tr_text words, struct tr_webapi_report *report)
+void tri_armada_cause_of_text(struct tr_text words, struct tr_webapi_report *report)
 {
     const struct meaning *meaning = &plain_failure;
     const struct tr_text proof = without_the_programs(words);
@@ -140,7 +140,7 @@ void tri_armada_cause(struct tr_bytes cause, struct tr_text words, struct tr_web
             return;
         }
     }
-    tri_armada_cause_of_words(words, report);
+    tri_armada_cause_of_text(words, report);
 }
 
 /* ---------------------------------------------------------------------------------- groups */
@@ -175,7 +175,7 @@ struct tr_text tri_armada_identity(struct tr_text client_id, struct tr_text mark
 
 /* ----------------------------------------------------------------------------------- words */
 
-struct tr_text tri_armada_words(struct tr_webapi_batch *batch, const char *format, ...)
+struct tr_text tri_armada_format(struct tr_webapi_batch *batch, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -203,6 +203,6 @@ struct tr_text tri_armada_log(struct tr_webapi_batch *batch, struct tr_text hand
     }
     size_t before = (size_t)(found - template.data);
     const char *behind = found + sizeof place - 1;
-    return tri_armada_words(batch, "%.*s%.*s%.*s", (int)before, template.data, (int)handle.size,
-                            handle.data, (int)(template.data + template.size - behind), behind);
+    return tri_armada_format(batch, "%.*s%.*s%.*s", (int)before, template.data, (int)handle.size,
+                             handle.data, (int)(template.data + template.size - behind), behind);
 }

@@ -44,30 +44,30 @@ static void on_submitted(struct event *event)
 static void on_leased(struct event *event)
 {
     struct tr_text cluster = text_of(event, "clusterId");
-    event->report.reason = tri_armada_words(event->batch, "leased to the cluster %.*s",
-                                            (int)cluster.size, cluster.data);
+    event->report.reason = tri_armada_format(event->batch, "leased to the cluster %.*s",
+                                             (int)cluster.size, cluster.data);
 }
 
 static void on_returned(struct event *event)
 {
     struct tr_text reason = text_of(event, "reason");
-    event->report.reason = tri_armada_words(event->batch, "put back into the queue: %.*s",
-                                            (int)reason.size, reason.data);
+    event->report.reason = tri_armada_format(event->batch, "put back into the queue: %.*s",
+                                             (int)reason.size, reason.data);
 }
 
 static void on_running(struct event *event)
 {
     struct tr_text cluster = text_of(event, "clusterId");
     struct tr_text node = text_of(event, "nodeName");
-    event->report.place = tri_armada_words(event->batch, "%.*s/%.*s", (int)cluster.size,
-                                           cluster.data, (int)node.size, node.data);
+    event->report.place = tri_armada_format(event->batch, "%.*s/%.*s", (int)cluster.size,
+                                            cluster.data, (int)node.size, node.data);
     event->report.log_uri = tri_armada_log(event->batch, event->report.handle);
 }
 
 static void on_preempted(struct event *event)
 {
     struct tr_text reason = text_of(event, "reason");
-    tri_armada_cause_of_words(tr_text_of("Preempted"), &event->report);
+    tri_armada_cause_of_text(tr_text_of("Preempted"), &event->report);
     event->report.message = reason.size > 0 ? reason : tr_text_of("the job was preempted");
 }
 
@@ -78,8 +78,8 @@ static void on_cancelled(struct event *event)
     event->report.code = tr_text_of("Cancelled");
     event->report.message =
         who.size == 0 ? tr_text_of("the job was cancelled by somebody else")
-                      : tri_armada_words(event->batch, "the job was cancelled externally by %.*s",
-                                         (int)who.size, who.data);
+                      : tri_armada_format(event->batch, "the job was cancelled externally by %.*s",
+                                          (int)who.size, who.data);
 }
 
 /* The status of the first container that has failed; 0: none has said. */
@@ -102,8 +102,8 @@ static void say_exit(struct event *event, uint32_t status, struct tr_text messag
     event->report.exit_status = status;
     event->report.code = tr_text_of("ProcessFailed");
     event->report.message =
-        tri_armada_words(event->batch, "exit status %u%s%.*s", status, message.size > 0 ? ": " : "",
-                         (int)message.size, message.data);
+        tri_armada_format(event->batch, "exit status %u%s%.*s", status,
+                          message.size > 0 ? ": " : "", (int)message.size, message.data);
 }
 
 static void on_failed(struct event *event)
@@ -114,8 +114,8 @@ static void on_failed(struct event *event)
     if (tr_json_bool(tr_json_get(event->body, "retryable"))) {
         event->report.phase = TR_TASK_PHASE_QUEUED;
         event->report.reason =
-            tri_armada_words(event->batch, "failed, and is run again by Armada: %.*s",
-                             (int)reason.size, reason.data);
+            tri_armada_format(event->batch, "failed, and is run again by Armada: %.*s",
+                              (int)reason.size, reason.data);
         return;
     }
     tri_armada_cause(tr_json_get(event->body, "cause"), reason, &event->report);
@@ -283,7 +283,7 @@ int tri_armada_line(struct tr_webapi_batch *batch, struct tr_bytes line)
     int error = batch->api->read_json(batch, without_pod(batch, line), &value);
     struct tr_bytes result = error == 0 ? tr_json_get(value, "result") : (struct tr_bytes){0};
     bool is_event =
-        tr_json_type(result) == TR_CODEC_MAP && tri_armada_group_read(batch->group, &event.group);
+        tr_json_type(result) == TR_CODEC_MAP && tri_armada_group_read(batch->job_set, &event.group);
     if (error == TR_MEMORY || !is_event) {
         return error == TR_MEMORY ? error : TR_MALFORMED; /* an error, which ends the stream */
     }
@@ -326,7 +326,7 @@ static int write_request(struct tr_webapi_batch *batch, struct tr_text cursor, b
 {
     struct tri_armada_group group;
     struct tr_build build = tr_build_of_batch(batch);
-    if (!tri_armada_group_read(batch->group, &group)) {
+    if (!tri_armada_group_read(batch->job_set, &group)) {
         return TR_INVALID;
     }
     struct tr_text queue = escaped(batch, group.queue);
@@ -335,8 +335,8 @@ static int write_request(struct tr_webapi_batch *batch, struct tr_text cursor, b
     tr_build_member_bool(&build, "watch", watches);
     tr_build_member_text(&build, "fromMessageId", cursor);
     tr_build_end(&build);
-    request->path = tri_armada_words(batch, "/v1/job-set/%.*s/%.*s", (int)queue.size, queue.data,
-                                     (int)set.size, set.data);
+    request->path = tri_armada_format(batch, "/v1/job-set/%.*s/%.*s", (int)queue.size, queue.data,
+                                      (int)set.size, set.data);
     return request->path.size == 0 ? TR_MEMORY : tr_build_json(&build, batch, &request->body);
 }
 
@@ -346,8 +346,8 @@ int tri_armada_write_stream(struct tr_webapi_batch *batch, struct tr_text cursor
     return write_request(batch, cursor, true, request);
 }
 
-int tri_armada_write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
-                            struct tr_webapi_request *request)
+int tri_armada_write_backlog(struct tr_webapi_batch *batch, struct tr_text cursor,
+                             struct tr_webapi_request *request)
 {
     return write_request(batch, cursor, false, request);
 }

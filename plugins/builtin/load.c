@@ -50,8 +50,8 @@ static bool is_verb(const struct tr_webapi_verb *verb)
 static int check_webapi(const struct tr_plugin *plugin, char *problem, size_t problem_size)
 {
     const struct tr_webapi *webapi = plugin->webapi;
-    bool is_findable = webapi->grade == TR_WEBAPI_GRADE_NONE ||
-                       webapi->grade == TR_WEBAPI_GRADE_EXACT || is_verb(&webapi->find);
+    bool is_findable = webapi->idempotency == TR_WEBAPI_IDEMPOTENCY_NONE ||
+                       webapi->idempotency == TR_WEBAPI_IDEMPOTENCY_EXACT || is_verb(&webapi->find);
     bool is_streamed = webapi->stream.write == NULL || webapi->stream.line != NULL;
     const struct needed needed[] = {
         {"webapi->prepare", webapi->prepare != NULL},
@@ -68,10 +68,11 @@ static int check_webapi(const struct tr_plugin *plugin, char *problem, size_t pr
                                 "its functions are not those of the Web API shape\nwrite "
                                 "TR_WEBAPI_PLUGIN_FUNCTIONS into the table (plugins/sdk/webapi.h)");
     }
-    if (webapi->grade > TR_WEBAPI_GRADE_EXACT) {
-        return tr_config_refuse(problem, problem_size,
-                                "its grade is %u\nwrite one of enum tr_webapi_grade",
-                                webapi->grade);
+    if (webapi->idempotency > TR_WEBAPI_IDEMPOTENCY_EXACT) {
+        return tr_config_refuse(
+            problem, problem_size,
+            "its idempotency level is %u\nwrite one of enum tr_webapi_idempotency",
+            webapi->idempotency);
     }
     return refuse_missing(needed, TR_COUNT_OF(needed), "the Web API", problem, problem_size);
 }

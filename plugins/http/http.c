@@ -1,5 +1,5 @@
 /*
- * The life of an attempt that is one request: asked, repeated where that is safe, judged.
+ * The life of an attempt that is one request: asked, repeated where that is safe, classified.
  *
  * A request of which nobody knows what became of it is made again only where that cannot be done
  * twice: by its method, by a key that the server knows it by, or since the task says so. All of
@@ -29,9 +29,10 @@ static int ask(struct tr_task_context *task, struct tr_http_attempt *attempt,
 {
     struct tr_http_request request;
     int error = tri_http_request(task, &request);
-    error = error != 0 ? error
-                       : tr_task_call(task, TR_SERVICE_HTTP, &tr_http_request_schema, &request, 0,
-                                      &attempt->call);
+    if (error == 0) {
+        error = tr_task_call(task, TR_SERVICE_HTTP, &tr_http_request_schema, &request, 0,
+                             &attempt->call);
+    }
     if (error == TR_INVALID || error == TR_LIMIT) {
         return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"),
                               tr_text_of("the request is too large, or its headers are no texts"));
@@ -40,7 +41,7 @@ static int ask(struct tr_task_context *task, struct tr_http_attempt *attempt,
     return error != 0
                ? error
                : say(attempt,
-                     tr_task_words(task, "asks %.*s", (int)request.url.size, request.url.data),
+                     tr_task_format(task, "asks %.*s", (int)request.url.size, request.url.data),
                      transition);
 }
 
@@ -55,7 +56,7 @@ static int give_up(struct tr_task_context *task, struct tr_text why,
         .failure = TR_FAILURE_SYSTEM,
         .is_unknown = true,
         .code = tr_text_of("OutcomeUnknown"),
-        .message = tr_task_words(task, "outcome unknown: %.*s", (int)why.size, why.data),
+        .message = tr_task_format(task, "outcome unknown: %.*s", (int)why.size, why.data),
     };
     return 0;
 }
@@ -69,16 +70,16 @@ static int again(struct tr_task_context *task, struct tr_http_attempt *attempt, 
         int error = tr_task_timer(task, AGAIN_TIMER, wait_ms);
         return error != 0 ? error : say(attempt, why, transition);
     }
-    if (attempt->is_doubtful && !tri_http_is_idempotent(task)) {
+    if (attempt->is_unknown && !tri_http_is_idempotent(task)) {
         return give_up(task, why, transition);
     }
     return tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("HttpUnavailable"), why);
 }
 
-static int doubt(struct tr_task_context *task, struct tr_http_attempt *attempt, struct tr_text why,
-                 struct tr_transition *transition)
+static int outcome_unknown(struct tr_task_context *task, struct tr_http_attempt *attempt,
+                           struct tr_text why, struct tr_transition *transition)
 {
-    attempt->is_doubtful = true;
+    attempt->is_unknown = true;
     if (!tri_http_may_repeat(task)) {
         return give_up(task, why, transition);
     }
@@ -88,14 +89,14 @@ static int doubt(struct tr_task_context *task, struct tr_http_attempt *attempt, 
 }
 
 /* There was no answer: what that says of the request. */
-static int judge_fault(struct tr_task_context *task, struct tr_http_attempt *attempt,
-                       const struct tr_http_response *response, struct tr_transition *transition)
+static int classify_fault(struct tr_task_context *task, struct tr_http_attempt *attempt,
+                          const struct tr_http_response *response, struct tr_transition *transition)
 {
     static const char *const not_sent[] = {"resolve", "connect", "tls"};
     static const char *const hopeless[] = {"invalid", "secret"};
     struct tr_text url = tri_http_text(task, "url", "");
-    struct tr_text words = tr_task_words(task, "%.*s: %.*s", (int)url.size, url.data,
-                                         (int)response->words.size, response->words.data);
+    struct tr_text words = tr_task_format(task, "%.*s: %.*s", (int)url.size, url.data,
+                                          (int)response->message.size, response->message.data);
     if (tri_http_is_one_of(response->fault, hopeless, TR_COUNT_OF(hopeless))) {
         return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"), words);
     }
@@ -103,28 +104,29 @@ static int judge_fault(struct tr_task_context *task, struct tr_http_attempt *att
         return tr_task_refuse(transition, tr_text_of("ResponseTooLarge"), words);
     }
     if (tri_http_is_one_of(response->fault, not_sent, TR_COUNT_OF(not_sent)) &&
-        !attempt->is_doubtful) {
+        !attempt->is_unknown) {
         return tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("HttpUnavailable"), words);
     }
-    return doubt(task, attempt, words, transition);
+    return outcome_unknown(task, attempt, words, transition);
 }
 
-static int judge_status(struct tr_task_context *task, struct tr_http_attempt *attempt,
-                        const struct tr_http_response *response, struct tr_transition *transition)
+static int classify_status(struct tr_task_context *task, struct tr_http_attempt *attempt,
+                           const struct tr_http_response *response,
+                           struct tr_transition *transition)
 {
     struct tr_text method = tri_http_text(task, "method", "GET");
     struct tr_text url = tri_http_text(task, "url", "");
     size_t shown = response->body.size < TR_HTTP_TASK_SHOWN_BYTES ? response->body.size
                                                                   : TR_HTTP_TASK_SHOWN_BYTES;
     struct tr_text words =
-        tr_task_words(task, "%.*s %.*s was answered with %u%s%.*s", (int)method.size, method.data,
-                      (int)url.size, url.data, response->status, shown > 0 ? ": " : "", (int)shown,
-                      (const char *)response->body.data);
+        tr_task_format(task, "%.*s %.*s was answered with %u%s%.*s", (int)method.size, method.data,
+                       (int)url.size, url.data, response->status, shown > 0 ? ": " : "", (int)shown,
+                       (const char *)response->body.data);
     if (response->status == 429) {
         return again(task, attempt, words, transition);
     }
     if (response->status >= 500) {
-        return doubt(task, attempt, words, transition);
+        return outcome_unknown(task, attempt, words, transition);
     }
     return tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("HttpStatus"), words);
 }
@@ -135,8 +137,8 @@ static bool is_cut_off(const struct tr_http_response *response)
     return response->fault.size > 0 && !tr_text_equal(response->fault, tr_text_of("none"));
 }
 
-static int judge(struct tr_task_context *task, struct tr_http_attempt *attempt,
-                 const struct tr_task_event *event, struct tr_transition *transition)
+static int classify(struct tr_task_context *task, struct tr_http_attempt *attempt,
+                    const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_http_response response;
     struct tr_text problem = tr_text_of("");
@@ -145,13 +147,13 @@ static int judge(struct tr_task_context *task, struct tr_http_attempt *attempt,
         return error;
     }
     if (response.status == 0) {
-        return judge_fault(task, attempt, &response, transition);
+        return classify_fault(task, attempt, &response, transition);
     }
     if (!tri_http_expects(task, response.status)) {
-        return judge_status(task, attempt, &response, transition);
+        return classify_status(task, attempt, &response, transition);
     }
     if (is_cut_off(&response)) {
-        return judge_fault(task, attempt, &response, transition);
+        return classify_fault(task, attempt, &response, transition);
     }
     error = tri_http_outputs(task, &response, &problem);
     if (error == TR_INVALID) {
@@ -169,12 +171,13 @@ static int handle(struct tr_task_context *task, void *state, const struct tr_tas
     struct tr_http_attempt *attempt = state;
     switch (event->kind) {
     case TR_TASK_ANSWER:
-        return judge(task, attempt, event, transition);
+        return classify(task, attempt, event, transition);
     case TR_TASK_FAILED:
-        return doubt(task, attempt,
-                     tr_text_of("nobody knows what became of the request; the engine, or the state "
-                                "of the attempt, was lost meanwhile"),
-                     transition);
+        return outcome_unknown(
+            task, attempt,
+            tr_text_of("nobody knows what became of the request; the engine, or the state "
+                       "of the attempt, was lost meanwhile"),
+            transition);
     case TR_TASK_NEWS:
         return 0;
     default:

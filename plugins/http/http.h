@@ -1,7 +1,7 @@
 /*
  * The http plugin (task type http): one request for each attempt, its answer as outputs.
  *
- *     http.c          the life of an attempt: asked, repeated where that is safe, judged
+ *     http.c          the life of an attempt: asked, repeated where that is safe, classified
  *     http_request.c  its config, checked and made into a request
  *     http_outputs.c  what an answer gives: outputs by their names
  *

@@ -175,7 +175,10 @@ static int check_words(struct tr_bytes config, char *problem, size_t problem_siz
 int tri_http_check(const struct tr_task_template *task, char *problem, size_t problem_size)
 {
     int error = tr_config_check(task->config, keys, TR_COUNT_OF(keys), problem, problem_size);
-    error = error != 0 ? error : check_words(task->config, problem, problem_size);
+    if (error != 0) {
+        return error;
+    }
+    error = check_words(task->config, problem, problem_size);
     return error != 0 ? error : check_request(task->config, problem, problem_size);
 }
 
@@ -259,13 +262,13 @@ static int write_headers(struct tr_task_context *task, bool is_json, struct tr_b
         if (!next_pair(&cursor, &name, &value)) {
             return TR_INVALID;
         }
-        tr_write_text(&writer, tr_task_words(task, "%.*s: %.*s", (int)name.size, name.data,
-                                             (int)value.size, value.data));
+        tr_write_text(&writer, tr_task_format(task, "%.*s: %.*s", (int)name.size, name.data,
+                                              (int)value.size, value.data));
     }
     if (key.size > 0) {
         struct tr_text own = tr_task_generated_name(task);
-        tr_write_text(&writer, tr_task_words(task, "%.*s: %.*s", (int)key.size, key.data,
-                                             (int)own.size, own.data));
+        tr_write_text(&writer, tr_task_format(task, "%.*s: %.*s", (int)key.size, key.data,
+                                              (int)own.size, own.data));
     }
     *headers = (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
     return writer.error;
@@ -305,8 +308,12 @@ int tri_http_request(struct tr_task_context *task, struct tr_http_request *out)
         .is_insecure = tr_config_find(config, "insecure", &insecure) && tr_read_bool(&insecure),
     };
     int error = write_body(task, &request.body, &is_json);
-    error = error != 0 ? error : write_headers(task, is_json, &request.headers);
-    error = error != 0 ? error : write_secrets(task, &request.secrets);
+    if (error == 0) {
+        error = write_headers(task, is_json, &request.headers);
+    }
+    if (error == 0) {
+        error = write_secrets(task, &request.secrets);
+    }
     if (error == 0) {
         *out = request;
     }

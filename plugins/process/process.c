@@ -1,10 +1,11 @@
 /*
  * The process plugin: a task is a program that the keeper runs.
  *
- * One call asks for everything and stays open until the process has ended. Its grade is exact: the
- * keeper starts a key once, so when the engine or the keeper has died meanwhile, the same call is
- * made again and takes up with whatever became of the key (law 5). Documents that are too large for
- * that call are written before it and read behind it, by the files service.
+ * One call asks for everything and stays open until the process has ended. Its idempotency level is
+ * exact: the keeper starts a key once, so when the engine or the keeper has died meanwhile, the
+ * same call is made again and takes up with whatever became of the key (law 5 of
+ * runtime/ARCHITECTURE.md). Documents that are too large for that call are written before it and
+ * read behind it, by the files service.
  *
  * Where the machine is short of something (processes, descriptors, room on the disk) before the
  * process runs, the attempt waits, asks again less and less often, and says why: nothing was done,
@@ -29,8 +30,8 @@ static int put_off(struct tr_task_context *task, struct tr_process_attempt *stat
                         << (behind < AGAIN_DOUBLINGS_MAX ? behind : AGAIN_DOUBLINGS_MAX);
     state->lost = call;
     transition->version++;
-    transition->reason = tr_task_words(task, "%.*s; tried again in %llu ms", (int)words.size,
-                                       words.data, (unsigned long long)delay_ms);
+    transition->reason = tr_task_format(task, "%.*s; tried again in %llu ms", (int)words.size,
+                                        words.data, (unsigned long long)delay_ms);
     return tr_task_timer(task, AGAIN_TIMER, delay_ms);
 }
 
@@ -117,10 +118,10 @@ static int on_started(struct tr_task_context *task, struct tr_process_attempt *s
     state->losses = 0;
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                                   tr_task_words(task, "process %u", started.pid));
+                                   tr_task_format(task, "process %u", started.pid));
 }
 
-/* Nothing was started. What only the user can mend ends the attempt; the rest is waited out. */
+/* Nothing was started. What only the user can repair ends the attempt; the rest is waited out. */
 static int on_refused(struct tr_task_context *task, struct tr_process_attempt *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
 {
@@ -132,7 +133,7 @@ static int on_refused(struct tr_task_context *task, struct tr_process_attempt *s
     bool is_secret = refused.error == TR_NOT_FOUND;
     bool is_users = is_secret || refused.error == TR_INVALID || refused.error == TR_LIMIT;
     struct tr_text words =
-        tr_task_words(task, "%.*s", (int)refused.reason.size, refused.reason.data);
+        tr_task_format(task, "%.*s", (int)refused.reason.size, refused.reason.data);
     return is_users
                ? tr_task_fail(transition, TR_FAILURE_USER,
                               tr_text_of(is_secret ? "SecretNotFound" : "ProcessRefused"), words)
@@ -147,7 +148,7 @@ static int on_short(struct tr_task_context *task, struct tr_process_attempt *sta
                     const struct tr_process_over *over, struct tr_transition *transition)
 {
     struct tr_process_forget forget = {.key = over->key};
-    struct tr_text words = tr_task_words(task, "%.*s", (int)over->reason.size, over->reason.data);
+    struct tr_text words = tr_task_format(task, "%.*s", (int)over->reason.size, over->reason.data);
     int error = tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_process_forget_schema, &forget);
     return error != 0 ? error : wait_out(task, state, call, words, transition);
 }
@@ -157,12 +158,12 @@ static int note_logs(struct tr_process_attempt *state, const struct tr_process_o
 {
     struct tr_cursor cursor;
     uint32_t count = tr_process_array_begin(over->documents, &cursor);
-    state->is_quiet = true;
+    state->has_no_log = true;
     for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
         struct tr_process_document document = tr_process_document_next(&cursor);
         bool is_log = i == TRI_PROCESS_RESULT_STDOUT || i == TRI_PROCESS_RESULT_STDERR;
         bool is_empty = document.is_absent || (!document.is_too_large && document.size == 0);
-        state->is_quiet = state->is_quiet && (!is_log || is_empty);
+        state->has_no_log = state->has_no_log && (!is_log || is_empty);
     }
     return cursor.error;
 }
@@ -180,7 +181,10 @@ static int on_over(struct tr_task_context *task, struct tr_process_attempt *stat
     }
     struct tri_process_large large;
     error = note_logs(state, &over);
-    error = error != 0 ? error : tri_process_outcome(task, &over, &large, transition);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_process_outcome(task, &over, &large, transition);
     if (error != 0 || !large.is_one) {
         return error;
     }
@@ -202,8 +206,8 @@ static int say_again(struct tr_task_context *task, struct tr_process_attempt *st
     bool is_files = is_of_files(state, event);
     if (is_files && !is_lost && !tr_error_is_shortage(event->error)) {
         return tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"),
-                            tr_task_words(task, "large documents cannot be exchanged: %s",
-                                          tr_error_text(event->error)));
+                            tr_task_format(task, "large documents cannot be exchanged: %s",
+                                           tr_error_text(event->error)));
     }
     return is_files && event->call == state->read
                ? tri_process_read_outputs(task, (enum tr_document_form)state->form, &state->read,
@@ -216,7 +220,7 @@ static struct tr_text why_lost(struct tr_task_context *task, int error)
 {
     const char *what = tr_error_is_shortage(error) ? "the keeper of processes cannot do it now"
                                                    : "the keeper of processes cannot be reached";
-    return tr_task_words(task, "%s (%s)", what, tr_error_text(error));
+    return tr_task_format(task, "%s (%s)", what, tr_error_text(error));
 }
 
 /*
@@ -248,7 +252,7 @@ static int on_files(struct tr_task_context *task, struct tr_process_attempt *sta
         tr_task_event_read(event, blob_failed, &failed) == 0 &&
         tr_error_is_shortage((int)failed.error)) {
         struct tr_text words =
-            tr_task_words(task, "%.*s", (int)failed.message.size, failed.message.data);
+            tr_task_format(task, "%.*s", (int)failed.message.size, failed.message.data);
         return wait_out(task, state, event->call, words, transition);
     }
     return event->call == state->make ? on_made(task, state, event, transition)
@@ -334,6 +338,18 @@ static int on_stop_lost(struct tr_task_context *task, struct tr_process_attempt 
                : put_off(task, state, event->call, why_lost(task, event->error), transition);
 }
 
+/* It has ended; of one that ran it is known what it has used and written. */
+static int on_stopped(const struct tr_task_event *event, struct tr_transition *transition)
+{
+    struct tr_process_over over;
+    int error = tr_task_aborted(transition);
+    if (error != 0 || event->type != tr_process_over_schema.id) {
+        return error;
+    }
+    error = tr_process_over_unpack(event->body, event->version, &over);
+    return error != 0 ? error : tri_process_stopped(&over, transition);
+}
+
 static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
                          const struct tr_task_event *event, struct tr_transition *transition)
 {
@@ -347,10 +363,7 @@ static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
     case TR_TASK_FAILED:
         return on_stop_lost(task, state, is_hard, event, transition);
     default:
-        if (is_end(event)) {
-            return tr_task_aborted(transition);
-        }
-        return 0;
+        return is_end(event) ? on_stopped(event, transition) : 0;
     }
 }
 
@@ -366,16 +379,16 @@ static int remove_folder(struct tr_task_context *task, struct tr_text path)
 
 static struct tr_text join(struct tr_task_context *task, struct tr_text folder, const char *name)
 {
-    return tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, name);
+    return tr_task_format(task, "%.*s/%s", (int)folder.size, folder.data, name);
 }
 
-/* After a success only logs are kept; after a failure everything is, for whoever looks into it. */
+/* After a success only logs are kept; after a failure everything is, for debugging. */
 static int clean(struct tr_task_context *task, const struct tr_process_attempt *state)
 {
     static const char *const names[] = {TR_ATTEMPT_WORK, TR_ATTEMPT_TMP};
     struct tr_text folder = tr_task_attempt_folder(task);
     int error = remove_folder(task, tr_task_checkpoint_folder(task));
-    if (error != 0 || state->is_quiet) {
+    if (error != 0 || state->has_no_log) {
         return error != 0 ? error : remove_folder(task, folder);
     }
     for (size_t i = 0; error == 0 && i < TR_COUNT_OF(names); i++) {

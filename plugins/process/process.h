@@ -62,7 +62,7 @@ TR_MUST_USE int tri_process_request(struct tr_task_context *task,
                                     const struct tri_process_inputs inputs[TRI_PROCESS_FORMS],
                                     struct tr_process_run *run, struct tr_text *problem);
 
-/* Whether an attempt may be done again of which nobody knows what it has done. */
+/* Whether an attempt may be repeated when it is not known what it has done. */
 bool tri_process_may_repeat(struct tr_task_context *task);
 
 /* Checks `config`, {limits: {open_files: 1024}, in_doubt: fail|repeat}, as tr_plugin's check. */
@@ -81,9 +81,13 @@ struct tri_process_large {
     enum tr_document_form form;
 };
 
+/* Notes of a process that was asked to end what it has used and written. TR_MALFORMED. */
+TR_MUST_USE int tri_process_stopped(const struct tr_process_over *over,
+                                    struct tr_transition *transition);
+
 /*
  * What the end of a process means for its attempt. `large`: it is a success if the file of its
- * outputs, which no message carries, is what it should be; the transition is untouched.
+ * outputs, which no message carries, is what it should be; its phase is untouched.
  */
 TR_MUST_USE int tri_process_outcome(struct tr_task_context *task,
                                     const struct tr_process_over *over,

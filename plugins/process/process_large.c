@@ -35,9 +35,9 @@ int tri_process_read_outputs(struct tr_task_context *task, enum tr_document_form
                                         [TR_DOCUMENT_FLYTE_FUTURES] = TR_FLYTE_FUTURES};
     struct tr_text folder = tr_task_attempt_folder(task);
     struct tr_values_read read = {
-        .path = tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, names[form])};
+        .path = tr_task_format(task, "%.*s/%s", (int)folder.size, folder.data, names[form])};
     struct tr_text work =
-        tr_task_words(task, "%.*s/" TR_ATTEMPT_WORK, (int)folder.size, folder.data);
+        tr_task_format(task, "%.*s/" TR_ATTEMPT_WORK, (int)folder.size, folder.data);
     int error = read.path.data == NULL || work.data == NULL
                     ? TR_MEMORY
                     : tr_task_outputs_plan(task, form, work, &read.plan);
@@ -59,7 +59,7 @@ static int fail(struct tr_task_context *task, const struct tr_task_event *event,
         return error;
     }
     struct tr_text words =
-        tr_task_words(task, "%.*s", (int)failed.message.size, failed.message.data);
+        tr_task_format(task, "%.*s", (int)failed.message.size, failed.message.data);
     return failed.error == TR_LIMIT || failed.error == TR_INVALID
                ? tr_task_refuse(transition, tr_text_of(code), words)
                : tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"), words);
@@ -98,8 +98,8 @@ struct tr_text tri_process_blob(struct tr_task_context *task,
     struct tr_text name = form == TR_DOCUMENT_JSON ? tr_array_get(&state->inputs)
                                                    : tr_array_get(&state->flyte_inputs);
     return name.size == 0 ? name
-                          : tr_task_words(task, "%.*s/blobs/%.*s", (int)store.size, store.data,
-                                          (int)name.size, name.data);
+                          : tr_task_format(task, "%.*s/blobs/%.*s", (int)store.size, store.data,
+                                           (int)name.size, name.data);
 }
 
 int tri_process_given(struct tr_task_context *task, const struct tr_task_event *event,
@@ -113,6 +113,8 @@ int tri_process_given(struct tr_task_context *task, const struct tr_task_event *
     if (error == 0 && given.code.size > 0) {
         return tr_task_fail(transition, TR_FAILURE_USER, given.code, given.message);
     }
-    error = error != 0 ? error : tr_task_outputs(task, given.slots);
+    if (error == 0) {
+        error = tr_task_outputs(task, given.slots);
+    }
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }

@@ -1,5 +1,5 @@
 /*
- * What the end of a process means: language.md, "A process task".
+ * What the end of a process means; examples/README.md says it to those who write tasks.
  *
  * An error document is a failure whatever the exit status; then the way it ended counts, and last
  * whether the outputs are there and are what the interface says. A document of Flyte's, where a
@@ -26,7 +26,13 @@ struct found {
 struct documents {
     struct found outputs;
     struct found error;
+    struct tr_text error_output;
 };
+
+/* The most of the last line of stderr that is part of a message. */
+#define LINE_BYTES_MAX 1024
+
+static struct tr_text error_output(const struct tr_process_document *document);
 
 static int read_documents(const struct tr_process_over *over, struct documents *documents)
 {
@@ -43,6 +49,7 @@ static int read_documents(const struct tr_process_over *over, struct documents *
     *documents = (struct documents){
         .outputs = {all[TRI_PROCESS_RESULT_OUTPUTS], TR_DOCUMENT_JSON},
         .error = {all[TRI_PROCESS_RESULT_ERROR], TR_DOCUMENT_JSON},
+        .error_output = error_output(&all[TRI_PROCESS_RESULT_STDERR]),
     };
     if (!all[TRI_PROCESS_RESULT_FLYTE_OUTPUTS].is_absent) {
         documents->outputs =
@@ -70,47 +77,119 @@ static int on_error_document(struct tr_task_context *task, const struct found *f
                              struct tr_transition *transition)
 {
     if (found->document.is_too_large) {
-        return fail(
-            transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
-            tr_task_words(task, "the document at %s has %llu bytes; at most %u are read",
-                          found->form == TR_DOCUMENT_JSON ? "$TROUPE_ERROR" : TR_FLYTE_ERROR,
-                          (unsigned long long)found->document.size, TR_PROCESS_DOCUMENT_BYTES_MAX));
+        return fail(transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
+                    tr_task_format(
+                        task, "the document at %s has %llu bytes; at most %u are read",
+                        found->form == TR_DOCUMENT_JSON ? "$TROUPE_ERROR" : TR_FLYTE_ERROR,
+                        (unsigned long long)found->document.size, TR_PROCESS_DOCUMENT_BYTES_MAX));
     }
     return tr_task_failure_document(task, found->form, found->document.bytes, transition);
 }
 
+/* ------------------------------------------------------------------------ how it ended */
+
 /* The name of a signal for people, such as "SIGKILL, Killed". */
-static struct tr_text signal_words(struct tr_task_context *task, uint32_t number)
+static struct tr_text signal_text(struct tr_task_context *task, uint32_t number)
 {
     const char *name = sigabbrev_np((int)number);
     const char *words = sigdescr_np((int)number);
-    return tr_task_words(task, "ended by signal %u (SIG%s, %s)", number, name != NULL ? name : "?",
-                         words != NULL ? words : "unknown");
+    return tr_task_format(task, "SIG%s, %s", name != NULL ? name : "?",
+                          words != NULL ? words : "unknown");
 }
 
-/* How the process ended, whoever says what that means. */
-static void note_end(const struct tr_process_over *over, struct tr_transition *transition)
+/* What the kernel says about the memory that there was, behind SIGKILL. */
+static const char *memory_text(const struct tr_process_over *over)
+{
+    return over->memory_kill == TR_MEMORY_KILL_CGROUP
+               ? ": out of memory, killed by the kernel at the limit of its cgroup"
+           : over->memory_kill == TR_MEMORY_KILL_MACHINE
+               ? ": the kernel killed for want of memory on this machine at that time"
+               : "";
+}
+
+static struct tr_text signalled_text(struct tr_task_context *task,
+                                     const struct tr_process_over *over)
+{
+    return tr_task_format(task, "signal %u (%s%s%s)", over->status,
+                          signal_text(task, over->status).data,
+                          over->core_dumped ? ", core dumped" : "", memory_text(over));
+}
+
+/* An exit status, with what shells mean by it: 126, 127, and 128 and a signal. */
+static struct tr_text status_text(struct tr_task_context *task, const struct tr_process_over *over)
+{
+    uint32_t signal =
+        over->status > TR_SHELL_SIGNALLED ? over->status - TR_SHELL_SIGNALLED : over->status;
+    bool is_signal = signal != over->status && sigabbrev_np((int)signal) != NULL;
+    const char *words = over->status == 126   ? " (to a shell: found, but cannot be executed)"
+                        : over->status == 127 ? " (to a shell: command not found)"
+                        : is_signal
+                            ? tr_task_format(task, " (128 + %u: %s%s)", signal,
+                                             signal_text(task, signal).data, memory_text(over))
+                                  .data
+                            : "";
+    return tr_task_format(task, "exit status %u%s", over->status, words);
+}
+
+/* -------------------------------------------------------------- what it wrote to stderr */
+
+/* The end of what it wrote to stderr, from the beginning of a line on. */
+static struct tr_text error_output(const struct tr_process_document *document)
+{
+    struct tr_text text = {.data = (const char *)document->bytes.data,
+                           .size = document->bytes.size};
+    const char *line =
+        text.size < TR_ERROR_OUTPUT_BYTES_MAX ? NULL : memchr(text.data, '\n', text.size);
+    if (line != NULL && line + 1 < text.data + text.size) {
+        text.size -= (size_t)(line + 1 - text.data);
+        text.data = line + 1;
+    }
+    while (text.size > 0 && strchr(" \r\n\t", text.data[text.size - 1]) != NULL) {
+        text.size--;
+    }
+    return text;
+}
+
+/* Its last line: what programs that fail say last is why. */
+static struct tr_text last_line(struct tr_text output)
+{
+    const char *line = output.size == 0 ? NULL : memrchr(output.data, '\n', output.size);
+    size_t before = line == NULL ? 0 : (size_t)(line + 1 - output.data);
+    size_t size = output.size - before;
+    return (struct tr_text){.data = output.data + before,
+                            .size = size < LINE_BYTES_MAX ? size : LINE_BYTES_MAX};
+}
+
+/* How the process ended and what it used, whatever that means for the task. */
+static void note_end(const struct tr_process_over *over, const struct documents *documents,
+                     struct tr_transition *transition)
 {
     transition->exit_status = over->outcome == TR_PROCESS_EXITED ? over->status : 0;
     transition->signal = over->outcome == TR_PROCESS_SIGNALLED ? (uint8_t)over->status : 0;
+    transition->error_output = documents->error_output;
+    transition->usage = (struct tr_usage){
+        .memory_bytes_max = over->memory_bytes_max,
+        .cpu_us = over->cpu_user_us + over->cpu_system_us,
+        .elapsed_us = over->elapsed_us,
+    };
 }
 
 static int on_exit_status(struct tr_task_context *task, const struct tr_process_over *over,
-                          struct tr_transition *transition)
+                          const struct documents *documents, struct tr_transition *transition)
 {
-    int error = fail(transition, TR_FAILURE_USER, "ProcessFailed",
-                     tr_task_words(task, "exit status %u", over->status));
-    note_end(over, transition);
+    int error =
+        fail(transition, TR_FAILURE_USER, "ProcessFailed", last_line(documents->error_output));
+    transition->outcome = status_text(task, over);
     return error;
 }
 
 static int on_signal(struct tr_task_context *task, const struct tr_process_over *over,
-                     struct tr_transition *transition)
+                     const struct documents *documents, struct tr_transition *transition)
 {
     bool is_keepers = over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER;
     int error = fail(transition, is_keepers ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
-                     "ProcessSignalled", signal_words(task, over->status));
-    note_end(over, transition);
+                     "ProcessSignalled", last_line(documents->error_output));
+    transition->outcome = signalled_text(task, over);
     return error;
 }
 
@@ -132,7 +211,7 @@ static int on_not_started(struct tr_task_context *task, const struct tr_process_
         over->status == ECANCELED && (over->stopped_by == TR_PROCESS_STOPPED_BY_NOBODY ||
                                       over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER);
     return fail(transition, is_keepers ? TR_FAILURE_SYSTEM : TR_FAILURE_USER, "ProcessNotStarted",
-                tr_task_words(task, "%.*s", (int)over->reason.size, over->reason.data));
+                tr_task_format(task, "%.*s", (int)over->reason.size, over->reason.data));
 }
 
 /* Hands the outputs to the engine; relative paths in them count from the working folder. */
@@ -140,7 +219,7 @@ static int give(struct tr_task_context *task, const struct found *found, struct 
 {
     struct tr_text folder = tr_task_attempt_folder(task);
     struct tr_text work =
-        tr_task_words(task, "%.*s/" TR_ATTEMPT_WORK, (int)folder.size, folder.data);
+        tr_task_format(task, "%.*s/" TR_ATTEMPT_WORK, (int)folder.size, folder.data);
     return found->document.is_absent
                ? tr_task_outputs_json(task, tr_text_of("{}"), work, problem)
                : tr_task_outputs_document(task, found->form, found->document.bytes, work, problem);
@@ -160,11 +239,11 @@ static int refuse_size(struct tr_task_context *task, const struct found *found,
 {
     return tr_task_refuse(
         transition, tr_text_of("OutputSizeExceeded"),
-        tr_task_words(task,
-                      "the document at %s has %llu bytes, more than TR_OUTPUTS_BYTES_MAX "
-                      "(%llu); write large data to a file and return its path",
-                      outputs_name(found->form), (unsigned long long)found->document.size,
-                      TR_OUTPUTS_BYTES_MAX));
+        tr_task_format(task,
+                       "the document at %s has %llu bytes, more than TR_OUTPUTS_BYTES_MAX "
+                       "(%llu); write large data to a file and return its path",
+                       outputs_name(found->form), (unsigned long long)found->document.size,
+                       TR_OUTPUTS_BYTES_MAX));
 }
 
 /* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
@@ -184,9 +263,9 @@ static int on_outputs(struct tr_task_context *task, const struct found *found,
     if (error == TR_INVALID && document->is_absent) {
         bool has_flyte = tr_task_template(task)->has_flyte_outputs;
         return fail(transition, TR_FAILURE_USER, "OutputsNotFound",
-                    tr_task_words(task, "nothing was written to $TROUPE_OUTPUTS%s: %.*s",
-                                  has_flyte ? " or " TR_FLYTE_OUTPUTS : "", (int)problem.size,
-                                  problem.data));
+                    tr_task_format(task, "nothing was written to $TROUPE_OUTPUTS%s: %.*s",
+                                   has_flyte ? " or " TR_FLYTE_OUTPUTS : "", (int)problem.size,
+                                   problem.data));
     }
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
@@ -197,7 +276,7 @@ static int give_up(struct tr_task_context *task, const struct tr_process_over *o
 {
     int error = fail(
         transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
-        tr_task_words(task, "outcome unknown: %.*s", (int)over->reason.size, over->reason.data));
+        tr_task_format(task, "outcome unknown: %.*s", (int)over->reason.size, over->reason.data));
     transition->is_unknown = true;
     if (!tri_process_may_repeat(task)) {
         transition->phase = TR_TASK_PHASE_PERMANENT_FAILURE;
@@ -233,6 +312,35 @@ static bool is_torn(const struct tr_process_over *over, const struct tr_transiti
            tr_text_equal(transition->code, tr_text_of(TR_CODE_ERROR_DOCUMENT_MALFORMED));
 }
 
+/* What the end means, but for how it was reached. */
+static int judge(struct tr_task_context *task, const struct tr_process_over *over,
+                 const struct documents *documents, struct tri_process_large *large,
+                 struct tr_transition *transition)
+{
+    if (over->outcome == TR_PROCESS_LOST) {
+        return give_up(task, over, transition);
+    }
+    if (!documents->error.document.is_absent) {
+        const struct tr_transition before = *transition;
+        int error = on_error_document(task, &documents->error, transition);
+        if (error != 0 || !is_torn(over, transition)) {
+            return error;
+        }
+        *transition = before;
+    }
+    switch (over->outcome) {
+    case TR_PROCESS_EXITED:
+        return over->status != 0 ? on_exit_status(task, over, documents, transition)
+                                 : on_outputs(task, &documents->outputs, large, transition);
+    case TR_PROCESS_SIGNALLED:
+        return on_signal(task, over, documents, transition);
+    case TR_PROCESS_NOT_STARTED:
+        return on_not_started(task, over, transition);
+    default:
+        return on_unknown(task, over, &documents->outputs, large, transition);
+    }
+}
+
 int tri_process_outcome(struct tr_task_context *task, const struct tr_process_over *over,
                         struct tri_process_large *large, struct tr_transition *transition)
 {
@@ -242,27 +350,17 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
     if (error != 0) {
         return error;
     }
-    if (over->outcome == TR_PROCESS_LOST) {
-        return give_up(task, over, transition);
+    error = judge(task, over, &documents, large, transition);
+    note_end(over, &documents, transition);
+    return error;
+}
+
+int tri_process_stopped(const struct tr_process_over *over, struct tr_transition *transition)
+{
+    struct documents documents;
+    int error = read_documents(over, &documents);
+    if (error == 0) {
+        note_end(over, &documents, transition);
     }
-    if (!documents.error.document.is_absent) {
-        const struct tr_transition before = *transition;
-        error = on_error_document(task, &documents.error, transition);
-        if (error != 0 || !is_torn(over, transition)) {
-            note_end(over, transition);
-            return error;
-        }
-        *transition = before;
-    }
-    switch (over->outcome) {
-    case TR_PROCESS_EXITED:
-        return over->status != 0 ? on_exit_status(task, over, transition)
-                                 : on_outputs(task, &documents.outputs, large, transition);
-    case TR_PROCESS_SIGNALLED:
-        return on_signal(task, over, transition);
-    case TR_PROCESS_NOT_STARTED:
-        return on_not_started(task, over, transition);
-    default:
-        return on_unknown(task, over, &documents.outputs, large, transition);
-    }
+    return error;
 }

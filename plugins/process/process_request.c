@@ -10,7 +10,7 @@
 
 #include "plugins/process/process.h"
 
-/* Arrays of a request: a header and nothing more beside their words. */
+/* Arrays of a request: a header and nothing more beside their texts. */
 #define ARRAY_BYTES 64
 
 /* Words of the environment that every task has, besides its own. */
@@ -28,7 +28,7 @@ static struct tr_text execution_name(const struct tr_task_identity *identity)
     return name;
 }
 
-/* ------------------------------------------------------------------------------ the words */
+/* ------------------------------------------------------------------------- the command */
 
 /* A writer over scratch memory; without memory it has no room, which it says at the end. */
 static struct tr_writer writer_new(struct tr_task_context *task, size_t size)
@@ -42,26 +42,26 @@ static struct tr_bytes written(const struct tr_writer *writer)
     return (struct tr_bytes){.data = writer->begin, .size = tr_writer_size(writer)};
 }
 
-/* No program takes a zero byte in a word. */
+/* No program takes a zero byte in an argument. */
 static void write_word(struct tr_writer *writer, struct tr_text word)
 {
     if (word.size > 0 && memchr(word.data, 0, word.size) != NULL) {
         tr_writer_fail(writer, TR_INVALID);
     }
-    tr_process_word_write(writer, (struct tr_bytes){(const uint8_t *)word.data, word.size});
+    tr_process_string_write(writer, (struct tr_bytes){(const uint8_t *)word.data, word.size});
 }
 
 static int write_arguments(struct tr_task_context *task, struct tr_process_run *run)
 {
     const struct tr_task_template *template = tr_task_template(task);
     size_t size = ARRAY_BYTES;
-    for (uint32_t i = 0; i < template->word_count; i++) {
-        size += template->words[i].size + ARRAY_BYTES;
+    for (uint32_t i = 0; i < template->argc; i++) {
+        size += template->argv[i].size + ARRAY_BYTES;
     }
     struct tr_writer writer = writer_new(task, size);
-    tr_write_array(&writer, template->word_count);
-    for (uint32_t i = 0; i < template->word_count; i++) {
-        write_word(&writer, template->words[i]);
+    tr_write_array(&writer, template->argc);
+    for (uint32_t i = 0; i < template->argc; i++) {
+        write_word(&writer, template->argv[i]);
     }
     run->argv = written(&writer);
     return writer.error;
@@ -95,13 +95,13 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
     words[count++] = tr_text_of("HOME");
     words[count++] = tr_text_of("LANG");
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
-        words[count++] = tr_task_words(task, "%s=%.*s%s", rows[i].name, (int)rows[i].value.size,
-                                       rows[i].value.data, rows[i].below);
+        words[count++] = tr_task_format(task, "%s=%.*s%s", rows[i].name, (int)rows[i].value.size,
+                                        rows[i].value.data, rows[i].below);
     }
-    words[count++] = tr_task_words(task, "TROUPE_ATTEMPT=%u", identity->attempt);
+    words[count++] = tr_task_format(task, "TROUPE_ATTEMPT=%u", identity->attempt);
     if (identity->element != UINT64_MAX) {
         words[count++] =
-            tr_task_words(task, "TROUPE_ELEMENT=%llu", (unsigned long long)identity->element);
+            tr_task_format(task, "TROUPE_ELEMENT=%llu", (unsigned long long)identity->element);
     }
     TR_ASSERT(count <= WORDS_MAX);
     return count;
@@ -113,8 +113,8 @@ static struct tr_text environment_word(struct tr_task_context *task,
     if (entry->is_passed_on) {
         return entry->name;
     }
-    return tr_task_words(task, "%.*s=%.*s", (int)entry->name.size, entry->name.data,
-                         (int)entry->value.size, entry->value.data);
+    return tr_task_format(task, "%.*s=%.*s", (int)entry->name.size, entry->name.data,
+                          (int)entry->value.size, entry->value.data);
 }
 
 /* Whether the task's own environment says what one of ours would. */
@@ -204,7 +204,7 @@ int tri_process_inputs(struct tr_task_context *task, enum tr_document_form form,
 
 /*
  * The inputs in each form, unless there is a file of them already: $TROUPE_INPUTS says where that
- * is, and Flyte's, whose name is in the task's words, is a link to it.
+ * is, and Flyte's, whose name is in the task's command, is a link to it.
  */
 static int write_files(struct tr_task_context *task,
                        const struct tri_process_inputs inputs[TRI_PROCESS_FORMS],
@@ -244,20 +244,24 @@ static int write_folders(struct tr_task_context *task, struct tr_process_run *ru
     return writer.error;
 }
 
+static struct tr_process_result document_result(const char *name)
+{
+    return (struct tr_process_result){.name = tr_text_of(name),
+                                      .size_max = TR_PROCESS_DOCUMENT_BYTES_MAX};
+}
+
 static int write_results(struct tr_task_context *task, struct tr_process_run *run)
 {
     const struct tr_process_result results[] = {
-        [TRI_PROCESS_RESULT_OUTPUTS] = {tr_text_of(TR_PROCESS_OUTPUTS),
-                                        TR_PROCESS_DOCUMENT_BYTES_MAX},
-        [TRI_PROCESS_RESULT_ERROR] = {tr_text_of(TR_PROCESS_ERROR), TR_PROCESS_DOCUMENT_BYTES_MAX},
-        [TRI_PROCESS_RESULT_STDOUT] = {tr_text_of(TR_ATTEMPT_STDOUT), 0},
-        [TRI_PROCESS_RESULT_STDERR] = {tr_text_of(TR_ATTEMPT_STDERR), 0},
-        [TRI_PROCESS_RESULT_FLYTE_OUTPUTS] = {tr_text_of(TR_FLYTE_OUTPUTS),
-                                              TR_PROCESS_DOCUMENT_BYTES_MAX},
-        [TRI_PROCESS_RESULT_FLYTE_ERROR] = {tr_text_of(TR_FLYTE_ERROR),
-                                            TR_PROCESS_DOCUMENT_BYTES_MAX},
-        [TRI_PROCESS_RESULT_FLYTE_FUTURES] = {tr_text_of(TR_FLYTE_FUTURES),
-                                              TR_PROCESS_DOCUMENT_BYTES_MAX},
+        [TRI_PROCESS_RESULT_OUTPUTS] = document_result(TR_PROCESS_OUTPUTS),
+        [TRI_PROCESS_RESULT_ERROR] = document_result(TR_PROCESS_ERROR),
+        [TRI_PROCESS_RESULT_STDOUT] = {.name = tr_text_of(TR_ATTEMPT_STDOUT)},
+        [TRI_PROCESS_RESULT_STDERR] = {.name = tr_text_of(TR_ATTEMPT_STDERR),
+                                       .size_max = TR_ERROR_OUTPUT_BYTES_MAX,
+                                       .is_tail = true},
+        [TRI_PROCESS_RESULT_FLYTE_OUTPUTS] = document_result(TR_FLYTE_OUTPUTS),
+        [TRI_PROCESS_RESULT_FLYTE_ERROR] = document_result(TR_FLYTE_ERROR),
+        [TRI_PROCESS_RESULT_FLYTE_FUTURES] = document_result(TR_FLYTE_FUTURES),
     };
     const struct tr_task_template *template = tr_task_template(task);
     size_t count = !template->has_flyte_outputs ? TRI_PROCESS_RESULT_FLYTE_OUTPUTS
@@ -380,7 +384,7 @@ int tri_process_check(const struct tr_task_template *task, char *problem, size_t
 {
     struct config config;
     const char *words = "";
-    if (task->word_count == 0) {
+    if (task->argc == 0) {
         snprintf(problem, problem_size, "run: a process task needs a program to run");
         return TR_INVALID;
     }
@@ -427,10 +431,25 @@ int tri_process_request(struct tr_task_context *task,
         .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
     };
     int error = run->folder.data == NULL ? TR_MEMORY : write_arguments(task, run);
-    error = error != 0 ? error : write_environment(task, file, run);
-    error = error != 0 ? error : write_secrets(task, run);
-    error = error != 0 ? error : write_files(task, inputs, run);
-    error = error != 0 ? error : write_folders(task, run);
-    error = error != 0 ? error : write_results(task, run);
+    if (error != 0) {
+        return error;
+    }
+    error = write_environment(task, file, run);
+    if (error != 0) {
+        return error;
+    }
+    error = write_secrets(task, run);
+    if (error != 0) {
+        return error;
+    }
+    error = write_files(task, inputs, run);
+    if (error != 0) {
+        return error;
+    }
+    error = write_folders(task, run);
+    if (error != 0) {
+        return error;
+    }
+    error = write_results(task, run);
     return error != 0 ? error : write_limits(task, run, problem);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "plugins/sdk/plugin.h"
+#include "schemas/codec/spelling.h"
 
 int tr_config_refuse(char *problem, size_t problem_size, const char *format, ...)
 {
@@ -33,45 +34,9 @@ static const char *noun(enum tr_codec_type type)
     return type < TR_COUNT_OF(nouns) ? nouns[type] : "something else";
 }
 
-/* How many letters have to be changed, added or left out; long names are no typos of each other. */
-#define TYPO_BYTES_MAX 40
-
-static size_t distance(struct tr_text a, struct tr_text b)
+static struct tr_text key_at(const void *self, uint32_t position)
 {
-    size_t row[TYPO_BYTES_MAX + 1];
-    if (a.size > TYPO_BYTES_MAX || b.size > TYPO_BYTES_MAX) {
-        return SIZE_MAX;
-    }
-    for (size_t k = 0; k <= b.size; k++) {
-        row[k] = k;
-    }
-    for (size_t i = 1; i <= a.size; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t k = 1; k <= b.size; k++) {
-            size_t changed = diagonal + (a.data[i - 1] == b.data[k - 1] ? 0 : 1);
-            size_t shorter = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
-            diagonal = row[k];
-            row[k] = changed < shorter ? changed : shorter;
-        }
-    }
-    return row[b.size];
-}
-
-/* The key that was meant; NULL: none is near. */
-static const char *nearest_key(struct tr_text name, const struct tr_config_key *keys,
-                               size_t key_count)
-{
-    const char *nearest = NULL;
-    size_t least = (name.size + 1) / 3 + 1;
-    for (size_t i = 0; i < key_count; i++) {
-        size_t found = distance(name, tr_text_of(keys[i].name));
-        if (found < least) {
-            least = found;
-            nearest = keys[i].name;
-        }
-    }
-    return nearest;
+    return tr_text_of(((const struct tr_config_key *)self)[position].name);
 }
 
 static int check_key(const char *place, struct tr_text name, enum tr_codec_type type,
@@ -88,10 +53,10 @@ static int check_key(const char *place, struct tr_text name, enum tr_codec_type 
                                       keys[i].name, noun(keys[i].type), noun(type));
     }
     size_t shown = name.size < 60 ? name.size : 60;
-    const char *nearest = nearest_key(name, keys, key_count);
-    return tr_config_refuse(problem, problem_size, "%s has no key '%.*s'%s%s%s", place, (int)shown,
-                            name.data, nearest == NULL ? "" : "\ndid you mean '",
-                            nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
+    struct tr_text nearest = tr_spelling_nearest(name, key_at, keys, (uint32_t)key_count);
+    return tr_config_refuse(problem, problem_size, "%s has no key '%.*s'%s%.*s%s", place,
+                            (int)shown, name.data, nearest.size == 0 ? "" : "\ndid you mean '",
+                            (int)nearest.size, nearest.data, nearest.size == 0 ? "" : "'?");
 }
 
 int tr_config_check_as(const char *place, struct tr_bytes config, const struct tr_config_key *keys,

@@ -10,7 +10,7 @@
 /* Most words are fewer, and printed once. */
 #define FEW_BYTES 256
 
-struct tr_text tr_task_words(struct tr_task_context *task, const char *format, ...)
+struct tr_text tr_task_format(struct tr_task_context *task, const char *format, ...)
 {
     char few[FEW_BYTES];
     va_list arguments;

@@ -66,9 +66,9 @@ bool tr_json_next(struct tr_json_walk *walk);
 /* --------------------------------------------------------------------------------- building */
 
 /*
- * A value that grows in scratch memory: maps and lists are opened and ended, and nobody counts
- * what is in them. The first fault sticks (TR_MEMORY, TR_LIMIT, TR_INVALID: no UTF-8), after which
- * nothing more is built, so that one asks once, at the end.
+ * A value that grows in scratch memory: maps and lists are opened and ended, and the caller need
+ * not count their members. The first fault sticks (TR_MEMORY, TR_LIMIT, TR_INVALID: no UTF-8),
+ * after which nothing more is built, so that one asks once, at the end.
  */
 #define TR_BUILD_DEPTH_MAX 32
 struct tr_build {

@@ -80,8 +80,9 @@ static inline struct tr_bytes tr_task_inputs(struct tr_task_context *task)
     return task->api->inputs(task);
 }
 
-/* Words in the task's scratch memory; empty when there is none left. */
-struct tr_text tr_task_words(struct tr_task_context *task, const char *format, ...) TR_PRINTF(2, 3);
+/* A formatted text in the task's scratch memory; empty when none is left. */
+struct tr_text tr_task_format(struct tr_task_context *task, const char *format, ...)
+    TR_PRINTF(2, 3);
 
 TR_MUST_USE static inline int tr_task_inputs_json(struct tr_task_context *task,
                                                   struct tr_text *json)

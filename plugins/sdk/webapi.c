@@ -8,12 +8,12 @@
 #include "plugins/sdk/webapi.h"
 
 #include "schemas/engine/refresh.h"
-#include "schemas/runtime/parcel.h"
+#include "schemas/runtime/archive.h"
 
 /* The timer of one that is not kept among those that wait for room; plugins use small numbers. */
 #define ROOM_TIMER 0xffff0001U
 
-/* The head of every state of this shape (law 6). */
+/* The head of every state of this shape (law 6 of runtime/ARCHITECTURE.md). */
 struct attempt {
     TR_WEBAPI_ATTEMPT_FIELDS(TRI_STRUCT_FIELD, TRI_STRUCT_ARRAY)
 };
@@ -75,15 +75,15 @@ static int no_endpoint(struct visit *visit)
     name = name.size > 0 ? name : endpoint_wanted(visit->task);
     struct tr_text words =
         name.size == 0
-            ? tr_task_words(visit->task,
-                            "the plugin '%s' has no endpoint: write plugins.%s.endpoint: URL into "
-                            "the settings file (STORE/settings.yaml) and start the engine again",
-                            plugin, plugin)
-            : tr_task_words(visit->task,
-                            "the plugin '%s' has no endpoint '%.*s': write "
-                            "plugins.%s.endpoints.%.*s.url into the settings file "
-                            "(STORE/settings.yaml) and start the engine again",
-                            plugin, (int)name.size, name.data, plugin, (int)name.size, name.data);
+            ? tr_task_format(visit->task,
+                             "the plugin '%s' has no endpoint: write plugins.%s.endpoint: URL into "
+                             "the settings file (STORE/settings.yaml) and start the engine again",
+                             plugin, plugin)
+            : tr_task_format(visit->task,
+                             "the plugin '%s' has no endpoint '%.*s': write "
+                             "plugins.%s.endpoints.%.*s.url into the settings file "
+                             "(STORE/settings.yaml) and start the engine again",
+                             plugin, (int)name.size, name.data, plugin, (int)name.size, name.data);
     visit->own.stage = TR_WEBAPI_STAGE_TERMINAL;
     return tr_task_refuse(visit->transition, tr_text_of("NoEndpoint"), words);
 }
@@ -101,10 +101,10 @@ static uint8_t policy_of(struct tr_task_context *task)
 static int group_of(const struct visit *visit, const struct tr_webapi_endpoint *endpoint,
                     struct tr_text *group)
 {
-    int error = visit->shape->group == NULL
+    int error = visit->shape->job_set == NULL
                     ? 0
-                    : visit->shape->group(visit->task, visit->state, endpoint, group);
-    return error == 0 && group->size > TR_WEBAPI_GROUP_BYTES_MAX ? TR_LIMIT : error;
+                    : visit->shape->job_set(visit->task, visit->state, endpoint, group);
+    return error == 0 && group->size > TR_WEBAPI_JOB_SET_BYTES_MAX ? TR_LIMIT : error;
 }
 
 /* Hands it to the refresh actor, which keeps the intent from the same commit on. */
@@ -112,35 +112,35 @@ static int make(struct visit *visit, const struct tr_webapi_endpoint *endpoint,
                 const struct tr_webapi_job *job)
 {
     const struct tr_task_identity *identity = tr_task_identity(visit->task);
-    bool is_doubtful = visit->own.stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    bool is_unknown = visit->own.stage == TR_WEBAPI_STAGE_UNKNOWN;
     struct tr_refresh_make request = {.identity = identity->generated_name,
                                       .handle = tr_array_get(&visit->own.handle),
                                       .job = job->body,
                                       .execution = identity->execution_number,
                                       .policy = policy_of(visit->task),
-                                      .is_doubtful = is_doubtful};
+                                      .is_unknown = is_unknown};
     if (job->body.size > TR_WEBAPI_JOB_BYTES_MAX) {
         visit->own.stage = TR_WEBAPI_STAGE_TERMINAL;
         return tr_task_refuse(visit->transition, tr_text_of("BadTaskSpecification"),
-                              tr_task_words(visit->task,
-                                            "its job takes %zu bytes, and at most %u are sent "
-                                            "(TR_WEBAPI_JOB_BYTES_MAX)",
-                                            job->body.size, TR_WEBAPI_JOB_BYTES_MAX));
+                              tr_task_format(visit->task,
+                                             "its job takes %zu bytes, and at most %u are sent "
+                                             "(TR_WEBAPI_JOB_BYTES_MAX)",
+                                             job->body.size, TR_WEBAPI_JOB_BYTES_MAX));
     }
-    int error = group_of(visit, endpoint, &request.group);
-    error = error != 0
-                ? error
-                : tr_task_refresh(visit->task, endpoint->name, &tr_refresh_make_schema, &request);
+    int error = group_of(visit, endpoint, &request.job_set);
+    if (error == 0) {
+        error = tr_task_refresh(visit->task, endpoint->name, &tr_refresh_make_schema, &request);
+    }
     if (error != 0) {
         return error == TR_NOT_FOUND ? no_endpoint(visit) : error;
     }
-    visit->own.stage = is_doubtful ? TR_WEBAPI_STAGE_IN_DOUBT : TR_WEBAPI_STAGE_INTENT;
+    visit->own.stage = is_unknown ? TR_WEBAPI_STAGE_UNKNOWN : TR_WEBAPI_STAGE_INTENT;
     visit->own.call = 0;
     return tr_task_is(visit->transition, TR_TASK_PHASE_QUEUED,
-                      tr_task_words(visit->task, "%s at the endpoint '%.*s' of '%s'",
-                                    is_doubtful ? "its job is looked for" : "its job is to be made",
-                                    (int)endpoint->name.size, endpoint->name.data,
-                                    tr_task_plugin(visit->task)->id));
+                      tr_task_format(visit->task, "%s at the endpoint '%.*s' of '%s'",
+                                     is_unknown ? "its job is looked for" : "its job is to be made",
+                                     (int)endpoint->name.size, endpoint->name.data,
+                                     tr_task_plugin(visit->task)->id));
 }
 
 /* Has the plugin say what to make; a call of its own may come before that. */
@@ -185,11 +185,14 @@ static int move_waiting(struct visit *visit)
     return again(visit);
 }
 
-/* Its state was lost (law 6): what became of its identity is asked, and nothing is begun anew. */
-static int doubt(struct visit *visit)
+/*
+ * Its state was lost (law 6 of runtime/ARCHITECTURE.md): what became of its identity is asked, and
+ * nothing is begun anew.
+ */
+static int reconcile(struct visit *visit)
 {
     const struct tr_task_event start = {.kind = TR_TASK_START};
-    visit->own.stage = TR_WEBAPI_STAGE_IN_DOUBT;
+    visit->own.stage = TR_WEBAPI_STAGE_UNKNOWN;
     visit->event = &start;
     return prepare(visit);
 }
@@ -201,7 +204,7 @@ static int doubt(struct visit *visit)
 static int move(struct visit *visit)
 {
     visit->own.version = 0;
-    return doubt(visit);
+    return reconcile(visit);
 }
 
 /* ----------------------------------------------------------------------- how it has ended */
@@ -209,7 +212,7 @@ static int move(struct visit *visit)
 /* A text of the attempt's for a transition, which outlives the visit. */
 static struct tr_text copy(const struct visit *visit, struct tr_text text)
 {
-    return tr_task_words(visit->task, "%.*s", (int)text.size, text.data);
+    return tr_task_format(visit->task, "%.*s", (int)text.size, text.data);
 }
 
 /* The end as it was reported. */
@@ -322,21 +325,21 @@ static struct tr_text reason_of(const struct visit *visit, const struct tr_refre
     bool is_element = tr_task_identity(visit->task)->element != TR_ELEMENT_NONE;
     struct tr_text handle = tr_array_get(&visit->own.handle);
     if (is_element && news->reason.size == 0 && news->place.size > 0) {
-        return tr_task_words(visit->task, "at %.*s", (int)news->place.size, news->place.data);
+        return tr_task_format(visit->task, "at %.*s", (int)news->place.size, news->place.data);
     }
     if (is_element || handle.size == 0) {
         return news->reason;
     }
     if (news->reason.size > 0) {
-        return tr_task_words(visit->task, "%.*s, job %.*s", (int)news->reason.size,
-                             news->reason.data, (int)handle.size, handle.data);
+        return tr_task_format(visit->task, "%.*s, job %.*s", (int)news->reason.size,
+                              news->reason.data, (int)handle.size, handle.data);
     }
-    return tr_task_words(visit->task, "job %.*s%s%.*s", (int)handle.size, handle.data,
-                         news->place.size > 0 ? " at " : "", (int)news->place.size,
-                         news->place.data);
+    return tr_task_format(visit->task, "job %.*s%s%.*s", (int)handle.size, handle.data,
+                          news->place.size > 0 ? " at " : "", (int)news->place.size,
+                          news->place.data);
 }
 
-/* There is no room for it: who is known there hears when there is, others ask again. */
+/* There is no room for it: a job that is known there is told when there is, others ask again. */
 static int wait_for_room(struct visit *visit, const struct tr_refresh_news *news)
 {
     visit->own.stage = TR_WEBAPI_STAGE_WAITING;
@@ -356,7 +359,7 @@ static int on_change(struct visit *visit, const struct tr_refresh_news *news)
     transition->is_unknown = news->is_unknown;
     transition->reason = reason_of(visit, news);
     visit->own.stage =
-        news->stage == TR_WEBAPI_STAGE_INTENT || news->stage == TR_WEBAPI_STAGE_IN_DOUBT
+        news->stage == TR_WEBAPI_STAGE_INTENT || news->stage == TR_WEBAPI_STAGE_UNKNOWN
             ? news->stage
             : TR_WEBAPI_STAGE_SUBMITTED;
     return 0;
@@ -389,7 +392,10 @@ static int on_news(struct visit *visit)
         return again(visit);
     }
     int error = tr_array_set(&visit->own.handle, news.handle);
-    error = error != 0 ? error : show_log(visit, &news);
+    if (error != 0) {
+        return error;
+    }
+    error = show_log(visit, &news);
     if (error != 0) {
         return error;
     }
@@ -415,10 +421,10 @@ static const struct {
     int (*on_moved)(struct visit *visit);
     int (*on_other)(struct visit *visit);
 } stages[] = {
-    [TR_WEBAPI_STAGE_NEW] = {prepare, doubt, doubt, doubt},
+    [TR_WEBAPI_STAGE_NEW] = {prepare, reconcile, reconcile, reconcile},
     [TR_WEBAPI_STAGE_PREPARING] = {prepare, pass, pass, prepare},
     [TR_WEBAPI_STAGE_INTENT] = {pass, on_news, move, pass},
-    [TR_WEBAPI_STAGE_IN_DOUBT] = {pass, on_news, move, prepare},
+    [TR_WEBAPI_STAGE_UNKNOWN] = {pass, on_news, move, prepare},
     [TR_WEBAPI_STAGE_SUBMITTED] = {pass, on_news, move, pass},
     [TR_WEBAPI_STAGE_OUTCOME] = {pass, pass, pass, outcome},
     [TR_WEBAPI_STAGE_CANCELLING] = {pass, on_news, move, pass},
@@ -468,10 +474,10 @@ static int cancel(struct visit *visit)
     if (!may_run(visit->own.stage) || endpoint == NULL) {
         return tr_task_aborted(visit->transition);
     }
-    int error = group_of(visit, endpoint, &request.group);
-    error = error != 0
-                ? error
-                : tr_task_refresh(visit->task, endpoint->name, &tr_refresh_cancel_schema, &request);
+    int error = group_of(visit, endpoint, &request.job_set);
+    if (error == 0) {
+        error = tr_task_refresh(visit->task, endpoint->name, &tr_refresh_cancel_schema, &request);
+    }
     visit->own.stage = TR_WEBAPI_STAGE_CANCELLING;
     return error == TR_NOT_FOUND ? tr_task_aborted(visit->transition) : error;
 }

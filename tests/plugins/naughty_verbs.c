@@ -52,7 +52,7 @@ NAUGHTY_VERB(status, write_status, read_list)
 NAUGHTY_VERB(cancel, write_cancel, read_list)
 
 static const struct tr_webapi naughty_shape = {
-    .grade = TR_WEBAPI_GRADE_EXACT,
+    .idempotency = TR_WEBAPI_IDEMPOTENCY_EXACT,
     .check_endpoint = check_naughty,
     .prepare = prepare,
     .create = {JOBS_AT_ONCE, naughty_create_write, naughty_create_read},

@@ -38,7 +38,7 @@ static int post(struct tr_task_context *task, const char *path, struct tr_text b
         tr_config_text(tr_task_template(task)->config, "url", tr_text_of("http://127.0.0.1"));
     const struct tr_http_request request = {
         .method = tr_text_of("POST"),
-        .url = tr_task_words(task, "%.*s%s", (int)url.size, url.data, path),
+        .url = tr_task_format(task, "%.*s%s", (int)url.size, url.data, path),
         .body = {.data = (const uint8_t *)body.data, .size = body.size},
     };
     int error = tr_task_call(task, TR_SERVICE_HTTP, &tr_http_request_schema, &request, 0, NULL);
@@ -51,16 +51,16 @@ static int make(struct tr_task_context *task, struct tr_seeded_state *own,
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     struct tr_text name =
-        tr_task_words(task, "%llx-job-%llu-%u", (unsigned long long)tr_task_random(task),
-                      (unsigned long long)identity->element, identity->attempt);
+        tr_task_format(task, "%llx-job-%llu-%u", (unsigned long long)tr_task_random(task),
+                       (unsigned long long)identity->element, identity->attempt);
     int error = own->name.size > 0 ? 0 : tr_array_set(&own->name, name);
     own->is_made = true;
     return error != 0 ? error
                       : post(task, "/jobs",
-                             tr_task_words(task,
-                                           "[{\"id\": \"%.*s\", \"job\": {\"work\": \"sum\", "
-                                           "\"queue\": \"\", \"inputs\": \"{}\"}}]",
-                                           (int)name.size, name.data),
+                             tr_task_format(task,
+                                            "[{\"id\": \"%.*s\", \"job\": {\"work\": \"sum\", "
+                                            "\"queue\": \"\", \"inputs\": \"{}\"}}]",
+                                            (int)name.size, name.data),
                              transition);
 }
 
@@ -68,7 +68,7 @@ static int look(struct tr_task_context *task, const struct tr_seeded_state *own,
                 struct tr_transition *transition)
 {
     struct tr_text name = tr_array_get(&own->name);
-    return post(task, "/jobs/status", tr_task_words(task, "[\"%.*s\"]", (int)name.size, name.data),
+    return post(task, "/jobs/status", tr_task_format(task, "[\"%.*s\"]", (int)name.size, name.data),
                 transition);
 }
 
@@ -78,7 +78,7 @@ static int succeed(struct tr_task_context *task, struct tr_transition *transitio
     struct tr_text problem;
     (void)tr_read_array(&inputs);
     long long a = (long long)tr_read_i64(&inputs);
-    int error = tr_task_outputs_json(task, tr_task_words(task, "{\"sum\": %lld}", a),
+    int error = tr_task_outputs_json(task, tr_task_format(task, "{\"sum\": %lld}", a),
                                      tr_text_of(""), &problem);
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }

@@ -107,7 +107,7 @@ static void test_a_group_that_is_none(void **unused)
 {
     (void)unused;
     struct tr_webapi_request request = {0};
-    fake.batch.group = tr_text_of("research");
+    fake.batch.job_set = tr_text_of("research");
     assert_int_equal(tri_armada_write_create(&fake.batch, &request), TR_INVALID);
     assert_int_equal(tri_armada_write_cancel(&fake.batch, &request), TR_INVALID);
 }
@@ -185,7 +185,7 @@ static void test_cancel_of_jobs(void **unused)
 static void test_cancel_of_a_whole_group(void **unused)
 {
     (void)unused;
-    fake.batch.is_whole_group = true;
+    fake.batch.is_whole_job_set = true;
     fake_batch_add(&fake, "a", "", "null");
     writes(tri_armada_write_cancel, "/v1/jobset/cancel",
            "{\"queue\":\"research\",\"jobSetId\":\"troupe-x-n-mark\","
@@ -276,7 +276,7 @@ static void test_words_alone_say_whose_a_failure_is(void **unused)
     (void)unused;
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
         struct tr_webapi_report report = {0};
-        tri_armada_cause_of_words(tr_text_of(rows[i].words), &report);
+        tri_armada_cause_of_text(tr_text_of(rows[i].words), &report);
         assert_string_equal(fake_text(report.code), rows[i].code);
         assert_int_equal(report.failure, rows[i].failure);
     }

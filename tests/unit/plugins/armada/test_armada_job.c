@@ -160,8 +160,8 @@ static void test_dollars_stay_what_they_are(void **unused)
     (void)unused;
     const struct tr_text words[] = {tr_text_of("sh"), tr_text_of("$(date) $HOME $$ a$")};
     const struct tr_environment environment[] = {{tr_text_of("X"), tr_text_of("$(Y)"), false}};
-    fake.template.words = words;
-    fake.template.word_count = 2;
+    fake.template.argv = words;
+    fake.template.argc = 2;
     fake.template.environment = environment;
     fake.template.environment_count = 1;
     job_has("\"args\":[\"sh\",\"$$(date) $HOME $$$ a$\"]");
@@ -325,7 +325,7 @@ static void test_pods_sign_with_a_secret_of_their_own(void **unused)
 static void test_a_url_is_a_place_as_it_is(void **unused)
 {
     (void)unused;
-    fake.template.word_count = 0;
+    fake.template.argc = 0;
     settings("{" OBJECTS "\"https://files.example.org/troupe\",\"share\":\"/share\"}");
     job_has("\"https://files.example.org/troupe/troupe-x-n-" MARK "/x-n-0/outputs.json\"");
     job_has("\"/share/troupe-x-n-" MARK "/x-n-0/outputs.json\""); /* the work is on the share */
@@ -363,7 +363,7 @@ static void test_a_share_with_slashes_behind_it(void **unused)
 static void test_a_task_that_leaves_all_to_its_image(void **unused)
 {
     (void)unused;
-    fake.template.word_count = 0;
+    fake.template.argc = 0;
     job_lacks("\"command\"");
     job_has("{\"name\":\"TROUPE_OUTPUTS\",\"value\":\"/share/troupe-x-n-" MARK
             "/x-n-0/outputs.json\"}");
@@ -375,7 +375,7 @@ static const char *group(void)
 {
     struct tr_text text = {0};
     assert_int_equal(tri_armada_group(&fake.context, &own, &fake.endpoint, &text), 0);
-    assert_true(text.size <= TR_WEBAPI_GROUP_BYTES_MAX);
+    assert_true(text.size <= TR_WEBAPI_JOB_SET_BYTES_MAX);
     return fake_text(text);
 }
 
@@ -402,7 +402,7 @@ static void test_a_group_that_is_kept_goes_before_all_else(void **unused)
 {
     (void)unused;
     static const char kept[] = "first/elsewhere-x-n-abcdefghijklm";
-    assert_int_equal(tr_array_set(&own.group, tr_text_of(kept)), 0);
+    assert_int_equal(tr_array_set(&own.job_set, tr_text_of(kept)), 0);
     fake.identity.store = 7;
     assert_string_equal(group(), kept);
     assert_string_equal(fake_text(tri_armada_folder(&fake.context, &own, &fake.endpoint)),

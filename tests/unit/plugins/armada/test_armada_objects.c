@@ -69,7 +69,7 @@ static struct tr_task_event answered(uint32_t status, const char *body, const ch
     const struct tr_http_response response = {
         .status = status,
         .fault = tr_text_of(fault),
-        .words = tr_text_of(strcmp(fault, "none") == 0 ? "" : "why"),
+        .message = tr_text_of(strcmp(fault, "none") == 0 ? "" : "why"),
         .body = {.data = (const uint8_t *)body, .size = strlen(body)}};
     return fake_answer(state.call, &tr_http_response_schema, &response);
 }

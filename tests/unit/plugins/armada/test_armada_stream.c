@@ -256,12 +256,12 @@ static void test_the_request(void **unused)
     asks("", "/v1/job-set/research/troupe-x-n-mark", "{\"watch\":true}");
     asks("1:2:3:0", "/v1/job-set/research/troupe-x-n-mark",
          "{\"watch\":true,\"fromMessageId\":\"1:2:3:0\"}");
-    struct tr_webapi_request so_far = {0};
-    assert_int_equal(tri_armada_write_so_far(&fake.batch, tr_text_of("1:2:3:0"), &so_far), 0);
-    assert_string_equal(fake_text(so_far.path), "/v1/job-set/research/troupe-x-n-mark");
-    const struct tr_text text = {(const char *)so_far.body.data, so_far.body.size};
+    struct tr_webapi_request backlog = {0};
+    assert_int_equal(tri_armada_write_backlog(&fake.batch, tr_text_of("1:2:3:0"), &backlog), 0);
+    assert_string_equal(fake_text(backlog.path), "/v1/job-set/research/troupe-x-n-mark");
+    const struct tr_text text = {(const char *)backlog.body.data, backlog.body.size};
     assert_string_equal(fake_text(text), "{\"watch\":false,\"fromMessageId\":\"1:2:3:0\"}");
-    fake.batch.group = tr_text_of("a b%/s-m");
+    fake.batch.job_set = tr_text_of("a b%/s-m");
     asks("", "/v1/job-set/a%20b%25/s-m", "{\"watch\":true}");
 }
 

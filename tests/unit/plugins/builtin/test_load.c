@@ -59,7 +59,7 @@ static int set_up(void **state)
 {
     (void)state;
     const struct tr_webapi_verb verb = {10, write_verb, read_verb};
-    shape = (struct tr_webapi){.grade = TR_WEBAPI_GRADE_EXACT,
+    shape = (struct tr_webapi){.idempotency = TR_WEBAPI_IDEMPOTENCY_EXACT,
                                .prepare = prepare,
                                .create = verb,
                                .status = verb,
@@ -107,16 +107,16 @@ static void test_each_verb_is_needed(void **state)
                     "it");
 }
 
-/* Where doubts are resolved by asking there has to be something to ask. */
-static void test_a_grade_that_asks_needs_find(void **state)
+/* Where unknown outcomes are reconciled by asking there has to be something to ask. */
+static void test_a_level_that_asks_needs_find(void **state)
 {
     (void)state;
-    shape.grade = TR_WEBAPI_GRADE_TAG;
+    shape.idempotency = TR_WEBAPI_IDEMPOTENCY_TAG;
     require_problem("the table has no `webapi->find`\na plugin of the Web API shape needs it");
     shape.find = shape.status;
     require_problem("");
-    shape.grade = 9;
-    require_problem("its grade is 9\nwrite one of enum tr_webapi_grade");
+    shape.idempotency = 9;
+    require_problem("its idempotency level is 9\nwrite one of enum tr_webapi_idempotency");
 }
 
 static void test_the_frameworks_functions_are_needed(void **state)
@@ -145,7 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_a_whole_one_is_good, set_up),
         cmocka_unit_test_setup(test_each_verb_is_needed, set_up),
-        cmocka_unit_test_setup(test_a_grade_that_asks_needs_find, set_up),
+        cmocka_unit_test_setup(test_a_level_that_asks_needs_find, set_up),
         cmocka_unit_test_setup(test_the_frameworks_functions_are_needed, set_up),
         cmocka_unit_test_setup(test_the_state_begins_with_the_frameworks_fields, set_up),
     };

@@ -94,7 +94,7 @@ static void test_one_call_and_its_end(void **state)
     assert_string_equal(fake_text(transition.reason), "process 17");
     end_well(run->call, 0);
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
-    assert_true(attempt.is_quiet);
+    assert_true(attempt.has_no_log);
     assert_int_equal(fake.sent_count, 1);
 }
 
@@ -378,7 +378,7 @@ static void test_what_is_left_depends_on_the_end(void **state)
     assert_string_equal(removed(1), "/store/checkpoints/x/n");
     assert_string_equal(removed(2), "/store/attempts/x/x-n-0/work");
     assert_string_equal(removed(3), "/store/attempts/x/x-n-0/tmp");
-    attempt.is_quiet = true;
+    attempt.has_no_log = true;
     finalize(TR_TASK_PHASE_SUCCESS);
     assert_int_equal(fake.sent_count, 3);
     assert_string_equal(removed(2), "/store/attempts/x/x-n-0");

@@ -40,6 +40,9 @@ struct end {
     const char *flyte_outputs;
     const char *flyte_error;
     const char *futures;
+    const char *error_output;
+    uint8_t memory_kill;
+    bool core_dumped;
 };
 
 static void write_document(struct tr_writer *writer, const char *text, uint64_t size)
@@ -56,16 +59,16 @@ static void write_document(struct tr_writer *writer, const char *text, uint64_t 
 
 static enum tr_document_form large_form;
 
-static bool judge(const struct end *end)
+static bool classify(const struct end *end)
 {
-    static uint8_t bytes[512];
+    static uint8_t bytes[8192];
     struct tri_process_large large;
     struct tr_writer writer = tr_writer_of(bytes, sizeof bytes);
     tr_write_array(&writer, TRI_PROCESS_RESULT_COUNT);
     write_document(&writer, end->outputs, end->outputs_size);
     write_document(&writer, end->error, end->error_size);
     tr_write_nil(&writer);
-    tr_write_nil(&writer);
+    write_document(&writer, end->error_output, 0);
     write_document(&writer, end->flyte_outputs, 0);
     write_document(&writer, end->flyte_error, 0);
     write_document(&writer, end->futures, 0);
@@ -75,6 +78,12 @@ static bool judge(const struct end *end)
         .stopped_by = end->stopped_by,
         .reason = tr_text_of(end->reason == NULL ? "" : end->reason),
         .documents = {.data = bytes, .size = tr_writer_size(&writer)},
+        .memory_kill = end->memory_kill,
+        .core_dumped = end->core_dumped,
+        .elapsed_us = 350000,
+        .cpu_user_us = 100000,
+        .cpu_system_us = 20000,
+        .memory_bytes_max = 64 << 20,
     };
     transition = (struct tr_transition){.phase = TR_TASK_PHASE_RUNNING};
     assert_int_equal(tri_process_outcome(&fake.context, &over, &large, &transition), 0);
@@ -87,16 +96,26 @@ static void expect_failure(uint8_t phase, const char *code, const char *message)
     assert_int_equal(transition.phase, phase);
     assert_string_equal(fake_text(transition.code), code);
     assert_string_equal(fake_text(transition.message), message);
+    assert_int_equal(transition.outcome.size, 0);
+}
+
+/* A failure that is known by how the process ended; what it wrote last is the message. */
+static void expect_end(const char *code, const char *outcome, const char *message)
+{
+    assert_int_equal(transition.phase, TR_TASK_PHASE_RETRYABLE_FAILURE);
+    assert_string_equal(fake_text(transition.code), code);
+    assert_string_equal(fake_text(transition.outcome), outcome);
+    assert_string_equal(fake_text(transition.message), message);
 }
 
 static void test_successes(void **state)
 {
     (void)state;
-    assert_false(judge(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs = "{\"a\": 1}"}));
+    assert_false(classify(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs = "{\"a\": 1}"}));
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
     assert_string_equal(fake.outputs, "{\"a\": 1}");
     assert_string_equal(fake.outputs_folder, "/store/attempts/x/x-n-0/work");
-    assert_false(judge(&(struct end){.outcome = TR_PROCESS_EXITED}));
+    assert_false(classify(&(struct end){.outcome = TR_PROCESS_EXITED}));
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
     assert_string_equal(fake.outputs, "{}");
 }
@@ -104,33 +123,92 @@ static void test_successes(void **state)
 static void test_exits_and_signals(void **state)
 {
     (void)state;
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .status = 3, .outputs = "{}"});
-    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessFailed", "exit status 3");
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED, .status = 3, .outputs = "{}"});
+    expect_end("ProcessFailed", "exit status 3", "");
     assert_int_equal(transition.exit_status, 3);
-    judge(&(struct end){.outcome = TR_PROCESS_SIGNALLED, .status = 11});
-    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessSignalled",
-                   "ended by signal 11 (SIGSEGV, Segmentation fault)");
+    classify(&(struct end){.outcome = TR_PROCESS_SIGNALLED, .status = 11});
+    expect_end("ProcessSignalled", "signal 11 (SIGSEGV, Segmentation fault)", "");
     assert_int_equal(transition.failure, TR_FAILURE_USER);
     assert_int_equal(transition.signal, 11);
-    judge(&(struct end){
+    classify(&(struct end){
         .outcome = TR_PROCESS_SIGNALLED, .status = 15, .stopped_by = TR_PROCESS_STOPPED_BY_KEEPER});
     assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
-    judge(&(struct end){.outcome = TR_PROCESS_NOT_STARTED, .status = 2, .reason = "x: not there"});
+    classify(
+        &(struct end){.outcome = TR_PROCESS_NOT_STARTED, .status = 2, .reason = "x: not there"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessNotStarted", "x: not there");
     assert_int_equal(transition.failure, TR_FAILURE_USER);
-    judge(&(struct end){.outcome = TR_PROCESS_NOT_STARTED, .status = ECANCELED, .reason = "died"});
+    classify(
+        &(struct end){.outcome = TR_PROCESS_NOT_STARTED, .status = ECANCELED, .reason = "died"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessNotStarted", "died");
     assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
+}
+
+static void test_ends_in_words(void **state)
+{
+    (void)state;
+    static const struct {
+        struct end end;
+        const char *outcome;
+    } cases[] = {
+        {{.outcome = TR_PROCESS_EXITED, .status = 1}, "exit status 1"},
+        {{.outcome = TR_PROCESS_EXITED, .status = 126},
+         "exit status 126 (to a shell: found, but cannot be executed)"},
+        {{.outcome = TR_PROCESS_EXITED, .status = 127},
+         "exit status 127 (to a shell: command not found)"},
+        {{.outcome = TR_PROCESS_EXITED, .status = 139},
+         "exit status 139 (128 + 11: SIGSEGV, Segmentation fault)"},
+        {{.outcome = TR_PROCESS_EXITED, .status = 137, .memory_kill = TR_MEMORY_KILL_CGROUP},
+         "exit status 137 (128 + 9: SIGKILL, Killed: out of memory, killed by the kernel at the "
+         "limit of its cgroup)"},
+        {{.outcome = TR_PROCESS_EXITED, .status = 255}, "exit status 255"},
+        {{.outcome = TR_PROCESS_SIGNALLED, .status = 6, .core_dumped = true},
+         "signal 6 (SIGABRT, Aborted, core dumped)"},
+        {{.outcome = TR_PROCESS_SIGNALLED, .status = 9, .memory_kill = TR_MEMORY_KILL_MACHINE},
+         "signal 9 (SIGKILL, Killed: the kernel killed for want of memory on this machine at that "
+         "time)"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        classify(&cases[i].end);
+        assert_string_equal(fake_text(transition.outcome), cases[i].outcome);
+    }
+}
+
+static void test_what_was_written_last_is_the_cause(void **state)
+{
+    (void)state;
+    static char much[TR_ERROR_OUTPUT_BYTES_MAX + 1];
+    static const char traceback[] = "Traceback (most recent call last):\n  File x\nKeyError: 'a'";
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED,
+                           .status = 1,
+                           .error_output = "Traceback (most recent call last):\n  File x\n"
+                                           "KeyError: 'a'\n\n"});
+    expect_end("ProcessFailed", "exit status 1", "KeyError: 'a'");
+    assert_string_equal(fake_text(transition.error_output), traceback);
+    assert_int_equal(transition.usage.cpu_us, 120000);
+    assert_int_equal(transition.usage.elapsed_us, 350000);
+    assert_int_equal(transition.usage.memory_bytes_max, 64 << 20);
+    /* As much as is read begins in the middle of a line, which is left out. */
+    memset(much, 'x', TR_ERROR_OUTPUT_BYTES_MAX);
+    memcpy(much + 100, "\nwhole line\nlast", 16);
+    much[116] = '\n';
+    memset(much + 117, ' ', TR_ERROR_OUTPUT_BYTES_MAX - 117);
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED, .status = 1, .error_output = much});
+    assert_string_equal(fake_text(transition.error_output), "whole line\nlast");
+    /* What an error document says goes before; the end of stderr is kept beside it. */
+    classify(&(struct end){
+        .outcome = TR_PROCESS_EXITED, .status = 1, .error = "{no}", .error_output = "a warning\n"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "{no}");
+    assert_string_equal(fake_text(transition.error_output), "a warning");
 }
 
 static void test_an_error_document_is_a_failure_whatever_the_status(void **state)
 {
     (void)state;
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs = "{}", .error = "{no}"});
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs = "{}", .error = "{no}"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "{no}");
-    judge(&(struct end){.outcome = TR_PROCESS_SIGNALLED, .status = 9, .error = "{no}"});
+    classify(&(struct end){.outcome = TR_PROCESS_SIGNALLED, .status = 9, .error = "{no}"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "{no}");
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .error_size = 600000});
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED, .error_size = 600000});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ErrorDocumentTooLarge",
                    "the document at $TROUPE_ERROR has 600000 bytes; at most 524288 are read");
 }
@@ -139,46 +217,46 @@ static void test_outputs_that_are_none(void **state)
 {
     (void)state;
     fake.refusal = "the output 'a' is missing";
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED});
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutputsNotFound",
                    "nothing was written to $TROUPE_OUTPUTS: the output 'a' is missing");
     /* Those that are there are the engine's to refuse. */
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs = "{}"});
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs = "{}"});
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
 }
 
 static void test_large_outputs(void **state)
 {
     (void)state;
-    assert_true(judge(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = 600000}));
+    assert_true(classify(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = 600000}));
     assert_int_equal(transition.phase, TR_TASK_PHASE_RUNNING);
-    assert_true(
-        judge(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = TR_OUTPUTS_BYTES_MAX}));
-    assert_false(judge(
+    assert_true(classify(
+        &(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = TR_OUTPUTS_BYTES_MAX}));
+    assert_false(classify(
         &(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = TR_OUTPUTS_BYTES_MAX + 1}));
     expect_failure(
         TR_TASK_PHASE_PERMANENT_FAILURE, "OutputSizeExceeded",
         "the document at $TROUPE_OUTPUTS has 67108865 bytes, more than "
         "TR_OUTPUTS_BYTES_MAX (67108864); write large data to a file and return its path");
     assert_false(
-        judge(&(struct end){.outcome = TR_PROCESS_EXITED, .status = 1, .outputs_size = 600000}));
+        classify(&(struct end){.outcome = TR_PROCESS_EXITED, .status = 1, .outputs_size = 600000}));
 }
 
 static void test_an_unknown_end_is_known_by_its_outputs(void **state)
 {
     (void)state;
-    judge(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .reason = "the keeper died"});
+    classify(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .reason = "the keeper died"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown",
                    "outcome unknown: the keeper died");
     assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
     assert_true(transition.is_unknown);
-    judge(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .outputs = "{}"});
+    classify(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .outputs = "{}"});
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
-    judge(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .error = "{no}"});
+    classify(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .error = "{no}"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "{no}");
     /* It was killed while it wrote. */
     fake.refusal = "this is no JSON";
-    judge(&(struct end){
+    classify(&(struct end){
         .outcome = TR_PROCESS_UNKNOWN, .outputs = "{", .error = "", .reason = "the keeper died"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown",
                    "outcome unknown: the keeper died");
@@ -190,16 +268,15 @@ static void test_an_unknown_end_is_known_by_its_outputs(void **state)
 static void test_a_torn_error_document_is_no_word(void **state)
 {
     (void)state;
-    judge(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .error = "{\"co", .reason = "died"});
+    classify(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .error = "{\"co", .reason = "died"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown", "outcome unknown: died");
-    judge(&(struct end){.outcome = TR_PROCESS_SIGNALLED,
-                        .status = 9,
-                        .stopped_by = TR_PROCESS_STOPPED_BY_KEEPER,
-                        .error = "{\"co"});
-    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessSignalled",
-                   "ended by signal 9 (SIGKILL, Killed)");
+    classify(&(struct end){.outcome = TR_PROCESS_SIGNALLED,
+                           .status = 9,
+                           .stopped_by = TR_PROCESS_STOPPED_BY_KEEPER,
+                           .error = "{\"co"});
+    expect_end("ProcessSignalled", "signal 9 (SIGKILL, Killed)", "");
     assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .error = "{\"co"});
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED, .error = "{\"co"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ErrorDocumentMalformed", "{\"co");
 }
 
@@ -207,11 +284,11 @@ static void test_a_torn_error_document_is_no_word(void **state)
 static void test_a_lost_end_leaves_nothing_to_believe(void **state)
 {
     (void)state;
-    judge(&(struct end){.outcome = TR_PROCESS_LOST, .outputs = "{}", .reason = "restarted"});
+    classify(&(struct end){.outcome = TR_PROCESS_LOST, .outputs = "{}", .reason = "restarted"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown", "outcome unknown: restarted");
     assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
     assert_true(transition.is_unknown);
-    judge(&(struct end){.outcome = TR_PROCESS_LOST, .error = "{no}", .reason = "restarted"});
+    classify(&(struct end){.outcome = TR_PROCESS_LOST, .error = "{no}", .reason = "restarted"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown", "outcome unknown: restarted");
 }
 
@@ -219,27 +296,28 @@ static void test_a_lost_end_leaves_nothing_to_believe(void **state)
 static void test_flytes_documents_go_before_json(void **state)
 {
     (void)state;
-    assert_false(judge(&(struct end){
+    assert_false(classify(&(struct end){
         .outcome = TR_PROCESS_EXITED, .outputs = "{\"a\": 1}", .flyte_outputs = "pb"}));
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
     assert_string_equal(fake.outputs, "pb");
     assert_int_equal(fake.form, TR_DOCUMENT_FLYTE);
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED,
-                        .outputs = "{}",
-                        .error = "json",
-                        .flyte_outputs = "pb",
-                        .flyte_error = "failed"});
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED,
+                           .outputs = "{}",
+                           .error = "json",
+                           .flyte_outputs = "pb",
+                           .flyte_error = "failed"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "failed");
     assert_int_equal(fake.form, TR_DOCUMENT_FLYTE);
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .error = "json", .flyte_outputs = "pb"});
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED, .error = "json", .flyte_outputs = "pb"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "json");
     assert_int_equal(fake.form, TR_DOCUMENT_JSON);
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .flyte_outputs = "pb", .futures = "graph"});
+    classify(
+        &(struct end){.outcome = TR_PROCESS_EXITED, .flyte_outputs = "pb", .futures = "graph"});
     assert_string_equal(fake.outputs, "graph");
     assert_int_equal(fake.form, TR_DOCUMENT_FLYTE_FUTURES);
     fake.refusal = "the output 'a' is missing";
     fake.template.has_flyte_outputs = true;
-    judge(&(struct end){.outcome = TR_PROCESS_EXITED});
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED});
     expect_failure(
         TR_TASK_PHASE_RETRYABLE_FAILURE, "OutputsNotFound",
         "nothing was written to $TROUPE_OUTPUTS or outputs.pb: the output 'a' is missing");
@@ -251,6 +329,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_successes),
         TEST(test_exits_and_signals),
+        TEST(test_ends_in_words),
+        TEST(test_what_was_written_last_is_the_cause),
         TEST(test_an_error_document_is_a_failure_whatever_the_status),
         TEST(test_outputs_that_are_none),
         TEST(test_large_outputs),

@@ -45,7 +45,7 @@ static bool has_word(struct tr_bytes array, const char *wanted)
     struct tr_cursor cursor;
     uint32_t count = tr_process_array_begin(array, &cursor);
     for (uint32_t i = 0; i < count; i++) {
-        struct tr_bytes word = tr_process_word_next(&cursor);
+        struct tr_bytes word = tr_process_string_next(&cursor);
         if (word.size == strlen(wanted) && memcmp(word.data, wanted, word.size) == 0) {
             return true;
         }
@@ -155,7 +155,7 @@ static void test_no_word_holds_a_zero_byte(void **state)
 {
     (void)state;
     static const struct tr_text words[] = {{.data = "a\0b", .size = 3}};
-    fake.template.words = words;
+    fake.template.argv = words;
     assert_int_equal(ask("{}", ""), TR_INVALID);
 }
 
@@ -253,7 +253,7 @@ static void test_wrong_configurations(void **state)
             "config.limits: each is a name and a number that is not negative");
     refuses((struct tr_bytes){.data = text, .size = sizeof text},
             "config: write a mapping such as {limits: {open_files: 1024}}");
-    fake.template.word_count = 0;
+    fake.template.argc = 0;
     refuses((struct tr_bytes){.size = 0}, "run: a process task needs a program to run");
 }
 

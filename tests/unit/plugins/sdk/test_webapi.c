@@ -14,10 +14,10 @@ static void test_start_tells_the_refresh_actor(void **unused)
     assert_int_equal(fake.sent_count, 1);
     struct tr_refresh_make make = made(0);
     assert_string_equal(fake_text(make.identity), "x-n-0");
-    assert_string_equal(fake_text(make.group), "the-group");
+    assert_string_equal(fake_text(make.job_set), "the-group");
     assert_int_equal(make.execution, 42);
     assert_int_equal(make.policy, TR_WEBAPI_POLICY_FAIL);
-    assert_false(make.is_doubtful);
+    assert_false(make.is_unknown);
     assert_int_equal(transition.phase, TR_TASK_PHASE_QUEUED);
     assert_string_equal(fake_text(transition.reason),
                         "its job is to be made at the endpoint 'east' of 'mine'");
@@ -37,7 +37,7 @@ static void test_a_call_of_its_own_comes_first(void **unused)
     handle(event_of(TR_TASK_ANSWER));
     assert_int_equal(state.stage, TR_WEBAPI_STAGE_INTENT);
     assert_int_equal(fake.sent_count, 3);
-    assert_false(made(2).is_doubtful);
+    assert_false(made(2).is_unknown);
     assert_int_equal(state.call, 0);
 }
 
@@ -98,14 +98,14 @@ static void test_the_policy_is_handed_on(void **unused)
 
 /* ------------------------------------------------------------------------------ a lost state */
 
-static void test_a_lost_state_is_a_doubt_and_no_new_start(void **unused)
+static void test_a_lost_state_is_an_unknown_outcome_and_no_new_start(void **unused)
 {
     (void)unused;
     transition.phase = TR_TASK_PHASE_RUNNING;
     handle(lost_event());
-    assert_int_equal(state.stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_UNKNOWN);
     struct tr_refresh_make make = made(0);
-    assert_true(make.is_doubtful);
+    assert_true(make.is_unknown);
     assert_string_equal(fake_text(make.identity), "x-n-0");
     assert_string_equal(fake_text(transition.reason),
                         "its job is looked for at the endpoint 'east' of 'mine'");
@@ -122,7 +122,7 @@ static void test_another_store_watches_the_same_job(void **unused)
     handle(news_event(running(7)));
     handle(moved_event());
     struct tr_refresh_make make = made(1);
-    assert_true(make.is_doubtful);
+    assert_true(make.is_unknown);
     assert_string_equal(fake_text(make.identity), "x-n-0");
     assert_string_equal(fake_text(make.handle), "h1");
     handle(news_event(running(1)));
@@ -143,16 +143,16 @@ static void test_another_store_ends_the_same_job(void **unused)
     assert_int_equal(state.stage, TR_WEBAPI_STAGE_CANCELLING);
 }
 
-static void test_a_doubt_outlives_a_slow_preparation(void **unused)
+static void test_an_unknown_outcome_outlives_a_slow_preparation(void **unused)
 {
     (void)unused;
     play.is_slow = true;
     handle(lost_event());
-    assert_int_equal(state.stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_UNKNOWN);
     handle((struct tr_task_event){.kind = TR_TASK_FAILED, .error = TR_NO_CONNECTION});
     handle(event_of(TR_TASK_ANSWER));
-    assert_true(made(fake.sent_count - 1).is_doubtful);
-    assert_int_equal(state.stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    assert_true(made(fake.sent_count - 1).is_unknown);
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_UNKNOWN);
 }
 
 /* -------------------------------------------------------------------------------------- room */
@@ -182,7 +182,7 @@ static void test_who_waits_for_room_asks_again(void **unused)
     handle(news_event(room));
     handle(news_event(room));
     assert_int_equal(fake.sent_count, 2);
-    assert_false(made(1).is_doubtful);
+    assert_false(made(1).is_unknown);
     assert_int_equal(state.stage, TR_WEBAPI_STAGE_INTENT);
     handle(news_event(running(3)));
     assert_int_equal(state.stage, TR_WEBAPI_STAGE_SUBMITTED);
@@ -281,14 +281,14 @@ static void test_a_job_that_is_put_back_stays_where_it_was(void **unused)
     assert_int_equal(transition.version, 2);
 }
 
-static void test_doubt_is_shown(void **unused)
+static void test_an_unknown_outcome_is_shown(void **unused)
 {
     (void)unused;
     begin();
-    struct tr_refresh_news doubt = {
-        .stage = TR_WEBAPI_STAGE_IN_DOUBT, .version = 1, .reason = tr_text_of("nobody knows")};
-    handle(news_event(doubt));
-    assert_int_equal(state.stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    struct tr_refresh_news unknown = {
+        .stage = TR_WEBAPI_STAGE_UNKNOWN, .version = 1, .reason = tr_text_of("nobody knows")};
+    handle(news_event(unknown));
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_UNKNOWN);
     assert_int_equal(transition.phase, TR_TASK_PHASE_QUEUED);
     assert_string_equal(fake_text(transition.reason), "nobody knows");
 }
@@ -339,10 +339,10 @@ int main(void)
         CASE(test_no_endpoint),
         CASE(test_an_endpoint_by_name),
         CASE(test_the_policy_is_handed_on),
-        CASE(test_a_lost_state_is_a_doubt_and_no_new_start),
+        CASE(test_a_lost_state_is_an_unknown_outcome_and_no_new_start),
         CASE(test_another_store_watches_the_same_job),
         CASE(test_another_store_ends_the_same_job),
-        CASE(test_a_doubt_outlives_a_slow_preparation),
+        CASE(test_an_unknown_outcome_outlives_a_slow_preparation),
         CASE(test_who_waits_for_room_asks_again),
         CASE(test_who_is_turned_away_asks_after_a_while),
         CASE(test_an_abort_of_one_that_waits),
@@ -351,7 +351,7 @@ int main(void)
         CASE(test_news_of_another_attempt_are_passed_over),
         CASE(test_old_news_are_passed_over),
         CASE(test_a_job_that_is_put_back_stays_where_it_was),
-        CASE(test_doubt_is_shown),
+        CASE(test_an_unknown_outcome_is_shown),
         CASE(test_news_that_are_none),
         CASE(test_check),
     };

@@ -139,7 +139,7 @@ static void test_abort_asks_for_an_end_and_waits_for_it(void **unused)
         assert_int_equal(tr_refresh_cancel_unpack(sent->body, sent->version, &request), 0);
         assert_string_equal(fake_text(request.identity), "x-n-0");
         assert_string_equal(fake_text(request.handle), "h1");
-        assert_string_equal(fake_text(request.group), "the-group");
+        assert_string_equal(fake_text(request.job_set), "the-group");
         assert_int_equal(transition.phase, TR_TASK_PHASE_RUNNING);
     }
     abort_it(news_event(running(4)));
@@ -226,8 +226,8 @@ static void test_every_stage_takes_every_event_twice(void **unused)
                 bool was_new =
                     stage <= TR_WEBAPI_STAGE_PREPARING || stage == TR_WEBAPI_STAGE_WAITING;
                 bool is_lost = stage == TR_WEBAPI_STAGE_NEW && kind != TR_TASK_START;
-                assert_true(was_new || stage == TR_WEBAPI_STAGE_IN_DOUBT);
-                assert_int_equal(made(i).is_doubtful, is_lost || stage == TR_WEBAPI_STAGE_IN_DOUBT);
+                assert_true(was_new || stage == TR_WEBAPI_STAGE_UNKNOWN);
+                assert_int_equal(made(i).is_unknown, is_lost || stage == TR_WEBAPI_STAGE_UNKNOWN);
             }
             bool is_waiting = stage == TR_WEBAPI_STAGE_PREPARING && kind == TR_TASK_NEWS;
             assert_true(is_waiting || state.stage >= TR_WEBAPI_STAGE_INTENT);

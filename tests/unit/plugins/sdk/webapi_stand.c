@@ -3,7 +3,7 @@
  */
 #include "tests/unit/plugins/sdk/webapi_stand.h"
 
-#include "schemas/runtime/parcel.h"
+#include "schemas/runtime/archive.h"
 
 /* ------------------------------------------------------------------------ a shape to be tested */
 
@@ -58,9 +58,11 @@ static int outcome(struct tr_task_context *task, void *data,
 }
 
 static const struct tr_webapi shape = {
-    .grade = TR_WEBAPI_GRADE_EXACT, .group = group, .prepare = prepare};
-static const struct tr_webapi reading_shape = {
-    .grade = TR_WEBAPI_GRADE_EXACT, .group = group, .prepare = prepare, .outcome = outcome};
+    .idempotency = TR_WEBAPI_IDEMPOTENCY_EXACT, .job_set = group, .prepare = prepare};
+static const struct tr_webapi reading_shape = {.idempotency = TR_WEBAPI_IDEMPOTENCY_EXACT,
+                                               .job_set = group,
+                                               .prepare = prepare,
+                                               .outcome = outcome};
 
 #define PLUGIN(of)                                                                               \
     {                                                                                            \
