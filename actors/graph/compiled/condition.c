@@ -2,6 +2,14 @@
  * Conditions at run time: values are taken out of their packed form as one comparable thing each,
  * and the parts are walked from the root. A part's children stand before it, and there are no more
  * than TR_CONDITION_PARTS_MAX of them, which bounds the recursion.
+ *
+ * The compiler has checked all operands whose types are known (compiler/compile_branch.c). Parts of
+ * a struct have no type, so they are judged here by the form of their value: what cannot be
+ * compared is TR_INVALID, and not simply unequal, because a branch that is taken by mistake is
+ * worse than one that fails.
+ *
+ * None is apart from that: it is equal to none, differs from everything else, and is neither
+ * smaller nor greater. So a value that may be none can be tested, whatever else it is.
  */
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/document/limits.h"
@@ -15,7 +23,8 @@ enum comparable_kind {
     COMPARABLE_TEXT,
     COMPARABLE_BYTES,
     COMPARABLE_MOMENT,
-    COMPARABLE_OTHER, /* equal to nothing but told apart from none */
+    COMPARABLE_DURATION, /* `integer` nanoseconds */
+    COMPARABLE_OTHER,    /* equal to nothing but told apart from none */
 };
 
 struct comparable {
@@ -66,6 +75,10 @@ static struct comparable take_free(struct tr_cursor *cursor)
     return value;
 }
 
+/*
+ * A value by its type. A duration is packed as an integer, but is none: a number beside it has no
+ * unit. Of a union only whether it is none is needed, since it compares with nothing else.
+ */
 static struct comparable take_typed(struct tr_cursor *cursor, const struct tr_type *type)
 {
     struct comparable value = {.kind = COMPARABLE_OTHER};
@@ -77,9 +90,12 @@ static struct comparable take_typed(struct tr_cursor *cursor, const struct tr_ty
     case TR_TYPE_STRING:
     case TR_TYPE_BOOL:
     case TR_TYPE_ENUM:
-    case TR_TYPE_DURATION:
         value = take_free(cursor);
         value.is_free = false;
+        break;
+    case TR_TYPE_DURATION:
+        value.kind = COMPARABLE_DURATION;
+        value.integer = tr_read_i64(cursor);
         break;
     case TR_TYPE_DATETIME:
         value.kind = COMPARABLE_MOMENT;
@@ -120,6 +136,10 @@ static struct comparable take(struct evaluation *evaluation, const struct tr_con
         type = binding->source;
         bytes = evaluation->inputs[part->input];
     }
+    /*
+     * No bytes: the reference led to a field or an element that is not there. Kind 0 is none, for
+     * which `compare` sets no other error, so this one is the one that is told.
+     */
     if (bytes.size == 0) {
         evaluation->error = evaluation->error != 0 ? evaluation->error : TR_NOT_FOUND;
         return (struct comparable){0};
@@ -132,17 +152,26 @@ static struct comparable take(struct evaluation *evaluation, const struct tr_con
     return value;
 }
 
-/* A free text beside a datetime is read as one. */
+/*
+ * A free text beside a datetime or a duration is read as one, since JSON has no other form of it.
+ * If it is none, the kinds differ, and `compare` refuses them.
+ */
 static void meet(struct comparable *value, const struct comparable *other)
 {
-    bool is_moment_text =
-        value->is_free && value->kind == COMPARABLE_TEXT && other->kind == COMPARABLE_MOMENT;
-    if (is_moment_text && tr_moment_parse(value->text, &value->moment)) {
-        value->kind = COMPARABLE_MOMENT;
+    if (!value->is_free || value->kind != COMPARABLE_TEXT) {
+        return;
     }
+    bool is_read =
+        (other->kind == COMPARABLE_MOMENT && tr_moment_parse(value->text, &value->moment)) ||
+        (other->kind == COMPARABLE_DURATION && tr_duration_parse(value->text, &value->integer));
+    value->kind = is_read ? other->kind : COMPARABLE_TEXT;
 }
 
-/* An integer beside a number, without rounding: 80 bits and more hold both. */
+/*
+ * An integer beside a number, without rounding: 80 bits and more hold both, while a double would
+ * make 2^53 + 1 equal to 2^53. With a NaN all three comparisons are false, so the two have no
+ * order.
+ */
 static int compare_numbers(const struct comparable *a, const struct comparable *b, bool *is_ordered)
 {
     long double x = a->kind == COMPARABLE_INT ? (long double)a->integer : (long double)a->number;
@@ -156,7 +185,10 @@ static bool is_number(const struct comparable *value)
     return value->kind == COMPARABLE_INT || value->kind == COMPARABLE_FLOAT;
 }
 
-/* <0, 0 or >0; `is_ordered` is false where neither is smaller and they differ. */
+/*
+ * <0, 0 or >0; `is_ordered` is false where neither is smaller and they differ: NaN, or none beside
+ * something else. Then only != holds. Other kinds that differ are an error of the evaluation.
+ */
 static int compare(struct evaluation *evaluation, const struct comparable *a,
                    const struct comparable *b, bool *is_ordered)
 {
@@ -180,6 +212,8 @@ static int compare(struct evaluation *evaluation, const struct comparable *a,
         return tr_text_order(a->text, b->text);
     case COMPARABLE_MOMENT:
         return tr_moment_compare(a->moment, b->moment);
+    case COMPARABLE_DURATION:
+        return (a->integer > b->integer) - (a->integer < b->integer);
     case COMPARABLE_NONE:
     case COMPARABLE_INT:
     case COMPARABLE_FLOAT:
@@ -231,6 +265,11 @@ static bool evaluate_value(struct evaluation *evaluation, const struct tr_condit
     return value.integer != 0;
 }
 
+/*
+ * One part and what is below it. `and` and `or` leave out the right side where the left one
+ * decides, so a condition may first ask whether a field is none and then compare it; the inputs of
+ * a branch may thus be missing as long as none of them is asked for.
+ */
 static bool evaluate(struct evaluation *evaluation, uint32_t position)
 {
     const struct tr_condition *part = &evaluation->workflow->conditions[position];

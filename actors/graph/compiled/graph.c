@@ -4,6 +4,8 @@
  */
 #include "actors/graph/compiled/graph.h"
 
+#include <stdlib.h>
+
 #include "runtime/memory.h"
 
 void tr_graph_free(struct tr_graph *graph)
@@ -16,6 +18,10 @@ void tr_graph_free(struct tr_graph *graph)
 
 uint32_t tr_variables_find(const struct tr_variables *variables, struct tr_text name)
 {
+    /*
+     * Halving over `by_name`: positions stay those of the declaration, which is how bindings and
+     * messages name variables.
+     */
     uint32_t low = 0;
     uint32_t high = variables->count;
     while (low < high) {
@@ -31,14 +37,37 @@ uint32_t tr_variables_find(const struct tr_variables *variables, struct tr_text 
     return TR_GRAPH_NONE;
 }
 
-uint32_t tr_graph_find_task(const struct tr_graph *graph, struct tr_text name)
+/* Variables with their positions, to be sorted by name. */
+struct named {
+    struct tr_text name;
+    uint32_t position;
+};
+
+static int compare_named(const void *left, const void *right)
 {
-    for (uint32_t i = 0; i < graph->task_count; i++) {
-        if (tr_text_equal(graph->tasks[i].name, name)) {
-            return i;
-        }
+    const struct named *a = left;
+    const struct named *b = right;
+    return tr_text_order(a->name, b->name);
+}
+
+const uint32_t *tri_variables_sort(struct tr_arena *arena, const struct tr_variable *items,
+                                   uint32_t count)
+{
+    struct named *named = tr_arena_array(arena, count, sizeof *named);
+    uint32_t *positions = tr_arena_array(arena, count, sizeof *positions);
+    if (named == NULL || positions == NULL) {
+        return NULL;
     }
-    return TR_GRAPH_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        named[i] = (struct named){.name = items[i].name, .position = i};
+    }
+    if (count > 1) {
+        qsort(named, count, sizeof *named, compare_named);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        positions[i] = named[i].position;
+    }
+    return positions;
 }
 
 uint32_t tr_graph_find_workflow(const struct tr_graph *graph, struct tr_text name)
@@ -55,17 +84,6 @@ uint32_t tr_graph_find_plan(const struct tr_graph *graph, struct tr_text name)
 {
     for (uint32_t i = 0; i < graph->plan_count; i++) {
         if (tr_text_equal(graph->plans[i].name, name)) {
-            return i;
-        }
-    }
-    return TR_GRAPH_NONE;
-}
-
-uint32_t tr_workflow_find_node(const struct tr_workflow *workflow, struct tr_text id)
-{
-    for (uint32_t i = 0; i < workflow->node_count; i++) {
-        if (workflow->nodes[i].parent == TR_GRAPH_NONE &&
-            tr_text_equal(workflow->nodes[i].id, id)) {
             return i;
         }
     }

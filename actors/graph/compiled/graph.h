@@ -1,12 +1,12 @@
 /*
  * The compiled form of a definition: one immutable graph that executions share, made to be walked
- * by index. Nothing in it is looked up by name while work runs, nothing allocates, and whoever
- * holds it may read it from any thread.
+ * by index. Nothing in it is looked up by name while work runs, nothing allocates, and a
+ * holder may read it from any thread.
  *
  * It follows the Flyte IDL (CompiledWorkflowClosure): tasks, workflows, launch plans, nodes,
  * bindings, conditions and types mean what they mean there, so that closures compile to it too.
  * A graph holds a whole definition, with what it includes, and is named by the SHA-256 of its
- * packed form (pack.h).
+ * packed form (graph_pack.c).
  *
  *     for (uint32_t i = 0; i < workflow->order_count; i++) {
  *         const struct tr_node *node = &workflow->nodes[workflow->order[i]];
@@ -17,8 +17,8 @@
  *
  * Durations are nanoseconds; 0 means there is no bound unless a field says otherwise.
  */
-#ifndef TR_ACTORS_GRAPH_GRAPH_H
-#define TR_ACTORS_GRAPH_GRAPH_H
+#ifndef TR_ACTORS_GRAPH_COMPILED_GRAPH_H
+#define TR_ACTORS_GRAPH_COMPILED_GRAPH_H
 
 #include "actors/graph/value/literal.h"
 #include "schemas/engine/plugin.h"
@@ -75,7 +75,7 @@ struct tr_cache {
     uint32_t ignored_count;
 };
 
-/* How a task is run: its own words, with what a node overrides merged in. */
+/* How a task is run: its own command, with what a node overrides merged in. */
 struct tr_settings {
     uint32_t retries; /* of user failures; system failures have their own budget */
     struct tr_backoff backoff;
@@ -100,9 +100,9 @@ struct tr_task {
     struct tr_text name;
     struct tr_text description;
     struct tr_text type;   /* "process" and whatever plugins are there for */
-    struct tr_text folder; /* of the file that declares it, for `./` words and TROUPE_FOLDER */
-    const struct tr_text *words; /* argv as it is written */
-    uint32_t word_count;
+    struct tr_text folder; /* of the file that declares it, for `./` in argv and TROUPE_FOLDER */
+    const struct tr_text *argv; /* the command as it is written */
+    uint32_t argc;
     bool is_stdin_inputs;   /* inputs come through stdin */
     bool is_stdout_outputs; /* outputs are what it writes to stdout */
     struct tr_interface interface;
@@ -129,7 +129,7 @@ struct tr_binding {
      * another than `type`, tr_literal_cast makes one of the other. NULL: known at run time only.
      */
     const struct tr_type *source;
-    struct tr_bytes literal; /* packed by `type`, or a slot that says where it lies (value.h) */
+    struct tr_bytes literal; /* packed by `type`, or a slot that says where it lies (slot.h) */
     uint32_t node;           /* the workflow's inputs are the outputs of node 0 */
     uint32_t output;
     uint32_t first; /* parts: in the workflow's bindings; steps: in its steps */
@@ -297,7 +297,7 @@ struct tr_workflow {
 struct tr_plan_value {
     uint32_t input;
     bool is_fixed;         /* may not be overridden */
-    struct tr_bytes value; /* or a slot that says where it lies (value.h) */
+    struct tr_bytes value; /* or a slot that says where it lies (slot.h) */
 };
 
 enum tr_catch_up { TR_CATCH_UP_LAST, TR_CATCH_UP_ALL, TR_CATCH_UP_NONE };
@@ -368,14 +368,14 @@ struct tr_graph {
 /* Gives a graph back; NULL is fine. */
 void tr_graph_free(struct tr_graph *graph);
 
-/* The position of a variable, task, workflow or launch plan by its name, or TR_GRAPH_NONE. */
+/* The position of a variable, workflow or launch plan by its name, or TR_GRAPH_NONE. */
 uint32_t tr_variables_find(const struct tr_variables *variables, struct tr_text name);
-uint32_t tr_graph_find_task(const struct tr_graph *graph, struct tr_text name);
 uint32_t tr_graph_find_workflow(const struct tr_graph *graph, struct tr_text name);
 uint32_t tr_graph_find_plan(const struct tr_graph *graph, struct tr_text name);
 
-/* The position of a top-level node by its id, or TR_GRAPH_NONE. Looks at each. */
-uint32_t tr_workflow_find_node(const struct tr_workflow *workflow, struct tr_text id);
+/* The positions of variables in the order of their names, in the arena. NULL without memory. */
+const uint32_t *tri_variables_sort(struct tr_arena *arena, const struct tr_variable *items,
+                                   uint32_t count);
 
 /*
  * Evaluates a condition of a branch: `inputs` are the values of the branch's inputs, packed by

@@ -1,8 +1,21 @@
 /*
  * The packed form of a graph: msgpack arrays of its fields in their order. Each struct has one
- * function that names its fields, and that function both writes and reads.
+ * function that names its fields, and that function both writes and reads. So what is written is
+ * what is read, and a field cannot be left out on one side.
+ *
+ * The SHA-256 of these bytes is the graph's name. That holds because the form is canonical: fields
+ * in a fixed order, numbers in msgpack's shortest form, nothing of memory in it. The number of a
+ * struct's fields is written before them, so another version's form is malformed and never taken
+ * for this one.
+ *
+ * What is packed comes in the order in which reading needs it: types before what has a type, since
+ * a type is resolved by its number when it is read; tasks before workflows, since a node without
+ * settings of its own takes those of its task.
+ *
+ * While reading, nothing is trusted: counts are checked against the bytes that are left, kinds
+ * against their last; what indexes mean is checked behind it (graph_unpack.c). After the first
+ * error of the cursor all reads give zeros, so functions go on without asking.
  */
-#include "actors/graph/language/definition.h"
 #include "actors/graph/compiled/transfer.h"
 
 typedef void move_function(struct tri_transfer *transfer, void *item);
@@ -12,7 +25,11 @@ static bool is_reading(const struct tri_transfer *transfer)
     return transfer->buffer == NULL;
 }
 
-void tri_transfer_fail(struct tri_transfer *transfer, int error)
+/*
+ * Keeps the first error of reading. A graph in memory has none of these faults, so writing does not
+ * come here.
+ */
+static void fail(struct tri_transfer *transfer, int error)
 {
     tr_cursor_fail(&transfer->cursor, error);
 }
@@ -23,10 +40,11 @@ static void begin(struct tri_transfer *transfer, uint32_t fields)
     if (!is_reading(transfer)) {
         tr_buffer_array(transfer->buffer, fields);
     } else if (tr_read_array(&transfer->cursor) != fields) {
-        tri_transfer_fail(transfer, TR_MALFORMED);
+        fail(transfer, TR_MALFORMED);
     }
 }
 
+/* The two directions of each field: into the value while reading, out of it while writing. */
 static void move_u64(struct tri_transfer *transfer, uint64_t *value)
 {
     if (is_reading(transfer)) {
@@ -36,11 +54,15 @@ static void move_u64(struct tri_transfer *transfer, uint64_t *value)
     }
 }
 
+/*
+ * A number that is at most `most`, or the bytes are malformed and the number is 0, so that what is
+ * done with it before the error is seen stays in its range.
+ */
 static void move_bounded(struct tri_transfer *transfer, uint64_t *value, uint64_t most)
 {
     move_u64(transfer, value);
     if (*value > most) {
-        tri_transfer_fail(transfer, TR_MALFORMED);
+        fail(transfer, TR_MALFORMED);
         *value = 0;
     }
 }
@@ -79,7 +101,7 @@ static void move_index(struct tri_transfer *transfer, uint32_t *value)
     }
 }
 
-/* A duration, which is never negative. */
+/* A duration, which is never negative: of a negative one the unsigned form is above the bound. */
 static void move_ns(struct tri_transfer *transfer, int64_t *value)
 {
     uint64_t wide = (uint64_t)*value;
@@ -105,6 +127,7 @@ static void move_bool(struct tri_transfer *transfer, bool *value)
     }
 }
 
+/* A copy in the graph's arena: the bytes that are read end before the graph does. */
 static void move_text(struct tri_transfer *transfer, struct tr_text *value)
 {
     if (is_reading(transfer)) {
@@ -123,7 +146,11 @@ static void move_bytes(struct tri_transfer *transfer, struct tr_bytes *value)
     }
 }
 
-/* A type by its number; nil where it is known at run time only. */
+/*
+ * A type by its number in the graph's table; nil where it is known at run time only. The table is
+ * complete here, but while a type of it is read (read_type) it holds only the types before, so a
+ * type cannot hold itself.
+ */
 static void move_type(struct tri_transfer *transfer, const struct tr_type **type)
 {
     uint32_t index = is_reading(transfer) || *type == NULL ? TR_GRAPH_NONE : (*type)->index;
@@ -135,13 +162,15 @@ static void move_type(struct tri_transfer *transfer, const struct tr_type **type
     if (index != TR_GRAPH_NONE && index < transfer->types.count) {
         *type = transfer->types.items[index];
     } else if (index != TR_GRAPH_NONE) {
-        tri_transfer_fail(transfer, TR_MALFORMED);
+        fail(transfer, TR_MALFORMED);
     }
 }
 
 /*
  * An array of structs. While reading, its memory is taken only after the bytes that are left could
- * hold so many elements of `fields` fields each.
+ * hold so many elements of `fields` fields each, every field and the array around them being at
+ * least one byte. So a count of four billion in a short message costs nothing, and memory stays
+ * within a small factor of the bytes. Gives the array that was read; NULL while writing.
  */
 static void *move_items(struct tri_transfer *transfer, const void *items, uint32_t *count,
                         size_t size, uint32_t fields, move_function *move)
@@ -150,7 +179,7 @@ static void *move_items(struct tri_transfer *transfer, const void *items, uint32
     if (is_reading(transfer)) {
         *count = tr_read_array(&transfer->cursor);
         if (*count > tr_cursor_left(&transfer->cursor) / (fields + 1)) {
-            tri_transfer_fail(transfer, TR_MALFORMED);
+            fail(transfer, TR_MALFORMED);
             *count = 0;
         }
         copy = tr_arena_array(transfer->arena, *count, size);
@@ -197,12 +226,13 @@ static void move_variable(struct tri_transfer *transfer, void *item)
     move_bytes(transfer, &variable->default_value);
 }
 
+/* Variables, and the index of their names, which is not packed but made again. */
 static void move_variables(struct tri_transfer *transfer, struct tr_variables *variables)
 {
     MOVE_ITEMS(transfer, variables->items, &variables->count, 5, move_variable);
     if (is_reading(transfer)) {
         variables->by_name =
-            tri_sort_variables(transfer->arena, variables->items, variables->count);
+            tri_variables_sort(transfer->arena, variables->items, variables->count);
         variables->count = variables->by_name == NULL ? 0 : variables->count;
     }
 }
@@ -227,6 +257,10 @@ static void move_secret(struct tri_transfer *transfer, void *item)
     move_bool(transfer, &secret->is_file);
 }
 
+/*
+ * All of a task's settings, also of a node that overrides some: they are merged when they are
+ * compiled.
+ */
 static void move_settings(struct tri_transfer *transfer, struct tr_settings *settings)
 {
     begin(transfer, 19);
@@ -260,7 +294,7 @@ static void move_task(struct tri_transfer *transfer, void *item)
     move_text(transfer, &task->description);
     move_text(transfer, &task->type);
     move_text(transfer, &task->folder);
-    MOVE_ITEMS(transfer, task->words, &task->word_count, 0, move_text_item);
+    MOVE_ITEMS(transfer, task->argv, &task->argc, 0, move_text_item);
     move_bool(transfer, &task->is_stdin_inputs);
     move_bool(transfer, &task->is_stdout_outputs);
     move_variables(transfer, &task->interface.inputs);
@@ -317,7 +351,12 @@ static void move_arm(struct tri_transfer *transfer, void *item)
     MOVE_ITEMS(transfer, arm->outputs, &arm->output_count, 0, move_number_item);
 }
 
-/* A node's settings: nil for those of its task, or where it has none. */
+/*
+ * A node's settings: nil for those of its task, or where it has none. The same pointer says that
+ * they are the task's (compile_node.c sets it), and reading makes the same pointer again; so
+ * packing what was unpacked gives the same bytes. The target is read before, which is why the field
+ * stands behind it.
+ */
 static void move_node_settings(struct tri_transfer *transfer, struct tr_node *node)
 {
     const struct tr_graph *graph = transfer->graph;
@@ -343,6 +382,7 @@ static void move_node_settings(struct tri_transfer *transfer, struct tr_node *no
     node->settings = settings;
 }
 
+/* A new field of a node comes at the end, with the number of begin and of MOVE_ITEMS. */
 static void move_node(struct tri_transfer *transfer, void *item)
 {
     struct tr_node *node = item;
@@ -470,7 +510,10 @@ static void write_type(struct tri_transfer *transfer, const struct tr_type *type
     }
 }
 
-/* Makes a type of what was read, by the functions that keep all its rules. */
+/*
+ * Makes a type of what was read, by the functions that keep all its rules; NULL where it breaks
+ * one. A union has to keep its count: one that is flattened or loses variants is not canonical.
+ */
 static const struct tr_type *make_type(struct tri_transfer *transfer, uint8_t kind,
                                        struct tr_text format, const struct tr_type *const *parts,
                                        uint32_t part_count, const struct tr_text *values,
@@ -493,6 +536,10 @@ static const struct tr_type *make_type(struct tri_transfer *transfer, uint8_t ki
                       : tr_type_simple(types, (enum tr_type_kind)kind);
 }
 
+/*
+ * Reads the type with number `index`. Types are interned, so one that equals an earlier type gets
+ * that one's number and is refused: two numbers for one type would let equal types differ.
+ */
 static void read_type(struct tri_transfer *transfer, uint32_t index)
 {
     uint8_t kind = 0;
@@ -517,7 +564,7 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
     const struct tr_type *type =
         make_type(transfer, kind, format, parts, part_count, values, value_count);
     if (type == NULL || type->index != index || type->kind != kind) {
-        tri_transfer_fail(transfer, TR_MALFORMED);
+        fail(transfer, TR_MALFORMED);
     }
 }
 
@@ -546,7 +593,7 @@ void tri_transfer_graph(struct tri_transfer *transfer, struct tr_graph *graph)
     begin(transfer, 9);
     move_u32(transfer, &version);
     if (version != TR_GRAPH_VERSION) {
-        tri_transfer_fail(transfer, TR_VERSION);
+        fail(transfer, TR_VERSION);
         return;
     }
     move_text(transfer, &graph->project);

@@ -1,13 +1,27 @@
 /*
  * Bytes of any origin into a graph: the fields are read as graph_pack.c names them, and then every
- * number is checked against what it counts, so that whoever walks the graph needs no check.
+ * index is checked against what it counts in, so that walking the graph needs no check.
+ *
+ * Three kinds of walks have to end, and each has its own proof here. Values that bindings put
+ * together: parts stand behind what holds them, each is held once, and the depth has a bound.
+ * Conditions: children stand before their part, each is held once. Workflows in workflows:
+ * `nesting` falls with each step down. The order of nodes is checked to be one, so an execution
+ * cannot wait in a circle.
+ *
+ * What only people read (names, descriptions) is not checked beyond being UTF-8, and neither is
+ * whether the language would allow such a graph.
  */
-#include "actors/graph/document/limits.h"
 #include "actors/graph/compiled/transfer.h"
+#include "actors/graph/document/limits.h"
 #include "actors/graph/value/slot.h"
 #include "runtime/memory.h"
 
-/* What is checked of one workflow, with a mark for each of its parts. */
+#define NS_PER_SECOND 1000000000LL
+
+/*
+ * What is checked of one workflow, with marks for its bindings, its conditions and its nodes, all 0
+ * at first. A mark costs 1 or 4 bytes for each, so that the check is linear in the graph.
+ */
 struct check {
     const struct tr_graph *graph;
     const struct tr_workflow *workflow;
@@ -16,6 +30,7 @@ struct check {
     uint32_t *positions; /* of nodes: where they are in the order */
 };
 
+/* Whether `count` elements from `first` on are among `total`; written so that no sum can wrap. */
 static bool in_range(uint32_t first, uint32_t count, uint32_t total)
 {
     return first <= total && count <= total - first;
@@ -39,7 +54,7 @@ static bool check_variables(const struct tr_variables *variables, bool is_input)
     return true;
 }
 
-/* A literal, or where a large one lies: offload.h puts it there before a graph is launched. */
+/* A literal, or where a large one lies: deploy/inputs/offload.h puts it there before a launch. */
 static bool check_slot(const struct tr_type *type, struct tr_bytes slot)
 {
     struct tr_offloaded where;
@@ -65,9 +80,44 @@ static bool check_task(const struct tr_graph *graph, const struct tr_task *task)
            check_settings(graph, &task->settings, task->interface.inputs.count);
 }
 
+/* Whether some of the bits from `least` to `most` are set, and none beside them. */
+static bool has_bits(uint64_t bits, unsigned least, unsigned most)
+{
+    return bits != 0 && bits >> least << least == bits && bits >> most <= 1;
+}
+
+static bool check_cron(const struct tr_cron *cron)
+{
+    return has_bits(cron->minutes, 0, 59) && has_bits(cron->hours, 0, 23) &&
+           has_bits(cron->days, 1, 31) && has_bits(cron->months, 1, 12) &&
+           has_bits(cron->weekdays, 0, 6);
+}
+
+/*
+ * schedule_time.c divides by `every_ns` in whole seconds, and goes by the cron's bits where it is
+ * 0. The scheduled time is written for the kickoff input as it is, so that has to be a datetime.
+ */
+static bool check_schedule(const struct tr_schedule *schedule, const struct tr_variables *inputs)
+{
+    uint32_t kickoff = schedule->kickoff_input;
+    if (!schedule->is_set) {
+        return is_index(kickoff, inputs->count);
+    }
+    if (kickoff != TR_GRAPH_NONE) {
+        const struct tr_type *type = kickoff < inputs->count ? inputs->items[kickoff].type : NULL;
+        if (type == NULL || type->kind != TR_TYPE_DATETIME) {
+            return false;
+        }
+    }
+    return schedule->every_ns == 0 ? check_cron(&schedule->cron)
+                                   : schedule->every_ns % NS_PER_SECOND == 0;
+}
+
+/* A plan's name becomes a part of addresses and causes, which have room for one of a definition. */
 static bool check_plan(const struct tr_graph *graph, const struct tr_plan *plan)
 {
-    if (plan->workflow >= graph->workflow_count || !check_variables(&plan->inputs, true)) {
+    if (plan->workflow >= graph->workflow_count || plan->name.size > TR_GRAPH_NAME_BYTES_MAX ||
+        !check_variables(&plan->inputs, true)) {
         return false;
     }
     const struct tr_variables *inputs = &graph->workflows[plan->workflow].interface.inputs;
@@ -77,10 +127,14 @@ static bool check_plan(const struct tr_graph *graph, const struct tr_plan *plan)
             return false;
         }
     }
-    return is_index(plan->schedule.kickoff_input, inputs->count);
+    return check_schedule(&plan->schedule, inputs);
 }
 
-/* Lists and maps hold parts behind them, each part once, so that a walk ends. */
+/*
+ * Lists and maps hold parts behind them, each part once, so that a walk ends. Bindings are checked
+ * in ascending order: when this one's turn comes, what holds it has set its depth already. One
+ * without parts may name any place, as no part is looked at.
+ */
 static bool check_parts(struct check *check, uint32_t index)
 {
     const struct tr_binding *binding = &check->workflow->bindings[index];
@@ -129,6 +183,10 @@ static bool use_condition(struct check *check, uint32_t first, uint32_t index, u
     return true;
 }
 
+/*
+ * One part of a condition whose parts begin at `first`. Both sides of a comparison are values, so
+ * evaluating takes them without asking.
+ */
 static bool check_condition(struct check *check, const struct tr_node *branch, uint32_t first,
                             uint32_t index)
 {
@@ -173,6 +231,10 @@ static bool check_arm_outputs(const struct check *check, const struct tr_node *b
     return arm->output_count == branch->outputs.count;
 }
 
+/*
+ * An arm's node lies behind the branch and names it as its parent, so that branches cannot hold
+ * each other. The parts of a condition are all checked, also those that its root does not reach.
+ */
 static bool check_arm(struct check *check, uint32_t index, const struct tr_arm *arm)
 {
     const struct tr_workflow *workflow = check->workflow;
@@ -239,6 +301,11 @@ static bool check_nesting(const struct check *check, const struct tr_node *node)
     return !is_inside || check->graph->workflows[node->target].nesting < check->workflow->nesting;
 }
 
+/*
+ * What kinds of targets go with a kind of node is in the table; TR_TARGET_NONE (bit 0) goes with
+ * none of them. Each input of the target has one binding. The order of the conditions matters: the
+ * nesting is looked up only once the target is known to be there.
+ */
 static bool check_call(const struct check *check, const struct tr_node *node)
 {
     static const uint8_t targets[] = {
@@ -288,7 +355,10 @@ static bool check_target(const struct tr_node *node)
     return is_call || (node->target_kind == TR_TARGET_NONE && node->target == TR_GRAPH_NONE);
 }
 
-/* Edges lead to nodes, and what a node waits for stands before it in the order. */
+/*
+ * Edges lead to nodes, and what a node waits for stands before it in the order. A handler has no
+ * place in the order (position 0), so it cannot wait for anything.
+ */
 static bool check_edges(const struct check *check, uint32_t index)
 {
     const struct tr_workflow *workflow = check->workflow;
@@ -324,7 +394,10 @@ static bool check_node(struct check *check, uint32_t index)
            check_edges(check, index);
 }
 
-/* Each node stands in the order once; those of the handlers do not. */
+/*
+ * Each node stands in the order once; those of the handlers do not. Positions count from 1, so that
+ * 0 means not seen. Equal counts then mean that no node is left out.
+ */
 static bool check_order(struct check *check)
 {
     const struct tr_workflow *workflow = check->workflow;
@@ -375,7 +448,7 @@ static bool check_workflow(struct check *check)
     return true;
 }
 
-/* Checks a workflow with marks of its own, which end with it. */
+/* Checks a workflow with marks of its own, which end with it. 0, TR_MALFORMED or TR_MEMORY. */
 static int validate_workflow(const struct tr_graph *graph, const struct tr_workflow *workflow)
 {
     struct tr_arena marks;
@@ -393,7 +466,11 @@ static int validate_workflow(const struct tr_graph *graph, const struct tr_workf
     return error;
 }
 
-int tri_graph_validate(struct tr_graph *graph)
+/*
+ * Checks that all numbers of a graph that was read hold. Tasks and plans come before workflows,
+ * whose nodes call them. 0, TR_MALFORMED, or an error of memory.
+ */
+static int validate_graph(struct tr_graph *graph)
 {
     if (!is_index(graph->main_workflow, graph->workflow_count)) {
         return TR_MALFORMED;
@@ -430,12 +507,15 @@ int tr_graph_unpack(struct tr_bytes bytes, struct tr_graph **graph_out)
         error = TR_MALFORMED;
     }
     if (error == 0) {
-        error = tri_graph_validate(graph);
+        error = validate_graph(graph);
     }
     if (error != 0) {
         tr_graph_free(graph);
         return error == TR_TRUNCATED ? TR_MALFORMED : error;
     }
+    /*
+     * The name of the bytes that were given, which the caller compares with the one it asked for.
+     */
     tr_digest(bytes, graph->hash);
     *graph_out = graph;
     return 0;

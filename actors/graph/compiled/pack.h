@@ -4,8 +4,8 @@
  * Packing the same definition gives the same bytes on every machine; reading checks every number,
  * so that bytes of any origin give either a graph whose indexes all hold, or an error.
  */
-#ifndef TR_ACTORS_GRAPH_PACK_H
-#define TR_ACTORS_GRAPH_PACK_H
+#ifndef TR_ACTORS_GRAPH_COMPILED_PACK_H
+#define TR_ACTORS_GRAPH_COMPILED_PACK_H
 
 #include "actors/graph/compiled/graph.h"
 

@@ -2,6 +2,10 @@
  * Firing times by walking through the stretches in which a zone's clocks are equally far ahead of
  * UTC. Within one the clocks run straight on, so that the next match is plain arithmetic on dates;
  * months, days and hours that do not match are passed over whole.
+ *
+ * Two scales are used. Times (`after`, `begin`, `time`, `change`) are seconds since 1970 in UTC;
+ * what the clocks show (`from`, `match`, `reached`) counts seconds since the clocks' own 1970.
+ * Their difference within a stretch is `ahead`.
  */
 #include "actors/graph/compiled/schedule_time.h"
 
@@ -20,6 +24,7 @@
 
 #define EVERY_HOUR 0xffffffU
 
+/* Rounds down, also before 1970, where C rounds towards zero. */
 static int64_t floor_divide(int64_t number, int64_t divisor)
 {
     return number / divisor - (number % divisor < 0 ? 1 : 0);
@@ -29,7 +34,8 @@ static int64_t floor_divide(int64_t number, int64_t divisor)
 
 /*
  * Crontab's rule: where both the day of the month and the weekday are restricted, either is enough;
- * where one begins with a star, both have to match.
+ * where one begins with a star, both have to match. 1 January 1970 was a Thursday, hence the 4;
+ * the second remainder makes days before 1970 positive.
  */
 static bool matches_day(const struct tr_cron *cron, unsigned day, int64_t days)
 {
@@ -44,6 +50,7 @@ static bool next_minute(const struct tr_cron *cron, unsigned minute, unsigned *m
 {
     unsigned skipped = minute % MINUTES_PER_HOUR;
     for (unsigned hour = minute / MINUTES_PER_HOUR; hour < HOURS_PER_DAY; hour++) {
+        /* Shifting there and back clears the minutes that are over, in the first hour only. */
         uint64_t left = cron->minutes >> skipped << skipped;
         if ((cron->hours >> hour & 1) != 0 && left != 0) {
             *match = hour * MINUTES_PER_HOUR + (unsigned)__builtin_ctzll(left);
@@ -54,14 +61,17 @@ static bool next_minute(const struct tr_cron *cron, unsigned minute, unsigned *m
     return false;
 }
 
-/* The first match in [from, until], both seconds of the zone's clocks since their 1970. */
+/*
+ * The first match in [from, until], both seconds of the zone's clocks since their 1970; it begins a
+ * minute. Costs a step for each day of a month that matches, and one for each month that does not.
+ */
 static bool next_match(const struct tr_cron *cron, int64_t from, int64_t until, int64_t *match)
 {
     int64_t minutes = floor_divide(from + SECONDS_PER_MINUTE - 1, SECONDS_PER_MINUTE);
     int64_t days = floor_divide(minutes, HOURS_PER_DAY * MINUTES_PER_HOUR);
     unsigned minute = (unsigned)(minutes - days * HOURS_PER_DAY * MINUTES_PER_HOUR);
     for (; days * SECONDS_PER_DAY <= until; minute = 0) {
-        int64_t year;
+        unsigned year;
         unsigned month;
         unsigned day;
         tr_date_from_days(days, &year, &month, &day);
@@ -79,8 +89,17 @@ static bool next_match(const struct tr_cron *cron, int64_t from, int64_t until, 
 }
 
 /*
+ * The first time after `after` by the clocks of the zone.
+ *
  * `reached` is how far the clocks have come in the stretches before: what lies between it and where
- * a stretch begins was jumped over, and what a stretch shows below it is shown again.
+ * a stretch begins was jumped over, and what a stretch shows below it is shown again. So a stretch
+ * is searched from `reached` on: a match that was jumped over fires when the stretch begins, and
+ * one that is shown again does not fire again. Schedules that fire in every hour leave this out and
+ * take the clocks as they are.
+ *
+ * The walk begins a day early, because a change shortly before `after` decides what is shown again
+ * behind it, and clocks are never changed by more than a day. Matches up to `after` itself are no
+ * answer: in the stretch that holds `after` the search begins one second behind it.
  */
 static bool next_by_cron(const struct tr_cron *cron, const struct tr_zone *zone, int64_t after,
                          int64_t *next)
@@ -100,12 +119,20 @@ static bool next_by_cron(const struct tr_cron *cron, const struct tr_zone *zone,
         if (!next_match(cron, from, until + ahead, &match)) {
             return false;
         }
+        /* A match before the stretch was jumped over and fires as the stretch begins. */
         int64_t time = match - ahead > first ? match - ahead : first;
+        /*
+         * The match holds only if the clocks run on until then. If not, the next stretch decides.
+         */
         int64_t change = tr_zone_change(zone, begin, time);
         if (change > time) {
             *next = time;
             return true;
         }
+        /*
+         * What the old clocks would show at the change. The maximum, since after a jump back the
+         * clocks of the next change may not have come as far as before.
+         */
         reached = change + ahead > reached ? change + ahead : reached;
         begin = change;
     }
@@ -142,7 +169,12 @@ static int64_t count_until(const struct tr_schedule *schedule, const struct tr_z
     return count;
 }
 
-/* The first of the last `most` times in [time, now], found from the end, in ever longer looks. */
+/*
+ * The first of the last `most` times in [time, now], found from the end, in ever longer looks. So
+ * the cost goes with `most`, and not with how long the times were missed: a schedule of every
+ * second that rested for a year has 31 million of them. A look is doubled until it holds enough
+ * times or reaches back to `time`.
+ */
 static int64_t latest(const struct tr_schedule *schedule, const struct tr_zone *zone, int64_t time,
                       int64_t now, int64_t most)
 {
@@ -180,18 +212,25 @@ struct tr_schedule_due tr_schedule_due(const struct tr_schedule *schedule,
         due.fire = latest(schedule, zone, time, now, is_all ? TR_SCHEDULE_CATCH_UP_MAX : 1);
         due.leaves_out = due.fire > time;
     }
+    /*
+     * From what fires on, not from now: with catch_up: all the next missed time has come already,
+     * and is dealt with in its turn.
+     */
     due.next = next_or_never(schedule, zone, due.fire);
     return due;
 }
 
 /* --------------------------------------------------------------------------------- names */
 
-/* As much of a name as is kept beside a hash of all of it. */
+/*
+ * As much of a name as is kept beside a hash of all of it. A name of an execution has at most 63
+ * characters; the time's suffix always stays whole, so that two times never share one name.
+ */
 #define SUFFIX_BYTES (sizeof "-20260820t030000z" - 1)
 #define PLAN_BYTES_MAX (TR_SCHEDULE_NAME_BYTES - 1 - SUFFIX_BYTES)
 #define HASH_BYTES (sizeof "-0123abcd" - 1)
 
-/* FNV-1a: names are no secrets. */
+/* FNV-1a: names are no secrets. It is a part of names in the store, so it must not change. */
 static uint32_t hash_of(struct tr_text text)
 {
     uint32_t hash = 2166136261U;
@@ -204,7 +243,7 @@ static uint32_t hash_of(struct tr_text text)
 void tr_schedule_name(struct tr_text plan, int64_t time, char name[TR_SCHEDULE_NAME_BYTES])
 {
     char hash[HASH_BYTES + 1] = "";
-    int64_t year;
+    unsigned year;
     unsigned month;
     unsigned day;
     int64_t days = floor_divide(time, SECONDS_PER_DAY);
@@ -215,7 +254,6 @@ void tr_schedule_name(struct tr_text plan, int64_t time, char name[TR_SCHEDULE_N
         snprintf(hash, sizeof hash, "-%08x", hash_of(plan));
     }
     tr_date_from_days(days, &year, &month, &day);
-    snprintf(name, TR_SCHEDULE_NAME_BYTES, "%.*s%s-%04d%02u%02ut%02d%02d%02dz", (int)kept,
-             plan.data, hash, (int)year, month, day, seconds / 3600, seconds / 60 % 60,
-             seconds % 60);
+    snprintf(name, TR_SCHEDULE_NAME_BYTES, "%.*s%s-%04u%02u%02ut%02d%02d%02dz", (int)kept,
+             plan.data, hash, year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60);
 }

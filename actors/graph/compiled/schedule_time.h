@@ -2,12 +2,12 @@
  * When schedules fire: pure functions over a schedule, a time zone and times in seconds since 1970.
  *
  * Cron means the clocks of its zone. Like Vixie's cron, a time that the clocks jump over fires at
- * the first moment after the jump, and one that they show twice fires the first time; but who fires
- * in every hour keeps to the hours that pass, neither more often nor less. `every` counts from 1970
- * on, so that 10m fires at :00, :10, :20, whoever asks and whenever it was registered.
+ * the first moment after the jump, and one that they show twice fires the first time; but a
+ * schedule that fires in every hour keeps to the hours that pass, neither more often nor less.
+ * `every` counts from 1970 on, so that 10m fires at :00, :10, :20, whenever it was registered.
  */
-#ifndef TR_ACTORS_GRAPH_SCHEDULE_TIME_H
-#define TR_ACTORS_GRAPH_SCHEDULE_TIME_H
+#ifndef TR_ACTORS_GRAPH_COMPILED_SCHEDULE_TIME_H
+#define TR_ACTORS_GRAPH_COMPILED_SCHEDULE_TIME_H
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/document/zone.h"

@@ -2,8 +2,8 @@
  * The fields of a graph, named once for both directions: the same function writes a struct and
  * reads it. For graph_pack.c and graph_unpack.c only.
  */
-#ifndef TR_ACTORS_GRAPH_TRANSFER_H
-#define TR_ACTORS_GRAPH_TRANSFER_H
+#ifndef TR_ACTORS_GRAPH_COMPILED_TRANSFER_H
+#define TR_ACTORS_GRAPH_COMPILED_TRANSFER_H
 
 #include "actors/graph/compiled/pack.h"
 
@@ -18,11 +18,5 @@ struct tri_transfer {
 
 /* Moves the whole graph. Errors are in the buffer, the cursor or the arena. */
 void tri_transfer_graph(struct tri_transfer *transfer, struct tr_graph *graph);
-
-/* Marks what was read as malformed. */
-void tri_transfer_fail(struct tri_transfer *transfer, int error);
-
-/* Checks that all numbers of a graph that was read hold. 0 or TR_MALFORMED. */
-TR_MUST_USE int tri_graph_validate(struct tr_graph *graph);
 
 #endif

@@ -6,8 +6,8 @@
  * references and sorted into an order; and in that order inputs are bound and outputs typed, so
  * that whatever a reference names is known when it is read.
  */
-#ifndef TR_ACTORS_GRAPH_BUILDER_H
-#define TR_ACTORS_GRAPH_BUILDER_H
+#ifndef TR_ACTORS_GRAPH_COMPILER_BUILDER_H
+#define TR_ACTORS_GRAPH_COMPILER_BUILDER_H
 
 #include "actors/graph/language/definition.h"
 
@@ -65,88 +65,84 @@ struct tri_builder {
 };
 
 /* Tasks and workflows of the definition take their places in the graph; no workflow is compiled. */
-void tri_place_tasks(struct tri_compiler *compiler);
-void tri_place_workflows(struct tri_compiler *compiler);
-
-/* Tells of workflows that come to more than TR_EXPANDED_NODES_MAX nodes; all are compiled. */
-void tri_check_sizes(struct tri_compiler *compiler);
+void tri_compile_place_tasks(struct tri_compiler *compiler);
+void tri_compile_place_workflows(struct tri_compiler *compiler);
 
 /* What came of it, once everything was looked at: 0 and a graph with its hash, or why not. */
 TR_MUST_USE int tri_compile_finish(struct tri_compiler *compiler);
 
-/* Compiles a workflow and those it needs; `depth` counts those that wait for it. */
-void tri_compile_workflow(struct tri_compiler *compiler, uint32_t index, uint32_t depth);
+/* Compiles the workflows from `first` on and those they need, each once. */
+void tri_compile_workflows(struct tri_compiler *compiler, uint32_t first);
 
 /* The settings of a task with what a node overrides. NULL without memory. */
-const struct tr_settings *tri_merge_settings(struct tri_compiler *compiler,
-                                             const struct tri_task *task,
-                                             const struct tri_settings *overrides);
+const struct tr_settings *tri_compile_merge_settings(struct tri_compiler *compiler,
+                                                     const struct tri_task *task,
+                                                     const struct tri_settings *overrides);
 
 /* Fills in what settings refer to by name: pool, inputs the cache ignores. */
-void tri_resolve_settings(struct tri_compiler *compiler, struct tri_settings *settings,
-                          const struct tr_interface *interface);
+void tri_compile_resolve_settings(struct tri_compiler *compiler, struct tri_settings *settings,
+                                  const struct tr_interface *interface);
 
 /* Compiles the launch plans; their workflows' inputs are known. */
 void tri_compile_plans(struct tri_compiler *compiler);
 
 /* What a name of the workflow stands for, or NULL. */
-const struct tri_scope *tri_scope_find(const struct tri_builder *builder, struct tr_text name);
+const struct tri_scope *tri_compile_scope_find(const struct tri_builder *builder,
+                                               struct tr_text name);
 
 /* The nearest of the names that may be referred to. */
-struct tr_text tri_scope_nearest(struct tri_builder *builder, struct tr_text name);
+struct tr_text tri_compile_scope_nearest(struct tri_builder *builder, struct tr_text name);
 
 /* Collects edges and puts the nodes in order; nodes in circles are told and left out. */
-void tri_build_order(struct tri_builder *builder);
+void tri_compile_build_order(struct tri_builder *builder);
 
 /* Binds a node's inputs and types its outputs, and those of its arms. */
-void tri_build_node(struct tri_builder *builder, uint32_t index);
-void tri_build_branch(struct tri_builder *builder, uint32_t index);
-void tri_build_end(struct tri_builder *builder);
-
-/* Makes the parts of an arm's condition. */
-void tri_build_condition(struct tri_builder *builder, uint32_t branch, const struct tri_arm *arm,
-                         struct tr_arm *compiled);
+void tri_compile_build_node(struct tri_builder *builder, uint32_t index);
+void tri_compile_build_branch(struct tri_builder *builder, uint32_t index);
 
 /* Room for bindings next to each other; the position of the first, or TR_GRAPH_NONE. */
-uint32_t tri_reserve_bindings(struct tri_builder *builder, uint32_t count);
+uint32_t tri_compile_reserve_bindings(struct tri_builder *builder, uint32_t count);
 
 /*
  * Binds a value as it is written to a place of a type (NULL: known at run time only), for the
  * input `key` of a node. False when it does not fit, which is told.
  */
-bool tri_bind(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
-              const struct tr_type *type, struct tr_text key, uint32_t slot);
+bool tri_compile_bind(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                      const struct tr_type *type, struct tr_text key, uint32_t slot);
 
 /*
  * Binds a value to a place without a type, which takes that of the value: a reference, or
  * {value:, type:}; simple literals where `may_infer`. False when it has none, which is told.
  */
-bool tri_bind_free(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
-                   bool may_infer, struct tr_text key, uint32_t slot, const struct tr_type **type);
+bool tri_compile_bind_free(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                           bool may_infer, struct tr_text key, uint32_t slot,
+                           const struct tr_type **type);
 
 /* Resolves a reference into a binding, whose `source` is the type of what it gives. */
-bool tri_resolve(struct tri_builder *builder, uint32_t node, struct tri_place place,
-                 const struct tri_reference *reference, struct tr_binding *binding);
+bool tri_compile_resolve(struct tri_builder *builder, uint32_t node, struct tri_place place,
+                         const struct tri_reference *reference, struct tr_binding *binding);
 
 /*
  * Warns of text that goes out as it is written, although it names what there is as a reference or a
  * template would: in a literal that a node gets, in a switch's message, and in a value of a launch
  * plan whose workflow has these inputs.
  */
-void tri_warn_plain(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree);
-void tri_warn_message(struct tri_builder *builder, uint32_t node, const struct tri_arm *arm);
-void tri_warn_constant(struct tr_report *report, const struct tr_tree *tree,
-                       const struct tr_variables *inputs);
+void tri_compile_warn_plain(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree);
+void tri_compile_warn_message(struct tri_builder *builder, uint32_t node,
+                              const struct tri_arm *arm);
+void tri_compile_warn_constant(struct tr_report *report, const struct tr_tree *tree,
+                               const struct tr_variables *inputs);
 
 /* Whether a tree is text that begins with one dollar sign. */
-bool tri_is_reference(const struct tr_tree *tree);
+bool tri_compile_is_reference(const struct tr_tree *tree);
 
-static inline struct tr_binding *tri_binding_at(struct tri_builder *builder, uint32_t position)
+static inline struct tr_binding *tri_compile_binding_at(struct tri_builder *builder,
+                                                        uint32_t position)
 {
     return (struct tr_binding *)builder->bindings.items + position;
 }
 
 /* Begins to tell of a node; gives back what was told of before. */
-struct tr_text tri_begin_subject(struct tri_builder *builder, uint32_t node);
+struct tr_text tri_compile_begin_subject(struct tri_builder *builder, uint32_t node);
 
 #endif

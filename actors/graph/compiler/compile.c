@@ -2,17 +2,33 @@
  * The compiler's frame: a definition is read, its tasks, pools and plans take their places in the
  * graph, and each workflow is compiled once, after those it needs. (decide.c goes the same way from
  * a graph that is there already.)
+ *
+ * Passes, and what each leaves for the next:
+ *
+ *     definition (language/)   trees checked key by key; names in one set; no references yet
+ *     pools, tasks             their places in the graph, so that they can be named by index
+ *     workflow interfaces      names and inputs of all workflows, before any is compiled
+ *     launch plans             fixed and default inputs, checked against those interfaces
+ *     each workflow            nodes, bindings, branches, order (compile_workflow.c)
+ *     sizes                    what nested workflows come to; only where nothing was reported
+ *
+ * An error is reported and the pass goes on, with a place left open, so that one run tells all
+ * errors. Only a lack of memory ends it early.
  */
 #include "actors/graph/compiler/compile.h"
 
 #include <stdlib.h>
 
-#include "actors/graph/compiler/builder.h"
-#include "actors/graph/language/keys.h"
-#include "actors/graph/document/limits.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/builder.h"
+#include "actors/graph/document/limits.h"
+#include "actors/graph/language/keys.h"
 #include "runtime/memory.h"
 
+/*
+ * Pools are sorted by name, for find_pool and so that their order in files does not change the
+ * graph's name. Of those with one name the first stays.
+ */
 static void compile_pools(struct tri_compiler *compiler)
 {
     struct tri_vector *pools = &compiler->definition.pools;
@@ -59,10 +75,10 @@ static void resolve_pool(struct tri_compiler *compiler, struct tri_settings *set
     }
     settings->settings.pool = find_pool(graph, pool.text);
     if (settings->settings.pool == TR_GRAPH_NONE) {
-        struct tr_text nearest = tri_nearest(&compiler->definition, pool.text, pool_name_at,
-                                             graph->pools, graph->pool_count);
+        struct tr_text nearest = tri_keys_nearest(&compiler->definition, pool.text, pool_name_at,
+                                                  graph->pools, graph->pool_count);
         struct tr_text remedy =
-            tri_did_you_mean(&compiler->definition, nearest, "define it under pools:");
+            tri_keys_did_you_mean(&compiler->definition, nearest, "define it under pools:");
         tri_report_add(compiler->report, pool.place, "InvalidValue",
                        "there is no pool '%.*s'\n%.*s", TRI_SHOWN(pool.text), TRI_TEXT(remedy));
     }
@@ -75,6 +91,10 @@ static int compare_positions(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
+/*
+ * The positions of the inputs that a cache key leaves out, ascending: the order in which they are
+ * written must not change the key or the graph's name.
+ */
 static void resolve_ignored(struct tri_compiler *compiler, struct tri_settings *settings,
                             const struct tr_interface *interface)
 {
@@ -100,8 +120,8 @@ static void resolve_ignored(struct tri_compiler *compiler, struct tri_settings *
     settings->settings.cache.ignored_count = count;
 }
 
-void tri_resolve_settings(struct tri_compiler *compiler, struct tri_settings *settings,
-                          const struct tr_interface *interface)
+void tri_compile_resolve_settings(struct tri_compiler *compiler, struct tri_settings *settings,
+                                  const struct tr_interface *interface)
 {
     resolve_pool(compiler, settings);
     if (settings->ignored_count > 0) {
@@ -109,7 +129,8 @@ void tri_resolve_settings(struct tri_compiler *compiler, struct tri_settings *se
     }
 }
 
-void tri_place_tasks(struct tri_compiler *compiler)
+/* Tasks in the order of the definition: a task's index is its place there. */
+void tri_compile_place_tasks(struct tri_compiler *compiler)
 {
     struct tr_graph *graph = compiler->graph;
     struct tri_task *tasks = compiler->definition.tasks.items;
@@ -118,7 +139,7 @@ void tri_place_tasks(struct tri_compiler *compiler)
     graph->task_count = 0;
     for (uint32_t i = 0; graph->tasks != NULL && i < count; i++) {
         struct tr_text before = tri_report_subject(compiler->report, tasks[i].name.text);
-        tri_resolve_settings(compiler, &tasks[i].settings, &tasks[i].task.interface);
+        tri_compile_resolve_settings(compiler, &tasks[i].settings, &tasks[i].task.interface);
         graph->tasks[i] = tasks[i].task;
         graph->tasks[i].settings = tasks[i].settings.settings;
         graph->task_count++;
@@ -127,7 +148,7 @@ void tri_place_tasks(struct tri_compiler *compiler)
 }
 
 /* Workflows get what is known before any is compiled: name and inputs. */
-void tri_place_workflows(struct tri_compiler *compiler)
+void tri_compile_place_workflows(struct tri_compiler *compiler)
 {
     struct tr_graph *graph = compiler->graph;
     const struct tri_workflow *workflows = compiler->definition.workflows.items;
@@ -157,10 +178,10 @@ void tri_place_workflows(struct tri_compiler *compiler)
     }
 }
 
-/* The file's name without folders and endings. */
+/* The file's name without folders and endings: all of it up to the first point. */
 static struct tr_text stem_of(struct tr_text path)
 {
-    struct tr_text folder = tri_path_folder(path);
+    struct tr_text folder = tri_definition_path_folder(path);
     size_t begin = folder.size == 0 ? 0 : folder.size;
     while (begin < path.size && path.data[begin] == '/') {
         begin++;
@@ -172,6 +193,7 @@ static struct tr_text stem_of(struct tr_text path)
     return (struct tr_text){.data = path.data + begin, .size = end - begin};
 }
 
+/* The workflow that runs if none is named: the only one, `main`, or the one called as the file. */
 static void choose_main(struct tr_graph *graph, struct tr_text path)
 {
     graph->main_workflow = graph->workflow_count == 1 ? 0 : TR_GRAPH_NONE;
@@ -183,7 +205,8 @@ static void choose_main(struct tr_graph *graph, struct tr_text path)
     }
 }
 
-static void compile_all(struct tri_compiler *compiler, const struct tr_compile_request *request,
+/* The passes in their order; see the top of the file. */
+static void compile_all(struct tri_compiler *compiler, const struct tr_definition_source *request,
                         struct tr_types *types)
 {
     struct tr_graph *graph = compiler->graph;
@@ -191,21 +214,112 @@ static void compile_all(struct tri_compiler *compiler, const struct tr_compile_r
     graph->project = compiler->definition.project;
     graph->domain = compiler->definition.domain;
     compile_pools(compiler);
-    tri_place_tasks(compiler);
-    tri_place_workflows(compiler);
+    tri_compile_place_tasks(compiler);
+    tri_compile_place_workflows(compiler);
     tri_compile_plans(compiler);
-    for (uint32_t i = 0; i < graph->workflow_count; i++) {
-        tri_compile_workflow(compiler, i, 0);
-    }
+    tri_compile_workflows(compiler, 0);
     choose_main(graph, request->path);
+    /* Last, since every pass may add types and the table moves when it grows. */
     graph->types = types->items;
     graph->type_count = types->count;
 }
 
+/* ------------------------------------------------------------------- sizes */
+
+/*
+ * How many nodes a workflow comes to, with all that runs inside it: a few lines that call each
+ * other twice are more than any machine holds. Of a branch the largest arm counts, of a map one
+ * element; how wide that is, and what dynamic tasks decide, is known when it runs
+ * (actors/services/growth.h).
+ */
+
+/* One more than there may be stands for all that is too much, so that no sum can wrap. */
+#define TOO_MANY (TR_EXPANDED_NODES_MAX + 1)
+
+static uint64_t capped(uint64_t count)
+{
+    return count < TOO_MANY ? count : TOO_MANY;
+}
+
+static bool is_inside(const struct tr_node *node)
+{
+    return (node->kind == TR_NODE_WORKFLOW || node->kind == TR_NODE_MAP) &&
+           node->target_kind == TR_TARGET_WORKFLOW;
+}
+
+/* Arms stand behind their branch, so that going backwards each is known before it is asked for. */
+static uint64_t count_nodes(const struct tr_workflow *workflow, const uint64_t *inner,
+                            uint64_t *arms)
+{
+    uint64_t total = 0;
+    for (uint32_t i = workflow->node_count; i > 0; i--) {
+        const struct tr_node *node = &workflow->nodes[i - 1];
+        uint64_t own = capped(1 + arms[i - 1] + (is_inside(node) ? inner[node->target] : 0));
+        if (node->parent == TR_GRAPH_NONE) {
+            total = capped(total + own);
+        } else if (own > arms[node->parent]) {
+            arms[node->parent] = own;
+        }
+    }
+    return total;
+}
+
+/*
+ * Workflows inside come first; they nest no deeper than TR_WORKFLOW_NESTING_MAX, and in no circle,
+ * since this runs only where no error was found. Each is measured once: a size of 0 means not yet,
+ * as a start and an end make two at least. Only the innermost of workflows that are too large are
+ * told.
+ */
+static void measure(struct tri_compiler *compiler, uint64_t *sizes, uint32_t index)
+{
+    const struct tr_workflow *workflow = &compiler->graph->workflows[index];
+    bool was_told = false;
+    for (uint32_t i = 0; i < workflow->node_count; i++) {
+        const struct tr_node *node = &workflow->nodes[i];
+        if (is_inside(node) && sizes[node->target] == 0) {
+            measure(compiler, sizes, node->target);
+        }
+        was_told = was_told || (is_inside(node) && sizes[node->target] == TOO_MANY);
+    }
+    uint64_t *arms = tr_arena_array(compiler->scratch, workflow->node_count + 1, sizeof *arms);
+    if (arms == NULL) {
+        return;
+    }
+    sizes[index] = count_nodes(workflow, sizes, arms);
+    if (sizes[index] == TOO_MANY && !was_told) {
+        const struct tri_workflow *sources = compiler->definition.workflows.items;
+        struct tr_text before = tri_report_subject(compiler->report, workflow->name);
+        tri_report_add(compiler->report, sources[index].name.place, "InvalidValue",
+                       "the workflow comes to more than %u nodes, with those of workflows inside "
+                       "it, wherever they are called\n"
+                       "call them fewer times, or launch some of them",
+                       TR_EXPANDED_NODES_MAX);
+        (void)tri_report_subject(compiler->report, before);
+    }
+}
+
+/* Tells of workflows that come to more than TR_EXPANDED_NODES_MAX nodes; all are compiled. */
+static void check_sizes(struct tri_compiler *compiler)
+{
+    const struct tr_graph *graph = compiler->graph;
+    uint64_t *sizes =
+        tr_arena_array(compiler->scratch, graph->workflow_count + 1ULL, sizeof *sizes);
+    for (uint32_t i = 0; sizes != NULL && i < graph->workflow_count; i++) {
+        if (sizes[i] == 0) {
+            measure(compiler, sizes, i);
+        }
+    }
+}
+
+/*
+ * Sizes are looked at only without errors: a workflow that was left out would make them wrong. A
+ * lack of memory comes before TR_INVALID, because the report of a compilation that was cut off may
+ * miss errors or tell some that are none. The hash comes last, over all that the graph holds.
+ */
 int tri_compile_finish(struct tri_compiler *compiler)
 {
     if (tr_report_total(compiler->report) == 0) {
-        tri_check_sizes(compiler);
+        check_sizes(compiler);
     }
     int error = compiler->graph->arena.error;
     tr_report_finish(compiler->report);
@@ -221,7 +335,11 @@ int tri_compile_finish(struct tri_compiler *compiler)
     return error != 0 ? error : tr_graph_name(compiler->graph);
 }
 
-int tr_graph_compile(const struct tr_compile_request *request, struct tr_report *report,
+/*
+ * The graph has an arena of its own, which ends with it; `scratch` holds trees, edges and marks,
+ * several times as large, and ends here. What the graph keeps must not point into it.
+ */
+int tr_graph_compile(const struct tr_definition_source *request, struct tr_report *report,
                      struct tr_graph **graph_out)
 {
     struct tr_graph *graph = tr_alloc_zero(1, sizeof *graph);

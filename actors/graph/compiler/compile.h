@@ -1,38 +1,27 @@
 /*
  * From a definition's text to a graph: the one way in for files, commands and tests.
  *
- *     struct tr_compile_request request = {
+ *     struct tr_definition_source source = {
  *         .path = tr_text_of("flow.yaml"), .folder = tr_text_of("/home/me"), .text = text};
- *     int error = tr_graph_compile(&request, &report, &graph);
+ *     int error = tr_graph_compile(&source, &report, &graph);
  *     ...
  *     tr_graph_free(graph);
  *
  * Time and memory are linear in the text. All errors are found at once; with any, there is no
  * graph.
  */
-#ifndef TR_ACTORS_GRAPH_COMPILE_H
-#define TR_ACTORS_GRAPH_COMPILE_H
+#ifndef TR_ACTORS_GRAPH_COMPILER_COMPILE_H
+#define TR_ACTORS_GRAPH_COMPILER_COMPILE_H
 
 #include "actors/graph/compiled/graph.h"
-
-struct tr_compile_request {
-    struct tr_text path;   /* the file's name as messages show it */
-    struct tr_text folder; /* absolute: relative paths in it count from here */
-    struct tr_text text;   /* YAML */
-    /*
-     * Reads an included file: 0 and a block of tr_alloc, which the compiler gives back, or an
-     * error. NULL refuses includes.
-     */
-    int (*read)(void *self, struct tr_text path, uint8_t **data, size_t *size);
-    void *self;
-};
+#include "actors/graph/language/definition_source.h"
 
 /*
  * Compiles a definition. 0 and a graph, which is the caller's; TR_INVALID when the report holds
  * errors; TR_MEMORY or TR_LIMIT without a graph.
  */
-TR_MUST_USE int tr_graph_compile(const struct tr_compile_request *request, struct tr_report *report,
-                                 struct tr_graph **graph);
+TR_MUST_USE int tr_graph_compile(const struct tr_definition_source *source,
+                                 struct tr_report *report, struct tr_graph **graph);
 
 /*
  * The same from a file and those it includes, named by `path`. What cannot be read is in the

@@ -2,18 +2,29 @@
  * Bindings: what is written under `with` and `outputs` becomes literals, references, and lists and
  * maps of them, each checked against the type of its place. Recursion follows the document, no
  * deeper than TR_TREE_DEPTH_MAX.
+ *
+ * Needs the outputs of all nodes that come before in the order, with their types. Leaves bindings
+ * in one array of the workflow; a list or map names its parts by where they begin there and how
+ * many they are, so parts are reserved together before any of them is bound.
+ *
+ * What refers to a broken node is bound to a literal without a value and sets touched_broken: one
+ * error is told for its cause, and none for what follows from it.
  */
 #include "actors/graph/compiler/builder.h"
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/keys.h"
 
-bool tri_is_reference(const struct tr_tree *tree)
+bool tri_compile_is_reference(const struct tr_tree *tree)
 {
     return tr_tree_is_text(tree) && tree->text.size > 0 && tree->text.data[0] == '$' &&
            !(tree->text.size > 1 && tree->text.data[1] == '$');
 }
 
-uint32_t tri_reserve_bindings(struct tri_builder *builder, uint32_t count)
+/*
+ * So many bindings next to each other, empty; where they begin, or TR_GRAPH_NONE without memory.
+ * Pointers to bindings are void behind it: the array may have moved.
+ */
+uint32_t tri_compile_reserve_bindings(struct tri_builder *builder, uint32_t count)
 {
     uint32_t first = builder->bindings.count;
     for (uint32_t i = 0; i < count; i++) {
@@ -26,11 +37,12 @@ uint32_t tri_reserve_bindings(struct tri_builder *builder, uint32_t count)
     return first;
 }
 
+/* Reports a reference that cannot be followed, with the nearest name or what to do; false. */
 static bool fail_reference(struct tri_builder *builder, struct tri_place place, const char *code,
                            const struct tri_reference *reference, const char *what,
                            struct tr_text nearest, const char *otherwise)
 {
-    struct tr_text remedy = tri_did_you_mean(builder->definition, nearest, otherwise);
+    struct tr_text remedy = tri_keys_did_you_mean(builder->definition, nearest, otherwise);
     tri_report_add(builder->compiler->report, place, code, "'%.*s': %s\n%.*s",
                    TRI_SHOWN(reference->text), what, TRI_TEXT(remedy));
     return false;
@@ -56,7 +68,10 @@ static bool resolve_error(struct tri_builder *builder, uint32_t node, struct tri
     return true;
 }
 
-/* `$node.output`; how many of its steps name the output is given back by one less to follow. */
+/*
+ * `$node.output`: the first step names the output, the rest is followed by resolve_steps. True with
+ * a literal for a node that is broken.
+ */
 static bool resolve_output(struct tri_builder *builder, uint32_t node, struct tri_place place,
                            const struct tri_reference *reference, uint32_t from,
                            struct tr_binding *binding)
@@ -81,8 +96,8 @@ static bool resolve_output(struct tri_builder *builder, uint32_t node, struct tr
     uint32_t output = tr_variables_find(&source->outputs, reference->steps[0].field);
     if (output == TR_GRAPH_NONE) {
         struct tr_text nearest =
-            tri_nearest(builder->definition, reference->steps[0].field, variable_name_at,
-                        &source->outputs, source->outputs.count);
+            tri_keys_nearest(builder->definition, reference->steps[0].field, variable_name_at,
+                             &source->outputs, source->outputs.count);
         return fail_reference(builder, place, "VariableNameNotFound", reference,
                               "the node has no such output", nearest,
                               source->outputs.count == 0 ? "it has none: use after to wait for it"
@@ -95,7 +110,11 @@ static bool resolve_output(struct tri_builder *builder, uint32_t node, struct tr
     return true;
 }
 
-/* The type of a part; false when such a value has no such part. */
+/*
+ * The type of a part; false when such a value has no such part. NULL is a type that is known at run
+ * time only: the parts of a struct, and `element` of an error, which is an integer or none. A union
+ * has no parts, not even where all its variants do.
+ */
 static bool step_type(struct tri_builder *builder, const struct tr_type *type,
                       const struct tr_step *step, const struct tr_type **part)
 {
@@ -120,7 +139,11 @@ static bool step_type(struct tri_builder *builder, const struct tr_type *type,
     return type->kind == TR_TYPE_STRUCT && !step->is_index;
 }
 
-/* Follows the steps behind a name, and keeps them for run time. */
+/*
+ * Follows the steps behind a name, and keeps them for run time, next to each other: nothing else
+ * adds steps meanwhile. `skipped` steps were used up to name an output. Texts are copied, since
+ * those of the reference are views of the document.
+ */
 static bool resolve_steps(struct tri_builder *builder, struct tri_place place,
                           const struct tri_reference *reference, uint32_t skipped,
                           struct tr_binding *binding)
@@ -152,10 +175,15 @@ static bool resolve_steps(struct tri_builder *builder, struct tri_place place,
     return true;
 }
 
-bool tri_resolve(struct tri_builder *builder, uint32_t node, struct tri_place place,
-                 const struct tri_reference *reference, struct tr_binding *binding)
+/*
+ * What a reference means in a node: an input of the workflow, an output of a node, or the error.
+ * The steps behind it are followed by type as far as types are known; what is in a struct is found
+ * out when it runs.
+ */
+bool tri_compile_resolve(struct tri_builder *builder, uint32_t node, struct tri_place place,
+                         const struct tri_reference *reference, struct tr_binding *binding)
 {
-    const struct tri_scope *scope = tri_scope_find(builder, reference->name);
+    const struct tri_scope *scope = tri_compile_scope_find(builder, reference->name);
     if (scope == NULL && tr_text_equal(reference->name, tr_text_of("err"))) {
         return resolve_error(builder, node, place, reference, binding) &&
                resolve_steps(builder, place, reference, 0, binding);
@@ -163,7 +191,7 @@ bool tri_resolve(struct tri_builder *builder, uint32_t node, struct tri_place pl
     if (scope == NULL || scope->kind == TRI_SCOPE_ARM) {
         return fail_reference(builder, place, "NodeReferenceNotFound", reference,
                               "there is no such input or node",
-                              tri_scope_nearest(builder, reference->name),
+                              tri_compile_scope_nearest(builder, reference->name),
                               "name an input of the workflow or one of its nodes");
     }
     if (scope->kind == TRI_SCOPE_INPUT) {
@@ -179,7 +207,7 @@ bool tri_resolve(struct tri_builder *builder, uint32_t node, struct tri_place pl
             resolve_steps(builder, place, reference, 1, binding));
 }
 
-/* Reads a whole scalar as a reference. */
+/* Reads a whole scalar as a reference. An empty problem is a lack of memory. */
 static bool resolve_text(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
                          struct tr_binding *binding)
 {
@@ -194,7 +222,7 @@ static bool resolve_text(struct tri_builder *builder, uint32_t node, const struc
         }
         return false;
     }
-    return tri_resolve(builder, node, tree->place, &reference, binding);
+    return tri_compile_resolve(builder, node, tree->place, &reference, binding);
 }
 
 /* Whether what a reference gives may go to its place. */
@@ -227,6 +255,7 @@ static bool check_castable(struct tri_builder *builder, const struct tr_tree *tr
     return false;
 }
 
+/* A reference where a value of `type` belongs. Its own type has to go there without a loss. */
 static bool bind_reference(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
                            const struct tr_type *type, struct tr_binding *binding)
 {
@@ -236,6 +265,7 @@ static bool bind_reference(struct tri_builder *builder, uint32_t node, const str
     return check_castable(builder, tree, binding->source, type);
 }
 
+/* A value without references: it is read by the type of its place and packed now. */
 static bool bind_literal(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
                          const struct tr_type *type, struct tr_binding *binding)
 {
@@ -247,7 +277,7 @@ static bool bind_literal(struct tri_builder *builder, uint32_t node, const struc
     tr_buffer_init(&buffer, 0);
     bool is_fine = tr_literal_read(&reader, type, tree, &buffer);
     if (is_fine) {
-        tri_warn_plain(builder, node, tree);
+        tri_compile_warn_plain(builder, node, tree);
         binding->kind = TR_BINDING_LITERAL;
         binding->source = type;
         binding->literal =
@@ -266,7 +296,11 @@ static bool can_hold(const struct tr_type *type, bool is_list)
     return type->kind == TR_TYPE_MAP || type->kind == TR_TYPE_STRUCT;
 }
 
-/* The type that a list or a mapping with references is put together as. */
+/*
+ * The type that a list or a mapping with references is put together as: that of the place or, of a
+ * union, the only variant that can hold it. Variants cannot be told apart by their elements here,
+ * whose values are not known yet, so two that fit are ambiguous.
+ */
 static bool assembled_type(struct tri_builder *builder, const struct tr_tree *tree,
                            const struct tr_type *type, const struct tr_type **assembled)
 {
@@ -294,6 +328,12 @@ static bool assembled_type(struct tri_builder *builder, const struct tr_tree *tr
     return false;
 }
 
+/*
+ * A list or mapping that holds references: each part is bound by itself, and they are put together
+ * when the node begins. All parts are reserved before the first is bound, because binding one may
+ * append parts of its own, and a list names its parts by where the first stands. So parts lie
+ * behind what holds them, which graph_unpack.c checks. The fields of a struct have no type.
+ */
 static bool bind_parts(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
                        const struct tr_type *type, uint32_t slot)
 {
@@ -305,15 +345,16 @@ static bool bind_parts(struct tri_builder *builder, uint32_t node, const struct 
     bool has_element =
         assembled != NULL && (assembled->kind == TR_TYPE_LIST || assembled->kind == TR_TYPE_MAP);
     const struct tr_type *element = has_element ? assembled->parts[0] : NULL;
-    uint32_t first = tri_reserve_bindings(builder, tree->count);
+    uint32_t first = tri_compile_reserve_bindings(builder, tree->count);
     bool is_fine = first != TR_GRAPH_NONE;
     for (uint32_t i = 0; first != TR_GRAPH_NONE && i < tree->count; i++) {
         struct tr_text key = is_list ? tr_text_of("") : tree->pairs[i].key->text;
-        is_fine = tri_bind(builder, node, is_list ? tree->items[i] : tree->pairs[i].value, element,
-                           key, first + i) &&
+        is_fine = tri_compile_bind(builder, node, is_list ? tree->items[i] : tree->pairs[i].value,
+                                   element, key, first + i) &&
                   is_fine;
     }
-    struct tr_binding *binding = tri_binding_at(builder, slot);
+    /* Only now: the array may have moved while the parts were bound. */
+    struct tr_binding *binding = tri_compile_binding_at(builder, slot);
     binding->kind = is_list ? TR_BINDING_LIST : TR_BINDING_MAP;
     binding->source = assembled;
     binding->first = first;
@@ -321,20 +362,24 @@ static bool bind_parts(struct tri_builder *builder, uint32_t node, const struct 
     return is_fine;
 }
 
-bool tri_bind(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
-              const struct tr_type *type, struct tr_text key, uint32_t slot)
+/*
+ * Binds what is written to a place of a known type. False: it was reported. Where a list or mapping
+ * holds no dollar sign at any depth, it is one literal, packed now; most are.
+ */
+bool tri_compile_bind(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                      const struct tr_type *type, struct tr_text key, uint32_t slot)
 {
     struct tr_binding binding = {.type = type};
     bool is_fine = true;
     bool is_scalar = tree->kind != TR_TREE_LIST && tree->kind != TR_TREE_MAP;
     binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
     if (!is_scalar && tree->has_dollar) {
-        *tri_binding_at(builder, slot) = binding;
+        *tri_compile_binding_at(builder, slot) = binding;
         return bind_parts(builder, node, tree, type, slot);
     }
-    is_fine = tri_is_reference(tree) ? bind_reference(builder, node, tree, type, &binding)
-                                     : bind_literal(builder, node, tree, type, &binding);
-    *tri_binding_at(builder, slot) = binding;
+    is_fine = tri_compile_is_reference(tree) ? bind_reference(builder, node, tree, type, &binding)
+                                             : bind_literal(builder, node, tree, type, &binding);
+    *tri_compile_binding_at(builder, slot) = binding;
     return is_fine;
 }
 
@@ -345,6 +390,7 @@ static bool is_typed(const struct tr_tree *tree)
            tr_tree_find(tree, "type") != NULL;
 }
 
+/* The type that a scalar has by its form; NULL for anything that has none. */
 static const struct tr_type *infer(struct tri_builder *builder, const struct tr_tree *tree)
 {
     static const enum tr_type_kind kinds[] = {
@@ -357,18 +403,24 @@ static const struct tr_type *infer(struct tri_builder *builder, const struct tr_
     return is_scalar ? tr_type_simple(builder->definition->types, kinds[resolved.kind]) : NULL;
 }
 
-bool tri_bind_free(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
-                   bool may_infer, struct tr_text key, uint32_t slot, const struct tr_type **type)
+/*
+ * The same for a place that has no type of its own: an output of the workflow, a gate's `with`. The
+ * type comes from the reference, from {value, type}, or from a scalar where that may be.
+ */
+bool tri_compile_bind_free(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                           bool may_infer, struct tr_text key, uint32_t slot,
+                           const struct tr_type **type)
 {
     if (is_typed(tree)) {
         *type = tr_type_read(builder->definition->types, builder->compiler->report,
                              tr_tree_find(tree, "type"));
         return *type != NULL &&
-               tri_bind(builder, node, tr_tree_find(tree, "value"), *type, key, slot);
+               tri_compile_bind(builder, node, tr_tree_find(tree, "value"), *type, key, slot);
     }
-    if (tri_is_reference(tree)) {
+    if (tri_compile_is_reference(tree)) {
         struct tr_binding binding = {0};
         binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
+        builder->touched_broken = false; /* whatever others referred to */
         bool is_fine = resolve_text(builder, node, tree, &binding);
         if (is_fine && binding.source == NULL && !builder->touched_broken) {
             tri_report_add(builder->compiler->report, tree->place, "MismatchingTypes",
@@ -378,7 +430,7 @@ bool tri_bind_free(struct tri_builder *builder, uint32_t node, const struct tr_t
             is_fine = false;
         }
         binding.type = *type = binding.source;
-        *tri_binding_at(builder, slot) = binding;
+        *tri_compile_binding_at(builder, slot) = binding;
         return is_fine && *type != NULL;
     }
     *type = may_infer ? infer(builder, tree) : NULL;
@@ -388,5 +440,5 @@ bool tri_bind_free(struct tri_builder *builder, uint32_t node, const struct tr_t
                        tr_tree_noun(tree));
         return false;
     }
-    return tri_bind(builder, node, tree, *type, key, slot);
+    return tri_compile_bind(builder, node, tree, *type, key, slot);
 }

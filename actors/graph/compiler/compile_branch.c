@@ -1,10 +1,22 @@
 /*
- * Branches: the values their conditions ask for, the conditions' types, their arms, and the
- * outputs that all arms have with one type.
+ * Branches: the values their conditions ask for, the conditions' types, their arms, and the outputs
+ * that all arms have with one type.
+ *
+ * A branch's inputs are the values that its conditions look at; conditions name them by position.
+ * They have to stand next to each other among the bindings, so the conditions of all arms are made
+ * before any arm's node is built, which binds inputs of its own. A condition's parts stand in one
+ * array, children before their parent, the root last.
+ *
+ * A comparison needs one simple type on both sides. A literal takes the type of the value beside
+ * it, and what may be none compares with none. A value whose type is known at run time only passes
+ * all checks here; compiled/condition.c judges it.
  */
 #include "actors/graph/compiler/builder.h"
 
-/* Inputs of one branch that are looked at before a reference gets another one. */
+/*
+ * Inputs of one branch that are looked at before a reference gets another one. The bound keeps a
+ * switch of many arms linear; a value that is there twice costs only its room.
+ */
 #define SAME_INPUTS_MAX 16U
 
 static struct tr_condition *condition_at(struct tri_builder *builder, uint32_t position)
@@ -12,7 +24,7 @@ static struct tr_condition *condition_at(struct tri_builder *builder, uint32_t p
     return (struct tr_condition *)builder->conditions.items + position;
 }
 
-/* A message about a part of a condition, with its place where the text shows it. */
+/* Where a part of a condition stands, for messages. */
 static struct tri_place place_of(const struct tri_arm *arm, const struct tri_part *part)
 {
     struct tri_place place = arm->when_place;
@@ -20,6 +32,7 @@ static struct tri_place place_of(const struct tri_arm *arm, const struct tri_par
     return place;
 }
 
+/* A part as a message shows it: the reference, or the literal in quotes. */
 static struct tr_text part_text(struct tri_builder *builder, const struct tri_part *part)
 {
     return part->kind == TR_CONDITION_INPUT
@@ -27,7 +40,11 @@ static struct tr_text part_text(struct tri_builder *builder, const struct tri_pa
                : tr_arena_print(builder->compiler->scratch, "'%.*s'", TRI_SHOWN(part->tree.text));
 }
 
-/* The input of the branch for a reference: one that is there, or another one. */
+/*
+ * The input of the branch for a reference: one that is there, or another one. Its key is the text
+ * behind the dollar sign, so equal references share an input. Where the reference is wrong, the
+ * input is there all the same, without a type, so that positions of others stay right; false.
+ */
 static bool bind_input(struct tri_builder *builder, uint32_t branch, const struct tri_arm *arm,
                        const struct tri_part *part, struct tr_condition *condition)
 {
@@ -35,7 +52,7 @@ static bool bind_input(struct tri_builder *builder, uint32_t branch, const struc
     struct tr_text key = {.data = part->reference.text.data + 1,
                           .size = part->reference.text.size - 1};
     for (uint32_t i = 0; i < node->input_count && i < SAME_INPUTS_MAX; i++) {
-        const struct tr_binding *same = tri_binding_at(builder, node->input_first + i);
+        const struct tr_binding *same = tri_compile_binding_at(builder, node->input_first + i);
         if (tr_text_equal(same->key, key)) {
             condition->input = i;
             condition->type = same->source;
@@ -43,14 +60,15 @@ static bool bind_input(struct tri_builder *builder, uint32_t branch, const struc
         }
     }
     struct tr_binding binding = {0};
-    bool is_fine = tri_resolve(builder, branch, place_of(arm, part), &part->reference, &binding);
-    uint32_t slot = tri_reserve_bindings(builder, 1);
+    bool is_fine =
+        tri_compile_resolve(builder, branch, place_of(arm, part), &part->reference, &binding);
+    uint32_t slot = tri_compile_reserve_bindings(builder, 1);
     if (slot == TR_GRAPH_NONE) {
         return false;
     }
     binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
     binding.type = binding.source;
-    *tri_binding_at(builder, slot) = binding;
+    *tri_compile_binding_at(builder, slot) = binding;
     condition->input = node->input_count++;
     condition->type = binding.source;
     return is_fine;
@@ -109,6 +127,9 @@ static bool is_comparable(const struct tr_type *a, const struct tr_type *b)
     }
     bool is_simple = is_ordered_kind(a) || a->kind == TR_TYPE_BOOL || a->kind == TR_TYPE_BYTES ||
                      a->kind == TR_TYPE_ENUM;
+    /*
+     * Castable sorts out enums with different values; kinds alone would let string and enum meet.
+     */
     return a->kind == b->kind && is_simple && tr_type_castable(a, b) == TR_CASTABLE_YES;
 }
 
@@ -124,6 +145,10 @@ static const char *comparison_remedy(const struct tr_type *a, const struct tr_ty
                      : "compare values of one simple type";
 }
 
+/*
+ * Gives a literal the type beside it, and reports operands that cannot be compared or have no
+ * order. The literal is packed afterwards, by the type it has then.
+ */
 static void check_comparison(struct tri_builder *builder, const struct tri_arm *arm,
                              const struct tri_part *part, const struct tri_part *parts,
                              uint32_t first)
@@ -192,8 +217,13 @@ static void check_parts(struct tri_builder *builder, const struct tri_arm *arm, 
     (void)check_condition(builder, arm, &parts[root], condition_at(builder, first + root));
 }
 
-void tri_build_condition(struct tri_builder *builder, uint32_t branch, const struct tri_arm *arm,
-                         struct tr_arm *compiled)
+/*
+ * Makes the parts of an arm's condition, checks them and packs the literals. All parts are added
+ * before any is checked, since pointers to them end when the vector grows. Where a reference was
+ * wrong its type is unknown, and checks would only tell what follows from that.
+ */
+static void build_condition(struct tri_builder *builder, uint32_t branch, const struct tri_arm *arm,
+                            struct tr_arm *compiled)
 {
     struct tr_arena *arena = &builder->compiler->graph->arena;
     const struct tri_part *parts = arm->condition.parts;
@@ -248,15 +278,15 @@ static bool begin_arms(struct tri_builder *builder, uint32_t index)
         arm->kind = (uint8_t)source->arms[i].kind;
         arm->node = arm->condition = TR_GRAPH_NONE;
         arm->message = source->arms[i].message;
-        tri_warn_message(builder, index, &source->arms[i]);
+        tri_compile_warn_message(builder, index, &source->arms[i]);
         if (source->arms[i].condition.count > 0) {
-            tri_build_condition(builder, index, &source->arms[i], arm);
+            build_condition(builder, index, &source->arms[i], arm);
         }
     }
     return true;
 }
 
-/* Builds the nodes of the arms, which follow the branch. */
+/* Builds the nodes of the arms, which follow the branch in the layout. */
 static void build_arms(struct tri_builder *builder, uint32_t index)
 {
     const struct tri_node *source = builder->built[index].source;
@@ -265,7 +295,7 @@ static void build_arms(struct tri_builder *builder, uint32_t index)
     for (uint32_t i = 0; i < source->arm_count; i++) {
         if (source->arms[i].kind == TR_ARM_NODE) {
             arm_at(builder, first + i)->node = next;
-            tri_build_node(builder, next);
+            tri_compile_build_node(builder, next);
             builder->built[index].is_broken =
                 builder->built[index].is_broken || builder->built[next].is_broken;
             next += 1 + builder->built[next].arm_count;
@@ -273,7 +303,7 @@ static void build_arms(struct tri_builder *builder, uint32_t index)
     }
 }
 
-/* Whether all arms with nodes have this output with this type. */
+/* Whether all arms with nodes have this output with this type. Equal types are one pointer. */
 static bool is_common(struct tri_builder *builder, const struct tr_node *node,
                       const struct tr_variable *variable)
 {
@@ -291,7 +321,7 @@ static bool is_common(struct tri_builder *builder, const struct tr_node *node,
     return true;
 }
 
-/* For each arm, where it has the branch's outputs. */
+/* For each arm, where its node has the branch's outputs. */
 static void connect_outputs(struct tri_builder *builder, const struct tr_node *node)
 {
     for (uint32_t i = 0; i < node->arm_count; i++) {
@@ -310,7 +340,11 @@ static void connect_outputs(struct tri_builder *builder, const struct tr_node *n
     }
 }
 
-/* The outputs that all arms have with one type; none beside where an arm gives none. */
+/*
+ * The outputs that all arms have with one type, in the order of the first arm with a node; none
+ * beside where an arm is skipped or the branch may fail. An arm that fails the node gives no
+ * outputs and takes none away. The types of the arms' own outputs stay as they are.
+ */
 static void type_branch(struct tri_builder *builder, struct tr_node *node)
 {
     struct tr_arena *arena = &builder->compiler->graph->arena;
@@ -335,11 +369,16 @@ static void type_branch(struct tri_builder *builder, struct tr_node *node)
         }
     }
     node->outputs = (struct tr_variables){
-        .items = items, .count = count, .by_name = tri_sort_variables(arena, items, count)};
+        .items = items, .count = count, .by_name = tri_variables_sort(arena, items, count)};
     connect_outputs(builder, node);
 }
 
-void tri_build_branch(struct tri_builder *builder, uint32_t index)
+/*
+ * Conditions first, since they need only what is before the branch; then the arms; then the
+ * outputs, which are those that all arms have in common. A broken arm leaves the branch broken,
+ * without outputs.
+ */
+void tri_compile_build_branch(struct tri_builder *builder, uint32_t index)
 {
     if (!begin_arms(builder, index)) {
         return;

@@ -1,22 +1,35 @@
 /*
  * Nodes: their inputs bound, one for each input of what they call, and their outputs typed.
+ *
+ * Inputs stand in the order of the target's interface and next to each other, also those that
+ * `with` leaves out (their default) and those that are wrong (an empty binding); so the position of
+ * an input is the same at compile time and at run time. Outputs depend on the target and the node's
+ * own keys alone, and are known even where an input is wrong.
+ *
+ * `touched_broken` says that a reference led to something that was reported already, so that what
+ * follows from it is not reported as well. Who asks for it clears it before: bind_call for the
+ * inputs of a call, and tri_compile_bind_free for each value.
  */
 #include "actors/graph/compiler/builder.h"
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/keys.h"
 
-/* Tries whether a value fits a type, and leaves no trace. */
+/*
+ * Tries whether a value fits a type, and leaves no trace: the report is muted, and bindings and
+ * steps go back to their count. Only `slot` keeps what was tried, which the caller binds once more.
+ * Texts in the arena stay until it ends.
+ */
 static bool would_bind(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
                        const struct tr_type *type, uint32_t slot)
 {
     uint32_t binding_count = builder->bindings.count;
     uint32_t step_count = builder->steps.count;
     tri_report_mute(builder->compiler->report);
-    bool is_fine = tri_bind(builder, node, tree, type, tr_text_of(""), slot);
+    bool is_fine = tri_compile_bind(builder, node, tree, type, tr_text_of(""), slot);
     tri_report_unmute(builder->compiler->report);
-    /* What is given out again later has to be clear. */
+    /* tri_vector_add promises cleared items, and after the cut it gives these out again. */
     uint32_t tried = builder->bindings.count - binding_count;
-    memset(tri_binding_at(builder, binding_count), 0, tried * sizeof(struct tr_binding));
+    memset(tri_compile_binding_at(builder, binding_count), 0, tried * sizeof(struct tr_binding));
     builder->bindings.count = binding_count;
     builder->steps.count = step_count;
     return is_fine;
@@ -33,8 +46,10 @@ static bool is_over(const struct tri_node *source, struct tr_text name)
 }
 
 /*
- * Whether an input of a map gets one element or the whole. What fits both ways is ambiguous
- * unless `over` says it.
+ * Whether an input of a map gets one element or the whole. What fits both ways (an empty list, a
+ * value of unknown type) is ambiguous unless `over` says it; what fits neither way is bound as a
+ * whole, for the error that names the declared type. A broken reference fits everything and is no
+ * ambiguity. False: it was reported.
  */
 static bool decide_mapped(struct tri_builder *builder, uint32_t node,
                           const struct tr_variable *input, const struct tr_tree *tree,
@@ -63,10 +78,14 @@ static bool decide_mapped(struct tri_builder *builder, uint32_t node,
     return true;
 }
 
+/*
+ * An input that `with` does not give: its default, in a handler the workflow's error for an input
+ * `err` (as Flyte fills it in), or an error report.
+ */
 static void bind_default(struct tri_builder *builder, uint32_t node,
                          const struct tr_variable *input, uint32_t slot)
 {
-    struct tr_binding *binding = tri_binding_at(builder, slot);
+    struct tr_binding *binding = tri_compile_binding_at(builder, slot);
     bool is_handler = builder->workflow->nodes[node].role != TR_ROLE_GRAPH;
     const struct tr_type *error = tr_type_simple(builder->definition->types, TR_TYPE_ERROR);
     binding->key = input->name;
@@ -90,6 +109,7 @@ static void bind_default(struct tri_builder *builder, uint32_t node,
     }
 }
 
+/* An input that `with` gives. For a map its type is a list of the input's, if elements go there. */
 static void bind_given(struct tri_builder *builder, uint32_t node, const struct tr_variable *input,
                        const struct tr_tree *tree, uint32_t slot)
 {
@@ -105,12 +125,15 @@ static void bind_given(struct tri_builder *builder, uint32_t node, const struct 
     const struct tr_type *type =
         is_mapped ? tr_type_list(builder->definition->types, input->type) : input->type;
     if (type != NULL) {
-        (void)tri_bind(builder, node, tree, type, input->name, slot);
+        (void)tri_compile_bind(builder, node, tree, type, input->name, slot);
     }
-    tri_binding_at(builder, slot)->is_mapped = is_mapped;
+    tri_compile_binding_at(builder, slot)->is_mapped = is_mapped;
 }
 
-/* Whether a launch plan that a node runs fixes an input, so that nobody else may give it. */
+/*
+ * Whether a launch plan that a node runs fixes an input: for the message, since fixed inputs are no
+ * inputs of the plan.
+ */
 static bool is_fixed(const struct tri_builder *builder, uint32_t node, struct tr_text name)
 {
     const struct tr_graph *graph = builder->compiler->graph;
@@ -129,7 +152,10 @@ static bool is_fixed(const struct tri_builder *builder, uint32_t node, struct tr
     return false;
 }
 
-/* The position of each pair's input; unknown names are told. */
+/*
+ * What `with` gives for each input, by the input's position; NULL where it gives nothing. Unknown
+ * names are told. NULL as a whole without memory.
+ */
 static const struct tr_tree **match_inputs(struct tri_builder *builder, uint32_t node,
                                            const struct tr_variables *inputs)
 {
@@ -173,11 +199,15 @@ static void check_over(struct tri_builder *builder, const struct tri_node *sourc
     }
 }
 
+/*
+ * A map in which no input gets elements has no length. Not told beside another error of its inputs,
+ * which may be the reason.
+ */
 static void check_mapped(struct tri_builder *builder, uint32_t node, bool is_broken)
 {
     const struct tr_node *compiled = &builder->workflow->nodes[node];
     for (uint32_t i = 0; i < compiled->input_count; i++) {
-        if (tri_binding_at(builder, compiled->input_first + i)->is_mapped) {
+        if (tri_compile_binding_at(builder, compiled->input_first + i)->is_mapped) {
             return;
         }
     }
@@ -196,11 +226,10 @@ static void bind_call(struct tri_builder *builder, uint32_t node)
     const struct tri_built *built = &builder->built[node];
     const struct tr_variables *inputs = &built->interface->inputs;
     const struct tr_tree **given = match_inputs(builder, node, inputs);
-    bool was_broken = builder->touched_broken;
     uint32_t total = tr_report_total(builder->compiler->report);
     builder->touched_broken = false;
     compiled->input_count = inputs->count;
-    compiled->input_first = tri_reserve_bindings(builder, inputs->count);
+    compiled->input_first = tri_compile_reserve_bindings(builder, inputs->count);
     if (given == NULL || compiled->input_first == TR_GRAPH_NONE) {
         return;
     }
@@ -217,20 +246,23 @@ static void bind_call(struct tri_builder *builder, uint32_t node)
         check_mapped(builder, node,
                      builder->touched_broken || tr_report_total(builder->compiler->report) > total);
     }
-    builder->touched_broken = was_broken;
 }
 
-/* The settings that hold for this node. */
+/*
+ * The settings that hold for this node: by pointer those of the task itself where nothing is
+ * overridden, which saves memory, and by which graph_pack.c knows it.
+ */
 static void set_settings(struct tri_builder *builder, uint32_t node)
 {
     struct tr_node *compiled = &builder->workflow->nodes[node];
     const struct tri_node *source = builder->built[node].source;
     const struct tri_task *tasks = builder->definition->tasks.items;
     if (compiled->target_kind == TR_TARGET_TASK) {
-        compiled->settings = source->settings.given == 0
-                                 ? &builder->compiler->graph->tasks[compiled->target].settings
-                                 : tri_merge_settings(builder->compiler, &tasks[compiled->target],
-                                                      &source->settings);
+        compiled->settings =
+            source->settings.given == 0
+                ? &builder->compiler->graph->tasks[compiled->target].settings
+                : tri_compile_merge_settings(builder->compiler, &tasks[compiled->target],
+                                             &source->settings);
     } else if (source->settings.given != 0) {
         tri_report_add(builder->compiler->report, source->first_override.place, "InvalidValue",
                        "'%.*s' does not go with a map of a workflow or a launch plan\n"
@@ -266,7 +298,11 @@ static void add_errors_output(struct tri_builder *builder, uint32_t node,
         tr_type_list(types, tr_type_optional(types, tr_type_simple(types, TR_TYPE_ERROR)));
 }
 
-/* Outputs of what calls something: its own, as lists for a map, and none beside for an optional. */
+/*
+ * Outputs of what calls something: its own, as lists for a map, and none beside for an optional.
+ * The same array as the target's where nothing differs. `errors` comes last, so the positions of
+ * the others stay those of the target.
+ */
 static void type_call(struct tri_builder *builder, uint32_t node)
 {
     struct tr_node *compiled = &builder->workflow->nodes[node];
@@ -297,10 +333,14 @@ static void type_call(struct tri_builder *builder, uint32_t node)
         items[i].type = tr_type_optional(builder->definition->types, items[i].type);
     }
     compiled->outputs = (struct tr_variables){
-        .items = items, .count = count, .by_name = tri_sort_variables(arena, items, count)};
+        .items = items, .count = count, .by_name = tri_variables_sort(arena, items, count)};
 }
 
-/* What `with` holds beside a gate: its types are those of the values. */
+/*
+ * What `with` holds beside a gate: its types are those of the values. An approval gives them as
+ * outputs; a signal has one output, the answer, and keeps `with` as inputs to show. The array has
+ * room for one more because a signal without `with` needs it.
+ */
 static void build_gate(struct tri_builder *builder, uint32_t node)
 {
     struct tr_node *compiled = &builder->workflow->nodes[node];
@@ -309,7 +349,7 @@ static void build_gate(struct tri_builder *builder, uint32_t node)
     uint32_t count = with == NULL ? 0 : with->count;
     struct tr_variable *items = tr_arena_array(arena, (size_t)count + 1, sizeof *items);
     compiled->input_count = count;
-    compiled->input_first = tri_reserve_bindings(builder, count);
+    compiled->input_first = tri_compile_reserve_bindings(builder, count);
     if (items == NULL || compiled->input_first == TR_GRAPH_NONE) {
         return;
     }
@@ -317,9 +357,10 @@ static void build_gate(struct tri_builder *builder, uint32_t node)
         struct tri_name name;
         items[i].description = tr_text_of("");
         items[i].name = tr_arena_text(arena, with->pairs[i].key->text);
-        bool is_fine = tri_read_name(builder->definition, with->pairs[i].key, &name) &&
-                       tri_bind_free(builder, node, with->pairs[i].value, true, items[i].name,
-                                     compiled->input_first + i, &items[i].type);
+        bool is_fine =
+            tri_keys_read_name(builder->definition, with->pairs[i].key, &name) &&
+            tri_compile_bind_free(builder, node, with->pairs[i].value, true, items[i].name,
+                                  compiled->input_first + i, &items[i].type);
         builder->built[node].is_broken = builder->built[node].is_broken || !is_fine;
     }
     if (compiled->kind == TR_NODE_SIGNAL) {
@@ -333,7 +374,7 @@ static void build_gate(struct tri_builder *builder, uint32_t node)
         items[i].type = tr_type_optional(builder->definition->types, items[i].type);
     }
     compiled->outputs = (struct tr_variables){
-        .items = items, .count = count, .by_name = tri_sort_variables(arena, items, count)};
+        .items = items, .count = count, .by_name = tri_variables_sort(arena, items, count)};
 }
 
 /* An output that is declared: what the document gives for it, or none where it can be. */
@@ -350,7 +391,8 @@ static void bind_result(struct tri_builder *builder, const struct tr_variable *r
                        TRI_SHOWN(result->name), TRI_SHOWN(result->name), TRI_SHOWN(type));
         return;
     }
-    (void)tri_bind(builder, end, given == NULL ? &none : given, result->type, result->name, slot);
+    (void)tri_compile_bind(builder, end, given == NULL ? &none : given, result->type, result->name,
+                           slot);
 }
 
 /* What the document of a dynamic task gives, as the task declares it. */
@@ -363,7 +405,7 @@ static void build_results(struct tri_builder *builder)
     const struct tr_tree **given =
         tr_arena_array(builder->compiler->scratch, results->count, sizeof *given);
     end->input_count = results->count;
-    end->input_first = tri_reserve_bindings(builder, results->count);
+    end->input_first = tri_compile_reserve_bindings(builder, results->count);
     workflow->interface.outputs = *results;
     if (given == NULL || end->input_first == TR_GRAPH_NONE) {
         return;
@@ -384,7 +426,7 @@ static void build_results(struct tri_builder *builder)
     }
 }
 
-void tri_build_end(struct tri_builder *builder)
+static void build_end(struct tri_builder *builder)
 {
     struct tr_workflow *workflow = builder->workflow;
     struct tr_node *end = &workflow->nodes[workflow->end];
@@ -393,7 +435,7 @@ void tri_build_end(struct tri_builder *builder)
     uint32_t count = outputs == NULL ? 0 : outputs->count;
     struct tr_variable *items = tr_arena_array(arena, count, sizeof *items);
     end->input_count = count;
-    end->input_first = tri_reserve_bindings(builder, count);
+    end->input_first = tri_compile_reserve_bindings(builder, count);
     if (count > TR_VARIABLES_MAX) {
         tri_report_add(builder->compiler->report, outputs->place, "InvalidValue",
                        "these are more than %u variables\nput some into a struct or a list",
@@ -404,27 +446,26 @@ void tri_build_end(struct tri_builder *builder)
         struct tri_name name;
         items[i].description = tr_text_of("");
         items[i].name = tr_arena_text(arena, outputs->pairs[i].key->text);
-        builder->touched_broken = false;
-        if (tri_read_name(builder->definition, outputs->pairs[i].key, &name)) {
-            (void)tri_bind_free(builder, workflow->end, outputs->pairs[i].value, false,
-                                items[i].name, end->input_first + i, &items[i].type);
+        if (tri_keys_read_name(builder->definition, outputs->pairs[i].key, &name)) {
+            (void)tri_compile_bind_free(builder, workflow->end, outputs->pairs[i].value, false,
+                                        items[i].name, end->input_first + i, &items[i].type);
         }
     }
     workflow->interface.outputs = (struct tr_variables){
-        .items = items, .count = count, .by_name = tri_sort_variables(arena, items, count)};
+        .items = items, .count = count, .by_name = tri_variables_sort(arena, items, count)};
 }
 
-void tri_build_node(struct tri_builder *builder, uint32_t index)
+void tri_compile_build_node(struct tri_builder *builder, uint32_t index)
 {
     struct tr_node *node = &builder->workflow->nodes[index];
     struct tri_built *built = &builder->built[index];
-    struct tr_text before = tri_begin_subject(builder, index);
+    struct tr_text before = tri_compile_begin_subject(builder, index);
     if (node->kind == TR_NODE_END && builder->source->results != NULL) {
         build_results(builder);
     } else if (node->kind == TR_NODE_END) {
-        tri_build_end(builder);
+        build_end(builder);
     } else if (node->kind == TR_NODE_BRANCH) {
-        tri_build_branch(builder, index);
+        tri_compile_build_branch(builder, index);
     } else if (node->kind == TR_NODE_APPROVE || node->kind == TR_NODE_SIGNAL) {
         build_gate(builder, index);
     } else if (built->interface != NULL) {

@@ -1,7 +1,16 @@
 /*
- * Who waits for whom: edges from references and `after`, an order of the nodes, and the circles
- * that have none. A branch and the nodes of its arms count as one, since what comes behind the
- * branch waits for the arm that was taken.
+ * Which node waits for which: edges from references and `after`, an order of the nodes, and the
+ * circles that have none. A branch and the nodes of its arms count as one, since what comes behind
+ * the branch waits for the arm that was taken.
+ *
+ * Needs the nodes laid out and the names in scope; types play no part, so this comes before any
+ * node is bound. Leaves `upstream` and `downstream` of all nodes, without repetitions, and `order`:
+ * Kahn's algorithm over the tops, each followed by its arms. Nodes on a circle or behind one are
+ * missing from the order and marked as broken: they are told once, as the circle, and no further
+ * errors of theirs follow.
+ *
+ * A node without upstreams waits for the start (node 0), and the end waits for each node without
+ * downstreams, as Flyte's compiler adds them: so the end has settled only when all nodes have.
  */
 #include "actors/graph/compiler/builder.h"
 #include "actors/graph/document/limits.h"
@@ -18,7 +27,11 @@ static void add_edge(struct tri_builder *builder, uint32_t from, uint32_t to)
     }
 }
 
-/* An edge that a name makes; what waits for itself is told. */
+/*
+ * An edge that a name makes; a node that waits for itself is reported. `Itself` is the branch with
+ * all its arms, so an arm that names its own switch counts, too. Inputs make no edge, nor do
+ * unknown names, which are reported where they are bound or by connect_after.
+ */
 static void connect(struct tri_builder *builder, const struct tri_scope *scope, uint32_t to,
                     struct tri_place place)
 {
@@ -26,7 +39,7 @@ static void connect(struct tri_builder *builder, const struct tri_scope *scope, 
         return;
     }
     if (builder->built[scope->index].top == builder->built[to].top) {
-        struct tr_text before = tri_begin_subject(builder, to);
+        struct tr_text before = tri_compile_begin_subject(builder, to);
         tri_report_add(builder->compiler->report, place, "CycleDetected",
                        "the node waits for itself\nremove the reference to '%.*s'",
                        TRI_SHOWN(scope->name.text));
@@ -43,7 +56,7 @@ static void connect_reference(struct tri_builder *builder, struct tr_text text, 
     struct tri_reference reference;
     struct tr_text problem;
     if (tri_reference_parse(builder->compiler->scratch, text, &reference, &problem)) {
-        connect(builder, tri_scope_find(builder, reference.name), to, place);
+        connect(builder, tri_compile_scope_find(builder, reference.name), to, place);
     }
 }
 
@@ -53,7 +66,7 @@ static void connect_tree(struct tri_builder *builder, const struct tr_tree *tree
     if (tree == NULL || !tree->has_dollar) {
         return;
     }
-    if (tri_is_reference(tree)) {
+    if (tri_compile_is_reference(tree)) {
         connect_reference(builder, tree->text, to, tree->place);
     }
     for (uint32_t i = 0; i < tree->count; i++) {
@@ -62,6 +75,7 @@ static void connect_tree(struct tri_builder *builder, const struct tr_tree *tree
     }
 }
 
+/* A branch waits for what the conditions of its arms look at, not its arms. */
 static void connect_conditions(struct tri_builder *builder, const struct tri_node *source,
                                uint32_t to)
 {
@@ -69,20 +83,22 @@ static void connect_conditions(struct tri_builder *builder, const struct tri_nod
         const struct tri_condition *condition = &source->arms[i].condition;
         for (uint32_t k = 0; k < condition->count; k++) {
             if (condition->parts[k].kind == TR_CONDITION_INPUT) {
-                connect(builder, tri_scope_find(builder, condition->parts[k].reference.name), to,
+                connect(builder,
+                        tri_compile_scope_find(builder, condition->parts[k].reference.name), to,
                         source->arms[i].when_place);
             }
         }
     }
 }
 
+/* `after`: edges that carry no value. */
 static void connect_after(struct tri_builder *builder, const struct tri_node *source, uint32_t to)
 {
-    struct tr_text before = tri_begin_subject(builder, to);
+    struct tr_text before = tri_compile_begin_subject(builder, to);
     for (uint32_t i = 0; i < source->after_count; i++) {
-        const struct tri_scope *scope = tri_scope_find(builder, source->after[i].text);
+        const struct tri_scope *scope = tri_compile_scope_find(builder, source->after[i].text);
         if (scope == NULL || scope->kind != TRI_SCOPE_NODE) {
-            struct tr_text nearest = tri_scope_nearest(builder, source->after[i].text);
+            struct tr_text nearest = tri_compile_scope_nearest(builder, source->after[i].text);
             tri_report_add(builder->compiler->report, source->after[i].place,
                            "NodeReferenceNotFound", "there is no node '%.*s'\n%s%.*s%s",
                            TRI_SHOWN(source->after[i].text),
@@ -94,6 +110,7 @@ static void connect_after(struct tri_builder *builder, const struct tri_node *so
     (void)tri_report_subject(builder->compiler->report, before);
 }
 
+/* All edges that are written; an arm waits for its branch, too. */
 static void collect_edges(struct tri_builder *builder)
 {
     const struct tr_workflow *workflow = builder->workflow;
@@ -109,7 +126,11 @@ static void collect_edges(struct tri_builder *builder)
     connect_tree(builder, builder->source->outputs, workflow->end);
 }
 
-/* Nodes at the top that wait for none begin; those that nobody waits for lead to the end. */
+/*
+ * Nodes at the top that wait for none begin; those that no node waits for lead to the end. Without
+ * nodes, as in a dynamic task's document, there is one edge from start to end. `edges` stays good
+ * while the vector grows, since an arena frees nothing.
+ */
 static void add_outer_edges(struct tri_builder *builder)
 {
     const struct tr_workflow *workflow = builder->workflow;
@@ -138,7 +159,11 @@ static void add_outer_edges(struct tri_builder *builder)
     }
 }
 
-/* Sorts edges by one of their ends, keeping the order of the others; repeated ones are dropped. */
+/*
+ * Sorts edges by one of their ends, keeping the order of the others; repeated ones are dropped. A
+ * counting sort; `seen` holds the last node (plus one) for which an end was kept, so it need not be
+ * cleared. NULL without memory.
+ */
 static uint32_t *sort_edges(struct tri_builder *builder, bool is_upstream, uint32_t *total)
 {
     struct tr_workflow *workflow = builder->workflow;
@@ -179,7 +204,10 @@ static uint32_t *sort_edges(struct tri_builder *builder, bool is_upstream, uint3
     return kept;
 }
 
-/* How many edges lead from other tops into each top. */
+/*
+ * How many edges lead from other tops into each top and its arms. Edges from one top to several
+ * arms count each, and `release` takes them away one by one.
+ */
 static uint32_t *count_waits(struct tri_builder *builder)
 {
     const struct tr_workflow *workflow = builder->workflow;
@@ -196,7 +224,11 @@ static uint32_t *count_waits(struct tri_builder *builder)
     return waits;
 }
 
-/* Lets go of what waits for this top and its arms. */
+/*
+ * Lets go of what waits for this top and its arms. It meets the same edges as count_waits, from
+ * their other ends: both lists come from one set, without repetitions. So a count falls to 0
+ * exactly when the last upstream is done, and a top enters the queue once.
+ */
 static void release(struct tri_builder *builder, uint32_t top, uint32_t *waits, uint32_t *queue,
                     uint32_t *queued)
 {
@@ -212,7 +244,11 @@ static void release(struct tri_builder *builder, uint32_t top, uint32_t *waits, 
     }
 }
 
-/* One node of the circle that is behind an unfinished node. */
+/*
+ * A top that an unfinished top waits for and that is unfinished itself, always the same one. There
+ * is one for each: a top whose upstreams are all in the order would be in it, too. So going from
+ * upstream to upstream never ends outside of a circle.
+ */
 static uint32_t unfinished_upstream(const struct tri_builder *builder, uint32_t top,
                                     const uint32_t *waits)
 {
@@ -229,7 +265,10 @@ static uint32_t unfinished_upstream(const struct tri_builder *builder, uint32_t 
     return TR_GRAPH_NONE;
 }
 
-/* "a -> b -> a" along what waits for what; long ones are shortened. */
+/*
+ * "a waits for b waits for a", from a node of a circle on; long ones are shortened. Each step
+ * depends on the node alone, so the walk comes back to `begin`, as that of find_cycles has.
+ */
 static void report_cycle(struct tri_builder *builder, uint32_t begin, const uint32_t *waits)
 {
     struct tr_buffer text;
@@ -246,7 +285,7 @@ static void report_cycle(struct tri_builder *builder, uint32_t begin, const uint
     if (length > CYCLE_SHOWN_MAX) {
         tr_buffer_print(&text, "%u more, and they for ", length - CYCLE_SHOWN_MAX);
     }
-    struct tr_text before = tri_begin_subject(builder, begin);
+    struct tr_text before = tri_compile_begin_subject(builder, begin);
     tri_report_add(builder->compiler->report, builder->built[begin].source->id.place,
                    "CycleDetected",
                    "the nodes wait for each other in a circle: %.*s%.*s\n"
@@ -256,7 +295,12 @@ static void report_cycle(struct tri_builder *builder, uint32_t begin, const uint
     tr_buffer_fini(&text);
 }
 
-/* Follows unfinished nodes backwards until a way comes back to itself; each circle is told once. */
+/*
+ * Follows unfinished nodes backwards until a way comes back to itself; each circle that is met is
+ * told once. `visits` holds the node where a walk began. A walk that ends on its own mark has found
+ * a circle; one that ends on an earlier mark has run into a way that was told. Each node is marked
+ * once, so all walks together are linear.
+ */
 static void find_cycles(struct tri_builder *builder, const uint32_t *waits)
 {
     const struct tr_workflow *workflow = builder->workflow;
@@ -278,7 +322,8 @@ static void find_cycles(struct tri_builder *builder, const uint32_t *waits)
     }
 }
 
-void tri_build_order(struct tri_builder *builder)
+/* The pass of this file; a lack of memory is in the arenas' errors and leaves the order open. */
+void tri_compile_build_order(struct tri_builder *builder)
 {
     struct tr_workflow *workflow = builder->workflow;
     struct tr_arena *scratch = builder->compiler->scratch;
@@ -305,6 +350,7 @@ void tri_build_order(struct tri_builder *builder)
     }
     workflow->order = order;
     workflow->order_count = count;
+    /* Positions 0 to `end` belong to the graph, so fewer than end + 1 means that some are stuck. */
     if (waits != NULL && count <= workflow->end) {
         find_cycles(builder, waits);
     }

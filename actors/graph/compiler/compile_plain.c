@@ -1,6 +1,11 @@
 /*
  * Text that looks like a reference or a template and is neither where it stands: it goes out as it
  * is written, which is a warning where it names what there is.
+ *
+ * A dollar sign is common in text (prices, scripts), so it is no warning by itself. Only a name
+ * that would be a reference at this place counts: an input of the workflow, a node with a point or
+ * bracket behind it, or `$err` in a handler. One warning per text is enough, since one look at it
+ * shows the rest.
  */
 #include "actors/graph/compiler/builder.h"
 #include "actors/graph/document/limits.h"
@@ -9,7 +14,10 @@
 /* Whether a name behind a dollar sign would be a reference here. */
 typedef bool is_known_function(const void *self, struct tr_text name, bool has_field);
 
-/* The name that `$name` or `${name}` may begin with, as far as names go. */
+/*
+ * The name that `$name` or `${name}` may begin with, as far as names go; empty where none begins.
+ * The braces are those of shells, which people try here, too.
+ */
 static struct tr_text name_at(struct tr_text text, size_t at)
 {
     size_t begin = at + 1 + (at + 1 < text.size && text.data[at + 1] == '{' ? 1 : 0);
@@ -24,7 +32,11 @@ static struct tr_text name_at(struct tr_text text, size_t at)
     return name;
 }
 
-/* The first name behind a dollar sign that is known; a hyphen may follow it. */
+/*
+ * The first name behind a dollar sign that is known, or an empty text. A hyphen is a letter of
+ * names and a sign between words: `$size-large` is tried as a whole and then, from the right, up to
+ * each hyphen.
+ */
 static struct tr_text find_known(struct tr_text text, is_known_function *is_known, const void *self)
 {
     const char *end = text.data + text.size;
@@ -54,10 +66,11 @@ struct plain {
     uint32_t node;
 };
 
+/* Handlers know inputs and `$err`, and no nodes. A node alone, without an output, is no value. */
 static bool is_in_scope(const void *self, struct tr_text name, bool has_field)
 {
     const struct plain *plain = self;
-    const struct tri_scope *scope = tri_scope_find(plain->builder, name);
+    const struct tri_scope *scope = tri_compile_scope_find(plain->builder, name);
     bool is_handler = plain->builder->workflow->nodes[plain->node].role != TR_ROLE_GRAPH;
     if (scope == NULL) {
         return is_handler && tr_text_equal(name, tr_text_of("err"));
@@ -113,7 +126,8 @@ static void warn_in(struct plain *plain, const struct tr_tree *tree)
     }
 }
 
-void tri_warn_plain(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree)
+/* Muted while a value is only tried against a type: it is bound once more, and warned of then. */
+void tri_compile_warn_plain(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree)
 {
     struct plain plain = {.builder = builder, .node = node};
     if (builder->compiler->report->muted == 0) {
@@ -121,7 +135,7 @@ void tri_warn_plain(struct tri_builder *builder, uint32_t node, const struct tr_
     }
 }
 
-void tri_warn_message(struct tri_builder *builder, uint32_t node, const struct tri_arm *arm)
+void tri_compile_warn_message(struct tri_builder *builder, uint32_t node, const struct tri_arm *arm)
 {
     struct plain plain = {.builder = builder, .node = node};
     struct tr_text name = find_known(arm->message, is_in_scope, &plain);
@@ -141,8 +155,8 @@ static bool is_variable(const void *self, struct tr_text name, bool has_field)
     return tr_variables_find(self, name) != TR_GRAPH_NONE;
 }
 
-void tri_warn_constant(struct tr_report *report, const struct tr_tree *tree,
-                       const struct tr_variables *inputs)
+void tri_compile_warn_constant(struct tr_report *report, const struct tr_tree *tree,
+                               const struct tr_variables *inputs)
 {
     bool is_meant = tr_tree_is_text(tree) && tree->text.size > 1 && tree->text.data[0] == '$';
     struct tr_text name = is_meant ? find_known(tree->text, is_variable, inputs) : tr_text_of("");

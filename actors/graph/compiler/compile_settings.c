@@ -1,80 +1,124 @@
 /*
  * A task's settings with a node's overrides, and the launch plans' values.
+ *
+ * A merge makes a new struct for the node and leaves the task's as it is, since other nodes share
+ * it. What a node gives replaces the task's setting whole, but env, secrets and config, which are
+ * merged key by key. Templates and ignored inputs are checked against the task's interface.
+ *
+ * Plans are compiled before workflows: they need inputs only, and nodes that launch or map a plan
+ * need the plan's inputs.
  */
+#include <stdlib.h>
+
 #include "actors/graph/compiler/builder.h"
 #include "actors/graph/language/keys.h"
 
-/* env and secrets are merged name by name: what the node gives comes in the place of the task's. */
-static void merge_environment(struct tr_arena *arena, struct tr_settings *merged,
+/* Things of one size, each with a name. */
+struct named {
+    const void *items;
+    uint32_t count;
+    size_t size;
+    const struct tr_text *(*name_of)(const void *item);
+};
+
+static const void *named_at(const struct named *named, uint32_t position)
+{
+    return (const uint8_t *)named->items + position * named->size;
+}
+
+/* Of a variable of the environment, a secret: they begin with it. */
+static const struct tr_text *own_name(const void *item)
+{
+    return item;
+}
+
+static const struct tr_text *pair_name(const void *item)
+{
+    const struct tr_pair *pair = item;
+    return &pair->key->text;
+}
+
+/* The names, sorted for tr_text_search: a walk for each name would take quadratic time. */
+static const struct tr_text *sort_names(struct tr_arena *scratch, const struct named *named)
+{
+    struct tr_text *names = tr_arena_array(scratch, named->count, sizeof *names);
+    for (uint32_t i = 0; names != NULL && i < named->count; i++) {
+        names[i] = *named->name_of(named_at(named, i));
+    }
+    if (names != NULL && named->count > 1) {
+        qsort(names, named->count, sizeof *names, tr_text_order_at);
+    }
+    return names;
+}
+
+/*
+ * Merges name by name: what the node gives comes in the place of the task's, and behind those that
+ * stay. NULL without memory.
+ */
+static void *merge(struct tri_compiler *compiler, struct tr_arena *arena, const struct named *base,
+                   const struct named *over, uint32_t *count)
+{
+    const struct tr_text *names = sort_names(compiler->scratch, over);
+    uint8_t *items = tr_arena_array(arena, (size_t)base->count + over->count, over->size);
+    uint32_t kept = 0;
+    if (names == NULL || items == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < base->count; i++) {
+        const void *item = named_at(base, i);
+        if (tr_text_search(*base->name_of(item), names, over->count, sizeof *names) == NULL) {
+            memcpy(items + kept * base->size, item, base->size);
+            kept++;
+        }
+    }
+    if (over->count > 0) {
+        memcpy(items + kept * over->size, over->items, over->count * over->size);
+    }
+    *count = kept + over->count;
+    return items;
+}
+
+static void merge_environment(struct tri_compiler *compiler, struct tr_settings *merged,
                               const struct tr_settings *over)
 {
-    uint32_t room = merged->environment_count + over->environment_count;
-    struct tr_environment *items = tr_arena_array(arena, room, sizeof *items);
+    const struct named base = {merged->environment, merged->environment_count,
+                               sizeof *merged->environment, own_name};
+    const struct named given = {over->environment, over->environment_count,
+                                sizeof *over->environment, own_name};
     uint32_t count = 0;
-    for (uint32_t i = 0; items != NULL && i < merged->environment_count; i++) {
-        bool is_replaced = false;
-        for (uint32_t k = 0; k < over->environment_count; k++) {
-            is_replaced = is_replaced ||
-                          tr_text_equal(over->environment[k].name, merged->environment[i].name);
-        }
-        if (!is_replaced) {
-            items[count++] = merged->environment[i];
-        }
-    }
-    for (uint32_t i = 0; items != NULL && i < over->environment_count; i++) {
-        items[count++] = over->environment[i];
-    }
-    merged->environment = items;
+    merged->environment = merge(compiler, &compiler->graph->arena, &base, &given, &count);
     merged->environment_count = count;
 }
 
-static void merge_secrets(struct tr_arena *arena, struct tr_settings *merged,
+static void merge_secrets(struct tri_compiler *compiler, struct tr_settings *merged,
                           const struct tr_settings *over)
 {
-    uint32_t room = merged->secret_count + over->secret_count;
-    struct tr_secret *items = tr_arena_array(arena, room, sizeof *items);
+    const struct named base = {merged->secrets, merged->secret_count, sizeof *merged->secrets,
+                               own_name};
+    const struct named given = {over->secrets, over->secret_count, sizeof *over->secrets, own_name};
     uint32_t count = 0;
-    for (uint32_t i = 0; items != NULL && i < merged->secret_count; i++) {
-        bool is_replaced = false;
-        for (uint32_t k = 0; k < over->secret_count; k++) {
-            is_replaced =
-                is_replaced || tr_text_equal(over->secrets[k].name, merged->secrets[i].name);
-        }
-        if (!is_replaced) {
-            items[count++] = merged->secrets[i];
-        }
-    }
-    for (uint32_t i = 0; items != NULL && i < over->secret_count; i++) {
-        items[count++] = over->secrets[i];
-    }
-    merged->secrets = items;
+    merged->secrets = merge(compiler, &compiler->graph->arena, &base, &given, &count);
     merged->secret_count = count;
 }
 
-/* The pairs of both mappings, the node's in the place of the task's. */
-static const struct tr_tree *merge_trees(struct tr_arena *scratch, const struct tr_tree *base,
+/*
+ * The pairs of both mappings, the node's in the place of the task's; keys at the top only, so a
+ * mapping inside is replaced whole. `base` is NULL where the task has no config.
+ */
+static const struct tr_tree *merge_trees(struct tri_compiler *compiler, const struct tr_tree *base,
                                          const struct tr_tree *over)
 {
-    struct tr_tree *merged = tri_tree_new(scratch, TR_TREE_MAP, over->place);
-    size_t room = (size_t)over->count + (base == NULL ? 0 : base->count);
-    struct tr_pair *pairs = tr_arena_array(scratch, room, sizeof *pairs);
-    if (merged == NULL || pairs == NULL) {
+    struct tr_tree *merged = tri_tree_new(compiler->scratch, TR_TREE_MAP, over->place);
+    const struct named pairs = {base == NULL ? NULL : base->pairs, base == NULL ? 0 : base->count,
+                                sizeof *over->pairs, pair_name};
+    const struct named given = {over->pairs, over->count, sizeof *over->pairs, pair_name};
+    uint32_t count = 0;
+    const struct tr_pair *items = merge(compiler, compiler->scratch, &pairs, &given, &count);
+    if (merged == NULL || items == NULL) {
         return NULL;
     }
-    for (uint32_t i = 0; base != NULL && i < base->count; i++) {
-        bool is_replaced = false;
-        for (uint32_t k = 0; k < over->count; k++) {
-            is_replaced =
-                is_replaced || tr_text_equal(over->pairs[k].key->text, base->pairs[i].key->text);
-        }
-        if (!is_replaced) {
-            pairs[merged->count++] = base->pairs[i];
-        }
-    }
-    for (uint32_t i = 0; i < over->count; i++) {
-        pairs[merged->count++] = over->pairs[i];
-    }
-    merged->pairs = pairs;
+    merged->pairs = items;
+    merged->count = count;
     merged->weight = over->weight + (base == NULL ? 0 : base->weight);
     return merged;
 }
@@ -84,7 +128,7 @@ static void merge_config(struct tri_compiler *compiler, struct tr_settings *merg
 {
     struct tr_literal_reader reader = {.report = compiler->report, .arena = compiler->scratch};
     struct tr_buffer buffer;
-    const struct tr_tree *tree = over == NULL ? NULL : merge_trees(compiler->scratch, base, over);
+    const struct tr_tree *tree = over == NULL ? NULL : merge_trees(compiler, base, over);
     tr_buffer_init(&buffer, 0);
     if (tree != NULL && tr_literal_read(&reader, NULL, tree, &buffer)) {
         merged->config = tr_arena_bytes(&compiler->graph->arena, tr_buffer_bytes(&buffer));
@@ -92,19 +136,18 @@ static void merge_config(struct tri_compiler *compiler, struct tr_settings *merg
     tr_buffer_fini(&buffer);
 }
 
-const struct tr_settings *tri_merge_settings(struct tri_compiler *compiler,
-                                             const struct tri_task *task,
-                                             const struct tri_settings *overrides)
+const struct tr_settings *tri_compile_merge_settings(struct tri_compiler *compiler,
+                                                     const struct tri_task *task,
+                                                     const struct tri_settings *overrides)
 {
-    struct tr_arena *arena = &compiler->graph->arena;
-    struct tr_settings *merged = tr_arena_alloc(arena, sizeof *merged);
+    struct tr_settings *merged = tr_arena_alloc(&compiler->graph->arena, sizeof *merged);
     struct tri_settings over = *overrides;
     if (merged == NULL) {
         return NULL;
     }
     *merged = task->settings.settings;
-    tri_resolve_settings(compiler, &over, &task->task.interface);
-    tri_check_templates(&compiler->definition, over.tree, &task->task.interface.inputs);
+    tri_compile_resolve_settings(compiler, &over, &task->task.interface);
+    tri_definition_check_templates(&compiler->definition, over.tree, &task->task.interface.inputs);
     const struct tr_settings *given = &over.settings;
     merged->retries = (over.given & TRI_RETRIES) != 0 ? given->retries : merged->retries;
     merged->backoff = (over.given & TRI_BACKOFF) != 0 ? given->backoff : merged->backoff;
@@ -117,10 +160,10 @@ const struct tr_settings *tri_merge_settings(struct tri_compiler *compiler,
         merged->is_interruptible = given->is_interruptible;
     }
     if ((over.given & TRI_ENVIRONMENT) != 0) {
-        merge_environment(arena, merged, given);
+        merge_environment(compiler, merged, given);
     }
     if ((over.given & TRI_SECRETS) != 0) {
-        merge_secrets(arena, merged, given);
+        merge_secrets(compiler, merged, given);
     }
     if ((over.given & TRI_CONFIG) != 0) {
         merge_config(compiler, merged, task->settings.config, over.config);
@@ -129,7 +172,11 @@ const struct tr_settings *tri_merge_settings(struct tri_compiler *compiler,
     return merged;
 }
 
-/* One value of a plan for an input of its workflow. */
+/*
+ * One value of a plan for an input of its workflow. `is_given` has a mark for each input, over
+ * `inputs` and `fixed` together, so that one input is not given twice. What is wrong is told and
+ * left out.
+ */
 static void compile_value(struct tri_compiler *compiler, const struct tr_workflow *workflow,
                           const struct tr_pair *pair, bool is_fixed, uint8_t *is_given,
                           struct tri_vector *values)
@@ -148,7 +195,7 @@ static void compile_value(struct tri_compiler *compiler, const struct tr_workflo
         return;
     }
     is_given[input] = 1;
-    tri_warn_constant(compiler->report, pair->value, &workflow->interface.inputs);
+    tri_compile_warn_constant(compiler->report, pair->value, &workflow->interface.inputs);
     struct tr_literal_reader reader = {
         .report = compiler->report, .arena = compiler->scratch, .folder = workflow->folder};
     struct tr_buffer buffer;
@@ -166,7 +213,11 @@ static void compile_value(struct tri_compiler *compiler, const struct tr_workflo
     tr_buffer_fini(&buffer);
 }
 
-/* What may be given to the plan: the workflow's inputs without the fixed ones. */
+/*
+ * What may be given to the plan: the workflow's inputs without the fixed ones, in their order, with
+ * the plan's values as defaults. `kept` leads from an input's position in the workflow to that in
+ * the plan, as values name inputs by the former.
+ */
 static void collect_inputs(struct tri_compiler *compiler, const struct tr_workflow *workflow,
                            struct tr_plan *plan)
 {
@@ -200,7 +251,7 @@ static void collect_inputs(struct tri_compiler *compiler, const struct tr_workfl
         }
     }
     plan->inputs = (struct tr_variables){
-        .items = items, .count = count, .by_name = tri_sort_variables(arena, items, count)};
+        .items = items, .count = count, .by_name = tri_variables_sort(arena, items, count)};
 }
 
 static void compile_kickoff(struct tri_compiler *compiler, const struct tri_plan *source,
@@ -219,11 +270,18 @@ static void compile_kickoff(struct tri_compiler *compiler, const struct tri_plan
                        TRI_SHOWN(source->kickoff.text));
         return;
     }
+    /*
+     * By its position in the workflow, like all values of a plan; `own` counted in the plan's
+     * inputs.
+     */
     plan->schedule.kickoff_input =
         tr_variables_find(&workflow->interface.inputs, source->kickoff.text);
 }
 
-/* A schedule starts executions with nobody there to give inputs. */
+/*
+ * A schedule starts executions without a person who gives inputs, so each input that is not fixed
+ * needs a default; but for the one that gets the time.
+ */
 static void check_schedule(struct tri_compiler *compiler, const struct tri_plan *source,
                            const struct tr_plan *plan)
 {

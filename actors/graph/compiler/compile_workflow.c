@@ -1,14 +1,23 @@
 /*
- * One workflow: its nodes laid out, its names looked up, and the steps of its compilation in
- * order. Recursion goes from workflow to workflow, no deeper than TR_WORKFLOW_NESTING_MAX.
+ * One workflow: its nodes laid out, its names looked up, and the steps of its compilation in order.
+ *
+ * The layout: start (node 0), then the nodes as written, each followed by the nodes of its arms and
+ * theirs, then the end, then the handlers with their arms. Much rests on it: a branch and its arms
+ * are one range of positions, what belongs to the graph lies before the end, and an arm lies behind
+ * its branch.
+ *
+ * A workflow that calls or launches another one needs its outputs, so that one is compiled first:
+ * a walk in depth, with a stack of its own, because a chain of launches may be as long as the
+ * definition. `states` has each compiled once, however many call it, and shows a circle: a workflow
+ * that is needed while it waits for those it needs itself.
  */
 #include <stdlib.h>
 
 #include "actors/graph/compiler/builder.h"
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/keys.h"
 
-struct tr_text tri_begin_subject(struct tri_builder *builder, uint32_t node)
+struct tr_text tri_compile_begin_subject(struct tri_builder *builder, uint32_t node)
 {
     struct tr_text workflow = builder->source->name.text;
     struct tr_text id = builder->workflow->nodes[node].id;
@@ -19,7 +28,7 @@ struct tr_text tri_begin_subject(struct tri_builder *builder, uint32_t node)
                                      : workflow);
 }
 
-/* How many nodes a body has in its arms. */
+/* How many nodes a body has in its arms, at any depth (TR_SWITCH_NESTING_MAX bounds it). */
 static uint32_t count_arms(const struct tri_node *source)
 {
     uint32_t count = 0;
@@ -164,7 +173,10 @@ static int compare_scopes(const void *left, const void *right)
     return a->index < b->index ? -1 : 1;
 }
 
-/* Keeps the first of each name: inputs before nodes. */
+/*
+ * Keeps the first of each name: inputs before nodes, nodes before arms. The id of an arm is made by
+ * us, so where it clashes the message is about the name that a person chose.
+ */
 static void drop_clashes(struct tri_builder *builder)
 {
     uint32_t kept = 0;
@@ -214,7 +226,8 @@ static bool collect_scope(struct tri_builder *builder)
     return true;
 }
 
-const struct tri_scope *tri_scope_find(const struct tri_builder *builder, struct tr_text name)
+const struct tri_scope *tri_compile_scope_find(const struct tri_builder *builder,
+                                               struct tr_text name)
 {
     return tr_text_search(name, builder->scope, builder->scope_count, sizeof *builder->scope);
 }
@@ -225,9 +238,10 @@ static struct tr_text scope_name_at(const void *self, uint32_t position)
     return builder->scope[position].name.text;
 }
 
-struct tr_text tri_scope_nearest(struct tri_builder *builder, struct tr_text name)
+struct tr_text tri_compile_scope_nearest(struct tri_builder *builder, struct tr_text name)
 {
-    return tri_nearest(builder->definition, name, scope_name_at, builder, builder->scope_count);
+    return tri_keys_nearest(builder->definition, name, scope_name_at, builder,
+                            builder->scope_count);
 }
 
 static struct tr_text entity_name_at(const void *self, uint32_t position)
@@ -276,10 +290,11 @@ static void report_missing(struct tri_builder *builder, const struct tri_node *s
                        TRI_SHOWN(source->target.text), noun_of(entity->kind));
         return;
     }
-    struct tr_text nearest = tri_nearest(builder->definition, source->target.text, entity_name_at,
-                                         builder->definition, builder->definition->entity_count);
+    struct tr_text nearest =
+        tri_keys_nearest(builder->definition, source->target.text, entity_name_at,
+                         builder->definition, builder->definition->entity_count);
     struct tr_text remedy =
-        tri_did_you_mean(builder->definition, nearest, "define it, or include its file");
+        tri_keys_did_you_mean(builder->definition, nearest, "define it, or include its file");
     tri_report_add(builder->compiler->report, source->target.place, code,
                    "there is no %s '%.*s'\n%.*s",
                    is_task                           ? "task"
@@ -289,7 +304,10 @@ static void report_missing(struct tri_builder *builder, const struct tri_node *s
                    TRI_SHOWN(source->target.text), TRI_TEXT(remedy));
 }
 
-/* The interface of what a node calls; a plan's is made of its workflow's. */
+/*
+ * The interface of what a node calls; a plan's is made of its workflow's. NULL without memory, or
+ * where the plan's workflow is unknown, which was told.
+ */
 static const struct tr_interface *interface_of(struct tri_builder *builder,
                                                const struct tr_node *node)
 {
@@ -310,17 +328,35 @@ static const struct tr_interface *interface_of(struct tri_builder *builder,
     return interface;
 }
 
-/* A workflow inside this one, or started by it, is compiled first. */
-static bool compile_needed(struct tri_builder *builder, const struct tr_node *node, uint32_t depth)
+/* The workflow that runs where this is called or launched; TR_GRAPH_NONE: none is known. */
+static uint32_t workflow_of(const struct tr_graph *graph, const struct tri_entity *entity)
+{
+    switch (entity->kind) {
+    case TRI_ENTITY_TASK:
+        break;
+    case TRI_ENTITY_WORKFLOW:
+        return entity->index;
+    case TRI_ENTITY_PLAN:
+        return graph->plans[entity->index].workflow;
+    }
+    return TR_GRAPH_NONE;
+}
+
+/*
+ * A workflow inside this one, or started by it, was compiled before. False where the node calls
+ * itself in a circle, or a plan of which no workflow is known; both were told. Launches count as a
+ * circle, too, since they would start executions without end; but only workflows inside count for
+ * `nesting`. Too much is told once, where the bound is passed, and not by each workflow around it.
+ */
+static bool check_needed(struct tri_builder *builder, const struct tr_node *node,
+                         const struct tri_entity *entity)
 {
     struct tri_compiler *compiler = builder->compiler;
     const struct tri_built *built = &builder->built[node - builder->workflow->nodes];
     struct tr_graph *graph = compiler->graph;
-    uint32_t needed = node->target_kind == TR_TARGET_WORKFLOW ? node->target
-                      : node->target_kind == TR_TARGET_PLAN   ? graph->plans[node->target].workflow
-                                                              : TR_GRAPH_NONE;
+    uint32_t needed = workflow_of(graph, entity);
     if (needed == TR_GRAPH_NONE) {
-        return node->target_kind == TR_TARGET_TASK;
+        return entity->kind == TRI_ENTITY_TASK;
     }
     if (compiler->states[needed] == TRI_STATE_RUNNING) {
         tri_report_add(compiler->report, built->source->target.place, "CycleDetected",
@@ -329,7 +365,6 @@ static bool compile_needed(struct tri_builder *builder, const struct tr_node *no
                        TRI_SHOWN(graph->workflows[needed].name));
         return false;
     }
-    tri_compile_workflow(compiler, needed, depth + 1);
     bool is_inside = node->kind == TR_NODE_WORKFLOW ||
                      (node->kind == TR_NODE_MAP && node->target_kind == TR_TARGET_WORKFLOW);
     uint32_t nesting = is_inside ? graph->workflows[needed].nesting + 1 : 1;
@@ -344,7 +379,12 @@ static bool compile_needed(struct tri_builder *builder, const struct tr_node *no
     return true;
 }
 
-static void resolve_target(struct tri_builder *builder, uint32_t index, uint32_t depth)
+/*
+ * Looks up what a node calls. A node whose target is wrong is broken: what it
+ * gives is unknown, and references to it are not told as errors of their own. `target` of a gate is
+ * no target but the id of its signal.
+ */
+static void resolve_target(struct tri_builder *builder, uint32_t index)
 {
     static const uint8_t kinds[] = {[TRI_ENTITY_TASK] = TR_TARGET_TASK,
                                     [TRI_ENTITY_WORKFLOW] = TR_TARGET_WORKFLOW,
@@ -352,7 +392,7 @@ static void resolve_target(struct tri_builder *builder, uint32_t index, uint32_t
     struct tri_built *built = &builder->built[index];
     struct tr_node *node = &builder->workflow->nodes[index];
     const struct tri_node *source = built->source;
-    struct tr_text before = tri_begin_subject(builder, index);
+    struct tr_text before = tri_compile_begin_subject(builder, index);
     if (node->kind == TR_NODE_APPROVE || node->kind == TR_NODE_SIGNAL) {
         node->signal_id = tr_arena_text(&builder->compiler->graph->arena, source->target.text);
     } else if (source->target.text.size > 0) {
@@ -364,14 +404,14 @@ static void resolve_target(struct tri_builder *builder, uint32_t index, uint32_t
             node->target = entity->index;
             node->target_kind = kinds[entity->kind];
             built->interface =
-                compile_needed(builder, node, depth) ? interface_of(builder, node) : NULL;
+                check_needed(builder, node, entity) ? interface_of(builder, node) : NULL;
         }
         built->is_broken = built->interface == NULL;
     }
     (void)tri_report_subject(builder->compiler->report, before);
 }
 
-/* The vector's items; an empty one has a place, too, so that nobody computes with NULL. */
+/* The vector's items; an empty one has a place, too, so that no code computes with NULL. */
 static void *take_vector(struct tri_builder *builder, const struct tri_vector *vector)
 {
     return vector->items != NULL ? vector->items
@@ -392,7 +432,12 @@ static void take_vectors(struct tri_builder *builder)
     workflow->condition_count = builder->conditions.count;
 }
 
-static void build(struct tri_builder *builder, uint32_t depth)
+/*
+ * The steps that builder.h describes. Nodes of arms are built by their branch, which has to bind
+ * its conditions' values next to each other first; handlers come behind all others, and need only
+ * the inputs.
+ */
+static void build(struct tri_builder *builder)
 {
     struct tr_workflow *workflow = builder->workflow;
     workflow->nesting = 1;
@@ -401,45 +446,114 @@ static void build(struct tri_builder *builder, uint32_t depth)
     }
     for (uint32_t i = 1; i < workflow->node_count; i++) {
         if (builder->built[i].source != NULL) {
-            resolve_target(builder, i, depth);
+            resolve_target(builder, i);
         }
     }
-    tri_build_order(builder);
+    tri_compile_build_order(builder);
     for (uint32_t i = 0; i < workflow->order_count; i++) {
         uint32_t index = workflow->order[i];
         if (workflow->nodes[index].parent == TR_GRAPH_NONE) {
-            tri_build_node(builder, index);
+            tri_compile_build_node(builder, index);
         }
     }
     if (workflow->on_failure != TR_GRAPH_NONE) {
-        tri_build_node(builder, workflow->on_failure);
+        tri_compile_build_node(builder, workflow->on_failure);
     }
     if (workflow->finally != TR_GRAPH_NONE) {
-        tri_build_node(builder, workflow->finally);
+        tri_compile_build_node(builder, workflow->finally);
     }
     take_vectors(builder);
 }
 
-void tri_compile_workflow(struct tri_compiler *compiler, uint32_t index, uint32_t depth)
+/* ------------------------------------------------------------------ those it needs first */
+
+/* A workflow on its way: those that it needs, and how many of them were looked at. */
+struct visit {
+    uint32_t workflow;
+    uint32_t looked_at;
+    struct tri_vector needed; /* uint32_t */
+};
+
+/* Adds the workflow that a body calls or launches, and those of its arms. */
+static void add_needed(struct tri_compiler *compiler, const struct tri_node *source,
+                       struct tri_vector *needed)
+{
+    const struct tri_entity *entity =
+        source->target.text.size == 0
+            ? NULL
+            : tri_definition_find(&compiler->definition, source->target.text);
+    uint32_t workflow = entity == NULL || !may_call(source->body, entity->kind)
+                            ? TR_GRAPH_NONE
+                            : workflow_of(compiler->graph, entity);
+    if (workflow != TR_GRAPH_NONE) {
+        uint32_t *added = tri_vector_add(compiler->scratch, needed, sizeof *added);
+        if (added != NULL) {
+            *added = workflow;
+        }
+    }
+    for (uint32_t i = 0; i < source->arm_count; i++) {
+        if (source->arms[i].kind == TR_ARM_NODE) {
+            add_needed(compiler, &source->arms[i].node, needed);
+        }
+    }
+}
+
+/* Puts a workflow on the stack, if nobody has come to it before. */
+static void begin_visit(struct tri_compiler *compiler, struct tri_vector *stack, uint32_t index)
+{
+    const struct tri_workflow *sources = compiler->definition.workflows.items;
+    const struct tri_workflow *source = &sources[index];
+    struct visit visit = {.workflow = index};
+    if (compiler->states[index] != TRI_STATE_NEW || compiler->graph->arena.error != 0) {
+        return; /* without memory there may be no plans */
+    }
+    for (uint32_t i = 0; i < source->node_count; i++) {
+        add_needed(compiler, &source->nodes[i], &visit.needed);
+    }
+    if (source->on_failure != NULL) {
+        add_needed(compiler, source->on_failure, &visit.needed);
+    }
+    if (source->finally != NULL) {
+        add_needed(compiler, source->finally, &visit.needed);
+    }
+    struct visit *top = tri_vector_add(compiler->scratch, stack, sizeof *top);
+    if (top != NULL) {
+        *top = visit;
+        compiler->states[index] = TRI_STATE_RUNNING;
+    }
+}
+
+static void compile_workflow(struct tri_compiler *compiler, uint32_t index)
 {
     const struct tri_workflow *sources = compiler->definition.workflows.items;
     struct tri_builder builder = {.compiler = compiler,
                                   .definition = &compiler->definition,
                                   .source = &sources[index],
                                   .workflow = &compiler->graph->workflows[index]};
-    if (compiler->states[index] != TRI_STATE_NEW) {
-        return;
-    }
     struct tr_text before = tri_report_subject(compiler->report, sources[index].name.text);
-    if (depth > TR_WORKFLOW_NESTING_MAX) {
-        tri_report_add(compiler->report, sources[index].name.place, "InvalidValue",
-                       "workflows nest deeper than %u\nlaunch one of them instead",
-                       TR_WORKFLOW_NESTING_MAX);
-        compiler->states[index] = TRI_STATE_DONE;
-    } else {
-        compiler->states[index] = TRI_STATE_RUNNING;
-        build(&builder, depth);
-        compiler->states[index] = TRI_STATE_DONE;
-    }
+    build(&builder);
+    compiler->states[index] = TRI_STATE_DONE;
     (void)tri_report_subject(compiler->report, before);
+}
+
+/*
+ * Each workflow behind those it needs. One that is needed and still on the stack closes a circle,
+ * which the workflow that needs it tells (check_needed).
+ */
+void tri_compile_workflows(struct tri_compiler *compiler, uint32_t first)
+{
+    struct tri_vector stack = {0};
+    for (uint32_t i = first; i < compiler->graph->workflow_count; i++) {
+        begin_visit(compiler, &stack, i);
+        while (stack.count > 0) {
+            struct visit *top = (struct visit *)stack.items + stack.count - 1;
+            if (top->looked_at < top->needed.count) {
+                const uint32_t *needed = top->needed.items;
+                begin_visit(compiler, &stack, needed[top->looked_at++]);
+                continue;
+            }
+            compile_workflow(compiler, top->workflow);
+            stack.count--;
+        }
+    }
 }

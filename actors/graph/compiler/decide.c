@@ -2,20 +2,30 @@
  * The graph that a dynamic task decides: the compiler goes on from the graph of its node.
  *
  * What was compiled stays as it is; its names are known to the document, and the document's own
- * tasks and workflows come behind. The workflow that is run comes last, under a name that nobody
- * can write: so whoever goes on from this graph takes it away again, and graphs do not grow with
- * each dynamic task inside another.
+ * tasks and workflows come behind. The workflow that is run comes last, under a name that no
+ * definition can write: so the next decision finds it and takes it away, and graphs do not grow by
+ * one with each dynamic task inside another.
+ *
+ * Tasks and workflows of the parent keep their positions, since its compiled workflows name them by
+ * position; the array of tasks moves, and nodes that point at their task's settings are set anew.
+ * `parent` is taken, and becomes the decided graph.
  */
+#include <math.h>
+#include <stdlib.h>
+
 #include "actors/graph/compiler/builder.h"
+#include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/json.h"
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
 #include "actors/graph/document/yaml.h"
+#include "actors/graph/language/keys.h"
+#include "schemas/codec/utf8.h"
 
 #define DECIDED_PREFIX "dynamic:"
 
 /* ------------------------------------------------------------- what is there already */
 
+/* Whether a workflow is of an earlier decision: its name holds a colon, which names never do. */
 static bool is_decided(const struct tr_workflow *workflow)
 {
     struct tr_text prefix = tr_text_of(DECIDED_PREFIX);
@@ -23,7 +33,9 @@ static bool is_decided(const struct tr_workflow *workflow)
            memcmp(workflow->name.data, prefix.data, prefix.size) == 0;
 }
 
-/* A task's packed configuration as a tree, for nodes that override parts of it. */
+/*
+ * A task's packed configuration as a tree again, for nodes that override parts of it; NULL: none.
+ */
 static const struct tr_tree *config_of(struct tri_compiler *compiler, const struct tr_task *task)
 {
     struct tr_buffer json;
@@ -41,6 +53,11 @@ static const struct tr_tree *config_of(struct tri_compiler *compiler, const stru
     return tree;
 }
 
+/*
+ * The parent's tasks, in their order, so that they keep their positions and the document's nodes
+ * may name and override them. Pools and ignored inputs are positions already: their names stay
+ * empty, and tri_compile_resolve_settings leaves them alone.
+ */
 static void inherit_tasks(struct tri_compiler *compiler, struct tri_place place)
 {
     const struct tr_graph *graph = compiler->graph;
@@ -57,6 +74,10 @@ static void inherit_tasks(struct tri_compiler *compiler, struct tri_place place)
     }
 }
 
+/*
+ * The parent's workflows, marked as compiled; without the one of an earlier decision, which is the
+ * last and which none of the others can call, as its name cannot be written.
+ */
 static void inherit_workflows(struct tri_compiler *compiler, struct tri_place place)
 {
     struct tr_graph *graph = compiler->graph;
@@ -74,6 +95,7 @@ static void inherit_workflows(struct tri_compiler *compiler, struct tri_place pl
     }
 }
 
+/* The parent's launch plans, so that their names are taken and may be referred to. */
 static void inherit_plans(struct tri_compiler *compiler, struct tri_place place)
 {
     const struct tr_graph *graph = compiler->graph;
@@ -87,7 +109,10 @@ static void inherit_plans(struct tri_compiler *compiler, struct tri_place place)
     }
 }
 
-/* Nodes that have the settings of their task find them where the tasks are now. */
+/*
+ * Nodes that have the settings of their task find them where the tasks are now. Packing writes nil
+ * for the same pointer, so the hash depends on it.
+ */
 static void follow_tasks(struct tr_graph *graph, const struct tr_task *before)
 {
     for (uint32_t i = 0; i < graph->workflow_count; i++) {
@@ -105,7 +130,10 @@ static void follow_tasks(struct tr_graph *graph, const struct tr_task *before)
 
 /* ----------------------------------------------------------------------- the document */
 
-/* The number of four hexadecimal digits behind "\\u", or -1. */
+/*
+ * The number of four hexadecimal digits behind "\\u" at a position, or -1, also where the text ends
+ * before.
+ */
 static int32_t unit_at(struct tr_text text, size_t at)
 {
     int32_t unit = 0;
@@ -126,37 +154,201 @@ static int32_t unit_at(struct tr_text text, size_t at)
     return unit;
 }
 
-/*
- * JSON as the YAML that it is, so that errors have their places. There is one thing that YAML does
- * not know: a character that is written as two units, which becomes one of eight digits.
- */
-static struct tr_text as_yaml(struct tr_arena *scratch, struct tr_text json)
-{
+/* JSON on its way into YAML: all before `done` is in `yaml`, as it is or as what replaces it. */
+struct rewriting {
+    struct tr_text json;
+    size_t done;
     struct tr_buffer yaml;
-    size_t done = 0;
-    tr_buffer_init(&yaml, 0);
-    for (size_t at = 0; at < json.size; at++) {
-        if (json.data[at] != '\\') {
-            continue;
+    struct tri_place place; /* of the character at `counted` */
+    size_t counted;
+};
+
+/* Copies what comes before `at`, and passes over the `size` bytes there: others follow. */
+static void leave_out(struct rewriting *rewriting, size_t at, size_t size)
+{
+    tr_buffer_add(&rewriting->yaml, rewriting->json.data + rewriting->done, at - rewriting->done);
+    rewriting->done = at + size;
+}
+
+/* The place of a character behind all that were asked for before, counted on from the last one. */
+static struct tri_place place_of(struct rewriting *rewriting, size_t at)
+{
+    for (; rewriting->counted < at; rewriting->counted++) {
+        char letter = rewriting->json.data[rewriting->counted];
+        bool is_begin = ((unsigned char)letter & 0xc0U) != 0x80U; /* of a character */
+        rewriting->place.column += is_begin ? 1 : 0;
+        if (letter == '\n') {
+            rewriting->place.line++;
+            rewriting->place.column = 1;
         }
-        int32_t high = unit_at(json, at);
-        int32_t low = high >= 0xd800 && high < 0xdc00 ? unit_at(json, at + 6) : -1;
-        if (low < 0xdc00 || low > 0xdfff) {
-            at++; /* what is escaped begins nothing */
-            continue;
+    }
+    return rewriting->place;
+}
+
+static bool is_blank(char letter)
+{
+    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r';
+}
+
+/*
+ * A character that JSON takes as it is, and YAML 1.1 for the end of a line (U+0085, U+2028, U+2029)
+ * or for none of a text. Its bytes; 0: it is none of these.
+ */
+static size_t size_of_special(struct tr_text rest)
+{
+    static const char *const longer[] = {"\u2028", "\u2029", "\ufeff", "\ufffe", "\uffff"};
+    const unsigned char *bytes = (const unsigned char *)rest.data;
+    if (bytes[0] == 0x7f) {
+        return 1;
+    }
+    if (rest.size >= 2 && bytes[0] == 0xc2 && bytes[1] >= 0x80 && bytes[1] < 0xa0) {
+        return 2;
+    }
+    for (size_t i = 0; rest.size >= 3 && i < TR_COUNT_OF(longer); i++) {
+        if (memcmp(bytes, longer[i], 3) == 0) {
+            return 3;
         }
-        tr_buffer_add(&yaml, json.data + done, at - done);
-        tr_buffer_print(&yaml, "\\U%08x",
-                        0x10000U + (((uint32_t)high - 0xd800U) << 10) + (uint32_t)low - 0xdc00U);
-        at += 11;
-        done = at + 1;
     }
-    tr_buffer_add(&yaml, json.data + done, json.size - done);
-    struct tr_text text = tr_arena_text(scratch, tr_buffer_text(&yaml));
-    if (yaml.error != 0) {
-        scratch->error = yaml.error;
+    return 0;
+}
+
+/* Of an escape, or of a character that is none in YAML, the position behind it. */
+static size_t rewrite_character(struct rewriting *rewriting, size_t at)
+{
+    struct tr_text json = rewriting->json;
+    struct tr_text rest = {.data = json.data + at, .size = json.size - at};
+    const unsigned char *bytes = (const unsigned char *)rest.data;
+    size_t size = size_of_special(rest);
+    if (size > 0) {
+        unsigned number = size == 3
+                              ? (bytes[0] & 15U) << 12 | (bytes[1] & 63U) << 6 | (bytes[2] & 63U)
+                          : size == 2 ? bytes[1]
+                                      : bytes[0];
+        leave_out(rewriting, at, size);
+        tr_buffer_print(&rewriting->yaml, "\\u%04x", number);
+        return at + size;
     }
-    tr_buffer_fini(&yaml);
+    if (bytes[0] != '\\') {
+        return at + 1;
+    }
+    int32_t high = unit_at(json, at);
+    int32_t low = high >= 0xd800 && high < 0xdc00 ? unit_at(json, at + 6) : -1;
+    if (low < 0xdc00 || low > 0xdfff) {
+        return at + 2; /* what is escaped begins nothing */
+    }
+    leave_out(rewriting, at, 12);
+    tr_buffer_print(&rewriting->yaml, "\\U%08x",
+                    0x10000U + (((uint32_t)high - 0xd800U) << 10) + (uint32_t)low - 0xdc00U);
+    return at + 12;
+}
+
+/* The position behind a string that begins at a quote. */
+static size_t string_end(struct tr_text json, size_t at)
+{
+    for (at++; at < json.size && json.data[at] != '"'; at++) {
+        at += json.data[at] == '\\' ? 1 : 0;
+    }
+    return at < json.size ? at + 1 : json.size;
+}
+
+/*
+ * A string, and behind a key its colon, which YAML wants on the key's line: it changes places with
+ * the blanks before it. A key of more than 1024 characters has to say that it is one; a character
+ * becomes at most six.
+ */
+static size_t rewrite_string(struct rewriting *rewriting, size_t at)
+{
+    struct tr_text json = rewriting->json;
+    size_t end = string_end(json, at);
+    size_t colon = end;
+    while (colon < json.size && is_blank(json.data[colon])) {
+        colon++;
+    }
+    bool is_key = colon < json.size && json.data[colon] == ':';
+    if (is_key && end - at > 1024 / 6) {
+        leave_out(rewriting, at, 0);
+        tr_buffer_add_string(&rewriting->yaml, "? ");
+    }
+    while (at < end) {
+        at = rewrite_character(rewriting, at);
+    }
+    if (is_key && colon > end) {
+        leave_out(rewriting, end, 0);
+        tr_buffer_add_string(&rewriting->yaml, ":");
+        leave_out(rewriting, colon, 1);
+        return colon + 1;
+    }
+    return end;
+}
+
+/*
+ * A number of JSON that is none of YAML here would become text without a word: one that no double
+ * holds is refused, and one with more digits than are read gets fewer.
+ */
+static size_t rewrite_number(struct tri_compiler *compiler, struct rewriting *rewriting, size_t at)
+{
+    struct tr_text json = rewriting->json;
+    size_t end = at;
+    while (end < json.size && json.data[end] != '\0' && strchr("0123456789+-.eE", json.data[end])) {
+        end++;
+    }
+    struct tr_text text = {.data = json.data + at, .size = end - at};
+    double number;
+    if (tri_text_number(text, &number)) {
+        return end;
+    }
+    struct tr_text copy = tr_arena_print(compiler->scratch, "%.*s", TRI_TEXT(text));
+    char *behind = NULL;
+    number = copy.size == 0 ? 0 : strtod(copy.data, &behind);
+    if (copy.size == 0 || behind != copy.data + copy.size) {
+        return end;
+    }
+    if (isinf(number)) {
+        tri_report_add(compiler->report, place_of(rewriting, at), "InvalidValue",
+                       "the number '%.*s' is too large\nwrite it as text", TRI_SHOWN(text));
+        return end;
+    }
+    leave_out(rewriting, at, text.size);
+    tr_buffer_print(&rewriting->yaml, "%.17e", number);
+    return end;
+}
+
+/*
+ * JSON as the YAML that it nearly is, so that errors have their places. What differs is written as
+ * YAML 1.1 has it: some characters and escapes in strings, keys, some numbers, and the tab, which
+ * is no blank before the first bracket. What is no JSON stays as it is, and the YAML parser tells
+ * it.
+ */
+static struct tr_text as_yaml(struct tri_compiler *compiler, struct tr_text json)
+{
+    struct tr_arena *scratch = compiler->scratch;
+    struct rewriting rewriting = {
+        .json = tr_utf8_skip_mark(json),
+        .place = {.source = compiler->definition.source, .line = 1, .column = 1}};
+    json = rewriting.json;
+    tr_buffer_init(&rewriting.yaml, 0);
+    for (size_t at = 0; at < json.size;) {
+        char letter = json.data[at];
+        bool begins = at == 0 || is_blank(json.data[at - 1]) ||
+                      (json.data[at - 1] != '\0' && strchr("[,:", json.data[at - 1]) != NULL);
+        if (letter == '"') {
+            at = rewrite_string(&rewriting, at);
+        } else if (begins && (letter == '-' || (letter >= '0' && letter <= '9'))) {
+            at = rewrite_number(compiler, &rewriting, at);
+        } else {
+            if (letter == '\t') {
+                leave_out(&rewriting, at, 1);
+                tr_buffer_add_string(&rewriting.yaml, " ");
+            }
+            at++;
+        }
+    }
+    leave_out(&rewriting, json.size, 0);
+    struct tr_text text = tr_arena_text(scratch, tr_buffer_text(&rewriting.yaml));
+    if (rewriting.yaml.error != 0) {
+        scratch->error = rewriting.yaml.error;
+    }
+    tr_buffer_fini(&rewriting.yaml);
     return text;
 }
 
@@ -190,13 +382,12 @@ static bool read_document(struct tri_compiler *compiler, const struct tr_decisio
         .results = &task->interface.outputs,
     };
     struct tr_text before = tri_report_subject(compiler->report, task->name);
-    const struct tr_tree *tree =
-        tr_yaml_read(compiler->scratch, compiler->report, definition->source,
-                     as_yaml(compiler->scratch, decision->text));
+    const struct tr_tree *tree = tr_yaml_read(
+        compiler->scratch, compiler->report, definition->source, as_yaml(compiler, decision->text));
     bool is_fine = tree != NULL && workflow->input_places != NULL &&
-                   tri_expect_map(definition, tree, "a dynamic task's document");
+                   tri_keys_expect_map(definition, tree, "a dynamic task's document");
     if (is_fine) {
-        tri_read_decision(definition, tree, workflow);
+        tri_definition_read_decision(definition, tree, workflow);
     }
     (void)tri_report_subject(compiler->report, before);
     return is_fine;
@@ -204,7 +395,10 @@ static bool read_document(struct tri_compiler *compiler, const struct tr_decisio
 
 /* ------------------------------------------------------------------------- the graph */
 
-/* Dynamic tasks may hold dynamic tasks: what no definition can count is counted here. */
+/*
+ * Dynamic tasks may hold dynamic tasks: what no definition can count is counted here. `depth`
+ * workflows lie around the node, and the decided one is the first of `nesting` more.
+ */
 static void check_nesting(struct tri_compiler *compiler, const struct tr_decision *decision,
                           struct tri_place place)
 {
@@ -218,6 +412,13 @@ static void check_nesting(struct tri_compiler *compiler, const struct tr_decisio
     }
 }
 
+/*
+ * The passes of compile.c over what is new. Everything inherited comes first, in its order, so that
+ * all positions in the parent stay good. The names are collected after the document was read, whose
+ * own tasks and workflows may clash with inherited ones; inherited names have line 0, by which the
+ * message knows them. The decided workflow is added behind that, since its name is the task's,
+ * which is taken.
+ */
 static void decide(struct tri_compiler *compiler, const struct tr_decision *decision)
 {
     struct tr_graph *graph = compiler->graph;
@@ -237,21 +438,20 @@ static void decide(struct tri_compiler *compiler, const struct tr_decision *deci
         return;
     }
     *last = own;
-    tri_place_tasks(compiler);
-    tri_place_workflows(compiler);
+    tri_compile_place_tasks(compiler);
+    tri_compile_place_workflows(compiler);
     if (graph->arena.error != 0 || compiler->scratch->error != 0) {
         return;
     }
     graph->main_workflow = graph->workflow_count - 1;
     follow_tasks(graph, before);
-    for (uint32_t i = inherited; i < graph->workflow_count; i++) {
-        tri_compile_workflow(compiler, i, 0);
-    }
+    tri_compile_workflows(compiler, inherited);
     check_nesting(compiler, decision, own.name.place);
     graph->workflows[graph->main_workflow].name = tr_arena_print(
         &graph->arena, DECIDED_PREFIX "%.*s", TRI_TEXT(graph->tasks[decision->task].name));
 }
 
+/* Takes over `decision->parent`, whatever comes of it: as the graph, or freed with an error. */
 int tr_graph_decide(const struct tr_decision *decision, struct tr_report *report,
                     struct tr_graph **graph_out)
 {

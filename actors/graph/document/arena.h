@@ -2,10 +2,10 @@
  * Memory that is given back all at once: whatever a compilation makes is one free.
  *
  * A failed allocation gives NULL and leaves its error in the arena, so that builders return NULL
- * through their levels and whoever began asks `error` once at the end. One thread per arena.
+ * through their levels and the outermost caller asks `error` once at the end. One thread per arena.
  */
-#ifndef TR_ACTORS_GRAPH_ARENA_H
-#define TR_ACTORS_GRAPH_ARENA_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_ARENA_H
+#define TR_ACTORS_GRAPH_DOCUMENT_ARENA_H
 
 #include "schemas/codec/base.h"
 

@@ -1,6 +1,13 @@
 /*
  * A growing block and, on top of it, the codec's writers: each gets a window with enough room for
  * one value, so that the encoding itself stays in schemas/codec/ alone.
+ *
+ * The window is reserved by the largest form of a value, and only what the writer has used is kept.
+ * So a value that would just fit below `size_max` may be refused with TR_LIMIT: of a scalar up to
+ * eight bytes before the bound.
+ *
+ * The block may move with every write. What is added must not lie in the buffer itself, and views
+ * of it (tr_buffer_bytes) end with the next write.
  */
 #include "actors/graph/document/buffer.h"
 
@@ -31,7 +38,11 @@ void tr_buffer_cut(struct tr_buffer *buffer, size_t size)
     }
 }
 
-/* Makes room for `size` more bytes; false leaves the error in the buffer. */
+/*
+ * Makes room for `size` more bytes; false leaves the error in the buffer. The differences cannot
+ * wrap, because size <= capacity and size <= size_max hold after every call. The capacity may pass
+ * `size_max` by doubling; only the size is bounded.
+ */
 static bool reserve(struct tr_buffer *buffer, size_t size)
 {
     if (buffer->error != 0) {
@@ -91,10 +102,23 @@ void tr_buffer_print(struct tr_buffer *buffer, const char *format, ...)
     buffer->size += (size_t)size;
 }
 
+static int take_text(void *self, struct tr_text text)
+{
+    struct tr_buffer *buffer = self;
+    tr_buffer_add_text(buffer, text);
+    return buffer->error;
+}
+
+struct tr_sink tr_buffer_sink(struct tr_buffer *buffer, char *room, size_t size)
+{
+    return tr_sink_flushing(room, size, take_text, buffer);
+}
+
 void tr_buffer_add_visible(struct tr_buffer *buffer, struct tr_text text)
 {
     char shown[TR_VISIBLE_BYTES];
     while (text.size > 0) {
+        /* Each turn takes at least one byte, so the loop ends for any bytes, UTF-8 or not. */
         size_t size = tr_visible_run(text);
         if (size > 0) {
             tr_buffer_add(buffer, text.data, size);
@@ -118,6 +142,11 @@ static struct tr_writer window(struct tr_buffer *buffer, size_t size)
     return tr_writer_of(buffer->data + buffer->size, size);
 }
 
+/*
+ * Keeps what a writer has written whole, or its error. After a fault of the writer the size stays,
+ * so that no part of a value is left in the buffer; where the window had no room, the buffer's own
+ * error is the cause and stays.
+ */
 static void take(struct tr_buffer *buffer, const struct tr_writer *writer)
 {
     if (writer->error == 0) {

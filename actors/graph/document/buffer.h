@@ -1,13 +1,14 @@
 /*
- * Bytes that grow: where values are packed and texts are written whose size nobody knows before.
+ * Bytes that grow: where values are packed and texts are written whose size is not known before.
  *
  * The first failure sticks (TR_MEMORY, or TR_LIMIT at `size_max`), later writes do nothing, and
  * the writer asks once at the end. One thread per buffer.
  */
-#ifndef TR_ACTORS_GRAPH_BUFFER_H
-#define TR_ACTORS_GRAPH_BUFFER_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_BUFFER_H
+#define TR_ACTORS_GRAPH_DOCUMENT_BUFFER_H
 
 #include "schemas/codec/codec.h"
+#include "schemas/codec/sink.h"
 
 struct tr_buffer {
     uint8_t *data;
@@ -42,6 +43,12 @@ void tr_buffer_add(struct tr_buffer *buffer, const void *data, size_t size);
 void tr_buffer_add_text(struct tr_buffer *buffer, struct tr_text text);
 void tr_buffer_add_string(struct tr_buffer *buffer, const char *string);
 void tr_buffer_print(struct tr_buffer *buffer, const char *format, ...) TR_PRINTF(2, 3);
+
+/*
+ * A sink that ends in the buffer, by way of `room`, for what prints into sinks (schemas/codec/);
+ * to be flushed at the end.
+ */
+struct tr_sink tr_buffer_sink(struct tr_buffer *buffer, char *room, size_t size);
 
 /*
  * Text of unknown origin on one line: a tab and the end of a line are a blank, and what else could

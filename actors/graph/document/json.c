@@ -1,6 +1,16 @@
 /*
  * jansson parses, and its values become a tree, or are packed at once. The walks are recursive, no
  * deeper than TR_TREE_DEPTH_MAX and TR_NESTING_MAX, which are checked before each step down.
+ * jansson's own recursion has a bound of its own, which is larger.
+ *
+ * Both ways exist because a tree costs much more than the value in it: inputs and outputs need one,
+ * because they are read by declared types; answers of back ends are read by fields and
+ * go straight into msgpack.
+ *
+ * jansson keeps objects in the order of their members, so trees and packed maps keep it, too. It
+ * gives no places of values: all parts of a tree have the place of the document as a whole (line
+ * 0), and messages about them name a path instead. Keys never hold a zero byte (jansson refuses
+ * them), so strlen gives their size; texts may hold one.
  */
 #include "actors/graph/document/json.h"
 
@@ -12,9 +22,11 @@
 #include "schemas/codec/utf8.h"
 
 /*
- * Memory for jansson. It passes over a text that could not grow, letter by letter, and gives what
- * there is of it for the whole: so the first failure is noted, nothing more is asked for, and what
- * was parsed is thrown away.
+ * Memory for jansson. When a text cannot grow, jansson goes on letter by letter, and in the end
+ * gives the part that it has for the whole. So `allocate` notes the first failure and fails all
+ * later requests of the same parse, which is then short, and `load` throws away what was parsed.
+ * The flag is one per thread, because jansson's functions of memory get no context, and several
+ * threads parse at once.
  */
 static _Thread_local bool is_out_of_memory;
 static json_malloc_t standard_allocate;
@@ -33,7 +45,11 @@ static void watch_memory(void)
     json_set_alloc_funcs(allocate, standard_free);
 }
 
-/* Parses as jansson does; NULL with TR_MEMORY or, where it is no JSON, TR_INVALID. */
+/*
+ * Parses as jansson does; NULL with TR_MEMORY or, where it is no JSON, TR_INVALID in `error`, which
+ * means nothing otherwise. JSON_DECODE_ANY: a document may be a scalar. The flag is cleared at both
+ * ends, so that a failure of an earlier parse on this thread is not taken for one of this.
+ */
 static json_t *load(struct tr_text text, size_t flags, json_error_t *problem, int *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -67,6 +83,7 @@ static struct tr_tree *refuse(struct reader *reader, const char *what, unsigned 
     return NULL;
 }
 
+/* `has_dollar` is set as yaml.c sets it, since readers of trees treat both forms alike. */
 static struct tr_tree *convert_text(struct reader *reader, const char *data, size_t size)
 {
     struct tr_tree *tree = tri_tree_new(reader->arena, TR_TREE_STRING, reader->place);
@@ -113,6 +130,11 @@ static struct tr_tree *convert_map(struct reader *reader, json_t *value, uint32_
             return NULL;
         }
     }
+    /*
+     * Repeated keys cannot come this far (JSON_REJECT_DUPLICATES), and `<<` is no merge key here,
+     * because keys of JSON are texts and never plain. So this only sets the pairs and adds up
+     * weights.
+     */
     return tri_tree_close_map(reader->arena, reader->report, map, &vector) ? map : NULL;
 }
 
@@ -138,6 +160,7 @@ static struct tr_tree *convert_scalar(struct reader *reader, const json_t *value
     return tree;
 }
 
+/* Depth and count are looked at before any memory is taken for the value. */
 static struct tr_tree *convert(struct reader *reader, json_t *value, uint32_t depth)
 {
     if (++reader->values > TR_TREE_NODES_MAX) {
@@ -155,7 +178,11 @@ static struct tr_tree *convert(struct reader *reader, json_t *value, uint32_t de
     return convert_scalar(reader, value);
 }
 
-/* Parses and converts; `flags` are jansson's. */
+/*
+ * Parses and converts; `flags` are jansson's. `used` is set only where the text could be parsed: a
+ * byte order mark and all of the text up to where the value ends (jansson's `position`), or all of
+ * it where jansson gives none.
+ */
 static const struct tr_tree *parse(struct reader *reader, struct tr_text text, size_t flags,
                                    size_t *used)
 {
@@ -228,6 +255,7 @@ static void pack_map(struct tr_buffer *buffer, json_t *map, uint32_t depth)
     }
 }
 
+/* `depth` counts the lists and maps around the value. After an error nothing more is added. */
 static void pack(struct tr_buffer *buffer, json_t *value, uint32_t depth)
 {
     bool is_open = json_is_array(value) || json_is_object(value);

@@ -5,8 +5,8 @@
  * The library that parses keeps no places but those of its own errors, so that messages about
  * values name them by their path. Repeated keys are errors; integers have 64 bits.
  */
-#ifndef TR_ACTORS_GRAPH_JSON_H
-#define TR_ACTORS_GRAPH_JSON_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_JSON_H
+#define TR_ACTORS_GRAPH_DOCUMENT_JSON_H
 
 #include "actors/graph/document/tree.h"
 

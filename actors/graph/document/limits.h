@@ -1,11 +1,11 @@
 /*
  * Every limit of definitions and values, once and by name. Reaching one is an error that names it.
  *
- * They are wide enough for 100,000 nodes in one workflow (engine.md, "Scale that is designed for")
- * and narrow enough that a hostile file is refused in milliseconds.
+ * They are wide enough for 100,000 nodes in one workflow, and narrow enough that a hostile file is
+ * refused in milliseconds.
  */
-#ifndef TR_ACTORS_GRAPH_LIMITS_H
-#define TR_ACTORS_GRAPH_LIMITS_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_LIMITS_H
+#define TR_ACTORS_GRAPH_DOCUMENT_LIMITS_H
 
 /* One file: a definition, an inputs file or a task's document. */
 #define TR_FILE_BYTES_MAX (256U << 20)
@@ -25,7 +25,7 @@
 /* Anchors of one YAML file. */
 #define TR_YAML_ANCHORS_MAX 1024U
 
-/* A name: of a task, a workflow, a node, a variable (language.md). */
+/* A name: of a task, a workflow, a node, a variable (examples/README.md). */
 #define TR_GRAPH_NAME_BYTES_MAX 63U
 
 /* The id of an arm's node is its branch's with a suffix for each level. */

@@ -1,10 +1,20 @@
 /*
- * Dates by counting days of the Gregorian calendar, durations by adding up their parts exactly:
- * fractions are read as decimal digits, never through floating point.
+ * Moments of days by the calendar (zone.h) and of clocks. GLib's own moments have microseconds,
+ * ours nanoseconds; so fractions are read here, as decimal digits, never through floating point.
+ *
+ * The scan functions read from the left. scan_one_of passes over nothing where it gives false;
+ * behind any other false the whole text is refused, so it does not matter how far the reading has
+ * come. Texts have no closing zero, so each step asks for the end first.
+ *
+ * Datetimes and durations treat small digits differently: RFC 3339 sets no bound to them, so those
+ * below a nanosecond are dropped; a duration that is no whole number of nanoseconds is refused,
+ * because a person wrote it and meant it.
  */
 #include "actors/graph/document/moment.h"
 
 #include <stdio.h>
+
+#include "actors/graph/document/zone.h"
 
 #define NS_PER_SECOND 1000000000LL
 #define SECONDS_PER_DAY 86400
@@ -28,6 +38,10 @@ static bool scan_digits(struct scan *scan, unsigned count, unsigned *value)
     return true;
 }
 
+/*
+ * Passes over one of some characters. strchr finds the closing zero of its list, too, so a zero
+ * byte in the text is asked for apart.
+ */
 static bool scan_one_of(struct scan *scan, const char *characters)
 {
     if (scan->at == scan->end || *scan->at == '\0' || strchr(characters, *scan->at) == NULL) {
@@ -35,29 +49,6 @@ static bool scan_one_of(struct scan *scan, const char *characters)
     }
     scan->at++;
     return true;
-}
-
-static bool is_leap(int64_t year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-unsigned tr_days_of_month(int64_t year, unsigned month)
-{
-    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return days[month - 1] + (month == 2 && is_leap(year) ? 1U : 0U);
-}
-
-/* Days from 1970-01-01 to a date, by years that begin in March. */
-int64_t tr_days_from_date(unsigned year, unsigned month, unsigned day)
-{
-    int64_t y = (int64_t)year - (month <= 2 ? 1 : 0);
-    int64_t era = y / 400;
-    int64_t year_of_era = y - era * 400;
-    int64_t shifted = month > 2 ? month - 3 : month + 9;
-    int64_t day_of_year = (153 * shifted + 2) / 5 + day - 1;
-    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
-           719468;
 }
 
 static bool scan_date(struct scan *scan, int64_t *days)
@@ -69,11 +60,7 @@ static bool scan_date(struct scan *scan, int64_t *days)
         !scan_one_of(scan, "-") || !scan_digits(scan, 2, &day)) {
         return false;
     }
-    if (year == 0 || month == 0 || month > 12 || day == 0 || day > tr_days_of_month(year, month)) {
-        return false;
-    }
-    *days = tr_days_from_date(year, month, day);
-    return true;
+    return tr_days_from_date(year, month, day, days);
 }
 
 /* Up to nine digits count; RFC 3339 sets no bound, so more are read and dropped. */
@@ -107,6 +94,10 @@ static bool scan_clock(struct scan *scan, int64_t *seconds, uint32_t *nanosecond
     return hour < 24 && minute < 60 && second <= 60;
 }
 
+/*
+ * `Z` or +hh:mm: how far the clock that was read is ahead of UTC. One of them is required behind a
+ * clock, since a local time without its zone is no moment.
+ */
 static bool scan_zone(struct scan *scan, int64_t *seconds)
 {
     *seconds = 0;
@@ -139,27 +130,16 @@ bool tr_moment_parse(struct tr_text text, struct tr_moment *moment)
          !scan_zone(&scan, &zone))) {
         return false;
     }
+    /*
+     * The zone may carry the moment out of the years 1 to 9999, which is what the second check is
+     * for; the terms are far from the bounds of 64 bits.
+     */
     int64_t seconds = days * SECONDS_PER_DAY + clock - zone;
     if (scan.at != scan.end || seconds < TR_MOMENT_SECONDS_MIN || seconds > TR_MOMENT_SECONDS_MAX) {
         return false;
     }
     *moment = (struct tr_moment){.seconds = seconds, .nanoseconds = nanoseconds};
     return true;
-}
-
-/* The date of a day, the way back of tr_days_from_date. */
-void tr_date_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day)
-{
-    int64_t z = days + 719468;
-    int64_t era = (z >= 0 ? z : z - 146096) / 146097;
-    int64_t day_of_era = z - era * 146097;
-    int64_t year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t shifted = (5 * day_of_year + 2) / 153;
-    *day = (unsigned)(day_of_year - (153 * shifted + 2) / 5 + 1);
-    *month = (unsigned)(shifted < 10 ? shifted + 3 : shifted - 9);
-    *year = year_of_era + era * 400 + (*month <= 2 ? 1 : 0);
 }
 
 /* A fraction of nine digits without its closing zeros; nothing for zero. */
@@ -183,12 +163,12 @@ void tr_moment_print(struct tr_moment moment, struct tr_buffer *buffer)
         clock += SECONDS_PER_DAY;
         days--;
     }
-    int64_t year;
+    unsigned year;
     unsigned month;
     unsigned day;
     tr_date_from_days(days, &year, &month, &day);
-    tr_buffer_print(buffer, "%04d-%02u-%02uT%02d:%02d:%02d", (int)year, month, day,
-                    (int)(clock / 3600), (int)(clock / 60 % 60), (int)(clock % 60));
+    tr_buffer_print(buffer, "%04u-%02u-%02uT%02d:%02d:%02d", year, month, day, (int)(clock / 3600),
+                    (int)(clock / 60 % 60), (int)(clock % 60));
     print_fraction(moment.nanoseconds, buffer);
     tr_buffer_add_string(buffer, "Z");
 }
@@ -228,7 +208,12 @@ static const struct unit *scan_unit(struct scan *scan)
     return NULL;
 }
 
-/* The digits behind a point, as parts of a unit; what is below a nanosecond is refused. */
+/*
+ * The digits behind a point, as parts of a unit; what is below a nanosecond is refused. `scale` is
+ * the worth of a digit's left neighbour, and exact as long as it can be divided by ten. Behind that
+ * only zeros may follow: no unit's rest (864, 36, 6 or 1, divided further) comes to a multiple of
+ * ten again, except to 0, which the second condition refuses.
+ */
 static bool fraction_of(const char *digits, size_t count, int64_t unit, int64_t *nanoseconds)
 {
     int64_t sum = 0;
@@ -245,7 +230,10 @@ static bool fraction_of(const char *digits, size_t count, int64_t unit, int64_t 
     return true;
 }
 
-/* One number with its unit, such as 1.5s. */
+/*
+ * One number with its unit, such as 1.5s. There have to be digits before the point and behind it;
+ * no sign, exponent or blank. False also where it does not fit into 64 bits.
+ */
 static bool scan_part(struct scan *scan, int64_t *nanoseconds)
 {
     int64_t whole = 0;
@@ -281,6 +269,10 @@ bool tr_duration_parse(struct tr_text text, int64_t *nanoseconds)
     if (scan.at == scan.end) {
         return false;
     }
+    /*
+     * Units may come in any order and repeatedly; the sum counts. The sign is that of the whole, so
+     * the smallest 64-bit number cannot be written.
+     */
     while (scan.at < scan.end) {
         int64_t part;
         if (!scan_part(&scan, &part) || __builtin_add_overflow(sum, part, &sum)) {
@@ -293,6 +285,7 @@ bool tr_duration_parse(struct tr_text text, int64_t *nanoseconds)
 
 void tr_duration_print(int64_t nanoseconds, struct tr_buffer *buffer)
 {
+    /* The negation is done on unsigned numbers, since that of INT64_MIN does not fit. */
     uint64_t left = nanoseconds < 0 ? 0 - (uint64_t)nanoseconds : (uint64_t)nanoseconds;
     if (left == 0) {
         tr_buffer_add_string(buffer, "0s");

@@ -4,8 +4,8 @@
  * A moment is seconds since 1970 and nanoseconds of that second, from year 1 to 9999, as in
  * google.protobuf.Timestamp; a duration is nanoseconds in 64 bits (292 years each way).
  */
-#ifndef TR_ACTORS_GRAPH_MOMENT_H
-#define TR_ACTORS_GRAPH_MOMENT_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_MOMENT_H
+#define TR_ACTORS_GRAPH_DOCUMENT_MOMENT_H
 
 #include "actors/graph/document/buffer.h"
 
@@ -30,11 +30,6 @@ void tr_moment_print(struct tr_moment moment, struct tr_buffer *buffer);
 
 /* <0, 0 or >0. */
 int tr_moment_compare(struct tr_moment a, struct tr_moment b);
-
-/* Days since 1970-01-01 of a date, and the date of such a day; how long a month is. */
-int64_t tr_days_from_date(unsigned year, unsigned month, unsigned day);
-void tr_date_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day);
-unsigned tr_days_of_month(int64_t year, unsigned month);
 
 /* Numbers with units d h m s ms us, largest first or not, as 1h30m, 1.5s or -250ms. */
 bool tr_duration_parse(struct tr_text text, int64_t *nanoseconds);

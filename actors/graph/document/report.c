@@ -1,6 +1,14 @@
 /*
  * Collects errors while a definition is read in whatever order suits the reader, and gives them
  * sorted by their places, so that people can go through their file from top to bottom.
+ *
+ * Errors and warnings have lists of their own, of at most TR_PROBLEMS_MAX each. Errors beyond that,
+ * and those for which there is no memory, are counted in `more`; so the total is never 0 when there
+ * was an error, and a faulty definition is never taken for a good one. Warnings beyond it are
+ * dropped.
+ *
+ * All texts are copied into the report's arena. So the report outlives the definition, the graph
+ * and the compiler's scratch memory, of which messages show parts.
  */
 #include "actors/graph/document/report.h"
 
@@ -10,6 +18,10 @@
 
 #include "actors/graph/document/limits.h"
 
+/*
+ * The longest message, rule and remedy together, in bytes; a longer one is cut. Formats show parts
+ * of the user's text by TRI_SHOWN, which is far less.
+ */
 #define PROBLEM_TEXT_BYTES_MAX 2048
 
 void tr_report_init(struct tr_report *report)
@@ -59,19 +71,23 @@ void tri_report_unmute(struct tr_report *report)
     report->muted--;
 }
 
-int tri_shown_size(struct tr_text text)
+int tri_report_shown_size(struct tr_text text)
 {
     if (text.size <= TR_SHOWN_BYTES_MAX) {
         return (int)text.size;
     }
     size_t size = TR_SHOWN_BYTES_MAX;
+    /* Bytes 10xxxxxx go on a character of UTF-8; the cut goes back to where one begins. */
     while (size > 0 && ((uint8_t)text.data[size] & 0xc0) == 0x80) {
         size--;
     }
     return (int)size;
 }
 
-/* Splits "rule\nremedy" at the last line feed: a value that is shown may hold others. */
+/*
+ * Splits "rule\nremedy" at the last line feed, since a value that the rule shows may hold others.
+ * So a remedy must not show a user's text with line feeds.
+ */
 static void split(struct tr_problem *problem, struct tr_text text)
 {
     const char *feed = memrchr(text.data, '\n', text.size);
@@ -83,7 +99,10 @@ static void split(struct tr_problem *problem, struct tr_text text)
     }
 }
 
-/* Makes a problem of what is said; false without memory. */
+/*
+ * Makes a problem of what is said and appends it to one of the two lists; false without memory. The
+ * subject is copied now, since it changes while the definition is read.
+ */
 TR_PRINTF(4, 0)
 static bool add(struct tr_report *report, struct tri_vector *problems, struct tri_place place,
                 const char *format, va_list values, struct tr_problem **added)
@@ -138,6 +157,11 @@ void tri_report_warn(struct tr_report *report, struct tri_place place, const cha
     va_end(values);
 }
 
+/*
+ * By file in the order in which files were first named, then by place. The rule's text decides
+ * between errors of one place, since qsort keeps no order of equal ones, and the same definition
+ * has to give the same output each time.
+ */
 static int compare_problems(const void *left, const void *right)
 {
     const struct tr_problem *a = left;

@@ -11,8 +11,8 @@
  * Files are named by number while a definition is read; the report holds the names. One thread
  * per report.
  */
-#ifndef TR_ACTORS_GRAPH_REPORT_H
-#define TR_ACTORS_GRAPH_REPORT_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_REPORT_H
+#define TR_ACTORS_GRAPH_DOCUMENT_REPORT_H
 
 #include "actors/graph/document/arena.h"
 #include "actors/graph/document/buffer.h"
@@ -95,10 +95,10 @@ void tri_report_mute(struct tr_report *report);
 void tri_report_unmute(struct tr_report *report);
 
 /* How much of a text a message shows, cut at a character's end. */
-int tri_shown_size(struct tr_text text);
+int tri_report_shown_size(struct tr_text text);
 
 /* The two arguments of "%.*s" for a text that may be long. */
-#define TRI_SHOWN(text) tri_shown_size(text), (text).data
+#define TRI_SHOWN(text) tri_report_shown_size(text), (text).data
 
 /* The same for a text that is shown whole. */
 #define TRI_TEXT(text) (int)(text).size, (text).data

@@ -1,6 +1,13 @@
 /*
  * What all documents have in common: repeated keys, merged keys, and the core schema of YAML 1.2,
  * which says what a scalar is where nothing else does.
+ *
+ * Lists and mappings are closed from the inside out: when one is closed, all in it is complete. Two
+ * things rest on that. A parent can add up the weights of its children, which is how aliases are
+ * counted without walking through them; and the pairs of a mapping that a merge key names are
+ * final, with its own merges done, so merging looks one level deep only.
+ *
+ * Closing a mapping of n pairs takes O(n log n), by sorting for repeated keys and sorting back.
  */
 #include "actors/graph/document/tree.h"
 
@@ -10,7 +17,7 @@
 
 #include "actors/graph/document/limits.h"
 
-/* A number's text is copied to end it with a zero; longer ones are no numbers anybody writes. */
+/* A number's text is copied to end it with a zero; longer texts are taken for no number. */
 #define NUMBER_BYTES_MAX 400
 
 const struct tr_tree *tr_tree_find(const struct tr_tree *map, const char *key)
@@ -35,7 +42,11 @@ const char *tr_tree_noun(const struct tr_tree *tree)
     return nouns[resolved.kind];
 }
 
-/* The digits of a number in base 10, 8 (0o) or 16 (0x); false where it is none. */
+/*
+ * Where the digits of a number begin, and its sign and base: 10, 8 (0o) or 16 (0x). As in YAML 1.2,
+ * a sign goes with base 10 only. False where no digit can follow; whether they are digits of the
+ * base is not looked at.
+ */
 static bool integer_digits(struct tr_text text, bool *is_negative, unsigned *base, size_t *begin)
 {
     size_t at = 0;
@@ -61,6 +72,7 @@ static unsigned digit_of(char character)
     return lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a') + 10 : 99;
 }
 
+/* Tells `too large for 64 bits` from `no integer`, which deserve different messages. */
 bool tri_text_is_integer(struct tr_text text)
 {
     bool is_negative;
@@ -167,6 +179,7 @@ bool tri_text_number(struct tr_text text, double *value)
         *value = (double)integer;
         return true;
     }
+    /* strtod alone would take more than the core schema: blanks, hexadecimal floats, `nan`. */
     if (!is_decimal(text) || text.size >= NUMBER_BYTES_MAX) {
         return false;
     }
@@ -174,6 +187,7 @@ bool tri_text_number(struct tr_text text, double *value)
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
     double number = strtod(copy, NULL);
+    /* A finite number that is too large is none, rather than infinity in silence. */
     if (isinf(number)) {
         return false;
     }
@@ -181,6 +195,10 @@ bool tri_text_number(struct tr_text text, double *value)
     return true;
 }
 
+/*
+ * The tries go from words to integers to numbers; the first that fits counts, and text is what is
+ * left. An integer that does not fit into 64 bits becomes a number.
+ */
 struct tr_tree tr_tree_resolve(const struct tr_tree *tree)
 {
     static const char *const null_words[] = {"", "~", "null", "Null", "NULL"};
@@ -220,7 +238,11 @@ struct tr_tree *tri_tree_new(struct tr_arena *arena, enum tr_tree_kind kind, str
     return tree;
 }
 
-/* Counts a child's values and dollar signs for its parent. */
+/*
+ * Counts a child's values and dollar signs for its parent. A weight that does not fit stays at the
+ * maximum, which is above every limit, instead of wrapping to a small one. `has_dollar` lets later
+ * passes leave out whole parts of a document that hold no reference.
+ */
 static void take_account(struct tr_tree *parent, const struct tr_tree *child)
 {
     if (__builtin_add_overflow(parent->weight, child->weight, &parent->weight)) {
@@ -245,6 +267,10 @@ struct entry {
     bool is_merged;
 };
 
+/*
+ * Equal keys in the order in which they came: own pairs before merged ones, earlier merges before
+ * later ones. So the first of each run is the one that counts.
+ */
 static int compare_keys(const void *left, const void *right)
 {
     const struct entry *a = left;
@@ -263,12 +289,17 @@ static int compare_orders(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
+/* A quoted "<<" is a key like any other, and so is every key of JSON. */
 static bool is_merge(const struct tr_pair *pair)
 {
     return pair->key->kind == TR_TREE_PLAIN && tr_text_equal(pair->key->text, tr_text_of("<<"));
 }
 
-/* The mappings that one merge key names: one, or a list of them; NULL and told if it is neither. */
+/*
+ * The mapping at `index` of those that one merge key names: one mapping, or a list of them. NULL
+ * behind the last one, and where it is no mapping, which is told; what the list has behind that is
+ * not merged.
+ */
 static const struct tr_tree *merge_source(struct tr_report *report, const struct tr_pair *pair,
                                           uint32_t index)
 {
@@ -287,6 +318,10 @@ static const struct tr_tree *merge_source(struct tr_report *report, const struct
     return value;
 }
 
+/*
+ * False without memory. The bound is a second line of defence: what a mapping holds, pairs that
+ * aliases bring included, was counted against it when it was read.
+ */
 static bool add_entry(struct tr_arena *arena, struct tri_vector *entries, struct tr_pair pair,
                       bool is_merged)
 {
@@ -298,7 +333,10 @@ static bool add_entry(struct tr_arena *arena, struct tri_vector *entries, struct
     return true;
 }
 
-/* Lists a mapping's own pairs, then those that its merge keys bring. */
+/*
+ * Lists a mapping's own pairs, then those that its merge keys bring, wherever those keys stand: an
+ * own pair wins over a merged one, and of merged ones the first (yaml.org/type/merge).
+ */
 static bool gather(struct tr_arena *arena, struct tr_report *report, const struct tri_vector *pairs,
                    struct tri_vector *entries)
 {
@@ -324,7 +362,11 @@ static bool gather(struct tr_arena *arena, struct tr_report *report, const struc
     return true;
 }
 
-/* Takes out what has an equal before it; that is an error unless a merge brought it. */
+/*
+ * Takes out what has an equal before it in the sorted entries; that is an error unless a merge
+ * brought it. Gives how many are left. The tree is still good after the error, so that further
+ * errors of the document can be found.
+ */
 static uint32_t drop_repeated(struct tr_report *report, struct entry *entries, uint32_t count)
 {
     uint32_t kept = 0;

@@ -6,8 +6,8 @@
  * place; tr_tree_resolve gives YAML 1.2's core schema where no type is known. Trees are immutable
  * and may share parts (aliases); they live as long as their arena.
  */
-#ifndef TR_ACTORS_GRAPH_TREE_H
-#define TR_ACTORS_GRAPH_TREE_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_TREE_H
+#define TR_ACTORS_GRAPH_DOCUMENT_TREE_H
 
 #include "actors/graph/document/buffer.h"
 #include "actors/graph/document/report.h"

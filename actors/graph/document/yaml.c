@@ -2,6 +2,13 @@
  * libyaml's events become a tree. An explicit stack of open lists and mappings takes the place of
  * recursion, and every limit is looked at before the next event is asked for: the parser itself
  * needs more than linear time for some inputs, so it must be stopped, not survived.
+ *
+ * An alias gives no copy: its place in the tree points at the anchor's part, which has ended by
+ * then and changes no more. Only its weight is counted. So ten lines that would unfold to a billion
+ * values cost ten lines of memory, and are refused by the count before any pass walks through them.
+ *
+ * What is wrong ends the reading at once, except repeated keys and merges of what is no mapping:
+ * these leave a tree that is good enough to look for further errors.
  */
 #include "actors/graph/document/yaml.h"
 
@@ -10,7 +17,10 @@
 #include "actors/graph/document/limits.h"
 #include "schemas/codec/utf8.h"
 
-/* A list or a mapping that is still open. */
+/*
+ * A list or a mapping that is still open. Its parts are collected apart and go into the tree when
+ * it is closed; its parent points at the tree meanwhile.
+ */
 struct level {
     struct tr_tree *tree;
     struct tri_vector parts;   /* items, or pairs */
@@ -22,6 +32,10 @@ struct anchor {
     struct tr_tree *tree;
 };
 
+/*
+ * One document on its way. It has 128 levels and 1024 anchors, so it lies in the arena and not on a
+ * worker's stack.
+ */
 struct reader {
     struct tr_arena *arena;
     struct tr_report *report;
@@ -52,7 +66,7 @@ static bool refuse(struct reader *reader, struct tri_place place, const char *te
     return false;
 }
 
-/* What to do about an error of libyaml, by the words it uses. */
+/* What to do about an error of libyaml, by the words it uses: it has no codes for them. */
 static const char *parser_remedy(const yaml_parser_t *parser)
 {
     const char *context = parser->context == NULL ? "" : parser->context;
@@ -73,7 +87,10 @@ static const char *parser_remedy(const yaml_parser_t *parser)
     return "check the indentation, brackets and quotes here";
 }
 
-/* A byte that no text has: libyaml counts these from the beginning, people in lines. */
+/*
+ * A byte that is in no text. libyaml gives its offset, and people look for lines and columns, which
+ * count characters like those of libyaml's own marks.
+ */
 static bool refuse_byte(struct reader *reader, const char *problem, size_t offset)
 {
     const char *text = reader->text.data;
@@ -115,7 +132,10 @@ static bool parser_failed(struct reader *reader)
     return false;
 }
 
-/* Counts values; the sum is bounded before anybody walks over them. */
+/*
+ * Counts values, those behind an alias each time; false and told above the limit. A weight is at
+ * most 32 bits and the sum has 64, so the check cannot be passed by wrapping.
+ */
 static bool count_values(struct reader *reader, struct tri_place place, uint32_t weight)
 {
     reader->unfolded += weight;
@@ -148,6 +168,11 @@ static uint32_t anchor_position(const struct reader *reader, struct tr_text name
     return low;
 }
 
+/*
+ * Lets a name stand for a part from here on; NULL is no anchor. A name that is there already is
+ * given to the later part, as YAML has it. A list or a mapping is defined when it is opened, so
+ * that an alias inside of it is known and refused, rather than told to be undefined.
+ */
 static bool define_anchor(struct reader *reader, const yaml_char_t *anchor, struct tr_tree *tree)
 {
     if (anchor == NULL) {
@@ -171,6 +196,10 @@ static bool define_anchor(struct reader *reader, const yaml_char_t *anchor, stru
     return true;
 }
 
+/*
+ * Whether a part has not ended yet. An alias to one would close a ring, in which every later walk
+ * is endless.
+ */
 static bool is_open(const struct reader *reader, const struct tr_tree *tree)
 {
     for (uint32_t i = 0; i < reader->depth; i++) {
@@ -192,7 +221,7 @@ static bool attach_key(struct reader *reader, struct level *level, struct tr_tre
     return true;
 }
 
-/* Puts a complete value, or one that is just being opened, to where it belongs. */
+/* Puts a value, or a list or mapping that is just being opened, to where it belongs. */
 static bool attach(struct reader *reader, struct tr_tree *tree)
 {
     if (reader->depth == 0) {
@@ -354,6 +383,10 @@ static bool read_events(struct reader *reader)
     bool is_fine = true;
     bool is_end = false;
     while (is_fine && !is_end) {
+        /*
+         * What libyaml gives is copied by on_event, so each event ends before the next is asked
+         * for. A failed parse gives an empty event, which owns nothing.
+         */
         yaml_event_t event;
         if (yaml_parser_parse(&reader->parser, &event) == 0) {
             return parser_failed(reader);
@@ -366,8 +399,10 @@ static bool read_events(struct reader *reader)
 }
 
 /*
- * Whether the text is small enough to be parsed at all. Keys are counted by their colons, which
- * takes a thousandth of the time that parsing them would.
+ * Whether the text is small enough to be parsed at all; told if not. Keys are counted by their
+ * colons, which takes a thousandth of the time that parsing them would. The count is rough: colons
+ * in texts and comments are among it. What makes values without such a colon is stopped by the
+ * count of values.
  */
 static bool within_limits(struct tr_report *report, struct tri_place place, struct tr_text text)
 {
@@ -407,6 +442,7 @@ static const struct tr_tree *read_all(struct reader *reader, struct tr_text text
         return NULL;
     }
     yaml_parser_set_input_string(&reader->parser, (const unsigned char *)text.data, text.size);
+    /* Else libyaml would guess UTF-16 from the first bytes, and places would count other units. */
     yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
     bool is_fine = read_events(reader);
     yaml_parser_delete(&reader->parser);

@@ -5,8 +5,8 @@
  * parts of the tree; what they unfold to is counted (TR_TREE_NODES_MAX), and an alias inside its
  * own anchor is refused. Merge keys (`<<`) are followed. Tags other than `!!str` are refused.
  */
-#ifndef TR_ACTORS_GRAPH_YAML_H
-#define TR_ACTORS_GRAPH_YAML_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_YAML_H
+#define TR_ACTORS_GRAPH_DOCUMENT_YAML_H
 
 #include "actors/graph/document/tree.h"
 

@@ -1,8 +1,11 @@
 /*
- * Time zones by GLib, the only file that knows it.
+ * The calendar and time zones by GLib, the only file that knows it.
  *
  * GLib says which interval of a zone a time lies in, but not when an interval ends. That is found
- * by halving: first steps that no two changes fit into, then within the step that has one.
+ * by halving: first steps that no two changes fit into, then within the step that has one. A search
+ * over a year takes about 37 steps and 20 halvings, each a search of GLib's in its table.
+ *
+ * A GTimeZone does not change once it is made, so a zone may be read by any thread.
  */
 #include "actors/graph/document/zone.h"
 
@@ -12,8 +15,16 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* Changes of a zone's clocks are further apart: the nearest ones, of Ramadan, are a month. */
+/*
+ * Changes of a zone's clocks are further apart: the nearest ones, of Ramadan, are a month. Two
+ * within one step would cancel each other, and both would be missed.
+ */
 #define STEP_SECONDS (10LL * 86400)
+
+/* GLib counts days from 0001-01-01, which is day 1. */
+#define DAY_OF_1970 719163
+#define DAY_MAX 3652059 /* 9999-12-31 */
+#define YEAR_MAX 9999
 
 #define NAME_BYTES_MAX 255
 #define DATABASE_FOLDER "/usr/share/zoneinfo"
@@ -23,13 +34,45 @@ struct tr_zone {
     GTimeZone *zone;
 };
 
+bool tr_days_from_date(unsigned year, unsigned month, unsigned day, int64_t *days)
+{
+    GDate date;
+    if (year > YEAR_MAX || month > 12 || day > 31 ||
+        !g_date_valid_dmy((GDateDay)day, (GDateMonth)month, (GDateYear)year)) {
+        return false;
+    }
+    g_date_clear(&date, 1);
+    g_date_set_dmy(&date, (GDateDay)day, (GDateMonth)month, (GDateYear)year);
+    *days = (int64_t)g_date_get_julian(&date) - DAY_OF_1970;
+    return true;
+}
+
+void tr_date_from_days(int64_t days, unsigned *year, unsigned *month, unsigned *day)
+{
+    GDate date;
+    days = CLAMP(days, 1 - DAY_OF_1970, DAY_MAX - DAY_OF_1970);
+    g_date_clear(&date, 1);
+    g_date_set_julian(&date, (guint32)(days + DAY_OF_1970));
+    *year = g_date_get_year(&date);
+    *month = g_date_get_month(&date);
+    *day = g_date_get_day(&date);
+}
+
+unsigned tr_days_of_month(unsigned year, unsigned month)
+{
+    return g_date_get_days_in_month((GDateMonth)month, (GDateYear)year);
+}
+
 static const char *database_folder(void)
 {
     const char *folder = g_getenv("TZDIR");
     return folder != NULL ? folder : DATABASE_FOLDER;
 }
 
-/* GLib takes rules such as CET-1CEST, too, which are no names: those have a file. */
+/*
+ * Whether a name is one of the database, which has a file for each. GLib itself takes rules such as
+ * CET-1CEST, too, which are no names.
+ */
 static bool is_in_database(const char *name)
 {
     char *path = g_build_filename(database_folder(), name, NULL);
@@ -46,6 +89,10 @@ int tr_zone_open(struct tr_text text, struct tr_zone **out)
     }
     memcpy(name, text.data, text.size);
     name[text.size] = '\0';
+    /*
+     * UTC needs no database, so that schedules without a zone work where there is no tzdata. `..`
+     * is refused because the name becomes a part of a path.
+     */
     bool is_utc = strcmp(name, "UTC") == 0;
     if (!is_utc && (strstr(name, "..") != NULL || !is_in_database(name))) {
         return TR_NOT_FOUND;
@@ -77,6 +124,12 @@ int64_t tr_zone_ahead(const struct tr_zone *zone, int64_t at)
     return interval < 0 ? 0 : g_time_zone_get_offset(zone->zone, interval);
 }
 
+/*
+ * `same` is the latest time known to have the offset of `at`, and `other` a later one: equal to it
+ * while no change was found, and with another offset afterwards. Halving keeps both true until they
+ * are neighbours, so `other` is the first second of the new offset. A change that keeps the offset
+ * (of a name, or of summer time alone) is none here.
+ */
 int64_t tr_zone_change(const struct tr_zone *zone, int64_t at, int64_t until)
 {
     int64_t ahead = tr_zone_ahead(zone, at);
@@ -116,6 +169,7 @@ static bool read_name(char *line, struct tr_text *name)
     return true;
 }
 
+/* Without the file there are no names, which is no error: they only serve suggestions. */
 int tr_zone_visit_names(int (*visit)(void *self, struct tr_text name), void *self)
 {
     char *path = g_build_filename(database_folder(), NAMES_FILE, NULL);

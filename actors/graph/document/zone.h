@@ -1,14 +1,22 @@
 /*
- * Time zones: how far the clocks of a place are ahead of UTC, and when that changes.
+ * The calendar, and time zones: how far the clocks of a place are ahead of UTC, and when that
+ * changes.
  *
  * GLib reads the system's time zone database (package tzdata; TZDIR names another folder), anew for
  * each zone that is opened, so that an update of it counts at once. What the database says of the
  * years beyond its tables is GLib's matter; it knows all changes up to 2037.
  */
-#ifndef TR_ACTORS_GRAPH_ZONE_H
-#define TR_ACTORS_GRAPH_ZONE_H
+#ifndef TR_ACTORS_GRAPH_DOCUMENT_ZONE_H
+#define TR_ACTORS_GRAPH_DOCUMENT_ZONE_H
 
 #include "schemas/codec/base.h"
+
+/* The days from 1970-01-01 to a date of the years 1 to 9999; false: there is no such date. */
+bool tr_days_from_date(unsigned year, unsigned month, unsigned day, int64_t *days);
+
+/* The way back; a day before year 1 or after 9999 gives the first or the last date of these. */
+void tr_date_from_days(int64_t days, unsigned *year, unsigned *month, unsigned *day);
+unsigned tr_days_of_month(unsigned year, unsigned month);
 
 struct tr_zone;
 

@@ -9,8 +9,8 @@
  * message only. What the wire cannot carry in C (text with a zero byte, other than a string) is
  * refused in both directions. Pure.
  */
-#ifndef TR_ACTORS_GRAPH_FLYTE_H
-#define TR_ACTORS_GRAPH_FLYTE_H
+#ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_H
+#define TR_ACTORS_GRAPH_FLYTE_FLYTE_H
 
 #include "actors/graph/value/literal_stream.h"
 
@@ -60,7 +60,7 @@ bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal, stru
 
 /*
  * A literal as the tree that JSON of its value would give, for a place of a type; it may hold any
- * value all the same, which whoever reads the tree finds out. NULL when it is no literal, which is
+ * value all the same, which the reader of the tree finds out. NULL when it is no literal, which is
  * then in the report, or when memory ended (arena->error).
  */
 TR_MUST_USE const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struct tr_report *report,

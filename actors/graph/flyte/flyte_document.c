@@ -1,6 +1,14 @@
 /*
  * Documents as wholes: the layers around the literals of a map and of a list, which are walked
  * without unpacking them, and error.pb.
+ *
+ * A LiteralMap on the wire is a sequence of entries, each a message of key and value; a list is a
+ * literal around a sequence of literals. Both are read here field by field, and only one entry or
+ * one element at a time is unpacked by the library (flyte_read.c). So a large list costs the memory
+ * of its largest element. What is returned are views into the document.
+ *
+ * Protobuf's rule for fields that occur twice is that the last one counts. Unknown fields are
+ * passed over, as a newer Flyte may write them.
  */
 #include <flyteidl/errors.pb-c.h>
 
@@ -16,7 +24,10 @@ static struct tri_wire wire_of(const struct tr_flyte_walk *walk)
     return (struct tri_wire){.at = walk->at, .end = walk->end, .is_malformed = walk->is_malformed};
 }
 
-/* The next field of this number. */
+/*
+ * The next field of this number; false at the end, and where the bytes are no message, which the
+ * walk notes. The walk shows no type of flyte_wire.h, so its state is copied in and out.
+ */
 static bool next_of(struct tr_flyte_walk *walk, uint32_t number, struct tr_bytes *bytes)
 {
     struct tri_wire wire = wire_of(walk);
@@ -38,6 +49,10 @@ struct tr_flyte_walk tr_flyte_entries(struct tr_bytes document)
     return (struct tr_flyte_walk){.at = document.data, .end = document.data + document.size};
 }
 
+/*
+ * An entry without a key has the key "", and one without a value an empty literal: protobuf leaves
+ * out fields that have their default.
+ */
 bool tr_flyte_next_entry(struct tr_flyte_walk *walk, struct tr_flyte_entry *entry)
 {
     struct tr_bytes bytes;
@@ -63,7 +78,10 @@ bool tr_flyte_next_entry(struct tr_flyte_walk *walk, struct tr_flyte_entry *entr
     return true;
 }
 
-/* A literal's field of a number: the last one, and none where it is of another kind. */
+/*
+ * The content of a field that occurs once; false where it is not there. Protobuf merges messages
+ * that occur several times, and a view cannot show that, so these are left to the library, too.
+ */
 static bool find_field(struct tr_bytes literal, uint32_t number, struct tr_bytes *bytes)
 {
     struct tri_wire wire = tri_wire_of(literal);
@@ -78,6 +96,10 @@ static bool find_field(struct tr_bytes literal, uint32_t number, struct tr_bytes
     return found == 1 && !wire.is_malformed;
 }
 
+/*
+ * Walks to the end even behind a hit: a later entry of the same key counts, and a damaged end makes
+ * the whole document malformed.
+ */
 int tr_flyte_find(struct tr_bytes document, struct tr_text name, struct tr_bytes *literal)
 {
     struct tr_flyte_walk walk = tr_flyte_entries(document);
@@ -129,6 +151,9 @@ bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal, stru
 
 /* ------------------------------------------------------------------ errors */
 
+/*
+ * A text, or another one where it is empty; a failure without words would be shown as a blank line.
+ */
 static struct tr_text said(const char *text, const char *otherwise)
 {
     return tr_text_of(text[0] != '\0' ? text : otherwise);
@@ -142,6 +167,10 @@ int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
     if (message == NULL || message->error == NULL) {
         return arena->error != 0 ? arena->error : TR_MALFORMED;
     }
+    /*
+     * Kind and origin are enums of proto3: a value that is not known counts as not recoverable, and
+     * as the user's error, which are the answers that repeat nothing.
+     */
     const Flyteidl__Core__ContainerError *found = message->error;
     *error = (struct tr_flyte_error){
         .code = said(found->code, "TaskFailed"),

@@ -1,10 +1,17 @@
 /*
  * A graph of Flyte's as a document of the language: nodes become nodes, what they refer to becomes
- * references. Whether it is a good graph the compiler says, as of every document.
+ * references. Whether it is a good graph the compiler says, as of every document; here only what
+ * cannot be written down at all is refused.
  *
- * Each task of Flyte's may decide a graph itself, so that nodes of tasks are `dynamic` ones. Names
- * of tasks and workflows have points in them, which the language does not have, and get the depth
- * of the graph at their end, since those of the graphs around it are known in it.
+ * Steps: futures.pb is unpacked into an arena, trees are built over it (tasks, workflows, nodes,
+ * outputs), and the whole tree is written as text into the caller's buffer. The text is what the
+ * dynamic task could have written itself, so it is compiled like one.
+ *
+ * Each task of Flyte's may decide a graph itself, so nodes of tasks are `dynamic` ones. Names of
+ * tasks and workflows have points in them, which the language does not have, and get the depth of
+ * the graph and a position at their end: the names of the graphs around are known inside, and must
+ * not clash. Equal graphs give equal texts, because positions and not addresses or hashes make the
+ * names unique.
  */
 #include "actors/graph/flyte/flyte_graph.h"
 
@@ -29,6 +36,10 @@ static struct tr_tree *make(struct tri_flyte_graph *graph, enum tr_tree_kind kin
     return tri_tree_new(graph->arena, kind, (struct tri_place){0});
 }
 
+/*
+ * A value of NULL marks the mapping as failed, and building goes on: so all errors of a graph are
+ * reported at once. The key is a view and has to live as long as the arena.
+ */
 void tri_flyte_put(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields, const char *key,
                    struct tr_tree *value)
 {
@@ -67,7 +78,10 @@ void tri_flyte_put_bool(struct tri_flyte_graph *graph, struct tri_flyte_fields *
     tri_flyte_put(graph, fields, key, tree);
 }
 
-/* None at all and one of nothing are no bound. */
+/*
+ * Leaves the key out for no duration and for one of zero: both mean no bound in Flyte. The message
+ * is wrapped into a scalar on the stack, so that the one function that prints durations is used.
+ */
 void tri_flyte_put_duration(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                             const char *key, const Google__Protobuf__Duration *value)
 {
@@ -124,7 +138,10 @@ static bool is_same(const Flyteidl__Core__Identifier *a, const Flyteidl__Core__I
            strcmp(a->version, b->version) == 0;
 }
 
-/* The position of what an id names among what the spec brings along; tasks come first. */
+/*
+ * The position of what an id names among what the spec brings along, tasks first, then workflows;
+ * SIZE_MAX if it is not there. It looks at each task or workflow.
+ */
 static size_t position_of(const struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *id)
 {
     const Flyteidl__Core__DynamicJobSpec *spec = graph->spec;
@@ -142,7 +159,14 @@ static size_t position_of(const struct tri_flyte_graph *graph, const Flyteidl__C
     return SIZE_MAX;
 }
 
-struct tr_text tri_flyte_name(struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *id)
+/*
+ * The name in the document of a task or a workflow that the spec brings along, LAST-DEPTH-POSITION,
+ * where LAST is what stands behind the last point, cut to 40 bytes, so that it fits into a name
+ * with the two numbers. What the spec does not bring along is called LAST alone, and the definition
+ * has to have it.
+ */
+static struct tr_text name_of_id(struct tri_flyte_graph *graph,
+                                 const Flyteidl__Core__Identifier *id)
 {
     size_t position = position_of(graph, id);
     const char *point = strrchr(id->name, '.');
@@ -152,6 +176,10 @@ struct tr_text tri_flyte_name(struct tri_flyte_graph *graph, const Flyteidl__Cor
     }
     struct tr_text name =
         tr_arena_print(graph->arena, "%.40s-%u-%zu", last, graph->depth, position);
+    /*
+     * The text was printed for this call, so it may be changed. A name may hold any letters in
+     * Flyte.
+     */
     char *letters = (char *)(uintptr_t)name.data;
     for (size_t i = 0; i < name.size; i++) {
         bool is_fine = isalnum((unsigned char)letters[i]) || letters[i] == '_' || letters[i] == '-';
@@ -166,12 +194,13 @@ static void put_target(struct tri_flyte_graph *graph, struct tri_flyte_fields *f
 {
     struct tr_tree *name = id == NULL
                                ? tri_flyte_refuse(graph->report, "a node does not say what it runs")
-                               : tri_flyte_text(graph->arena, tri_flyte_name(graph, id));
+                               : tri_flyte_text(graph->arena, name_of_id(graph, id));
     tri_flyte_put(graph, fields, key, name);
 }
 
 /* ------------------------------------------------------------------ nodes by their kinds */
 
+/* Overrides of a node go beside its key, as in the language. */
 static void put_task(struct tri_flyte_graph *graph, const flyte_node *node, const char *key,
                      struct tri_flyte_fields *fields)
 {
@@ -229,6 +258,10 @@ static void put_criterion(struct tri_flyte_graph *graph, const Flyteidl__Core__A
     }
 }
 
+/*
+ * An ArrayNode holds the node that runs for each element. Its inputs are bound at the outer node,
+ * so of the inner one only its target and its metadata count.
+ */
 static void put_map(struct tri_flyte_graph *graph, const flyte_node *node,
                     struct tri_flyte_fields *fields)
 {
@@ -274,7 +307,10 @@ static void put_gate(struct tri_flyte_graph *graph, const flyte_node *node,
 
 /* ------------------------------------------------------------------ branches */
 
-/* An arm: its node's keys and the condition. */
+/*
+ * An arm: `when` and the keys of its node in one mapping. The condition's variables are inputs of
+ * the branch, which has no `with` in the language: they are replaced by what they are bound to.
+ */
 static struct tr_tree *arm_of(struct tri_flyte_graph *graph, const flyte_node *branch,
                               const Flyteidl__Core__IfBlock *block)
 {
@@ -317,6 +353,10 @@ static void put_branch(struct tri_flyte_graph *graph, const flyte_node *node,
                       tri_flyte_refuse(graph->report, "a branch has no arms"));
         return;
     }
+    /*
+     * A branch without a default is written without one, and the reader of switches reports that it
+     * is missing.
+     */
     bool has_last = block->default_case != FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT__NOT_SET;
     size_t count = 1 + block->n_other + (has_last ? 1 : 0);
     struct tr_tree **arms = tr_arena_array(graph->arena, count, sizeof(struct tr_tree *));
@@ -336,7 +376,10 @@ static bool is_tasks(const flyte_node *node)
            node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
 }
 
-/* Those of a map are its elements'. */
+/*
+ * The name is the node's own; of a map all else is that of its elements' node. A timeout of a task
+ * bounds each attempt; a node that runs no task has no attempts, and there it is a deadline.
+ */
 static void put_metadata(struct tri_flyte_graph *graph, const flyte_node *node,
                          struct tri_flyte_fields *fields)
 {
@@ -373,7 +416,10 @@ static void put_metadata(struct tri_flyte_graph *graph, const flyte_node *node,
     }
 }
 
-/* Nodes that it waits for; its inputs say some of them already, which does no harm. */
+/*
+ * Nodes that it waits for. Flyte lists those of its inputs as well, which does no harm: an order
+ * that is given twice is the same order. The start node and repeated names are left out.
+ */
 static void put_after(struct tri_flyte_graph *graph, const flyte_node *node,
                       struct tri_flyte_fields *fields)
 {
@@ -421,7 +467,10 @@ static void put_body(struct tri_flyte_graph *graph, const flyte_node *node,
     }
 }
 
-/* A node, whose errors are told with its id. */
+/*
+ * A node, whose errors are told with its id. Arms and handlers have no `after`: the one waits for
+ * its switch, the other for all nodes.
+ */
 static struct tr_tree *node_of(struct tri_flyte_graph *graph, const flyte_node *node, bool is_arm)
 {
     struct tri_flyte_fields fields = {0};
@@ -442,6 +491,10 @@ static struct tr_tree *node_of(struct tri_flyte_graph *graph, const flyte_node *
     return tri_flyte_fields_tree(graph, &fields);
 }
 
+/*
+ * Sets the nodes among which references are looked up. They stay set for the outputs and the
+ * handler of the same workflow, so these have to be built behind its nodes.
+ */
 static struct tr_tree *nodes_of(struct tri_flyte_graph *graph, flyte_node **nodes, size_t count)
 {
     struct tri_flyte_fields fields = {0};
@@ -521,15 +574,19 @@ static struct tr_tree *workflow_of(struct tri_flyte_graph *graph,
     return tri_flyte_fields_tree(graph, &fields);
 }
 
-/* Adds something under the name of its id. */
+/* Adds something under the name of its id, with a zero at its end, as tri_flyte_put takes it. */
 static void put_named(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                       const Flyteidl__Core__Identifier *id, struct tr_tree *value)
 {
-    struct tr_text name = id == NULL ? tr_text_of("") : tri_flyte_name(graph, id);
+    struct tr_text name = id == NULL ? tr_text_of("") : name_of_id(graph, id);
     const char *key = tr_arena_print(graph->arena, "%.*s", TRI_TEXT(name)).data;
     tri_flyte_put(graph, fields, key == NULL ? "" : key, value);
 }
 
+/*
+ * The spec's own nodes come last: workflow_of changes graph->nodes, and the outputs belong to
+ * these.
+ */
 static struct tr_tree *document_of(struct tri_flyte_graph *graph)
 {
     const Flyteidl__Core__DynamicJobSpec *spec = graph->spec;
@@ -565,6 +622,10 @@ int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *re
     } else if (arena.error == 0) {
         (void)tri_flyte_refuse(report, "futures.pb is no DynamicJobSpec of Flyte's");
     }
+    /*
+     * Nothing is appended unless all went well: a document with a part left out could still
+     * compile.
+     */
     int error = arena.error;
     if (error == 0 && (tree == NULL || tr_report_total(report) > 0)) {
         error = TR_INVALID;

@@ -6,26 +6,26 @@
  * Everything is built as trees in one arena: NULL where memory ended or the report says why. Only
  * these files include this.
  */
-#ifndef TR_ACTORS_GRAPH_FLYTE_GRAPH_H
-#define TR_ACTORS_GRAPH_FLYTE_GRAPH_H
+#ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_GRAPH_H
+#define TR_ACTORS_GRAPH_FLYTE_FLYTE_GRAPH_H
 
 #include <flyteidl/dynamic_job.pb-c.h>
 
 #include "actors/graph/flyte/flyte_inside.h"
 
-/* A document on its way. */
+/* A graph of Flyte's while its document is being made. */
 struct tri_flyte_graph {
     struct tr_arena *arena;
     struct tr_report *report;
     struct tr_types types;
     const Flyteidl__Core__DynamicJobSpec *spec;
     uint32_t depth; /* distinguishes its names from those of graphs around it */
-    /* The nodes among which references are looked up: of the workflow in hand. */
+    /* The nodes of the workflow that is being written: references are looked up among them. */
     Flyteidl__Core__Node **nodes;
     size_t node_count;
 };
 
-/* A mapping on its way; a value that is NULL is an error that was told. */
+/* A mapping that is being built. It has failed when a value was NULL: the report says why. */
 struct tri_flyte_fields {
     struct tri_vector pairs;
     bool has_failed;
@@ -52,10 +52,6 @@ struct tr_tree *tri_flyte_list(struct tri_flyte_graph *graph, struct tr_tree **i
 
 /* Says what is wrong about something by its name: NULL. */
 struct tr_tree *tri_flyte_wrong(struct tri_flyte_graph *graph, const char *name, const char *words);
-
-/* The name in the document of a task or a workflow that the spec brings along, or of one that the
- * definition has: what stands behind the last point. */
-struct tr_text tri_flyte_name(struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *id);
 
 /* ------------------------------------------------------------------ flyte_graph_bind.c */
 

@@ -1,9 +1,16 @@
 /*
  * Bindings and conditions as the language writes them: references begin with a dollar sign, so a
  * string that does is written with two.
+ *
+ * Everything is written as text of the language and read again by the compiler: a reference as
+ * $node.output["key"][0], a condition as its infix form with brackets around both sides. Whether
+ * something has a name is the compiler's matter; here only names that no reference could hold are
+ * refused.
  */
-#include "actors/graph/flyte/flyte_graph.h"
+#include <ctype.h>
+
 #include "actors/graph/document/limits.h"
+#include "actors/graph/flyte/flyte_graph.h"
 #include "actors/graph/value/literal.h"
 
 #define START_NODE "start-node"
@@ -11,7 +18,10 @@
 
 /* ------------------------------------------------------------------ references */
 
-/* Text between quotes, in references and conditions. */
+/*
+ * Text between quotes, in references and conditions. The backslash escapes a quote and itself,
+ * which is what reference.c and expression.c take back.
+ */
 static void put_quoted(struct tr_buffer *buffer, struct tr_text text)
 {
     tr_buffer_add_string(buffer, "\"");
@@ -23,6 +33,7 @@ static void put_quoted(struct tr_buffer *buffer, struct tr_text text)
     tr_buffer_add_string(buffer, "\"");
 }
 
+/* Inputs of a workflow are outputs of its start node in Flyte; in the language they are `$name`. */
 static bool is_start(const char *id)
 {
     return id[0] == '\0' || strcmp(id, START_NODE) == 0;
@@ -51,16 +62,37 @@ static const char *output_name(const struct tri_flyte_graph *graph, const char *
     return var;
 }
 
-static void put_reference(const struct tri_flyte_graph *graph,
+/*
+ * Puts a name of a reference. Flyte's names may hold any characters; here a dollar sign, a point or
+ * a blank would make another text of the reference, with a meaning of its own.
+ */
+static bool put_name(struct tri_flyte_graph *graph, const char *name, struct tr_buffer *buffer)
+{
+    for (const char *at = name; *at != '\0'; at++) {
+        if (!isalnum((unsigned char)*at) && *at != '_' && *at != '-') {
+            (void)tri_flyte_wrong(graph, name,
+                                  "a reference names this, which is no name of the language\n"
+                                  "use letters, digits, _ and -");
+            return false;
+        }
+    }
+    tr_buffer_add_string(buffer, name);
+    return true;
+}
+
+/* Steps are always written in brackets, as a key may hold characters that `.key` cannot. */
+static bool put_reference(struct tri_flyte_graph *graph,
                           const Flyteidl__Core__OutputReference *promise, struct tr_buffer *buffer)
 {
     const char *var = promise->var;
+    bool is_fine = true;
     tr_buffer_add_string(buffer, "$");
     if (!is_start(promise->node_id)) {
-        tr_buffer_print(buffer, "%s.", promise->node_id);
+        is_fine = put_name(graph, promise->node_id, buffer);
+        tr_buffer_add_string(buffer, ".");
         var = output_name(graph, promise->node_id, promise->var);
     }
-    tr_buffer_add_string(buffer, var);
+    is_fine = put_name(graph, var, buffer) && is_fine;
     for (size_t i = 0; i < promise->n_attr_path; i++) {
         const Flyteidl__Core__PromiseAttribute *step = promise->attr_path[i];
         tr_buffer_add_string(buffer, "[");
@@ -71,6 +103,7 @@ static void put_reference(const struct tri_flyte_graph *graph,
         }
         tr_buffer_add_string(buffer, "]");
     }
+    return is_fine;
 }
 
 /* What was written, as a text of the document. */
@@ -86,7 +119,10 @@ static struct tr_tree *take_text(struct tri_flyte_graph *graph, struct tr_buffer
 
 /* ------------------------------------------------------------------ bindings */
 
-/* Doubles the dollar sign that a string in a tree begins with. */
+/*
+ * Doubles the dollar sign that a string in a tree begins with. Without that a value such as "$5"
+ * would be read as a reference. False without memory.
+ */
 static bool escape(struct tri_flyte_graph *graph, struct tr_tree *tree)
 {
     bool is_fine = true;
@@ -132,10 +168,19 @@ static struct tr_tree *bind_map(struct tri_flyte_graph *graph,
     return tri_flyte_fields_tree(graph, &fields);
 }
 
+static struct tr_tree *bind_promise(struct tri_flyte_graph *graph,
+                                    const Flyteidl__Core__OutputReference *promise)
+{
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    bool is_fine = put_reference(graph, promise, &buffer);
+    struct tr_tree *text = take_text(graph, &buffer);
+    return is_fine ? text : NULL;
+}
+
 struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
                                   const Flyteidl__Core__BindingData *binding)
 {
-    struct tr_buffer buffer;
     if (binding == NULL) {
         return tri_flyte_refuse(graph->report, "a binding is empty");
     }
@@ -147,9 +192,7 @@ struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
     case FLYTEIDL__CORE__BINDING_DATA__VALUE_MAP:
         return bind_map(graph, binding->map);
     case FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE:
-        tr_buffer_init(&buffer, 0);
-        put_reference(graph, binding->promise, &buffer);
-        return take_text(graph, &buffer);
+        return bind_promise(graph, binding->promise);
     default:
         return tri_flyte_refuse(graph->report,
                                 "a binding is no value, list, map or reference\n"
@@ -170,7 +213,10 @@ struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph,
 
 /* ------------------------------------------------------------------ conditions */
 
-/* A literal as conditions have it. */
+/*
+ * A literal as conditions have it. Datetimes and durations are texts in the tree and bare words in
+ * a condition, so the message tells whether quotes belong around the text.
+ */
 static bool put_literal(struct tri_flyte_graph *graph, const Flyteidl__Core__Scalar *scalar,
                         struct tr_buffer *buffer)
 {
@@ -215,8 +261,7 @@ static bool put_variable(struct tri_flyte_graph *graph, const Flyteidl__Core__No
         bound = strcmp(node->inputs[i]->var, var) == 0 ? node->inputs[i]->binding : NULL;
     }
     if (bound != NULL && bound->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE) {
-        put_reference(graph, bound->promise, buffer);
-        return true;
+        return put_reference(graph, bound->promise, buffer);
     }
     if (bound != NULL && bound->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_SCALAR) {
         return put_literal(graph, bound->scalar, buffer);
@@ -254,6 +299,7 @@ static bool put_comparison(struct tri_flyte_graph *graph, const Flyteidl__Core__
                            const Flyteidl__Core__ComparisonExpression *comparison,
                            struct tr_buffer *buffer)
 {
+    /* In the order of flyteidl's ComparisonExpression.Operator. */
     static const char *const operators[] = {" == ", " != ", " > ", " >= ", " < ", " <= "};
     if ((size_t)comparison->operator_ >= TR_COUNT_OF(operators)) {
         (void)tri_flyte_refuse(graph->report, "a comparison is of a kind that is not known");
@@ -264,6 +310,10 @@ static bool put_comparison(struct tri_flyte_graph *graph, const Flyteidl__Core__
     return put_operand(graph, node, comparison->right_value, buffer) && is_fine;
 }
 
+/*
+ * Brackets around both sides keep Flyte's grouping, whatever binds tighter in the language. The
+ * depth of the text is checked by the parser of conditions (TR_CONDITION_DEPTH_MAX).
+ */
 static bool put_condition(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
                           const Flyteidl__Core__BooleanExpression *condition,
                           struct tr_buffer *buffer)

@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "actors/graph/flyte/flyte_graph.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/flyte/flyte_graph.h"
 #include "actors/graph/value/template.h"
 #include "schemas/codec/error.h"
 
@@ -22,6 +22,7 @@ typedef Flyteidl__Core__TaskTemplate task_template;
 
 /* ------------------------------------------------------------------ types and interfaces */
 
+/* A type goes by way of its text; what a text cannot say, as the format of a file, is left out. */
 struct tr_tree *tri_flyte_type(struct tri_flyte_graph *graph,
                                const Flyteidl__Core__LiteralType *type)
 {
@@ -41,7 +42,10 @@ static int by_name(const void *a, const void *b)
     return strcmp((*one)->key, (*other)->key);
 }
 
-/* A map of protobuf's has no order, and the same graph has to be the same document. */
+/*
+ * Variables by their names. A map of protobuf's has no order, and the same graph has to be the same
+ * document, so entries are sorted, in place, as the message is used for nothing else.
+ */
 struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
                                     const Flyteidl__Core__VariableMap *variables)
 {
@@ -59,7 +63,10 @@ struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
 
 /* ------------------------------------------------------------------ map tasks */
 
-/* Where the words that name a map task's inner one begin: "vars", names, "resolver". */
+/*
+ * Where the words that name a map task's inner one begin: "vars" NAMES "resolver" RESOLVER. 0 if
+ * there are none; it is no position for them, as the command's options stand before.
+ */
 static size_t find_inner(const Flyteidl__Core__Container *container)
 {
     for (size_t i = 0; i + 3 < container->n_args; i++) {
@@ -84,19 +91,28 @@ static bool is_map_task(const task_template *task)
     return false;
 }
 
-/* Whether a name is among those that are handed on whole: names between commas. */
+/*
+ * Whether a name is among those that are handed on whole: names between commas. Names are compared
+ * whole, not searched for, as the one from the interface may be empty: nothing has checked it yet.
+ */
 static bool is_whole(const char *names, const char *name)
 {
-    size_t size = strlen(name);
-    for (const char *at = names; (at = strstr(at, name)) != NULL; at++) {
-        if ((at == names || at[-1] == ',') && (at[size] == '\0' || at[size] == ',')) {
+    struct tr_text wanted = tr_text_of(name);
+    for (const char *at = names; *at != '\0';) {
+        struct tr_text part = {.data = at, .size = strcspn(at, ",")};
+        if (tr_text_equal(part, wanted)) {
             return true;
         }
+        at += part.size;
+        at += *at == ',' ? 1 : 0;
     }
     return false;
 }
 
-/* Variables of a map task, their lists taken off. */
+/*
+ * Variables of a map task, their lists taken off but for those in `whole`, which every element gets
+ * as they are. The types are changed in the message, which lives in our arena.
+ */
 static void take_lists_off(Flyteidl__Core__VariableMap *variables, const char *whole)
 {
     for (size_t i = 0; variables != NULL && i < variables->n_variables; i++) {
@@ -110,7 +126,14 @@ static void take_lists_off(Flyteidl__Core__VariableMap *variables, const char *w
     }
 }
 
-/* Makes the inner task of a map task; false when its words are not flytekit's. */
+/*
+ * Makes the inner task of a map task; false when its words are not flytekit's. The arguments end as
+ *
+ *     --resolver MAPPER -- vars NAMES resolver INNER loader-arguments...
+ *
+ * INNER takes the place of MAPPER, the four words from `vars` on are taken out, and the program is
+ * the one that executes a single task.
+ */
 static bool become_inner(const task_template *task)
 {
     Flyteidl__Core__Container *container = task->container;
@@ -137,7 +160,10 @@ static bool become_inner(const task_template *task)
 
 /* ------------------------------------------------------------------ templates */
 
-/* Flyte hands on what its templates do not know; here the braces of that are written as text. */
+/*
+ * Flyte hands on what its templates do not know, and the language refuses it. So the opening braces
+ * of such a template are written as text, {{`{{`}}, and the rest of it follows as it is.
+ */
 static struct tr_text keep_unknown(struct tr_arena *arena, struct tr_text text)
 {
     struct tr_buffer kept;
@@ -194,7 +220,11 @@ static struct tr_tree *words_of(struct tri_flyte_graph *graph,
     return tri_flyte_list(graph, words, count);
 }
 
-/* Its own environment, and where Python looks for modules as the engine was told. */
+/*
+ * The container's own environment. PYTHONPATH is passed on from the engine unless it is given, as
+ * the image, where modules would be found, is not used; a plain scalar without text says so in
+ * `env`.
+ */
 static struct tr_tree *environment_of(struct tri_flyte_graph *graph,
                                       const Flyteidl__Core__Container *container)
 {
@@ -216,6 +246,10 @@ static struct tr_tree *environment_of(struct tri_flyte_graph *graph,
 void tri_flyte_put_resources(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                              const Flyteidl__Core__Resources *resources)
 {
+    /*
+     * In the order of flyteidl's Resources.ResourceName; 0 is UNKNOWN. Requests are what a task has
+     * to have free; limits stand in for them where there are none, as in Kubernetes.
+     */
     static const char *const names[] = {NULL,     "cpu",     "gpu",
                                         "memory", "storage", "ephemeral_storage"};
     struct tri_flyte_fields asked = {0};

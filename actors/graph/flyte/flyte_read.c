@@ -1,10 +1,18 @@
 /*
  * Literals as the trees that JSON of their values would give. A datetime is text there, bytes are
- * base64, a union names its variant: so one reader judges both, and says what is wrong in the same
- * words. Recursion follows the message, whose nesting was bounded when it was unpacked.
+ * base64, a union names its variant: so one reader (value/literal_read.c) judges both forms, and
+ * says what is wrong in the same words.
+ *
+ * The declared type guides only where the literal leaves something open: whether a Binary is bytes
+ * or a struct, and which variant a union names. Where the literal does not fit its type, the tree
+ * is made all the same, and the reader of trees refuses it. A tree has no places; messages show a
+ * path.
+ *
+ * Recursion follows the message, whose nesting was bounded when it was unpacked. NULL means that
+ * the report says why, or that memory ended.
  */
-#include "actors/graph/flyte/flyte_inside.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/flyte/flyte_inside.h"
 #include "actors/graph/value/literal.h"
 
 #define TAG_MSGPACK "msgpack"
@@ -32,7 +40,10 @@ static struct tr_tree *refuse(const struct reader *reader, const char *words)
     return tri_flyte_refuse(reader->report, words);
 }
 
-/* What was printed, as text in the arena. */
+/*
+ * What was printed, as text in the arena; ends the buffer. Its error becomes the arena's, where the
+ * outermost caller looks.
+ */
 static struct tr_tree *printed(const struct reader *reader, struct tr_buffer *buffer)
 {
     struct tr_text text = tr_arena_text(reader->arena, tr_buffer_text(buffer));
@@ -61,6 +72,7 @@ static struct tr_tree *fields(const struct reader *reader, const char *const *na
 
 /* ------------------------------------------------------------------ primitives */
 
+/* By way of RFC 3339 text and back: nanoseconds have nine digits there, so nothing is lost. */
 static struct tr_tree *from_datetime(const struct reader *reader,
                                      const Google__Protobuf__Timestamp *value)
 {
@@ -79,6 +91,11 @@ static struct tr_tree *from_datetime(const struct reader *reader,
     return printed(reader, &buffer);
 }
 
+/*
+ * Flyte's duration has seconds in 64 bits; ours has nanoseconds in 64 bits. Both parts have the
+ * same sign by the rule of google.protobuf.Duration, and a mixed one still adds up to what it
+ * means.
+ */
 static struct tr_tree *from_duration(const struct reader *reader,
                                      const Google__Protobuf__Duration *value)
 {
@@ -93,6 +110,10 @@ static struct tr_tree *from_duration(const struct reader *reader,
     return printed(reader, &buffer);
 }
 
+/*
+ * schemas/flyteidl declares this field as bytes, which are the same on the wire: a C string would
+ * end at a zero byte, and a string value may hold one.
+ */
 static struct tr_tree *from_string(const struct reader *reader, ProtobufCBinaryData value)
 {
     struct tr_text text = {.data = (const char *)value.data, .size = value.len};
@@ -132,6 +153,10 @@ static struct tr_tree *from_primitive(const struct reader *reader,
 
 /* ------------------------------------------------------------------ other scalars */
 
+/*
+ * A Binary with the tag msgpack is a struct, as flytekit writes it. Where bytes are declared the
+ * tag does not count: the bytes are the value.
+ */
 static struct tr_tree *from_binary(const struct reader *reader, const struct tr_type *type,
                                    const Flyteidl__Core__Binary *binary)
 {
@@ -163,6 +188,7 @@ static struct tr_tree *from_dataset(const struct reader *reader,
                       is_known ? metadata->structured_dataset_type->format : "");
 }
 
+/* Flyte's Error has no code and no element; the reader of trees fills in "" and none. */
 static struct tr_tree *from_error(const struct reader *reader, const Flyteidl__Core__Error *error)
 {
     static const char *const names[] = {"node", "message"};
@@ -172,7 +198,11 @@ static struct tr_tree *from_error(const struct reader *reader, const Flyteidl__C
     return fields(reader, names, values, TR_COUNT_OF(values));
 }
 
-/* The variant that a union says it is, or NULL; they are compared by their texts. */
+/*
+ * The variant that a union says it is, or NULL. Types are compared by their texts, because the
+ * message was read into a table of its own, where equal types are other pointers. Formats are not
+ * in the text.
+ */
 static const struct tr_type *find_variant(const struct reader *reader, const struct tr_type *type,
                                           const Flyteidl__Core__LiteralType *of,
                                           struct tr_text *name)
@@ -192,6 +222,10 @@ static const struct tr_type *find_variant(const struct reader *reader, const str
     return NULL;
 }
 
+/*
+ * Where no variant is found, or no union is declared, the value counts without the type it names,
+ * and is tried against what is declared.
+ */
 static struct tr_tree *from_union(const struct reader *reader, const struct tr_type *type,
                                   const Flyteidl__Core__Union *value)
 {
@@ -238,7 +272,10 @@ static struct tr_tree *from_scalar(const struct reader *reader, const struct tr_
 
 /* ------------------------------------------------------------------ literals */
 
-/* The type of a list's or a map's elements; of a union that of its first such variant. */
+/*
+ * The type of a list's or a map's elements, as a hint for what is inside. Of a union it is that of
+ * its first such variant; a wrong guess shows when the tree is read.
+ */
 static const struct tr_type *element_of(const struct tr_type *type, enum tr_type_kind kind)
 {
     if (type != NULL && type->kind == TR_TYPE_UNION) {
@@ -272,6 +309,10 @@ static struct tr_tree *from_collection(const struct reader *reader, const struct
     return list;
 }
 
+/*
+ * Keys come in the order of the wire, which is any; packing sorts them. A key that is there twice
+ * is an error here.
+ */
 static struct tr_tree *from_map(const struct reader *reader, const struct tr_type *type,
                                 const Flyteidl__Core__LiteralMap *map)
 {
@@ -312,7 +353,8 @@ static struct tr_tree *from_literal(const struct reader *reader, const struct tr
     }
 }
 
-struct tr_tree *tri_flyte_tree(struct tr_arena *arena, struct tr_report *report,
+/* A literal as a tree, for what stands in other documents. NULL as tr_flyte_literal. */
+static struct tr_tree *tree_of(struct tr_arena *arena, struct tr_report *report,
                                const struct tr_type *type, const Flyteidl__Core__Literal *literal)
 {
     const struct reader reader = {.arena = arena, .report = report};
@@ -335,5 +377,5 @@ const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struct tr_report 
         return arena->error != 0 ? NULL
                                  : tri_flyte_refuse(report, "the bytes are no Literal of Flyte's");
     }
-    return tri_flyte_tree(arena, report, type, message);
+    return tree_of(arena, report, type, message);
 }

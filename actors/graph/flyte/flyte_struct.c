@@ -2,6 +2,10 @@
  * Free-form values as trees: google.protobuf.Struct, whose numbers are all doubles, so that a whole
  * one is an integer as it is in JSON; and msgpack as tasks write it, which is not ours: its maps
  * are not sorted and may say a key twice.
+ *
+ * A Struct loses integers: 3 arrives as 3.0. Reading whole numbers as ints restores what the task
+ * meant in nearly all cases, and a float takes an int where it is declared. Beyond 2^53 a double no
+ * longer tells neighbours apart, so it stays a float there.
  */
 #include "actors/graph/flyte/flyte_inside.h"
 
@@ -24,6 +28,10 @@ struct tr_tree *tri_flyte_refuse(struct tr_report *report, const char *words)
     return NULL;
 }
 
+/*
+ * The text is a view and has to live as long as the arena, as those of unpacked messages do.
+ * has_dollar is what flyte_graph_bind.c looks for when it escapes.
+ */
 struct tr_tree *tri_flyte_text(struct tr_arena *arena, struct tr_text text)
 {
     struct tr_tree *tree = make(arena, TR_TREE_STRING);
@@ -34,6 +42,7 @@ struct tr_tree *tri_flyte_text(struct tr_arena *arena, struct tr_text text)
     return tree;
 }
 
+/* Closing reports keys that are there twice and drops them, so a smaller count tells of it. */
 struct tr_tree *tri_flyte_map(struct tr_arena *arena, struct tr_report *report,
                               const struct tri_vector *pairs)
 {
@@ -45,6 +54,10 @@ struct tr_tree *tri_flyte_map(struct tr_arena *arena, struct tr_report *report,
     return is_made ? map : NULL;
 }
 
+/*
+ * -0.0 stays a float, as an int has no such value; NaN fails the first comparison and stays one,
+ * too.
+ */
 static struct tr_tree *number(struct tr_arena *arena, double value)
 {
     struct tr_tree *tree = make(arena, TR_TREE_FLOAT);
@@ -161,6 +174,7 @@ static struct tr_tree *unpack_map(struct tr_arena *arena, struct tr_report *repo
     uint32_t count = tr_read_map(cursor);
     struct tr_pair *pairs = tr_arena_array(arena, count, sizeof *pairs);
     for (uint32_t i = 0; pairs != NULL && i < count; i++) {
+        /* msgpack allows any value as a key, and Python's dicts have int keys. JSON does not. */
         if (cursor->error == 0 && tr_peek(cursor) != TR_CODEC_TEXT) {
             return tri_flyte_refuse(report, "a key in a struct is no text\nuse text for all keys");
         }
@@ -222,6 +236,11 @@ struct tr_tree *tri_flyte_msgpack(struct tr_arena *arena, struct tr_report *repo
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
     struct tr_tree *tree = unpack(arena, report, &cursor, 0);
+    /*
+     * A cursor gives zeros after a fault, so a tree may be there that means nothing. It counts only
+     * if the bytes were read to their end without one. An error that is in the report already is
+     * not told twice.
+     */
     bool is_whole = cursor.error == 0 && tr_cursor_left(&cursor) == 0;
     if (arena->error != 0 || (is_whole && tree != NULL) || tr_report_total(report) > 0) {
         return is_whole ? tree : NULL;

@@ -1,6 +1,10 @@
 /*
  * Types in both directions. Ours are Flyte's but for what only SDKs look at: columns, schemas of
- * structs, tags of variants.
+ * structs, tags of variants. These are dropped when a type is read and not written.
+ *
+ * Types that are written lie in an arena as the library's messages and are packed from there. A
+ * type that cannot be read (a generic one without a kind, an enum with too many values) gives NULL,
+ * and the caller says so with the name of what has it.
  */
 #include "actors/graph/flyte/flyte_inside.h"
 
@@ -11,6 +15,10 @@ typedef Flyteidl__Core__LiteralType literal_type;
 
 /* ------------------------------------------------------------------ ours as Flyte's */
 
+/*
+ * Not the library's own init functions by name: with the descriptor one function serves all
+ * messages. The strings of a new message are the library's shared empty one and are never freed.
+ */
 void *tri_flyte_new(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor)
 {
     void *message = tr_arena_alloc(arena, descriptor->sizeof_message);
@@ -20,6 +28,7 @@ void *tri_flyte_new(struct tr_arena *arena, const ProtobufCMessageDescriptor *de
     return message;
 }
 
+/* Flyte has one Blob for both: a single file, or a multipart one, which is a directory. */
 static void set_blob(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
 {
     int error = 0;
@@ -130,6 +139,7 @@ static const struct tr_type *read_enum(struct tr_types *types, const Flyteidl__C
     return tr_type_enum(types, values, (uint32_t)type->n_values);
 }
 
+/* Variants that are equal for us, as two that differ in a tag, become one (tr_type_union). */
 static const struct tr_type *read_union(struct tr_types *types,
                                         const Flyteidl__Core__UnionType *type)
 {
@@ -152,6 +162,10 @@ static const struct tr_type *read_simple(struct tr_types *types, int64_t number)
     return is_known ? tr_type_simple(types, (enum tr_type_kind)number) : NULL;
 }
 
+/*
+ * The recursion is bounded when the message is unpacked, the type by TR_TYPE_DEPTH_MAX. A Schema is
+ * the older form of a StructuredDataset and has no format.
+ */
 const struct tr_type *tri_flyte_type_read(struct tr_types *types, const literal_type *type)
 {
     const struct tr_type *element;

@@ -1,6 +1,11 @@
 /*
  * Fields one by one, and the check that makes unpacking safe: nesting is bounded, and text is what
  * it has to be, as C's strings would end at a zero byte without a word.
+ *
+ * protobuf-c recurses as deep as a message nests and takes strings as they come, so a hostile
+ * document could exhaust the stack, or show a name that is a part of the one that was written.
+ * check() walks the whole message by its descriptor first, linear in its bytes for each level, and
+ * what passes is handed to the library.
  */
 #include "actors/graph/flyte/flyte_wire.h"
 
@@ -22,6 +27,7 @@ struct tri_wire tri_wire_of(struct tr_bytes message)
     return (struct tri_wire){.at = message.data, .end = message.data + message.size};
 }
 
+/* Notes the fault and moves to the end, so that a walk that goes on finds nothing more; false. */
 static bool malformed(struct tri_wire *wire)
 {
     wire->is_malformed = true;
@@ -29,6 +35,10 @@ static bool malformed(struct tri_wire *wire)
     return false;
 }
 
+/*
+ * A varint: seven bits a byte, the lowest first, the top bit set on all but the last. 64 bits take
+ * at most ten bytes; a longer one is malformed.
+ */
 static bool read_number(struct tri_wire *wire, uint64_t *number)
 {
     uint64_t value = 0;
@@ -75,6 +85,7 @@ bool tri_wire_next(struct tri_wire *wire, struct tri_wire_field *field)
     case WIRE_BYTES:
         field->has_bytes = true;
         return read_number(wire, &number) && take(wire, number, &field->bytes);
+    /* Groups (3 and 4) are of proto2, and the others do not exist. */
     default:
         return malformed(wire);
     }
@@ -82,7 +93,7 @@ bool tri_wire_next(struct tri_wire *wire, struct tri_wire_field *field)
 
 /* ------------------------------------------------------------------ writing */
 
-size_t tri_wire_number_bytes(uint64_t number)
+static size_t number_bytes(uint64_t number)
 {
     size_t size = 1;
     while (number >= 0x80) {
@@ -94,9 +105,10 @@ size_t tri_wire_number_bytes(uint64_t number)
 
 uint64_t tri_wire_field_bytes(uint64_t content_bytes)
 {
-    return 1 + tri_wire_number_bytes(content_bytes) + content_bytes;
+    return 1 + number_bytes(content_bytes) + content_bytes;
 }
 
+/* The tag is one byte, which holds for fields up to 15; all that are written here are. */
 void tri_wire_header(struct tr_buffer *buffer, uint32_t number, uint64_t content_bytes)
 {
     uint8_t bytes[1 + NUMBER_BYTES_MAX] = {TRI_WIRE_TAG(number)};
@@ -111,7 +123,11 @@ void tri_wire_header(struct tr_buffer *buffer, uint32_t number, uint64_t content
 
 /* ---------------------------------------------------------------- unpacking */
 
-/* Whether the field can be handed to the library; what it does not know it passes over. */
+/*
+ * Whether a message can be handed to the library. Fields that it does not know are not looked into,
+ * as it keeps their bytes as they are. A field with bytes whose declared type is a number is left
+ * to the library. The depth is checked before a level is walked, which bounds this recursion, too.
+ */
 static bool check(const ProtobufCMessageDescriptor *descriptor, struct tr_bytes message,
                   uint32_t depth)
 {
@@ -136,7 +152,10 @@ static bool check(const ProtobufCMessageDescriptor *descriptor, struct tr_bytes 
     return is_fine && !wire.is_malformed;
 }
 
-/* Where one message goes. */
+/*
+ * Where one message goes: an arena, and how far it may grow for this message. A small document can
+ * unpack to much more than its bytes, as each empty element of a list becomes a struct.
+ */
 struct room {
     struct tr_arena *arena;
     uint64_t bytes_max; /* of the arena */
@@ -152,7 +171,7 @@ static void *allocate(void *self, size_t size)
     return tr_arena_alloc(room->arena, size);
 }
 
-/* The arena gives everything back at once. */
+/* The arena gives everything back at once, also what the library made before it failed. */
 static void give_back(void *self, void *block)
 {
     (void)self;

@@ -5,8 +5,8 @@
  *
  * Only the files flyte*.c include this.
  */
-#ifndef TR_ACTORS_GRAPH_FLYTE_WIRE_H
-#define TR_ACTORS_GRAPH_FLYTE_WIRE_H
+#ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_WIRE_H
+#define TR_ACTORS_GRAPH_FLYTE_FLYTE_WIRE_H
 
 #include <protobuf-c/protobuf-c.h>
 
@@ -35,8 +35,7 @@ struct tri_wire tri_wire_of(struct tr_bytes message);
 /* The next field; false at the end, and where the bytes are no message, which is then noted. */
 bool tri_wire_next(struct tri_wire *wire, struct tri_wire_field *field);
 
-/* How many bytes a number takes, and a field with its tag of one byte and its size. */
-size_t tri_wire_number_bytes(uint64_t number);
+/* How many bytes a field takes with its tag of one byte and its size. */
 uint64_t tri_wire_field_bytes(uint64_t content_bytes);
 
 /* Appends the tag and the size in front of a field's content. */

@@ -2,13 +2,21 @@
  * Values as literals. A field of protobuf says its size first, so a literal is measured and then
  * written. Lists, and unions that hold them, are taken apart here, so that only one element is a
  * message at a time; everything else is built as a message by the library.
+ *
+ * Both passes are one code: `put` is NULL while it is measured, and then nothing is gathered. They
+ * must agree to the byte, since a size that is wrong by one makes the rest of the document
+ * unreadable. Each level of nested lists measures its elements again, so the time is the size times
+ * the depth of lists, at most TR_TYPE_DEPTH_MAX.
+ *
+ * What is written is deterministic: the order of fields is the library's, that of maps the packed
+ * one.
  */
-#include "actors/graph/flyte/flyte_inside.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/flyte/flyte_inside.h"
 #include "actors/graph/value/literal.h"
 #include "schemas/codec/error.h"
 
-/* What is gathered before it is given on. */
+/* What is gathered before it is given on, so that `put` is not called for each small element. */
 #define GATHER_BYTES 65536U
 
 /* The numbers of the fields in question, as schemas/flyteidl/literals.proto has them. */
@@ -65,6 +73,10 @@ static void put_datetime(struct maker *maker, Flyteidl__Core__Primitive *primiti
     }
 }
 
+/*
+ * Division in C rounds toward zero, so both parts get the sign of the whole, as
+ * google.protobuf.Duration wants it.
+ */
 static void put_duration(struct maker *maker, Flyteidl__Core__Primitive *primitive)
 {
     int64_t nanoseconds = tr_read_i64(&maker->cursor);
@@ -122,6 +134,7 @@ static void put_binary(struct maker *maker, struct tr_bytes bytes, const char *t
     }
 }
 
+/* Code and element have no place in Flyte's Error and are lost. */
 static void put_error(struct maker *maker, Flyteidl__Core__Scalar *scalar)
 {
     struct tr_failure failure = tr_read_failure(&maker->cursor);
@@ -133,6 +146,7 @@ static void put_error(struct maker *maker, Flyteidl__Core__Scalar *scalar)
     }
 }
 
+/* The format is the value's own: it may be known where the declared type leaves it open. */
 static void put_blob(struct maker *maker, const struct tr_type *type,
                      Flyteidl__Core__Scalar *scalar)
 {
@@ -169,6 +183,7 @@ static void put_dataset(struct maker *maker, Flyteidl__Core__Scalar *scalar)
     }
 }
 
+/* For unions inside of maps; those at the top and in lists go through write_variant. */
 static void put_union(struct maker *maker, const struct tr_type *type,
                       Flyteidl__Core__Scalar *scalar)
 {
@@ -199,6 +214,7 @@ static void put_scalar(struct maker *maker, const struct tr_type *type,
     case TR_TYPE_BYTES:
         put_binary(maker, tr_read_bytes(&maker->cursor), "", scalar);
         break;
+    /* Our packed struct is msgpack already, so its bytes go out as they are, integers included. */
     case TR_TYPE_STRUCT:
         put_binary(maker, tr_read_any(&maker->cursor), "msgpack", scalar);
         break;
@@ -221,6 +237,10 @@ static void put_scalar(struct maker *maker, const struct tr_type *type,
     }
 }
 
+/*
+ * An element without memory is NULL in the array. The arena's error then keeps the message from
+ * being packed, as the library would look into the NULL.
+ */
 static void put_collection(struct maker *maker, const struct tr_type *type,
                            Flyteidl__Core__Literal *literal)
 {
@@ -289,13 +309,17 @@ static Flyteidl__Core__Literal *make_literal(struct maker *maker, const struct t
 
 /* ------------------------------------------------------------------ in pieces */
 
-/* An entry on its way out. While it is measured nothing is written. */
+/* An entry on its way out. While it is measured `put` is NULL and nothing is written. */
 struct writing {
     struct tr_buffer gathered;
     tr_literal_put *put;
     void *self;
 };
 
+/*
+ * Hands on what was gathered if it is more than `least`. The buffer's error sticks, so one look
+ * here covers all writes before it.
+ */
 static int give(struct writing *writing, size_t least)
 {
     struct tr_buffer *gathered = &writing->gathered;
@@ -328,6 +352,11 @@ static void pack(struct writing *writing, const ProtobufCMessage *message, uint6
     }
 }
 
+/*
+ * A value as one message. The arena begins in a block on the stack, which has to be zero: the
+ * elements of large lists are mostly small, and cost no allocation then. The value is checked
+ * first, because the makers rely on its form.
+ */
 static int write_whole(struct writing *writing, const struct tr_type *type, struct tr_bytes value,
                        uint64_t *size)
 {
@@ -355,6 +384,7 @@ static int write_whole(struct writing *writing, const struct tr_type *type, stru
 static int write_literal(struct writing *writing, const struct tr_type *type, struct tr_bytes value,
                          uint64_t *size);
 
+/* The buffer of the measuring stays empty, so there is nothing to free. */
 static int measure(const struct tr_type *type, struct tr_bytes value, uint64_t *size)
 {
     struct writing nothing = {.put = NULL};
@@ -387,6 +417,10 @@ static int write_elements(struct writing *writing, const struct tr_type *element
     return error;
 }
 
+/*
+ * The header of the list holds the size of all elements with their headers, so they are gone over
+ * twice: once for the sum, once to be written. None of them is kept in between.
+ */
 static int write_list(struct writing *writing, const struct tr_type *element, struct tr_bytes list,
                       uint64_t *size)
 {
@@ -402,7 +436,11 @@ static int write_list(struct writing *writing, const struct tr_type *element, st
     return error;
 }
 
-/* A value of a union, whose variant is known: three messages around the literal and its type. */
+/*
+ * A value of a union, whose variant is known: Literal { scalar: Scalar { union: Union { value, type
+ * }}}. The three headers are written by hand around the value, so that a list inside is not built
+ * whole. *size is that of the outermost message's content.
+ */
 static int write_variant(struct writing *writing, const struct tr_type *variant,
                          struct tr_bytes value, uint64_t *size)
 {
@@ -429,6 +467,7 @@ static int write_variant(struct writing *writing, const struct tr_type *variant,
     return error;
 }
 
+/* Bytes behind the pair are refused here, since only the inside goes through tr_literal_check. */
 static int write_union(struct writing *writing, const struct tr_type *type, struct tr_bytes value,
                        uint64_t *size)
 {
@@ -452,7 +491,10 @@ static int write_literal(struct writing *writing, const struct tr_type *type, st
                                        : write_whole(writing, type, value, size);
 }
 
-/* The literal of an entry, whose variant may be known from outside. */
+/*
+ * The literal of an entry. `variant` is not 0 where the value is the content of a blob that holds
+ * one variant of a union without its position (slot.h).
+ */
 static int write_value(struct writing *writing, const struct tr_type *type, uint32_t variant,
                        struct tr_bytes value, uint64_t *size)
 {
@@ -479,7 +521,9 @@ int tr_flyte_write(struct tr_text name, const struct tr_type *type, uint32_t var
         tri_wire_header(&writing.gathered, ENTRY_VALUE, size);
         error = write_value(&writing, type, variant, value, &size);
     }
-    error = error != 0 ? error : give(&writing, 0);
+    if (error == 0) {
+        error = give(&writing, 0);
+    }
     tr_buffer_fini(&writing.gathered);
     return error;
 }

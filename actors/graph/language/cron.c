@@ -1,6 +1,14 @@
 /*
- * Cron expressions: minute, hour, day of the month, month, day of the week; lists, ranges, steps,
- * names of months and days, and the words @hourly, @daily, ... They become sets of bits.
+ * Cron expressions as crontab(5) has them: minute, hour, day of the month, month, day of the week;
+ * lists, ranges, steps, names of months and days, and the words @hourly, @daily, ... They become
+ * sets of bits, one bit for each value, so that asking whether a time fires is a test of five bits
+ * (compiled/schedule_time.c).
+ *
+ *     field  item ( "," item )*
+ *     item   ( "*" | "?" | value [ "-" value ] ) [ "/" step ]
+ *
+ * Fields are parted by blanks; there is no field of seconds and none of years. A shorthand is
+ * replaced by its five fields before anything is read.
  */
 #include "actors/graph/language/definition.h"
 
@@ -37,6 +45,7 @@ struct scan {
     const char *end;
 };
 
+/* The name of a month or a day, three letters in any case. */
 static bool scan_word(struct scan *scan, const struct field *field, unsigned *value)
 {
     size_t size = strlen(field->words);
@@ -54,6 +63,10 @@ static bool scan_word(struct scan *scan, const struct field *field, unsigned *va
     return false;
 }
 
+/*
+ * Stops at 1,000 and more, so the number cannot overflow. No field reaches that, and the digits
+ * left over fail what is scanned next.
+ */
 static bool scan_number(struct scan *scan, unsigned *value)
 {
     const char *begin = scan->at;
@@ -81,7 +94,11 @@ static bool scan_sign(struct scan *scan, char sign)
     return true;
 }
 
-/* One item of a list: a star, a value or a range, each with a step or without. */
+/*
+ * One item of a list: a star, a value or a range, each with a step or without. A single value with
+ * a step goes on to the end of the field (5/15 is 5, 20, 35, 50). A range never wraps around:
+ * fri-mon is refused.
+ */
 static bool scan_item(struct scan *scan, const struct field *field, uint64_t *bits)
 {
     unsigned first = field->least;
@@ -110,6 +127,10 @@ static bool scan_item(struct scan *scan, const struct field *field, uint64_t *bi
     return true;
 }
 
+/*
+ * `is_any` looks at the first character alone, as Vixie's cron does: a field that begins with a
+ * star, with a step or not, does not count as restricted when days and weekdays are combined.
+ */
 static bool scan_field(struct scan *scan, const struct field *field, uint64_t *bits, bool *is_any)
 {
     *is_any = scan->at < scan->end && (*scan->at == '*' || *scan->at == '?');
@@ -132,7 +153,10 @@ static struct tr_text expand(struct tr_text text)
     return text;
 }
 
-/* Whether a day of the month occurs in any of the months: the 31st of February never comes. */
+/*
+ * Whether there is such a date: the 31st of February never comes. February has 29 days here. Where
+ * both the day and the weekday are restricted either is enough, so the weekday alone makes it come.
+ */
 static bool comes(const struct tr_cron *cron)
 {
     static const uint8_t days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -173,6 +197,7 @@ bool tri_cron_parse(struct tr_text text, struct tr_cron *cron, const char **prob
         .hours = (uint32_t)bits[1],
         .days = (uint32_t)bits[2],
         .months = (uint16_t)bits[3],
+        /* Sunday is 0 and 7: bit 7 is folded onto bit 0. */
         .weekdays = (uint8_t)((bits[4] | bits[4] >> 7) & 0x7f),
         .is_any_day = is_any[2],
         .is_any_weekday = is_any[4],

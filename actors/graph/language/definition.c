@@ -3,20 +3,25 @@
  *
  * Files are read in the order they are named, each once, so that files may include each other;
  * the list of files is the queue.
+ *
+ * Leaves for the compiler: tasks, workflows, plans and pools as they are written, each with its
+ * place, values still as trees; and the sorted set of names, in which each is unique. References
+ * between them are the compiler's (compiler/), since what they name may stand in a later file.
  */
 #include "actors/graph/language/definition.h"
 
 #include <stdlib.h>
 
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
 #include "actors/graph/document/yaml.h"
+#include "actors/graph/language/keys.h"
 #include "runtime/memory.h"
 
 /* The version of the language that this program knows. */
 #define LANGUAGE_VERSION 1
 
-struct tr_text tri_path_folder(struct tr_text path)
+/* The folder of a path, without the slash at its end: empty for a plain name, / for the root. */
+struct tr_text tri_definition_path_folder(struct tr_text path)
 {
     size_t size = path.size;
     while (size > 0 && path.data[size - 1] != '/') {
@@ -25,7 +30,9 @@ struct tr_text tri_path_folder(struct tr_text path)
     return (struct tr_text){.data = path.data, .size = size > 1 ? size - 1 : size};
 }
 
-struct tr_text tri_path_join(struct tr_arena *arena, struct tr_text folder, struct tr_text path)
+/* A path as seen from a folder. Joined as text: links are not followed, so `..` stays. */
+struct tr_text tri_definition_path_join(struct tr_arena *arena, struct tr_text folder,
+                                        struct tr_text path)
 {
     while (path.size > 2 && path.data[0] == '.' && path.data[1] == '/') {
         path = (struct tr_text){.data = path.data + 2, .size = path.size - 2};
@@ -38,7 +45,11 @@ struct tr_text tri_path_join(struct tr_arena *arena, struct tr_text folder, stru
                           TRI_TEXT(path));
 }
 
-/* Whether the last part of a path that was copied so far may be taken back by `..`. */
+/*
+ * Whether the last part of a path that was copied so far may be taken back by `..`. It may not
+ * where there is none or it is `..` itself: `../../a` keeps both. `size` leaves out the slash at
+ * the end.
+ */
 static bool ends_with_name(const char *path, size_t size)
 {
     size_t begin = size;
@@ -48,7 +59,11 @@ static bool ends_with_name(const char *path, size_t size)
     return size > begin && !(size - begin == 2 && path[begin] == '.' && path[begin + 1] == '.');
 }
 
-/* The path without `.` and with each `x/..` taken out, by its text alone. */
+/*
+ * The path without `.` and with each `x/..` taken out, by its text alone, for comparing only. Files
+ * are opened by the path as written, since `x/..` is another folder where x is a link; at worst a
+ * file that is reached through links is read twice, and its names clash.
+ */
 static struct tr_text identity_of(struct tr_arena *arena, struct tr_text path)
 {
     char *copy = tr_arena_alloc(arena, path.size + 1);
@@ -74,7 +89,10 @@ static struct tr_text identity_of(struct tr_arena *arena, struct tr_text path)
     return (struct tr_text){.data = copy == NULL ? "" : copy, .size = size};
 }
 
-/* Puts a file into the queue unless it is there. */
+/*
+ * Puts a file into the queue unless it is there. This is what ends circular includes. The
+ * comparison with each file is quadratic, and TR_INCLUDES_MAX bounds it.
+ */
 static void add_file(struct tri_definition *definition, struct tr_text path, struct tr_text folder)
 {
     const struct tri_file *files = definition->files.items;
@@ -90,18 +108,23 @@ static void add_file(struct tri_definition *definition, struct tr_text path, str
     }
 }
 
+/*
+ * Included files go behind all that are in the queue. `path` is how errors name the file, seen from
+ * where the command runs; `folder` is where its tasks' relative paths count from. Both follow from
+ * those of the including file.
+ */
 static void read_include(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
     const struct tri_file *file = target;
-    if (!tri_expect_list(definition, value, "include")) {
+    if (!tri_keys_expect_list(definition, value, "include")) {
         return;
     }
     struct tr_text own_path = file->path;
     struct tr_text own_folder = file->folder;
     for (uint32_t i = 0; i < value->count; i++) {
         struct tr_text path;
-        if (!tri_read_text(definition, value->items[i], &path)) {
+        if (!tri_keys_read_text(definition, value->items[i], &path)) {
             continue;
         }
         if (definition->files.count >= TR_INCLUDES_MAX) {
@@ -109,14 +132,20 @@ static void read_include(struct tri_definition *definition, const struct tr_tree
                            "the definition has more than %u files\ninclude fewer", TR_INCLUDES_MAX);
             return;
         }
-        struct tr_text shown = tri_path_join(definition->scratch, tri_path_folder(own_path), path);
-        struct tr_text folder = tri_path_folder(path);
+        struct tr_text shown = tri_definition_path_join(definition->scratch,
+                                                        tri_definition_path_folder(own_path), path);
+        struct tr_text folder = tri_definition_path_folder(path);
         add_file(definition, shown,
-                 folder.size == 0 ? own_folder
-                                  : tri_path_join(definition->arena, own_folder, folder));
+                 folder.size == 0
+                     ? own_folder
+                     : tri_definition_path_join(definition->arena, own_folder, folder));
     }
 }
 
+/*
+ * Written in each file, so that each can be read by itself and an editor can tell which language it
+ * is.
+ */
 static void read_version(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
@@ -130,12 +159,15 @@ static void read_version(struct tri_definition *definition, const struct tr_tree
     }
 }
 
-/* Project and domain are those of the first file; what included files say is for themselves. */
+/*
+ * Project and domain are those of the first file. In included files they are checked and then
+ * ignored, since such a file may be run by itself.
+ */
 static void read_place_name(struct tri_definition *definition, const struct tr_tree *value,
                             struct tr_text *name)
 {
     struct tri_name read;
-    if (tri_read_name(definition, value, &read) && !definition->is_included) {
+    if (tri_keys_read_name(definition, value, &read) && !definition->is_included) {
         *name = tr_arena_text(definition->arena, read.text);
     }
 }
@@ -157,26 +189,26 @@ static void read_domain(struct tri_definition *definition, const struct tr_tree 
 static void read_tasks(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     (void)target;
-    tri_read_tasks(definition, value);
+    tri_definition_read_tasks(definition, value);
 }
 
 static void read_workflows(struct tri_definition *definition, const struct tr_tree *value,
                            void *target)
 {
     (void)target;
-    tri_read_workflows(definition, value);
+    tri_definition_read_workflows(definition, value);
 }
 
 static void read_plans(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     (void)target;
-    tri_read_plans(definition, value);
+    tri_definition_read_plans(definition, value);
 }
 
 static void read_pools(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     (void)target;
-    tri_read_pools(definition, value);
+    tri_definition_read_pools(definition, value);
 }
 
 static const struct tri_key file_keys[] = {
@@ -191,10 +223,14 @@ static bool is_free_key(struct tr_text key)
     return key.size > 2 && key.data[0] == 'x' && key.data[1] == '-';
 }
 
+/*
+ * This does not go through tri_keys_read_keys, because keys that begin with x- are unknown and
+ * allowed.
+ */
 static void read_file(struct tri_definition *definition, const struct tr_tree *tree,
                       struct tri_file *file)
 {
-    if (!tri_expect_map(definition, tree, "a definition")) {
+    if (!tri_keys_expect_map(definition, tree, "a definition")) {
         return;
     }
     for (uint32_t i = 0; i < tree->count; i++) {
@@ -208,7 +244,8 @@ static void read_file(struct tri_definition *definition, const struct tr_tree *t
             definition->key = key->text;
             file_keys[k].read(definition, tree->pairs[i].value, file);
         } else if (!is_free_key(key->text)) {
-            tri_unknown_key(definition, key, "a definition", file_keys, TR_COUNT_OF(file_keys));
+            tri_keys_unknown_key(definition, key, "a definition", file_keys,
+                                 TR_COUNT_OF(file_keys));
         }
     }
     if (tr_tree_find(tree, "troupe") == NULL) {
@@ -217,9 +254,13 @@ static void read_file(struct tri_definition *definition, const struct tr_tree *t
     }
 }
 
-/* Reads one file of the queue; the first one's text is given. */
+/*
+ * Reads one file of the queue; the text of the first one is given by the caller. `file` is a copy,
+ * because includes add to the queue, which may move. The bytes are freed at the end: the tree has
+ * copied what it keeps into the scratch arena.
+ */
 static void load_file(struct tri_definition *definition, struct tri_file file,
-                      const struct tr_compile_request *request, bool is_first)
+                      const struct tr_definition_source *request, bool is_first)
 {
     uint8_t *data = NULL;
     size_t size = 0;
@@ -256,6 +297,10 @@ static void add_entity(struct tri_definition *definition, struct tri_name name,
         (struct tri_entity){.name = name, .kind = kind, .index = index};
 }
 
+/*
+ * By name, then by file, line and column, so that of equal names the first that is written comes
+ * first: in flow style two may stand in one line. Files are numbered in the order they are read.
+ */
 static int compare_entities(const void *left, const void *right)
 {
     const struct tri_entity *a = left;
@@ -267,10 +312,18 @@ static int compare_entities(const void *left, const void *right)
     if (a->name.place.source != b->name.place.source) {
         return a->name.place.source < b->name.place.source ? -1 : 1;
     }
-    return a->name.place.line < b->name.place.line ? -1 : 1;
+    if (a->name.place.line != b->name.place.line) {
+        return a->name.place.line < b->name.place.line ? -1 : 1;
+    }
+    return (a->name.place.column > b->name.place.column) -
+           (a->name.place.column < b->name.place.column);
 }
 
-/* Keeps the first of each name and tells of the others. */
+/*
+ * Keeps the first of each name and reports the others. A first one without a line comes from the
+ * graph that a dynamic task runs in (compiler/decide.c), whose names are all known to what it
+ * decides.
+ */
 static void drop_clashes(struct tri_definition *definition)
 {
     uint32_t kept = 0;
@@ -302,6 +355,11 @@ static void drop_clashes(struct tri_definition *definition)
     definition->entity_count = kept;
 }
 
+/*
+ * The set of all names, sorted for tri_definition_find; of equal ones the first stays, and the
+ * others are reported. Sorting costs n log n over all files; a search at each insertion would be
+ * quadratic.
+ */
 void tri_definition_collect(struct tri_definition *definition)
 {
     const struct tri_task *tasks = definition->tasks.items;
@@ -335,13 +393,18 @@ const struct tri_entity *tri_definition_find(const struct tri_definition *defini
                           sizeof *definition->entities);
 }
 
-struct tr_origin tri_origin(const struct tri_definition *definition, struct tri_place place)
+struct tr_origin tri_definition_origin(const struct tri_definition *definition,
+                                       struct tri_place place)
 {
     return (struct tr_origin){.file = definition->path, .line = place.line, .column = place.column};
 }
 
+/*
+ * Reads the first file and all that it includes. What is wrong is in the report; the rest is read
+ * all the same. The loop asks for the count anew each time, as files are added while it runs.
+ */
 void tri_definition_read(struct tri_definition *definition,
-                         const struct tr_compile_request *request)
+                         const struct tr_definition_source *request)
 {
     definition->nearest_left = TRI_NEAREST_COMPARISONS_MAX;
     definition->project = definition->domain = definition->key = tr_text_of("");

@@ -6,10 +6,10 @@
  * What a compiled graph keeps (tasks, settings, types) is made in the graph's arena at once, all
  * else in a scratch arena that ends with the compilation.
  */
-#ifndef TR_ACTORS_GRAPH_DEFINITION_H
-#define TR_ACTORS_GRAPH_DEFINITION_H
+#ifndef TR_ACTORS_GRAPH_LANGUAGE_DEFINITION_H
+#define TR_ACTORS_GRAPH_LANGUAGE_DEFINITION_H
 
-#include "actors/graph/compiler/compile.h"
+#include "actors/graph/language/definition_source.h"
 #include "actors/graph/language/expression.h"
 
 /* Comparisons that suggestions may cost in one compilation. */
@@ -176,7 +176,7 @@ struct tri_definition {
     struct tr_text key;    /* the key whose value is being read, for messages */
     uint32_t nearest_left; /* comparisons that may still be spent on suggestions */
 
-    /* the file in hand */
+    /* the file that is being read */
     bool is_included;
     uint32_t source;
     struct tr_text folder;
@@ -196,12 +196,13 @@ struct tri_definition {
 
 /* Reads the file of the request and all it includes. Errors are in the report. */
 void tri_definition_read(struct tri_definition *definition,
-                         const struct tr_compile_request *request);
+                         const struct tr_definition_source *source);
 
-/* A place in the file in hand, for those who come once the graph is there. */
-struct tr_origin tri_origin(const struct tri_definition *definition, struct tri_place place);
+/* A place in the file that is being read, as the graph keeps it for later messages. */
+struct tr_origin tri_definition_origin(const struct tri_definition *definition,
+                                       struct tri_place place);
 
-/* Puts all names into one set; clashes are told. For those who read without a file. */
+/* Puts all names into one set; clashes are told. For definitions that come without a file. */
 void tri_definition_collect(struct tri_definition *definition);
 
 /* The entity of a name, or NULL. */
@@ -209,47 +210,44 @@ const struct tri_entity *tri_definition_find(const struct tri_definition *defini
                                              struct tr_text name);
 
 /* The parts of a file; each reports what is wrong and leaves it out. */
-void tri_read_tasks(struct tri_definition *definition, const struct tr_tree *tree);
-void tri_read_workflows(struct tri_definition *definition, const struct tr_tree *tree);
-void tri_read_plans(struct tri_definition *definition, const struct tr_tree *tree);
-void tri_read_pools(struct tri_definition *definition, const struct tr_tree *tree);
+void tri_definition_read_tasks(struct tri_definition *definition, const struct tr_tree *tree);
+void tri_definition_read_workflows(struct tri_definition *definition, const struct tr_tree *tree);
+void tri_definition_read_plans(struct tri_definition *definition, const struct tr_tree *tree);
+void tri_definition_read_pools(struct tri_definition *definition, const struct tr_tree *tree);
 
 /*
  * The document of a dynamic task: a workflow's keys but its inputs, which are known, and tasks and
  * workflows of its own. `workflow` has its name and its interface already.
  */
-void tri_read_decision(struct tri_definition *definition, const struct tr_tree *tree,
-                       struct tri_workflow *workflow);
+void tri_definition_read_decision(struct tri_definition *definition, const struct tr_tree *tree,
+                                  struct tri_workflow *workflow);
 
 /* Declared variables: a mapping of names to types or {type:, default:, description:}. */
-void tri_read_variables(struct tri_definition *definition, const struct tr_tree *tree,
-                        bool is_input, struct tr_variables *variables,
-                        const struct tri_place **places);
-
-/* Sorts positions by the names of variables. NULL without memory. */
-const uint32_t *tri_sort_variables(struct tr_arena *arena, const struct tr_variable *items,
-                                   uint32_t count);
+void tri_definition_read_variables(struct tri_definition *definition, const struct tr_tree *tree,
+                                   bool is_input, struct tr_variables *variables,
+                                   const struct tri_place **places);
 
 /*
  * Checks the templates of a task, or of what a node overrides of it: each has to name what there
  * is, and to stand where it is filled in.
  */
-void tri_check_templates(struct tri_definition *definition, const struct tr_tree *tree,
-                         const struct tr_variables *inputs);
+void tri_definition_check_templates(struct tri_definition *definition, const struct tr_tree *tree,
+                                    const struct tr_variables *inputs);
 
 /* Reads one body of a node; false when its kind cannot be told. */
-bool tri_read_node(struct tri_definition *definition, const struct tr_tree *tree,
-                   struct tri_name id, uint32_t depth, struct tri_node *node);
+bool tri_definition_read_node(struct tri_definition *definition, const struct tr_tree *tree,
+                              struct tri_name id, uint32_t depth, struct tri_node *node);
 
 /* The arms of a switch. */
-void tri_read_arms(struct tri_definition *definition, const struct tr_tree *tree, uint32_t depth,
-                   struct tri_node *node);
+void tri_definition_read_arms(struct tri_definition *definition, const struct tr_tree *tree,
+                              uint32_t depth, struct tri_node *node);
 
 /* A five-field cron expression or @daily and its like; false with what is wrong in `problem`. */
 bool tri_cron_parse(struct tr_text text, struct tr_cron *cron, const char **problem);
 
 /* A path relative to a folder, or to the folder of a file. */
-struct tr_text tri_path_join(struct tr_arena *arena, struct tr_text folder, struct tr_text path);
-struct tr_text tri_path_folder(struct tr_text path);
+struct tr_text tri_definition_path_join(struct tr_arena *arena, struct tr_text folder,
+                                        struct tr_text path);
+struct tr_text tri_definition_path_folder(struct tr_text path);
 
 #endif

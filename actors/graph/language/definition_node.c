@@ -1,11 +1,16 @@
 /*
- * Nodes: the key that says what a node is, and the keys that go with it.
+ * Nodes: the key that says what a node is (its body), and the keys that go with it.
  *
- * The tables are the language: a row is a key, its reader and the bodies it goes with. Bodies nest
- * only through switch, no deeper than TR_SWITCH_NESTING_MAX.
+ * The tables are the language: a row is a key, its reader and the bodies it goes with. Reading
+ * takes two passes over the keys, because a mapping has no order: the first finds the body, the
+ * second reads the others and refuses those that do not go with it. Settings that override a task's
+ * are read by definition_settings.c from the same mapping, arms of a switch by definition_switch.c.
+ *
+ * Values under `with` and names under `after` stay trees and names: what they refer to may come
+ * later in the file. Bodies nest only through switch, no deeper than TR_SWITCH_NESTING_MAX.
  */
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/keys.h"
 
 #define BODY_CALL \
     (TRI_BODY_TASK | TRI_BODY_MAP | TRI_BODY_WORKFLOW | TRI_BODY_LAUNCH | TRI_BODY_DYNAMIC)
@@ -29,23 +34,26 @@ static const struct body bodies[] = {
 static void read_with(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_node *node = target;
-    node->with = tri_expect_map(definition, value, "with") ? value : NULL;
+    node->with = tri_keys_expect_map(definition, value, "with") ? value : NULL;
 }
 
 static void read_over(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_node *node = target;
-    node->has_over = tri_read_names(definition, value, &node->over, &node->over_count);
+    node->has_over = tri_keys_read_names(definition, value, &node->over, &node->over_count);
 }
 
 static void read_parallelism(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
     struct tri_node *node = target;
-    (void)tri_read_count(definition, value, 1, TR_PARALLELISM_MAX, &node->parallelism);
+    (void)tri_keys_read_count(definition, value, 1, TR_PARALLELISM_MAX, &node->parallelism);
 }
 
-/* Only one of the two criteria may be given. */
+/*
+ * Only one of the two criteria may be given. The place of the first one tells that it was there: a
+ * line counts from 1, so 0 means none.
+ */
 static bool begin_criterion(struct tri_definition *definition, const struct tr_tree *value,
                             struct tri_node *node)
 {
@@ -58,17 +66,19 @@ static bool begin_criterion(struct tri_definition *definition, const struct tr_t
     return true;
 }
 
+/* Flyte's min_successes. 0 is none given there, and the ratio of 0 says the same: all may fail. */
 static void read_min_successes(struct tri_definition *definition, const struct tr_tree *value,
                                void *target)
 {
     struct tri_node *node = target;
     if (begin_criterion(definition, value, node) &&
-        tri_read_count(definition, value, 0, UINT32_MAX - 1, &node->min_successes)) {
+        tri_keys_read_count(definition, value, 0, UINT32_MAX - 1, &node->min_successes)) {
         node->allows_failures = true;
         node->min_success_ratio = node->min_successes == 0 ? 0 : 1; /* a count of 0 is none given */
     }
 }
 
+/* Flyte's min_success_ratio; 1 is the default, with which no element may fail. */
 static void read_min_success_ratio(struct tri_definition *definition, const struct tr_tree *value,
                                    void *target)
 {
@@ -93,7 +103,7 @@ static void read_errors(struct tri_definition *definition, const struct tr_tree 
                         void *target)
 {
     struct tri_node *node = target;
-    (void)tri_read_name(definition, value, &node->errors);
+    (void)tri_keys_read_name(definition, value, &node->errors);
 }
 
 static void read_signal_type(struct tri_definition *definition, const struct tr_tree *value,
@@ -106,30 +116,35 @@ static void read_signal_type(struct tri_definition *definition, const struct tr_
 static void read_after(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_node *node = target;
-    (void)tri_read_names(definition, value, &node->after, &node->after_count);
+    (void)tri_keys_read_names(definition, value, &node->after, &node->after_count);
 }
 
 static void read_optional(struct tri_definition *definition, const struct tr_tree *value,
                           void *target)
 {
     struct tri_node *node = target;
-    (void)tri_read_bool(definition, value, &node->is_optional);
+    (void)tri_keys_read_bool(definition, value, &node->is_optional);
 }
 
 static void read_shown_name(struct tri_definition *definition, const struct tr_tree *value,
                             void *target)
 {
     struct tri_node *node = target;
-    (void)tri_read_text(definition, value, &node->name);
+    (void)tri_keys_read_text(definition, value, &node->name);
 }
 
 static void read_deadline(struct tri_definition *definition, const struct tr_tree *value,
                           void *target)
 {
     struct tri_node *node = target;
-    (void)tri_read_duration(definition, value, &node->deadline_ns);
+    (void)tri_keys_read_duration(definition, value, &node->deadline_ns);
 }
 
+/*
+ * A row without a reader is a key that is read elsewhere: the bodies by read_body, the settings by
+ * tri_keys_read_settings. The row is there so that the key is known, and goes with some bodies
+ * only.
+ */
 static const struct tri_key node_keys[] = {
     {"task", NULL, TRI_BODY_TASK},
     {"map", NULL, TRI_BODY_MAP},
@@ -167,7 +182,7 @@ static void tell_bodiless(struct tri_definition *definition, const struct tr_tre
             is_known = is_known || tr_text_equal(key->text, tr_text_of(node_keys[k].name));
         }
         if (!is_known) {
-            tri_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys));
+            tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys));
             has_unknown = true;
         }
     }
@@ -179,7 +194,7 @@ static void tell_bodiless(struct tri_definition *definition, const struct tr_tre
     }
 }
 
-/* What a node is: the only one of its keys that says so. */
+/* What a node is: the only one of its keys that says so. NULL, and told, for none or two. */
 static const struct body *find_body(struct tri_definition *definition, const struct tr_tree *tree,
                                     const struct tr_tree **value)
 {
@@ -205,7 +220,10 @@ static const struct body *find_body(struct tri_definition *definition, const str
     return found;
 }
 
-/* Reads the keys that go with the body; tells of the others and of those that nobody knows. */
+/*
+ * Reads the keys that go with the body and reports all others. `when` is a key of an arm alone, and
+ * would be refused as unknown in a node that stands in `nodes`.
+ */
 static void read_keys(struct tri_definition *definition, const struct tr_tree *tree,
                       const struct body *body, bool is_arm, struct tri_node *node)
 {
@@ -218,7 +236,7 @@ static void read_keys(struct tri_definition *definition, const struct tr_tree *t
         }
         bool is_when = tr_text_equal(key->text, tr_text_of("when"));
         if (k == TR_COUNT_OF(node_keys) || (is_when && !is_arm)) {
-            tri_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys));
+            tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys));
         } else if ((node_keys[k].bodies & body->body) == 0) {
             tri_report_add(definition->report, key->place, "InvalidValue",
                            "'%.*s' does not go with '%s'\nremove it", TRI_SHOWN(key->text),
@@ -231,21 +249,25 @@ static void read_keys(struct tri_definition *definition, const struct tr_tree *t
     }
 }
 
-/* The value of the key that says what the node is. */
+/*
+ * Reads the value of the key that says what the node is. It comes last, so that errors in the other
+ * keys are reported even where this value is wrong.
+ */
 static bool read_body(struct tri_definition *definition, const struct body *body,
                       const struct tr_tree *value, uint32_t depth, struct tri_node *node)
 {
     definition->key = tr_text_of(body->key);
     if (body->body == TRI_BODY_SWITCH) {
-        tri_read_arms(definition, value, depth, node);
+        tri_definition_read_arms(definition, value, depth, node);
         return true;
     }
     if (body->body == TRI_BODY_SLEEP) {
-        return tri_read_duration(definition, value, &node->sleep_ns);
+        return tri_keys_read_duration(definition, value, &node->sleep_ns);
     }
-    return tri_read_name(definition, value, &node->target);
+    return tri_keys_read_name(definition, value, &node->target);
 }
 
+/* The compiler needs the type of a signal to type its output. */
 static void check_signal(struct tri_definition *definition, const struct tr_tree *tree,
                          const struct body *body)
 {
@@ -255,13 +277,17 @@ static void check_signal(struct tri_definition *definition, const struct tr_tree
     }
 }
 
-bool tri_read_node(struct tri_definition *definition, const struct tr_tree *tree,
-                   struct tri_name id, uint32_t depth, struct tri_node *node)
+/*
+ * A node or an arm. False: it does not say what it is, and no more of it is read; any other mistake
+ * is reported and leaves the key as if it were not there.
+ */
+bool tri_definition_read_node(struct tri_definition *definition, const struct tr_tree *tree,
+                              struct tri_name id, uint32_t depth, struct tri_node *node)
 {
     const struct tr_tree *value = NULL;
     *node = (struct tri_node){.id = id, .place = tree->place, .min_success_ratio = 1};
     node->name = tr_text_of("");
-    if (!tri_expect_map(definition, tree, "a node")) {
+    if (!tri_keys_expect_map(definition, tree, "a node")) {
         return false;
     }
     const struct body *body = find_body(definition, tree, &value);
@@ -272,7 +298,7 @@ bool tri_read_node(struct tri_definition *definition, const struct tr_tree *tree
     /* Arms have no ids of their own. */
     read_keys(definition, tree, body, id.text.size == 0, node);
     if ((body->body & BODY_OVERRIDE) != 0) {
-        tri_read_settings(definition, tree, &node->settings, &node->first_override);
+        tri_keys_read_settings(definition, tree, &node->settings, &node->first_override);
     }
     check_signal(definition, tree, body);
     return read_body(definition, body, value, depth, node);

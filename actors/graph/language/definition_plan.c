@@ -1,11 +1,16 @@
 /*
  * Launch plans and their schedules.
+ *
+ * A schedule is checked in full here, as far as it needs no names: the cron expression is parsed
+ * into bits, the time zone is opened once. An error in a schedule would otherwise show at three in
+ * the morning in the log of a server. Values for inputs stay trees, since their types are those of
+ * a workflow that may come later; the compiler reads them.
  */
 #include <strings.h>
 
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
 #include "actors/graph/document/zone.h"
+#include "actors/graph/language/keys.h"
 
 #define NS_PER_SECOND 1000000000LL
 
@@ -13,7 +18,7 @@ static void read_cron(struct tri_definition *definition, const struct tr_tree *v
 {
     struct tri_plan *plan = target;
     const char *problem;
-    if (!tri_read_text(definition, value, &plan->schedule.cron_text)) {
+    if (!tri_keys_read_text(definition, value, &plan->schedule.cron_text)) {
         return;
     }
     if (!tri_cron_parse(plan->schedule.cron_text, &plan->schedule.cron, &problem)) {
@@ -24,10 +29,13 @@ static void read_cron(struct tri_definition *definition, const struct tr_tree *v
     }
 }
 
+/*
+ * Schedules count in whole seconds (schedule_time.h), so a fraction would be lost without a word.
+ */
 static void read_every(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_plan *plan = target;
-    if (!tri_read_duration(definition, value, &plan->schedule.every_ns)) {
+    if (!tri_keys_read_duration(definition, value, &plan->schedule.every_ns)) {
         return;
     }
     if (plan->schedule.every_ns < NS_PER_SECOND) {
@@ -47,6 +55,10 @@ struct zone_names {
     struct tr_text city; /* the zone of which `wanted` is the last part */
 };
 
+/*
+ * Copies each name, which lives for this call only. A last part that is what was asked for, in any
+ * case of letters, is better than the nearest spelling: `new_york` is far from America/New_York.
+ */
 static int add_zone_name(void *self, struct tr_text name)
 {
     struct zone_names *zones = self;
@@ -69,6 +81,10 @@ static struct tr_text zone_name_at(const void *self, uint32_t position)
     return names[position];
 }
 
+/*
+ * The names of zones are listed only for a message. An empty list means that the system has no
+ * database, and then another spelling does not help.
+ */
 static void report_timezone(struct tri_definition *definition, struct tri_place place,
                             struct tr_text wanted)
 {
@@ -79,22 +95,26 @@ static void report_timezone(struct tri_definition *definition, struct tri_place 
     const char *otherwise = zones.names.count == 0
                                 ? "install the time zone database (package tzdata)"
                                 : "write UTC or a name such as Europe/Berlin";
-    struct tr_text nearest =
-        zones.city.size > 0
-            ? zones.city
-            : tri_nearest(definition, wanted, zone_name_at, zones.names.items, zones.names.count);
+    struct tr_text nearest = zones.city.size > 0
+                                 ? zones.city
+                                 : tri_keys_nearest(definition, wanted, zone_name_at,
+                                                    zones.names.items, zones.names.count);
     tri_report_add(definition->report, place, "InvalidValue", "'%.*s' is no timezone\n%.*s",
-                   TRI_SHOWN(wanted), TRI_SHOWN(tri_did_you_mean(definition, nearest, otherwise)));
+                   TRI_SHOWN(wanted),
+                   TRI_SHOWN(tri_keys_did_you_mean(definition, nearest, otherwise)));
 }
 
-/* A name of the IANA database, which may be another one when the schedule fires. */
+/*
+ * The zone is opened to see that it exists, and closed: the definition keeps its name alone. It is
+ * opened anew when it is used, so that updates of the database count.
+ */
 static void read_timezone(struct tri_definition *definition, const struct tr_tree *value,
                           void *target)
 {
     struct tri_plan *plan = target;
     struct tr_zone *zone = NULL;
     struct tr_text text;
-    if (!tri_read_text(definition, value, &text)) {
+    if (!tri_keys_read_text(definition, value, &text)) {
         return;
     }
     if (tr_zone_open(text, &zone) != 0) {
@@ -112,7 +132,7 @@ static void read_catch_up(struct tri_definition *definition, const struct tr_tre
         [TR_CATCH_UP_LAST] = "last", [TR_CATCH_UP_ALL] = "all", [TR_CATCH_UP_NONE] = "none"};
     struct tri_plan *plan = target;
     uint32_t position;
-    if (tri_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
+    if (tri_keys_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
         plan->schedule.catch_up = (uint8_t)position;
     }
 }
@@ -124,7 +144,7 @@ static void read_overlap(struct tri_definition *definition, const struct tr_tree
         [TR_OVERLAP_SKIP] = "skip", [TR_OVERLAP_ALLOW] = "allow", [TR_OVERLAP_REPLACE] = "replace"};
     struct tri_plan *plan = target;
     uint32_t position;
-    if (tri_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
+    if (tri_keys_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
         plan->schedule.overlap = (uint8_t)position;
     }
 }
@@ -133,7 +153,7 @@ static void read_kickoff(struct tri_definition *definition, const struct tr_tree
                          void *target)
 {
     struct tri_plan *plan = target;
-    (void)tri_read_name(definition, value, &plan->kickoff);
+    (void)tri_keys_read_name(definition, value, &plan->kickoff);
 }
 
 static void read_schedule(struct tri_definition *definition, const struct tr_tree *value,
@@ -150,7 +170,8 @@ static void read_schedule(struct tri_definition *definition, const struct tr_tre
         read_cron(definition, value, plan);
         return;
     }
-    tri_read_keys(definition, value, "a schedule", keys, TR_COUNT_OF(keys), plan);
+    tri_keys_read_keys(definition, value, "a schedule", keys, TR_COUNT_OF(keys), plan);
+    /* Equal answers are wrong both ways: neither is given, or both are. */
     bool has_cron = tr_tree_find(value, "cron") != NULL;
     bool has_every = tr_tree_find(value, "every") != NULL;
     if (value->kind == TR_TREE_MAP && has_cron == has_every) {
@@ -165,27 +186,27 @@ static void read_workflow(struct tri_definition *definition, const struct tr_tre
                           void *target)
 {
     struct tri_plan *plan = target;
-    (void)tri_read_name(definition, value, &plan->workflow);
+    (void)tri_keys_read_name(definition, value, &plan->workflow);
 }
 
 static void read_inputs(struct tri_definition *definition, const struct tr_tree *value,
                         void *target)
 {
     struct tri_plan *plan = target;
-    plan->inputs = tri_expect_map(definition, value, "inputs") ? value : NULL;
+    plan->inputs = tri_keys_expect_map(definition, value, "inputs") ? value : NULL;
 }
 
 static void read_fixed(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_plan *plan = target;
-    plan->fixed = tri_expect_map(definition, value, "fixed") ? value : NULL;
+    plan->fixed = tri_keys_expect_map(definition, value, "fixed") ? value : NULL;
 }
 
 static void read_description(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
     struct tri_plan *plan = target;
-    (void)tri_read_text(definition, value, &plan->description);
+    (void)tri_keys_read_text(definition, value, &plan->description);
 }
 
 static void read_plan(struct tri_definition *definition, const struct tr_tree *tree, void *target)
@@ -202,15 +223,15 @@ static void read_plan(struct tri_definition *definition, const struct tr_tree *t
     plan->description = plan->schedule.cron_text = tr_text_of("");
     plan->schedule.timezone = tr_text_of("UTC");
     plan->schedule.kickoff_input = TR_GRAPH_NONE;
-    tri_read_keys(definition, tree, "a launch plan", keys, TR_COUNT_OF(keys), plan);
+    tri_keys_read_keys(definition, tree, "a launch plan", keys, TR_COUNT_OF(keys), plan);
     if (tree->kind == TR_TREE_MAP && tr_tree_find(tree, "workflow") == NULL) {
         tri_report_add(definition->report, plan->name.place, "ValueRequired",
                        "the launch plan does not say what it starts\nadd workflow: NAME");
     }
 }
 
-void tri_read_plans(struct tri_definition *definition, const struct tr_tree *tree)
+void tri_definition_read_plans(struct tri_definition *definition, const struct tr_tree *tree)
 {
-    tri_read_named(definition, tree, "launch_plans", &definition->plans, sizeof(struct tri_plan),
-                   read_plan);
+    tri_keys_read_named(definition, tree, "launch_plans", &definition->plans,
+                        sizeof(struct tri_plan), read_plan);
 }

@@ -1,34 +1,39 @@
 /*
  * How a task is run: the keys that tasks and the nodes that override them have in common.
+ *
+ * Each reader sets its bit in `given`, also where the value is wrong: the key was there, so an
+ * override must not fall back to the task's value while an error about it is pending. Which
+ * settings of a node replace those of its task the compiler decides by these bits
+ * (compile_settings.c).
  */
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/keys.h"
 
 static void read_retries(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_RETRIES;
-    (void)tri_read_count(definition, value, 0, TR_RETRIES_MAX, &settings->settings.retries);
+    (void)tri_keys_read_count(definition, value, 0, TR_RETRIES_MAX, &settings->settings.retries);
 }
 
 static void read_first(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tr_backoff *backoff = target;
-    (void)tri_read_duration(definition, value, &backoff->first_ns);
+    (void)tri_keys_read_duration(definition, value, &backoff->first_ns);
 }
 
 static void read_max(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tr_backoff *backoff = target;
-    (void)tri_read_duration(definition, value, &backoff->max_ns);
+    (void)tri_keys_read_duration(definition, value, &backoff->max_ns);
 }
 
 static void read_factor(struct tri_definition *definition, const struct tr_tree *value,
                         void *target)
 {
     struct tr_backoff *backoff = target;
-    if (tri_read_positive(definition, value, &backoff->factor) && backoff->factor < 1) {
+    if (tri_keys_read_positive(definition, value, &backoff->factor) && backoff->factor < 1) {
         tri_report_add(definition->report, value->place, "InvalidValue",
                        "waits do not shrink from retry to retry\nwrite a factor of at least 1");
     }
@@ -41,9 +46,13 @@ static void read_backoff(struct tri_definition *definition, const struct tr_tree
         {"first", read_first, 0}, {"factor", read_factor, 0}, {"max", read_max, 0}};
     struct tri_settings *settings = target;
     settings->given |= TRI_BACKOFF;
+    /*
+     * A backoff is replaced as a whole: a node that gives `first` alone does not keep the task's
+     * `max`.
+     */
     settings->settings.backoff = (struct tr_backoff){.factor = 2};
-    tri_read_keys(definition, value, "backoff", keys, TR_COUNT_OF(keys),
-                  &settings->settings.backoff);
+    tri_keys_read_keys(definition, value, "backoff", keys, TR_COUNT_OF(keys),
+                       &settings->settings.backoff);
     if (value->kind == TR_TREE_MAP && tr_tree_find(value, "first") == NULL) {
         tri_report_add(definition->report, value->place, "ValueRequired",
                        "backoff does not say how long the first wait is\nadd first: 1s");
@@ -55,37 +64,41 @@ static void read_timeout(struct tri_definition *definition, const struct tr_tree
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_TIMEOUT;
-    (void)tri_read_duration(definition, value, &settings->settings.timeout_ns);
+    (void)tri_keys_read_duration(definition, value, &settings->settings.timeout_ns);
 }
 
 static void read_grace(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_GRACE;
-    (void)tri_read_duration(definition, value, &settings->settings.grace_ns);
+    (void)tri_keys_read_duration(definition, value, &settings->settings.grace_ns);
 }
 
 static void read_version(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
     struct tri_settings *settings = target;
-    (void)tri_read_text(definition, value, &settings->settings.cache.version);
+    (void)tri_keys_read_text(definition, value, &settings->settings.cache.version);
 }
 
 static void read_serialize(struct tri_definition *definition, const struct tr_tree *value,
                            void *target)
 {
     struct tri_settings *settings = target;
-    (void)tri_read_bool(definition, value, &settings->settings.cache.is_serialized);
+    (void)tri_keys_read_bool(definition, value, &settings->settings.cache.is_serialized);
 }
 
 static void read_ignore(struct tri_definition *definition, const struct tr_tree *value,
                         void *target)
 {
     struct tri_settings *settings = target;
-    (void)tri_read_names(definition, value, &settings->ignored, &settings->ignored_count);
+    (void)tri_keys_read_names(definition, value, &settings->ignored, &settings->ignored_count);
 }
 
+/*
+ * A version alone, or a mapping. The version is required, because the key of the cache does not
+ * hold the program: without one, a changed program would be given the results of the old one.
+ */
 static void read_cache(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     static const struct tri_key keys[] = {
@@ -96,7 +109,7 @@ static void read_cache(struct tri_definition *definition, const struct tr_tree *
         read_version(definition, value, settings);
         return;
     }
-    tri_read_keys(definition, value, "cache", keys, TR_COUNT_OF(keys), settings);
+    tri_keys_read_keys(definition, value, "cache", keys, TR_COUNT_OF(keys), settings);
     if (tr_tree_find(value, "version") == NULL) {
         tri_report_add(definition->report, value->place, "ValueRequired",
                        "cache has no version\nadd version: v1, and change it with the code");
@@ -108,7 +121,7 @@ static void read_interruptible(struct tri_definition *definition, const struct t
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_INTERRUPTIBLE;
-    (void)tri_read_bool(definition, value, &settings->settings.is_interruptible);
+    (void)tri_keys_read_bool(definition, value, &settings->settings.is_interruptible);
 }
 
 /* The suffixes of quantities, as Kubernetes has them. */
@@ -130,7 +143,12 @@ static const struct suffix suffixes[] = {
     {"", 1000},
 };
 
-/* A quantity in thousandths: 2, 500m, 1.5, 256Mi. */
+/*
+ * A quantity in thousandths: 2, 500m, 1.5, 256Mi. Thousandths are exact for cpu, and 64 bits of
+ * them hold 9 PB of memory. Of the suffixes at most one equals the rest, as the rest is compared
+ * whole; the empty one is a row like the others. Rounded to the nearest one, since 0.1 has no exact
+ * double.
+ */
 static bool read_quantity(struct tri_definition *definition, const struct tr_tree *tree,
                           uint64_t *millis)
 {
@@ -163,7 +181,9 @@ static void read_cpu(struct tri_definition *definition, const struct tr_tree *va
     (void)read_quantity(definition, value, &resources->cpu_millis);
 }
 
-void tri_read_units(struct tri_definition *definition, const struct tr_tree *value, uint64_t *units)
+/* Rounded up to whole units: 500m of memory is one byte and not none. */
+void tri_keys_read_units(struct tri_definition *definition, const struct tr_tree *value,
+                         uint64_t *units)
 {
     uint64_t millis;
     if (read_quantity(definition, value, &millis)) {
@@ -175,27 +195,27 @@ static void read_memory(struct tri_definition *definition, const struct tr_tree 
                         void *target)
 {
     struct tr_resources *resources = target;
-    tri_read_units(definition, value, &resources->memory_bytes);
+    tri_keys_read_units(definition, value, &resources->memory_bytes);
 }
 
 static void read_gpu(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tr_resources *resources = target;
-    tri_read_units(definition, value, &resources->gpu_count);
+    tri_keys_read_units(definition, value, &resources->gpu_count);
 }
 
 static void read_storage(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
     struct tr_resources *resources = target;
-    tri_read_units(definition, value, &resources->storage_bytes);
+    tri_keys_read_units(definition, value, &resources->storage_bytes);
 }
 
 static void read_ephemeral_storage(struct tri_definition *definition, const struct tr_tree *value,
                                    void *target)
 {
     struct tr_resources *resources = target;
-    tri_read_units(definition, value, &resources->ephemeral_storage_bytes);
+    tri_keys_read_units(definition, value, &resources->ephemeral_storage_bytes);
 }
 
 static void read_resources(struct tri_definition *definition, const struct tr_tree *value,
@@ -210,22 +230,22 @@ static void read_resources(struct tri_definition *definition, const struct tr_tr
     };
     struct tri_settings *settings = target;
     settings->given |= TRI_RESOURCES;
-    tri_read_keys(definition, value, "resources", keys, TR_COUNT_OF(keys),
-                  &settings->settings.resources);
+    tri_keys_read_keys(definition, value, "resources", keys, TR_COUNT_OF(keys),
+                       &settings->settings.resources);
 }
 
 static void read_pool(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_POOL;
-    (void)tri_read_name(definition, value, &settings->pool);
+    (void)tri_keys_read_name(definition, value, &settings->pool);
 }
 
-/* The name of an environment variable. */
+/* The name of an environment variable, by POSIX any bytes but `=` and zero. */
 static bool read_variable_name(struct tri_definition *definition, const struct tr_tree *key,
                                struct tr_text *name)
 {
-    if (!tri_read_text(definition, key, name)) {
+    if (!tri_keys_read_text(definition, key, name)) {
         return false;
     }
     if (memchr(name->data, '=', name->size) != NULL) {
@@ -237,12 +257,17 @@ static bool read_variable_name(struct tri_definition *definition, const struct t
     return true;
 }
 
+/*
+ * Three kinds of values: nothing behind the key passes the engine's variable on, "" in quotes is an
+ * empty value, and any other text is the value. tri_keys_read_text refuses empty text, so the
+ * second kind is told apart before it.
+ */
 static void read_environment(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_ENVIRONMENT;
-    if (!tri_expect_map(definition, value, "env")) {
+    if (!tri_keys_expect_map(definition, value, "env")) {
         return;
     }
     struct tr_environment *items = tr_arena_array(definition->arena, value->count, sizeof *items);
@@ -255,7 +280,7 @@ static void read_environment(struct tri_definition *definition, const struct tr_
         bool is_blank = pair->value->kind == TR_TREE_STRING && pair->value->text.size == 0;
         if (read_variable_name(definition, pair->key, &item->name) &&
             (item->is_passed_on || is_blank ||
-             tri_read_text(definition, pair->value, &item->value))) {
+             tri_keys_read_text(definition, pair->value, &item->value))) {
             count++;
         }
     }
@@ -267,17 +292,21 @@ static void read_secret_file(struct tri_definition *definition, const struct tr_
                              void *target)
 {
     struct tr_secret *secret = target;
-    secret->is_file = tri_read_secret(definition, value, secret);
+    secret->is_file = tri_keys_read_secret(definition, value, secret);
 }
 
+/*
+ * GROUP/KEY becomes the variable's value; {file: GROUP/KEY} a path to it. A mapping without `file`
+ * leaves is_file false, and so fails after it was reported or was empty.
+ */
 static bool read_secret(struct tri_definition *definition, const struct tr_tree *tree,
                         struct tr_secret *secret)
 {
     static const struct tri_key keys[] = {{"file", read_secret_file, 0}};
     if (tree->kind != TR_TREE_MAP) {
-        return tri_read_secret(definition, tree, secret);
+        return tri_keys_read_secret(definition, tree, secret);
     }
-    tri_read_keys(definition, tree, "a secret", keys, TR_COUNT_OF(keys), secret);
+    tri_keys_read_keys(definition, tree, "a secret", keys, TR_COUNT_OF(keys), secret);
     return secret->is_file;
 }
 
@@ -286,7 +315,7 @@ static void read_secrets(struct tri_definition *definition, const struct tr_tree
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_SECRETS;
-    if (!tri_expect_map(definition, value, "secrets")) {
+    if (!tri_keys_expect_map(definition, value, "secrets")) {
         return;
     }
     struct tr_secret *items = tr_arena_array(definition->arena, value->count, sizeof *items);
@@ -307,8 +336,8 @@ static void read_config(struct tri_definition *definition, const struct tr_tree 
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_CONFIG;
-    settings->settings.config_origin = tri_origin(definition, value->place);
-    settings->config = tri_expect_map(definition, value, "config") ? value : NULL;
+    settings->settings.config_origin = tri_definition_origin(definition, value->place);
+    settings->config = tri_keys_expect_map(definition, value, "config") ? value : NULL;
 }
 
 static const struct tri_key setting_keys[] = {
@@ -320,8 +349,12 @@ static const struct tri_key setting_keys[] = {
     {"config", read_config, 0},
 };
 
-void tri_read_settings(struct tri_definition *definition, const struct tr_tree *tree,
-                       struct tri_settings *settings, struct tri_name *first)
+/*
+ * Keys that are no settings are passed over: the caller's own table knows them. `first` is where a
+ * message points that settings do not go with a node at all.
+ */
+void tri_keys_read_settings(struct tri_definition *definition, const struct tr_tree *tree,
+                            struct tri_settings *settings, struct tri_name *first)
 {
     settings->settings.pool = TR_GRAPH_NONE;
     settings->settings.grace_ns = TR_GRACE_NS;

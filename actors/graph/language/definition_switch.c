@@ -1,8 +1,13 @@
 /*
  * The arms of a switch: conditions in their order, and one end.
+ *
+ * An arm is {when: CONDITION, BODY...}, where the body's keys are those of a node. The last one is
+ * {else: NODE}, {else: skip} or {fail: MESSAGE}: every switch says what happens when no condition
+ * holds (Flyte: BranchNodeHasNoDefault). An arm that cannot be read is left out of the array, and
+ * then the order is not judged by what is left.
  */
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/keys.h"
 
 static void read_condition(struct tri_definition *definition, const struct tr_tree *tree,
                            struct tri_arm *arm)
@@ -23,8 +28,16 @@ static void read_condition(struct tri_definition *definition, const struct tr_tr
     }
     if (problem.size > 0) {
         struct tr_text rest = {.data = tree->text.data + offset, .size = tree->text.size - offset};
+        /*
+         * The place of the very word in question. A block scalar or an escape in quotes may shift
+         * columns; the message quotes the text as well.
+         */
         struct tri_place place = arm->when_place;
         place.column += (uint32_t)offset;
+        /*
+         * A problem is a rule, a line feed and a remedy. The text goes behind the rule, the remedy
+         * to the end.
+         */
         const char *feed = memchr(problem.data, '\n', problem.size);
         int size = feed == NULL ? (int)problem.size : (int)(feed - problem.data);
         tri_report_add(definition->report, place, "SyntaxError",
@@ -40,7 +53,7 @@ static void read_fail(struct tri_definition *definition, const struct tr_tree *v
     arm->kind = TR_ARM_FAIL;
     definition->key = tr_text_of("fail");
     arm->message = tr_text_of("");
-    (void)tri_read_text(definition, value, &arm->message);
+    (void)tri_keys_read_text(definition, value, &arm->message);
 }
 
 /* What stands behind else: a node's body, or skip. */
@@ -62,9 +75,13 @@ static bool read_else(struct tri_definition *definition, const struct tr_tree *v
         tri_report_add(definition->report, value->place, "InvalidValue",
                        "else has no condition\nremove when");
     }
-    return tri_read_node(definition, value, no_id, depth + 1, &arm->node);
+    return tri_definition_read_node(definition, value, no_id, depth + 1, &arm->node);
 }
 
+/*
+ * An arm without a condition: else or fail, and no other key. Its keys are checked by hand, because
+ * else holds a whole node as its value, and `fail` is a text.
+ */
 static bool read_last(struct tri_definition *definition, const struct tr_tree *tree, uint32_t depth,
                       struct tri_arm *arm)
 {
@@ -76,7 +93,7 @@ static bool read_last(struct tri_definition *definition, const struct tr_tree *t
         bool is_known = tr_text_equal(key->text, tr_text_of("else")) ||
                         tr_text_equal(key->text, tr_text_of("fail"));
         if (!is_known) {
-            tri_unknown_key(definition, key, "the last arm", keys, TR_COUNT_OF(keys));
+            tri_keys_unknown_key(definition, key, "the last arm", keys, TR_COUNT_OF(keys));
         }
     }
     if (otherwise != NULL && fail != NULL) {
@@ -92,12 +109,13 @@ static bool read_last(struct tri_definition *definition, const struct tr_tree *t
     return true;
 }
 
+/* False: the arm is not added. What `when` and the body say wrong is told either way. */
 static bool read_arm(struct tri_definition *definition, const struct tr_tree *tree, uint32_t depth,
                      struct tri_arm *arm)
 {
     struct tri_name no_id = {.text = tr_text_of("")};
     arm->place = tree->place;
-    if (!tri_expect_map(definition, tree, "an arm")) {
+    if (!tri_keys_expect_map(definition, tree, "an arm")) {
         return false;
     }
     const struct tr_tree *when = tr_tree_find(tree, "when");
@@ -111,10 +129,13 @@ static bool read_arm(struct tri_definition *definition, const struct tr_tree *tr
         return false;
     }
     read_condition(definition, when, arm);
-    return tri_read_node(definition, tree, no_id, depth + 1, &arm->node);
+    return tri_definition_read_node(definition, tree, no_id, depth + 1, &arm->node);
 }
 
-/* Else and fail stand at the end and nowhere else. */
+/*
+ * Else and fail stand at the end and nowhere else. That the end is missing is told only if all arms
+ * could be read: the one left out may have been the end.
+ */
 static void check_order(struct tri_definition *definition, const struct tr_tree *tree,
                         const struct tri_arm *arms, uint32_t count)
 {
@@ -132,10 +153,14 @@ static void check_order(struct tri_definition *definition, const struct tr_tree 
     }
 }
 
-void tri_read_arms(struct tri_definition *definition, const struct tr_tree *tree, uint32_t depth,
-                   struct tri_node *node)
+/*
+ * `depth` counts switches around this one. Arms without ids of their own get them from the
+ * compiler: the switch's id with -n and the arm's number.
+ */
+void tri_definition_read_arms(struct tri_definition *definition, const struct tr_tree *tree,
+                              uint32_t depth, struct tri_node *node)
 {
-    if (!tri_expect_list(definition, tree, "switch")) {
+    if (!tri_keys_expect_list(definition, tree, "switch")) {
         return;
     }
     if (depth >= TR_SWITCH_NESTING_MAX) {

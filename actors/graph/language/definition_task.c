@@ -1,10 +1,12 @@
 /*
  * Tasks with their variables, and pools.
+ *
+ * Types and defaults are read at once, as they need nothing but themselves; the interface is then
+ * fixed before any node is looked at. What a graph keeps is copied into its arena here, since the
+ * tree ends with the compilation.
  */
-#include <stdlib.h>
-
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/keys.h"
 
 /* One variable while its keys are read. */
 struct declaration {
@@ -33,10 +35,14 @@ static void read_variable_description(struct tri_definition *definition,
                                       const struct tr_tree *value, void *target)
 {
     struct declaration *declaration = target;
-    (void)tri_read_text(definition, value, &declaration->variable.description);
+    (void)tri_keys_read_text(definition, value, &declaration->variable.description);
 }
 
-/* A mapping is a declaration unless its only key is `string`, which makes it a map's type. */
+/*
+ * A mapping is a declaration unless its only key is `string`, which makes it the type of a map. So
+ * `{string: int}` is a type, and an unknown key beside `string` is reported as one of a
+ * declaration.
+ */
 static bool is_declaration(const struct tr_tree *tree)
 {
     return tree->kind == TR_TREE_MAP &&
@@ -53,7 +59,7 @@ static void split_declaration(struct tri_definition *definition, const struct tr
         declaration->type = tree;
         return;
     }
-    tri_read_keys(definition, tree, "a declaration", keys, TR_COUNT_OF(keys), declaration);
+    tri_keys_read_keys(definition, tree, "a declaration", keys, TR_COUNT_OF(keys), declaration);
     if (declaration->type == NULL) {
         tri_report_add(definition->report, tree->place, "ValueRequired",
                        "the declaration has no type\nadd type: T, or write the type alone");
@@ -64,7 +70,11 @@ static void split_declaration(struct tri_definition *definition, const struct tr
     }
 }
 
-/* The value that an input has when nobody gives one. */
+/*
+ * The value that an input has when none is given: its default, or none where its type allows it. A
+ * relative path in a default counts from the folder of the file. `has_default` stays false where
+ * the value does not fit, which is reported.
+ */
 static void read_default_value(struct tri_definition *definition,
                                const struct declaration *declaration, struct tr_variable *variable)
 {
@@ -86,13 +96,17 @@ static void read_default_value(struct tri_definition *definition,
     tr_buffer_fini(&buffer);
 }
 
+/*
+ * A variable whose type is wrong is added without a type, so that references to it find it.
+ * Variable and place are added together, so that positions in the two arrays agree.
+ */
 static void read_variable(struct tri_definition *definition, const struct tr_pair *pair,
                           bool is_input, struct tri_variables *variables)
 {
     struct tri_name name;
     struct declaration declaration = {.variable = {.description = tr_text_of("")}};
     definition->key = tr_text_of("");
-    if (!tri_read_name(definition, pair->key, &name)) {
+    if (!tri_keys_read_name(definition, pair->key, &name)) {
         return;
     }
     split_declaration(definition, pair->value, is_input, &declaration);
@@ -115,45 +129,12 @@ static void read_variable(struct tri_definition *definition, const struct tr_pai
     }
 }
 
-/* Variables with their positions, to be sorted by name. */
-struct named {
-    struct tr_text name;
-    uint32_t position;
-};
-
-static int compare_named(const void *left, const void *right)
-{
-    const struct named *a = left;
-    const struct named *b = right;
-    return tr_text_order(a->name, b->name);
-}
-
-const uint32_t *tri_sort_variables(struct tr_arena *arena, const struct tr_variable *items,
-                                   uint32_t count)
-{
-    struct named *named = tr_arena_array(arena, count, sizeof *named);
-    uint32_t *positions = tr_arena_array(arena, count, sizeof *positions);
-    if (named == NULL || positions == NULL) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        named[i] = (struct named){.name = items[i].name, .position = i};
-    }
-    if (count > 1) {
-        qsort(named, count, sizeof *named, compare_named);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        positions[i] = named[i].position;
-    }
-    return positions;
-}
-
-void tri_read_variables(struct tri_definition *definition, const struct tr_tree *tree,
-                        bool is_input, struct tr_variables *variables,
-                        const struct tri_place **places)
+void tri_definition_read_variables(struct tri_definition *definition, const struct tr_tree *tree,
+                                   bool is_input, struct tr_variables *variables,
+                                   const struct tri_place **places)
 {
     struct tri_variables read = {0};
-    if (!tri_expect_map(definition, tree, is_input ? "inputs" : "outputs")) {
+    if (!tri_keys_expect_map(definition, tree, is_input ? "inputs" : "outputs")) {
         return;
     }
     if (tree->count > TR_VARIABLES_MAX) {
@@ -166,7 +147,7 @@ void tri_read_variables(struct tri_definition *definition, const struct tr_tree 
         read_variable(definition, &tree->pairs[i], is_input, &read);
     }
     const uint32_t *by_name =
-        tri_sort_variables(definition->arena, read.items.items, read.items.count);
+        tri_variables_sort(definition->arena, read.items.items, read.items.count);
     if (by_name != NULL) {
         *variables = (struct tr_variables){
             .items = read.items.items, .by_name = by_name, .count = read.items.count};
@@ -180,20 +161,20 @@ static void read_inputs(struct tri_definition *definition, const struct tr_tree 
                         void *target)
 {
     struct tri_task *task = target;
-    tri_read_variables(definition, value, true, &task->task.interface.inputs, NULL);
+    tri_definition_read_variables(definition, value, true, &task->task.interface.inputs, NULL);
 }
 
 static void read_outputs(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
     struct tri_task *task = target;
-    tri_read_variables(definition, value, false, &task->task.interface.outputs, NULL);
+    tri_definition_read_variables(definition, value, false, &task->task.interface.outputs, NULL);
 }
 
 static void read_run(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_task *task = target;
-    if (!tri_expect_list(definition, value, "run")) {
+    if (!tri_keys_expect_list(definition, value, "run")) {
         return;
     }
     if (value->count == 0 || value->count > TR_RUN_WORDS_MAX) {
@@ -205,20 +186,21 @@ static void read_run(struct tri_definition *definition, const struct tr_tree *va
     struct tr_text *words = tr_arena_array(definition->arena, value->count, sizeof *words);
     for (uint32_t i = 0; words != NULL && i < value->count; i++) {
         words[i] = tr_text_of("");
+        /* An argument may be empty if it is quoted; the program may not. */
         bool is_blank = value->items[i]->kind == TR_TREE_STRING && value->items[i]->text.size == 0;
         if (i == 0 || !is_blank) {
-            (void)tri_read_text(definition, value->items[i], &words[i]);
+            (void)tri_keys_read_text(definition, value->items[i], &words[i]);
         }
     }
-    task->task.words = words;
-    task->task.word_count = words == NULL ? 0 : value->count;
+    task->task.argv = words;
+    task->task.argc = words == NULL ? 0 : value->count;
 }
 
 static void read_type(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_task *task = target;
-    task->task.origin = tri_origin(definition, value->place);
-    (void)tri_read_text(definition, value, &task->task.type);
+    task->task.origin = tri_definition_origin(definition, value->place);
+    (void)tri_keys_read_text(definition, value, &task->task.type);
 }
 
 static void read_stdin(struct tri_definition *definition, const struct tr_tree *value, void *target)
@@ -226,7 +208,7 @@ static void read_stdin(struct tri_definition *definition, const struct tr_tree *
     static const char *const words[] = {"inputs"};
     struct tri_task *task = target;
     uint32_t position;
-    task->task.is_stdin_inputs = tri_read_word(definition, value, words, 1, &position);
+    task->task.is_stdin_inputs = tri_keys_read_word(definition, value, words, 1, &position);
 }
 
 static void read_stdout(struct tri_definition *definition, const struct tr_tree *value,
@@ -235,17 +217,20 @@ static void read_stdout(struct tri_definition *definition, const struct tr_tree 
     static const char *const words[] = {"outputs"};
     struct tri_task *task = target;
     uint32_t position;
-    task->task.is_stdout_outputs = tri_read_word(definition, value, words, 1, &position);
+    task->task.is_stdout_outputs = tri_keys_read_word(definition, value, words, 1, &position);
 }
 
 static void read_task_description(struct tri_definition *definition, const struct tr_tree *value,
                                   void *target)
 {
     struct tri_task *task = target;
-    (void)tri_read_text(definition, value, &task->task.description);
+    (void)tri_keys_read_text(definition, value, &task->task.description);
 }
 
-/* A task has a type, and a process has words to run. */
+/*
+ * A task has a type, and a process has a command. `run` alone means a process; a plugin's type may
+ * go with or without `run`, which is then the plugin's matter.
+ */
 static void check_type(struct tri_definition *definition, const struct tr_tree *tree,
                        struct tri_task *task)
 {
@@ -260,7 +245,11 @@ static void check_type(struct tri_definition *definition, const struct tr_tree *
     }
 }
 
-/* The plugin's own part is packed as it stands; the plugin checks it against its schema. */
+/*
+ * The plugin's own part is packed by the core schema, as no type is declared for it; the plugin
+ * checks it against its schema. Paths in it stay as they are, since only the plugin knows what is a
+ * path.
+ */
 static void pack_config(struct tri_definition *definition, struct tri_settings *settings)
 {
     if (settings->config == NULL) {
@@ -292,35 +281,39 @@ static void read_task(struct tri_definition *definition, const struct tr_tree *t
     task->source = definition->source;
     task->task.name = tr_arena_text(definition->arena, task->name.text);
     task->task.folder = definition->folder;
-    task->task.origin = tri_origin(definition, task->name.place);
+    task->task.origin = tri_definition_origin(definition, task->name.place);
     task->task.type = task->task.description = tr_text_of("");
-    tri_read_keys(definition, tree, "a task", keys, TR_COUNT_OF(keys), task);
-    tri_read_settings(definition, tree, &task->settings, &first);
+    /*
+     * The first pass reads what only tasks have and knows the names of the settings; the second
+     * reads the settings. Templates come last: they need the inputs, and a mapping has no order.
+     */
+    tri_keys_read_keys(definition, tree, "a task", keys, TR_COUNT_OF(keys), task);
+    tri_keys_read_settings(definition, tree, &task->settings, &first);
     pack_config(definition, &task->settings);
     if (tree->kind == TR_TREE_MAP) {
         check_type(definition, tree, task);
-        tri_check_templates(definition, tree, &task->task.interface.inputs);
+        tri_definition_check_templates(definition, tree, &task->task.interface.inputs);
     }
 }
 
-void tri_read_tasks(struct tri_definition *definition, const struct tr_tree *tree)
+void tri_definition_read_tasks(struct tri_definition *definition, const struct tr_tree *tree)
 {
-    tri_read_named(definition, tree, "tasks", &definition->tasks, sizeof(struct tri_task),
-                   read_task);
+    tri_keys_read_named(definition, tree, "tasks", &definition->tasks, sizeof(struct tri_task),
+                        read_task);
 }
 
 static void read_at_once(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
     struct tri_pool *pool = target;
-    (void)tri_read_count(definition, value, 1, UINT32_MAX - 1, &pool->pool.at_once);
+    (void)tri_keys_read_count(definition, value, 1, UINT32_MAX - 1, &pool->pool.at_once);
 }
 
 static void read_per_second(struct tri_definition *definition, const struct tr_tree *value,
                             void *target)
 {
     struct tri_pool *pool = target;
-    (void)tri_read_positive(definition, value, &pool->pool.per_second);
+    (void)tri_keys_read_positive(definition, value, &pool->pool.per_second);
 }
 
 static void read_pool(struct tri_definition *definition, const struct tr_tree *tree, void *target)
@@ -329,15 +322,15 @@ static void read_pool(struct tri_definition *definition, const struct tr_tree *t
                                           {"per_second", read_per_second, 0}};
     struct tri_pool *pool = target;
     pool->pool.name = tr_arena_text(definition->arena, pool->name.text);
-    tri_read_keys(definition, tree, "a pool", keys, TR_COUNT_OF(keys), pool);
+    tri_keys_read_keys(definition, tree, "a pool", keys, TR_COUNT_OF(keys), pool);
     if (tree->kind == TR_TREE_MAP && tree->count == 0) {
         tri_report_add(definition->report, pool->name.place, "ValueRequired",
                        "the pool bounds nothing\nadd at_once: N or per_second: N");
     }
 }
 
-void tri_read_pools(struct tri_definition *definition, const struct tr_tree *tree)
+void tri_definition_read_pools(struct tri_definition *definition, const struct tr_tree *tree)
 {
-    tri_read_named(definition, tree, "pools", &definition->pools, sizeof(struct tri_pool),
-                   read_pool);
+    tri_keys_read_named(definition, tree, "pools", &definition->pools, sizeof(struct tri_pool),
+                        read_pool);
 }

@@ -1,6 +1,10 @@
 /*
- * Templates where they are written: what names nothing would go out as it stands, or fail every
- * attempt, and is told here instead.
+ * Templates where they are written: a template that names nothing would fail every attempt when it
+ * is filled in (actors/values/template_fill.c), and is reported here instead, before anything runs.
+ *
+ * Beside errors there are warnings about what is valid and hardly meant: a value that a shell takes
+ * as a part of its script, quotes inside of quotes, and `$name`, which refers to a value in a node
+ * but is plain text in a task.
  */
 #include "actors/graph/value/template.h"
 
@@ -42,30 +46,47 @@ static struct tr_text did_you_mean(struct check *check, const char *prefix, stru
                                 TRI_SHOWN(nearest));
 }
 
-/* Whether values of a type can be written as a word; what may be none can. */
-static bool has_text(const struct tr_type *type)
+/* What values of a type are once they are filled in. */
+enum rendering {
+    NO_TEXT, /* they have no form as a word of a command */
+    WORD,    /* a word of known characters: a number, a time */
+    ANY_TEXT /* whatever somebody wrote, so that a shell may find code in it */
+};
+
+/*
+ * A list is written as its elements are; of a union the variant that may hold most counts. An error
+ * is given only where no variant has a form as text: with one that has, a run may succeed.
+ */
+static enum rendering rendering_of(const struct tr_type *type)
 {
+    enum rendering most = NO_TEXT;
     switch ((enum tr_type_kind)type->kind) {
     case TR_TYPE_NONE:
     case TR_TYPE_BYTES:
     case TR_TYPE_MAP:
     case TR_TYPE_STRUCT:
     case TR_TYPE_ERROR:
-        return false;
+        return NO_TEXT;
+    case TR_TYPE_STRING:
+    case TR_TYPE_FILE:
+    case TR_TYPE_DIRECTORY:
+    case TR_TYPE_DATASET:
+        return ANY_TEXT;
     case TR_TYPE_LIST:
-        return has_text(type->parts[0]);
     case TR_TYPE_UNION:
         for (uint32_t i = 0; i < type->count; i++) {
-            if (has_text(type->parts[i])) {
-                return true;
-            }
+            enum rendering part = rendering_of(type->parts[i]);
+            most = part > most ? part : most;
         }
-        return false;
+        return most;
     default:
-        return true;
+        return WORD;
     }
 }
 
+/*
+ * A NULL type is a declaration that was wrong; it has been reported, and nothing follows from it.
+ */
 static void check_input(struct check *check, struct tr_text name)
 {
     struct tri_definition *definition = check->definition;
@@ -73,13 +94,13 @@ static void check_input(struct check *check, struct tr_text name)
     const struct tr_type *type = input == TR_GRAPH_NONE ? NULL : check->inputs->items[input].type;
     if (input == TR_GRAPH_NONE) {
         struct tr_text nearest =
-            tri_nearest(definition, name, input_at, check, check->inputs->count);
+            tri_keys_nearest(definition, name, input_at, check, check->inputs->count);
         struct tr_text remedy =
             did_you_mean(check, "inputs.", nearest, "declare it under inputs, or name another");
         tri_report_add(definition->report, check->text->place, "VariableNameNotFound",
                        "the template {{.inputs.%.*s}} names no input of the task\n%.*s",
                        TRI_SHOWN(name), TRI_TEXT(remedy));
-    } else if (type != NULL && !has_text(type)) {
+    } else if (type != NULL && rendering_of(type) == NO_TEXT) {
         struct tr_text type_text = tr_type_text(definition->scratch, type);
         tri_report_add(definition->report, check->text->place, "MismatchingTypes",
                        "the template {{.inputs.%.*s}} is of type %.*s, which has no form as text\n"
@@ -89,7 +110,7 @@ static void check_input(struct check *check, struct tr_text name)
     }
 }
 
-/* `inputs.x` for `.inputs.x` is meant as that. */
+/* The name without `.` or `$` in front. `{{inputs.x}}` lacks it and is meant as `{{.inputs.x}}`. */
 static struct tr_text bare(struct tr_text name)
 {
     bool has_mark = name.size > 0 && (name.data[0] == '.' || name.data[0] == '$');
@@ -105,7 +126,10 @@ static void check_name(struct check *check, const struct tr_template *template)
     }
 }
 
-/* What to write for a template that names nothing. */
+/*
+ * What to write for a template that names nothing: a function that does not exist, Go's order of
+ * function and argument (`quote .x`), else the nearest name.
+ */
 static struct tr_text remedy_of(struct check *check, const struct tr_template *template)
 {
     static const char function[] = TR_TEMPLATE_QUOTE " ";
@@ -119,8 +143,8 @@ static struct tr_text remedy_of(struct check *check, const struct tr_template *t
         return tr_arena_print(check->definition->scratch, "write {{%.*s | " TR_TEMPLATE_QUOTE "}}",
                               TRI_SHOWN(((struct tr_text){name.data + size, name.size - size})));
     }
-    struct tr_text nearest = tri_nearest(check->definition, bare(name), candidate_at, check,
-                                         check->inputs->count + TR_TEMPLATE_COUNT);
+    struct tr_text nearest = tri_keys_nearest(check->definition, bare(name), candidate_at, check,
+                                              check->inputs->count + TR_TEMPLATE_COUNT);
     return did_you_mean(check, "", nearest,
                         "write {{.inputs.NAME}}, or for text that holds braces {{`...`}}");
 }
@@ -163,29 +187,11 @@ static void check_one(struct check *check, const struct tr_template *template)
 
 /* ------------------------------------------------------------------- scripts and texts */
 
-/* Whether values of a type can be any text, so that a shell may find code in them. */
-static bool may_be_code(const struct tr_type *type)
-{
-    switch ((enum tr_type_kind)type->kind) {
-    case TR_TYPE_STRING:
-    case TR_TYPE_FILE:
-    case TR_TYPE_DIRECTORY:
-    case TR_TYPE_DATASET:
-        return true;
-    case TR_TYPE_LIST:
-    case TR_TYPE_UNION:
-        for (uint32_t i = 0; i < type->count; i++) {
-            if (may_be_code(type->parts[i])) {
-                return true;
-            }
-        }
-        return false;
-    default:
-        return false;
-    }
-}
-
-/* A value in a script is code, unless it is quoted, and not in quotes that end where its own do. */
+/*
+ * A value in a script is code, unless it is quoted, and not in quotes that end where its own do.
+ * Only types whose values may hold any text are looked at: a number is the same in a script as
+ * outside.
+ */
 static void check_script(const struct check *check, const struct tri_script *script,
                          const struct tr_template *template)
 {
@@ -194,7 +200,7 @@ static void check_script(const struct check *check, const struct tri_script *scr
                          ? tr_variables_find(check->inputs, template->name)
                          : TR_GRAPH_NONE;
     const struct tr_type *type = input == TR_GRAPH_NONE ? NULL : check->inputs->items[input].type;
-    if (type == NULL || !may_be_code(type)) {
+    if (type == NULL || rendering_of(type) != ANY_TEXT) {
         return;
     }
     if (!template->is_quoted) {
@@ -223,7 +229,10 @@ static void check_dollar(const struct check *check)
     }
 }
 
-/* A text that is filled in. */
+/*
+ * A text that is filled in. In a script the state of quotes is carried from one template to the
+ * next: `before` is read first, so the state is that of the place where the value will stand.
+ */
 static void check_text(struct check *check, const struct tr_tree *tree)
 {
     struct tr_text text = tree->text;
@@ -265,7 +274,10 @@ static bool is_list(const struct tr_tree *tree)
     return tree != NULL && tree->kind == TR_TREE_LIST;
 }
 
-/* Notes the script that a command holds: `run`, or a container's `command` with its `args`. */
+/*
+ * Notes the script that a command holds: `run`, or a container's `command` with its `args`, at any
+ * depth of `config`. The words are visited after their list, so the script is known by then.
+ */
 static void find_script(struct check *check, const struct tr_tree *tree)
 {
     const struct tr_tree *command =
@@ -295,8 +307,12 @@ static void check_tree(struct check *check, const struct tr_tree *tree, bool is_
     }
 }
 
-void tri_check_templates(struct tri_definition *definition, const struct tr_tree *tree,
-                         const struct tr_variables *inputs)
+/*
+ * Secrets and cache are walked as well, though nothing is filled in there: a template in them is an
+ * error, and would go out as plain text otherwise.
+ */
+void tri_definition_check_templates(struct tri_definition *definition, const struct tr_tree *tree,
+                                    const struct tr_variables *inputs)
 {
     static const struct {
         const char *key;

@@ -2,6 +2,15 @@
  * The conditions of `when`: a lexer and a parser of one function for each level of binding, from
  * `or`, which binds loosest, to values. Only brackets and `not` go deeper, and that is counted
  * (TR_CONDITION_DEPTH_MAX).
+ *
+ *     or:         and ("or" and)*
+ *     and:        not ("and" not)*
+ *     not:        "not" not | comparison
+ *     comparison: "(" or ")" | value [("==" | "!=" | "<" | "<=" | ">" | ">=") value]
+ *     value:      $reference | number | "text" | true | false | none | duration | datetime
+ *
+ * Each function appends its parts behind those of its operands and gives the position of the last,
+ * so the root of the whole is the last part. Types are checked later (compile_branch.c).
  */
 #include "actors/graph/language/expression.h"
 
@@ -27,6 +36,7 @@ struct parser {
 
 static bool parse_or(struct parser *parser, uint32_t *root);
 
+/* The first problem stays: what follows from it would only confuse. */
 static bool fail_at(struct parser *parser, const char *at, const char *problem)
 {
     if (parser->problem == NULL) {
@@ -36,6 +46,7 @@ static bool fail_at(struct parser *parser, const char *at, const char *problem)
     return false;
 }
 
+/* A problem of the token in hand; false. */
 static bool fail(struct parser *parser, const char *problem)
 {
     return fail_at(parser, parser->token.text.data, problem);
@@ -47,7 +58,10 @@ static bool is_word_byte(char byte)
     return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
 }
 
-/* The end of a reference: names, points, and brackets with whatever quotes hold. */
+/*
+ * The end of a reference: names, points, and brackets with whatever quotes hold. It is generous:
+ * what it takes too much of, tri_reference_parse refuses with a message of its own.
+ */
 static const char *reference_end(const char *at, const char *end)
 {
     for (at++; at < end; at++) {
@@ -67,6 +81,7 @@ static const char *reference_end(const char *at, const char *end)
     return end;
 }
 
+/* Behind the closing quote; NULL where there is none. */
 static const char *string_end(const char *at, const char *end)
 {
     char quote = *at;
@@ -76,7 +91,11 @@ static const char *string_end(const char *at, const char *end)
     return at < end ? at + 1 : NULL;
 }
 
-/* Numbers, datetimes and durations go on while their characters do. */
+/*
+ * Numbers, datetimes and durations go on while their characters do: 1e-3,
+ * 2026-08-20T09:30:00+02:00, 1h30m. There is no arithmetic, so a sign inside can only belong to the
+ * literal.
+ */
 static const char *number_end(const char *at, const char *end)
 {
     for (at++; at < end; at++) {
@@ -96,7 +115,10 @@ static const char *word_end(const char *at, const char *end)
     return at;
 }
 
-/* Finds the kind of a token by its first character, and its end. */
+/*
+ * Finds the kind of a token by its first character, and its end. Longer operators stand before
+ * their beginnings in the table, so that `<=` is not read as `<`. `token_end` is not set for WRONG.
+ */
 static enum tri_token_kind scan_token(const char *at, const char *end, const char **token_end)
 {
     static const char operators[][3] = {"==", "!=", "<=", ">=", "<", ">", "(", ")"};
@@ -126,6 +148,10 @@ static enum tri_token_kind scan_token(const char *at, const char *end, const cha
     return TRI_TOKEN_WRONG;
 }
 
+/*
+ * The next token into `token`. One that cannot be one takes the rest of the text, and no rule
+ * accepts it.
+ */
 static void next_token(struct parser *parser)
 {
     while (parser->at < parser->end && strchr(" \t\r\n", *parser->at) != NULL &&
@@ -151,6 +177,7 @@ static bool token_is(const struct parser *parser, enum tri_token_kind kind, cons
     return parser->token.kind == kind && tr_text_equal(parser->token.text, tr_text_of(text));
 }
 
+/* Goes on if the token in hand is this one. */
 static bool accept(struct parser *parser, enum tri_token_kind kind, const char *text)
 {
     if (!token_is(parser, kind, text)) {
@@ -160,6 +187,7 @@ static bool accept(struct parser *parser, enum tri_token_kind kind, const char *
     return true;
 }
 
+/* A new part, whose `offset` is where messages about it point; NULL: too many, or no memory. */
 static struct tri_part *add_part(struct parser *parser, enum tr_condition_kind kind, const char *at,
                                  uint32_t *position)
 {
@@ -192,7 +220,9 @@ static bool parse_reference(struct parser *parser, uint32_t *root)
     return true;
 }
 
-/* The text of a string without quotes and backslashes. */
+/*
+ * The text of a string without quotes and backslashes. It takes the same pairs as string_end did.
+ */
 static struct tr_text unquoted(struct parser *parser, struct tr_text text)
 {
     char *copy = tr_arena_alloc(parser->arena, text.size);
@@ -204,7 +234,11 @@ static struct tr_text unquoted(struct parser *parser, struct tr_text text)
     return (struct tr_text){.data = copy == NULL ? "" : copy, .size = size};
 }
 
-/* The type of a literal by its form; TYPE_NONE's number where it has none. */
+/*
+ * The type of a literal by its form; false where it is none. TR_TYPE_NONE is the type of `none`.
+ * The order decides where forms overlap: what is an integer is no float, and a number is no
+ * duration.
+ */
 static bool literal_kind(const struct token *token, enum tr_type_kind *kind)
 {
     int64_t integer;
@@ -237,6 +271,10 @@ static bool literal_kind(const struct token *token, enum tr_type_kind *kind)
     return true;
 }
 
+/*
+ * The literal is kept as a tree beside its type, because the compiler reads it again by the type of
+ * the other side: "red" may be a value of an enum, 3 a float.
+ */
 static bool parse_literal(struct parser *parser, uint32_t *root)
 {
     enum tr_type_kind kind;
@@ -258,6 +296,7 @@ static bool parse_literal(struct parser *parser, uint32_t *root)
     return part->type != NULL;
 }
 
+/* Brackets leave no part behind; they show in the shape of the tree alone. */
 static bool parse_brackets(struct parser *parser, uint32_t *root)
 {
     if (parser->depth == TR_CONDITION_DEPTH_MAX) {
@@ -299,6 +338,11 @@ static bool comparison_kind(const struct parser *parser, enum tr_condition_kind 
     return false;
 }
 
+/*
+ * Brackets, a comparison of two values, or a value that has to be a bool. `1 < $a < 3` would
+ * compare a bool with a number, so a second operator is told here and not as a mismatch of types
+ * later.
+ */
 static bool parse_comparison(struct parser *parser, uint32_t *root)
 {
     enum tr_condition_kind kind;
@@ -330,6 +374,7 @@ static bool parse_comparison(struct parser *parser, uint32_t *root)
     return part != NULL;
 }
 
+/* `not` binds tighter than `and` and looser than a comparison: `not $a == 1` is `not ($a == 1)`. */
 static bool parse_not(struct parser *parser, uint32_t *root)
 {
     const char *at = parser->token.text.data;
@@ -350,7 +395,10 @@ static bool parse_not(struct parser *parser, uint32_t *root)
     return part != NULL;
 }
 
-/* A chain of one operator, grouped from the left. */
+/*
+ * A chain of one operator, grouped from the left. It is a loop, so that a long chain costs no depth
+ * here; TR_CONDITION_PARTS_MAX bounds the depth of the tree that it makes.
+ */
 static bool parse_chain(struct parser *parser, const char *word, enum tr_condition_kind kind,
                         bool (*parse)(struct parser *, uint32_t *), uint32_t *root)
 {
@@ -409,6 +457,7 @@ bool tri_condition_parse(struct tr_types *types, struct tr_arena *arena, struct 
                                 "operators are == != < <= > >= and or not ( )");
     }
     if (!is_fine) {
+        /* Without a problem memory has ended: NULL becomes the empty text. */
         *problem = tr_text_of(parser.problem);
         *offset = parser.problem_at == NULL ? 0 : (size_t)(parser.problem_at - text.data);
         return false;

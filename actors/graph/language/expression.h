@@ -4,8 +4,8 @@
  * Both are read without knowing what their names stand for; the compiler checks names and types
  * once it does. Texts are views into the text that was read.
  */
-#ifndef TR_ACTORS_GRAPH_EXPRESSION_H
-#define TR_ACTORS_GRAPH_EXPRESSION_H
+#ifndef TR_ACTORS_GRAPH_LANGUAGE_EXPRESSION_H
+#define TR_ACTORS_GRAPH_LANGUAGE_EXPRESSION_H
 
 #include "actors/graph/compiled/graph.h"
 

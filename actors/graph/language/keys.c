@@ -1,14 +1,24 @@
 /*
  * The readers that all parts of a definition share. What they report is what a user reads most
  * often, so each message names what stands there, what belongs there, and the nearest word.
+ *
+ * Each reader takes a tree, reports what is wrong with it and returns false, and leaves the result
+ * as it was. Reading goes on behind an error with the next key, so that one check tells all of
+ * them.
+ *
+ * definition->key is the key whose value is being read. Messages about scalars name it, so it has
+ * to be set before a reader is called and restored behind it, as readers of nested mappings set
+ * their own. Suggestions cost an edit distance for each name there is; tri_keys_nearest takes them
+ * from a budget, so that a file with many wrong names and many right ones does not cost their
+ * product.
  */
 #include "actors/graph/language/keys.h"
 
 #include "actors/graph/document/limits.h"
+#include "schemas/codec/spelling.h"
 
-#define DISTANCE_BYTES_MAX 64
-
-bool tri_expect_map(struct tri_definition *definition, const struct tr_tree *tree, const char *what)
+bool tri_keys_expect_map(struct tri_definition *definition, const struct tr_tree *tree,
+                         const char *what)
 {
     if (tree->kind == TR_TREE_MAP) {
         return true;
@@ -18,8 +28,8 @@ bool tri_expect_map(struct tri_definition *definition, const struct tr_tree *tre
     return false;
 }
 
-bool tri_expect_list(struct tri_definition *definition, const struct tr_tree *tree,
-                     const char *what)
+bool tri_keys_expect_list(struct tri_definition *definition, const struct tr_tree *tree,
+                          const char *what)
 {
     if (tree->kind == TR_TREE_LIST) {
         return true;
@@ -29,65 +39,41 @@ bool tri_expect_list(struct tri_definition *definition, const struct tr_tree *tr
     return false;
 }
 
-uint32_t tri_distance(struct tr_text a, struct tr_text b)
+/*
+ * When the budget is spent, fewer names are compared or none. The error is reported all the same,
+ * with a remedy that names nothing.
+ */
+struct tr_text tri_keys_nearest(struct tri_definition *definition, struct tr_text name,
+                                struct tr_text (*name_at)(const void *self, uint32_t position),
+                                const void *self, uint32_t count)
 {
-    uint32_t row[DISTANCE_BYTES_MAX + 1];
-    if (a.size > DISTANCE_BYTES_MAX || b.size > DISTANCE_BYTES_MAX || b.size == 0) {
-        return UINT32_MAX;
-    }
-    for (uint32_t k = 0; k <= b.size; k++) {
-        row[k] = k;
-    }
-    for (uint32_t i = 1; i <= a.size; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
-        for (uint32_t k = 1; k <= b.size; k++) {
-            uint32_t changed = diagonal + (a.data[i - 1] == b.data[k - 1] ? 0 : 1);
-            uint32_t shorter = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
-            diagonal = row[k];
-            row[k] = changed < shorter ? changed : shorter;
-        }
-    }
-    return row[b.size];
+    uint32_t compared = count < definition->nearest_left ? count : definition->nearest_left;
+    definition->nearest_left -= compared;
+    return tr_spelling_nearest(name, name_at, self, compared);
 }
 
-struct tr_text tri_nearest(struct tri_definition *definition, struct tr_text name,
-                           struct tr_text (*name_at)(const void *self, uint32_t position),
-                           const void *self, uint32_t count)
-{
-    struct tr_text nearest = tr_text_of("");
-    /* A third to a half of the letters may differ, and never all of them. */
-    uint32_t most = name.size < 3 ? (uint32_t)name.size / 2 : name.size < 6 ? 2 : 3;
-    uint32_t least = most + 1;
-    for (uint32_t i = 0; i < count && definition->nearest_left > 0; i++) {
-        definition->nearest_left--;
-        uint32_t distance = tri_distance(name, name_at(self, i));
-        if (distance < least) {
-            least = distance;
-            nearest = name_at(self, i);
-        }
-    }
-    return nearest;
-}
-
-struct tr_text tri_did_you_mean(struct tri_definition *definition, struct tr_text nearest,
-                                const char *otherwise)
+struct tr_text tri_keys_did_you_mean(struct tri_definition *definition, struct tr_text nearest,
+                                     const char *otherwise)
 {
     return nearest.size == 0
                ? tr_text_of(otherwise)
                : tr_arena_print(definition->scratch, "did you mean '%.*s'?", TRI_SHOWN(nearest));
 }
 
-/* The nearest key, however far: there is always one that was meant. */
+/*
+ * The nearest key, however far, since the set of keys is small and showing one of them helps. A
+ * beginning of a key with three letters or more, as `desc` of `description`, counts as one typing
+ * error, because its distance would favour short keys.
+ */
 static const char *nearest_key(struct tr_text name, const struct tri_key *keys, size_t count)
 {
     const char *nearest = keys[0].name;
-    uint32_t least = UINT32_MAX;
+    unsigned least = UINT32_MAX;
     for (size_t i = 0; i < count; i++) {
         struct tr_text key = tr_text_of(keys[i].name);
         bool is_beginning =
             name.size > 2 && name.size < key.size && memcmp(name.data, key.data, name.size) == 0;
-        uint32_t distance = is_beginning ? 1 : tri_distance(name, key);
+        unsigned distance = is_beginning ? 1 : tr_spelling_distance(name, key);
         if (distance < least) {
             least = distance;
             nearest = keys[i].name;
@@ -96,18 +82,22 @@ static const char *nearest_key(struct tr_text name, const struct tri_key *keys, 
     return nearest;
 }
 
-void tri_unknown_key(struct tri_definition *definition, const struct tr_tree *key, const char *what,
-                     const struct tri_key *keys, size_t count)
+void tri_keys_unknown_key(struct tri_definition *definition, const struct tr_tree *key,
+                          const char *what, const struct tri_key *keys, size_t count)
 {
     tri_report_add(definition->report, key->place, "InvalidValue",
                    "'%.*s' is no key of %s\nthe nearest one is '%s'", TRI_SHOWN(key->text), what,
                    nearest_key(key->text, keys, count));
 }
 
-void tri_read_keys(struct tri_definition *definition, const struct tr_tree *tree, const char *what,
-                   const struct tri_key *keys, size_t count, void *target)
+/*
+ * Keys are looked up by a walk over the table: the largest has some thirty rows. Repeated keys
+ * cannot occur, as the reader of YAML has refused them.
+ */
+void tri_keys_read_keys(struct tri_definition *definition, const struct tr_tree *tree,
+                        const char *what, const struct tri_key *keys, size_t count, void *target)
 {
-    if (!tri_expect_map(definition, tree, what)) {
+    if (!tri_keys_expect_map(definition, tree, what)) {
         return;
     }
     for (uint32_t i = 0; i < tree->count; i++) {
@@ -117,7 +107,7 @@ void tri_read_keys(struct tri_definition *definition, const struct tr_tree *tree
             k++;
         }
         if (k == count) {
-            tri_unknown_key(definition, pair->key, what, keys, count);
+            tri_keys_unknown_key(definition, pair->key, what, keys, count);
         } else if (keys[k].read != NULL) {
             struct tr_text before = definition->key;
             definition->key = pair->key->text;
@@ -127,17 +117,22 @@ void tri_read_keys(struct tri_definition *definition, const struct tr_tree *tree
     }
 }
 
-void tri_read_named(struct tri_definition *definition, const struct tr_tree *tree, const char *what,
-                    struct tri_vector *items, size_t size, tri_key_reader *read)
+void tri_keys_read_named(struct tri_definition *definition, const struct tr_tree *tree,
+                         const char *what, struct tri_vector *items, size_t size,
+                         tri_keys_key_reader *read)
 {
-    if (!tri_expect_map(definition, tree, what)) {
+    if (!tri_keys_expect_map(definition, tree, what)) {
         return;
     }
     for (uint32_t i = 0; i < tree->count; i++) {
         struct tri_name name;
         struct tr_text before = tri_report_subject(definition->report, tree->pairs[i].key->text);
         definition->key = tr_text_of("");
-        if (tri_read_name(definition, tree->pairs[i].key, &name)) {
+        if (tri_keys_read_name(definition, tree->pairs[i].key, &name)) {
+            /*
+             * The vector may move when it grows, so `item` is valid until the next one is added.
+             * Readers of things that hold things add to other vectors only.
+             */
             struct tri_name *item = tri_vector_add(definition->scratch, items, size);
             if (item != NULL) {
                 *item = name;
@@ -148,7 +143,10 @@ void tri_read_named(struct tri_definition *definition, const struct tr_tree *tre
     }
 }
 
-/* Says that a scalar is no value for the key in hand; false. */
+/*
+ * Says that a scalar is no value for the key in hand; false. The key is left out where the scalar
+ * is the key itself, as a task's name that is none.
+ */
 static bool refuse(struct tri_definition *definition, const struct tr_tree *tree,
                    const char *remedy)
 {
@@ -165,8 +163,8 @@ static bool refuse(struct tri_definition *definition, const struct tr_tree *tree
     return false;
 }
 
-bool tri_read_name(struct tri_definition *definition, const struct tr_tree *tree,
-                   struct tri_name *name)
+bool tri_keys_read_name(struct tri_definition *definition, const struct tr_tree *tree,
+                        struct tri_name *name)
 {
     if (!tr_tree_is_text(tree) || !tri_is_name(tree->text)) {
         return refuse(definition, tree,
@@ -176,17 +174,17 @@ bool tri_read_name(struct tri_definition *definition, const struct tr_tree *tree
     return true;
 }
 
-bool tri_read_names(struct tri_definition *definition, const struct tr_tree *tree,
-                    const struct tri_name **names, uint32_t *count)
+bool tri_keys_read_names(struct tri_definition *definition, const struct tr_tree *tree,
+                         const struct tri_name **names, uint32_t *count)
 {
     struct tr_text key = tr_arena_print(definition->scratch, "%.*s", TRI_TEXT(definition->key));
-    if (!tri_expect_list(definition, tree, key.size == 0 ? "this" : key.data)) {
+    if (!tri_keys_expect_list(definition, tree, key.size == 0 ? "this" : key.data)) {
         return false;
     }
     struct tri_name *items = tr_arena_array(definition->scratch, tree->count, sizeof *items);
     uint32_t kept = 0;
     for (uint32_t i = 0; items != NULL && i < tree->count; i++) {
-        kept += tri_read_name(definition, tree->items[i], &items[kept]) ? 1 : 0;
+        kept += tri_keys_read_name(definition, tree->items[i], &items[kept]) ? 1 : 0;
     }
     if (items != NULL) {
         *names = items;
@@ -195,8 +193,12 @@ bool tri_read_names(struct tri_definition *definition, const struct tr_tree *tre
     return items != NULL && kept == tree->count;
 }
 
-bool tri_read_text(struct tri_definition *definition, const struct tr_tree *tree,
-                   struct tr_text *text)
+/*
+ * Text goes to execve, to environments and to file names, which end at a zero byte. YAML can write
+ * one as "\0", so it is refused here.
+ */
+bool tri_keys_read_text(struct tri_definition *definition, const struct tr_tree *tree,
+                        struct tr_text *text)
 {
     if (!tr_tree_is_text(tree) || tree->text.size == 0) {
         return refuse(definition, tree, "write text");
@@ -208,8 +210,8 @@ bool tri_read_text(struct tri_definition *definition, const struct tr_tree *tree
     return true;
 }
 
-bool tri_read_count(struct tri_definition *definition, const struct tr_tree *tree, uint32_t least,
-                    uint32_t most, uint32_t *count)
+bool tri_keys_read_count(struct tri_definition *definition, const struct tr_tree *tree,
+                         uint32_t least, uint32_t most, uint32_t *count)
 {
     struct tr_tree resolved = tr_tree_resolve(tree);
     if (resolved.kind != TR_TREE_INT || resolved.integer < (int64_t)least ||
@@ -222,13 +224,17 @@ bool tri_read_count(struct tri_definition *definition, const struct tr_tree *tre
     return true;
 }
 
-bool tri_read_positive(struct tri_definition *definition, const struct tr_tree *tree,
-                       double *number)
+bool tri_keys_read_positive(struct tri_definition *definition, const struct tr_tree *tree,
+                            double *number)
 {
     struct tr_tree resolved = tr_tree_resolve(tree);
     double value = resolved.kind == TR_TREE_INT     ? (double)resolved.integer
                    : resolved.kind == TR_TREE_FLOAT ? resolved.number
                                                     : -1;
+    /*
+     * Written so that NaN, which compares false with everything, is refused as well. The upper
+     * bound keeps products with nanoseconds or milliseconds finite.
+     */
     if (!(value > 0) || value > 1e15) {
         return refuse(definition, tree, "write a positive number");
     }
@@ -236,7 +242,7 @@ bool tri_read_positive(struct tri_definition *definition, const struct tr_tree *
     return true;
 }
 
-bool tri_read_bool(struct tri_definition *definition, const struct tr_tree *tree, bool *value)
+bool tri_keys_read_bool(struct tri_definition *definition, const struct tr_tree *tree, bool *value)
 {
     struct tr_tree resolved = tr_tree_resolve(tree);
     if (resolved.kind != TR_TREE_BOOL) {
@@ -246,8 +252,8 @@ bool tri_read_bool(struct tri_definition *definition, const struct tr_tree *tree
     return true;
 }
 
-bool tri_read_duration(struct tri_definition *definition, const struct tr_tree *tree,
-                       int64_t *nanoseconds)
+bool tri_keys_read_duration(struct tri_definition *definition, const struct tr_tree *tree,
+                            int64_t *nanoseconds)
 {
     int64_t value;
     if (!tr_tree_is_text(tree) || !tr_duration_parse(tree->text, &value) || value <= 0) {
@@ -258,8 +264,8 @@ bool tri_read_duration(struct tri_definition *definition, const struct tr_tree *
     return true;
 }
 
-bool tri_read_word(struct tri_definition *definition, const struct tr_tree *tree,
-                   const char *const *words, uint32_t count, uint32_t *position)
+bool tri_keys_read_word(struct tri_definition *definition, const struct tr_tree *tree,
+                        const char *const *words, uint32_t count, uint32_t *position)
 {
     for (uint32_t i = 0; tr_tree_is_text(tree) && i < count; i++) {
         if (tr_text_equal(tree->text, tr_text_of(words[i]))) {
@@ -274,11 +280,11 @@ bool tri_read_word(struct tri_definition *definition, const struct tr_tree *tree
     return refuse(definition, tree, list.size == 0 ? "" : list.data);
 }
 
-bool tri_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
-                     struct tr_secret *secret)
+bool tri_keys_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
+                          struct tr_secret *secret)
 {
     struct tr_text text;
-    if (!tri_read_text(definition, tree, &text)) {
+    if (!tri_keys_read_text(definition, tree, &text)) {
         return false;
     }
     const char *slash = memchr(text.data, '/', text.size);

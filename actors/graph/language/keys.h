@@ -3,18 +3,18 @@
  *
  * Each reader reports what is wrong and returns false; its result is untouched then.
  */
-#ifndef TR_ACTORS_GRAPH_KEYS_H
-#define TR_ACTORS_GRAPH_KEYS_H
+#ifndef TR_ACTORS_GRAPH_LANGUAGE_KEYS_H
+#define TR_ACTORS_GRAPH_LANGUAGE_KEYS_H
 
 #include "actors/graph/language/definition.h"
 
-typedef void tri_key_reader(struct tri_definition *definition, const struct tr_tree *value,
-                            void *target);
+typedef void tri_keys_key_reader(struct tri_definition *definition, const struct tr_tree *value,
+                                 void *target);
 
 /* One key of a mapping; `bodies` are the node bodies it goes with, 0 for all. */
 struct tri_key {
     const char *name;
-    tri_key_reader *read;
+    tri_keys_key_reader *read;
     uint32_t bodies;
 };
 
@@ -23,75 +23,74 @@ struct tri_key {
  * in it, is told: `what` names the mapping, as in "a task". Keys that the reader takes no part in
  * (NULL) are passed over.
  */
-void tri_read_keys(struct tri_definition *definition, const struct tr_tree *tree, const char *what,
-                   const struct tri_key *keys, size_t count, void *target);
+void tri_keys_read_keys(struct tri_definition *definition, const struct tr_tree *tree,
+                        const char *what, const struct tri_key *keys, size_t count, void *target);
 
 /*
  * Reads a mapping of names to things, `what` of the document: each thing begins with its struct
  * tri_name, is added to `items`, `size` bytes of zeros, and gets its value by `read`.
  */
-void tri_read_named(struct tri_definition *definition, const struct tr_tree *tree, const char *what,
-                    struct tri_vector *items, size_t size, tri_key_reader *read);
+void tri_keys_read_named(struct tri_definition *definition, const struct tr_tree *tree,
+                         const char *what, struct tri_vector *items, size_t size,
+                         tri_keys_key_reader *read);
 
 /* Reports an unknown key and names the nearest one. */
-void tri_unknown_key(struct tri_definition *definition, const struct tr_tree *key, const char *what,
-                     const struct tri_key *keys, size_t count);
-
-/* A distance between two words, or UINT32_MAX where they have nothing in common. */
-uint32_t tri_distance(struct tr_text a, struct tr_text b);
+void tri_keys_unknown_key(struct tri_definition *definition, const struct tr_tree *key,
+                          const char *what, const struct tri_key *keys, size_t count);
 
 /*
  * The nearest of some names, or an empty text if none is near or too much was searched already.
  * `name_at` gives the names by their positions.
  */
-struct tr_text tri_nearest(struct tri_definition *definition, struct tr_text name,
-                           struct tr_text (*name_at)(const void *self, uint32_t position),
-                           const void *self, uint32_t count);
+struct tr_text tri_keys_nearest(struct tri_definition *definition, struct tr_text name,
+                                struct tr_text (*name_at)(const void *self, uint32_t position),
+                                const void *self, uint32_t count);
 
 /* "; did you mean 'x'?" for a message's remedy, or what to say instead. */
-struct tr_text tri_did_you_mean(struct tri_definition *definition, struct tr_text nearest,
-                                const char *otherwise);
+struct tr_text tri_keys_did_you_mean(struct tri_definition *definition, struct tr_text nearest,
+                                     const char *otherwise);
 
 /* Checks that a tree is a mapping or a list; told if not. */
-bool tri_expect_map(struct tri_definition *definition, const struct tr_tree *tree,
-                    const char *what);
-bool tri_expect_list(struct tri_definition *definition, const struct tr_tree *tree,
-                     const char *what);
+bool tri_keys_expect_map(struct tri_definition *definition, const struct tr_tree *tree,
+                         const char *what);
+bool tri_keys_expect_list(struct tri_definition *definition, const struct tr_tree *tree,
+                          const char *what);
 
 /* A name of the language where it is defined or used. */
-bool tri_read_name(struct tri_definition *definition, const struct tr_tree *tree,
-                   struct tri_name *name);
-bool tri_read_names(struct tri_definition *definition, const struct tr_tree *tree,
-                    const struct tri_name **names, uint32_t *count);
+bool tri_keys_read_name(struct tri_definition *definition, const struct tr_tree *tree,
+                        struct tri_name *name);
+bool tri_keys_read_names(struct tri_definition *definition, const struct tr_tree *tree,
+                         const struct tri_name **names, uint32_t *count);
 
 /* Text as it is written, copied into the graph's arena; without zero bytes, not empty. */
-bool tri_read_text(struct tri_definition *definition, const struct tr_tree *tree,
-                   struct tr_text *text);
+bool tri_keys_read_text(struct tri_definition *definition, const struct tr_tree *tree,
+                        struct tr_text *text);
 
 /* A whole number within bounds. */
-bool tri_read_count(struct tri_definition *definition, const struct tr_tree *tree, uint32_t least,
-                    uint32_t most, uint32_t *count);
+bool tri_keys_read_count(struct tri_definition *definition, const struct tr_tree *tree,
+                         uint32_t least, uint32_t most, uint32_t *count);
 
 /* A number that is positive. */
-bool tri_read_positive(struct tri_definition *definition, const struct tr_tree *tree,
-                       double *number);
+bool tri_keys_read_positive(struct tri_definition *definition, const struct tr_tree *tree,
+                            double *number);
 
-bool tri_read_bool(struct tri_definition *definition, const struct tr_tree *tree, bool *value);
+bool tri_keys_read_bool(struct tri_definition *definition, const struct tr_tree *tree, bool *value);
 
 /* A duration that is positive. */
-bool tri_read_duration(struct tri_definition *definition, const struct tr_tree *tree,
-                       int64_t *nanoseconds);
+bool tri_keys_read_duration(struct tri_definition *definition, const struct tr_tree *tree,
+                            int64_t *nanoseconds);
 
 /* A quantity of whole units: 2, 1.5k, 256Mi. */
-void tri_read_units(struct tri_definition *definition, const struct tr_tree *tree, uint64_t *units);
+void tri_keys_read_units(struct tri_definition *definition, const struct tr_tree *tree,
+                         uint64_t *units);
 
 /* One of some words; the position of it. */
-bool tri_read_word(struct tri_definition *definition, const struct tr_tree *tree,
-                   const char *const *words, uint32_t count, uint32_t *position);
+bool tri_keys_read_word(struct tri_definition *definition, const struct tr_tree *tree,
+                        const char *const *words, uint32_t count, uint32_t *position);
 
 /* A reference to a secret, GROUP/KEY[@VERSION]; its name and whether it is a file stay. */
-bool tri_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
-                     struct tr_secret *secret);
+bool tri_keys_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
+                          struct tr_secret *secret);
 
 /* The settings that tasks and nodes share, as rows of their own tables. */
 #define TRI_SETTING_ROWS(bodies)                                                                 \
@@ -104,7 +103,7 @@ bool tri_read_secret(struct tri_definition *definition, const struct tr_tree *tr
     }
 
 /* Reads the settings among the pairs of a mapping; `first` is the first key of them. */
-void tri_read_settings(struct tri_definition *definition, const struct tr_tree *tree,
-                       struct tri_settings *settings, struct tri_name *first);
+void tri_keys_read_settings(struct tri_definition *definition, const struct tr_tree *tree,
+                            struct tri_settings *settings, struct tri_name *first);
 
 #endif

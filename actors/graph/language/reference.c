@@ -1,8 +1,13 @@
 /*
  * Names and references: `$name`, then `.field`, `["a field"]` and `[0]`.
+ *
+ * The text is read as a whole, without blanks. What the name stands for, an input, a node or the
+ * error, and which of the steps names an output, is the compiler's to find out. Steps lie in the
+ * arena; names and plain fields are views into the text, quoted fields are copied, since
+ * backslashes are taken out.
  */
-#include "actors/graph/language/expression.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/expression.h"
 
 static bool is_name_begin(char byte)
 {
@@ -41,6 +46,10 @@ static bool fail(struct scan *scan, const char *problem)
     return false;
 }
 
+/*
+ * Takes all characters of names and checks then, so that a name that is too long or begins with a
+ * digit is one mistake and not two. Names hold `-`, so `$a-b` is one name.
+ */
 static bool scan_name(struct scan *scan, struct tr_text *name)
 {
     const char *begin = scan->at;
@@ -57,6 +66,10 @@ static bool scan_index(struct scan *scan, struct tr_step *step)
     const char *begin = scan->at;
     for (; scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9'; scan->at++) {
         index = index * 10 + (uint64_t)(*scan->at - '0');
+        /*
+         * Checked in the loop, before the next digit could overflow. The bound fits the int32 of
+         * Flyte's PromiseAttribute.
+         */
         if (index > INT32_MAX) {
             return fail(scan, "the index is too large\nwrite a smaller one");
         }
@@ -69,7 +82,10 @@ static bool scan_index(struct scan *scan, struct tr_step *step)
     return true;
 }
 
-/* A field in quotes; a backslash takes the next character as it stands. */
+/*
+ * A field in quotes; a backslash takes the next character as it stands. The copy is never longer
+ * than what is left of the text.
+ */
 static bool scan_quoted(struct scan *scan, struct tr_step *step)
 {
     char *field = tr_arena_alloc(scan->arena, (size_t)(scan->end - scan->at));

@@ -1,15 +1,21 @@
 /*
- * What a shell makes of words, as far as warnings need it: options before -c may stand together,
- * and -o takes a word of its own.
+ * What a shell makes of words, as far as warnings need it: which word is a script, and where in it
+ * quotes are open. Options before -c may stand together, and -o takes a word of its own.
+ *
+ * This is no parser of the shell: here-documents, `$(...)` and quotes inside of those are read as
+ * plain text. A wrong guess gives a warning too many or too few, and never changes what runs.
  */
 #include "actors/graph/language/script.h"
 
 #include <string.h>
 
-/* How many words of options a shell may have before its script. */
+/*
+ * How many words of options a shell may have before its script. It keeps the search linear where a
+ * command has many words that are called like a shell.
+ */
 #define OPTION_WORDS_MAX 16
 
-/* Command and arguments as one list. */
+/* Command and arguments as one list, as Kubernetes joins them; NULL behind the last word. */
 static const struct tr_tree *word_at(const struct tr_tree *command, const struct tr_tree *arguments,
                                      uint32_t position)
 {
@@ -20,6 +26,10 @@ static const struct tr_tree *word_at(const struct tr_tree *command, const struct
     return arguments != NULL && position < arguments->count ? arguments->items[position] : NULL;
 }
 
+/*
+ * By the last part of its path, so that /bin/sh counts. Words in front of it (env, nice, timeout)
+ * do not matter, as every word of the command is asked.
+ */
 static bool is_shell(const struct tr_tree *word)
 {
     static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "zsh"};
@@ -44,7 +54,10 @@ static bool has_option(struct tr_text word, char letter)
            memchr(word.data + 1, letter, word.size - 1) != NULL;
 }
 
-/* The script behind a shell's options, the first of which is at `position`. */
+/*
+ * The script behind a shell's options, the first of which is at `position`: the first word that is
+ * no option, if -c came before it. Without -c that word is a file.
+ */
 static const struct tr_tree *script_behind(const struct tr_tree *command,
                                            const struct tr_tree *arguments, uint32_t position)
 {
@@ -78,6 +91,11 @@ const struct tr_tree *tri_script_find(const struct tr_tree *command,
     return NULL;
 }
 
+/*
+ * The state at the end of a part is that of the beginning of the next one: a template stands
+ * between them, and `before` of the next call goes on behind it. In single quotes a backslash is
+ * plain, by POSIX; `#` begins a comment only where a word could begin.
+ */
 void tri_script_read(struct tri_script *script, struct tr_text part)
 {
     for (size_t i = 0; i < part.size; i++) {

@@ -1,8 +1,8 @@
 /*
  * Scripts of shells among the words of a command, so that one can tell what becomes code there.
  */
-#ifndef TR_ACTORS_GRAPH_SCRIPT_H
-#define TR_ACTORS_GRAPH_SCRIPT_H
+#ifndef TR_ACTORS_GRAPH_LANGUAGE_SCRIPT_H
+#define TR_ACTORS_GRAPH_LANGUAGE_SCRIPT_H
 
 #include "actors/graph/document/tree.h"
 

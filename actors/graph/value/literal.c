@@ -1,13 +1,29 @@
 /*
  * Packed values: the parts that several files read and write, the check of bytes from outside,
  * references into values, and base64.
+ *
+ * The layout is declared in literal.h. Writers here always produce the same bytes for the same
+ * value, because cache keys and comparisons look at bytes and never decode. Maps are therefore
+ * sorted by key, and a URI without a format is never wrapped in an array.
+ *
+ * tr_literal_check is what stands between foreign bytes and the rest of the engine. tr_literal_json
+ * and tr_literal_cast run it before they walk a value, so their walks rely on its form. It is
+ * linear in the bytes. Its recursion stops at TR_LITERAL_DEPTH_MAX, which lies below
+ * TR_NESTING_MAX, so that a value can still be wrapped in a message.
  */
 #include "actors/graph/value/literal.h"
 
 #include <math.h>
+#include <sodium.h>
 
 #include "actors/graph/document/limits.h"
 
+/*
+ * The first byte of a msgpack value decides its kind; nothing is consumed, so a caller can look and
+ * then call the reader that fits. Binary, extensions and the unused tag 0xc1 are OTHER: no run-time
+ * value holds them, as JSON cannot say them. A cursor that has failed or is at its end is OTHER,
+ * too.
+ */
 enum tri_value_kind tri_value_kind(const struct tr_cursor *cursor)
 {
     if (cursor->error != 0 || cursor->at >= cursor->end) {
@@ -35,6 +51,10 @@ enum tri_value_kind tri_value_kind(const struct tr_cursor *cursor)
     return tag == 0xca || tag == 0xcb ? TRI_VALUE_FLOAT : TRI_VALUE_OTHER;
 }
 
+/*
+ * A URI without a format is a plain text, not an array with an empty second part. This is the only
+ * form that tr_write_blob produces, so a file has the same bytes whether or not formats are in use.
+ */
 struct tr_blob tr_read_blob(struct tr_cursor *cursor)
 {
     struct tr_blob blob = {.format = tr_text_of("")};
@@ -102,12 +122,33 @@ struct tr_failure tr_read_failure(struct tr_cursor *cursor)
     return failure;
 }
 
+/*
+ * The message alone, or the message, a line feed and the error output as one text. The two are
+ * joined in a buffer of their own because msgpack puts the size of a text before its bytes. That
+ * buffer's error goes to the caller's buffer, where the caller looks for it.
+ */
+static void write_message(struct tr_buffer *buffer, const struct tr_failure *failure)
+{
+    struct tr_buffer whole;
+    if (failure->error_output.size == 0) {
+        tr_buffer_text_value(buffer, failure->message);
+        return;
+    }
+    tr_buffer_init(&whole, 0);
+    tr_buffer_add_text(&whole, failure->message);
+    tr_buffer_add_string(&whole, "\n");
+    tr_buffer_add_text(&whole, failure->error_output);
+    tr_buffer_text_value(buffer, tr_buffer_text(&whole));
+    buffer->error = buffer->error != 0 ? buffer->error : whole.error;
+    tr_buffer_fini(&whole);
+}
+
 void tr_write_failure(struct tr_buffer *buffer, const struct tr_failure *failure)
 {
     tr_buffer_array(buffer, 4);
     tr_buffer_text_value(buffer, failure->node);
     tr_buffer_text_value(buffer, failure->code);
-    tr_buffer_text_value(buffer, failure->message);
+    write_message(buffer, failure);
     if (failure->element < 0) {
         tr_buffer_nil(buffer);
     } else {
@@ -115,6 +156,11 @@ void tr_write_failure(struct tr_buffer *buffer, const struct tr_failure *failure
     }
 }
 
+/*
+ * The position counts in the order of the declared union. It is a number on disk, so the value
+ * stays readable only with the very type it was written by; a value that goes to another union is
+ * cast, not copied.
+ */
 const struct tr_type *tr_read_variant(struct tr_cursor *cursor, const struct tr_type *type,
                                       uint32_t *position)
 {
@@ -132,7 +178,11 @@ const struct tr_type *tr_read_variant(struct tr_cursor *cursor, const struct tr_
 
 static void check_value(struct tr_cursor *cursor, const struct tr_type *type, uint32_t depth);
 
-/* Elements of an array, or pairs whose keys are sorted and different. */
+/*
+ * Elements of an array, or pairs of a map. Keys ascend strictly, by bytes: this is what makes a map
+ * have one encoding, and it rules out repeated keys without a table of those seen. The cursor has
+ * already refused a count that is larger than the bytes left, so the loop is linear in the input.
+ */
 static void check_elements(struct tr_cursor *cursor, const struct tr_type *element, bool is_map,
                            uint32_t depth)
 {
@@ -150,7 +200,9 @@ static void check_elements(struct tr_cursor *cursor, const struct tr_type *eleme
     }
 }
 
-/* A value that is known at run time only. */
+/*
+ * A value without a declared type: the fields of a struct, and what a recording or a plugin brings.
+ */
 static void check_any(struct tr_cursor *cursor, uint32_t depth)
 {
     switch (tri_value_kind(cursor)) {
@@ -256,6 +308,11 @@ static void check_value(struct tr_cursor *cursor, const struct tr_type *type, ui
     }
 }
 
+/*
+ * Bytes behind the value are refused as well: a value is cut out of a message by its size, and a
+ * longer one would not be equal to its own copy. Truncated input counts as malformed, because the
+ * caller has all bytes there will ever be.
+ */
 int tr_literal_check(const struct tr_type *type, struct tr_bytes value)
 {
     struct tr_cursor cursor = tr_cursor_of(value);
@@ -266,7 +323,10 @@ int tr_literal_check(const struct tr_type *type, struct tr_bytes value)
     return cursor.error == TR_TRUNCATED ? TR_MALFORMED : cursor.error;
 }
 
-/* Moves the cursor to an element; false if there are not so many. */
+/*
+ * Moves the cursor to an element: 0, TR_NOT_FOUND if there are not so many, or the cursor's error.
+ * msgpack has no index, so the elements before it are skipped one by one: linear in their bytes.
+ */
 static int enter_element(struct tr_cursor *cursor, uint32_t index)
 {
     uint32_t count = tr_read_array(cursor);
@@ -291,7 +351,6 @@ static int enter_key(struct tr_cursor *cursor, struct tr_text key)
     return cursor->error != 0 ? cursor->error : TR_NOT_FOUND;
 }
 
-/* An error's fields stand in a fixed order. */
 static int enter_error_field(struct tr_cursor *cursor, struct tr_text field)
 {
     static const char *const names[] = {"node", "code", "message", "element"};
@@ -303,7 +362,10 @@ static int enter_error_field(struct tr_cursor *cursor, struct tr_text field)
     return TR_NOT_FOUND;
 }
 
-/* Whether a step can be made into a value of this type, by what the value is where it is free. */
+/*
+ * Whether a step can be made into a value of this type. Where no type is declared, the value itself
+ * decides. A union never fits: a step does not look through the variant that a run happens to give.
+ */
 static bool step_fits(const struct tr_cursor *cursor, const struct tr_type *type,
                       const struct tr_step *step)
 {
@@ -337,6 +399,10 @@ int tr_literal_follow(const struct tr_type *type, struct tr_bytes value,
         if (error != 0) {
             return error;
         }
+        /*
+         * A list and a map have one part, the type of all elements. A struct and an error have
+         * none: below them types are known at run time only, and stay NULL for all further steps.
+         */
         bool has_parts = type != NULL && type->parts != NULL;
         type = has_parts ? type->parts[0] : NULL;
     }
@@ -349,50 +415,17 @@ int tr_literal_follow(const struct tr_type *type, struct tr_bytes value,
     return 0;
 }
 
-static const char base64_digits[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-void tri_base64_write(struct tr_bytes bytes, struct tr_buffer *buffer)
-{
-    for (size_t i = 0; i < bytes.size; i += 3) {
-        size_t left = bytes.size - i;
-        uint32_t group = (uint32_t)bytes.data[i] << 16;
-        group |= left > 1 ? (uint32_t)bytes.data[i + 1] << 8 : 0;
-        group |= left > 2 ? bytes.data[i + 2] : 0;
-        char digits[4] = {base64_digits[group >> 18], base64_digits[group >> 12 & 63],
-                          left > 1 ? base64_digits[group >> 6 & 63] : '=',
-                          left > 2 ? base64_digits[group & 63] : '='};
-        tr_buffer_add(buffer, digits, sizeof digits);
-    }
-}
-
 bool tri_base64_read(struct tr_text text, struct tr_arena *arena, struct tr_bytes *bytes)
 {
-    uint8_t *data = tr_arena_alloc(arena, text.size / 4 * 3 + 3);
-    size_t size = 0;
-    uint32_t group = 0;
-    unsigned digits = 0;
-    unsigned padding = 0;
-    for (size_t i = 0; data != NULL && i < text.size; i++) {
-        char byte = text.data[i];
-        if (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t') {
-            continue;
-        }
-        const char *digit = byte == '\0' ? NULL : strchr(base64_digits, byte);
-        if ((digit == NULL && byte != '=') || (digit != NULL && padding > 0)) {
-            return false;
-        }
-        padding += byte == '=' ? 1 : 0;
-        group = group << 6 | (digit == NULL ? 0 : (uint32_t)(digit - base64_digits));
-        if (++digits % 4 == 0) {
-            data[size++] = (uint8_t)(group >> 16);
-            data[size++] = (uint8_t)(group >> 8);
-            data[size++] = (uint8_t)group;
-        }
-    }
-    if (data == NULL || digits % 4 != 0 || padding > 2) {
+    size_t room = text.size / 4 * 3 + 3;
+    uint8_t *data = tr_arena_alloc(arena, room);
+    size_t size;
+    /* A zero would pass as the one that ends the blanks. */
+    if (data == NULL || (text.size > 0 && memchr(text.data, '\0', text.size) != NULL) ||
+        sodium_base642bin(data, room, text.data, text.size, " \t\r\n", &size, NULL,
+                          sodium_base64_VARIANT_ORIGINAL) != 0) {
         return false;
     }
-    *bytes = (struct tr_bytes){.data = data, .size = size - padding};
+    *bytes = (struct tr_bytes){.data = data, .size = size};
     return true;
 }

@@ -12,8 +12,8 @@
  * There is one encoding for each value, so equal values of one type are equal bytes. A value is
  * read with its type only; nothing here allocates but into the caller's buffer or arena.
  */
-#ifndef TR_ACTORS_GRAPH_LITERAL_H
-#define TR_ACTORS_GRAPH_LITERAL_H
+#ifndef TR_ACTORS_GRAPH_VALUE_LITERAL_H
+#define TR_ACTORS_GRAPH_VALUE_LITERAL_H
 
 #include "actors/graph/document/moment.h"
 #include "actors/graph/value/type.h"
@@ -27,6 +27,7 @@ struct tr_literal_reader {
 
     /* private */
     uint64_t steps_left;
+    bool has_run_out; /* of steps, and the report says so */
     uint32_t depth;
     const struct tri_step *path;
 };
@@ -53,8 +54,9 @@ static inline bool tr_literal_equal(struct tr_bytes a, struct tr_bytes b)
 
 /*
  * Appends a value of `from` as one of `to`, which has to be castable. A value whose type is known
- * only at run time (from NULL) is read as JSON would be. TR_INVALID when it does not fit,
- * TR_MALFORMED when the bytes are no value of `from`, TR_MEMORY or TR_LIMIT from the buffer.
+ * only at run time (from NULL) is read as JSON would be. TR_INVALID when it does not fit or nests
+ * too deeply in its new type, TR_MALFORMED when the bytes are no value of `from`, TR_MEMORY or
+ * TR_LIMIT from the buffer.
  */
 TR_MUST_USE int tr_literal_cast(const struct tr_type *from, const struct tr_type *to,
                                 struct tr_bytes value, struct tr_buffer *buffer);
@@ -74,17 +76,6 @@ struct tr_step {
 TR_MUST_USE int tr_literal_follow(const struct tr_type *type, struct tr_bytes value,
                                   const struct tr_step *steps, uint32_t count,
                                   const struct tr_type **type_out, struct tr_bytes *value_out);
-
-/*
- * Appends what a cache key takes from a value: its bytes, with each file's and directory's URI
- * replaced by what `content` gives for it (a hash of the content; NULL keeps the URI). `content`
- * appends one msgpack value and returns 0 or an error, which is returned.
- */
-typedef int tr_content_hash(void *self, const struct tr_type *type, struct tr_text uri,
-                            struct tr_buffer *buffer);
-TR_MUST_USE int tr_literal_hash_input(const struct tr_type *type, struct tr_bytes value,
-                                      tr_content_hash *content, void *self,
-                                      struct tr_buffer *buffer);
 
 /* A file, a directory or a dataset. */
 struct tr_blob {
@@ -120,6 +111,7 @@ struct tr_failure {
     struct tr_text code;
     struct tr_text message;
     int64_t element;
+    struct tr_text error_output; /* written behind the message, in lines of its own */
 };
 struct tr_failure tr_read_failure(struct tr_cursor *cursor);
 void tr_write_failure(struct tr_buffer *buffer, const struct tr_failure *failure);
@@ -141,11 +133,11 @@ enum tri_value_kind {
 };
 enum tri_value_kind tri_value_kind(const struct tr_cursor *cursor);
 
-/* Base64 with padding, blanks and line ends ignored; false if it is none. */
+/* Base64 with padding, blanks and line ends ignored; false if it is none, or bits are left over. */
 bool tri_base64_read(struct tr_text text, struct tr_arena *arena, struct tr_bytes *bytes);
 void tri_base64_write(struct tr_bytes bytes, struct tr_buffer *buffer);
 
-/* Text as JSON, in quotes. */
+/* Text as JSON, in quotes (schemas/codec/print.h). */
 void tri_text_write(struct tr_text text, struct tr_buffer *buffer);
 
 /* A double as JSON, shortest form that reads back as the same; with a point or an exponent. */

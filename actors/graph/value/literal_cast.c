@@ -1,9 +1,26 @@
 /*
- * Values from one type into another, and from values into what a cache key is made of: one walk
- * over a packed value that writes it anew.
+ * Values from one type into another, and values with their paths replaced: one walk over a packed
+ * value that writes it anew, linear in its bytes.
  *
- * A value that is known only at run time (a struct's field) goes into a declared type by the rules
- * of JSON: a text may be a datetime, an int serves as a float.
+ * Four cases, by whether each side has a type (NULL is the type of a struct's field, which is known
+ * at run time only):
+ *
+ *     from  to
+ *     NULL  NULL   copied
+ *     NULL  T      read by the rules of JSON: a text may be a datetime, an int serves as a float
+ *     T     NULL   written as JSON shows it: a datetime becomes its text, an error a mapping
+ *     T     U      by tr_type_castable, and by the value where the types leave it open
+ *
+ * The types leave it open where a string goes into an enum and where a list of none, which is how
+ * flytekit types an empty list, goes into a list of anything: there the value decides, and
+ * TR_INVALID is the answer if it does not fit.
+ *
+ * With `map` set the type stays as it is, and the caller replaces paths, for instance by hashes of
+ * their contents when a cache key is made.
+ *
+ * The value is checked against its type before the walk begins, so the walk relies on its form. A
+ * value of another type may be nested more deeply than what it was made from, as a union adds a
+ * level, so what a cast has written is checked as well. An error leaves the buffer as it was.
  */
 #include <math.h>
 
@@ -34,7 +51,7 @@ static void fail(struct caster *caster, int error)
     }
 }
 
-/* Copies the next value as it is. */
+/* Copies the next value as it is, without looking inside. */
 static void copy(struct caster *caster)
 {
     struct tr_bytes bytes = tr_read_any(&caster->cursor);
@@ -43,7 +60,12 @@ static void copy(struct caster *caster)
     }
 }
 
-/* Reads a run-time value as JSON would be read, by way of its text. */
+/*
+ * Reads a run-time value as JSON would be read, by way of the tree that its JSON would give. One
+ * reader for both keeps the rules and their exceptions in one place. The report is thrown away: the
+ * caller knows the reference that failed and says so in its own words. `folder` is empty, since a
+ * relative path in a struct has no document to count from.
+ */
 static void from_free(struct caster *caster, const struct tr_type *to)
 {
     struct tr_bytes bytes = tr_read_any(&caster->cursor);
@@ -67,6 +89,7 @@ static void from_free(struct caster *caster, const struct tr_type *to)
     tr_report_fini(&report);
 }
 
+/* Each element or value; their count and the keys of a map stay. */
 static void cast_elements(struct caster *caster, const struct tr_type *from,
                           const struct tr_type *to, bool is_map)
 {
@@ -84,7 +107,7 @@ static void cast_elements(struct caster *caster, const struct tr_type *from,
     }
 }
 
-/* What JSON would show of a typed scalar, as a run-time value. */
+/* A datetime, a duration or bytes as the text that JSON would show of it. */
 static void scalar_to_free(struct caster *caster, const struct tr_type *from)
 {
     struct tr_bytes bytes = tr_read_any(&caster->cursor);
@@ -114,6 +137,10 @@ static void float_to_free(struct caster *caster)
     }
 }
 
+/*
+ * An error as a struct: its fields by name. The order of the writes is the order of the keys,
+ * because packed maps are sorted, and tr_literal_check refuses others.
+ */
 static void failure_to_free(struct caster *caster)
 {
     struct tr_failure failure = tr_read_failure(&caster->cursor);
@@ -132,6 +159,10 @@ static void failure_to_free(struct caster *caster)
     tr_buffer_text_value(caster->buffer, failure.node);
 }
 
+/*
+ * A mapping even where no format is known, so that `$x.uri` works for every dataset in a struct.
+ * "format" sorts before "uri".
+ */
 static void dataset_to_free(struct caster *caster)
 {
     struct tr_blob blob = tr_read_blob(&caster->cursor);
@@ -187,6 +218,11 @@ static void to_free(struct caster *caster, const struct tr_type *from)
     }
 }
 
+/*
+ * A value that is no union becomes the variant that takes its type. TR_INVALID where no variant or
+ * more than one does: with two candidates, which one is meant is a matter of guessing, and Flyte's
+ * compiler refuses that as well.
+ */
 static void into_union(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
 {
     int64_t variant = tr_type_variant_for(from, to);
@@ -209,7 +245,6 @@ static void into_enum(struct caster *caster, const struct tr_type *to)
     tr_buffer_text_value(caster->buffer, text);
 }
 
-/* What may be a path, as whoever asked wants it. */
 static void map_blob(struct caster *caster, const struct tr_type *type)
 {
     struct tr_blob blob = tr_read_blob(&caster->cursor);
@@ -240,13 +275,21 @@ bool tr_type_may_hold_paths(const struct tr_type *type, enum tr_path_scope scope
     return may_hold;
 }
 
-/* Whether texts of values without types are shown, too. */
+/*
+ * Whether the caller gets texts of values without declared types, too. flytekit's dataclasses keep
+ * paths of files as plain texts in a struct, so TR_PATHS_ALL has to offer each text; a scope of
+ * TR_PATHS_DECLARED leaves structs alone.
+ */
 static bool maps_free(const struct caster *caster)
 {
     return caster->map != NULL && caster->scope == TR_PATHS_ALL;
 }
 
-/* A struct, or a part of one, with its texts as whoever asked wants them. */
+/*
+ * A struct, or a part of one, with its texts as the caller wants them. Keys of mappings are never
+ * paths and stay. The type that the caller sees is a struct's, not NULL, so that it can tell a text
+ * in a struct from a declared file.
+ */
 static void map_free(struct caster *caster)
 {
     static const struct tr_type part = {.kind = TR_TYPE_STRUCT, .part_total = 1};
@@ -263,6 +306,15 @@ static void map_free(struct caster *caster)
     }
 }
 
+/*
+ * Both types are known. The order of the branches matters:
+ *
+ * A union is opened first, because its variant has to be cast and not the pair [position, value].
+ * If the target is the same union, which happens under `map` only, position and variant stay. Equal
+ * types are copied next, but not under `map`, which has to look inside. Only then the target is
+ * looked at: a union takes the value as one of its variants, paths go to the caller, lists and maps
+ * go element by element. What is left is castable as it stands or does not fit.
+ */
 static void cast_typed(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
 {
     uint32_t position;
@@ -318,6 +370,22 @@ static void cast(struct caster *caster, const struct tr_type *from, const struct
     caster->depth--;
 }
 
+/*
+ * TR_INVALID for a value that nests too deeply in its new type. The walk does not look inside the
+ * parts that it copies, and readers of values refuse whatever tr_literal_check does.
+ */
+static int check_written(const struct caster *caster, const struct tr_type *to, size_t begin)
+{
+    struct tr_bytes written = {.data = caster->buffer->data + begin,
+                               .size = caster->buffer->size - begin};
+    return tr_literal_check(to, written) != 0 ? TR_INVALID : 0;
+}
+
+/*
+ * One walk over one value. What was written before an error is cut off again, so that the caller
+ * may append something else. A failure of the buffer comes first: it is the cause of others behind
+ * it.
+ */
 static int run(struct caster *caster, const struct tr_type *from, const struct tr_type *to,
                struct tr_bytes value)
 {
@@ -331,6 +399,9 @@ static int run(struct caster *caster, const struct tr_type *from, const struct t
     error = caster->buffer->error != 0  ? caster->buffer->error
             : caster->cursor.error != 0 ? TR_MALFORMED
                                         : caster->error;
+    if (error == 0 && from != to) {
+        error = check_written(caster, to, size);
+    }
     if (error != 0) {
         tr_buffer_cut(caster->buffer, size);
     }
@@ -349,27 +420,5 @@ int tr_literal_map_paths(const struct tr_type *type, struct tr_bytes value,
                          struct tr_buffer *buffer)
 {
     struct caster caster = {.buffer = buffer, .map = map, .self = self, .scope = scope};
-    return run(&caster, type, type, value);
-}
-
-/* What a content_hash is called with. */
-struct hasher {
-    tr_content_hash *content;
-    void *self;
-};
-
-static int hash_path(void *self, const struct tr_type *type, struct tr_blob blob,
-                     struct tr_buffer *buffer)
-{
-    const struct hasher *hasher = self;
-    return hasher->content(hasher->self, type, blob.uri, buffer);
-}
-
-int tr_literal_hash_input(const struct tr_type *type, struct tr_bytes value,
-                          tr_content_hash *content, void *self, struct tr_buffer *buffer)
-{
-    struct hasher hasher = {.content = content, .self = self};
-    struct caster caster = {
-        .buffer = buffer, .map = content == NULL ? NULL : hash_path, .self = &hasher};
     return run(&caster, type, type, value);
 }

@@ -1,15 +1,21 @@
 /*
  * Values as JSON, as tasks and people get them: on one line, keys in their packed order.
  *
- * A union is written as its value alone where reading that gives the same variant again, and as
- * {"type": T, "value": ...} otherwise. Recursion follows the value, which the cursor bounds.
+ * What is written reads back as the same bytes by the same type (literal_read.c). A union is
+ * written as its value alone where reading that gives the same variant again, and as {"type": T,
+ * "value": ...} otherwise. The reader takes the first variant that accepts the value, so the
+ * question is whether an earlier variant could accept it. The answer goes by types and not by the
+ * value, but for mappings with the keys `type` and `value`: a verbose form is always right, and a
+ * short one that depends on the value would make the outputs of one task look different from run to
+ * run.
+ *
+ * tr_literal_check runs first. Recursion follows the value, no deeper than TR_LITERAL_DEPTH_MAX.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/literal.h"
+#include "schemas/codec/print.h"
 
 struct writer {
     struct tr_cursor cursor;
@@ -19,54 +25,42 @@ struct writer {
 
 static void write_value(struct writer *writer, const struct tr_type *type);
 
-static void write_escaped(uint8_t byte, struct tr_buffer *buffer)
-{
-    static const char shorts[] = {
-        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
-    if (byte == '"' || byte == '\\') {
-        tr_buffer_print(buffer, "\\%c", byte);
-    } else if (byte < sizeof shorts && shorts[byte] != 0) {
-        tr_buffer_print(buffer, "\\%c", shorts[byte]);
-    } else {
-        tr_buffer_print(buffer, "\\u%04x", byte);
-    }
-}
+/*
+ * The sinks of schemas/codec/ print through a room of so many bytes and flush it into the buffer
+ * when it is full, so a text may be longer.
+ */
+#define ROOM_BYTES 256
 
 void tri_text_write(struct tr_text text, struct tr_buffer *buffer)
 {
-    size_t begin = 0;
-    tr_buffer_add(buffer, "\"", 1);
-    for (size_t i = 0; i < text.size; i++) {
-        uint8_t byte = (uint8_t)text.data[i];
-        if (byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f) {
-            tr_buffer_add(buffer, text.data + begin, i - begin);
-            write_escaped(byte, buffer);
-            begin = i + 1;
-        }
-    }
-    tr_buffer_add(buffer, text.data + begin, text.size - begin);
-    tr_buffer_add(buffer, "\"", 1);
+    char room[ROOM_BYTES];
+    struct tr_sink sink = tr_buffer_sink(buffer, room, sizeof room);
+    tr_print_json_text(&sink, text);
+    tr_sink_flush(&sink);
 }
 
+/*
+ * JSON has no NaN and no infinities. They are the texts that special_number in literal_read.c reads
+ * back.
+ */
 void tri_number_write(double number, struct tr_buffer *buffer)
 {
-    if (isnan(number) || isinf(number)) {
-        tr_buffer_add_string(buffer, isnan(number) ? "\"nan\""
-                                     : number > 0  ? "\"inf\""
-                                                   : "\"-inf\"");
-        return;
+    char room[ROOM_BYTES];
+    struct tr_sink sink = tr_buffer_sink(buffer, room, sizeof room);
+    if (isfinite(number)) {
+        tr_print_json_double(&sink, number);
+    } else {
+        tr_sink_put_string(&sink, isnan(number) ? "\"nan\"" : number > 0 ? "\"inf\"" : "\"-inf\"");
     }
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, number);
-        if (!(strtod(text, NULL) < number) && !(strtod(text, NULL) > number)) {
-            break;
-        }
-    }
-    tr_buffer_add_string(buffer, text);
-    if (strpbrk(text, ".e") == NULL) {
-        tr_buffer_add_string(buffer, ".0");
-    }
+    tr_sink_flush(&sink);
+}
+
+void tri_base64_write(struct tr_bytes bytes, struct tr_buffer *buffer)
+{
+    char room[ROOM_BYTES];
+    struct tr_sink sink = tr_buffer_sink(buffer, room, sizeof room);
+    tr_print_base64(&sink, bytes);
+    tr_sink_flush(&sink);
 }
 
 /* The texts of what JSON has no value of its own for, in quotes. */
@@ -167,7 +161,6 @@ static void write_any(struct writer *writer)
     }
 }
 
-/* Whether a variant's values are texts in JSON. */
 static bool is_written_as_text(const struct tr_type *type)
 {
     return (1U << type->kind & (1U << TR_TYPE_STRING | 1U << TR_TYPE_DATETIME |
@@ -182,7 +175,12 @@ static bool is_written_as_object(const struct tr_type *type)
                                 1U << TR_TYPE_DATASET)) != 0;
 }
 
-/* Whether an earlier variant could take what the later one is written as. */
+/*
+ * Whether an earlier variant could take what the later one is written as. It errs on the side of
+ * yes: an enum does not take every text, but a yes only makes the JSON longer. An int and a float
+ * differ: a float accepts a whole number, while an int refuses 5.0, which is how floats are
+ * written.
+ */
 static bool could_take(const struct tr_type *earlier, const struct tr_type *later)
 {
     if (earlier->kind == TR_TYPE_FLOAT && later->kind == TR_TYPE_INT) {
@@ -197,7 +195,10 @@ static bool could_take(const struct tr_type *earlier, const struct tr_type *late
            (earlier->kind == TR_TYPE_LIST && later->kind == TR_TYPE_LIST);
 }
 
-/* An object of free keys that has type and value would be read as naming its variant. */
+/*
+ * An object of free keys that has both `type` and `value` would be read as naming its variant. The
+ * cursor is a copy: the caller writes the same value afterwards.
+ */
 static bool looks_typed(const struct tr_type *type, struct tr_cursor cursor)
 {
     if (type->kind != TR_TYPE_STRUCT && type->kind != TR_TYPE_MAP) {
@@ -306,6 +307,7 @@ static void write_value(struct writer *writer, const struct tr_type *type)
     writer->depth--;
 }
 
+/* What was written before an error is cut off, so that the buffer never ends within a value. */
 int tr_literal_json(const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
 {
     size_t size = buffer->size;

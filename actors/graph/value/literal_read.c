@@ -1,7 +1,18 @@
 /*
- * Values from documents, by the type of their place. One function for each kind of type, found in
- * a table. Recursion follows the document, no deeper than TR_LITERAL_DEPTH_MAX; trying the
- * variants of unions is bounded by a number of steps that grows with the document.
+ * Values from documents, by the type of their place: a tree (YAML or JSON) goes in, packed bytes
+ * come out. There is one function for each kind of type, found in a table.
+ *
+ * A scalar is read by its type, not by its look: `no` is a text where a string is declared and an
+ * error where a bool is. Only where no type is declared, or a union leaves several, the core schema
+ * of YAML 1.2 decides. JSON comes with its scalars resolved, so both forms share all readers.
+ *
+ * Errors go to the report with place, rule and remedy, and reading goes on with the next element,
+ * so that one run tells all of them. While a variant of a union is tried the report is muted: then
+ * the first mismatch ends the try, since nothing would be reported anyway.
+ *
+ * Recursion follows the document, no deeper than TR_LITERAL_DEPTH_MAX. Unions in lists in unions
+ * would be tried in exponentially many ways, so each call of read_value costs one step of a budget
+ * that grows with the size of the document.
  */
 #include "actors/graph/value/literal.h"
 
@@ -9,7 +20,6 @@
 #include <stdlib.h>
 
 #include "actors/graph/document/limits.h"
-#include "actors/graph/literal_parts.h"
 
 /* The way from the value that was asked for to the one in hand, for messages without places. */
 struct tri_step {
@@ -59,7 +69,10 @@ static void print_path(const struct tri_step *step, struct tr_buffer *buffer)
     }
 }
 
-/* "items[3]: " where the document knows no lines. */
+/*
+ * "items[3]: " for values that come without lines, as JSON of a task does; else "". Where there is
+ * a place, the line says more than a path.
+ */
 static struct tr_text path_text(struct tr_literal_reader *reader, const struct tr_tree *tree)
 {
     if (tree->place.line > 0 || reader->path == NULL) {
@@ -104,8 +117,12 @@ static struct tr_text value_text(struct tr_literal_reader *reader, const struct 
     return tr_text_of(tr_tree_noun(tree));
 }
 
-bool tri_mismatch(struct tr_literal_reader *reader, const struct tr_type *type,
-                  const struct tr_tree *tree)
+/*
+ * Says that the value is none of its type; false. Muted, it returns before it builds the texts,
+ * which would cost more than the try of a variant itself.
+ */
+static bool mismatch(struct tr_literal_reader *reader, const struct tr_type *type,
+                     const struct tr_tree *tree)
 {
     if (reader->report->muted > 0) {
         return false;
@@ -126,8 +143,13 @@ static bool refuse(struct tr_literal_reader *reader, const struct tr_tree *tree,
     return false;
 }
 
-bool tri_take_text(const struct tr_literal_reader *reader, const struct tr_tree *tree,
-                   struct tr_text *text)
+/*
+ * The text of a scalar; false where there is none. An empty plain scalar, as behind `key:`, is null
+ * and no text; "" in quotes is. In places with references a text that begins with "$$" means one
+ * dollar sign: a single one has been taken for a reference before the value comes here.
+ */
+static bool take_text(const struct tr_literal_reader *reader, const struct tr_tree *tree,
+                      struct tr_text *text)
 {
     if (!tr_tree_is_text(tree) || tr_tree_is_empty(tree)) {
         return false;
@@ -139,17 +161,38 @@ bool tri_take_text(const struct tr_literal_reader *reader, const struct tr_tree 
     return true;
 }
 
+/*
+ * Says that the steps have come to their end; false. It is said once for a value, as nothing behind
+ * the place where they ended is read. While a variant is tried the report is muted, so the union
+ * outside says it, and says no mismatch, as not all variants were tried.
+ */
+static bool refuse_tries(struct tr_literal_reader *reader, const struct tr_tree *tree)
+{
+    if (reader->report->muted == 0 && !reader->has_run_out) {
+        reader->has_run_out = true;
+        (void)refuse(reader, tree,
+                     "the value fits its unions in too many ways\n"
+                     "name the types: {type: ..., value: ...}");
+    }
+    return false;
+}
+
 static bool read_none(struct tr_literal_reader *reader, const struct tr_type *type,
                       const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     struct tr_tree resolved = tr_tree_resolve(tree);
     if (resolved.kind != TR_TREE_NULL) {
-        return tri_mismatch(reader, type, tree);
+        return mismatch(reader, type, tree);
     }
     tr_buffer_nil(buffer);
     return true;
 }
 
+/*
+ * A whole number only: 3.0 is a float, and "3" in quotes is text. A number that has the form of an
+ * integer and does not fit is told apart, as the core schema resolves it to a float, and the
+ * general message would say that 9223372036854775808 is no whole number.
+ */
 static bool read_int(struct tr_literal_reader *reader, const struct tr_type *type,
                      const struct tr_tree *tree, struct tr_buffer *buffer)
 {
@@ -159,7 +202,7 @@ static bool read_int(struct tr_literal_reader *reader, const struct tr_type *typ
         return refuse(reader, tree, "the integer does not fit into 64 bits\nuse a string");
     }
     if (resolved.kind != TR_TREE_INT) {
-        return tri_mismatch(reader, type, tree);
+        return mismatch(reader, type, tree);
     }
     tr_buffer_i64(buffer, resolved.integer);
     return true;
@@ -180,6 +223,10 @@ static bool special_number(struct tr_text text, double *number)
     return true;
 }
 
+/*
+ * An integer serves as a float, as in JSON, where 3 and 3.0 are one number. YAML's .inf and .nan
+ * have been resolved; `inf` and `nan` as texts are what JSON writes for them.
+ */
 static bool read_float(struct tr_literal_reader *reader, const struct tr_type *type,
                        const struct tr_tree *tree, struct tr_buffer *buffer)
 {
@@ -190,7 +237,7 @@ static bool read_float(struct tr_literal_reader *reader, const struct tr_type *t
     } else if (resolved.kind == TR_TREE_FLOAT) {
         number = resolved.number;
     } else if (!tr_tree_is_text(&resolved) || !special_number(resolved.text, &number)) {
-        return tri_mismatch(reader, type, tree);
+        return mismatch(reader, type, tree);
     }
     tr_buffer_f64(buffer, number);
     return true;
@@ -201,7 +248,7 @@ static bool read_bool(struct tr_literal_reader *reader, const struct tr_type *ty
 {
     struct tr_tree resolved = tr_tree_resolve(tree);
     if (resolved.kind != TR_TREE_BOOL) {
-        return tri_mismatch(reader, type, tree);
+        return mismatch(reader, type, tree);
     }
     tr_buffer_bool(buffer, resolved.boolean);
     return true;
@@ -211,8 +258,8 @@ static bool read_string(struct tr_literal_reader *reader, const struct tr_type *
                         const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     struct tr_text text;
-    if (!tri_take_text(reader, tree, &text)) {
-        return tri_mismatch(reader, type, tree);
+    if (!take_text(reader, tree, &text)) {
+        return mismatch(reader, type, tree);
     }
     tr_buffer_text_value(buffer, text);
     return true;
@@ -223,8 +270,8 @@ static bool read_datetime(struct tr_literal_reader *reader, const struct tr_type
 {
     struct tr_text text;
     struct tr_moment moment;
-    if (!tri_take_text(reader, tree, &text) || !tr_moment_parse(text, &moment)) {
-        return tri_mismatch(reader, type, tree);
+    if (!take_text(reader, tree, &text) || !tr_moment_parse(text, &moment)) {
+        return mismatch(reader, type, tree);
     }
     tr_write_moment(buffer, moment);
     return true;
@@ -235,8 +282,8 @@ static bool read_duration(struct tr_literal_reader *reader, const struct tr_type
 {
     struct tr_text text;
     int64_t nanoseconds;
-    if (!tri_take_text(reader, tree, &text) || !tr_duration_parse(text, &nanoseconds)) {
-        return tri_mismatch(reader, type, tree);
+    if (!take_text(reader, tree, &text) || !tr_duration_parse(text, &nanoseconds)) {
+        return mismatch(reader, type, tree);
     }
     tr_buffer_i64(buffer, nanoseconds);
     return true;
@@ -252,8 +299,8 @@ static bool read_bytes(struct tr_literal_reader *reader, const struct tr_type *t
         tr_buffer_bytes_value(buffer, (struct tr_bytes){0});
         return true;
     }
-    if (!tri_take_text(reader, tree, &text) || !tri_base64_read(text, reader->arena, &bytes)) {
-        return tri_mismatch(reader, type, tree);
+    if (!take_text(reader, tree, &text) || !tri_base64_read(text, reader->arena, &bytes)) {
+        return mismatch(reader, type, tree);
     }
     tr_buffer_bytes_value(buffer, bytes);
     return true;
@@ -263,18 +310,22 @@ static bool read_enum(struct tr_literal_reader *reader, const struct tr_type *ty
                       const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     struct tr_text text;
-    if (!tri_take_text(reader, tree, &text) || tr_type_enum_find(type, text) < 0) {
-        return tri_mismatch(reader, type, tree);
+    if (!take_text(reader, tree, &text) || tr_type_enum_find(type, text) < 0) {
+        return mismatch(reader, type, tree);
     }
     tr_buffer_text_value(buffer, text);
     return true;
 }
 
+/*
+ * Elements in their order; `type` is NULL inside a struct. The step lives on the stack: it is
+ * linked into the path while the elements are read, and taken out before the function returns.
+ */
 static bool read_list(struct tr_literal_reader *reader, const struct tr_type *type,
                       const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     if (tree->kind != TR_TREE_LIST) {
-        return tri_mismatch(reader, type, tree);
+        return mismatch(reader, type, tree);
     }
     struct tri_step step = {.up = reader->path, .is_index = true};
     tr_buffer_array(buffer, tree->count);
@@ -296,7 +347,11 @@ static int compare_pairs(const void *left, const void *right)
     return tr_text_order((*a)->key->text, (*b)->key->text);
 }
 
-/* The pairs by their keys, as every packed mapping has them. */
+/*
+ * The pairs by their keys, as every packed mapping has them. The tree stays as it is, because trees
+ * are shared by aliases and shown in the order they were written. Keys are different: the readers
+ * of documents have reported repeated ones.
+ */
 static const struct tr_pair **sorted_pairs(struct tr_arena *arena, const struct tr_tree *tree)
 {
     const struct tr_pair **pairs = tr_arena_array(arena, tree->count, sizeof(struct tr_pair *));
@@ -313,7 +368,7 @@ static bool read_map(struct tr_literal_reader *reader, const struct tr_type *typ
                      const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     if (tree->kind != TR_TREE_MAP) {
-        return tri_mismatch(reader, type, tree);
+        return mismatch(reader, type, tree);
     }
     const struct tr_pair **pairs = sorted_pairs(reader->arena, tree);
     if (pairs == NULL) {
@@ -333,7 +388,10 @@ static bool read_map(struct tr_literal_reader *reader, const struct tr_type *typ
     return is_fine;
 }
 
-/* A value whose type nobody declares. */
+/*
+ * A value whose type nothing declares, by the core schema. An integer beyond 64 bits would silently
+ * become a float and lose digits, and an infinity has no form in JSON, so both are refused.
+ */
 static bool read_any(struct tr_literal_reader *reader, const struct tr_tree *tree,
                      struct tr_buffer *buffer)
 {
@@ -360,7 +418,7 @@ static bool read_any(struct tr_literal_reader *reader, const struct tr_tree *tre
     case TR_TREE_PLAIN:
     case TR_TREE_STRING: {
         struct tr_text text = resolved.text;
-        (void)tri_take_text(reader, &resolved, &text);
+        (void)take_text(reader, &resolved, &text);
         tr_buffer_text_value(buffer, text);
         return true;
     }
@@ -376,10 +434,10 @@ static bool read_struct(struct tr_literal_reader *reader, const struct tr_type *
                         const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     return tree->kind == TR_TREE_MAP ? read_map(reader, NULL, tree, buffer)
-                                     : tri_mismatch(reader, type, tree);
+                                     : mismatch(reader, type, tree);
 }
 
-/* Tries one variant without a word; the buffer is as before when it does not fit. */
+/* Tries one variant with the report muted; the buffer is as before when it does not fit. */
 static bool try_variant(struct tr_literal_reader *reader, const struct tr_type *type,
                         uint32_t variant, const struct tr_tree *tree, struct tr_buffer *buffer)
 {
@@ -395,7 +453,11 @@ static bool try_variant(struct tr_literal_reader *reader, const struct tr_type *
     return is_fine;
 }
 
-/* Whether the value names its variant: {type: T, value: ...}. */
+/*
+ * Whether the value has the form of one that names its variant: {type: T, value: ...} and no other
+ * key. A struct may have these keys for reasons of its own; what counts is in the end whether T is
+ * one of the variants.
+ */
 static bool is_explicit(const struct tr_tree *tree)
 {
     const struct tr_tree *type = tr_tree_find(tree, "type");
@@ -403,7 +465,11 @@ static bool is_explicit(const struct tr_tree *tree)
            tr_tree_find(tree, "value") != NULL;
 }
 
-/* The position of the variant with this expression, or -1; they are compared by their texts. */
+/*
+ * The position of the variant with this expression, or -1. The expression is parsed and printed
+ * again, so that blanks do not matter. Texts are compared and not pointers, because the scratch
+ * table interns types of its own, and the table of the union's types is not at hand.
+ */
 static int64_t variant_by_name(struct tr_arena *arena, const struct tr_type *type,
                                struct tr_text expression)
 {
@@ -423,7 +489,6 @@ static int64_t variant_by_name(struct tr_arena *arena, const struct tr_type *typ
     return -1;
 }
 
-/* Tries all variants in their order. */
 static bool try_variants(struct tr_literal_reader *reader, const struct tr_type *type,
                          const struct tr_tree *tree, struct tr_buffer *buffer)
 {
@@ -452,18 +517,148 @@ static bool read_union(struct tr_literal_reader *reader, const struct tr_type *t
         (tree->kind == TR_TREE_PLAIN && try_variants(reader, type, tree, buffer))) {
         return true;
     }
-    return tri_mismatch(reader, type, tree);
+    return reader->steps_left == 0 ? refuse_tries(reader, tree) : mismatch(reader, type, tree);
+}
+
+/* -------------------------------------------------------- paths and fields */
+
+/*
+ * Values that are paths, and values with fields of their own: files, directories, datasets, errors.
+ *
+ * A relative path counts from the folder of the document it stands in, by joining.
+ */
+
+static bool is_uri(struct tr_text text)
+{
+    size_t at = 0;
+    while (at < text.size && text.data[at] != ':' && text.data[at] != '/') {
+        at++;
+    }
+    return at > 0 && at + 2 < text.size && memcmp(text.data + at, "://", 3) == 0;
+}
+
+/*
+ * A relative path gets the folder in front; the text lives in the reader's arena then. Joining is
+ * textual: `..` and links stay, since the file need not exist when the definition is read.
+ */
+static struct tr_text join_path(struct tr_literal_reader *reader, struct tr_text text)
+{
+    if (reader->folder.size == 0 || text.data[0] == '/' || is_uri(text)) {
+        return text;
+    }
+    if (text.size > 2 && text.data[0] == '.' && text.data[1] == '/') {
+        text = (struct tr_text){.data = text.data + 2, .size = text.size - 2};
+    }
+    bool has_slash = reader->folder.data[reader->folder.size - 1] == '/';
+    return tr_arena_print(reader->arena, "%.*s%s%.*s", TRI_TEXT(reader->folder),
+                          has_slash ? "" : "/", TRI_TEXT(text));
+}
+
+/*
+ * A file or a directory. A zero byte would end the path early for every call of the system behind
+ * it, so that the file opened would not be the one named.
+ */
+static bool read_path(struct tr_literal_reader *reader, const struct tr_type *type,
+                      const struct tr_tree *tree, struct tr_buffer *buffer)
+{
+    struct tr_blob blob = {.format = tr_text_of("")};
+    if (!take_text(reader, tree, &blob.uri) || blob.uri.size == 0 ||
+        memchr(blob.uri.data, '\0', blob.uri.size) != NULL) {
+        return mismatch(reader, type, tree);
+    }
+    blob.uri = join_path(reader, blob.uri);
+    tr_write_blob(buffer, blob);
+    return true;
+}
+
+static bool take_fields(struct tr_literal_reader *reader, const struct tr_type *type,
+                        const struct tr_tree *tree, const char *const *names,
+                        const struct tr_tree **values, size_t count)
+{
+    if (tree->kind != TR_TREE_MAP) {
+        return mismatch(reader, type, tree);
+    }
+    for (uint32_t i = 0; i < tree->count; i++) {
+        size_t k = 0;
+        while (k < count && !tr_text_equal(tree->pairs[i].key->text, tr_text_of(names[k]))) {
+            k++;
+        }
+        if (k == count) {
+            return mismatch(reader, type, tree);
+        }
+        values[k] = tree->pairs[i].value;
+    }
+    return true;
+}
+
+/*
+ * A URI alone or {uri, format}. Without a format of its own the value takes that of its declared
+ * type, so that the packed value says it even after it is cast to a dataset of any format.
+ */
+static bool read_dataset(struct tr_literal_reader *reader, const struct tr_type *type,
+                         const struct tr_tree *tree, struct tr_buffer *buffer)
+{
+    static const char *const names[] = {"uri", "format"};
+    const struct tr_tree *values[2] = {tree, NULL};
+    if (tree->kind == TR_TREE_MAP) {
+        values[0] = NULL;
+        if (!take_fields(reader, type, tree, names, values, 2)) {
+            return false;
+        }
+    }
+    struct tr_blob blob = {.format = type->format};
+    bool is_fine = values[0] != NULL && take_text(reader, values[0], &blob.uri) &&
+                   blob.uri.size > 0 && (values[1] == NULL || tr_tree_is_text(values[1]));
+    if (!is_fine) {
+        return mismatch(reader, type, tree);
+    }
+    blob.format = values[1] == NULL ? blob.format : values[1]->text;
+    blob.uri = join_path(reader, blob.uri);
+    tr_write_blob(buffer, blob);
+    return true;
+}
+
+static bool read_error(struct tr_literal_reader *reader, const struct tr_type *type,
+                       const struct tr_tree *tree, struct tr_buffer *buffer)
+{
+    static const char *const names[] = {"node", "code", "message", "element"};
+    const struct tr_tree *values[4] = {0};
+    if (!take_fields(reader, type, tree, names, values, 4)) {
+        return false;
+    }
+    struct tr_text texts[3];
+    for (size_t i = 0; i < 3; i++) {
+        texts[i] = tr_text_of("");
+        if (values[i] != NULL && !tr_tree_is_empty(values[i])) {
+            if (!tr_tree_is_text(values[i])) {
+                return mismatch(reader, type, tree);
+            }
+            texts[i] = values[i]->text;
+        }
+    }
+    struct tr_failure failure = {
+        .node = texts[0], .code = texts[1], .message = texts[2], .element = -1};
+    if (values[3] != NULL) {
+        struct tr_tree element = tr_tree_resolve(values[3]);
+        bool is_index = element.kind == TR_TREE_INT && element.integer >= 0;
+        if (!is_index && element.kind != TR_TREE_NULL) {
+            return mismatch(reader, type, tree);
+        }
+        failure.element = is_index ? element.integer : -1;
+    }
+    tr_write_failure(buffer, &failure);
+    return true;
 }
 
 static read_function *const readers[] = {
-    [TR_TYPE_NONE] = read_none,           [TR_TYPE_INT] = read_int,
-    [TR_TYPE_FLOAT] = read_float,         [TR_TYPE_STRING] = read_string,
-    [TR_TYPE_BOOL] = read_bool,           [TR_TYPE_DATETIME] = read_datetime,
-    [TR_TYPE_DURATION] = read_duration,   [TR_TYPE_BYTES] = read_bytes,
-    [TR_TYPE_ERROR] = tri_read_error,     [TR_TYPE_STRUCT] = read_struct,
-    [TR_TYPE_FILE] = tri_read_path,       [TR_TYPE_DIRECTORY] = tri_read_path,
-    [TR_TYPE_DATASET] = tri_read_dataset, [TR_TYPE_ENUM] = read_enum,
-    [TR_TYPE_LIST] = read_list,           [TR_TYPE_MAP] = read_map,
+    [TR_TYPE_NONE] = read_none,         [TR_TYPE_INT] = read_int,
+    [TR_TYPE_FLOAT] = read_float,       [TR_TYPE_STRING] = read_string,
+    [TR_TYPE_BOOL] = read_bool,         [TR_TYPE_DATETIME] = read_datetime,
+    [TR_TYPE_DURATION] = read_duration, [TR_TYPE_BYTES] = read_bytes,
+    [TR_TYPE_ERROR] = read_error,       [TR_TYPE_STRUCT] = read_struct,
+    [TR_TYPE_FILE] = read_path,         [TR_TYPE_DIRECTORY] = read_path,
+    [TR_TYPE_DATASET] = read_dataset,   [TR_TYPE_ENUM] = read_enum,
+    [TR_TYPE_LIST] = read_list,         [TR_TYPE_MAP] = read_map,
     [TR_TYPE_UNION] = read_union,
 };
 
@@ -471,9 +666,7 @@ static bool read_value(struct tr_literal_reader *reader, const struct tr_type *t
                        const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     if (reader->steps_left == 0) {
-        return refuse(reader, tree,
-                      "the value fits its unions in too many ways\n"
-                      "name the types: {type: ..., value: ...}");
+        return refuse_tries(reader, tree);
     }
     reader->steps_left--;
     if (reader->depth == TR_LITERAL_DEPTH_MAX) {
@@ -491,6 +684,7 @@ bool tr_literal_read(struct tr_literal_reader *reader, const struct tr_type *typ
 {
     size_t size = buffer->size;
     reader->steps_left = (uint64_t)tree->weight * TR_LITERAL_TRIES_EACH + TR_LITERAL_TRIES_LEAST;
+    reader->has_run_out = false;
     reader->depth = 0;
     reader->path = NULL;
     bool is_fine =

@@ -1,12 +1,16 @@
 /*
  * Writing a value in pieces. Only lists are taken apart, and only the outermost: that is what large
  * values are made of.
+ *
+ * A list of a million elements is checked and written element by element: memory is bounded by one
+ * element and GATHER_BYTES, not by the list. The price is that a malformed element is found when a
+ * part of the list has been written already. Every other value goes through tr_literal_json as a
+ * whole, which checks before it writes.
  */
 #include "actors/graph/value/literal_stream.h"
 
 #include "actors/graph/document/limits.h"
 
-/* What is gathered before it is given on. */
 #define GATHER_BYTES 65536U
 
 struct stream {
@@ -15,6 +19,10 @@ struct stream {
     void *self;
 };
 
+/*
+ * Hands on what was gathered and empties the buffer. An error of the buffer sticks there and comes
+ * back from every later call.
+ */
 static int give(struct stream *stream)
 {
     int error = stream->json.error;
@@ -39,8 +47,11 @@ static int write_list(struct stream *stream, const struct tr_type *element, stru
             error = give(stream);
         }
     }
+    if (error != 0) {
+        return error;
+    }
     tr_buffer_add_string(&stream->json, "]");
-    return error == 0 && tr_cursor_left(&cursor) > 0 ? TR_MALFORMED : error;
+    return tr_cursor_left(&cursor) > 0 ? TR_MALFORMED : 0;
 }
 
 int tr_literal_stream(const struct tr_type *type, struct tr_bytes value, tr_literal_put *put,
@@ -51,7 +62,10 @@ int tr_literal_stream(const struct tr_type *type, struct tr_bytes value, tr_lite
     int error = type != NULL && type->kind == TR_TYPE_LIST
                     ? write_list(&stream, type->parts[0], value)
                     : tr_literal_json(type, value, &stream.json);
-    int given = give(&stream);
+    /* What `put` has refused once is not offered again, and a list that is cut off not closed. */
+    if (error == 0) {
+        error = give(&stream);
+    }
     tr_buffer_fini(&stream.json);
-    return error != 0 ? error : given;
+    return error;
 }

@@ -1,8 +1,8 @@
 /*
  * Values as JSON that need not fit into memory: a list is written element by element.
  */
-#ifndef TR_ACTORS_GRAPH_LITERAL_STREAM_H
-#define TR_ACTORS_GRAPH_LITERAL_STREAM_H
+#ifndef TR_ACTORS_GRAPH_VALUE_LITERAL_STREAM_H
+#define TR_ACTORS_GRAPH_VALUE_LITERAL_STREAM_H
 
 #include "actors/graph/value/literal.h"
 

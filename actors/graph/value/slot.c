@@ -1,10 +1,19 @@
 /*
  * Slots: a literal, or an extension that names the blob it lies in.
+ *
+ * msgpack's extension types keep the forms apart without a wrapper around each small value: no
+ * literal is ever an extension (tri_value_kind), so one byte tells whether a slot is the value
+ * itself. Nothing here allocates but into the caller's buffer, and reading gives views into the
+ * slot.
  */
 #include "actors/graph/value/slot.h"
 
 #include <string.h>
 
+/*
+ * False for a damaged extension as well. Such a slot then fails the check as a literal, since no
+ * type has extensions, and the caller needs no third answer.
+ */
 bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where)
 {
     struct tr_cursor cursor = tr_cursor_of(slot);
@@ -15,19 +24,30 @@ bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where)
     struct tr_bytes inside = tr_read_extension(&cursor, &type);
     struct tr_cursor part = tr_cursor_of(inside);
     uint32_t count = tr_read_array(&part);
-    struct tr_offloaded found = {.uri = tr_read_text(&part), .size_bytes = tr_read_u64(&part)};
+    struct tr_offloaded found = {0};
+    /* One statement each: C does not say in which order an initializer list is evaluated. */
+    found.uri = tr_read_text(&part);
+    found.size_bytes = tr_read_u64(&part);
     uint64_t variant = count == 3 ? tr_read_u64(&part) : 0;
     bool is_whole = tr_cursor_left(&cursor) == 0 && tr_cursor_left(&part) == 0;
     if (cursor.error != 0 || part.error != 0 || !is_whole || type != TR_OFFLOADED_EXTENSION ||
         (count != 2 && (count != 3 || variant >= UINT32_MAX))) {
         return false;
     }
+    /*
+     * On the wire the variant counts from 0 and may be absent. In memory 0 is taken for "no
+     * variant", so the number is one higher there; the bound above keeps the addition from wrapping
+     * to 0.
+     */
     found.variant = count == 3 ? (uint32_t)variant + 1 : 0;
     *where = found;
     return true;
 }
 
-/* The header of an extension of 32-bit size, which is valid for all sizes. */
+/*
+ * The header of an extension of 32-bit size (tag 0xc9, size in network order, type), which is valid
+ * for all sizes. One form for all keeps slots of equal content equal bytes.
+ */
 static void write_extension_header(struct tr_buffer *buffer, size_t size, uint8_t type)
 {
     const uint8_t header[] = {
@@ -86,6 +106,11 @@ const struct tr_type *tr_offloaded_type(const struct tr_offloaded *where,
     return has_it ? type->parts[where->variant - 1] : NULL;
 }
 
+/*
+ * A blob that holds one variant's value lacks the pair around it. Writing the head and then the
+ * blob's bytes gives the packed value of the union, and the blob itself is never copied for the
+ * cast.
+ */
 void tr_offloaded_write_head(const struct tr_offloaded *where, struct tr_buffer *buffer)
 {
     if (where->variant != 0) {

@@ -1,25 +1,25 @@
 /*
  * Slots: how values travel between actors and wait in their states.
  *
- * A slot is one msgpack value: the literal itself, packed by its type (actors/graph/literal.h), or,
- * where that would be larger than TR_INLINE_BYTES_MAX, an extension that says where its bytes lie:
+ * A slot is one msgpack value: the literal itself, packed by its type (literal.h), or, where that
+ * would be larger than TR_INLINE_BYTES_MAX, an extension that says where its bytes lie:
  * [uri, size], or [uri, size, variant] where they are the value of one variant of a union. So what
  * lies elsewhere can become a value that may be none, and none of its bytes is touched.
  * What people give before anybody knows its type is an extension of its own, see below.
  * Inputs and outputs are lists of slots in the order of their interface: arrays, in one piece.
  */
-#ifndef TR_ACTORS_VALUE_H
-#define TR_ACTORS_VALUE_H
+#ifndef TR_ACTORS_GRAPH_VALUE_SLOT_H
+#define TR_ACTORS_GRAPH_VALUE_SLOT_H
 
 #include "actors/graph/value/type.h"
 
-/* A literal above this is kept in the blob store (engine.md: inline while small). */
+/* A literal above this is kept in the blob store; smaller ones stand in messages and states. */
 #define TR_INLINE_BYTES_MAX (256U << 10)
 
 /* The extension's number on the wire and on disk. */
 #define TR_OFFLOADED_EXTENSION 1
 
-/* A literal of no type so far, as the core schema reads it: whoever knows the type casts it. */
+/* A literal of no type so far, as the core schema reads it; it is cast where its type is known. */
 #define TR_UNTYPED_EXTENSION 2
 
 /* Where the bytes of a large literal are: a blob that holds them and nothing else. */

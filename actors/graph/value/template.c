@@ -1,10 +1,20 @@
 /*
- * Reading templates: where the next one stands in a text, and what it names.
+ * Reading templates: where the next one stands in a text, and what it names. Filling them in is
+ * actors/values/template_fill.c; judging them at compile time is language/definition_template.c.
+ *
+ * The forms are those of Flyte's propeller: a name behind `.` or `$`, letters of either case,
+ * blanks around it. Beyond Flyte there are the bar with `quote` and text in backticks. A text is
+ * scanned from left to right and every byte is looked at a bounded number of times, but for texts
+ * with many `{{` that are never closed. What is read are views into the text; nothing is allocated.
+ *
+ * What is not understood is reported as UNKNOWN or OPEN and never passed on as text: a template
+ * with a typing error would otherwise reach a shell as it stands.
  */
+#include "actors/graph/value/template.h"
+
 #include <string.h>
 #include <strings.h>
 
-#include "actors/graph/value/template.h"
 #include "schemas/engine/plugin.h"
 
 #define BEGIN "{{"
@@ -56,7 +66,10 @@ static struct tr_text without_blanks(struct tr_text text)
     return between(begin, end);
 }
 
-/* {{`...`}}: text as it stands, which may hold braces itself. */
+/*
+ * {{`...`}}: text as it stands, which may hold braces itself. The backtick ends it, so this is
+ * tried before the search for closing braces. False, with `template` untouched, if it is none.
+ */
 static bool read_verbatim(const char *begin, const char *end, struct tr_template *template)
 {
     const char *first = skip_blanks(begin + MARK_BYTES, end);
@@ -78,7 +91,10 @@ static bool begins_with_inputs(struct tr_text name)
     return name.size > size && strncasecmp(name.data, INPUTS, size) == 0;
 }
 
-/* Cuts off what stands behind a bar; false when that is nothing a value could be handed to. */
+/*
+ * Cuts off what stands behind a bar. False when that is nothing a value could be handed to: the
+ * template then stays unknown, with name and function apart, so that a message can show both.
+ */
 static bool read_function(struct tr_template *template)
 {
     struct tr_text name = template->name;
@@ -92,7 +108,11 @@ static bool read_function(struct tr_template *template)
     return template->is_quoted;
 }
 
-/* What `.NAME` or `$NAME` names; it stays unknown where that is nothing of ours. */
+/*
+ * What `.NAME` or `$NAME` names; the kind stays UNKNOWN where that is nothing of ours. An input's
+ * name begins behind `inputs.` and is not looked up here: which inputs there are is the task's
+ * matter.
+ */
 static void read_name(struct tr_template *template)
 {
     struct tr_text name = template->name;
@@ -112,7 +132,11 @@ static void read_name(struct tr_template *template)
     }
 }
 
-/* The template that begins here. One that another begins in, or the text ends in, is open. */
+/*
+ * The template that begins here. One that another begins in, or the text ends in, is open. The
+ * search for `}}` stops at the next `{{`, so that a forgotten end does not swallow the template
+ * behind it.
+ */
 static void read_one(const char *begin, const char *end, struct tr_template *template)
 {
     const char *inside = begin + MARK_BYTES;
@@ -132,6 +156,10 @@ static void read_one(const char *begin, const char *end, struct tr_template *tem
     }
 }
 
+/*
+ * An open template is passed over up to the next one, so each call takes at least two bytes and the
+ * caller's loop ends.
+ */
 bool tr_template_next(struct tr_text *text, struct tr_text *before, struct tr_template *template)
 {
     const char *end = text->data + text->size;
@@ -157,7 +185,7 @@ bool tr_template_is_in(const void *bytes, size_t size)
     return size >= MARK_BYTES && memmem(bytes, size, BEGIN, MARK_BYTES) != NULL;
 }
 
-uint32_t tr_template_names_in(struct tr_text text)
+static uint32_t names_in(struct tr_text text)
 {
     uint32_t found = 0;
     struct tr_text before;
@@ -168,15 +196,19 @@ uint32_t tr_template_names_in(struct tr_text text)
     return found;
 }
 
+/*
+ * The packed configuration is read as one text. Braces of two texts may pair up, but what then
+ * stands between them is no known name.
+ */
 uint32_t tr_template_names_of(const struct tr_task_template *task)
 {
     struct tr_text config = {.data = (const char *)task->config.data, .size = task->config.size};
-    uint32_t found = tr_template_names_in(config);
-    for (uint32_t i = 0; i < task->word_count; i++) {
-        found |= tr_template_names_in(task->words[i]);
+    uint32_t found = names_in(config);
+    for (uint32_t i = 0; i < task->argc; i++) {
+        found |= names_in(task->argv[i]);
     }
     for (uint32_t i = 0; i < task->environment_count; i++) {
-        found |= tr_template_names_in(task->environment[i].value);
+        found |= names_in(task->environment[i].value);
     }
     return found;
 }

@@ -1,19 +1,20 @@
 /*
- * Flyte's container templating: `{{.inputs.x}}` and its kin in the words, the environment and the
+ * Flyte's container templating: `{{.inputs.x}}` and its kin in the command, the environment and the
  * strings of the configuration of a task.
  *
  * A template is {{ .NAME }} or {{ $NAME }}, blanks and case of NAME do not matter (input names are
  * exact), or {{ .NAME | quote }}, the same as one word of a shell, or {{`TEXT`}}, which is TEXT as
  * it stands, braces among it. Pure.
  */
-#ifndef TR_ACTORS_TEMPLATE_H
-#define TR_ACTORS_TEMPLATE_H
+#ifndef TR_ACTORS_GRAPH_VALUE_TEMPLATE_H
+#define TR_ACTORS_GRAPH_VALUE_TEMPLATE_H
 
-#include "actors/graph/compiled/graph.h"
+#include "schemas/codec/base.h"
 
 /*
  * What templates may name, besides inputs. INPUT is the path of inputs.pb. TASK_DOCUMENT is
- * Flyte's, too, and is refused: nobody writes task.pb, as what it says is in the definition.
+ * Flyte's, too, and is refused: the engine writes no task.pb, as the definition has what would
+ * stand in it.
  */
 #define TR_TEMPLATES(T)                            \
     T(INPUT, "input")                              \
@@ -32,19 +33,6 @@ enum tr_template_name {
     TR_TEMPLATES(TRI_TEMPLATE_ENUM)
 #undef TRI_TEMPLATE_ENUM
         TR_TEMPLATE_COUNT
-};
-
-/* Of one attempt. */
-struct tr_template_values {
-    struct tr_text names[TR_TEMPLATE_COUNT];
-    const struct tr_variables *inputs;
-    struct tr_bytes slots;
-};
-
-/* Why a template cannot be filled in. */
-#define TR_TEMPLATE_WORDS_BYTES 512
-struct tr_template_problem {
-    char words[TR_TEMPLATE_WORDS_BYTES];
 };
 
 enum tr_template_kind {
@@ -80,10 +68,7 @@ const char *tr_template_name_text(enum tr_template_name name);
 /* Whether there may be a template in a text, or in a packed value. */
 bool tr_template_is_in(const void *bytes, size_t size);
 
-/* Which of the names above stand in templates of a text: 1U << TR_TEMPLATE_INPUT and its kin. */
-uint32_t tr_template_names_in(struct tr_text text);
-
-/* The same of the words, the environment and the configuration of a task. */
+/* The same of the command, the environment and the configuration of a task. */
 struct tr_task_template;
 uint32_t tr_template_names_of(const struct tr_task_template *task);
 
@@ -91,21 +76,5 @@ uint32_t tr_template_names_of(const struct tr_task_template *task);
 #define TR_TEMPLATE_NO_DOCUMENT                                                                   \
     "the template {{.input}} asks for inputs.pb, which only tasks on this machine have; hand on " \
     "inputs one by one, as {{.inputs.x}}"
-
-/*
- * Appends a text with its templates filled in. TR_INVALID: `problem` says why (an input that is not
- * there, that has no form as a word, or is too large; a document that is not written yet).
- * TR_MALFORMED (slots that are none), TR_LIMIT, TR_MEMORY.
- */
-TR_MUST_USE int tr_template_fill(const struct tr_template_values *values, struct tr_text text,
-                                 struct tr_buffer *buffer, struct tr_template_problem *problem);
-
-/* The same for all texts in a packed value, but for the keys of maps. */
-TR_MUST_USE int tr_template_fill_value(const struct tr_template_values *values,
-                                       struct tr_bytes value, struct tr_buffer *buffer,
-                                       struct tr_template_problem *problem);
-
-/* A number as Go's %v prints it, which is how Flyte does: 3, 0.1, 1e+21, NaN. */
-void tri_template_number(double number, struct tr_buffer *buffer);
 
 #endif

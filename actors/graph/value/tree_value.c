@@ -1,6 +1,10 @@
 /*
  * Run-time values as trees, so that one reader makes typed values of them and of documents alike.
  * Recursion follows the value, no deeper than TR_LITERAL_DEPTH_MAX.
+ *
+ * The tree borrows its texts from the packed value, which has to outlive it; nodes lie in the
+ * arena. They have no place, so messages about them show a path instead of a line. Strings become
+ * STRING and never PLAIN: a text "5" in a struct is text, and goes into no int.
  */
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/literal.h"
@@ -27,6 +31,10 @@ static struct tr_tree *convert_list(struct tr_arena *arena, struct tr_cursor *cu
 {
     struct tr_tree *list = make(arena, TR_TREE_LIST);
     uint32_t count = tr_read_array(cursor);
+    /*
+     * The count is no larger than the bytes left, so a forged header cannot ask for more memory
+     * than a fixed multiple of the input.
+     */
     struct tr_tree **items = tr_arena_array(arena, count, sizeof *items);
     if (list == NULL || items == NULL) {
         return NULL;
@@ -42,7 +50,11 @@ static struct tr_tree *convert_list(struct tr_arena *arena, struct tr_cursor *cu
     return list;
 }
 
-/* The keys of packed maps are sorted and different, so nothing is left to check. */
+/*
+ * The keys of packed maps are sorted and different (tr_literal_check), so the pairs are stored as
+ * they come, without tri_tree_close_map, which looks for repeated keys and merges `<<`. Here `<<`
+ * is a key like any other.
+ */
 static struct tr_tree *convert_map(struct tr_arena *arena, struct tr_cursor *cursor, uint32_t depth)
 {
     struct tr_tree *map = make(arena, TR_TREE_MAP);

@@ -1,9 +1,15 @@
 /*
- * Trees as text again: what was built by hand goes the same way as what was read. The values of
+ * Trees as text again: a tree that was built in memory, as from a graph of Flyte's
+ * (flyte/flyte_graph.c), goes through the same reader and compiler as a file. The values of
  * mappings begin lines of their own, so that errors of the compiler have places.
+ *
+ * The output is YAML in flow style. A plain scalar is written bare, since its meaning depends on
+ * the type of its place, and quotes would make it text for good; builders make only plain scalars
+ * that are valid in flow style. Keys are always quoted: a quoted key is the same key, and `<<` in
+ * quotes is no merge.
  */
-#include "actors/graph/value/literal.h"
 #include "actors/graph/document/tree.h"
+#include "actors/graph/value/literal.h"
 
 static void write_list(const struct tr_tree *tree, struct tr_buffer *buffer)
 {

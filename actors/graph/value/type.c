@@ -1,6 +1,12 @@
 /*
- * Types and the table that interns them: a type is looked up by its kind, parts, values and
- * format before it is made, so that comparing types is comparing pointers.
+ * Types and the table that interns them. A type is looked up by its kind, parts, values and format
+ * before it is made, so that within one table equal types are the same pointer, and comparing them
+ * is comparing pointers. Parts are interned before what is made of them, so a lookup compares
+ * pointers of parts and never goes deeper: it costs time linear in the parts of one level.
+ *
+ * The table is open addressing with linear probing over numbers of types; nothing is ever removed,
+ * so there are no tombstones. Everything lies in the arena, also the arrays that growth leaves
+ * behind: they double, so all of them together are less than twice the last one.
  */
 #include "actors/graph/value/type.h"
 
@@ -26,7 +32,6 @@ static uint32_t mix_text(uint32_t hash, struct tr_text text)
     return mix(hash, (uint32_t)text.size);
 }
 
-/* How many parts there are as pointers: an enum counts values, not parts. */
 static uint32_t part_count(const struct tr_type *type)
 {
     return type->parts == NULL ? 0 : type->count;
@@ -44,6 +49,10 @@ static uint32_t hash_of(const struct tr_type *type)
     return mix_text(hash, type->format);
 }
 
+/*
+ * Depth and total are not compared, as they follow from the parts. The order of variants and of
+ * enum values does count: they are positions in packed values.
+ */
 static bool equal(const struct tr_type *a, const struct tr_type *b)
 {
     if (a->kind != b->kind || a->count != b->count || !tr_text_equal(a->format, b->format)) {
@@ -62,7 +71,10 @@ static bool equal(const struct tr_type *a, const struct tr_type *b)
     return true;
 }
 
-/* The slot where a type is or would stand: slots hold its number plus one. */
+/*
+ * The slot where a type is or would stand. A slot holds the type's number plus one, as 0 means free
+ * and fresh memory of an arena is zero. It ends because at most half of the slots are taken.
+ */
 static uint32_t slot_of(const struct tr_types *types, const struct tr_type *type)
 {
     uint32_t slot = hash_of(type) & (types->slot_count - 1);
@@ -72,7 +84,10 @@ static uint32_t slot_of(const struct tr_types *types, const struct tr_type *type
     return slot;
 }
 
-/* Keeps the slots at most half full. */
+/*
+ * Keeps the slots at most half full. Called before a lookup, so that a slot found stays valid for
+ * the insertion behind it.
+ */
 static bool grow_slots(struct tr_types *types)
 {
     if (types->count * 2 < types->slot_count) {
@@ -91,6 +106,11 @@ static bool grow_slots(struct tr_types *types)
     return true;
 }
 
+/*
+ * The items are those of an unpacked graph: they keep their numbers, because packed values and
+ * nodes name types by number, and new types get the numbers behind them. The array is copied since
+ * the graph's own must not move or grow.
+ */
 bool tr_types_resume(struct tr_types *types, struct tr_arena *arena,
                      const struct tr_type *const *items, uint32_t count)
 {
@@ -113,7 +133,10 @@ bool tr_types_resume(struct tr_types *types, struct tr_arena *arena,
     return true;
 }
 
-/* Copies what a new type refers to into the arena. */
+/*
+ * Copies a type and what it refers to into the arena: `wanted` lies on the caller's stack, and its
+ * texts in a document that is freed earlier. The parts themselves are interned already.
+ */
 static struct tr_type *copy(struct tr_types *types, const struct tr_type *wanted)
 {
     struct tr_type *type = tr_arena_alloc(types->arena, sizeof *type);
@@ -136,7 +159,10 @@ static struct tr_type *copy(struct tr_types *types, const struct tr_type *wanted
     return types->arena->error == 0 ? type : NULL;
 }
 
-/* Adds up depth and parts; false where a limit is reached. */
+/*
+ * Adds up depth and parts; false where a limit is reached. The parts are within the limits, so the
+ * sum of up to TR_TYPE_VARIANTS_MAX of them fits into 16 bits before it is compared.
+ */
 static bool measure(struct tr_type *type)
 {
     uint32_t total = 1;
@@ -151,6 +177,10 @@ static bool measure(struct tr_type *type)
     return total <= TR_TYPE_PARTS_MAX && type->depth <= TR_TYPE_DEPTH_MAX;
 }
 
+/*
+ * The type in the table that equals `wanted`, added if there is none. NULL at a limit or without
+ * memory, and then the table is as it was: its count and its slot are written last.
+ */
 static const struct tr_type *intern(struct tr_types *types, struct tr_type *wanted)
 {
     if (!measure(wanted) || !grow_slots(types)) {
@@ -243,6 +273,10 @@ static bool add_variant(const struct tr_type **variants, uint32_t *count,
 const struct tr_type *tr_type_union(struct tr_types *types, const struct tr_type *const *variants,
                                     uint32_t count)
 {
+    /*
+     * Unions have no unions inside: one level of flattening is enough, since each variant that is a
+     * union was flattened when it was made. So a packed union is one pair, however it was written.
+     */
     const struct tr_type *flat[TR_TYPE_VARIANTS_MAX];
     uint32_t flat_count = 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -1,13 +1,14 @@
 /*
- * The type system: that of the Flyte IDL (flyteidl.core.LiteralType), written as language.md says.
+ * The type system: that of the Flyte IDL (flyteidl.core.LiteralType), written as
+ * examples/README.md says.
  *
  * Types are immutable and interned: within one table, equal types are the same pointer, and each
  * has a number, by which a packed graph names it. Parts come before what is made of them.
  *
  * A place whose type is known only at run time (a field of a struct) has the type NULL.
  */
-#ifndef TR_ACTORS_GRAPH_TYPE_H
-#define TR_ACTORS_GRAPH_TYPE_H
+#ifndef TR_ACTORS_GRAPH_VALUE_TYPE_H
+#define TR_ACTORS_GRAPH_VALUE_TYPE_H
 
 #include "actors/graph/document/buffer.h"
 #include "actors/graph/document/tree.h"

@@ -1,11 +1,18 @@
 /*
- * Which values may go where: the rules of Flyte's compiler (validators/typing.go), and the texts
- * of types. Both walk types, which are no deeper than TR_TYPE_DEPTH_MAX.
+ * Which values may go where: the rules of Flyte's compiler (validators/typing.go), and the texts of
+ * types. Both walk types, which are no deeper than TR_TYPE_DEPTH_MAX.
+ *
+ * This is asked when a definition is compiled, so that a mismatch is an error before anything runs.
+ * literal_cast.c follows the same rules on values. NULL, a type that is known at run time only,
+ * passes here and is decided there.
  */
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/type.h"
 
-/* The same values in any order. */
+/*
+ * The same values in any order. Values within one enum are different, so equal counts and one
+ * inclusion are enough.
+ */
 static bool same_values(const struct tr_type *a, const struct tr_type *b)
 {
     for (uint32_t i = 0; i < a->count; i++) {
@@ -26,7 +33,10 @@ static enum tr_castable as_castable(bool is_castable)
     return is_castable ? TR_CASTABLE_YES : TR_CASTABLE_NO;
 }
 
-/* Every variant has to be castable. */
+/*
+ * Every variant has to be castable, as any of them may come at run time. The first one that is not
+ * decides the answer, NO or AMBIGUOUS.
+ */
 static enum tr_castable from_union(const struct tr_type *from, const struct tr_type *to)
 {
     for (uint32_t i = 0; i < from->count; i++) {
@@ -38,7 +48,11 @@ static enum tr_castable from_union(const struct tr_type *from, const struct tr_t
     return TR_CASTABLE_YES;
 }
 
-/* The type itself, else the only variant that takes it. */
+/*
+ * The type itself, else the only variant that takes it. The same type wins over others that would
+ * take it as well: a string goes into `string | enum(a)` as a string. A variant that is ambiguous
+ * in itself counts as a match. `variant` is valid only where the answer is YES.
+ */
 static enum tr_castable into_union(const struct tr_type *from, const struct tr_type *to,
                                    int64_t *variant)
 {
@@ -56,7 +70,10 @@ static enum tr_castable into_union(const struct tr_type *from, const struct tr_t
     return matches > 1 ? TR_CASTABLE_AMBIGUOUS : as_castable(matches == 1);
 }
 
-/* Neither is a union. */
+/*
+ * Neither is a union, and they are not the same type. Text goes into an enum although it may not
+ * fit: Flyte allows it, and the value is checked when it is cast.
+ */
 static enum tr_castable between_kinds(const struct tr_type *from, const struct tr_type *to)
 {
     bool is_text = (from->kind == TR_TYPE_ENUM && to->kind == TR_TYPE_STRING) ||
@@ -138,6 +155,10 @@ static void print_enum(const struct tr_type *type, struct tr_buffer *buffer)
     tr_buffer_add_string(buffer, ")");
 }
 
+/*
+ * What is printed can be parsed again, except "anything" and formats. A union needs no brackets
+ * inside a list or a map, whose own brackets enclose it, and it never stands inside a union.
+ */
 void tr_type_print(const struct tr_type *type, struct tr_buffer *buffer)
 {
     if (type == NULL) {

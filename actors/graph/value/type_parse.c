@@ -1,6 +1,13 @@
 /*
- * Type expressions, as text and as YAML writes them: [int] in a definition is a list already,
- * and {string: int} a mapping. Recursion follows brackets, no deeper than TR_TYPE_DEPTH_MAX.
+ * Type expressions, as text and as YAML writes them: [int] in a definition is a list already, and
+ * {string: int} a mapping. Recursion follows brackets, no deeper than TR_TYPE_DEPTH_MAX.
+ *
+ *     union  one ( "|" one )*
+ *     one    "[" union "]"  |  "{" "string" ":" union "}"  |  word  |  "enum" "(" values ")"
+ *
+ * The first problem wins and ends the parse: a type is short, and what follows an error is a guess.
+ * Blanks are blanks and tabs. Texts of problems hold the rule and, behind a line feed, the remedy,
+ * as tri_report_add takes them.
  */
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/type.h"
@@ -24,6 +31,10 @@ static const struct tr_type *fail(struct parser *parser, const char *text)
     return NULL;
 }
 
+/*
+ * A constructor of a type gave NULL: a limit, or no memory. Without memory nothing is said here, as
+ * the arena's error ends the compilation and says it once.
+ */
 static const struct tr_type *fail_limit(struct parser *parser)
 {
     if (parser->types->arena->error != 0) {
@@ -66,7 +77,10 @@ static struct tr_text take_word(struct parser *parser)
     return (struct tr_text){.data = begin, .size = (size_t)(parser->at - begin)};
 }
 
-/* One value of an enum: up to a comma or the closing bracket, blanks around it dropped. */
+/*
+ * One value of an enum: up to a comma or the closing bracket, blanks around it dropped. There is no
+ * way to quote, so values hold neither commas nor closing brackets.
+ */
 static struct tr_text take_value(struct parser *parser)
 {
     skip_blanks(parser);
@@ -178,6 +192,10 @@ static const struct tr_type *parse_word(struct parser *parser)
     if (tr_text_equal(word, tr_text_of("enum"))) {
         return parse_enum(parser);
     }
+    /*
+     * The kinds below TR_TYPE_SIMPLE_COUNT are one word each. `list`, `map` and `union` have words
+     * in the table for other uses, and are no types when written.
+     */
     for (int i = 0; i < TR_TYPE_SIMPLE_COUNT; i++) {
         if (tr_text_equal(word, tr_text_of(words[i]))) {
             const struct tr_type *type = tr_type_simple(parser->types, (enum tr_type_kind)i);
@@ -212,6 +230,11 @@ static const struct tr_type *parse_one(struct parser *parser)
 
 static const struct tr_type *parse_union(struct parser *parser)
 {
+    /*
+     * A type that is named twice is an error here, while tr_type_union drops repeated variants: a
+     * person who writes `int | int` means something else, but types that a program puts together
+     * may overlap.
+     */
     const struct tr_type *variants[TR_TYPE_VARIANTS_MAX];
     uint32_t count = 0;
     do {

@@ -5,8 +5,8 @@
 #define TR_TESTS_UNIT_ACTORS_GRAPH_HELP_H
 
 #include "actors/graph/document/json.h"
-#include "actors/graph/value/literal.h"
 #include "actors/graph/document/yaml.h"
+#include "actors/graph/value/literal.h"
 #include "tests/support/test.h"
 
 /* An arena, a report, types and a buffer for texts: everything a test of values needs. */

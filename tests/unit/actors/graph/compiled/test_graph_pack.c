@@ -5,8 +5,9 @@
 #include <glob.h>
 #include <stdlib.h>
 
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/document/limits.h"
 #include "tests/unit/actors/graph/help.h"
 
 /* Each of the examples, packed. */
@@ -89,6 +90,89 @@ static void test_versions(void **state)
     assert_int_equal(tr_graph_unpack(bytes, &graph), TR_VERSION);
 }
 
+static struct tr_graph *scheduled_graph(void)
+{
+    struct tr_report report;
+    struct tr_graph *graph = NULL;
+    struct tr_definition_source source = {
+        .path = tr_text_of("f"),
+        .folder = tr_text_of("/f"),
+        .text = tr_text_of("troupe: 1\n"
+                           "workflows:\n"
+                           "  w: {inputs: {at: datetime, n: {type: int, default: 1}},\n"
+                           "      nodes: {s: {sleep: 1s}}}\n"
+                           "launch_plans:\n"
+                           "  p: {workflow: w, schedule: {cron: \"0 3 31 12 0\", "
+                           "kickoff_input: at}}\n")};
+    tr_report_init(&report);
+    assert_int_equal(tr_graph_compile(&source, &report, &graph), 0);
+    tr_report_fini(&report);
+    return graph;
+}
+
+/* Whether a graph is taken whose only plan is this one. */
+static int unpack_with(struct tr_graph *graph, struct tr_plan plan)
+{
+    struct tr_graph *copy = NULL;
+    struct tr_buffer buffer;
+    struct tr_plan before = graph->plans[0];
+    tr_buffer_init(&buffer, 0);
+    graph->plans[0] = plan;
+    assert_int_equal(tr_graph_pack(graph, &buffer), 0);
+    graph->plans[0] = before;
+    int error = tr_graph_unpack(tr_buffer_bytes(&buffer), &copy);
+    if (error == 0) {
+        tr_graph_free(copy);
+    }
+    tr_buffer_fini(&buffer);
+    return error;
+}
+
+/*
+ * A plan that was changed: `error` is what unpacking gives. `change` is a statement about `plan`.
+ */
+#define EXPECT_PLAN(graph, error, change)                      \
+    do {                                                       \
+        struct tr_plan plan = (graph)->plans[0];               \
+        struct tr_schedule *schedule = &plan.schedule;         \
+        struct tr_cron *cron = &schedule->cron;                \
+        (void)cron;                                            \
+        change;                                                \
+        assert_int_equal(unpack_with((graph), plan), (error)); \
+    } while (false)
+
+/* What fires is computed from these numbers without asking again. */
+static void test_schedules(void **state)
+{
+    (void)state;
+    static char long_name[TR_GRAPH_NAME_BYTES_MAX + 1];
+    struct tr_graph *graph = scheduled_graph();
+    memset(long_name, 'p', sizeof long_name);
+    EXPECT_PLAN(graph, 0, schedule->is_set = true);
+    EXPECT_PLAN(graph, 0, schedule->every_ns = 1000000000);
+    EXPECT_PLAN(graph, 0, schedule->every_ns = INT64_MAX / 1000000000 * 1000000000);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->every_ns = 1);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->every_ns = 1000);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->every_ns = 999999999);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->every_ns = 1000000001);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->every_ns = -1000000000);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->minutes = 0);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->minutes = 1ULL << 60);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->hours = 0);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->hours = 1U << 24);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->days = 0);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->days = 3);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->months = 1);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->months = 1U << 13);
+    EXPECT_PLAN(graph, TR_MALFORMED, cron->weekdays = 0);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->kickoff_input = 1);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->kickoff_input = 2);
+    EXPECT_PLAN(graph, 0, schedule->kickoff_input = TR_GRAPH_NONE);
+    EXPECT_PLAN(graph, 0, plan.name = ((struct tr_text){long_name, sizeof long_name - 1}));
+    EXPECT_PLAN(graph, TR_MALFORMED, plan.name = ((struct tr_text){long_name, sizeof long_name}));
+    tr_graph_free(graph);
+}
+
 /* The first vector of FIPS 180-2, so that names of graphs are what they say. */
 static void test_digest(void **state)
 {
@@ -106,9 +190,8 @@ static void test_digest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_changed_bytes),
-        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_versions),   cmocka_unit_test(test_schedules),
         cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

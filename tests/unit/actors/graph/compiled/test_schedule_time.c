@@ -1,17 +1,17 @@
 /*
  * When schedules fire. What cron says is judged by a second program, which knows only clocks that
- * tick minute by minute: support/cron_oracle.py, with Python's own time zones.
+ * tick minute by minute: support/cron_reference.py, with Python's own time zones.
  */
 #include "actors/graph/compiled/schedule_time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "actors/graph/language/definition.h"
 #include "actors/graph/document/moment.h"
+#include "actors/graph/language/definition.h"
 #include "tests/support/test.h"
 
-/* Cases of the oracle: a share of them, and all. */
+/* Cases of the reference: a share of them, and all. */
 #define CASES_SHORT "300"
 #define CASES_LONG "10000"
 
@@ -199,7 +199,7 @@ static void test_names(void **state)
     assert_string_not_equal(name, other);
 }
 
-/* A line of the oracle: expression|zone|after|time,time,... */
+/* A line of the reference: expression|zone|after|time,time,... */
 static void judge(char *line)
 {
     char *rest = line;
@@ -212,7 +212,7 @@ static void judge(char *line)
         int64_t after = time;
         assert_int_equal(tr_schedule_next(&schedule, zone, after, &time), 0);
         if (time != strtoll(word, NULL, 10)) {
-            fail_msg("%s in %s after %lld: %lld, and %s by the oracle", cron, zone_name,
+            fail_msg("%s in %s after %lld: %lld, and %s by the reference", cron, zone_name,
                      (long long)after, (long long)time, word);
         }
     }
@@ -225,15 +225,15 @@ static void test_an_oracle_agrees(void **state)
     char command[LINE_BYTES_MAX];
     char line[LINE_BYTES_MAX];
     size_t count = 0;
-    snprintf(command, sizeof command, "python3 %s/tests/support/cron_oracle.py %s",
+    snprintf(command, sizeof command, "python3 %s/tests/support/cron_reference.py %s",
              TROUPE_SOURCE_DIR, getenv("TROUPE_TEST_LONG") != NULL ? CASES_LONG : CASES_SHORT);
-    FILE *oracle = popen(command, "r");
-    assert_non_null(oracle);
-    for (; fgets(line, sizeof line, oracle) != NULL; count++) {
+    FILE *reference = popen(command, "r");
+    assert_non_null(reference);
+    for (; fgets(line, sizeof line, reference) != NULL; count++) {
         line[strcspn(line, "\n")] = '\0';
         judge(line);
     }
-    assert_int_equal(pclose(oracle), 0);
+    assert_int_equal(pclose(reference), 0);
     assert_true(count >= 300);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "actors/graph/compiler/compile.h"
+#include "tests/support/graph_find.h"
 #include "tests/unit/actors/graph/help.h"
 
 /* A folder for one test, and the files put into it. */
@@ -92,7 +93,7 @@ static void test_includes(void **state)
     }
     char expected[128];
     (void)snprintf(expected, sizeof expected, "%s/sub", place->folder);
-    const struct tr_task *task = &graph->tasks[tr_graph_find_task(graph, tr_text_of("t"))];
+    const struct tr_task *task = &graph->tasks[graph_find_task(graph, tr_text_of("t"))];
     assert_true(tr_text_equal(task->folder, tr_text_of(expected)));
     assert_true(tr_text_equal(graph->workflows[0].folder, tr_text_of(place->folder)));
     assert_true(tr_text_equal(graph->project, tr_text_of("own")));
@@ -129,6 +130,25 @@ static void test_errors_name_their_files(void **state)
     help_fini(&help);
 }
 
+/* In flow style two equal names may stand in one line: the one further to the right is told. */
+static void test_equal_names_in_one_line(void **state)
+{
+    struct place *place = *state;
+    struct help help;
+    char expected[512];
+    help_init(&help);
+    const char *path = put(place, "flow.yaml",
+                           "{troupe: 1, tasks: {t: {run: [t]}}, workflows: {"
+                           "w: {nodes: {n: {task: t}}}, t: {nodes: {n: {task: t}}}}}\n");
+    assert_null(check(&help, path));
+    (void)snprintf(expected, sizeof expected,
+                   "%s:1:77: the name 't' is taken in line 1; tasks, workflows and launch plans "
+                   "share one set of names: choose another [DuplicateId]",
+                   path);
+    assert_string_equal(help_errors(&help), expected);
+    help_fini(&help);
+}
+
 static void test_unreadable(void **state)
 {
     struct place *place = *state;
@@ -147,12 +167,34 @@ static void test_unreadable(void **state)
     help_fini(&help);
 }
 
+/*
+ * A file that ends before the size it had when it was opened, as every one of sysfs does: what was
+ * read may be a part of a definition.
+ */
+static void test_shorter_than_it_was(void **state)
+{
+    static const char path[] = "/sys/kernel/uevent_seqnum";
+    struct help help;
+    (void)state;
+    if (access(path, R_OK) != 0) {
+        skip();
+    }
+    help_init(&help);
+    assert_null(check(&help, path));
+    assert_string_equal(help_errors(&help),
+                        "/sys/kernel/uevent_seqnum: the file cannot be read: busy: try again "
+                        "later; it was changed meanwhile");
+    help_fini(&help);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_includes, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_errors_name_their_files, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_equal_names_in_one_line, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_unreadable, make_folder, remove_folder),
+        cmocka_unit_test(test_shorter_than_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/limits.h"
 #include "runtime/memory.h"
+#include "tests/support/graph_find.h"
 #include "tests/unit/actors/graph/help.h"
 
 static const char *const tasks = "troupe: 1\n"
@@ -19,6 +20,10 @@ static const char *const tasks = "troupe: 1\n"
                                  "  maybe: {inputs: {v: int | none, w: {type: int, default: 7}}, "
                                  "run: [maybe]}\n";
 
+/* Which of the workflows in a chain launches the next one. */
+#define NONE UINT32_MAX
+#define ALL (UINT32_MAX - 1)
+
 /* Compiles tasks above and a text; the errors are in the help. */
 static struct tr_graph *compile(struct help *help, const char *text)
 {
@@ -27,7 +32,7 @@ static struct tr_graph *compile(struct help *help, const char *text)
     char *whole = malloc(size);
     assert_non_null(whole);
     (void)snprintf(whole, size, "%s%s", tasks, text);
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t"), .folder = tr_text_of("/f"), .text = tr_text_of(whole)};
     int error = tr_graph_compile(&request, &help->report, &graph);
     assert_int_equal(error, graph != NULL ? 0 : TR_INVALID);
@@ -47,7 +52,7 @@ static struct tr_graph *compile_fine(struct help *help, const char *text)
 
 static uint32_t find(const struct tr_workflow *workflow, const char *id)
 {
-    uint32_t index = tr_workflow_find_node(workflow, tr_text_of(id));
+    uint32_t index = graph_find_node(workflow, tr_text_of(id));
     assert_int_not_equal(index, TR_GRAPH_NONE);
     return index;
 }
@@ -246,6 +251,46 @@ static void test_overrides_are_merged(void **state)
     help_fini(&help);
 }
 
+/* The same keys of a task and a node that overrides each of them but the first. */
+static void print_overrides(struct tr_buffer *text, const char *setting, uint32_t first,
+                            uint32_t last)
+{
+    tr_buffer_print(text, "%s: {", setting);
+    for (uint32_t i = first; i < last; i++) {
+        tr_buffer_print(text, "K%u: g/k, ", i);
+    }
+    tr_buffer_add_string(text, "}");
+}
+
+/* Milliseconds as they are; a walk over all names for each of them took a minute. */
+static void test_many_overrides(void **state)
+{
+    (void)state;
+    const uint32_t count = 50000;
+    static const char *const settings[] = {"env", "secrets", "config"};
+    for (size_t i = 0; i < TR_COUNT_OF(settings); i++) {
+        struct help help;
+        struct tr_buffer text;
+        bool is_config = i == 2;
+        help_init(&help);
+        tr_buffer_init(&text, 0);
+        tr_buffer_add_string(&text, "  t: {run: [t], ");
+        print_overrides(&text, settings[i], 0, count);
+        tr_buffer_add_string(&text, "}\nworkflows: {w: {nodes: {n: {task: t, ");
+        print_overrides(&text, settings[i], 1, count + 1);
+        tr_buffer_add_string(&text, "}}}}\n");
+        tr_buffer_add(&text, "", 1);
+        int64_t begin = help_clock_ns();
+        struct tr_graph *graph = compile_fine(&help, (const char *)text.data);
+        assert_true(help_clock_ns() - begin < 2000000000LL * TEST_SLOWNESS);
+        const struct tr_settings *over = graph->workflows[0].nodes[1].settings;
+        assert_int_equal(over->environment_count + over->secret_count, is_config ? 0 : count + 1);
+        tr_graph_free(graph);
+        tr_buffer_fini(&text);
+        help_fini(&help);
+    }
+}
+
 static void test_handlers_get_the_error(void **state)
 {
     (void)state;
@@ -297,6 +342,38 @@ static void test_all_errors_with_places(void **state)
 }
 
 /* A misspelt body is told by its nearest name; where there is none at all, what there could be. */
+/* A reference to a broken node tells nothing of the values that come behind it. */
+static void test_broken_nodes_hide_no_errors(void **state)
+{
+    (void)state;
+    static const char missing[] = "t:11:17: w.a: there is no task 'missing'; define it, or include "
+                                  "its file [TaskReferenceNotFound]\n";
+    static const char *const before[] = {
+        "      g: {approve: x, with: {v: $a.o}}\n",
+        "      g: {switch: [{when: $a.o, task: one, with: {a: 1}}, {else: skip}]}\n",
+        "      g: {task: one, with: {a: $a.o}}\n",
+        "      g: {map: one, with: {a: $a.o}}\n",
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(before); i++) {
+        struct help help;
+        char text[512];
+        char expected[512];
+        help_init(&help);
+        (void)snprintf(text, sizeof text,
+                       "workflows:\n  w:\n    inputs: {extra: struct}\n    nodes:\n"
+                       "      a: {task: missing}\n%s"
+                       "      z: {approve: y, with: {u: $a.o, v: $extra.field}, after: [g]}\n",
+                       before[i]);
+        (void)snprintf(expected, sizeof expected,
+                       "%st:13:42: w.z: '$extra.field' is a field of a struct, whose type is not "
+                       "known here; write {value: $extra.field, type: T} [MismatchingTypes]",
+                       missing);
+        assert_null(compile(&help, text));
+        assert_string_equal(help_errors(&help), expected);
+        help_fini(&help);
+    }
+}
+
 static void test_nodes_without_a_body(void **state)
 {
     (void)state;
@@ -369,36 +446,84 @@ static void test_hundred_thousand_nodes(void **state)
     }
 }
 
-/* Workflows inside workflows, so many deep. */
-static struct tr_graph *compile_nested(struct help *help, uint32_t depth)
+/*
+ * `count` workflows of which each calls the next one, but number `launching`, which launches it;
+ * written from the first on or from the last.
+ */
+static struct tr_graph *compile_chain(struct help *help, uint32_t count, uint32_t launching,
+                                      bool is_backwards)
 {
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
     tr_buffer_add_string(&text, "workflows:\n");
-    for (uint32_t i = 1; i < depth; i++) {
-        tr_buffer_print(&text, "  w%u: {nodes: {n: {workflow: w%u}}}\n", i, i + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t own = is_backwards ? count - 1 - i : i;
+        if (own == count - 1) {
+            tr_buffer_print(&text, "  w%u: {nodes: {n: {task: maybe}}}\n", own);
+        } else {
+            tr_buffer_print(&text, "  w%u: {nodes: {n: {%s: w%u}}}\n", own,
+                            own == launching || launching == ALL ? "launch" : "workflow", own + 1);
+        }
     }
-    tr_buffer_print(&text, "  w%u: {nodes: {n: {task: maybe}}}\n", depth);
     tr_buffer_add(&text, "", 1);
     struct tr_graph *graph = compile(help, (const char *)text.data);
     tr_buffer_fini(&text);
     return graph;
 }
 
+static uint32_t nesting_of(const struct tr_graph *graph, const char *name)
+{
+    return graph->workflows[tr_graph_find_workflow(graph, tr_text_of(name))].nesting;
+}
+
+/* The bound is for `workflow:` alone, and no order of definitions changes it. */
 static void test_nesting(void **state)
 {
     (void)state;
-    struct help help;
-    help_init(&help);
-    struct tr_graph *graph = compile_nested(&help, TR_WORKFLOW_NESTING_MAX);
-    assert_non_null(graph);
-    assert_int_equal(graph->workflows[0].nesting, TR_WORKFLOW_NESTING_MAX);
-    tr_graph_free(graph);
-    assert_null(compile_nested(&help, TR_WORKFLOW_NESTING_MAX + 1));
-    assert_non_null(strstr(help_errors(&help), "workflows nest deeper than 64"));
-    assert_null(compile_nested(&help, 1000));
-    assert_non_null(strstr(help_errors(&help), "workflows nest deeper than 64"));
-    help_fini(&help);
+    for (int is_backwards = 0; is_backwards < 2; is_backwards++) {
+        struct help help;
+        help_init(&help);
+        struct tr_graph *graph =
+            compile_chain(&help, TR_WORKFLOW_NESTING_MAX, NONE, is_backwards != 0);
+        assert_non_null(graph);
+        assert_int_equal(nesting_of(graph, "w0"), TR_WORKFLOW_NESTING_MAX);
+        tr_graph_free(graph);
+        const uint32_t too_many[] = {TR_WORKFLOW_NESTING_MAX + 1, 1000};
+        for (size_t i = 0; i < TR_COUNT_OF(too_many); i++) {
+            assert_null(compile_chain(&help, too_many[i], NONE, is_backwards != 0));
+            char expected[160];
+            uint32_t place = too_many[i] - TR_WORKFLOW_NESTING_MAX - 1;
+            (void)snprintf(expected, sizeof expected,
+                           "w%u.n: workflows nest deeper than 64; launch one of them instead "
+                           "[InvalidValue]",
+                           place);
+            const char *errors = help_errors(&help);
+            const char *found = strstr(errors, expected);
+            assert_true(found != NULL && strchr(errors, '\n') == NULL);
+        }
+        graph = compile_chain(&help, 80, 39, is_backwards != 0);
+        assert_non_null(graph);
+        assert_int_equal(nesting_of(graph, "w0"), 40);
+        assert_int_equal(nesting_of(graph, "w39"), 1);
+        assert_int_equal(nesting_of(graph, "w40"), 40);
+        tr_graph_free(graph);
+        help_fini(&help);
+    }
+}
+
+/* Nearly as many launches in a row as one file has room for: no stack holds a frame for each. */
+static void test_long_chains_of_launches(void **state)
+{
+    (void)state;
+    for (int is_backwards = 0; is_backwards < 2; is_backwards++) {
+        struct help help;
+        help_init(&help);
+        struct tr_graph *graph = compile_chain(&help, 150000, ALL, is_backwards != 0);
+        assert_non_null(graph);
+        assert_int_equal(nesting_of(graph, "w0"), 1);
+        tr_graph_free(graph);
+        help_fini(&help);
+    }
 }
 
 /* Workflows that call the one before in two nodes, or in the arms of a switch. */
@@ -454,13 +579,17 @@ static void test_memory_may_end_anywhere(void **state)
     (void)state;
     const char *text = "troupe: 1\n"
                        "tasks: {t: {inputs: {a: {type: int | none, default: 3}}, run: [t]}}\n"
-                       "workflows: {w: {nodes: {n: {map: t, with: {a: [1]}}}}}\n";
+                       "launch_plans: {p: {workflow: v}}\n"
+                       "workflows:\n"
+                       "  w: {nodes: {n: {map: t, with: {a: [1]}}, p: {launch: p}}}\n"
+                       "  v: {nodes: {s: {switch: [{when: true, workflow: u}, {else: skip}]}}}\n"
+                       "  u: {nodes: {n: {task: t}}}\n";
     uint64_t before = tr_memory_used();
     int error = TR_MEMORY;
     for (int n = 0; error == TR_MEMORY; n++) {
         struct tr_report report;
         struct tr_graph *graph = NULL;
-        struct tr_compile_request request = {
+        struct tr_definition_source request = {
             .path = tr_text_of("t"), .folder = tr_text_of("/f"), .text = tr_text_of(text)};
         int left = n;
         tr_report_init(&report);
@@ -483,11 +612,14 @@ int main(void)
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_branches),
         cmocka_unit_test(test_overrides_are_merged),
+        cmocka_unit_test(test_many_overrides),
         cmocka_unit_test(test_handlers_get_the_error),
         cmocka_unit_test(test_all_errors_with_places),
+        cmocka_unit_test(test_broken_nodes_hide_no_errors),
         cmocka_unit_test(test_nodes_without_a_body),
         cmocka_unit_test(test_hundred_thousand_nodes),
         cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_long_chains_of_launches),
         cmocka_unit_test(test_expanded_nodes),
         cmocka_unit_test(test_memory_may_end_anywhere),
     };

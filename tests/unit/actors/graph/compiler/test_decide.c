@@ -4,16 +4,18 @@
  */
 #include <stdio.h>
 
+#include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/limits.h"
-#include "actors/graph/compiled/pack.h"
+#include "tests/support/graph_find.h"
 #include "tests/unit/actors/graph/help.h"
 
 static const char definition[] =
     "troupe: 1\n"
     "pools: {crm: {at_once: 2}}\n"
     "tasks:\n"
-    "  plan: {type: test, inputs: {size: int}, outputs: {sum: int, note: string | none}}\n"
+    "  plan: {type: test, inputs: {size: int}, outputs: {sum: int, note: string | none,"
+    " any: struct | none}}\n"
     "  square: {type: test, inputs: {a: int}, outputs: {b: int}, retries: 2,\n"
     "           config: {queue: x, depth: 3, share: 1.0}}\n"
     "  total: {type: test, inputs: {b: '[int]'}, outputs: {sum: int}}\n"
@@ -30,7 +32,7 @@ static const char definition[] =
 
 static struct tr_graph *parent(void)
 {
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t.yaml"), .folder = tr_text_of("/t"), .text = tr_text_of(definition)};
     struct tr_report report;
     struct tr_graph *graph = NULL;
@@ -57,7 +59,7 @@ static struct tr_decision decision_of(struct tr_graph *graph, const char *text)
 {
     return (struct tr_decision){
         .parent = graph,
-        .task = tr_graph_find_task(graph, tr_text_of("plan")),
+        .task = graph_find_task(graph, tr_text_of("plan")),
         .depth = 1,
         .path = tr_text_of("outputs"),
         .text = tr_text_of(text),
@@ -101,11 +103,11 @@ static void test_the_definition_is_known(void **state)
     (void)state;
     struct tr_graph *graph = decided(again(parent()), two_squares);
     const struct tr_workflow *own = &graph->workflows[graph->main_workflow];
-    const struct tr_task *plan = &graph->tasks[tr_graph_find_task(graph, tr_text_of("plan"))];
+    const struct tr_task *plan = &graph->tasks[graph_find_task(graph, tr_text_of("plan"))];
     assert_int_equal(own->node_count, 5);
     assert_int_equal(own->nesting, 2);
     assert_int_equal(own->interface.inputs.count, 1);
-    assert_int_equal(own->interface.outputs.count, 2);
+    assert_int_equal(own->interface.outputs.count, 3);
     assert_ptr_equal(own->interface.outputs.items[0].type, plan->interface.outputs.items[0].type);
     assert_int_equal(own->bindings[own->nodes[own->end].input_first].kind, TR_BINDING_REFERENCE);
     assert_int_equal(own->bindings[own->nodes[own->end].input_first + 1].kind, TR_BINDING_LITERAL);
@@ -156,7 +158,7 @@ static void test_own_tasks_and_workflows(void **state)
                 "   \"outputs\": {\"b\": \"$o.b\"}}},"
                 " \"nodes\": {\"w\": {\"workflow\": \"both\", \"with\": {\"a\": 2}}},"
                 " \"outputs\": {\"sum\": \"$w.b\", \"note\": \"caf\\u00e9 \\ud83d\\ude00 \\/\"}}");
-    const struct tr_task *cube = &graph->tasks[tr_graph_find_task(graph, tr_text_of("cube"))];
+    const struct tr_task *cube = &graph->tasks[graph_find_task(graph, tr_text_of("cube"))];
     const struct tr_workflow *own = &graph->workflows[graph->main_workflow];
     assert_int_equal(cube->settings.pool, 0);
     assert_true(tr_text_equal(cube->folder, tr_text_of("/t")));
@@ -229,6 +231,150 @@ static void test_each_error_has_its_place(void **state)
                   "write {key: value} [InvalidValue]");
 }
 
+/* ------------------------------------------------------------------------- JSON as YAML */
+
+static uint64_t draw(uint64_t *seed, uint64_t count)
+{
+    *seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (*seed >> 33) % count;
+}
+
+#define DRAW(seed, words) (words)[draw((seed), TR_COUNT_OF(words))]
+
+static void write_blanks(uint64_t *seed, struct tr_buffer *json)
+{
+    static const char *const blanks[] = {"", "", " ", "\t", "\n", "\r\n", " \t\n\t "};
+    tr_buffer_add_string(json, DRAW(seed, blanks));
+}
+
+/* Raw and escaped, what YAML 1.1 takes for more than a character. */
+static void write_string(uint64_t *seed, uint32_t key, struct tr_buffer *json)
+{
+    /* clang-format off */
+    static const char *const parts[] = {
+        "a", " ", "\x7f", "\xc2\x80", "\xc2\x85", "\xc2\x9f", "\u00a0", "\u2028", "\u2029",
+        "\ufeff", "\ufffd", "\ufffe", "\uffff", "\U0001f600", "\U0001ffff", "\\/", "\\\\",
+        "\\\"", "\\b\\f\\n\\r\\t", "\\u0085", "\\u2028", "\\u007f", "\\ufeff", "\\ud83d\\ude00",
+        "#", ": ", "- ", ", ", "'", "{[]}", "<<", "%", "---", "&a *a", "\\u0000", "1E5", "null",
+        "\\\\ud83d", "~", "?", "!x", "@`|>"};
+    /* clang-format on */
+    tr_buffer_add_string(json, "\"");
+    if (key > 0) {
+        tr_buffer_print(json, "%u", key); /* different from others, and without a zero byte */
+    }
+    for (uint64_t left = draw(seed, 6); left > 0; left--) {
+        const char *part = DRAW(seed, parts);
+        tr_buffer_add_string(json, key > 0 && strcmp(part, "\\u0000") == 0 ? "" : part);
+    }
+    for (uint64_t left = draw(seed, 30) == 0 ? draw(seed, 3000) : 0; left > 0; left--) {
+        tr_buffer_add_string(json, left % 7 == 0 ? "\u2028" : "k");
+    }
+    tr_buffer_add_string(json, "\"");
+}
+
+static void write_value(uint64_t *seed, uint32_t depth, struct tr_buffer *json)
+{
+    static const char *const scalars[] = {"0",     "-1",    "9223372036854775807",
+                                          "-0.0",  "1.5",   "1E5",
+                                          "1e-7",  "2E+30", "0.10",
+                                          "false", "true",  "null"};
+    uint64_t kind = draw(seed, depth < 3 ? 4 : 2);
+    write_blanks(seed, json);
+    if (kind == 0) {
+        tr_buffer_add_string(json, DRAW(seed, scalars));
+    } else if (kind == 1) {
+        write_string(seed, 0, json);
+    } else {
+        bool is_map = kind == 2;
+        uint32_t count = (uint32_t)draw(seed, 5);
+        tr_buffer_add_string(json, is_map ? "{" : "[");
+        for (uint32_t i = 0; i < count; i++) {
+            tr_buffer_add_string(json, i == 0 ? "" : ",");
+            if (is_map) {
+                write_blanks(seed, json);
+                write_string(seed, i + 1, json);
+                write_blanks(seed, json);
+                tr_buffer_add_string(json, ":");
+            }
+            write_value(seed, depth + 1, json);
+        }
+        write_blanks(seed, json);
+        tr_buffer_add_string(json, is_map ? "}" : "]");
+    }
+    write_blanks(seed, json);
+}
+
+/* The value of the output `any` in what a document decides. */
+static struct tr_bytes decided_value(const struct tr_graph *graph)
+{
+    const struct tr_workflow *own = &graph->workflows[graph->main_workflow];
+    const struct tr_binding *binding = &own->bindings[own->nodes[own->end].input_first + 2];
+    assert_int_equal(binding->kind, TR_BINDING_LITERAL);
+    return binding->literal;
+}
+
+/* What the JSON parser makes of a value that `document` has within a document. */
+static void check_json(const char *document, const char *json)
+{
+    struct help help;
+    struct tr_buffer value;
+    help_init(&help);
+    tr_buffer_init(&value, 0);
+    struct tr_literal_reader reader = {.report = &help.report, .arena = &help.arena};
+    const struct tr_tree *tree = help_json(&help, json);
+    if (tree == NULL ||
+        !tr_literal_read(&reader, help_type(&help, "struct | none"), tree, &value)) {
+        fail_msg("%s: %s", json, help_errors(&help));
+    }
+    struct tr_graph *graph = decided(parent(), document);
+    if (!tr_literal_equal(decided_value(graph), tr_buffer_bytes(&value))) {
+        fail_msg("%s became another value", json);
+    }
+    tr_graph_free(graph);
+    tr_buffer_fini(&value);
+    help_fini(&help);
+}
+
+static void test_json_is_read_as_json(void **state)
+{
+    (void)state;
+    uint64_t seed = 7;
+    for (int i = 0; i < 1000; i++) {
+        struct tr_buffer json;
+        struct tr_buffer document;
+        tr_buffer_init(&json, 0);
+        tr_buffer_init(&document, 0);
+        tr_buffer_add_string(&json, "{\"v\":");
+        write_value(&seed, 0, &json);
+        tr_buffer_add(&json, "}", 2);
+        tr_buffer_add_string(&document, i % 2 == 0 ? "\t" : "\ufeff\t\n\t");
+        tr_buffer_print(&document, "{\"nodes\": {}, \"outputs\"\n:\t{\"sum\": 1, \"any\": %s}}",
+                        (const char *)json.data);
+        tr_buffer_add(&document, "\n\t", 3);
+        check_json((const char *)document.data, (const char *)json.data);
+        tr_buffer_fini(&document);
+        tr_buffer_fini(&json);
+    }
+}
+
+/* A number that is none here must not become text. */
+static void test_numbers_of_json(void **state)
+{
+    (void)state;
+    char threes[1001];
+    char digits[1200];
+    char document[2000];
+    memset(threes, '3', sizeof threes - 1);
+    threes[sizeof threes - 1] = '\0';
+    (void)snprintf(digits, sizeof digits, "{\"v\": 0.%s}", threes);
+    (void)snprintf(document, sizeof document,
+                   "{\"nodes\": {}, \"outputs\": {\"sum\": 1, \"any\": %s}}", digits);
+    check_json(document, digits);
+    refused("{\"nodes\": {},\n \"outputs\": {\"sum\": 1, \"any\": {\"v\": [-1E400]}}}",
+            "outputs:2:38: plan: the number '-1E400' is too large; write it as text "
+            "[InvalidValue]");
+}
+
 /* What no definition can count: dynamic tasks in dynamic tasks. */
 static void test_nesting_is_counted_through(void **state)
 {
@@ -262,6 +408,8 @@ int main(void)
         cmocka_unit_test(test_overrides_of_what_is_compiled),
         cmocka_unit_test(test_no_nodes_are_outputs_alone),
         cmocka_unit_test(test_each_error_has_its_place),
+        cmocka_unit_test(test_json_is_read_as_json),
+        cmocka_unit_test(test_numbers_of_json),
         cmocka_unit_test(test_nesting_is_counted_through),
     };
     return cmocka_run_group_tests_name("decide", tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void errors_of(struct tr_text text, struct tr_buffer *errors)
 {
     struct tr_report report;
     struct tr_graph *graph = NULL;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("w.yaml"), .folder = tr_text_of("/f"), .text = text};
     tr_report_init(&report);
     int error = tr_graph_compile(&request, &report, &graph);

@@ -12,7 +12,7 @@
 static const char *warnings_of(struct help *help, const char *text)
 {
     struct tr_graph *graph = NULL;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t"), .folder = tr_text_of("/f"), .text = tr_text_of(text)};
     int error = tr_graph_compile(&request, &help->report, &graph);
     tr_graph_free(graph);

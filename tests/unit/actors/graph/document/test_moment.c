@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "actors/graph/document/zone.h"
 #include "actors/graph/language/definition.h"
 #include "tests/unit/actors/graph/help.h"
 
@@ -49,6 +50,18 @@ static void test_no_moments(void **state)
         struct tr_moment moment;
         assert_false(tr_moment_parse(tr_text_of(texts[i]), &moment));
     }
+}
+
+static void test_days_beyond_the_calendar(void **state)
+{
+    (void)state;
+    unsigned year;
+    unsigned month;
+    unsigned day;
+    tr_date_from_days(INT64_MAX, &year, &month, &day);
+    assert_true(year == 9999 && month == 12 && day == 31);
+    tr_date_from_days(INT64_MIN, &year, &month, &day);
+    assert_true(year == 1 && month == 1 && day == 1);
 }
 
 static void test_durations(void **state)
@@ -118,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calendar),
         cmocka_unit_test(test_no_moments),
+        cmocka_unit_test(test_days_beyond_the_calendar),
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_cron),
     };

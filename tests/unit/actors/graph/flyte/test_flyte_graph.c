@@ -82,7 +82,7 @@ static struct tr_graph *parent(const char *outputs)
              "workflows: {main: {inputs: {size: int},\n"
              "    nodes: {d: {dynamic: plan, with: {size: $size}}}}}\n",
              outputs);
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t.yaml"), .folder = tr_text_of("/t"), .text = tr_text_of(text)};
     struct tr_graph *graph = NULL;
     assert_int_equal(tr_graph_compile(&request, &help.report, &graph), 0);
@@ -177,6 +177,91 @@ static void test_unknown_templates_of_containers_stay(void **state)
     assert_non_null(strstr((const char *)document.data,
                            "[\"sh\", \"{{.input}} {{`{{`}}.Names}} {{`{{`}}x\", "
                            "\"{{{{`{{`}} y }}\"]"));
+}
+
+/* ------------------------------------------------------------------ map tasks */
+
+/* A task that maps `names` whole, with one input, a list of integers, and its document. */
+static const char *map_task(char *names, char *input)
+{
+    static char execute[] = "pyflyte-map-execute";
+    static char words[][16] = {"--resolver", "Mapper", "--", "vars", "resolver"};
+    static char inner[] = ",,";
+    static char name[] = "t";
+    static uint8_t bytes[4096];
+    char *args[] = {execute, words[0], words[1], words[2], words[3], names, words[4], inner};
+    Flyteidl__Core__DynamicJobSpec spec;
+    flyteidl__core__dynamic_job_spec__init(&spec);
+    Flyteidl__Core__TaskTemplate task;
+    flyteidl__core__task_template__init(&task);
+    Flyteidl__Core__TaskTemplate *tasks[] = {&task};
+    Flyteidl__Core__Identifier id;
+    flyteidl__core__identifier__init(&id);
+    Flyteidl__Core__Container container;
+    flyteidl__core__container__init(&container);
+    Flyteidl__Core__TypedInterface interface;
+    flyteidl__core__typed_interface__init(&interface);
+    Flyteidl__Core__VariableMap inputs;
+    flyteidl__core__variable_map__init(&inputs);
+    Flyteidl__Core__VariableMap__VariablesEntry entry;
+    flyteidl__core__variable_map__variables_entry__init(&entry);
+    Flyteidl__Core__VariableMap__VariablesEntry *entries[] = {&entry};
+    Flyteidl__Core__Variable variable;
+    flyteidl__core__variable__init(&variable);
+    Flyteidl__Core__LiteralType list;
+    flyteidl__core__literal_type__init(&list);
+    Flyteidl__Core__LiteralType element;
+    flyteidl__core__literal_type__init(&element);
+    element.type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SIMPLE;
+    element.simple = FLYTEIDL__CORE__SIMPLE_TYPE__INTEGER;
+    list.type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_COLLECTION_TYPE;
+    list.collection_type = &element;
+    variable.type = &list;
+    entry.key = input;
+    entry.value = &variable;
+    inputs.n_variables = 1;
+    inputs.variables = entries;
+    interface.inputs = &inputs;
+    id.name = name;
+    container.n_args = TR_COUNT_OF(args);
+    container.args = args;
+    task.id = &id;
+    task.interface = &interface;
+    task.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+    task.container = &container;
+    spec.n_tasks = 1;
+    spec.tasks = tasks;
+    struct tr_bytes futures = {.data = bytes, .size = protobuf_c_message_pack(&spec.base, bytes)};
+    tr_buffer_cut(&document, 0);
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), 0);
+    tr_buffer_add(&document, "", 1);
+    return (const char *)document.data;
+}
+
+static void expect_input(char *names, char *input, const char *line)
+{
+    const char *found = map_task(names, input);
+    if (strstr(found, line) == NULL) {
+        fail_msg("'%s' has no '%s'", found, line);
+    }
+}
+
+/* An input without a name is refused by the compiler later; here it is the name of no input. */
+static void test_map_tasks_hand_on_whole_what_they_name(void **state)
+{
+    (void)state;
+    static char names[][8] = {"x", "a,x,b", "xa,bx", "", "x,,", ","};
+    static char x[] = "x";
+    static char none[] = "";
+    expect_input(names[0], x, "\"x\": \"[int]\"");
+    expect_input(names[1], x, "\"x\": \"[int]\"");
+    expect_input(names[2], x, "\"x\": \"int\"");
+    expect_input(names[3], x, "\"x\": \"int\"");
+    expect_input(names[5], x, "\"x\": \"int\"");
+    for (size_t i = 0; i < 4; i++) {
+        expect_input(names[i], none, "\"\": \"int\"");
+    }
+    expect_input(names[4], none, "\"\": \"[int]\"");
 }
 
 /* ------------------------------------------------------------------ what is wrong */
@@ -298,6 +383,50 @@ static void test_bindings_and_conditions_that_are_none_are_named(void **state)
     expect(&node, "x: a condition names this, which the branch has not bound");
 }
 
+/* "$" and "$x" would be the text "$x", "a.b" the field of another value. */
+static void test_references_with_names_that_are_none(void **state)
+{
+    (void)state;
+    static char var[] = "x";
+    static char names[][16] = {"$x", "a.b", "a b", "x) or (y"};
+    Flyteidl__Core__Node node;
+    flyteidl__core__node__init(&node);
+    Flyteidl__Core__GateNode gate;
+    flyteidl__core__gate_node__init(&gate);
+    Flyteidl__Core__SleepCondition sleep;
+    flyteidl__core__sleep_condition__init(&sleep);
+    Google__Protobuf__Duration duration;
+    google__protobuf__duration__init(&duration);
+    Flyteidl__Core__Binding binding;
+    flyteidl__core__binding__init(&binding);
+    Flyteidl__Core__Binding *bindings[] = {&binding};
+    Flyteidl__Core__BindingData data;
+    flyteidl__core__binding_data__init(&data);
+    Flyteidl__Core__OutputReference promise;
+    flyteidl__core__output_reference__init(&promise);
+    duration.seconds = 1;
+    sleep.duration = &duration;
+    gate.condition_case = FLYTEIDL__CORE__GATE_NODE__CONDITION_SLEEP;
+    gate.sleep = &sleep;
+    node.id = node_id;
+    node.target_case = FLYTEIDL__CORE__NODE__TARGET_GATE_NODE;
+    node.gate_node = &gate;
+    node.n_inputs = 1;
+    node.inputs = bindings;
+    binding.var = var;
+    binding.binding = &data;
+    data.value_case = FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE;
+    data.promise = &promise;
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        promise.node_id = node_id;
+        promise.var = names[i];
+        expect(&node, ": a reference names this, which is no name of the language");
+        promise.node_id = names[i];
+        promise.var = var;
+        expect(&node, ": a reference names this, which is no name of the language");
+    }
+}
+
 static void test_bytes_that_are_no_graph(void **state)
 {
     (void)state;
@@ -314,8 +443,10 @@ int main(void)
         TEST(test_what_flytekit_compiles_is_a_graph),
         TEST(test_futures_may_be_cut_off),
         TEST(test_unknown_templates_of_containers_stay),
+        TEST(test_map_tasks_hand_on_whole_what_they_name),
         TEST(test_nodes_that_are_none_are_named),
         TEST(test_bindings_and_conditions_that_are_none_are_named),
+        TEST(test_references_with_names_that_are_none),
         TEST(test_bytes_that_are_no_graph),
     };
 #undef TEST

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "actors/graph/compiler/compile.h"
-#include "actors/graph/language/expression.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/expression.h"
 #include "tests/unit/actors/graph/help.h"
 
 static void test_references(void **state)
@@ -58,7 +58,8 @@ static const char *const values[][2] = {
     {"u", "null"},
     {"d", "2026-01-01T00:00:00.5Z"},
     {"p", "90s"},
-    {"st", "{n: 4, f: 2.0, t: text, d: \"2026-01-01T00:00:00.500Z\", z: null, l: [1]}"},
+    {"st", "{n: 4, f: 2.0, t: text, d: \"2026-01-01T00:00:00.500Z\", z: null, l: [1], p: 1m30s,"
+           " h: 1h30m}"},
     {"y", "aGk="},
     {"l", "[5, 6]"},
 };
@@ -101,7 +102,7 @@ static void check_condition(const char *condition, const char *expected)
     char got[4096];
     help_init(&help);
     (void)snprintf(text, sizeof text, frame, condition);
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t"), .folder = tr_text_of("/f"), .text = tr_text_of(text)};
     if (tr_graph_compile(&request, &help.report, &graph) != 0) {
         (void)snprintf(got, sizeof got, "%s", help_errors(&help));
@@ -164,6 +165,17 @@ static const char *const conditions[][2] = {
     {"$st.n == none", "false"},
     {"$st.d == $d", "true"},
     {"$st.l[0] == $st.n", "false"},
+    {"$st.p == $p", "true"},
+    {"$p < $st.h", "true"},
+    {"$st.h > 1h", "true"},
+    {"$st.h != 90m", "false"},
+    {"$st.h > $d", "INVALID"},
+    {"$st.t > 1s", "INVALID"},
+    {"$st.n > 1s", "INVALID"},
+    {"$p == $st.n", "INVALID"},
+    {"$st.f != 1s", "INVALID"},
+    {"$st.z != $p", "true"},
+    {"$st.p == $st.h", "false"},
     {"$st.n", "INVALID"},
     {"$b or $st.t > 3", "true"},
     {"$i > 5 and $st.t > 3", "false"},

@@ -22,7 +22,7 @@ static const char *errors_of(struct help *help, const char *keys, const char *ov
     struct tr_graph *graph = NULL;
     const char *run = strstr(keys, "run:") == NULL ? "    run: [date]" : "";
     (void)snprintf(text, sizeof text, FRAME, keys, run, override);
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t"), .folder = tr_text_of("/f"), .text = tr_text_of(text)};
     int error = tr_graph_compile(&request, &help->report, &graph);
     assert_int_equal(error, graph != NULL ? 0 : TR_INVALID);
@@ -157,7 +157,7 @@ static void test_hostile_texts_take_no_time(void **state)
             tr_buffer_add_string(&text, parts[i]);
         }
         tr_buffer_add_string(&text, "']}}\n");
-        struct tr_compile_request request = {
+        struct tr_definition_source request = {
             .path = tr_text_of("t"), .folder = tr_text_of("/f"), .text = tr_buffer_text(&text)};
         int64_t begin_ns = help_clock_ns();
         assert_int_equal(tr_graph_compile(&request, &help.report, &graph), TR_INVALID);

@@ -1,10 +1,12 @@
 /*
- * Values by their types: what language.md accepts and refuses, from YAML and from JSON, and what
- * they look like as JSON again. Casts, references into values and checks of foreign bytes.
+ * Values by their types: what the language (examples/README.md) accepts and refuses, from YAML and
+ * from JSON, and what they look like as JSON again. Casts, references into values and checks of
+ * foreign bytes.
  */
 #include <stdio.h>
 
 #include "actors/graph/document/limits.h"
+#include "actors/graph/value/literal_stream.h"
 #include "tests/unit/actors/graph/help.h"
 
 struct example {
@@ -52,6 +54,15 @@ static const struct example yaml_examples[] = {
      NO("'90' is no value of type duration; write numbers with the units d h m s ms us, as 1h30m "
         "[MismatchingTypes]")},
     {"bytes", "SGVsbG8=", "\"SGVsbG8=\""},
+    {"bytes", "\" SG Vs\\n bG8= \\t\"", "\"SGVsbG8=\""},
+    {"bytes", "\"\"", "\"\""},
+    {"bytes", "\"SGVsbG8\"",
+     NO("'SGVsbG8' is no value of type bytes; write base64 [MismatchingTypes]")},
+    {"bytes", "\"SGVsbG9=\"",
+     NO("'SGVsbG9=' is no value of type bytes; write base64 [MismatchingTypes]")},
+    {"bytes", "\"SGVs\\0\"",
+     NO("'SGVs' is no value of type bytes; write base64 [MismatchingTypes]")},
+    {"string", "\"a\\u007f\\u009b\\u0085\"", "\"a\\u007f\\u009b\\u0085\""},
     {"bytes", "a", NO("'a' is no value of type bytes; write base64 [MismatchingTypes]")},
     {"none", "~", "null"},
     {"none", "0",
@@ -231,6 +242,63 @@ static void test_casts(void **state)
     }
 }
 
+/* A struct that nests so deeply, `levels` of mappings around an empty one. */
+static const char *nested(int levels, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < levels; i++) {
+        used += (size_t)snprintf(text + used, size - used, "{a: ");
+    }
+    used += (size_t)snprintf(text + used, size - used, "{}");
+    for (int i = 0; i < levels; i++) {
+        used += (size_t)snprintf(text + used, size - used, "}");
+    }
+    return text;
+}
+
+/* Casts a list of one struct and checks what was made; the error of the cast. */
+static int cast_nested(const char *from_text, const char *to_text, int levels)
+{
+    struct help help;
+    struct tr_buffer value;
+    struct tr_buffer cast;
+    char inside[512];
+    char document[600];
+    help_init(&help);
+    tr_buffer_init(&value, 0);
+    tr_buffer_init(&cast, 0);
+    struct tr_literal_reader reader = {.report = &help.report, .arena = &help.arena};
+    const struct tr_type *from = help_type(&help, from_text);
+    const struct tr_type *to = to_text == NULL ? NULL : help_type(&help, to_text);
+    (void)snprintf(document, sizeof document, "[%s]", nested(levels, inside, sizeof inside));
+    assert_true(tr_literal_read(&reader, from, help_yaml(&help, document), &value));
+    tr_buffer_add_string(&cast, "before");
+    int error = tr_literal_cast(from, to, tr_buffer_bytes(&value), &cast);
+    struct tr_bytes made = {.data = cast.data + 6, .size = cast.size - 6};
+    if (error == 0) {
+        assert_int_equal(tr_literal_check(to, made), 0);
+    } else {
+        assert_int_equal(made.size, 0);
+    }
+    tr_buffer_fini(&cast);
+    tr_buffer_fini(&value);
+    help_fini(&help);
+    return error;
+}
+
+/* Each union adds a level to what a struct inside already has. */
+static void test_a_cast_gives_no_value_that_nests_too_deeply(void **state)
+{
+    (void)state;
+    static const int most = (int)TR_LITERAL_DEPTH_MAX - 2; /* the list, the innermost mapping */
+    assert_int_equal(cast_nested("[struct]", NULL, most), 0);
+    assert_int_equal(cast_nested("[struct]", "[struct | none]", most), 0);
+    for (int levels = most - 4; levels <= most; levels++) {
+        int error = cast_nested("[struct]", "[struct | none] | none", levels);
+        assert_int_equal(error, levels < most ? 0 : TR_INVALID);
+    }
+}
+
 static void test_follow(void **state)
 {
     (void)state;
@@ -260,18 +328,18 @@ static void test_follow(void **state)
     help_fini(&help);
 }
 
-static int content_of(void *self, const struct tr_type *type, struct tr_text uri,
+static int content_of(void *self, const struct tr_type *type, struct tr_blob blob,
                       struct tr_buffer *buffer)
 {
     (void)type;
     assert_string_equal((const char *)self, "self");
-    assert_true(uri.size > 0);
+    assert_true(blob.uri.size > 0);
     tr_buffer_text_value(buffer, tr_text_of("content"));
     return 0;
 }
 
-/* A cache key takes files by their content wherever they are, and leaves the rest as it is. */
-static void test_hash_input(void **state)
+/* A path's place is taken by what the caller gives for it; the rest stays as it is. */
+static void test_paths_are_replaced(void **state)
 {
     (void)state;
     struct help help;
@@ -287,9 +355,9 @@ static void test_hash_input(void **state)
         tr_buffer_init(&values[i], 0);
         tr_buffer_init(&hashes[i], 0);
         assert_true(tr_literal_read(&reader, type, help_yaml(&help, documents[i]), &values[i]));
-        assert_int_equal(
-            tr_literal_hash_input(type, tr_buffer_bytes(&values[i]), content_of, self, &hashes[i]),
-            0);
+        assert_int_equal(tr_literal_map_paths(type, tr_buffer_bytes(&values[i]), TR_PATHS_DECLARED,
+                                              content_of, self, &hashes[i]),
+                         0);
     }
     assert_false(tr_literal_equal(tr_buffer_bytes(&values[0]), tr_buffer_bytes(&values[1])));
     assert_true(tr_literal_equal(tr_buffer_bytes(&hashes[0]), tr_buffer_bytes(&hashes[1])));
@@ -350,6 +418,105 @@ static void test_tries_are_bounded(void **state)
     help_fini(&help);
 }
 
+/*
+ * Two variants fit up to the last element, at each of three levels, and the last variant of many
+ * fits each element. What ends is the budget of tries, and it is said once; that the value fits
+ * none of the types would not be true: not all ways were tried.
+ */
+static void test_too_many_tries_are_told(void **state)
+{
+    (void)state;
+    enum { LEVELS = 3, VARIANTS = 20, ELEMENTS = 4000 };
+    static char type[8192];
+    static char outer[8192];
+    struct help help;
+    struct tr_buffer document;
+    int size = 0;
+    help_init(&help);
+    tr_buffer_init(&document, 0);
+    for (int i = 0; i < VARIANTS; i++) {
+        size += snprintf(type + size, sizeof type - (size_t)size, "enum(v%d) | ", i);
+    }
+    (void)snprintf(type + size, sizeof type - (size_t)size, "int");
+    for (int i = 0; i < LEVELS; i++) {
+        size = snprintf(outer, sizeof outer, "[%.3000s] | [%.3000s | bool]", type, type);
+        memcpy(type, outer, (size_t)size + 1);
+    }
+    (void)snprintf(outer, sizeof outer, "[%.6000s]", type);
+    tr_buffer_add_string(&document, "[");
+    for (int i = 0; i < 2; i++) {
+        tr_buffer_add_string(&document, i == 0 ? "[[[" : ", [[[");
+        for (int k = 0; k < ELEMENTS; k++) {
+            tr_buffer_add_string(&document, "1, ");
+        }
+        tr_buffer_add_string(&document, "x]]]");
+    }
+    tr_buffer_add(&document, "]", 2);
+    assert_string_equal(
+        help_value(&help, outer, help_yaml(&help, (const char *)document.data)),
+        "t:1:2: the value fits its unions in too many ways; name the types: {type: ..., value: "
+        "...} [InvalidValue]");
+    tr_buffer_fini(&document);
+    help_fini(&help);
+}
+
+/* ------------------------------------------------------------------ in pieces */
+
+/* What a stream was given, and how many pieces it takes. */
+struct pieces {
+    int taken;
+    int limit;
+    char last;
+};
+
+static int take_piece(void *self, struct tr_text text)
+{
+    struct pieces *pieces = self;
+    assert_true(text.size > 0);
+    if (pieces->taken == pieces->limit) {
+        pieces->limit = -1; /* any further piece is one too many */
+        return TR_NOT_FOUND;
+    }
+    assert_true(pieces->limit > pieces->taken);
+    pieces->taken++;
+    pieces->last = text.data[text.size - 1];
+    return 0;
+}
+
+/* A piece that is refused is the last one offered, and a list that is cut off stays open. */
+static void test_a_stream_ends_with_an_error(void **state)
+{
+    (void)state;
+    enum { ELEMENTS = 100000 };
+    struct help help;
+    struct tr_buffer value;
+    help_init(&help);
+    tr_buffer_init(&value, 0);
+    const struct tr_type *type = help_type(&help, "[string]");
+    tr_buffer_array(&value, ELEMENTS);
+    for (int i = 0; i < ELEMENTS; i++) {
+        tr_buffer_text_value(&value, tr_text_of("x"));
+    }
+    struct pieces all = {.limit = 1000};
+    assert_int_equal(tr_literal_stream(type, tr_buffer_bytes(&value), take_piece, &all), 0);
+    assert_true(all.taken > 2);
+    assert_int_equal(all.last, ']');
+    for (int limit = 0; limit < all.taken; limit++) {
+        struct pieces some = {.limit = limit};
+        assert_int_equal(tr_literal_stream(type, tr_buffer_bytes(&value), take_piece, &some),
+                         TR_NOT_FOUND);
+        assert_int_equal(some.taken, limit);
+    }
+    value.data[value.size - 1] = 0xc1; /* no value begins with it */
+    struct pieces some = {.limit = 1000};
+    assert_int_equal(tr_literal_stream(type, tr_buffer_bytes(&value), take_piece, &some),
+                     TR_MALFORMED);
+    assert_int_equal(some.taken, all.taken - 1);
+    assert_int_not_equal(some.last, ']');
+    tr_buffer_fini(&value);
+    help_fini(&help);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,10 +524,13 @@ int main(void)
         cmocka_unit_test(test_json_values),
         cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_a_cast_gives_no_value_that_nests_too_deeply),
         cmocka_unit_test(test_follow),
-        cmocka_unit_test(test_hash_input),
+        cmocka_unit_test(test_paths_are_replaced),
         cmocka_unit_test(test_check_refuses_foreign_bytes),
         cmocka_unit_test(test_tries_are_bounded),
+        cmocka_unit_test(test_too_many_tries_are_told),
+        cmocka_unit_test(test_a_stream_ends_with_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
