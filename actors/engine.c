@@ -1,5 +1,8 @@
 /*
  * Finding a plugin, its endpoints and what else is known of it in the engine's tables.
+ *
+ * The tables are set up before anything runs and do not change, so any thread may read them. They
+ * are short, and are searched from the front.
  */
 #include "actors/engine.h"
 
@@ -15,6 +18,10 @@ static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
     return false;
 }
 
+/*
+ * The settings decide first, then the first plugin that names the task type, then the default one:
+ * of the settings, or else the first that calls itself so. NULL: none serves it.
+ */
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type)
 {
     const struct tr_plugin *standard = engine->default_plugin;
@@ -44,6 +51,7 @@ const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, s
     return NULL;
 }
 
+/* Without a name the first endpoint of the plugin. */
 const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engine,
                                                     const struct tr_plugin *plugin,
                                                     struct tr_text name)
@@ -81,16 +89,20 @@ const char *tr_engine_resource(const struct tr_engine *engine, const struct tr_p
     return known == NULL ? plugin->resource : known->resource;
 }
 
+/*
+ * A crash within the call is the plugin's, not the actor's. Of a plugin that the program does not
+ * list nothing is noted.
+ */
 void tr_engine_call_begins(struct tr_context *context, const struct tr_plugin *plugin,
                            const char *function)
 {
     const struct tr_engine_plugin *known = tr_engine_known(tr_engine_of(context), plugin);
     if (known != NULL) {
-        tr_blame(context, known->blame, function);
+        tr_attribute_crash(context, known->blame, function);
     }
 }
 
 void tr_engine_call_ends(struct tr_context *context)
 {
-    tr_blame(context, NULL, NULL);
+    tr_attribute_crash(context, NULL, NULL);
 }

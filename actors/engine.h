@@ -1,11 +1,11 @@
 /*
  * What all actors of the engine may look at: tables that the program sets up before anything runs
- * (tr_program). Nothing in it changes meanwhile but the shelf, which is made for that.
+ * (tr_program). Nothing in it changes meanwhile but the graph registry, which is made for that.
  */
 #ifndef TR_ACTORS_ENGINE_H
 #define TR_ACTORS_ENGINE_H
 
-#include "actors/shelf.h"
+#include "actors/store/graph_registry.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/flow.h"
 #include "schemas/engine/webapi.h"
@@ -19,7 +19,7 @@ struct tr_task_type {
 /* A plugin as this engine has it. */
 struct tr_engine_plugin {
     const struct tr_plugin *plugin;
-    const char *blame;      /* "ID VERSION": who is counted for a crash */
+    const char *blame;      /* "ID VERSION": what a crash is attributed to */
     const char *quarantine; /* why it is not called any more, in words; NULL: it is */
     const char *resource;   /* as in its table, or as the settings say; NULL: none */
     uint32_t per_project;   /* slots of it that one project may have; 0: as many as there are */
@@ -34,7 +34,7 @@ struct tr_engine_endpoint {
 };
 
 struct tr_engine {
-    struct tr_shelf shelf;
+    struct tr_graph_registry registry;
     const struct tr_plugin *const *plugins; /* all there are */
     size_t plugin_count;
     const struct tr_engine_plugin *known; /* what more is known of them; none: all are called */
@@ -60,8 +60,10 @@ static inline struct tr_engine *tr_engine_of(const struct tr_context *context)
     return tr_program(context);
 }
 
-/* The plugin for a task type: the one decided on, else one that serves it, else the default one,
- * else NULL. */
+/*
+ * The plugin for a task type: the one decided on, else one that serves it, else the default one,
+ * else NULL.
+ */
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type);
 
 /* The plugin of an id, or NULL: for states that name theirs. */

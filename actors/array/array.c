@@ -4,13 +4,18 @@
  *     node_start -> how long the lists are -> children, as many at once as may be
  *                -> each one's end -> all outputs as lists -> node_ended
  *
- * When it will not succeed (too many elements failed, its deadline passed, somebody aborts it) no
- * child is born any more, those that live are told to end, and it ends when they have. It knows
+ * When it will not succeed (too many elements failed, its deadline passed, an abort came) no
+ * child is spawned any more, those that live are told to end, and it ends when they have. It knows
  * nothing of what its children do.
  *
  * Read on in array.h, then array_source.c (inputs), array_window.c (children), array_block.c (what
  * is kept of them), array_recover.c (what an earlier execution gave), array_gather.c (outputs),
  * array_errors.c, array_history.c.
+ *
+ * The steps: NEW until node_start, OPENING until the lengths of all lists are known, RUNNING while
+ * children live or are to be spawned, GATHERING while outputs become lists, or ENDING from the
+ * moment at which it cannot succeed. No step goes back. Whatever takes more than a share of work
+ * sends array_next and goes on when that comes, behind the messages of children that wait already.
  */
 #include "actors/array/array.h"
 
@@ -40,10 +45,10 @@ static int find_target(struct tri_array *array)
     }
 }
 
-/* Finds what the state names; TR_NOT_FOUND when the shelf has no such graph. */
+/* Finds what the state names; TR_NOT_FOUND when the graph registry has no such graph. */
 static int look_up(struct tri_array *array, uint64_t graph, uint32_t workflow, uint32_t node)
 {
-    array->graph = tr_shelf_find(&tr_engine_of(array->context)->shelf, graph);
+    array->graph = tr_graph_registry_find(&tr_engine_of(array->context)->registry, graph);
     if (array->graph == NULL || workflow >= array->graph->workflow_count ||
         node >= array->graph->workflows[workflow].node_count) {
         return TR_NOT_FOUND;
@@ -58,10 +63,10 @@ static int look_up(struct tri_array *array, uint64_t graph, uint32_t workflow, u
 
 int tri_array_go_on(struct tri_array *array)
 {
-    if (array->state->is_going_on) {
+    if (array->state->is_continuing) {
         return 0;
     }
-    array->state->is_going_on = true;
+    array->state->is_continuing = true;
     struct tr_array_next next = {.step = array->state->step};
     return tr_tell(array->context, tr_self(array->context), &tr_array_next_schema, &next);
 }
@@ -74,7 +79,7 @@ int tri_array_to(struct tri_array *array, uint8_t phase)
     }
     array->state->phase = phase;
     array->state->phases |= 1U << phase;
-    return tri_history_phase_changed(array, from);
+    return tri_array_history_phase_changed(array, from);
 }
 
 /* ------------------------------------------------------------------------ its end */
@@ -88,10 +93,11 @@ static int say_ended(struct tri_array *array, struct tr_node_ended *ended)
     ended->phase = state->phase;
     ended->phases = state->phases;
     ended->attempts = 1;
-    int error = tri_history_flush(array);
-    error = error != 0
-                ? error
-                : tr_tell(array->context, tr_parent(array->context), &tr_node_ended_schema, ended);
+    int error = tri_array_history_flush(array);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_tell(array->context, tr_parent(array->context), &tr_node_ended_schema, ended);
     return error != 0 ? error : tr_stop(array->context);
 }
 
@@ -99,7 +105,10 @@ int tri_array_succeed(struct tri_array *array, struct tr_bytes outputs)
 {
     struct tr_node_ended ended = {.outputs = outputs, .failed_element = TR_ELEMENT_NONE};
     int error = tri_array_to(array, TR_NODE_PHASE_SUCCEEDED);
-    error = error != 0 ? error : tri_history_value(array, TR_VALUE_OUTPUTS, outputs);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_array_history_value(array, TR_VALUE_OUTPUTS, outputs);
     return error != 0 ? error : say_ended(array, &ended);
 }
 
@@ -111,7 +120,9 @@ static int end_now(struct tri_array *array)
     struct tr_buffer words;
     tr_buffer_init(&words, 0);
     int error = tri_array_to(array, state->ending);
-    error = error != 0 ? error : tri_errors_tell(array, &words, &ended);
+    if (error == 0) {
+        error = tri_array_errors_tell(array, &words, &ended);
+    }
     if (state->ending == TR_NODE_PHASE_TIMED_OUT) {
         ended.failure = TR_FAILURE_USER;
         ended.code = tr_text_of("Timeout");
@@ -120,16 +131,21 @@ static int end_now(struct tri_array *array)
     struct tr_node_start head;
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
-    error = error != 0 ? error : tri_array_head(array, &buffer, &head);
+    if (error == 0) {
+        error = tri_array_head(array, &buffer, &head);
+    }
     if (error == 0 && ended.code.size > 0 && ended.failed.size == 0) {
         ended.failed = head.path;
     }
-    error = error != 0 ? error : say_ended(array, &ended);
+    if (error == 0) {
+        error = say_ended(array, &ended);
+    }
     tr_buffer_fini(&buffer);
     tr_buffer_fini(&words);
     return error;
 }
 
+/* The phase that comes before an end that is no success, by the table of phases. */
 static uint8_t way_to(uint8_t ending)
 {
     switch (ending) {
@@ -142,6 +158,11 @@ static uint8_t way_to(uint8_t ending)
     }
 }
 
+/*
+ * Called again and again on the way to the end, and each time does the next thing: goes to the
+ * phase, has a chunk of children told, writes what a later recovery needs, and ends when no child
+ * lives. A later reason wins only where the table of phases lets it follow the first.
+ */
 int tri_array_end_in(struct tri_array *array, uint8_t phase)
 {
     struct tr_array_state *state = array->state;
@@ -171,7 +192,7 @@ int tri_array_fail(struct tri_array *array, const char *code, const char *format
     va_end(arguments);
     size_t used = size < 0 ? 0 : (size_t)size;
     struct tr_text message = {text, used < sizeof text ? used : sizeof text - 1};
-    int error = tri_errors_set(array, code, message);
+    int error = tri_array_errors_set(array, code, message);
     return error != 0 ? error : tri_array_end_in(array, TR_NODE_PHASE_FAILED);
 }
 
@@ -192,6 +213,10 @@ static int begin(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
     uint32_t blocks = (state->count + TRI_ARRAY_BLOCK - 1) / TRI_ARRAY_BLOCK;
+    /*
+     * The number of blocks is fixed from here on, so the heap begins right behind them and may
+     * grow.
+     */
     state->heap_first = state->block_page + 2 * blocks;
     state->needed = needed_of(array->node, state->count);
     if (state->count == 0) {
@@ -210,7 +235,7 @@ static int begin(struct tri_array *array)
 static int open_sources(struct tri_array *array)
 {
     bool is_known = false;
-    int error = tri_sources_count(array, &is_known);
+    int error = tri_array_sources_count(array, &is_known);
     return error == 0 && is_known ? begin(array) : error;
 }
 
@@ -229,17 +254,24 @@ static void take_over(struct tri_array *array, const struct tr_node_start *start
     };
 }
 
-/* Tells its parent that it runs, and keeps its deadline. */
+/*
+ * Tells its parent that it runs, and keeps its deadline. History comes before the news, so a parent
+ * that hears of it finds it there.
+ */
 static int announce(struct tri_array *array, const struct tr_node_start *start)
 {
     struct tr_node_news news = {
         .node = start->node, .element = start->element, .phase = TR_NODE_PHASE_RUNNING};
     int error = tri_array_to(array, TR_NODE_PHASE_QUEUED);
-    error = error != 0 ? error : tri_array_to(array, TR_NODE_PHASE_RUNNING);
-    error = error != 0 ? error : tri_history_value(array, TR_VALUE_INPUTS, start->inputs);
-    error = error != 0
-                ? error
-                : tr_tell(array->context, tr_parent(array->context), &tr_node_news_schema, &news);
+    if (error == 0) {
+        error = tri_array_to(array, TR_NODE_PHASE_RUNNING);
+    }
+    if (error == 0) {
+        error = tri_array_history_value(array, TR_VALUE_INPUTS, start->inputs);
+    }
+    if (error == 0) {
+        error = tr_tell(array->context, tr_parent(array->context), &tr_node_news_schema, &news);
+    }
     if (error == 0 && array->node->deadline_ns > 0) {
         uint64_t delay_ms = ((uint64_t)array->node->deadline_ns + 999999) / 1000000;
         error = tr_timer_start(array->context, TRI_ARRAY_TIMER_DEADLINE, delay_ms);
@@ -268,16 +300,23 @@ static int on_start(struct tri_array *array, const struct tr_message *message)
         return tr_unexpected(array->context, message);
     }
     int error = tr_message_read(message, node_start, &start);
-    error = error != 0 ? error : look_up(array, start.graph, start.workflow, start.node);
+    if (error != 0) {
+        return error;
+    }
+    error = look_up(array, start.graph, start.workflow, start.node);
     if (error != 0) {
         return error;
     }
     take_over(array, &start);
     error = tri_array_keep(array, &start, &has_inputs);
-    error = error != 0 ? error : announce(array, &start);
-    error = error != 0 ? error : refuse(array, has_inputs);
+    if (error == 0) {
+        error = announce(array, &start);
+    }
+    if (error == 0) {
+        error = refuse(array, has_inputs);
+    }
     if (error == 0 && array->state->step == TRI_ARRAY_OPENING) {
-        error = tri_sources_open(array, start.inputs);
+        error = tri_array_sources_open(array, start.inputs);
     }
     return error == 0 && array->state->step == TRI_ARRAY_OPENING ? open_sources(array) : error;
 }
@@ -295,14 +334,17 @@ static int on_abort(struct tri_array *array, const struct tr_message *message)
     uint8_t phase =
         word.phase == TR_NODE_PHASE_TIMED_OUT ? TR_NODE_PHASE_TIMED_OUT : TR_NODE_PHASE_ABORTED;
     if (word.is_hard && !state->is_hard) {
-        /* Who was told to end is told again, without grace. */
+        /* Elements that were told to end are told again, without grace. */
         state->is_hard = true;
         state->abort_next = 0;
     }
     return tri_array_end_in(array, phase);
 }
 
-/* Elements begin again where they may; those that live hear of it in their turn. */
+/*
+ * Elements begin again where they may; those that live hear of it in their turn. A change while a
+ * walk to the children is under way begins it anew: each hears the last word.
+ */
 static int on_pause(struct tri_array *array, const struct tr_message *message)
 {
     struct tr_node_pause word;
@@ -321,7 +363,7 @@ static int on_pause(struct tri_array *array, const struct tr_message *message)
     return state->is_pausing ? tri_array_go_on(array) : 0;
 }
 
-/* Births, and news of a pause to those that live. */
+/* Spawns the next chunk, and tells children of a pause. */
 static int run_on(struct tri_array *array)
 {
     int error = array->state->is_pausing ? tri_array_pause_some(array) : 0;
@@ -329,12 +371,16 @@ static int run_on(struct tri_array *array)
         return error;
     }
     return array->state->next < array->state->count ? tri_array_spawn(array)
-                                                    : tri_array_weigh(array);
+                                                    : tri_array_evaluate(array);
 }
 
+/*
+ * The message names no work: what is to be done follows from the step that the array is in when it
+ * comes.
+ */
 static int on_next(struct tri_array *array)
 {
-    array->state->is_going_on = false;
+    array->state->is_continuing = false;
     switch (array->state->step) {
     case TRI_ARRAY_OPENING:
         return open_sources(array);
@@ -363,9 +409,9 @@ static int on_timer(struct tri_array *array, const struct tr_message *message)
                    : tri_array_end_in(array, TR_NODE_PHASE_TIMED_OUT);
     case TRI_ARRAY_TIMER_HISTORY:
         array->state->has_timer = false;
-        return tri_history_flush(array);
+        return tri_array_history_flush(array);
     case TRI_ARRAY_TIMER_PROGRESS:
-        return tri_history_count(array);
+        return tri_array_history_count(array);
     case TRI_ARRAY_TIMER_CALL:
         return tri_array_call_again(array);
     default:

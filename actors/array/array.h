@@ -1,26 +1,27 @@
 /*
- * What the parts of an array share. An array (law 7) is the actor of a `map` node: one child for
- * each live element, and for each that has ended some bits and an output.
+ * What the parts of an array share. An array (law 7 of runtime/ARCHITECTURE.md) is the actor of a
+ * `map` node: one child for each live element, and for each that has ended some bits and an output.
  *
  * Its pages, from the first one on:
  *
  *     TRI_ARRAY_SOURCES   the inputs that are cut into elements: where each stands
- *     TRI_ARRAY_ERRORS    how often each code was seen, and the first failure in words
+ *     TRI_ARRAY_ERRORS    how often each failure was seen, and the first one in words
+ *     TRI_ARRAY_ERROR_OUTPUT  the end of what the first one wrote to stderr
  *     TRI_ARRAY_HISTORY   changes of elements on their way to a row of history
  *     TRI_ARRAY_OUTPUTS   of each output that is gathered, its place in the heap
  *     TRI_ARRAY_FIRST     the node_start as it came; behind it a piece of each source;
  *                         from `block_page` on two for each block of 256 elements: how they stand,
- *                         and who they are while they live; behind them the heap
+ *                         and their actors while they live; behind them the heap
  *
  * What is in pages is written and read on machines of one kind.
  */
-#ifndef TR_ACTORS_ARRAY_H
-#define TR_ACTORS_ARRAY_H
+#ifndef TR_ACTORS_ARRAY_ARRAY_H
+#define TR_ACTORS_ARRAY_ARRAY_H
 
 #include "actors/engine.h"
-#include "actors/store/heap.h"
-#include "actors/history/history.h"
 #include "actors/graph/value/slot.h"
+#include "actors/history/history.h"
+#include "actors/store/heap.h"
 #include "schemas/engine/state_array.h"
 
 /* Elements of one array: what its pages can hold beside their outputs. */
@@ -34,7 +35,7 @@
 #define TR_ARRAY_WINDOW 4096U
 #define TR_ARRAY_WINDOW_BYTES (64ULL << 20)
 
-/* Children born, and children told to end, in one handler. */
+/* Children spawned, and children told to end, in one handler. */
 #define TR_ARRAY_CHUNK 64U
 #define TR_ARRAY_CHUNK_BYTES (1ULL << 20)
 
@@ -65,6 +66,7 @@ enum tri_array_page {
     TRI_ARRAY_ERRORS,
     TRI_ARRAY_HISTORY,
     TRI_ARRAY_OUTPUTS,
+    TRI_ARRAY_ERROR_OUTPUT,
     TRI_ARRAY_FIRST,
 };
 
@@ -116,12 +118,13 @@ TR_MUST_USE int tri_array_to(struct tri_array *array, uint8_t phase);
 /* ---------------------------------------------------- array_store.c: its pages */
 
 /* Bytes over whole pages from `page` on, and a part of them again. */
-TR_MUST_USE int tri_stretch_put(struct tr_context *context, uint32_t page, struct tr_bytes bytes);
-TR_MUST_USE int tri_stretch_get(struct tr_context *context, uint32_t page, size_t offset,
-                                size_t size, struct tr_buffer *buffer);
+TR_MUST_USE int tri_array_stretch_put(struct tr_context *context, uint32_t page,
+                                      struct tr_bytes bytes);
+TR_MUST_USE int tri_array_stretch_get(struct tr_context *context, uint32_t page, size_t offset,
+                                      size_t size, struct tr_buffer *buffer);
 
 /* Pages that so many bytes take. */
-static inline uint32_t tri_stretch_pages(uint64_t size)
+static inline uint32_t tri_array_stretch_pages(uint64_t size)
 {
     return (uint32_t)((size + TR_PAGE_BYTES_MAX - 1) / TR_PAGE_BYTES_MAX);
 }
@@ -131,7 +134,7 @@ TR_MUST_USE int tri_array_put(struct tri_array *array, struct tr_bytes bytes, ui
 TR_MUST_USE int tri_array_get(struct tri_array *array, uint64_t place, struct tr_buffer *buffer,
                               struct tr_bytes *bytes);
 
-/* The node_start it was born with; views live as long as `buffer`. */
+/* The node_start it was spawned with; views live as long as `buffer`. */
 TR_MUST_USE int tri_array_head(struct tri_array *array, struct tr_buffer *buffer,
                                struct tr_node_start *start);
 
@@ -146,25 +149,27 @@ struct tri_element {
     uint64_t serial;  /* of the child, while the block has live ones */
 };
 
-TR_MUST_USE int tri_element_get(struct tri_array *array, uint32_t element, struct tri_element *out);
+TR_MUST_USE int tri_array_element_get(struct tri_array *array, uint32_t element,
+                                      struct tri_element *out);
 
 /* Changes it; `value` is one msgpack value to keep, or nothing. An end is told by !is_live. */
-TR_MUST_USE int tri_element_set(struct tri_array *array, uint32_t element,
-                                const struct tri_element *to, struct tr_bytes value);
+TR_MUST_USE int tri_array_element_set(struct tri_array *array, uint32_t element,
+                                      const struct tri_element *to, struct tr_bytes value);
 
-/* `count` elements of one block from `first` on are born, with these children. */
-/* An element that is not born has ended as recovered, and this is what it gave. */
-TR_MUST_USE int tri_element_keep(struct tri_array *array, uint32_t element, struct tr_bytes value);
+/* An element that is not spawned has ended as recovered, and this is what it gave. */
+TR_MUST_USE int tri_array_element_keep(struct tri_array *array, uint32_t element,
+                                       struct tr_bytes value);
 
 /* Whether the next element has ended so. */
-TR_MUST_USE int tri_element_is_kept(struct tri_array *array, uint32_t element, bool *is_kept);
+TR_MUST_USE int tri_array_element_is_kept(struct tri_array *array, uint32_t element, bool *is_kept);
 
-TR_MUST_USE int tri_elements_born(struct tri_array *array, uint32_t first, uint32_t count,
-                                  const uint64_t *serials);
+/* `count` elements of one block from `first` on are spawned, with these children. */
+TR_MUST_USE int tri_array_elements_spawned(struct tri_array *array, uint32_t first, uint32_t count,
+                                           const uint64_t *serials);
 
 /* What was kept of an element; nothing is no bytes. `buffer` as for tri_array_get. */
-TR_MUST_USE int tri_element_value(struct tri_array *array, uint32_t element,
-                                  struct tr_buffer *buffer, struct tr_bytes *value);
+TR_MUST_USE int tri_array_element_value(struct tri_array *array, uint32_t element,
+                                        struct tr_buffer *buffer, struct tr_bytes *value);
 
 /* ---------------------------------------------- array_source.c: inputs in elements */
 
@@ -176,10 +181,10 @@ TR_MUST_USE int tri_array_keep(struct tri_array *array, const struct tr_node_sta
                                bool *is_fine);
 
 /* Keeps the lists, or where they lie. */
-TR_MUST_USE int tri_sources_open(struct tri_array *array, struct tr_bytes inputs);
+TR_MUST_USE int tri_array_sources_open(struct tri_array *array, struct tr_bytes inputs);
 
 /* The elements' number when all lengths are known; else fails the node, or waits. */
-TR_MUST_USE int tri_sources_count(struct tri_array *array, bool *is_known);
+TR_MUST_USE int tri_array_sources_count(struct tri_array *array, bool *is_known);
 
 /* What children are made of, for one handler. */
 struct tri_feed {
@@ -190,32 +195,31 @@ struct tri_feed {
     void *sources; /* the page, to be changed */
 };
 
-TR_MUST_USE int tri_feed_init(struct tri_array *array, struct tri_feed *feed);
-void tri_feed_fini(struct tri_feed *feed);
+TR_MUST_USE int tri_array_feed_init(struct tri_array *array, struct tri_feed *feed);
+void tri_array_feed_fini(struct tri_feed *feed);
 
 /*
  * Makes feed->inputs those of the next element. `is_there` false: a piece has to come first, and is
  * on its way; or the node has failed.
  */
-TR_MUST_USE int tri_feed_next(struct tri_array *array, struct tri_feed *feed, bool *is_there);
+TR_MUST_USE int tri_array_feed_next(struct tri_array *array, struct tri_feed *feed, bool *is_there);
 
 /* A piece of a source has come. */
-TR_MUST_USE int tri_source_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t total);
+TR_MUST_USE int tri_array_source_piece(struct tri_array *array, struct tr_bytes bytes,
+                                       uint64_t total);
 
 struct tr_values_given;
 
 /* A large element of a source has come, or why it cannot be had. */
-TR_MUST_USE int tri_source_element(struct tri_array *array, const struct tr_values_given *given);
+TR_MUST_USE int tri_array_source_element(struct tri_array *array,
+                                         const struct tr_values_given *given);
 
 /* Asks for the piece again that did not come. */
-TR_MUST_USE int tri_source_call(struct tri_array *array);
+TR_MUST_USE int tri_array_source_call(struct tri_array *array);
 
 /* ------------------------------------------------- array_window.c: children */
 
-/* Whether another child may be born now. */
-bool tri_array_has_room(const struct tri_array *array);
-
-/* Gives birth to as many as there is room for, at most a chunk, and asks to go on. */
+/* Spawns children into the free slots of the window, at most a chunk, and asks to go on. */
 TR_MUST_USE int tri_array_spawn(struct tri_array *array);
 
 /* Tells a chunk of the live children to end, and asks to go on. */
@@ -228,8 +232,8 @@ TR_MUST_USE int tri_array_pause_some(struct tri_array *array);
 TR_MUST_USE int tri_array_on_news(struct tri_array *array, const struct tr_message *message);
 TR_MUST_USE int tri_array_on_ended(struct tri_array *array, const struct tr_message *message);
 
-/* What the array has come to: its end, or more births. */
-TR_MUST_USE int tri_array_weigh(struct tri_array *array);
+/* Evaluates how the array stands: it ends, aborts the rest, or spawns more. */
+TR_MUST_USE int tri_array_evaluate(struct tri_array *array);
 
 /* ------------------------------------- array_recover.c: elements over executions */
 
@@ -256,14 +260,15 @@ TR_MUST_USE int tri_array_keep_some(struct tri_array *array);
 /* -------------------------------------------------- array_errors.c: failures, grouped */
 
 /* Counts a failure of an element. */
-TR_MUST_USE int tri_errors_add(struct tri_array *array, const struct tr_node_ended *ended);
+TR_MUST_USE int tri_array_errors_add(struct tri_array *array, const struct tr_node_ended *ended);
 
 /* Sets the failure of the map itself, unless there is one. */
-TR_MUST_USE int tri_errors_set(struct tri_array *array, const char *code, struct tr_text message);
+TR_MUST_USE int tri_array_errors_set(struct tri_array *array, const char *code,
+                                     struct tr_text message);
 
 /* Fills in failure, code, message, failed and failed_element; texts live as long as `buffer`. */
-TR_MUST_USE int tri_errors_tell(struct tri_array *array, struct tr_buffer *buffer,
-                                struct tr_node_ended *ended);
+TR_MUST_USE int tri_array_errors_tell(struct tri_array *array, struct tr_buffer *buffer,
+                                      struct tr_node_ended *ended);
 
 /* -------------------------------------------------- array_gather.c: outputs */
 
@@ -271,10 +276,11 @@ TR_MUST_USE int tri_errors_tell(struct tri_array *array, struct tr_buffer *buffe
 TR_MUST_USE int tri_array_gather(struct tri_array *array);
 
 /* A piece was written; `stored` says where when it was the last one. */
-TR_MUST_USE int tri_gather_stored(struct tri_array *array, struct tr_text uri, uint64_t size);
+TR_MUST_USE int tri_array_gather_stored(struct tri_array *array, struct tr_text uri, uint64_t size);
 
 /* A piece of an element that lies elsewhere has come. */
-TR_MUST_USE int tri_gather_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t total);
+TR_MUST_USE int tri_array_gather_piece(struct tri_array *array, struct tr_bytes bytes,
+                                       uint64_t total);
 
 /* -------------------------------------------------- array_call.c: the files service */
 
@@ -290,23 +296,23 @@ TR_MUST_USE int tri_array_call_again(struct tri_array *array);
 /* -------------------------------------------------- array_history.c: what people see */
 
 /* An element went through `phases` (bits) and stands at `to` now. */
-TR_MUST_USE int tri_history_element_changed(struct tri_array *array, uint32_t element,
-                                            const struct tri_element *from, uint8_t to,
-                                            uint32_t attempt, uint32_t phases, struct tr_text code,
-                                            struct tr_text message);
+TR_MUST_USE int tri_array_history_element_changed(struct tri_array *array, uint32_t element,
+                                                  const struct tri_element *from, uint8_t to,
+                                                  uint32_t attempt, uint32_t phases,
+                                                  struct tr_text code, struct tr_text message);
 
 /* What the map got, and what it gave. */
-TR_MUST_USE int tri_history_value(struct tri_array *array, enum tr_value_side side,
-                                  struct tr_bytes slots);
+TR_MUST_USE int tri_array_history_value(struct tri_array *array, enum tr_value_side side,
+                                        struct tr_bytes slots);
 
 /* Writes what waits, and how many elements are where. */
-TR_MUST_USE int tri_history_flush(struct tri_array *array);
+TR_MUST_USE int tri_array_history_flush(struct tri_array *array);
 
 /* Writes how many elements are where: now, or as soon as that is due; and what was put off so. */
-TR_MUST_USE int tri_history_count_soon(struct tri_array *array);
-TR_MUST_USE int tri_history_count(struct tri_array *array);
+TR_MUST_USE int tri_array_history_count_soon(struct tri_array *array);
+TR_MUST_USE int tri_array_history_count(struct tri_array *array);
 
 /* The map itself went from a phase to the one it is in. */
-TR_MUST_USE int tri_history_phase_changed(struct tri_array *array, uint8_t from);
+TR_MUST_USE int tri_array_history_phase_changed(struct tri_array *array, uint8_t from);
 
 #endif

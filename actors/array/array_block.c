@@ -5,6 +5,12 @@
  * lies in the same page: in the order in which they ended, so that the page only grows. It stays
  * small, because it is copied whenever it changes: what does not fit lies in the heap, and in the
  * page is its place. The second page has the serials of children and goes when all have ended.
+ *
+ * Room for a place in the heap (PLACE_BYTES) is reserved for each element that has not ended: a
+ * value goes into the page only beside that. So an end never finds the page full.
+ *
+ * The bytes of a block may be there before its elements are spawned: a recovery ends elements
+ * first.
  */
 #include "actors/array/array.h"
 
@@ -54,13 +60,17 @@ static size_t rounded(size_t size)
     return (size + ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
 }
 
+/* A block to read; TR_NOT_FOUND: none of its elements has been spawned or kept. */
 static int block_get(struct tri_array *array, uint32_t element, struct tr_bytes *bytes)
 {
     int error = tr_page_get(array->context, block_page(array, element), bytes);
     return error == 0 && bytes->size < sizeof(struct block) ? TR_NOT_FOUND : error;
 }
 
-/* A block to change, with room for `more` bytes. */
+/*
+ * A block to change, with room for `more` bytes. `used` grows when a value is written, not here:
+ * room alone is no change.
+ */
 static int block_edit(struct tri_array *array, uint32_t element, size_t more, struct block **block)
 {
     struct tr_bytes before;
@@ -82,7 +92,8 @@ static int block_edit(struct tri_array *array, uint32_t element, size_t more, st
     return 0;
 }
 
-int tri_element_get(struct tri_array *array, uint32_t element, struct tri_element *out)
+/* Elements from state->next on are unknown here, even those that a recovery has kept already. */
+int tri_array_element_get(struct tri_array *array, uint32_t element, struct tri_element *out)
 {
     struct tr_bytes bytes;
     struct tr_bytes serials;
@@ -102,13 +113,18 @@ int tri_element_get(struct tri_array *array, uint32_t element, struct tri_elemen
         .is_outside = (byte & IS_OUTSIDE) != 0,
         .is_recorded = (byte & IS_RECORDED) != 0,
     };
+    /* Without the second page no element of the block lives, and the serial stays 0. */
     if (serials.size >= (index + 1) * sizeof out->serial) {
         memcpy(&out->serial, serials.data + index * sizeof out->serial, sizeof out->serial);
     }
     return 0;
 }
 
-/* Where a value goes: into the page while all elements still have room there, or the heap. */
+/*
+ * Where a value goes: into the page while all elements still have room there, or the heap. A value
+ * of at most PLACE_BYTES always fits: its room is the reserved one. `place` is the caller's, since
+ * `kept` may be a view of it.
+ */
 static int place_value(struct tri_array *array, uint32_t element, struct tr_bytes value,
                        uint8_t place[PLACE_BYTES], struct tr_bytes *kept)
 {
@@ -134,6 +150,7 @@ static int place_value(struct tri_array *array, uint32_t element, struct tr_byte
     return error;
 }
 
+/* Writes the byte of an element and appends what it gave; `ended` counts it once, at its end. */
 static void write_element(struct block *block, uint32_t index, const struct tri_element *to,
                           struct tr_bytes kept)
 {
@@ -148,31 +165,39 @@ static void write_element(struct block *block, uint32_t index, const struct tri_
     block->ended = (uint16_t)(block->ended + (to->is_live ? 0 : 1));
 }
 
-int tri_element_set(struct tri_array *array, uint32_t element, const struct tri_element *to,
-                    struct tr_bytes value)
+int tri_array_element_set(struct tri_array *array, uint32_t element, const struct tri_element *to,
+                          struct tr_bytes value)
 {
     uint8_t place[PLACE_BYTES];
     struct tr_bytes kept = {0};
     struct block *block;
     int error = place_value(array, element, value, place, &kept);
-    error = error != 0 ? error : block_edit(array, element, kept.size, &block);
+    if (error != 0) {
+        return error;
+    }
+    error = block_edit(array, element, kept.size, &block);
     if (error != 0) {
         return error;
     }
     write_element(block, element % TRI_ARRAY_BLOCK, to, kept);
+    /*
+     * Elements of the block that are still to come keep `ended` below the width, so the page of
+     * serials stays for them.
+     */
     bool is_over = block->ended == block_width(array, element);
     return is_over ? tr_page_drop(array->context, block_page(array, element) + 1) : 0;
 }
 
-int tri_element_keep(struct tri_array *array, uint32_t element, struct tr_bytes value)
+/* An element that ends as recovered before it was spawned; its block is made if it is its first. */
+int tri_array_element_keep(struct tri_array *array, uint32_t element, struct tr_bytes value)
 {
     const struct tri_element kept = {.phase = TR_NODE_PHASE_RECOVERED};
     struct block *block;
     int error = block_edit(array, element, 0, &block);
-    return error != 0 ? error : tri_element_set(array, element, &kept, value);
+    return error != 0 ? error : tri_array_element_set(array, element, &kept, value);
 }
 
-int tri_element_is_kept(struct tri_array *array, uint32_t element, bool *is_kept)
+int tri_array_element_is_kept(struct tri_array *array, uint32_t element, bool *is_kept)
 {
     struct tr_bytes bytes;
     int error = tr_page_get(array->context, block_page(array, element), &bytes);
@@ -185,17 +210,20 @@ int tri_element_is_kept(struct tri_array *array, uint32_t element, bool *is_kept
     return error;
 }
 
-int tri_elements_born(struct tri_array *array, uint32_t first, uint32_t count,
-                      const uint64_t *serials)
+/* All of one block: the bytes of the elements and the serials of their actors, in two pages. */
+int tri_array_elements_spawned(struct tri_array *array, uint32_t first, uint32_t count,
+                               const uint64_t *serials)
 {
     struct block *block;
     void *page;
     uint32_t index = first % TRI_ARRAY_BLOCK;
     TR_ASSERT(count > 0 && index + count <= TRI_ARRAY_BLOCK);
     int error = block_edit(array, first, 0, &block);
-    error = error != 0 ? error
-                       : tr_page_edit(array->context, block_page(array, first) + 1,
-                                      block_width(array, first) * sizeof *serials, &page);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_page_edit(array->context, block_page(array, first) + 1,
+                         block_width(array, first) * sizeof *serials, &page);
     if (error != 0) {
         return error;
     }
@@ -204,8 +232,11 @@ int tri_elements_born(struct tri_array *array, uint32_t first, uint32_t count,
     return 0;
 }
 
-int tri_element_value(struct tri_array *array, uint32_t element, struct tr_buffer *buffer,
-                      struct tr_bytes *value)
+/*
+ * What an element gave: a view of the page, or a copy from the heap in `buffer`; empty for nothing.
+ */
+int tri_array_element_value(struct tri_array *array, uint32_t element, struct tr_buffer *buffer,
+                            struct tr_bytes *value)
 {
     struct tr_bytes bytes;
     int error = element < array->state->next ? block_get(array, element, &bytes) : TR_NOT_FOUND;

@@ -4,6 +4,10 @@
  *
  * Saying any of them again does no harm, so after a crash (TR_NO_CONNECTION) or a timeout
  * it is simply said again, a few times with growing waits.
+ *
+ * `call` says what is under way: 0 nothing, UINT64_MAX a wait before the call is said again,
+ * anything else the number of the call, which the answer has to carry. What was asked for follows
+ * from the step and the places in the state, so saying it again needs nothing to be kept.
  */
 #include "actors/array/array.h"
 #include "schemas/engine/recovery.h"
@@ -18,9 +22,9 @@ int tri_array_call(struct tri_array *array, const struct tr_schema *schema, cons
 static int take_piece(struct tri_array *array, const struct tr_blob_bytes *piece)
 {
     if (array->state->step == TRI_ARRAY_GATHERING) {
-        return tri_gather_piece(array, piece->bytes, piece->total);
+        return tri_array_gather_piece(array, piece->bytes, piece->total);
     }
-    int error = tri_source_piece(array, piece->bytes, piece->total);
+    int error = tri_array_source_piece(array, piece->bytes, piece->total);
     return error == 0 ? tri_array_go_on(array) : error;
 }
 
@@ -46,7 +50,7 @@ int tri_array_on_answer(struct tri_array *array, const struct tr_message *messag
     if (tr_message_is(message, &tr_values_given_schema) &&
         array->state->step == TRI_ARRAY_RUNNING &&
         tr_message_read(message, values_given, &given) == 0) {
-        int error = tri_source_element(array, &given);
+        int error = tri_array_source_element(array, &given);
         return error == 0 ? tri_array_go_on(array) : error;
     }
     if (tr_message_is(message, &tr_recovered_elements_schema)) {
@@ -55,7 +59,7 @@ int tri_array_on_answer(struct tri_array *array, const struct tr_message *messag
     if (tr_message_is(message, &tr_blob_stored_schema) &&
         array->state->step == TRI_ARRAY_GATHERING &&
         tr_message_read(message, blob_stored, &stored) == 0) {
-        return tri_gather_stored(array, stored.uri, stored.size);
+        return tri_array_gather_stored(array, stored.uri, stored.size);
     }
     array->state->call_tries = tries;
     if (tr_message_is(message, &tr_blob_failed_schema) &&
@@ -66,6 +70,10 @@ int tri_array_on_answer(struct tri_array *array, const struct tr_message *messag
                                     tr_text_of("the files service gave another answer"));
 }
 
+/*
+ * Reasons that may pass are waited out: 50 ms, doubled each time, a second and a half in all. Any
+ * other, and the last of them, fails the map.
+ */
 int tri_array_on_call_failed(struct tri_array *array, int reason, struct tr_text words)
 {
     struct tr_array_state *state = array->state;
@@ -105,9 +113,9 @@ int tri_array_call_again(struct tri_array *array)
     case TRI_ARRAY_GATHERING:
         return tri_array_gather(array);
     case TRI_ARRAY_RUNNING:
-        return tri_array_has_to_ask(array) ? tri_array_ask(array) : tri_source_call(array);
+        return tri_array_has_to_ask(array) ? tri_array_ask(array) : tri_array_source_call(array);
     case TRI_ARRAY_OPENING:
-        return tri_source_call(array);
+        return tri_array_source_call(array);
     default:
         return 0;
     }

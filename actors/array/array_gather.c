@@ -6,7 +6,16 @@
  * that no list is ever here as a whole. A single value that lies elsewhere is copied into the list
  * in the same way, because a list holds values and no places.
  *
- * Until a piece is known to be stored, `position` and its kin name its begin: it can be made again.
+ * Until a piece is known to be stored, `position`, `written` and `copied` name its begin, and their
+ * `_after` twins what they become with the answer. So a piece whose call was lost with a crash is
+ * made again from the same elements and written again at the same offset, which changes nothing
+ * (runtime/blob/blob_write.c).
+ *
+ * `copied` is 0 while pieces are made of values that are here. While a value that lies elsewhere is
+ * copied it is one more than the bytes of it that are written.
+ *
+ * An element that failed gives none, which the list's type has to allow: a map that may succeed
+ * without all of its elements has lists of `T | none`.
  */
 #include "actors/array/array.h"
 #include "schemas/runtime/files.h"
@@ -22,6 +31,9 @@ struct piece {
     struct tr_offloaded where;
 };
 
+/*
+ * The variant of this kind in `T | none` and its like; the type itself where it is no such union.
+ */
 static const struct tr_type *part_of_kind(const struct tr_type *type, enum tr_type_kind kind)
 {
     for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
@@ -46,6 +58,7 @@ static void set_types(const struct tri_array *array, struct piece *piece)
 
 /* ---------------------------------------------------------------------- one element */
 
+/* The value of an element that gave nothing: none, in its union. TR_INVALID: the type has none. */
 static int add_none(struct piece *piece)
 {
     static const uint8_t nil = 0xc0;
@@ -93,12 +106,19 @@ static int add_output(struct tri_array *array, struct piece *piece, struct tr_by
     return piece->bytes.error;
 }
 
+/*
+ * Appends what the element at the position has in this list: its value, its error in the list of
+ * errors, or none.
+ */
 static int add_element(struct tri_array *array, struct piece *piece)
 {
     struct tri_element element;
     struct tr_bytes value;
-    int error = tri_element_get(array, piece->position, &element);
-    error = error != 0 ? error : tri_element_value(array, piece->position, &piece->scratch, &value);
+    int error = tri_array_element_get(array, piece->position, &element);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_array_element_value(array, piece->position, &piece->scratch, &value);
     if (error != 0) {
         return error;
     }
@@ -116,7 +136,10 @@ static int add_element(struct tri_array *array, struct piece *piece)
 /* Elements of a piece that will be written, so that small ones take no handler too long. */
 #define ELEMENTS_MAX 16384U
 
-/* Where a piece ends at the latest: only what may yet stay inline has to be whole. */
+/*
+ * Where a piece ends at the latest: only what may yet stay inline has to be whole. A list of as
+ * many elements as TR_INLINE_BYTES_MAX has bytes cannot be small, since each takes a byte.
+ */
 static uint32_t piece_limit(const struct tr_array_state *state)
 {
     bool is_written = state->written > 0 || state->count >= TR_INLINE_BYTES_MAX;
@@ -124,7 +147,11 @@ static uint32_t piece_limit(const struct tr_array_state *state)
     return is_written && left > ELEMENTS_MAX ? state->position + ELEMENTS_MAX : state->count;
 }
 
-/* Makes the piece from the position on: as much as fits, or up to what lies elsewhere. */
+/*
+ * Makes the piece from the position on: as much as fits, or up to what lies elsewhere. A piece that
+ * ends before a value that lies elsewhere holds what stands in front of that value, its place in a
+ * union among it.
+ */
 static int make_piece(struct tri_array *array, struct piece *piece)
 {
     const struct tr_array_state *state = array->state;
@@ -136,6 +163,10 @@ static int make_piece(struct tri_array *array, struct piece *piece)
     while (error == 0 && piece->position < limit && !piece->is_cut) {
         size_t before = piece->bytes.size;
         error = add_element(array, piece);
+        /*
+         * A value may be larger than a piece: then it is a piece alone. Else it begins the next
+         * one.
+         */
         bool is_over = piece->bytes.size > TR_ARRAY_PIECE_BYTES && before > 0;
         if (error == 0 && is_over && !piece->is_cut) {
             tr_buffer_cut(&piece->bytes, before);
@@ -146,7 +177,10 @@ static int make_piece(struct tri_array *array, struct piece *piece)
     return error != 0 ? error : piece->bytes.error;
 }
 
-/* The identity under which the pieces of an output are written. */
+/*
+ * The identity under which the pieces of an output are written. It is the same after a crash, and
+ * no other actor's: so pieces written again land in the same blob.
+ */
 static struct tr_text blob_name(const struct tri_array *array, char *text, size_t size)
 {
     struct tr_key self = tr_self(array->context).key;
@@ -179,16 +213,21 @@ static int read_elsewhere(struct tri_array *array, const struct tr_offloaded *wh
     return tri_array_call(array, &tr_blob_read_schema, &read);
 }
 
-/* The list is complete and small: it stays here. */
+/*
+ * The list is complete and small: it stays here. Also used for the reference to a list in a blob,
+ * which is small.
+ */
 static int keep_inline(struct tri_array *array, struct tr_bytes list)
 {
     uint64_t place;
     void *places;
     struct tr_array_state *state = array->state;
     int error = tri_array_put(array, list, &place);
-    error = error != 0 ? error
-                       : tr_page_edit(array->context, TRI_ARRAY_OUTPUTS,
-                                      array->node->outputs.count * sizeof place, &places);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_page_edit(array->context, TRI_ARRAY_OUTPUTS,
+                         array->node->outputs.count * sizeof place, &places);
     if (error != 0) {
         return error;
     }
@@ -201,6 +240,10 @@ static int keep_inline(struct tri_array *array, struct tr_bytes list)
     return 0;
 }
 
+/*
+ * The whole list in one piece stays inline if it is small, and if all inline outputs together fit
+ * into the last message; everything else is written as a blob.
+ */
 static int send_piece(struct tri_array *array, struct piece *piece)
 {
     struct tr_array_state *state = array->state;
@@ -212,6 +255,10 @@ static int send_piece(struct tri_array *array, struct piece *piece)
         return keep_inline(array, bytes);
     }
     if (bytes.size == 0) {
+        /*
+         * The piece begins with a value that lies elsewhere: nothing stands before it to be
+         * written.
+         */
         TR_ASSERT(piece->is_cut);
         state->position = piece->position;
         state->copied = 1;
@@ -240,14 +287,20 @@ static int gather_elsewhere(struct tri_array *array, struct piece *piece)
 {
     struct tr_bytes value;
     struct tr_bytes slot;
-    int error = tri_element_value(array, piece->position, &piece->scratch, &value);
-    error = error != 0 ? error : tr_slots_get(value, array->state->output, &slot);
+    int error = tri_array_element_value(array, piece->position, &piece->scratch, &value);
+    if (error == 0) {
+        error = tr_slots_get(value, array->state->output, &slot);
+    }
     if (error == 0 && !tr_slot_is_offloaded(slot, &piece->where)) {
         error = TR_MALFORMED;
     }
     return error != 0 ? error : read_elsewhere(array, &piece->where);
 }
 
+/*
+ * An error of a value is the map's failure, told with the element; a lack of memory is the
+ * handler's, which runs again. TR_MEMORY changes nothing that is kept, so running again is safe.
+ */
 static int gather_some(struct tri_array *array)
 {
     struct piece piece = {.position = array->state->position};
@@ -265,7 +318,10 @@ static int gather_some(struct tri_array *array)
                           (int)name.size, name.data, tr_error_text(error));
 }
 
-/* All lists are there. */
+/*
+ * All lists are there. The order of slots is that of the outputs; each was put into the heap when
+ * its list was done.
+ */
 static int finish(struct tri_array *array)
 {
     struct tr_buffer slots;
@@ -285,13 +341,18 @@ static int finish(struct tri_array *array)
             tr_buffer_add(&slots, slot.data, slot.size);
         }
     }
-    error = error != 0 ? error : slots.error;
-    error = error != 0 ? error : tri_array_succeed(array, tr_buffer_bytes(&slots));
+    if (error == 0) {
+        error = slots.error;
+    }
+    if (error == 0) {
+        error = tri_array_succeed(array, tr_buffer_bytes(&slots));
+    }
     tr_buffer_fini(&scratch);
     tr_buffer_fini(&slots);
     return error;
 }
 
+/* Goes on until a call is needed: from the beginning, or behind the answer to the last call. */
 int tri_array_gather(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
@@ -310,7 +371,11 @@ int tri_array_gather(struct tri_array *array)
 
 /* --------------------------------------------------------------------- from outside */
 
-int tri_gather_stored(struct tri_array *array, struct tr_text uri, uint64_t size)
+/*
+ * A piece is stored: the next one. `uri` and `size` come with the last piece; the list is then a
+ * reference to the blob, which takes its place among the inline outputs.
+ */
+int tri_array_gather_stored(struct tri_array *array, struct tr_text uri, uint64_t size)
 {
     struct tr_array_state *state = array->state;
     state->written = state->written_after;
@@ -332,7 +397,11 @@ int tri_gather_stored(struct tri_array *array, struct tr_text uri, uint64_t size
     return error != 0 ? error : tri_array_gather(array);
 }
 
-int tri_gather_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t total)
+/*
+ * A part of a value that lies elsewhere, to be written behind what is there. Its size is checked
+ * against the total, since the blob it comes from is not ours to trust.
+ */
+int tri_array_gather_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t total)
 {
     struct tr_array_state *state = array->state;
     uint64_t offset = state->copied - 1;

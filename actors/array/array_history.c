@@ -3,7 +3,9 @@
  * where, and the phases of the map itself.
  *
  * Changes of elements wait in a page, which grows as they come, until it has as many as a row
- * takes, for a second at most, or for the end.
+ * takes, for a second at most, or for the end. The page is written in the handler that changes the
+ * element, and emptied in the one that writes the row: so no change is lost or written twice over a
+ * crash.
  */
 #include "actors/array/array.h"
 #include "actors/history/history.h"
@@ -39,18 +41,26 @@ static int write_rows(struct tri_array *array)
     void *page;
     tr_buffer_init(&buffer, 0);
     int error = path_of(array, &buffer, &path);
-    error = error != 0 ? error : tr_page_get(array->context, TRI_ARRAY_HISTORY, &before);
-    error =
-        error != 0 ? error : tr_page_edit(array->context, TRI_ARRAY_HISTORY, before.size, &page);
-    error = error != 0 ? error
-                       : tr_history_elements(array->context, array->state->number, path, page,
-                                             &array->state->recorded);
-    error = error != 0 ? error
-                       : tr_page_edit(array->context, TRI_ARRAY_HISTORY, PAGE_BYTES_STEP, &page);
+    if (error == 0) {
+        error = tr_page_get(array->context, TRI_ARRAY_HISTORY, &before);
+    }
+    if (error == 0) {
+        error = tr_page_edit(array->context, TRI_ARRAY_HISTORY, before.size, &page);
+    }
+    if (error == 0) {
+        error = tr_history_elements(array->context, array->state->number, path, page,
+                                    &array->state->recorded);
+    }
+    if (error == 0) {
+        error = tr_page_edit(array->context, TRI_ARRAY_HISTORY, PAGE_BYTES_STEP, &page);
+    }
     tr_buffer_fini(&buffer);
     return error;
 }
 
+/*
+ * The row takes the place of the one before. `queued` are those whose work is not handed outside.
+ */
 static int write_progress(struct tri_array *array)
 {
     const struct tr_array_state *state = array->state;
@@ -69,6 +79,7 @@ static int write_progress(struct tri_array *array)
             .failed = state->failed,
             .retrying = state->retrying,
             .at_ms = tr_now_ms(array->context),
+            .cached = state->cached,
         };
         error = tr_record(array->context, &tr_progress_schema, &row);
     }
@@ -77,13 +88,17 @@ static int write_progress(struct tri_array *array)
     return error;
 }
 
-int tri_history_flush(struct tri_array *array)
+int tri_array_history_flush(struct tri_array *array)
 {
     int error = has_rows(array) ? write_rows(array) : 0;
     return error == 0 ? write_progress(array) : error;
 }
 
-/* Adds a change to the page; TR_LIMIT when there is no room and the page may not grow. */
+/*
+ * Adds a change to the page; TR_LIMIT when there is no room and the page may not grow. The page is
+ * tried as it is and then a step larger each time; a full row (TR_ELEMENT_ENTRIES_MAX) is no matter
+ * of size.
+ */
 static int add_change(struct tri_array *array, const struct tr_element_change *change)
 {
     struct tr_bytes before;
@@ -92,7 +107,9 @@ static int add_change(struct tri_array *array, const struct tr_element_change *c
     while (error == 0) {
         void *page;
         error = tr_page_edit(array->context, TRI_ARRAY_HISTORY, size, &page);
-        error = error != 0 ? error : tr_history_element(page, size, change, NULL);
+        if (error == 0) {
+            error = tr_history_element(page, size, change, NULL);
+        }
         size += PAGE_BYTES_STEP;
         if (error != TR_LIMIT || size > PAGE_BYTES_MAX ||
             ((struct tr_element_entries *)page)->count >= TR_ELEMENT_ENTRIES_MAX) {
@@ -109,12 +126,18 @@ static int record_change(struct tri_array *array, const struct tr_element_change
     int error = add_change(array, change);
     if (error == TR_LIMIT) {
         error = write_rows(array);
-        error = error != 0 ? error : add_change(array, change);
+        if (error == 0) {
+            error = add_change(array, change);
+        }
     }
     return error;
 }
 
-int tri_history_count_soon(struct tri_array *array)
+/*
+ * At most one such row in TR_ARRAY_PROGRESS_MS: a change in between starts a timer, which writes
+ * what holds then.
+ */
+int tri_array_history_count_soon(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
     uint64_t due_ms = state->progress_ms + TR_ARRAY_PROGRESS_MS;
@@ -129,7 +152,7 @@ int tri_history_count_soon(struct tri_array *array)
     return tr_timer_start(array->context, TRI_ARRAY_TIMER_PROGRESS, due_ms - now_ms);
 }
 
-int tri_history_count(struct tri_array *array)
+int tri_array_history_count(struct tri_array *array)
 {
     array->state->is_counting = false;
     return write_progress(array);
@@ -144,12 +167,12 @@ static int keep_up(struct tri_array *array)
         state->has_timer = true;
         error = tr_timer_start(array->context, TRI_ARRAY_TIMER_HISTORY, TR_ARRAY_HISTORY_MS);
     }
-    return error != 0 ? error : tri_history_count_soon(array);
+    return error != 0 ? error : tri_array_history_count_soon(array);
 }
 
-int tri_history_element_changed(struct tri_array *array, uint32_t element,
-                                const struct tri_element *from, uint8_t to, uint32_t attempt,
-                                uint32_t phases, struct tr_text code, struct tr_text message)
+int tri_array_history_element_changed(struct tri_array *array, uint32_t element,
+                                      const struct tri_element *from, uint8_t to, uint32_t attempt,
+                                      uint32_t phases, struct tr_text code, struct tr_text message)
 {
     struct tr_element_change change = {
         .element = element,
@@ -160,6 +183,7 @@ int tri_history_element_changed(struct tri_array *array, uint32_t element,
         .code = code,
         .message = message,
     };
+    /* What the history has of the element already is not said again; else it begins with QUEUED. */
     if (from->is_recorded) {
         change.phases &= ~(1U << from->phase);
     } else {
@@ -176,14 +200,15 @@ int tri_history_element_changed(struct tri_array *array, uint32_t element,
     return error != 0 ? error : keep_up(array);
 }
 
-int tri_history_value(struct tri_array *array, enum tr_value_side side, struct tr_bytes slots)
+int tri_array_history_value(struct tri_array *array, enum tr_value_side side, struct tr_bytes slots)
 {
     struct tr_buffer buffer;
     struct tr_text path;
     tr_buffer_init(&buffer, 0);
     int error = path_of(array, &buffer, &path);
-    error = error != 0 ? error
-                       : tr_history_value(array->context, array->state->number, path, side, slots);
+    if (error == 0) {
+        error = tr_history_value(array->context, array->state->number, path, side, slots);
+    }
     tr_buffer_fini(&buffer);
     return error;
 }
@@ -201,7 +226,7 @@ static struct tr_text target_name(const struct tri_array *array)
     }
 }
 
-int tri_history_phase_changed(struct tri_array *array, uint8_t from)
+int tri_array_history_phase_changed(struct tri_array *array, uint8_t from)
 {
     struct tr_buffer buffer;
     struct tr_buffer words;
@@ -212,7 +237,7 @@ int tri_history_phase_changed(struct tri_array *array, uint8_t from)
     uint8_t to = array->state->phase;
     bool is_failure = to == TR_NODE_PHASE_FAILED || to == TR_NODE_PHASE_FAILING;
     int error = path_of(array, &buffer, &path);
-    error = error == 0 && is_failure ? tri_errors_tell(array, &words, &ended) : error;
+    error = error == 0 && is_failure ? tri_array_errors_tell(array, &words, &ended) : error;
     if (error == 0) {
         struct tr_node_status row = {
             .execution = array->state->number,

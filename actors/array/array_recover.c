@@ -3,8 +3,8 @@
  * gave here is left to a later one.
  *
  * In an execution with a recovery the next elements, up to a block of them, are asked about before
- * they are born (schemas/engine/recovery.h). Those that are kept have ended when the array comes to
- * them.
+ * they are spawned (schemas/engine/recovery.h). Those that are kept have ended when the array comes
+ * to them.
  *
  * An array that ends while some of its elements gave nothing writes what the others gave into the
  * history, a block in a handler: its own outputs do not say it, or there are none.
@@ -49,6 +49,10 @@ static void add_wrapped(const struct tri_array *array, struct tr_buffer *wrapped
     }
 }
 
+/*
+ * Asks what of the next block is kept. The answer ends exactly the elements from state->next to the
+ * end of the block, before any of them is spawned.
+ */
 int tri_array_ask(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
@@ -64,7 +68,9 @@ int tri_array_ask(struct tri_array *array)
     tr_buffer_init(&wrapped, 0);
     add_wrapped(array, &wrapped);
     int error = wrapped.error;
-    error = error != 0 ? error : tri_array_head(array, &buffer, &head);
+    if (error == 0) {
+        error = tri_array_head(array, &buffer, &head);
+    }
     if (error == 0) {
         struct tr_recover_elements question = {
             .recovery = head.recovery,
@@ -81,7 +87,10 @@ int tri_array_ask(struct tri_array *array)
     return error;
 }
 
-/* Appends one output of an element, taken from a list that the map gave. */
+/*
+ * Appends one output of an element, taken from a list that the map gave. The earlier map may have
+ * put values into a union (`T | none`); the element gave the plain one.
+ */
 static int add_listed(const struct tri_array *array, uint32_t output, struct tr_bytes slot,
                       struct tr_buffer *outputs)
 {
@@ -113,12 +122,15 @@ static int read_outputs(const struct tri_array *array, struct tr_bytes slots, bo
     return error != 0 ? error : outputs->error;
 }
 
-/* An element ends before it is born. */
+/*
+ * An element ends before it is spawned. It counts as succeeded at once, though state->next has not
+ * come to it.
+ */
 static int keep_element(struct tri_array *array, uint32_t element, struct tr_bytes outputs)
 {
     static const struct tri_element before = {.phase = TR_NODE_PHASE_NOT_YET_STARTED};
     struct tr_bytes value = array->target.outputs.count == 0 ? (struct tr_bytes){0} : outputs;
-    int error = tri_element_keep(array, element, value);
+    int error = tri_array_element_keep(array, element, value);
     if (error == TR_LIMIT) {
         return tri_array_fail(array, "OutputSizeExceeded",
                               "the outputs of the elements up to [%u] take more than %llu bytes "
@@ -129,10 +141,14 @@ static int keep_element(struct tri_array *array, uint32_t element, struct tr_byt
         return error;
     }
     array->state->succeeded++;
-    return tri_history_element_changed(array, element, &before, TR_NODE_PHASE_RECOVERED, 0, 0,
-                                       (struct tr_text){0}, (struct tr_text){0});
+    return tri_array_history_element_changed(array, element, &before, TR_NODE_PHASE_RECOVERED, 0, 0,
+                                             (struct tr_text){0}, (struct tr_text){0});
 }
 
+/*
+ * One [element, outputs] of the answer. An element outside of the question is malformed: it would
+ * be counted twice.
+ */
 static int take_element(struct tri_array *array, const struct tr_recovered_elements *answer,
                         struct tr_cursor *cursor)
 {
@@ -154,6 +170,7 @@ static int take_element(struct tri_array *array, const struct tr_recovered_eleme
     return error;
 }
 
+/* The answer for a block. `known` says up to where elements may be spawned without asking. */
 int tri_array_recovered(struct tri_array *array, const struct tr_message *message)
 {
     struct tr_array_state *state = array->state;
@@ -171,10 +188,12 @@ int tri_array_recovered(struct tri_array *array, const struct tr_message *messag
     for (uint32_t i = 0; error == 0 && i < count && state->step == TRI_ARRAY_RUNNING; i++) {
         error = take_element(array, &answer, &cursor);
     }
+    /* Also of elements that the answer does not name it is known now that they run. */
     state->known = state->next + answer.count;
     return error != 0 ? error : tri_array_go_on(array);
 }
 
+/* The recovery of an element that launches is its own plan, under the array's: RECOVERY!PATH[N]. */
 int tri_array_launched_recovery(const struct tri_array *array, const struct tr_node_start *start,
                                 struct tr_buffer *recovery)
 {
@@ -187,6 +206,10 @@ int tri_array_launched_recovery(const struct tri_array *array, const struct tr_n
 
 /* --------------------------------------------------------------------- for a later one */
 
+/*
+ * With no success there is nothing to keep; with nothing but successes the map's own outputs say it
+ * all.
+ */
 bool tri_array_has_to_keep(const struct tri_array *array)
 {
     const struct tr_array_state *state = array->state;
@@ -203,6 +226,7 @@ struct rows {
     size_t bytes; /* of all rows */
 };
 
+/* The gathered entries as one record, under the first element of them. */
 static int write_row(struct tri_array *array, struct rows *rows)
 {
     struct tr_node_start head;
@@ -215,7 +239,9 @@ static int write_row(struct tri_array *array, struct rows *rows)
     tr_buffer_array(&rows->row, rows->count);
     tr_buffer_add(&rows->row, rows->outputs.data, rows->outputs.size);
     int error = rows->row.error;
-    error = error != 0 ? error : tri_array_head(array, &buffer, &head);
+    if (error == 0) {
+        error = tri_array_head(array, &buffer, &head);
+    }
     if (error == 0) {
         struct tr_element_output row = {
             .execution = array->state->number,
@@ -231,19 +257,22 @@ static int write_row(struct tri_array *array, struct rows *rows)
     return error;
 }
 
+/*
+ * Adds the outputs of one element that succeeded to the row in hand; a full row is written first.
+ */
 static int add_output(struct tri_array *array, struct rows *rows, uint32_t element)
 {
     struct tri_element found;
     struct tr_buffer scratch;
     struct tr_bytes value;
-    int error = tri_element_get(array, element, &found);
+    int error = tri_array_element_get(array, element, &found);
     bool has_output =
         found.phase == TR_NODE_PHASE_SUCCEEDED || found.phase == TR_NODE_PHASE_RECOVERED;
     if (error != 0 || !has_output) {
         return error;
     }
     tr_buffer_init(&scratch, 0);
-    error = tri_element_value(array, element, &scratch, &value);
+    error = tri_array_element_value(array, element, &scratch, &value);
     if (error == 0 && rows->count > 0 && rows->outputs.size + value.size > ROW_BYTES_MAX) {
         error = write_row(array, rows);
     }
@@ -263,6 +292,10 @@ static int add_output(struct tri_array *array, struct rows *rows, uint32_t eleme
     return error;
 }
 
+/*
+ * A share of the rows that a later recovery reads: elements of one block, at most a chunk's bytes
+ * in one handler.
+ */
 int tri_array_keep_some(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
@@ -275,7 +308,9 @@ int tri_array_keep_some(struct tri_array *array)
     while (error == 0 && state->kept_next < end && rows.bytes < TR_ARRAY_CHUNK_BYTES) {
         error = add_output(array, &rows, state->kept_next++);
     }
-    error = error != 0 ? error : write_row(array, &rows);
+    if (error == 0) {
+        error = write_row(array, &rows);
+    }
     tr_buffer_fini(&rows.row);
     tr_buffer_fini(&rows.outputs);
     return error != 0 ? error : tri_array_go_on(array);

@@ -59,7 +59,10 @@ static int edit_sources(struct tri_array *array, struct source **sources)
 
 /* ----------------------------------------------------------------------- opening */
 
-/* How many elements a list says it has, and the bytes it says so with; false: it is none. */
+/*
+ * How many elements a list says it has, and the bytes it says so with; false: it is none. The three
+ * forms of a msgpack array: fixarray, array 16 and array 32, the numbers with the high byte first.
+ */
 static bool read_header(struct tr_bytes bytes, uint32_t *count, uint32_t *size)
 {
     const uint8_t *at = bytes.data;
@@ -131,8 +134,9 @@ static int keep_head(struct tri_array *array, const struct tr_node_start *start,
     if (error == 0) {
         array->state->head_bytes = (uint32_t)tr_writer_size(&writer);
         array->state->head_version = tr_node_start_schema.version;
-        error = tri_stretch_put(array->context, TRI_ARRAY_FIRST,
-                                (struct tr_bytes){.data = bytes, .size = array->state->head_bytes});
+        error = tri_array_stretch_put(
+            array->context, TRI_ARRAY_FIRST,
+            (struct tr_bytes){.data = bytes, .size = array->state->head_bytes});
     }
     tr_free(bytes);
     return error;
@@ -147,12 +151,12 @@ static int add_source(struct tri_array *array, uint32_t input, struct tr_bytes s
     if (tr_slot_is_offloaded(slot, &where)) {
         source->is_offloaded = 1;
         source->total = where.size_bytes;
-        *page += tri_stretch_pages(TR_ARRAY_PIECE_BYTES);
+        *page += tri_array_stretch_pages(TR_ARRAY_PIECE_BYTES);
         return 0;
     }
     source->piece_size = (uint32_t)slot.size;
-    *page += tri_stretch_pages(slot.size);
-    int error = tri_stretch_put(array->context, source->page, slot);
+    *page += tri_array_stretch_pages(slot.size);
+    int error = tri_array_stretch_put(array->context, source->page, slot);
     return error != 0 ? error : open_source(array, source, slot);
 }
 
@@ -160,7 +164,7 @@ static int add_sources(struct tri_array *array, struct tr_bytes inputs)
 {
     struct source *sources;
     struct tr_cursor cursor;
-    uint32_t page = TRI_ARRAY_FIRST + tri_stretch_pages(array->state->head_bytes);
+    uint32_t page = TRI_ARRAY_FIRST + tri_array_stretch_pages(array->state->head_bytes);
     int error = edit_sources(array, &sources);
     uint32_t count = tr_slots_begin(inputs, &cursor);
     for (uint32_t i = 0; i < count && error == 0 && array->state->ending == 0; i++) {
@@ -183,12 +187,14 @@ int tri_array_keep(struct tri_array *array, const struct tr_node_start *start, b
         error = 0;
         tr_buffer_cut(&whole, 0);
     }
-    error = error != 0 ? error : keep_head(array, start, tr_buffer_bytes(&whole));
+    if (error == 0) {
+        error = keep_head(array, start, tr_buffer_bytes(&whole));
+    }
     tr_buffer_fini(&whole);
     return error;
 }
 
-int tri_sources_open(struct tri_array *array, struct tr_bytes inputs)
+int tri_array_sources_open(struct tri_array *array, struct tr_bytes inputs)
 {
     uint32_t count = array->state->source_count;
     if (count == 0) {
@@ -227,7 +233,7 @@ static int compare_lengths(struct tri_array *array, const struct source *sources
     return 0;
 }
 
-int tri_sources_count(struct tri_array *array, bool *is_known)
+int tri_array_sources_count(struct tri_array *array, bool *is_known)
 {
     struct tr_bytes page;
     int error = tr_page_get(array->context, TRI_ARRAY_SOURCES, &page);
@@ -239,7 +245,7 @@ int tri_sources_count(struct tri_array *array, bool *is_known)
     for (uint32_t i = 0; i < array->state->source_count; i++) {
         if (!sources[i].is_open) {
             array->state->call_source = i;
-            return array->state->call == 0 ? tri_source_call(array) : 0;
+            return array->state->call == 0 ? tri_array_source_call(array) : 0;
         }
     }
     return compare_lengths(array, sources, is_known);
@@ -283,7 +289,7 @@ static int ask_element(struct tri_array *array, const struct source *source, str
     return error;
 }
 
-int tri_source_element(struct tri_array *array, const struct tr_values_given *given)
+int tri_array_source_element(struct tri_array *array, const struct tr_values_given *given)
 {
     struct source *sources;
     struct tr_offloaded where;
@@ -303,12 +309,13 @@ int tri_source_element(struct tri_array *array, const struct tr_values_given *gi
                               name_of(array, source->input).data, (int)given->message.size,
                               given->message.data);
     }
+    /* The cursor stays: it moves by the size of the value, not of its slot (take_element). */
     source->is_element = 1;
     source->piece_size = (uint32_t)slot.size;
-    return tri_stretch_put(array->context, source->page, slot);
+    return tri_array_stretch_put(array->context, source->page, slot);
 }
 
-int tri_source_call(struct tri_array *array)
+int tri_array_source_call(struct tri_array *array)
 {
     struct tr_node_start head;
     struct tr_bytes page;
@@ -317,7 +324,9 @@ int tri_source_call(struct tri_array *array)
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
     int error = tri_array_head(array, &buffer, &head);
-    error = error != 0 ? error : tr_page_get(array->context, TRI_ARRAY_SOURCES, &page);
+    if (error == 0) {
+        error = tr_page_get(array->context, TRI_ARRAY_SOURCES, &page);
+    }
     if (error == 0) {
         const struct source *source =
             (const struct source *)(const void *)page.data + array->state->call_source;
@@ -338,7 +347,7 @@ int tri_source_call(struct tri_array *array)
     return error;
 }
 
-int tri_source_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t total)
+int tri_array_source_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t total)
 {
     struct source *sources;
     int error = edit_sources(array, &sources);
@@ -357,34 +366,41 @@ int tri_source_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t to
     source->piece_at = offset;
     source->piece_size = (uint32_t)bytes.size;
     source->is_element = 0;
-    error = tri_stretch_put(array->context, source->page, bytes);
+    error = tri_array_stretch_put(array->context, source->page, bytes);
     return error != 0 || source->is_open ? error : open_source(array, source, bytes);
 }
 
 /* ---------------------------------------------------------------------- elements */
 
-int tri_feed_init(struct tri_array *array, struct tri_feed *feed)
+int tri_array_feed_init(struct tri_array *array, struct tri_feed *feed)
 {
     struct source *sources;
     tr_buffer_init(&feed->head, 0);
     tr_buffer_init(&feed->inputs, 2 * TR_MESSAGE_BYTES_MAX);
     tr_buffer_init(&feed->scratch, 0);
     int error = tri_array_head(array, &feed->head, &feed->start);
-    error = error != 0 ? error : edit_sources(array, &sources);
+    if (error == 0) {
+        error = edit_sources(array, &sources);
+    }
     if (error == 0) {
         feed->sources = sources;
     }
     return error;
 }
 
-void tri_feed_fini(struct tri_feed *feed)
+void tri_array_feed_fini(struct tri_feed *feed)
 {
     tr_buffer_fini(&feed->head);
     tr_buffer_fini(&feed->inputs);
     tr_buffer_fini(&feed->scratch);
 }
 
-/* The element at the cursor from what is here, if it is whole: TR_TRUNCATED where it is not. */
+/*
+ * The element at the cursor from what is here, if it is whole: TR_TRUNCATED where it is not. Most
+ * elements lie in one page and are viewed there. Another one is copied: first as much as two pages
+ * have, and only if that is not enough all that is here, so that a long piece is not copied for
+ * each element at an end of a page.
+ */
 static int find_element(struct tri_array *array, const struct source *source,
                         struct tr_buffer *scratch, struct tr_bytes *element)
 {
@@ -411,7 +427,7 @@ static int find_element(struct tri_array *array, const struct source *source,
         }
         size_t wanted = seen.size < STRADDLE_BYTES && left > STRADDLE_BYTES ? STRADDLE_BYTES : left;
         tr_buffer_cut(scratch, 0);
-        error = tri_stretch_get(array->context, source->page, offset, wanted, scratch);
+        error = tri_array_stretch_get(array->context, source->page, offset, wanted, scratch);
         if (error != 0) {
             return error;
         }
@@ -432,7 +448,10 @@ static int add_element(struct tri_array *array, const struct source *source,
     return inputs->error;
 }
 
-/* The element is not here whole: the next piece, or why there is none. */
+/*
+ * The element is not here whole: the next piece, or why there is none. A list that ends within an
+ * element is damaged, and no further piece can help.
+ */
 static int want_piece(struct tri_array *array, const struct source *source, uint32_t index)
 {
     struct tr_text name = name_of(array, source->input);
@@ -442,7 +461,7 @@ static int want_piece(struct tri_array *array, const struct source *source, uint
                               (int)name.size, name.data, array->state->next);
     }
     array->state->call_source = index;
-    return array->state->call == 0 ? tri_source_call(array) : 0;
+    return array->state->call == 0 ? tri_array_source_call(array) : 0;
 }
 
 /* Takes the next element of a source. */
@@ -479,7 +498,7 @@ static int take_element(struct tri_array *array, struct tri_feed *feed, uint32_t
                           (int)name.size, name.data);
 }
 
-int tri_feed_next(struct tri_array *array, struct tri_feed *feed, bool *is_there)
+int tri_array_feed_next(struct tri_array *array, struct tri_feed *feed, bool *is_there)
 {
     struct source *sources = feed->sources;
     struct tr_cursor cursor;
@@ -497,6 +516,10 @@ int tri_feed_next(struct tri_array *array, struct tri_feed *feed, bool *is_there
             tr_buffer_add(&feed->inputs, slot.data, slot.size);
         }
     }
+    /*
+     * Elements are taken from all sources or from none: the next try begins with the same element
+     * in each.
+     */
     if (!*is_there) {
         for (uint32_t i = 0; i < taken; i++) {
             sources[i].at = sources[i].before;

@@ -1,6 +1,9 @@
 /*
- * What an array keeps in whole pages, one behind the other: the message it was born with, pieces of
- * lists; and its heap.
+ * What an array keeps in whole pages, one behind the other: the message it was spawned with, pieces
+ * of lists; and its heap.
+ *
+ * A stretch has no header: its first page and its size are in the state, or in a source's row. All
+ * pages but the last are full, so any offset is found without reading those before it.
  */
 #include "actors/array/array.h"
 
@@ -9,7 +12,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-int tri_stretch_put(struct tr_context *context, uint32_t page, struct tr_bytes bytes)
+int tri_array_stretch_put(struct tr_context *context, uint32_t page, struct tr_bytes bytes)
 {
     for (size_t done = 0; done < bytes.size; page++) {
         size_t part = smaller(bytes.size - done, TR_PAGE_BYTES_MAX);
@@ -24,8 +27,8 @@ int tri_stretch_put(struct tr_context *context, uint32_t page, struct tr_bytes b
     return 0;
 }
 
-int tri_stretch_get(struct tr_context *context, uint32_t page, size_t offset, size_t size,
-                    struct tr_buffer *buffer)
+int tri_array_stretch_get(struct tr_context *context, uint32_t page, size_t offset, size_t size,
+                          struct tr_buffer *buffer)
 {
     while (size > 0 && buffer->error == 0) {
         struct tr_bytes bytes;
@@ -48,6 +51,9 @@ static struct tr_heap heap_of(const struct tr_array_state *state)
         .first = state->heap_first, .page = state->heap_page, .used = state->heap_used};
 }
 
+/*
+ * The bound is on all that was ever put: the heap gives nothing back. TR_LIMIT leaves it as it was.
+ */
 int tri_array_put(struct tri_array *array, struct tr_bytes bytes, uint64_t *place)
 {
     struct tr_heap heap = heap_of(array->state);
@@ -77,9 +83,9 @@ int tri_array_head(struct tri_array *array, struct tr_buffer *buffer, struct tr_
     int error = tr_page_get(array->context, TRI_ARRAY_FIRST, &bytes);
     if (error == 0 && size > TR_PAGE_BYTES_MAX) {
         tr_buffer_cut(buffer, 0);
-        error = tri_stretch_get(array->context, TRI_ARRAY_FIRST, 0, size, buffer);
+        error = tri_array_stretch_get(array->context, TRI_ARRAY_FIRST, 0, size, buffer);
         bytes = tr_buffer_bytes(buffer);
     }
-    uint8_t version = array->state->head_version; /* 0: of a state that did not say yet */
-    return error != 0 ? error : tr_node_start_unpack(bytes, version == 0 ? 1 : version, start);
+    uint8_t version = array->state->head_version;
+    return error != 0 ? error : tr_node_start_unpack(bytes, version, start);
 }

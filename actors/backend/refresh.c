@@ -1,12 +1,18 @@
 /*
  * The refresh actor: all jobs of one plugin at one endpoint, what is asked of the back end about
- * them, and who hears of it. schemas/engine/refresh.h has its messages, refresh.h the order of its
- * parts.
+ * them, and which tasks hear of it. schemas/engine/refresh.h has its messages, refresh.h the order
+ * of its parts.
  *
- * A message changes rows, and behind each the actor goes on with what is due and may leave now. So
- * nothing is polled here: what waits has a timer, a call under way, or a message to itself.
+ * A handling has four steps: find the endpoint in the settings, notice a restart of the engine,
+ * react to the message, then go on with all that is due and may leave (go_on) and keep the record
+ * for people fresh. So nothing is polled here: whatever waits has a timer, a call under way, or a
+ * message of the actor to itself. A timer needs no reaction of its own where go_on looks at the
+ * times anyway.
+ *
+ * If any step fails, the runtime drops all effects of the handling: rows, requests and news. The
+ * message is then handled again from the same state, so no step has to undo anything.
  */
-#include "actors/refresh.h"
+#include "actors/backend/refresh.h"
 
 #include <stdio.h>
 
@@ -14,11 +20,15 @@
 
 /* ------------------------------------------------------------------- the record */
 
+/*
+ * The row of `troupe plugins`. The state counts all rows of jobs; those that only wait for capacity
+ * are shown apart.
+ */
 static int record(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
     uint32_t waiting;
-    int error = tri_room_waiting(refresh, &waiting);
+    int error = tri_refresh_capacity_waiting(refresh, &waiting);
     if (error != 0) {
         return error;
     }
@@ -42,9 +52,9 @@ static int record(struct tri_refresh *refresh)
         .items = state->items,
         .throttled = state->throttled,
         .failed = state->failed,
-        .doubts = state->doubts,
+        .unknown_outcomes = state->unknown_outcomes,
         .duplicates = state->duplicates,
-        .silences = state->silences,
+        .stream_timeouts = state->stream_timeouts,
         .unended = state->unended,
         .refusal = tr_array_get(&state->refusal),
     };
@@ -53,7 +63,11 @@ static int record(struct tri_refresh *refresh)
     return tr_record(refresh->context, &tr_backend_schema, &row);
 }
 
-/* Whatever has happened is on record within a second; that it was recorded is nothing new. */
+/*
+ * Whatever has happened is on record within a second; that it was recorded is nothing new. A task's
+ * burst of messages costs one row a second: the first is written at once, the timer writes the
+ * state after the last.
+ */
 static int record_soon(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
@@ -74,7 +88,7 @@ static int record_soon(struct tri_refresh *refresh)
 static int refuse(struct tri_refresh *refresh, struct tr_ref asker, struct tr_text identity,
                   uint8_t phase, const char *code, const char *words)
 {
-    struct tr_refresh_news news = tri_job_failure(phase, code, tr_text_of(words));
+    struct tr_refresh_news news = tri_refresh_job_failure(phase, code, tr_text_of(words));
     news.identity = identity;
     news.stage = TR_WEBAPI_STAGE_TERMINAL;
     news.version = 1;
@@ -90,7 +104,7 @@ static bool is_impossible(const struct tr_refresh_make *make, char *words, size_
         size_t most;
     } sizes[] = {
         {"a name", make->identity.size, TR_TASK_NAME_BYTES_MAX},
-        {"a group's name", make->group.size, TR_WEBAPI_GROUP_BYTES_MAX},
+        {"a group's name", make->job_set.size, TR_WEBAPI_JOB_SET_BYTES_MAX},
         {"a handle", make->handle.size, TR_WEBAPI_HANDLE_BYTES_MAX},
         {"a job", make->job.size, TR_WEBAPI_JOB_BYTES_MAX},
     };
@@ -104,72 +118,95 @@ static bool is_impossible(const struct tr_refresh_make *make, char *words, size_
     return false;
 }
 
-/* The asker has one job at a time: it is done with the one it had before. */
+/*
+ * The asker has one job at a time: it is done with the one it had before. A task starts a new
+ * attempt under a new identity, so a row that still has this owner belongs to an attempt before it.
+ * `but` is the row that stays; 0: none.
+ */
 static int leave_other(struct tri_refresh *refresh, struct tr_ref asker, uint32_t but)
 {
     struct tri_job_row *job;
     uint32_t number;
-    int error = tri_job_by_owner(refresh, asker.key, &number);
+    int error = tri_refresh_job_by_owner(refresh, asker.key, &number);
     if (error != 0 || number == but) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
-    error = tri_job_edit(refresh, number, &job);
-    return error != 0 ? error : tri_job_leave(refresh, number, job, false);
+    error = tri_refresh_job_edit(refresh, number, &job);
+    return error != 0 ? error : tri_refresh_job_leave(refresh, number, job, false);
 }
 
-/* The job of an identity, from now on the asker's; a new one where there is none. */
+/*
+ * The job of an identity, from now on the asker's; a new one where there is none. The job before is
+ * left first: a task is the owner of one row at most, since the index of owners has one entry for
+ * each.
+ */
 static int own(struct tri_refresh *refresh, struct tr_ref asker, const struct tr_refresh_make *make,
                uint32_t *number, struct tri_job_row **job, bool *is_new)
 {
-    int error = tri_job_find(refresh, make->identity, number);
+    int error = tri_refresh_job_find(refresh, make->identity, number);
     *is_new = error == TR_NOT_FOUND;
     int left = *is_new || error == 0 ? leave_other(refresh, asker, *is_new ? 0 : *number) : 0;
     if (left != 0 || (error != 0 && !*is_new)) {
         return left != 0 ? left : error;
     }
-    error = *is_new ? tri_job_add(refresh, make->identity, make->group, number, job)
-                    : tri_job_edit(refresh, *number, job);
+    error = *is_new ? tri_refresh_job_add(refresh, make->identity, make->job_set, number, job)
+                    : tri_refresh_job_edit(refresh, *number, job);
     if (error != 0 || tr_key_equal((*job)->watched.actor.key, asker.key)) {
         return error;
     }
-    return tri_job_own(refresh, *number, *job, asker, false);
+    /*
+     * Another task asks for the identity: news go to the one that asked last, whose end is
+     * monitored from here on.
+     */
+    return tri_refresh_job_own(refresh, *number, *job, asker, false);
 }
 
 /* Where nothing is called for at the moment, a new task hears so. */
 static int say_why(struct tri_refresh *refresh, struct tri_job_row *job)
 {
     char room[TR_REFRESH_FAULT_BYTES_MAX + 64];
-    struct tr_text reason = tri_rate_words(refresh, room, sizeof room);
+    struct tr_text reason = tri_refresh_rate_reason(refresh, room, sizeof room);
     struct tr_text fault = tr_array_get(&refresh->state->fault);
-    return reason.size == 0 ? 0
-                            : tri_job_waits(refresh, job, fault.size > 0 ? fault : reason, reason);
-}
-
-/* A job that is new here: to be made, to be watched, or to be looked for. */
-static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                 const struct tr_refresh_make *make)
-{
-    tri_room_leave(refresh, job);
-    refresh->state->live++;
-    job->stage = TR_WEBAPI_STAGE_INTENT;
-    job->policy = make->policy;
-    int error = tri_blob_set(refresh, &job->blob, make->job);
-    if (error == 0 && make->handle.size > 0) {
-        error = tri_job_set_handle(refresh, number, job, make->handle);
-        return error != 0 ? error : tri_job_made(refresh, number, job);
-    }
-    if (error == 0 && make->is_doubtful) {
-        job->marks |= TRI_JOB_UNHEARD;
-        return tri_doubt_begin(refresh, number, job,
-                               tr_text_of("nobody knows whether it was made"));
-    }
-    error = error != 0 ? error : say_why(refresh, job);
-    return error != 0 ? error : tri_job_settle(refresh, number, job);
+    return reason.size == 0
+               ? 0
+               : tri_refresh_job_waits(refresh, job, fault.size > 0 ? fault : reason, reason);
 }
 
 /*
- * Whether there is room for what is asked for, and else for one more that waits. What may be there
- * already, or is known here, is taken in any case: nobody else looks after it.
+ * A job that is new here: to be made, to be watched, or to be looked for. With a handle it was made
+ * for certain and is only watched. A message that says is_unknown comes from a task that does not
+ * know whether its job reached the back end: the plugin's idempotency level decides
+ * (refresh_reconcile.c). TRI_JOB_UNHEARD keeps the backlog of the stream from proving anything
+ * about it, since the stream may have shown it before this row was there.
+ */
+static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                 const struct tr_refresh_make *make)
+{
+    tri_refresh_capacity_release(refresh, job);
+    refresh->state->live++;
+    job->stage = TR_WEBAPI_STAGE_INTENT;
+    job->policy = make->policy;
+    int error = tri_refresh_blob_set(refresh, &job->blob, make->job);
+    if (error == 0 && make->handle.size > 0) {
+        error = tri_refresh_job_set_handle(refresh, number, job, make->handle);
+        return error != 0 ? error : tri_refresh_job_made(refresh, number, job);
+    }
+    if (error == 0 && make->is_unknown) {
+        job->marks |= TRI_JOB_UNHEARD;
+        return tri_refresh_reconcile_begin(refresh, number, job,
+                                           tr_text_of("nobody knows whether it was made"));
+    }
+    if (error != 0) {
+        return error;
+    }
+    error = say_why(refresh, job);
+    return error != 0 ? error : tri_refresh_job_settle(refresh, number, job);
+}
+
+/*
+ * Whether there is capacity for what is asked for, and else for one more row that waits. A job that
+ * may exist at the back end (a handle, an unknown outcome), or that has a row here, is taken
+ * without any: refusing it would leave a job that no row watches and no call ends.
  */
 static int look_for_room(struct tri_refresh *refresh, const struct tr_refresh_make *make,
                          bool *has_room, bool *is_kept)
@@ -177,17 +214,24 @@ static int look_for_room(struct tri_refresh *refresh, const struct tr_refresh_ma
     uint32_t waiting;
     uint32_t number;
     *is_kept = true;
-    *has_room = make->is_doubtful || make->handle.size > 0;
-    int error = *has_room ? 0 : tri_job_find(refresh, make->identity, &number);
+    *has_room = make->is_unknown || make->handle.size > 0;
+    int error = *has_room ? 0 : tri_refresh_job_find(refresh, make->identity, &number);
     if (*has_room || error != TR_NOT_FOUND) {
         return error;
     }
-    error = tri_room_has(refresh, has_room);
-    error = error != 0 ? error : tri_room_waiting(refresh, &waiting);
+    error = tri_refresh_capacity_is_free(refresh, has_room);
+    if (error == 0) {
+        error = tri_refresh_capacity_waiting(refresh, &waiting);
+    }
     *is_kept = error == 0 && (*has_room || waiting < TR_REFRESH_WAITING_MAX);
     return error;
 }
 
+/*
+ * A wish for a job. Asking twice is safe: a row that is there already answers with what it knows,
+ * and nothing is made. Only a row that was invited, whose task comes back with the body, begins
+ * here though it is not new.
+ */
 static int on_make(struct tri_refresh *refresh, const struct tr_message *message)
 {
     struct tr_refresh_make make;
@@ -207,7 +251,8 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
     }
     error = look_for_room(refresh, &make, &has_room, &is_kept);
     if (error != 0 || !is_kept) {
-        return error != 0 ? error : tri_room_turn_away(refresh, message->from, make.identity);
+        return error != 0 ? error
+                          : tri_refresh_capacity_refuse(refresh, message->from, make.identity);
     }
     error = own(refresh, message->from, &make, &number, &job, &is_new);
     if (error == TR_LIMIT) {
@@ -218,17 +263,23 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
         return refuse(refresh, message->from, make.identity, TR_TASK_PHASE_RETRYABLE_FAILURE,
                       "TooManyJobs", words);
     }
+    /* A row without a body: the task keeps that, and sends it again when it is invited. */
     if (error == 0 && is_new && !has_room) {
-        return tri_room_wait(refresh, number, job);
+        return tri_refresh_capacity_wait(refresh, number, job);
     }
     bool is_invited = error == 0 && !is_new && job->stage == TR_WEBAPI_STAGE_PREPARING;
     bool is_begun = !is_new && !is_invited;
-    make.is_doubtful = make.is_doubtful && !is_invited; /* here it is known that it waited */
+    make.is_unknown = make.is_unknown && !is_invited; /* here it is known that it waited */
     return error != 0 ? error
-           : is_begun ? tri_job_tell(refresh, job)
+           : is_begun ? tri_refresh_job_tell(refresh, job)
                       : begin(refresh, number, job, &make);
 }
 
+/*
+ * To end a job that has no row here is to look for it first: the task says that it may be there. It
+ * gets a row with the mark that it is to be ended, and reconciliation does the rest. A job that has
+ * ended and is in no list is answered again, since the task may not have heard of the end.
+ */
 static int on_cancel(struct tri_refresh *refresh, const struct tr_message *message)
 {
     struct tr_refresh_cancel cancel;
@@ -237,60 +288,80 @@ static int on_cancel(struct tri_refresh *refresh, const struct tr_message *messa
     bool is_new;
     int error = tr_message_read(message, refresh_cancel, &cancel);
     struct tr_refresh_make make = {
-        .identity = cancel.identity, .group = cancel.group, .handle = cancel.handle};
-    error = error != 0 ? error : own(refresh, message->from, &make, &number, &job, &is_new);
+        .identity = cancel.identity, .job_set = cancel.job_set, .handle = cancel.handle};
+    if (error == 0) {
+        error = own(refresh, message->from, &make, &number, &job, &is_new);
+    }
     if (error == TR_LIMIT) {
         return refuse(refresh, message->from, cancel.identity, TR_TASK_PHASE_ABORTED, "TooManyJobs",
                       "nobody can say whether it runs");
     }
     if (error != 0 || !is_new) {
-        error = error != 0 ? error : tri_job_cancel(refresh, number, job);
+        if (error == 0) {
+            error = tri_refresh_job_cancel(refresh, number, job);
+        }
         bool has_ended = error == 0 && job->stage == TR_WEBAPI_STAGE_TERMINAL;
-        return has_ended && job->list == 0 ? tri_job_tell(refresh, job) : error;
+        return has_ended && job->list == 0 ? tri_refresh_job_tell(refresh, job) : error;
     }
-    make.is_doubtful = true;
-    error = tri_end_want(refresh, job);
+    make.is_unknown = true;
+    error = tri_refresh_end_want(refresh, job);
     return error != 0 ? error : begin(refresh, number, job, &make);
 }
 
+/* Only the owner may drop a job: a late message of a task that owned it before changes nothing. */
 static int on_drop(struct tri_refresh *refresh, const struct tr_message *message)
 {
     struct tr_refresh_drop drop;
     struct tri_job_row *job;
     uint32_t number;
     int error = tr_message_read(message, refresh_drop, &drop);
-    error = error != 0 ? error : tri_job_find(refresh, drop.identity, &number);
-    error = error != 0 ? error : tri_job_edit(refresh, number, &job);
+    if (error == 0) {
+        error = tri_refresh_job_find(refresh, drop.identity, &number);
+    }
+    if (error == 0) {
+        error = tri_refresh_job_edit(refresh, number, &job);
+    }
     if (error != 0 || !tr_key_equal(job->watched.actor.key, message->from.key)) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
-    return tri_job_leave(refresh, number, job, false);
+    return tri_refresh_job_leave(refresh, number, job, false);
 }
 
+/* The task goes on in another store: here its job is neither ended nor watched any more. */
 static int on_left(struct tri_refresh *refresh, const struct tr_message *message)
 {
     struct tri_job_row *job;
     uint32_t number;
-    int error = tri_job_by_owner(refresh, message->from.key, &number);
-    error = error != 0 ? error : tri_job_edit(refresh, number, &job);
+    int error = tri_refresh_job_by_owner(refresh, message->from.key, &number);
+    if (error == 0) {
+        error = tri_refresh_job_edit(refresh, number, &job);
+    }
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
-    return tri_job_forget(refresh, number, job);
+    return tri_refresh_job_forget(refresh, number, job);
 }
 
+/*
+ * The monitor's number tells a DOWN of the present watch from one that was under way when the job
+ * got another owner.
+ */
 static int on_down(struct tri_refresh *refresh, const struct tr_message *message)
 {
     struct tr_down down;
     struct tri_job_row *job;
     uint32_t number;
     int error = tr_message_read(message, down, &down);
-    error = error != 0 ? error : tri_job_by_owner(refresh, down.actor.key, &number);
-    error = error != 0 ? error : tri_job_edit(refresh, number, &job);
+    if (error == 0) {
+        error = tri_refresh_job_by_owner(refresh, down.actor.key, &number);
+    }
+    if (error == 0) {
+        error = tri_refresh_job_edit(refresh, number, &job);
+    }
     if (error != 0 || job->watched.monitor != down.monitor) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
-    return tri_job_leave(refresh, number, job, true);
+    return tri_refresh_job_leave(refresh, number, job, true);
 }
 
 /* ------------------------------------------------------------------------ going on */
@@ -304,9 +375,9 @@ static int on_timer(struct tri_refresh *refresh, const struct tr_message *messag
     }
     switch (timer.id) {
     case TRI_REFRESH_QUIET_TIMER:
-        return tri_queue_on_quiet(refresh);
-    case TRI_REFRESH_SILENT_TIMER:
-        return tri_silence_on_time(refresh);
+        return tri_refresh_queue_on_quiet(refresh);
+    case TRI_REFRESH_IDLE_TIMER:
+        return tri_refresh_idle_on_time(refresh);
     case TRI_REFRESH_READY_TIMER:
         refresh->state->ready_ms = 0;
         return 0;
@@ -321,39 +392,64 @@ static int on_timer(struct tri_refresh *refresh, const struct tr_message *messag
 static int on_more(struct tri_refresh *refresh, const struct tr_message *message)
 {
     (void)message;
-    refresh->state->is_going_on = false;
+    refresh->state->is_continuing = false;
     return 0;
 }
 
-/* Does what is due and may be done now; what is left is for a message to itself. */
+/*
+ * Does what is due and may be done now; what is left is for a message to itself. The order matters.
+ * Clocks and sweeps put jobs into queues, capacity lets new ones in, and queues are emptied before
+ * streams open: both draw on the same rate, and a batch of many jobs is worth more than a stream.
+ * Each step does a bounded share; `is_continuing` keeps it at one message to itself however often a
+ * handling finds more.
+ */
 static int go_on(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
     bool more = false;
-    int error = tri_clock_go(refresh, &more);
-    error = error != 0 ? error : tri_stream_sweep(refresh, &more);
-    error = error != 0 ? error : tri_room_go(refresh);
-    error = error != 0 ? error : tri_queue_go(refresh, &more);
-    error = error != 0 ? error : tri_stream_go(refresh, &more);
-    error = error != 0 ? error : tri_group_on_rested(refresh, &more);
-    if (error != 0 || !more || state->is_going_on) {
+    int error = tri_refresh_clock_go(refresh, &more);
+    if (error != 0) {
         return error;
     }
-    state->is_going_on = true;
+    error = tri_refresh_stream_sweep(refresh, &more);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_capacity_invite(refresh);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_queue_go(refresh, &more);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_stream_go(refresh, &more);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_group_on_rested(refresh, &more);
+    if (error != 0 || !more || state->is_continuing) {
+        return error;
+    }
+    state->is_continuing = true;
     return tr_tell(refresh->context, tr_self(refresh->context), &tr_service_more_schema,
                    &(struct tr_service_more){0});
 }
 
-/* The first message in the life of another engine: what it missed is asked for, nothing is made. */
+/*
+ * The first message in the life of another engine. Streams and calls of the life before have ended,
+ * so news may have been missed: a sweep over all rows asks for them. Nothing is made by that. The
+ * circuit and the rate begin anew, since what the last one was refused may be granted to this one.
+ */
 static void begin_life(struct tri_refresh *refresh, uint64_t life)
 {
     struct tr_refresh_state *state = refresh->state;
-    if (state->life == life) {
+    if (state->engine_start == life) {
         return;
     }
-    state->life = life;
-    state->life_ms = refresh->now_ms;
-    tri_rate_begin(refresh);
+    state->engine_start = life;
+    state->engine_start_ms = refresh->now_ms;
+    tri_refresh_rate_begin(refresh);
     if (refresh->rows.used > 0) {
         state->sweep = 1;
         state->sweeps++;
@@ -361,12 +457,13 @@ static void begin_life(struct tri_refresh *refresh, uint64_t life)
 }
 
 /*
- * The endpoint of this actor; what an engine without its plugin knows is nothing, nor what it knows
- * of one that is in quarantine.
+ * The endpoint of this actor in the settings of this engine. An engine that does not have the
+ * plugin, or has it in quarantine, gets a table of functions that can do nothing, so that no code
+ * behind has to ask for NULL: rows stay as they are, and no call leaves while `place` is NULL.
  */
 static void find_place(struct tri_refresh *refresh)
 {
-    static const struct tr_webapi nothing = {.grade = TR_WEBAPI_GRADE_NONE};
+    static const struct tr_webapi nothing = {.idempotency = TR_WEBAPI_IDEMPOTENCY_NONE};
     const struct tr_engine *engine = tr_engine_of(refresh->context);
     const struct tr_plugin *plugin =
         tr_engine_plugin_by_id(engine, tr_array_get(&refresh->state->plugin));
@@ -389,9 +486,9 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
         {&tr_refresh_cancel_schema, on_cancel},
         {&tr_refresh_drop_schema, on_drop},
         {&tr_refresh_left_schema, on_left},
-        {&tr_http_part_schema, tri_stream_on_part},
-        {&tr_http_response_schema, tri_call_on_response},
-        {&tr_ask_failed_schema, tri_call_on_failed},
+        {&tr_http_part_schema, tri_refresh_stream_on_part},
+        {&tr_http_response_schema, tri_refresh_call_on_response},
+        {&tr_ask_failed_schema, tri_refresh_call_on_failed},
         {&tr_service_more_schema, on_more},
         {&tr_timer_schema, on_timer},
         {&tr_down_schema, on_down},
@@ -415,8 +512,12 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
             find_place(&refresh);
             begin_life(&refresh, tr_engine_of(context)->life);
             int error = reactions[i].handle(&refresh, message);
-            error = error != 0 ? error : go_on(&refresh);
-            error = error != 0 ? error : record_soon(&refresh);
+            if (error == 0) {
+                error = go_on(&refresh);
+            }
+            if (error == 0) {
+                error = record_soon(&refresh);
+            }
             tr_rows_close(&refresh.rows, own);
             tr_watch_close(&refresh.watch, own);
             own->index_buckets = refresh.index.buckets;

@@ -1,16 +1,23 @@
 /*
  * A batch in the hands of a plugin: its items, and what the framework does for its functions.
+ *
+ * A batch lives within one handling. All that its functions return lies in its arena or in views of
+ * rows and pages, which last as long; the plugin frees nothing. Only reports leave a trace: they
+ * change rows while the plugin still reads (refresh_report.c).
  */
 #include <string.h>
 
+#include "actors/backend/refresh.h"
+#include "actors/graph/document/buffer.h"
 #include "actors/graph/document/json.h"
-#include "actors/refresh.h"
+#include "schemas/codec/print.h"
 
 /* What one batch may take of memory, its answer as a value among it. */
 #define SCRATCH_BYTES_MAX (64U << 20)
 
 static struct tri_refresh_batch *batch_of(struct tr_webapi_batch *side)
 {
+    /* `side` is the first member, so the plugin's view and the batch have one address. */
     return (struct tri_refresh_batch *)side;
 }
 
@@ -24,13 +31,61 @@ static int api_read_json(struct tr_webapi_batch *side, struct tr_bytes json, str
     return tr_json_pack(&batch_of(side)->arena, json, value);
 }
 
+/* -------------------------------------------------------------------- JSON */
+
+/*
+ * A packed value as JSON, for the requests of plugins.
+ */
+
+/*
+ * What a buffer holds as bytes of the arena; the buffer is freed. The buffer is freed in any case;
+ * `*bytes` is set only where there was no error.
+ */
+static int keep(struct tr_arena *arena, struct tr_buffer *buffer, struct tr_bytes *bytes)
+{
+    int error = buffer->error;
+    struct tr_bytes copy = {0};
+    if (error == 0) {
+        copy = tr_arena_bytes(arena, tr_buffer_bytes(buffer));
+        error = arena->error;
+    }
+    tr_buffer_fini(buffer);
+    *bytes = error == 0 ? copy : *bytes;
+    return error;
+}
+
+/*
+ * A packed value as JSON, in an arena. TR_INVALID, TR_LIMIT, TR_MEMORY. The value is walked once
+ * before it is printed: it comes from a plugin, and the printer expects one whole value with
+ * nothing behind it.
+ */
+static int json_of_value(struct tr_arena *arena, struct tr_bytes value, struct tr_bytes *json)
+{
+    char room[1024];
+    struct tr_buffer buffer;
+    struct tr_cursor cursor = tr_cursor_of(value);
+    (void)tr_read_any(&cursor);
+    if (cursor.error != 0 || tr_cursor_left(&cursor) != 0) {
+        return TR_INVALID;
+    }
+    tr_buffer_init(&buffer, TR_MESSAGE_BYTES_MAX);
+    struct tr_sink sink = tr_buffer_sink(&buffer, room, sizeof room);
+    tr_print_any(&sink, TR_PRINT_JSON, value);
+    tr_sink_flush(&sink);
+    return keep(arena, &buffer, json);
+}
+
 static int api_write_json(struct tr_webapi_batch *side, struct tr_bytes value,
                           struct tr_bytes *json)
 {
-    return tri_json_of_value(&batch_of(side)->arena, value, json);
+    return json_of_value(&batch_of(side)->arena, value, json);
 }
 
-/* Our own errors end the handling, whatever the plugin makes of them. */
+/*
+ * Our own errors end the handling, whatever the plugin makes of them. So a plugin that ignores the
+ * result of a report cannot turn a failure of the engine into a batch that seems to have been read.
+ * A report beyond its limits is the plugin's own error.
+ */
 static int api_report(struct tr_webapi_batch *side, const struct tr_webapi_report *report)
 {
     struct tri_refresh_batch *batch = batch_of(side);
@@ -38,23 +93,27 @@ static int api_report(struct tr_webapi_batch *side, const struct tr_webapi_repor
         report->outputs.size > TR_WEBAPI_OUTPUTS_BYTES_MAX || report->phase > TR_TASK_PHASE_MAX) {
         return TR_LIMIT;
     }
-    int error = tri_report_take(batch->refresh, batch->verb, report);
+    int error = tri_refresh_report_take(batch->refresh, batch->verb, report);
     batch->error = batch->error != 0 ? batch->error : error;
     return error;
 }
 
+/*
+ * Keeps the place of a stream. It is in the same commit as what its lines changed, so after a crash
+ * the stream goes on behind the last line whose changes are durable, neither earlier nor later.
+ */
 static int api_resume(struct tr_webapi_batch *side, struct tr_text cursor)
 {
     struct tri_refresh_batch *batch = batch_of(side);
-    if (batch->is_so_far) {
+    if (batch->is_backlog) {
         return 0; /* the stream itself goes on from where it is */
     }
     if (batch->stream == NULL || cursor.size > TR_WEBAPI_CURSOR_BYTES_MAX) {
         return batch->stream == NULL ? TR_INVALID : TR_LIMIT;
     }
-    int error =
-        tri_blob_set(batch->refresh, &batch->stream->cursor,
-                     (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size});
+    int error = tri_refresh_blob_set(
+        batch->refresh, &batch->stream->cursor,
+        (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size});
     batch->error = batch->error != 0 ? batch->error : error;
     return error;
 }
@@ -77,7 +136,7 @@ int tri_refresh_batch_init(struct tri_refresh_batch *batch, struct tri_refresh *
         .verb = verb,
     };
     tr_arena_init(&batch->arena);
-    return group == 0 ? 0 : tri_group_name(refresh, group, &batch->side.group);
+    return group == 0 ? 0 : tri_refresh_group_name(refresh, group, &batch->side.job_set);
 }
 
 void tri_refresh_batch_fini(struct tri_refresh_batch *batch)
@@ -85,18 +144,28 @@ void tri_refresh_batch_fini(struct tri_refresh_batch *batch)
     tr_arena_fini(&batch->arena);
 }
 
+/*
+ * `with_job` is for calls that make jobs; no other verb reads a body, which may take several pages.
+ */
 static int fill_item(struct tri_refresh_batch *batch, const struct tri_job_row *job, bool with_job,
                      struct tr_webapi_item *item)
 {
     struct tri_refresh *refresh = batch->refresh;
-    item->identity = tri_job_identity(job);
+    item->identity = tri_refresh_job_identity(job);
     item->phase = job->phase;
-    int error = tri_job_handle(refresh, job, &item->handle);
-    error = error != 0 ? error : tri_group_name(refresh, job->group, &item->group);
-    return error != 0 || !with_job ? error
-                                   : tri_blob_get(refresh, job->blob, &batch->arena, &item->job);
+    int error = tri_refresh_job_handle(refresh, job, &item->handle);
+    if (error == 0) {
+        error = tri_refresh_group_name(refresh, job->group, &item->job_set);
+    }
+    return error != 0 || !with_job
+               ? error
+               : tri_refresh_blob_get(refresh, job->blob, &batch->arena, &item->job);
 }
 
+/*
+ * Walks the list and leaves it as it is: for a request the list is the queue, for an answer the
+ * call, whose order is that of the request's items.
+ */
 int tri_refresh_batch_fill(struct tri_refresh_batch *batch, const struct tri_list_row *list,
                            uint32_t count, bool with_jobs)
 {
@@ -106,7 +175,9 @@ int tri_refresh_batch_fill(struct tri_refresh_batch *batch, const struct tri_lis
     for (uint32_t i = 0; i < count && error == 0; i++) {
         const void *row;
         error = tr_rows_get(&batch->refresh->rows, number, &row);
-        error = error != 0 ? error : fill_item(batch, row, with_jobs, &items[i]);
+        if (error == 0) {
+            error = fill_item(batch, row, with_jobs, &items[i]);
+        }
         number = error == 0 ? ((const struct tri_job_row *)row)->next : 0;
     }
     batch->side.items = items;

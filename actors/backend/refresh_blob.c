@@ -4,11 +4,16 @@
  *
  *     next page or 0, size of all that follows here and behind, bytes
  *
- * A page that is free is four bytes, the number of the next free one. Pages are numbered from 1.
+ * A page that is free is four bytes, the number of the next free one. Pages are numbered from 1, in
+ * the order in which they were first used; page_of gives the actor's page.
+ *
+ * Two counters say how full it is: `blobs_used` is the highest page that ever was in use,
+ * `blobs_kept` how many are in use at the moment. Admission looks at the second
+ * (refresh_capacity.c).
  */
 #include <string.h>
 
-#include "actors/refresh.h"
+#include "actors/backend/refresh.h"
 
 #define HEAD_BYTES 8
 #define PART_BYTES_MAX (TR_PAGE_BYTES_MAX - HEAD_BYTES)
@@ -40,6 +45,10 @@ static int read_page(struct tri_refresh *refresh, uint32_t blob, uint32_t *next,
     return 0;
 }
 
+/*
+ * The free pages first, so that the highest page in use stays low. The number of the next free one
+ * is read before the page is written.
+ */
 static int take_page(struct tri_refresh *refresh, uint32_t *blob)
 {
     struct tr_refresh_state *state = refresh->state;
@@ -57,6 +66,7 @@ static int take_page(struct tri_refresh *refresh, uint32_t *blob)
     return error;
 }
 
+/* Cuts the page down to its link and puts it in front of the free ones. */
 static int give_page(struct tri_refresh *refresh, uint32_t blob)
 {
     void *page;
@@ -69,6 +79,10 @@ static int give_page(struct tri_refresh *refresh, uint32_t blob)
     return error;
 }
 
+/*
+ * The next page is read before the page is given back, which overwrites the number. Giving back 0
+ * is fine.
+ */
 static int give_all(struct tri_refresh *refresh, uint32_t blob)
 {
     int error = 0;
@@ -77,7 +91,9 @@ static int give_all(struct tri_refresh *refresh, uint32_t blob)
         uint32_t next;
         uint32_t left;
         error = read_page(refresh, blob, &next, &left, &part);
-        error = error != 0 ? error : give_page(refresh, blob);
+        if (error == 0) {
+            error = give_page(refresh, blob);
+        }
         blob = next;
     }
     return error;
@@ -89,7 +105,7 @@ static int write_all(struct tri_refresh *refresh, struct tr_bytes bytes, uint32_
     uint32_t next = 0;
     size_t parts = (bytes.size + PART_BYTES_MAX - 1) / PART_BYTES_MAX;
     if (refresh->state->blobs_kept + parts > TRI_REFRESH_BLOB_PAGES) {
-        return TR_LIMIT; /* before anything is taken: there are callers who do without */
+        return TR_LIMIT; /* before anything is taken: some callers do without */
     }
     for (size_t i = parts; i > 0; i--) {
         size_t offset = (i - 1) * PART_BYTES_MAX;
@@ -98,9 +114,10 @@ static int write_all(struct tri_refresh *refresh, struct tr_bytes bytes, uint32_
         uint32_t number;
         void *page;
         int error = take_page(refresh, &number);
-        error = error != 0
-                    ? error
-                    : tr_page_edit(refresh->context, page_of(number), HEAD_BYTES + size, &page);
+        if (error != 0) {
+            return error;
+        }
+        error = tr_page_edit(refresh->context, page_of(number), HEAD_BYTES + size, &page);
         if (error != 0) {
             return error;
         }
@@ -113,14 +130,19 @@ static int write_all(struct tri_refresh *refresh, struct tr_bytes bytes, uint32_
     return 0;
 }
 
-int tri_blob_set(struct tri_refresh *refresh, uint32_t *blob, struct tr_bytes bytes)
+/*
+ * Old pages are given back first, so that rewriting needs no more room than the larger of the two.
+ * Bytes that are a view of the old blob have to be copied before: their pages change here. At
+ * TR_LIMIT the old bytes are gone and `*blob` is 0, which means none.
+ */
+int tri_refresh_blob_set(struct tri_refresh *refresh, uint32_t *blob, struct tr_bytes bytes)
 {
     int error = give_all(refresh, *blob);
     *blob = 0;
     return error != 0 || bytes.size == 0 ? error : write_all(refresh, bytes, blob);
 }
 
-int tri_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *part)
+int tri_refresh_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *part)
 {
     struct tr_bytes page = {0};
     int error = blob == 0 ? TR_NOT_FOUND : rows->page(rows->self, page_of(blob), &page);
@@ -131,7 +153,7 @@ int tri_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *pa
     return 0;
 }
 
-int tri_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size)
+int tri_refresh_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size)
 {
     struct tr_bytes part;
     uint32_t next;
@@ -139,8 +161,8 @@ int tri_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size)
     return blob == 0 ? 0 : read_page(refresh, blob, &next, size, &part);
 }
 
-int tri_blob_get(struct tri_refresh *refresh, uint32_t blob, struct tr_arena *arena,
-                 struct tr_bytes *bytes)
+int tri_refresh_blob_get(struct tri_refresh *refresh, uint32_t blob, struct tr_arena *arena,
+                         struct tr_bytes *bytes)
 {
     struct tr_bytes part = {0};
     uint32_t next = 0;
@@ -151,6 +173,10 @@ int tri_blob_get(struct tri_refresh *refresh, uint32_t blob, struct tr_arena *ar
         *bytes = error == 0 ? part : *bytes;
         return error;
     }
+    /*
+     * Several pages. The size that the first one names bounds the copy, so a damaged chain ends as
+     * TR_MALFORMED instead of running over the arena.
+     */
     uint8_t *whole = tr_arena_alloc(arena, size);
     size_t filled = 0;
     error = whole == NULL ? arena->error : 0;

@@ -1,14 +1,15 @@
 /*
- * Jobs that are to be ended: who wants that, what the back end says, and when it is told again.
+ * Jobs that are to be ended: why, what the back end says, and when it is told again.
  *
  * One that was told to end is asked about like any other, since only its end says that it has. What
- * the back end has refused is told again after a while, for people may have mended that meanwhile:
- * where it can, by one call for all jobs of a group, however many they are and whenever the turn of
- * each would have come. Its words are kept once for a group, which is refused as a whole.
+ * the back end has refused is told again after a while, for people may have repaired that
+ * meanwhile: where it can, by one call for all jobs of a group, however many they are and whenever
+ * the turn of each would have come. Its words are kept once for a group, which is refused as a
+ * whole.
  */
 #include <string.h>
 
-#include "actors/refresh.h"
+#include "actors/backend/refresh.h"
 
 /* Words of a back end that are kept of a group. */
 #define REFUSAL_BYTES_MAX 300
@@ -19,17 +20,17 @@ static bool is_ending(const struct tri_job_row *job)
 }
 
 /* It is there, as far as we know, and is to be ended. */
-bool tri_end_is_wanted(const struct tri_job_row *job)
+bool tri_refresh_end_is_wanted(const struct tri_job_row *job)
 {
     bool is_made =
         job->stage == TR_WEBAPI_STAGE_SUBMITTED || job->stage == TR_WEBAPI_STAGE_CANCELLING;
     return is_made && is_ending(job);
 }
 
-int tri_end_want(struct tri_refresh *refresh, struct tri_job_row *job)
+int tri_refresh_end_want(struct tri_refresh *refresh, struct tri_job_row *job)
 {
     struct tri_group_row *group;
-    int error = is_ending(job) ? 0 : tri_group_edit(refresh, job->group, &group);
+    int error = is_ending(job) ? 0 : tri_refresh_group_edit(refresh, job->group, &group);
     if (error == 0 && !is_ending(job)) {
         job->marks |= TRI_JOB_ENDING;
         group->endings++;
@@ -37,44 +38,59 @@ int tri_end_want(struct tri_refresh *refresh, struct tri_job_row *job)
     return error;
 }
 
-/* What is in a call goes on from there when the call has ended. */
-int tri_job_cancel(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+/*
+ * What is in a call goes on from there when the call has ended. Marking is enough for those:
+ * classify_item looks at the mark. A job that is being ended or looked for keeps its place in a
+ * list, too, and meets the mark there.
+ */
+int tri_refresh_job_cancel(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     bool is_new = !is_ending(job);
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL || (job->marks & TRI_JOB_EXPLAINS) != 0) {
         return 0;
     }
     job->level = 0;
-    bool waits = job->stage != TR_WEBAPI_STAGE_IN_DOUBT && job->stage != TR_WEBAPI_STAGE_CANCELLING;
-    int error = tri_end_want(refresh, job);
-    error = error == 0 && is_new && waits ? tri_job_free(refresh, job) : error;
-    return error != 0 ? error : tri_job_settle(refresh, number, job);
+    bool waits = job->stage != TR_WEBAPI_STAGE_UNKNOWN && job->stage != TR_WEBAPI_STAGE_CANCELLING;
+    int error = tri_refresh_end_want(refresh, job);
+    error = error == 0 && is_new && waits ? tri_refresh_job_free(refresh, job) : error;
+    return error != 0 ? error : tri_refresh_job_settle(refresh, number, job);
 }
 
-int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                  bool is_down)
+/*
+ * Its task is done with it or gone. An end stays only as a tombstone, if at all; what still runs is
+ * ended though no task will hear of that.
+ */
+int tri_refresh_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                          bool is_down)
 {
-    int error = tri_job_own(refresh, number, job, (struct tr_ref){0}, is_down);
+    int error = tri_refresh_job_own(refresh, number, job, (struct tr_ref){0}, is_down);
     if (error != 0) {
         return error;
     }
-    return job->stage == TR_WEBAPI_STAGE_TERMINAL ? tri_job_settle(refresh, number, job)
-                                                  : tri_job_cancel(refresh, number, job);
+    return job->stage == TR_WEBAPI_STAGE_TERMINAL ? tri_refresh_job_settle(refresh, number, job)
+                                                  : tri_refresh_job_cancel(refresh, number, job);
 }
 
-int tri_job_forget(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+int tri_refresh_job_forget(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
-    int error = tri_job_own(refresh, number, job, (struct tr_ref){0}, false);
-    error = error != 0 ? error : tri_job_end(refresh, number, job, &end);
-    job->marks &= (uint16_t) ~(TRI_JOB_DOUBTED | TRI_JOB_ENDING); /* no stone: it may turn up */
-    error = error != 0 ? error : tri_job_free(refresh, job);
-    return error != 0 ? error : tri_job_settle(refresh, number, job); /* or when its call ends */
+    int error = tri_refresh_job_own(refresh, number, job, (struct tr_ref){0}, false);
+    if (error == 0) {
+        error = tri_refresh_job_end(refresh, number, job, &end);
+    }
+    job->marks &=
+        (uint16_t) ~(TRI_JOB_WAS_UNKNOWN | TRI_JOB_ENDING); /* no tombstone: it may turn up */
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_job_free(refresh, job);
+    return error != 0 ? error
+                      : tri_refresh_job_settle(refresh, number, job); /* or when its call ends */
 }
 
 /* ----------------------------------------------------------------- refusals */
 
-void tri_end_heard(struct tri_refresh *refresh, struct tri_job_row *job)
+void tri_refresh_end_heard(struct tri_refresh *refresh, struct tri_job_row *job)
 {
     struct tr_refresh_state *state = refresh->state;
     if ((job->marks & TRI_JOB_UNENDED) != 0) {
@@ -91,8 +107,10 @@ static int keep_refusal(struct tri_refresh *refresh, uint32_t number, struct tr_
     struct tri_group_row *group;
     struct tr_bytes before = {0};
     uint32_t times = 0;
-    int error = tri_group_edit(refresh, number, &group);
-    error = error != 0 ? error : tri_blob_peek(&refresh->rows, group->refusal, &before);
+    int error = tri_refresh_group_edit(refresh, number, &group);
+    if (error == 0) {
+        error = tri_refresh_blob_peek(&refresh->rows, group->refusal, &before);
+    }
     if (error != 0 && error != TR_NOT_FOUND) {
         return error;
     }
@@ -109,8 +127,9 @@ static int keep_refusal(struct tri_refresh *refresh, uint32_t number, struct tr_
     refresh->unended = number;
     memcpy(room, &times, sizeof times);
     memcpy(room + sizeof times, words.data, words.size);
-    error = tri_blob_set(refresh, &group->refusal,
-                         (struct tr_bytes){.data = room, .size = sizeof times + words.size});
+    error =
+        tri_refresh_blob_set(refresh, &group->refusal,
+                             (struct tr_bytes){.data = room, .size = sizeof times + words.size});
     return error == TR_LIMIT ? 0 : error;
 }
 
@@ -121,7 +140,8 @@ static struct tr_text cut(struct tr_text words, size_t size_max)
     return words;
 }
 
-int tri_end_refused(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_text words)
+int tri_refresh_end_refused(struct tri_refresh *refresh, struct tri_job_row *job,
+                            struct tr_text words)
 {
     struct tr_refresh_state *state = refresh->state;
     words = words.size > 0 ? words : tr_text_of("it does not say why");
@@ -131,45 +151,47 @@ int tri_end_refused(struct tri_refresh *refresh, struct tri_job_row *job, struct
     return error != 0 ? error : keep_refusal(refresh, job->group, cut(words, REFUSAL_BYTES_MAX));
 }
 
-int tri_end_told(struct tri_refresh *refresh, uint32_t number)
+int tri_refresh_end_told(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *group;
-    int error = tri_group_edit(refresh, number, &group);
+    int error = tri_refresh_group_edit(refresh, number, &group);
     if (error == 0) {
         group->told_ms = refresh->now_ms;
     }
     return error;
 }
 
-uint64_t tri_end_again_ms(const struct tri_group_row *group, uint64_t since_ms)
+uint64_t tri_refresh_end_again_ms(const struct tri_group_row *group, uint64_t since_ms)
 {
     return (since_ms > group->told_ms ? since_ms : group->told_ms) + TR_REFRESH_CANCEL_AGAIN_MS;
 }
 
-int tri_end_is_due(struct tri_refresh *refresh, const struct tri_job_row *job, bool *is_due)
+int tri_refresh_end_is_due(struct tri_refresh *refresh, const struct tri_job_row *job, bool *is_due)
 {
     struct tri_group_row *group;
-    int error = tri_group_edit(refresh, job->group, &group);
+    int error = tri_refresh_group_edit(refresh, job->group, &group);
     if (error != 0) {
         return error;
     }
-    group->told_ms = tri_is_of_this_life(refresh, group->told_ms) ? group->told_ms : 0;
-    *is_due = refresh->now_ms >= tri_end_again_ms(group, tri_job_since_ms(refresh, job));
+    /* A time of an earlier life of the engine is compared with nothing: the clock may differ. */
+    group->told_ms = tri_refresh_is_of_this_life(refresh, group->told_ms) ? group->told_ms : 0;
+    *is_due =
+        refresh->now_ms >= tri_refresh_end_again_ms(group, tri_refresh_job_since_ms(refresh, job));
     return 0;
 }
 
-/* ----------------------------------------------------------------- verdicts */
+/* ---------- results */
 
 /* A call that was not done is tried again soon: those that it was for have not been told. */
 static int try_again(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     struct tri_group_row *group;
-    int error = tri_group_edit(refresh, job->group, &group);
+    int error = tri_refresh_group_edit(refresh, job->group, &group);
     if (error != 0) {
         return error;
     }
     group->told_ms = 0;
-    return tri_job_wait_again(refresh, number, job);
+    return tri_refresh_job_wait_again(refresh, number, job);
 }
 
 /* Told, or refused for good: both are heard of by asking about it. */
@@ -177,36 +199,39 @@ static int wait_for_end(struct tri_refresh *refresh, uint32_t number, struct tri
 {
     job->since_ms = refresh->now_ms;
     job->level = 0;
-    int error = job->stage == TR_WEBAPI_STAGE_CANCELLING
-                    ? 0
-                    : tri_job_go(refresh, job, TR_WEBAPI_STAGE_CANCELLING, (struct tr_text){0});
-    return error != 0 ? error : tri_job_wait_poll(refresh, number, job);
+    int error =
+        job->stage == TR_WEBAPI_STAGE_CANCELLING
+            ? 0
+            : tri_refresh_job_go(refresh, job, TR_WEBAPI_STAGE_CANCELLING, (struct tr_text){0});
+    return error != 0 ? error : tri_refresh_job_wait_poll(refresh, number, job);
 }
 
-int tri_end_judge(struct tri_refresh *refresh, const struct tri_list_row *call,
-                  const struct tri_verdict *verdict, uint32_t number, struct tri_job_row *job)
+int tri_refresh_end_item(struct tri_refresh *refresh, const struct tri_list_row *call,
+                         const struct tri_call_result *result, uint32_t number,
+                         struct tri_job_row *job)
 {
     char room[300];
     (void)call;
-    if (!tri_end_is_wanted(job)) {
-        return tri_job_settle(refresh, number, job);
+    if (!tri_refresh_end_is_wanted(job)) {
+        return tri_refresh_job_settle(refresh, number, job);
     }
-    if (tri_judge_splits(job, verdict)) {
-        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, true);
+    if (tri_refresh_classify_splits(job, result)) {
+        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, true);
     }
     job->batch_max = 0;
-    bool is_read = verdict->judgement == TR_WEBAPI_READ_JUDGED;
+    bool is_read = result->response_class == TR_WEBAPI_RESPONSE_READ;
     if (is_read && (job->marks & TRI_JOB_REPORTED) == 0) { /* by a report it was refused */
-        tri_end_heard(refresh, job);
+        tri_refresh_end_heard(refresh, job);
     }
     int error = is_read ? 0
-                        : tri_end_refused(refresh, job,
-                                          tri_judge_words(verdict, "the back end does not end it",
-                                                          room, sizeof room));
+                        : tri_refresh_end_refused(
+                              refresh, job,
+                              tri_refresh_classify_message(result, "the back end does not end it",
+                                                           room, sizeof room));
     if (error != 0) {
         return error;
     }
-    return is_read || verdict->judgement == TR_WEBAPI_REFUSED_JUDGED
+    return is_read || result->response_class == TR_WEBAPI_RESPONSE_REFUSED
                ? wait_for_end(refresh, number, job)
                : try_again(refresh, number, job);
 }

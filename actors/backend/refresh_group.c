@@ -6,8 +6,8 @@
  * and its place is kept. The next jobs of an array that comes in waves find it as it was, and the
  * back end need not tell again all that was ever said. Those that rest longest go first.
  */
+#include "actors/backend/refresh.h"
 #include "actors/graph/compiled/pack.h"
-#include "actors/refresh.h"
 
 /* Groups that have rested long enough which one handling takes away. */
 #define REMOVALS_AT_ONCE 64
@@ -17,7 +17,8 @@ static struct tr_bytes bytes_of(struct tr_text text)
     return (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size};
 }
 
-int tri_group_named(struct tri_refresh *refresh, struct tr_text name, uint32_t *number)
+/* The group of a name, made if it is new. */
+int tri_refresh_group_named(struct tri_refresh *refresh, struct tr_text name, uint32_t *number)
 {
     struct tr_rows_key key = tr_rows_key_bytes(TRI_REFRESH_GROUP, bytes_of(name));
     void *row;
@@ -27,31 +28,37 @@ int tri_group_named(struct tri_refresh *refresh, struct tr_text name, uint32_t *
     }
     error = tr_rows_add(&refresh->rows, &key, number, &row);
     struct tri_group_row *group = row;
-    return error != 0 ? error : tri_blob_set(refresh, &group->name, bytes_of(name));
+    return error != 0 ? error : tri_refresh_blob_set(refresh, &group->name, bytes_of(name));
 }
 
-int tri_group_name(struct tri_refresh *refresh, uint32_t number, struct tr_text *name)
+int tri_refresh_group_name(struct tri_refresh *refresh, uint32_t number, struct tr_text *name)
 {
     const void *row;
     struct tr_bytes bytes = {0};
     int error = tr_rows_get(&refresh->rows, number, &row);
     const struct tri_group_row *group = row;
-    error = error != 0 ? error : tri_blob_get(refresh, group->name, NULL, &bytes);
+    if (error == 0) {
+        error = tri_refresh_blob_get(refresh, group->name, NULL, &bytes);
+    }
     if (error == 0) {
         *name = (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
     }
     return error;
 }
 
-void tri_group_tear(struct tri_group_row *group)
+void tri_refresh_group_tear(struct tri_group_row *group)
 {
     group->is_torn = true;
-    tri_group_mend(group);
+    tri_refresh_group_mend(group);
 }
 
-void tri_group_mend(struct tri_group_row *group)
+/*
+ * A gap in a stream matters only as long as a creation is under way or an outcome unknown: with
+ * neither left there is nothing that the gap may hide.
+ */
+void tri_refresh_group_mend(struct tri_group_row *group)
 {
-    group->is_torn = group->is_torn && (group->creates > 0 || group->doubts > 0);
+    group->is_torn = group->is_torn && (group->creates > 0 || group->unknown > 0);
 }
 
 /* ------------------------------------------------------------------- rings */
@@ -59,9 +66,9 @@ void tri_group_mend(struct tri_group_row *group)
 static uint32_t *head_of(struct tr_refresh_state *state, uint8_t ring)
 {
     uint32_t *const heads[TRI_GROUPS_RINGS] = {
-        [TRI_GROUPS_WANTING] = &state->wanting,
+        [TRI_GROUPS_WANTING] = &state->stream_pending,
         [TRI_GROUPS_STREAMING] = &state->streaming,
-        [TRI_GROUPS_RESTING] = &state->resting,
+        [TRI_GROUPS_RESTING] = &state->expiring,
     };
     return heads[ring];
 }
@@ -70,12 +77,13 @@ static int links_of(struct tri_refresh *refresh, uint32_t number, uint8_t ring,
                     struct tri_group_links **links)
 {
     struct tri_group_row *group;
-    int error = tri_group_edit(refresh, number, &group);
+    int error = tri_refresh_group_edit(refresh, number, &group);
     *links = error == 0 ? &group->links[ring] : NULL;
     return error;
 }
 
-int tri_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
+/* Enters a ring behind all others; being in it already is fine. */
+int tri_refresh_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
 {
     struct tri_group_links *links;
     struct tri_group_links *first;
@@ -85,13 +93,16 @@ int tri_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
     if (error != 0 || links->next != 0) {
         return error;
     }
+    /* A ring of one links to itself, so that `next` 0 can mean "in no ring". */
     *links = (struct tri_group_links){.next = number, .previous = number};
     if (*head == 0) {
         *head = number;
         return 0;
     }
     error = links_of(refresh, *head, ring, &first);
-    error = error != 0 ? error : links_of(refresh, first->previous, ring, &last);
+    if (error == 0) {
+        error = links_of(refresh, first->previous, ring, &last);
+    }
     if (error == 0) {
         *links = (struct tri_group_links){.next = *head, .previous = first->previous};
         last->next = number;
@@ -100,7 +111,8 @@ int tri_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
     return error;
 }
 
-int tri_group_leave(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
+/* Leaves a ring; not being in it is fine. */
+int tri_refresh_group_leave(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
 {
     struct tri_group_links *links;
     struct tri_group_links *next;
@@ -111,27 +123,31 @@ int tri_group_leave(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
         return error;
     }
     error = links_of(refresh, links->next, ring, &next);
-    error = error != 0 ? error : links_of(refresh, links->previous, ring, &previous);
+    if (error == 0) {
+        error = links_of(refresh, links->previous, ring, &previous);
+    }
     if (error == 0) {
         *head = *head != number ? *head : links->next == number ? 0 : links->next;
         next->previous = links->previous;
         previous->next = links->next;
         *links = (struct tri_group_links){0};
-        refresh->state->resting_count -= ring == TRI_GROUPS_RESTING ? 1 : 0;
+        refresh->state->expiring_count -= ring == TRI_GROUPS_RESTING ? 1 : 0;
     }
     return error;
 }
 
 /* -------------------------------------------------------------------- ends */
 
-/* The queues of a group that nobody is in. */
+/* Removes the queues of a group. They are empty: no job is left in it. */
 static int remove_queues(struct tri_refresh *refresh, uint32_t group)
 {
     for (uint8_t verb = TR_WEBAPI_VERB_CREATE; verb < TR_WEBAPI_VERB_STREAM; verb++) {
         struct tr_rows_key key = tr_rows_key_numbers(TRI_REFRESH_QUEUE, group, verb);
         uint32_t number;
         int error = tr_rows_find(&refresh->rows, &key, &number);
-        error = error != 0 ? error : tri_queue_forget(refresh, number);
+        if (error == 0) {
+            error = tri_refresh_queue_forget(refresh, number);
+        }
         if (error != 0 && error != TR_NOT_FOUND) {
             return error;
         }
@@ -139,39 +155,56 @@ static int remove_queues(struct tri_refresh *refresh, uint32_t group)
     return 0;
 }
 
-/* Takes away a group that nobody is in and nobody holds. */
+/*
+ * Takes away a group without rows of jobs that no call holds: its stream, its places in rings, its
+ * bytes and its queues go first, since all of them are found through the row.
+ */
 static int take_away(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *group;
-    int error = tri_group_edit(refresh, number, &group);
-    error = error != 0 ? error : tri_stream_close(refresh, number);
-    for (uint8_t ring = 0; ring < TRI_GROUPS_RINGS && error == 0; ring++) {
-        error = tri_group_leave(refresh, number, ring);
+    int error = tri_refresh_group_edit(refresh, number, &group);
+    if (error != 0) {
+        return error;
     }
-    error = error != 0 ? error : tri_blob_set(refresh, &group->name, (struct tr_bytes){0});
-    error = error != 0 ? error : tri_blob_set(refresh, &group->cursor, (struct tr_bytes){0});
-    error = error != 0 ? error : tri_blob_set(refresh, &group->refusal, (struct tr_bytes){0});
-    error = error != 0 ? error : remove_queues(refresh, number);
+    error = tri_refresh_stream_close(refresh, number);
+    for (uint8_t ring = 0; ring < TRI_GROUPS_RINGS && error == 0; ring++) {
+        error = tri_refresh_group_leave(refresh, number, ring);
+    }
+    uint32_t *const blobs[] = {&group->name, &group->cursor, &group->refusal};
+    for (size_t i = 0; i < TR_COUNT_OF(blobs) && error == 0; i++) {
+        error = tri_refresh_blob_set(refresh, blobs[i], (struct tr_bytes){0});
+    }
+    if (error != 0) {
+        return error;
+    }
+    error = remove_queues(refresh, number);
     return error != 0 ? error : tr_rows_remove(&refresh->rows, number);
 }
 
-/* The timer is for the first one. */
+/*
+ * The timer is for the first group of the ring. All rest for the same time and enter at the end, so
+ * the first is also the first whose time is over.
+ */
 static int set_timer(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
     const void *row;
-    if (state->resting == 0) {
-        state->rested_ms = 0;
+    if (state->expiring == 0) {
+        state->expiry_ms = 0;
         return 0;
     }
-    int error = tr_rows_get(&refresh->rows, state->resting, &row);
+    int error = tr_rows_get(&refresh->rows, state->expiring, &row);
     if (error != 0) {
         return error;
     }
-    state->rested_ms = ((const struct tri_group_row *)row)->rest_ms;
-    return tr_timer_start_at(refresh->context, TRI_REFRESH_RESTING_TIMER, state->rested_ms);
+    state->expiry_ms = ((const struct tri_group_row *)row)->rest_ms;
+    return tr_timer_start_at(refresh->context, TRI_REFRESH_RESTING_TIMER, state->expiry_ms);
 }
 
+/*
+ * A group without jobs keeps its stream and its place for TR_REFRESH_REST_MS; with too many that
+ * rest, the one that has rested longest goes.
+ */
 static int rest(struct tri_refresh *refresh, uint32_t number, struct tri_group_row *group)
 {
     struct tr_refresh_state *state = refresh->state;
@@ -179,23 +212,25 @@ static int rest(struct tri_refresh *refresh, uint32_t number, struct tri_group_r
         return 0;
     }
     group->rest_ms = refresh->now_ms + TR_REFRESH_REST_MS;
-    int error = tri_group_leave(refresh, number, TRI_GROUPS_WANTING);
-    error = error != 0 ? error : tri_group_enter(refresh, number, TRI_GROUPS_RESTING);
-    if (error == 0 && ++state->resting_count > TR_REFRESH_RESTING_MAX) {
-        error = take_away(refresh, state->resting);
+    int error = tri_refresh_group_leave(refresh, number, TRI_GROUPS_WANTING);
+    if (error == 0) {
+        error = tri_refresh_group_enter(refresh, number, TRI_GROUPS_RESTING);
     }
-    return error != 0 || state->rested_ms != 0 ? error : set_timer(refresh);
+    if (error == 0 && ++state->expiring_count > TR_REFRESH_RESTING_MAX) {
+        error = take_away(refresh, state->expiring);
+    }
+    return error != 0 || state->expiry_ms != 0 ? error : set_timer(refresh);
 }
 
-int tri_group_on_rested(struct tri_refresh *refresh, bool *more)
+int tri_refresh_group_on_rested(struct tri_refresh *refresh, bool *more)
 {
     struct tr_refresh_state *state = refresh->state;
-    if (state->rested_ms == 0 || state->rested_ms > refresh->now_ms) {
+    if (state->expiry_ms == 0 || state->expiry_ms > refresh->now_ms) {
         return 0;
     }
-    for (int i = 0; state->resting != 0; i++) {
+    for (int i = 0; state->expiring != 0; i++) {
         const void *row;
-        int error = tr_rows_get(&refresh->rows, state->resting, &row);
+        int error = tr_rows_get(&refresh->rows, state->expiring, &row);
         if (error == 0 && ((const struct tri_group_row *)row)->rest_ms > refresh->now_ms) {
             break;
         }
@@ -203,7 +238,10 @@ int tri_group_on_rested(struct tri_refresh *refresh, bool *more)
             *more = true;
             return 0;
         }
-        error = error != 0 ? error : take_away(refresh, state->resting);
+        if (error != 0) {
+            return error;
+        }
+        error = take_away(refresh, state->expiring);
         if (error != 0) {
             return error;
         }
@@ -211,10 +249,11 @@ int tri_group_on_rested(struct tri_refresh *refresh, bool *more)
     return set_timer(refresh);
 }
 
-int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number)
+/* A row without jobs and holds rests if it has a stream or a place in one, and goes otherwise. */
+int tri_refresh_group_try_remove(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *group;
-    int error = tri_group_edit(refresh, number, &group);
+    int error = tri_refresh_group_edit(refresh, number, &group);
     if (error != 0 || group->rows > 0 || group->holds > 0) {
         return error;
     }
@@ -222,23 +261,23 @@ int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number)
                                                     : take_away(refresh, number);
 }
 
-int tri_group_hold(struct tri_refresh *refresh, uint32_t number)
+int tri_refresh_group_hold(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *group;
-    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
+    int error = number == 0 ? 0 : tri_refresh_group_edit(refresh, number, &group);
     if (error == 0 && number != 0) {
         group->holds++;
     }
     return error;
 }
 
-int tri_group_let_go(struct tri_refresh *refresh, uint32_t number)
+int tri_refresh_group_let_go(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *group;
-    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
+    int error = number == 0 ? 0 : tri_refresh_group_edit(refresh, number, &group);
     if (error != 0 || number == 0) {
         return error;
     }
     group->holds--;
-    return tri_group_try_remove(refresh, number);
+    return tri_refresh_group_try_remove(refresh, number);
 }

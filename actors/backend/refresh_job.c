@@ -2,52 +2,54 @@
  * Where a job goes from where it is: one table by its stage, for those that are in no list, and for
  * those whose time has come.
  *
- *     WAITING     refresh_room.c; and PREPARING, where it was told that there is room
+ *     WAITING     refresh_capacity.c; and PREPARING, where it was told that there is room
  *     INTENT      to be made: a queue, or a wait where the back end said "later"
- *     IN_DOUBT    refresh_doubt.c
+ *     UNKNOWN     refresh_reconcile.c
  *     SUBMITTED   a wait until it is asked about; a queue where it is to be ended, or has failed
  *     CANCELLING  a wait until it is asked about
- *     TERMINAL    nothing; without a task a stone on its grave for a while, or it goes
+ *     TERMINAL    nothing; without a task a tombstone in its place for a while, or it goes
  */
 #include <stdio.h>
 
-#include "actors/refresh.h"
+#include "actors/backend/refresh.h"
 
 static int settle_intent(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     if ((job->marks & TRI_JOB_ENDING) == 0) {
-        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CREATE, false);
+        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CREATE, false);
     }
     const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
-    int error = tri_job_end(refresh, number, job, &end);
-    return error != 0 ? error : tri_job_settle(refresh, number, job);
+    int error = tri_refresh_job_end(refresh, number, job, &end);
+    return error != 0 ? error : tri_refresh_job_settle(refresh, number, job);
 }
 
 static int settle_submitted(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     if ((job->marks & TRI_JOB_EXPLAINS) != 0) {
-        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FAILURES, false);
+        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_FAILURES, false);
     }
     if ((job->marks & TRI_JOB_ENDING) != 0) {
-        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
+        return tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
     }
-    return tri_job_wait_poll(refresh, number, job);
+    return tri_refresh_job_wait_poll(refresh, number, job);
 }
 
 static int settle_terminal(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
-    return tr_key_is_none(job->watched.actor.key) ? tri_tomb_settle(refresh, number, job) : 0;
+    return tr_key_is_none(job->watched.actor.key)
+               ? tri_refresh_tombstone_settle(refresh, number, job)
+               : 0;
 }
 
-int tri_job_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+int tri_refresh_job_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     static int (*const settles[])(struct tri_refresh *, uint32_t, struct tri_job_row *) = {
-        [TR_WEBAPI_STAGE_WAITING] = tri_room_settle,
-        [TR_WEBAPI_STAGE_PREPARING] = tri_room_settle,
+        [TR_WEBAPI_STAGE_WAITING] = tri_refresh_capacity_settle,
+        [TR_WEBAPI_STAGE_PREPARING] = tri_refresh_capacity_settle,
         [TR_WEBAPI_STAGE_INTENT] = settle_intent,
-        [TR_WEBAPI_STAGE_IN_DOUBT] = tri_doubt_settle,
+        [TR_WEBAPI_STAGE_UNKNOWN] = tri_refresh_reconcile_settle,
         [TR_WEBAPI_STAGE_SUBMITTED] = settle_submitted,
-        [TR_WEBAPI_STAGE_CANCELLING] = tri_job_wait_poll,
+        [TR_WEBAPI_STAGE_CANCELLING] = tri_refresh_job_wait_poll,
         [TR_WEBAPI_STAGE_TERMINAL] = settle_terminal,
     };
     if (job->list != 0) {
@@ -57,7 +59,8 @@ int tri_job_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     return settles[job->stage](refresh, number, job);
 }
 
-int tri_job_is_called(struct tri_refresh *refresh, const struct tri_job_row *job, bool *is_called)
+int tri_refresh_job_is_called(struct tri_refresh *refresh, const struct tri_job_row *job,
+                              bool *is_called)
 {
     const void *row;
     *is_called = false;
@@ -69,11 +72,11 @@ int tri_job_is_called(struct tri_refresh *refresh, const struct tri_job_row *job
     return error;
 }
 
-int tri_job_free(struct tri_refresh *refresh, struct tri_job_row *job)
+int tri_refresh_job_free(struct tri_refresh *refresh, struct tri_job_row *job)
 {
     bool is_called;
-    int error = tri_job_is_called(refresh, job, &is_called);
-    return error != 0 || is_called ? error : tri_list_remove(refresh, job);
+    int error = tri_refresh_job_is_called(refresh, job, &is_called);
+    return error != 0 || is_called ? error : tri_refresh_list_remove(refresh, job);
 }
 
 /* ------------------------------------------------------------------ waiting */
@@ -84,11 +87,11 @@ static uint64_t jitter(struct tri_refresh *refresh, uint64_t delay_ms)
 }
 
 /* The interval doubles while nothing changes; with a stream it is long from the beginning. */
-int tri_job_wait_poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+int tri_refresh_job_wait_poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
-    uint64_t interval_ms = tri_rate_interval_ms(refresh);
+    uint64_t interval_ms = tri_refresh_rate_interval_ms(refresh);
     bool serves;
-    int error = tri_stream_serves(refresh, job->group, &serves);
+    int error = tri_refresh_stream_serves(refresh, job->group, &serves);
     if (error != 0) {
         return error;
     }
@@ -99,13 +102,17 @@ int tri_job_wait_poll(struct tri_refresh *refresh, uint32_t number, struct tri_j
     job->marks &= (uint16_t)~TRI_JOB_STREAMED;
     if (serves) {
         job->marks |= TRI_JOB_STREAMED;
-        return tri_clock_add_sweep(refresh, number);
+        return tri_refresh_clock_add_sweep(refresh, number);
     }
-    return tri_clock_add(refresh, number, interval_ms);
+    return tri_refresh_clock_add(refresh, number, interval_ms);
 }
 
-/* Those that are to be ended are told so together, with nothing between them. */
-int tri_job_wait_again(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+/*
+ * Those that are to be ended are told so together, with nothing between them. So they get no
+ * jitter: one timer rings for all of a group, and one call can end it as a whole.
+ */
+int tri_refresh_job_wait_again(struct tri_refresh *refresh, uint32_t number,
+                               struct tri_job_row *job)
 {
     uint64_t delay_ms = TR_REFRESH_AGAIN_MS;
     bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
@@ -114,54 +121,63 @@ int tri_job_wait_again(struct tri_refresh *refresh, uint32_t number, struct tri_
     }
     job->level = job->level < UINT8_MAX ? (uint8_t)(job->level + 1) : job->level;
     delay_ms = delay_ms > TR_REFRESH_AGAIN_MS_MAX ? TR_REFRESH_AGAIN_MS_MAX : delay_ms;
-    return tri_clock_add(refresh, number, is_ending ? delay_ms : jitter(refresh, delay_ms));
+    return tri_refresh_clock_add(refresh, number, is_ending ? delay_ms : jitter(refresh, delay_ms));
 }
 
-/* Time to be asked about, unless a stream has begun meanwhile that says all. */
+/*
+ * Time to be asked about, unless a stream has begun meanwhile that says all. TRI_JOB_STREAMED says
+ * that the wait that is over was already a sweep's: then the poll is due, stream or not.
+ */
 static int poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     bool serves;
-    int error = tri_stream_serves(refresh, job->group, &serves);
+    int error = tri_refresh_stream_serves(refresh, job->group, &serves);
     if (error == 0 && serves && (job->marks & TRI_JOB_STREAMED) == 0) {
-        return tri_job_wait_poll(refresh, number, job);
+        return tri_refresh_job_wait_poll(refresh, number, job);
     }
-    return error != 0 ? error : tri_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, false);
+    return error != 0 ? error
+                      : tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, false);
 }
 
-int tri_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+int tri_refresh_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
     bool is_due;
     int error;
     switch (job->stage) {
-    case TR_WEBAPI_STAGE_IN_DOUBT:
+    case TR_WEBAPI_STAGE_UNKNOWN:
     case TR_WEBAPI_STAGE_TERMINAL:
-        return tri_doubt_on_time(refresh, number, job);
+        return tri_refresh_reconcile_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_CANCELLING:
-        error = tri_end_is_due(refresh, job, &is_due);
+        error = tri_refresh_end_is_due(refresh, job, &is_due);
         return error != 0 ? error
-               : is_due   ? tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false)
+               : is_due   ? tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false)
                           : poll(refresh, number, job);
     case TR_WEBAPI_STAGE_SUBMITTED:
-        return is_ending ? tri_job_settle(refresh, number, job) : poll(refresh, number, job);
+        return is_ending ? tri_refresh_job_settle(refresh, number, job)
+                         : poll(refresh, number, job);
     default:
-        return tri_job_settle(refresh, number, job);
+        return tri_refresh_job_settle(refresh, number, job);
     }
 }
 
 /* ------------------------------------------------------------------- polls */
 
-bool tri_is_of_this_life(const struct tri_refresh *refresh, uint64_t at_ms)
+bool tri_refresh_is_of_this_life(const struct tri_refresh *refresh, uint64_t at_ms)
 {
-    return at_ms >= refresh->state->life_ms && at_ms <= refresh->now_ms;
+    return at_ms >= refresh->state->engine_start_ms && at_ms <= refresh->now_ms;
 }
 
-uint64_t tri_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
+uint64_t tri_refresh_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    return tri_is_of_this_life(refresh, job->since_ms) ? job->since_ms : refresh->state->life_ms;
+    return tri_refresh_is_of_this_life(refresh, job->since_ms) ? job->since_ms
+                                                               : refresh->state->engine_start_ms;
 }
 
-/* Patience begins with an answer that does not show it, so no time is lost that nobody answered. */
+/*
+ * The time after which a job counts as lost begins with an answer that does not show it: so the
+ * time in which the back end gave no answer is no part of it.
+ */
 static void note_look(const struct tri_refresh *refresh, struct tri_job_row *job, bool was_answered)
 {
     bool is_unseen = was_answered && (job->marks & TRI_JOB_REPORTED) == 0;
@@ -173,33 +189,33 @@ static void note_look(const struct tri_refresh *refresh, struct tri_job_row *job
     }
 }
 
-int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                  bool was_answered)
+int tri_refresh_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                          bool was_answered)
 {
     if (job->stage != TR_WEBAPI_STAGE_SUBMITTED) {
-        return tri_job_settle(refresh, number, job);
+        return tri_refresh_job_settle(refresh, number, job);
     }
     note_look(refresh, job, was_answered);
-    uint64_t since_ms = tri_job_since_ms(refresh, job);
+    uint64_t since_ms = tri_refresh_job_since_ms(refresh, job);
     bool is_lost = (job->marks & TRI_JOB_UNSEEN) != 0 &&
-                   refresh->now_ms >= since_ms + tri_rate_lost_ms(refresh);
+                   refresh->now_ms >= since_ms + tri_refresh_rate_lost_ms(refresh);
     if (!is_lost) {
-        return tri_job_settle(refresh, number, job);
+        return tri_refresh_job_settle(refresh, number, job);
     }
     char words[80];
     (void)snprintf(words, sizeof words, "the back end has not shown it for %llu s",
                    (unsigned long long)(refresh->now_ms - since_ms) / 1000);
-    return tri_doubt_begin(refresh, number, job, tr_text_of(words));
+    return tri_refresh_reconcile_begin(refresh, number, job, tr_text_of(words));
 }
 
 /* What was to be ended and is nowhere to be seen has ended. */
-int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row *job,
-                   uint32_t number)
+int tri_refresh_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row *job,
+                           uint32_t number)
 {
     const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
     if (verb != TR_WEBAPI_VERB_STATUS || job->stage != TR_WEBAPI_STAGE_CANCELLING ||
-        refresh->now_ms < tri_job_lag_over_ms(refresh, job)) {
+        refresh->now_ms < tri_refresh_job_lag_over_ms(refresh, job)) {
         return 0;
     }
-    return tri_job_end(refresh, number, job, &end);
+    return tri_refresh_job_end(refresh, number, job, &end);
 }

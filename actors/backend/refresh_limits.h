@@ -1,8 +1,8 @@
 /*
  * The bounds and times of the refresh actor: what it does so often, for so long, for so many.
  */
-#ifndef TR_ACTORS_REFRESH_LIMITS_H
-#define TR_ACTORS_REFRESH_LIMITS_H
+#ifndef TR_ACTORS_BACKEND_REFRESH_LIMITS_H
+#define TR_ACTORS_BACKEND_REFRESH_LIMITS_H
 
 /*
  * Rows of one endpoint: jobs that were admitted, groups and lists; jobs too many are taken up to
@@ -14,13 +14,13 @@
 #define TR_REFRESH_WAITING_MAX 50000
 #define TR_REFRESH_INVITED_MAX 256
 
-/* Tasks that are watched at once (actors/watch.h): at each commit they cost 20 bytes each. */
+/* Tasks that are watched at once (actors/store/watch.h): at each commit they cost 20 bytes each. */
 #define TR_REFRESH_WATCHES_MAX 1000
 
 /*
  * A partial batch leaves when nothing came for so long, and somewhat more for each job in it up to
  * a bound, which is also the time behind a full batch; at the latest so long after its first, and
- * somewhat more for each job: who comes a hundred a second fills it.
+ * somewhat more for each job: a hundred a second fill it.
  */
 #define TR_REFRESH_QUIET_MS 10
 #define TR_REFRESH_QUIET_JOB_MS 2
@@ -31,8 +31,11 @@
 /* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
 
-/* What a group's stream has shown so far, asked for once for many jobs in doubt, may take. */
-#define TR_REFRESH_SO_FAR_BYTES_MAX (1U << 20)
+/*
+ * What a group's stream has shown so far, asked for once for many jobs of unknown outcome, may
+ * take.
+ */
+#define TR_REFRESH_BACKLOG_BYTES_MAX (1U << 20)
 
 /* Of a call that left longer ago a stream may show nothing any more. */
 #define TR_REFRESH_UNHEARD_MS 86400000
@@ -66,13 +69,19 @@
 #define TR_REFRESH_FEWER_MS 5000
 #define TR_REFRESH_ITEMS_MIN 10 /* of so few it was not too much */
 
-/* While other calls wait, one in so many looks for jobs in doubt. */
+/* While other calls wait, one in so many looks for jobs of unknown outcome. */
 #define TR_REFRESH_FIND_SHARE 4
 
-/* Where each takes a call, more doubts of a group than this are looked for when the lag is over. */
+/*
+ * Where each takes a call, more unknown outcomes of a group than this are looked for when the lag
+ * is over.
+ */
 #define TR_REFRESH_FINDS_FEW 8
 
-/* Of doubts: how often is asked at most and at least. Of tries that are certain: the first wait. */
+/*
+ * Of unknown outcomes: how often is asked at most and at least. Of tries that are certain: the
+ * first wait.
+ */
 #define TR_REFRESH_FIND_MS_MIN 1000
 #define TR_REFRESH_FIND_MS_MAX 10000
 #define TR_REFRESH_AGAIN_MS 1000
@@ -87,9 +96,9 @@
  * twice the time where it says nothing again. Where the back end did not answer meanwhile it has
  * the shorter time from when that does again.
  */
-#define TR_REFRESH_SILENT_MS 20000
-#define TR_REFRESH_SILENT_MS_MAX 160000
-#define TR_REFRESH_SILENT_MENDED_MS 2000
+#define TR_REFRESH_IDLE_MS 20000
+#define TR_REFRESH_IDLE_MS_MAX 160000
+#define TR_REFRESH_IDLE_RECOVERED_MS 2000
 
 /* Where all streams are taken, a group gets that of one with far less need of it, if it is old. */
 #define TR_REFRESH_STREAM_SHARE 4

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actors/refresh.h"
+#include "actors/backend/refresh.h"
 
 #define MICROSECONDS 1000000.0
 
@@ -35,39 +35,39 @@ static uint32_t or_default(uint32_t wanted, uint32_t standard)
     return wanted != 0 ? wanted : standard;
 }
 
-uint32_t tri_rate_jobs_max(const struct tri_refresh *refresh)
+uint32_t tri_refresh_rate_jobs_max(const struct tri_refresh *refresh)
 {
     return refresh->place == NULL
                ? TR_WEBAPI_JOBS_AT_ONCE
                : or_default(refresh->place->endpoint.jobs_at_once, TR_WEBAPI_JOBS_AT_ONCE);
 }
 
-uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh)
+uint32_t tri_refresh_rate_interval_ms(const struct tri_refresh *refresh)
 {
     return refresh->place == NULL
                ? TR_WEBAPI_INTERVAL_MS
                : or_default(refresh->place->endpoint.interval_ms, TR_WEBAPI_INTERVAL_MS);
 }
 
-uint32_t tri_rate_timeout_ms(const struct tri_refresh *refresh)
+uint32_t tri_refresh_rate_timeout_ms(const struct tri_refresh *refresh)
 {
     return or_default(refresh->place->endpoint.timeout_ms, TR_WEBAPI_TIMEOUT_MS);
 }
 
-uint32_t tri_rate_streams_max(const struct tri_refresh *refresh)
+uint32_t tri_refresh_rate_streams_max(const struct tri_refresh *refresh)
 {
     uint32_t most = refresh->place->endpoint.streams_max;
     return most == TR_WEBAPI_NO_STREAMS ? 0 : or_default(most, TR_WEBAPI_STREAMS);
 }
 
-uint32_t tri_rate_lag_ms(const struct tri_refresh *refresh)
+uint32_t tri_refresh_rate_lag_ms(const struct tri_refresh *refresh)
 {
     return refresh->place == NULL
                ? refresh->webapi->lag_ms
                : or_default(refresh->place->endpoint.lag_ms, refresh->webapi->lag_ms);
 }
 
-uint32_t tri_rate_lost_ms(const struct tri_refresh *refresh)
+uint32_t tri_refresh_rate_lost_ms(const struct tri_refresh *refresh)
 {
     return refresh->place == NULL ? TR_WEBAPI_LOST_MS
                                   : or_default(refresh->place->endpoint.lost_ms, TR_WEBAPI_LOST_MS);
@@ -80,7 +80,10 @@ static double full_rate(const struct tri_refresh *refresh)
                : or_default(refresh->place->endpoint.calls_per_second, TR_WEBAPI_CALLS_PER_SECOND);
 }
 
-/* The rate now: what it was, and a fifth of the whole for each second since. */
+/*
+ * The rate now: what it was, and a fifth of the whole for each second since. Only whole seconds
+ * count, and rate_ms moves on by those: calls within one second do not lose the rest of it.
+ */
 static void restore_rate(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
@@ -101,14 +104,14 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-bool tri_rate_allows(const struct tri_refresh *refresh, uint64_t *when_ms)
+bool tri_refresh_rate_allows(const struct tri_refresh *refresh, uint64_t *when_ms)
 {
     const struct tr_refresh_state *state = refresh->state;
     if (refresh->place == NULL) { /* until an engine has it in its settings, which is looked at */
         *when_ms = (refresh->now_ms / TR_REFRESH_AGAIN_MS_MAX + 1) * TR_REFRESH_AGAIN_MS_MAX;
         return false;
     }
-    uint64_t at_ms = later(state->hold_ms, 0);
+    uint64_t at_ms = later(state->retry_after_ms, 0);
     if (state->circuit == TR_CIRCUIT_TRIAL ||
         state->calls >=
             or_default(refresh->place->endpoint.calls_at_once, TR_WEBAPI_CALLS_AT_ONCE)) {
@@ -127,16 +130,17 @@ bool tri_rate_allows(const struct tri_refresh *refresh, uint64_t *when_ms)
     return true;
 }
 
-/* A silent stream says nothing, so it is no trial: it leaves where no call is there to be one. */
-bool tri_rate_allows_stream(struct tri_refresh *refresh, uint64_t *when_ms)
+/* A idle stream says nothing, so it is no trial: it leaves where no call is there to be one. */
+bool tri_refresh_rate_allows_stream(struct tri_refresh *refresh, uint64_t *when_ms)
 {
     struct tr_refresh_state *state = refresh->state;
     uint32_t calls = state->calls;
+    /* Streams are not counted among the calls at once, so these do not keep one from leaving. */
     state->calls = 0;
-    bool allows = tri_rate_allows(refresh, when_ms);
+    bool allows = tri_refresh_rate_allows(refresh, when_ms);
     state->calls = calls;
     if (allows && state->circuit == TR_CIRCUIT_OPEN) {
-        if (tri_queue_is_ready(refresh)) {
+        if (tri_refresh_queue_is_ready(refresh)) {
             return false;
         }
         state->circuit = TR_CIRCUIT_CLOSED;
@@ -145,11 +149,15 @@ bool tri_rate_allows_stream(struct tri_refresh *refresh, uint64_t *when_ms)
     return allows;
 }
 
-void tri_rate_count(struct tri_refresh *refresh, uint64_t ask, bool is_stream)
+void tri_refresh_rate_count(struct tri_refresh *refresh, uint64_t ask, bool is_stream)
 {
     struct tr_refresh_state *state = refresh->state;
     restore_rate(refresh);
     uint64_t now_us = refresh->now_ms * 1000;
+    /*
+     * Each call moves on the time from which the next is in the rate; a rest before does not add up
+     * to a burst.
+     */
     state->next_us = later(state->next_us, now_us) + (uint64_t)(MICROSECONDS / state->rate);
     state->calls += is_stream ? 0 : 1;
     if (state->circuit == TR_CIRCUIT_OPEN) {
@@ -161,21 +169,21 @@ void tri_rate_count(struct tri_refresh *refresh, uint64_t ask, bool is_stream)
 /* ---------------------------------------------------------------- circuit */
 
 /* What is wrong, and in brackets the back end's own words, as many of them as there is room for. */
-static void set_fault(struct tri_refresh *refresh, const struct tri_verdict *verdict)
+static void set_fault(struct tri_refresh *refresh, const struct tri_call_result *result)
 {
     const struct tr_refresh_state *state = refresh->state;
     char words[TR_REFRESH_FAULT_BYTES_MAX + 1];
     char late[64];
-    struct tr_text own = tr_text_of(verdict->words);
+    struct tr_text own = tr_text_of(result->words);
     (void)snprintf(late, sizeof late, "does not answer within its `timeout` of %g s",
-                   tri_rate_timeout_ms(refresh) / 1000.0);
-    const char *what = verdict->judgement == TR_WEBAPI_DENIED_JUDGED
+                   tri_refresh_rate_timeout_ms(refresh) / 1000.0);
+    const char *what = result->response_class == TR_WEBAPI_RESPONSE_DENIED
                            ? "refuses us; look at its secret and permissions"
-                       : strcmp(verdict->what, "timeout") == 0 ? late
-                                                               : "does not answer";
+                       : strcmp(result->what, "timeout") == 0 ? late
+                                                              : "does not answer";
     int size = snprintf(words, sizeof words, "endpoint %.*s of '%.*s' %s (%s",
                         (int)state->endpoint.size, state->endpoint.data, (int)state->plugin.size,
-                        state->plugin.data, what, verdict->what);
+                        state->plugin.data, what, result->what);
     TR_ASSERT(size > 0 && (size_t)size + sizeof ": …)" <= sizeof words);
     size_t room = sizeof words - (size_t)size - sizeof ": …)";
     room = room < FAULT_OWN_BYTES_MAX ? room : FAULT_OWN_BYTES_MAX;
@@ -188,7 +196,7 @@ static void set_fault(struct tri_refresh *refresh, const struct tri_verdict *ver
     }
 }
 
-static void open_circuit(struct tri_refresh *refresh, const struct tri_verdict *verdict)
+static void open_circuit(struct tri_refresh *refresh, const struct tri_call_result *result)
 {
     struct tr_refresh_state *state = refresh->state;
     uint32_t wait =
@@ -197,7 +205,7 @@ static void open_circuit(struct tri_refresh *refresh, const struct tri_verdict *
     state->circuit = TR_CIRCUIT_OPEN;
     state->circuit_ms = refresh->now_ms + state->circuit_wait_ms;
     state->trial = 0;
-    set_fault(refresh, verdict);
+    set_fault(refresh, result);
 }
 
 static void close_circuit(struct tr_refresh_state *state)
@@ -209,11 +217,11 @@ static void close_circuit(struct tr_refresh_state *state)
     state->fault.size = 0;
 }
 
-void tri_rate_begin(struct tri_refresh *refresh)
+void tri_refresh_rate_begin(struct tri_refresh *refresh)
 {
     close_circuit(refresh->state);
     refresh->state->rate = 0;
-    refresh->state->hold_ms = 0;
+    refresh->state->retry_after_ms = 0;
     refresh->state->throttles = 0;
     refresh->state->throttled_ms = 0;
     refresh->state->items_max = 0;
@@ -222,7 +230,7 @@ void tri_rate_begin(struct tri_refresh *refresh)
 /* For how long it has been content with us. */
 static uint64_t content_ms(const struct tri_refresh *refresh)
 {
-    uint64_t since_ms = later(refresh->state->throttled_ms, refresh->state->hold_ms);
+    uint64_t since_ms = later(refresh->state->throttled_ms, refresh->state->retry_after_ms);
     return refresh->now_ms > since_ms ? refresh->now_ms - since_ms : 0;
 }
 
@@ -232,7 +240,7 @@ static uint32_t items_taken(const struct tri_refresh *refresh)
     return content_ms(refresh) < TR_REFRESH_FEWER_MS ? refresh->state->items_max : 0;
 }
 
-uint32_t tri_rate_items_max(const struct tri_refresh *refresh, uint32_t items_max)
+uint32_t tri_refresh_rate_items_max(const struct tri_refresh *refresh, uint32_t items_max)
 {
     uint32_t taken = items_taken(refresh);
     uint64_t most = (uint64_t)taken << content_ms(refresh) / 1000 % 32;
@@ -261,45 +269,47 @@ static uint64_t hold_ms_of(const struct tr_refresh_state *state)
     return hold_ms > TR_REFRESH_HOLD_MS_MAX ? TR_REFRESH_HOLD_MS_MAX : hold_ms;
 }
 
-static void throttle(struct tri_refresh *refresh, const struct tri_verdict *verdict)
+static void throttle(struct tri_refresh *refresh, const struct tri_call_result *result)
 {
     struct tr_refresh_state *state = refresh->state;
-    uint64_t hold_ms = verdict->wait_ms > HOLD_MS_MAX ? HOLD_MS_MAX : verdict->wait_ms;
+    uint64_t hold_ms = result->wait_ms > HOLD_MS_MAX ? HOLD_MS_MAX : result->wait_ms;
     state->throttled++;
-    if (verdict->begin_ms >= state->throttled_ms) { /* else it left before we heard of it */
+    if (result->begin_ms >= state->throttled_ms) { /* else it left before we heard of it */
         restore_rate(refresh);
         state->rate = state->rate / 2 < RATE_MIN ? RATE_MIN : state->rate / 2;
         state->rate_ms = refresh->now_ms;
         state->throttles++;
-        state->items_max = fewer_items(refresh, verdict->count);
+        state->items_max = fewer_items(refresh, result->count);
         state->throttled_ms = refresh->now_ms;
         hold_ms = hold_ms == 0 ? hold_ms_of(state) : hold_ms;
     }
-    state->hold_ms = later(state->hold_ms, hold_ms == 0 ? 0 : refresh->now_ms + hold_ms);
+    state->retry_after_ms =
+        later(state->retry_after_ms, hold_ms == 0 ? 0 : refresh->now_ms + hold_ms);
 }
 
-void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_verdict *verdict)
+void tri_refresh_rate_count_end(struct tri_refresh *refresh, uint64_t ask,
+                                const struct tri_call_result *result)
 {
     struct tr_refresh_state *state = refresh->state;
     bool is_trial = state->circuit == TR_CIRCUIT_TRIAL && state->trial == ask;
-    if (verdict->judgement == TR_WEBAPI_THROTTLED_JUDGED) {
-        throttle(refresh, verdict);
-    } else if (verdict->judgement == TR_WEBAPI_READ_JUDGED) {
+    if (result->response_class == TR_WEBAPI_RESPONSE_THROTTLED) {
+        throttle(refresh, result);
+    } else if (result->response_class == TR_WEBAPI_RESPONSE_READ) {
         state->throttles = 0;
     }
-    switch (verdict->judgement) {
-    case TR_WEBAPI_THROTTLED_JUDGED:
-    case TR_WEBAPI_READ_JUDGED:
-    case TR_WEBAPI_REFUSED_JUDGED:
-        if (!verdict->is_stream && (state->circuit == TR_CIRCUIT_CLOSED || is_trial)) {
-            state->mended_ms = state->failures > 0 ? refresh->now_ms : state->mended_ms;
+    switch (result->response_class) {
+    case TR_WEBAPI_RESPONSE_THROTTLED:
+    case TR_WEBAPI_RESPONSE_READ:
+    case TR_WEBAPI_RESPONSE_REFUSED:
+        if (!result->is_stream && (state->circuit == TR_CIRCUIT_CLOSED || is_trial)) {
+            state->recovered_ms = state->failures > 0 ? refresh->now_ms : state->recovered_ms;
             close_circuit(state);
         }
         return;
-    case TR_WEBAPI_DENIED_JUDGED:
+    case TR_WEBAPI_RESPONSE_DENIED:
         state->failed++;
         if (state->circuit == TR_CIRCUIT_CLOSED || is_trial) {
-            open_circuit(refresh, verdict);
+            open_circuit(refresh, result);
         }
         return;
     default:
@@ -307,12 +317,12 @@ void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_
         state->failures++;
         if (is_trial ||
             (state->circuit == TR_CIRCUIT_CLOSED && state->failures >= TR_REFRESH_FAILURES_MAX)) {
-            open_circuit(refresh, verdict);
+            open_circuit(refresh, result);
         }
     }
 }
 
-struct tr_text tri_rate_words(const struct tri_refresh *refresh, char *words, size_t size)
+struct tr_text tri_refresh_rate_reason(const struct tri_refresh *refresh, char *words, size_t size)
 {
     const struct tr_refresh_state *state = refresh->state;
     if (refresh->place == NULL) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actors/refresh.h"
+#include "actors/backend/refresh.h"
 #include "runtime/memory.h"
 
 /* ------------------------------------------------------------------- news */
@@ -27,11 +27,11 @@ static uint16_t hash_of(struct tr_text a, struct tr_text b, struct tr_text c)
 /* Completes news by what the row knows, and tells them. */
 static int tell(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_refresh_news *news)
 {
-    news->identity = tri_job_identity(job);
+    news->identity = tri_refresh_job_identity(job);
     news->stage = job->stage;
     news->phase = job->phase;
     news->version = job->version;
-    int error = tri_job_handle(refresh, job, &news->handle);
+    int error = tri_refresh_job_handle(refresh, job, &news->handle);
     if (error != 0 || tr_key_is_none(job->watched.actor.key)) {
         return error;
     }
@@ -45,7 +45,7 @@ static int tell_new(struct tri_refresh *refresh, struct tri_job_row *job,
     return tell(refresh, job, news);
 }
 
-int tri_job_tell(struct tri_refresh *refresh, struct tri_job_row *job)
+int tri_refresh_job_tell(struct tri_refresh *refresh, struct tri_job_row *job)
 {
     struct tr_refresh_news news = {0};
     struct tr_arena arena;
@@ -53,29 +53,31 @@ int tri_job_tell(struct tri_refresh *refresh, struct tri_job_row *job)
     tr_arena_init(&arena);
     int error = 0;
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
-        error = tri_blob_get(refresh, job->blob, &arena, &end);
+        error = tri_refresh_blob_get(refresh, job->blob, &arena, &end);
         error = error != 0 || end.size == 0
                     ? error
                     : tr_refresh_news_unpack(end, tr_refresh_news_schema.version, &news);
     }
-    error = error != 0 ? error : tell(refresh, job, &news);
+    if (error == 0) {
+        error = tell(refresh, job, &news);
+    }
     tr_arena_fini(&arena);
     return error;
 }
 
-int tri_job_go(struct tri_refresh *refresh, struct tri_job_row *job, uint8_t stage,
-               struct tr_text reason)
+int tri_refresh_job_go(struct tri_refresh *refresh, struct tri_job_row *job, uint8_t stage,
+                       struct tr_text reason)
 {
     struct tr_refresh_news news = {.reason = reason,
                                    .is_unknown = (job->marks & TRI_JOB_REPEATED) != 0};
-    int error = tri_doubt_count(refresh, job, stage);
+    int error = tri_refresh_reconcile_count(refresh, job, stage);
     job->stage = stage;
     job->told = hash_of(reason, (struct tr_text){0}, (struct tr_text){0});
     return error != 0 ? error : tell_new(refresh, job, &news);
 }
 
-int tri_job_waits(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_text why,
-                  struct tr_text reason)
+int tri_refresh_job_waits(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_text why,
+                          struct tr_text reason)
 {
     uint16_t hash = hash_of(why, (struct tr_text){0}, (struct tr_text){0});
     struct tr_refresh_news news = {.reason = reason};
@@ -88,7 +90,8 @@ int tri_job_waits(struct tri_refresh *refresh, struct tri_job_row *job, struct t
 
 /* ------------------------------------------------------------------- ends */
 
-struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct tr_text message)
+struct tr_refresh_news tri_refresh_job_failure(uint8_t phase, const char *code,
+                                               struct tr_text message)
 {
     return (struct tr_refresh_news){
         .phase = phase, .failure = TR_FAILURE_SYSTEM, .code = tr_text_of(code), .message = message};
@@ -114,16 +117,16 @@ static int keep_end(struct tri_refresh *refresh, struct tri_job_row *job,
     }
     struct tr_writer writer = tr_writer_of(room, size);
     int error = tr_refresh_news_pack(end, &writer);
-    error = error != 0
-                ? error
-                : tri_blob_set(refresh, &job->blob,
-                               (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)});
+    if (error == 0) {
+        error = tri_refresh_blob_set(
+            refresh, &job->blob, (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)});
+    }
     tr_free(room);
     return error;
 }
 
-int tri_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                const struct tr_refresh_news *end)
+int tri_refresh_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                        const struct tr_refresh_news *end)
 {
     (void)number;
     struct tri_group_row *group;
@@ -131,29 +134,33 @@ int tri_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return 0;
     }
-    int error = tri_doubt_count(refresh, job, TR_WEBAPI_STAGE_TERMINAL);
-    error = error != 0 ? error : tri_group_edit(refresh, job->group, &group);
+    int error = tri_refresh_reconcile_count(refresh, job, TR_WEBAPI_STAGE_TERMINAL);
     if (error != 0) {
         return error;
     }
-    tri_job_count_end(refresh, job, group);
+    error = tri_refresh_group_edit(refresh, job->group, &group);
+    if (error != 0) {
+        return error;
+    }
+    tri_refresh_job_count_end(refresh, job, group);
     job->stage = TR_WEBAPI_STAGE_TERMINAL;
     job->phase = end->phase;
     job->marks &= (uint16_t)~TRI_JOB_EXPLAINS;
     bool is_kept = !tr_key_is_none(job->watched.actor.key) && !is_plain(end);
     error = is_kept ? keep_end(refresh, job, &news)
-                    : tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+                    : tri_refresh_blob_set(refresh, &job->blob, (struct tr_bytes){0});
     /* Where there is no room its task hears all of it now, and only the phase if it asks again. */
     return error != 0 && error != TR_LIMIT ? error : tell_new(refresh, job, &news);
 }
 
-int tri_job_end_explained(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+int tri_refresh_job_end_explained(struct tri_refresh *refresh, uint32_t number,
+                                  struct tri_job_row *job)
 {
     struct tr_refresh_news news = {0};
     struct tr_arena arena;
     struct tr_bytes kept = {0};
     tr_arena_init(&arena);
-    int error = tri_blob_get(refresh, job->blob, &arena, &kept);
+    int error = tri_refresh_blob_get(refresh, job->blob, &arena, &kept);
     uint8_t *copy = error == 0 ? tr_arena_alloc(&arena, kept.size) : NULL;
     error = error == 0 && copy == NULL ? TR_MEMORY : error;
     if (error == 0) {
@@ -161,8 +168,12 @@ int tri_job_end_explained(struct tri_refresh *refresh, uint32_t number, struct t
         error = tr_refresh_news_unpack((struct tr_bytes){.data = copy, .size = kept.size},
                                        tr_refresh_news_schema.version, &news);
     }
-    error = error != 0 ? error : tri_job_end(refresh, number, job, &news);
-    error = error != 0 ? error : tri_job_settle(refresh, number, job);
+    if (error == 0) {
+        error = tri_refresh_job_end(refresh, number, job, &news);
+    }
+    if (error == 0) {
+        error = tri_refresh_job_settle(refresh, number, job);
+    }
     tr_arena_fini(&arena);
     return error;
 }
@@ -190,23 +201,28 @@ static bool is_failure(uint8_t phase)
     return phase == TR_TASK_PHASE_RETRYABLE_FAILURE || phase == TR_TASK_PHASE_PERMANENT_FAILURE;
 }
 
-int tri_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+int tri_refresh_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     struct tri_group_row *group;
     job->marks |= TRI_JOB_MADE;
     job->since_ms = refresh->now_ms;
     job->level = 0;
     job->batch_max = 0;
-    int error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
-    error = error != 0 ? error : tri_stream_want(refresh, job->group);
-    error = error != 0 ? error : tri_group_edit(refresh, job->group, &group);
+    int error = tri_refresh_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    if (error == 0) {
+        error = tri_refresh_stream_want(refresh, job->group);
+    }
+    if (error == 0) {
+        error = tri_refresh_group_edit(refresh, job->group, &group);
+    }
     if (error == 0) {
         group->made_ms = refresh->now_ms;
-        error = tri_silence_begin(refresh, group);
+        error = tri_refresh_idle_begin(refresh, group);
     }
-    error = error != 0 ? error
-                       : tri_job_go(refresh, job, TR_WEBAPI_STAGE_SUBMITTED, (struct tr_text){0});
-    return error != 0 || job->list != 0 ? error : tri_job_settle(refresh, number, job);
+    if (error == 0) {
+        error = tri_refresh_job_go(refresh, job, TR_WEBAPI_STAGE_SUBMITTED, (struct tr_text){0});
+    }
+    return error != 0 || job->list != 0 ? error : tri_refresh_job_settle(refresh, number, job);
 }
 
 /* Keeps an end until it is known why it failed; where there is no room it is told as it is. */
@@ -214,7 +230,7 @@ static int keep_or_end(struct tri_refresh *refresh, uint32_t number, struct tri_
                        const struct tr_refresh_news *end)
 {
     int error = keep_end(refresh, job, end);
-    return error == TR_LIMIT ? tri_job_end(refresh, number, job, end) : error;
+    return error == TR_LIMIT ? tri_refresh_job_end(refresh, number, job, end) : error;
 }
 
 /* An end: told, or kept until it is known why it failed. */
@@ -229,7 +245,7 @@ static int take_end(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
         return keep_or_end(refresh, number, job, &end); /* told when the call has ended */
     }
     if (is_explained) {
-        return tri_job_end(refresh, number, job, &end);
+        return tri_refresh_job_end(refresh, number, job, &end);
     }
     job->marks |= TRI_JOB_EXPLAINS;
     job->level = 0;
@@ -271,12 +287,14 @@ static int add_stray(struct tri_refresh *refresh, const struct tri_job_row *job,
     const struct tr_refresh_news end = {.phase = report->phase};
     struct tri_job_row *stray;
     uint32_t number;
-    int error = tri_stray_add(refresh, job, report->handle, &number);
-    error = error != 0 ? error : tri_job_edit(refresh, number, &stray);
-    if (error == 0 && tr_phase_is_end(TR_SUBJECT_TASK, report->phase)) {
-        error = tri_job_end(refresh, number, stray, &end);
+    int error = tri_refresh_stray_add(refresh, job, report->handle, &number);
+    if (error == 0) {
+        error = tri_refresh_job_edit(refresh, number, &stray);
     }
-    return error != 0 ? error : tri_job_settle(refresh, number, stray);
+    if (error == 0 && tr_phase_is_end(TR_SUBJECT_TASK, report->phase)) {
+        error = tri_refresh_job_end(refresh, number, stray, &end);
+    }
+    return error != 0 ? error : tri_refresh_job_settle(refresh, number, stray);
 }
 
 static int take_stray(struct tri_refresh *refresh, struct tri_job_row *job,
@@ -294,7 +312,7 @@ static int take_stray(struct tri_refresh *refresh, struct tri_job_row *job,
     }
     (void)snprintf(words, sizeof words, "the back end has made it twice: %.*s is ended",
                    (int)report->handle.size, report->handle.data);
-    return tri_job_waits(refresh, job, tr_text_of(words), tr_text_of(words));
+    return tri_refresh_job_waits(refresh, job, tr_text_of(words), tr_text_of(words));
 }
 
 /* Ties identity and handle together. `is_done`: nothing more is to be said of this job. */
@@ -302,7 +320,7 @@ static int take_handle(struct tri_refresh *refresh, uint32_t number, struct tri_
                        const struct tr_webapi_report *report, bool *is_done)
 {
     struct tr_text handle;
-    int error = tri_job_handle(refresh, job, &handle);
+    int error = tri_refresh_job_handle(refresh, job, &handle);
     bool is_same =
         error == 0 && (report->handle.size == 0 || tr_text_equal(handle, report->handle));
     if (error != 0 || is_same) {
@@ -312,7 +330,7 @@ static int take_handle(struct tri_refresh *refresh, uint32_t number, struct tri_
         *is_done = true;
         return take_stray(refresh, job, report);
     }
-    return tri_job_set_handle(refresh, number, job, report->handle);
+    return tri_refresh_job_set_handle(refresh, number, job, report->handle);
 }
 
 static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
@@ -323,11 +341,13 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
     if (error != 0 || is_done || job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return error;
     }
-    bool is_new = job->stage == TR_WEBAPI_STAGE_INTENT || job->stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    bool is_new = job->stage == TR_WEBAPI_STAGE_INTENT || job->stage == TR_WEBAPI_STAGE_UNKNOWN;
     if (is_new) {
         job->marks |= TRI_JOB_FOUND_NEWS;
-        error = tri_job_free(refresh, job);
-        error = error != 0 ? error : tri_job_made(refresh, number, job);
+        error = tri_refresh_job_free(refresh, job);
+        if (error == 0) {
+            error = tri_refresh_job_made(refresh, number, job);
+        }
     }
     return error != 0 ? error : take_phase(refresh, verb, number, job, report);
 }
@@ -335,19 +355,19 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
 static int take_refused(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                         struct tri_job_row *job, const struct tr_webapi_report *report)
 {
-    if (verb == TR_WEBAPI_VERB_CANCEL && tri_end_is_wanted(job)) {
+    if (verb == TR_WEBAPI_VERB_CANCEL && tri_refresh_end_is_wanted(job)) {
         job->marks |= TRI_JOB_REPORTED;
-        return tri_end_refused(refresh, job, report->message);
+        return tri_refresh_end_refused(refresh, job, report->message);
     }
-    if (verb != TR_WEBAPI_VERB_CREATE || job->stage > TR_WEBAPI_STAGE_IN_DOUBT) {
+    if (verb != TR_WEBAPI_VERB_CREATE || job->stage > TR_WEBAPI_STAGE_UNKNOWN) {
         return 0;
     }
-    struct tr_refresh_news end = tri_job_failure(
+    struct tr_refresh_news end = tri_refresh_job_failure(
         TR_TASK_PHASE_PERMANENT_FAILURE, "BackendRefused",
         report->message.size > 0 ? report->message : tr_text_of("the back end refuses this job"));
     end.code = report->code.size > 0 ? report->code : end.code;
     end.failure = report->failure != TR_FAILURE_NONE ? report->failure : TR_FAILURE_USER;
-    return tri_job_end(refresh, number, job, &end);
+    return tri_refresh_job_end(refresh, number, job, &end);
 }
 
 /* By its handle, which may be that of a job too many, else by its identity. */
@@ -356,26 +376,28 @@ static int find(struct tri_refresh *refresh, const struct tr_webapi_report *repo
 {
     int error = TR_NOT_FOUND;
     if (report->handle.size > 0) {
-        error = tri_job_by_handle(refresh, report->handle, number);
+        error = tri_refresh_job_by_handle(refresh, report->handle, number);
     }
     if (error == TR_NOT_FOUND && report->identity.size > 0) {
-        error = tri_job_find(refresh, report->identity, number);
+        error = tri_refresh_job_find(refresh, report->identity, number);
     }
     return error;
 }
 
-int tri_report_take(struct tri_refresh *refresh, uint8_t verb,
-                    const struct tr_webapi_report *report)
+int tri_refresh_report_take(struct tri_refresh *refresh, uint8_t verb,
+                            const struct tr_webapi_report *report)
 {
     struct tri_job_row *job;
     uint32_t number;
     int error = find(refresh, report, &number);
-    error = error != 0 ? error : tri_job_edit(refresh, number, &job);
+    if (error == 0) {
+        error = tri_refresh_job_edit(refresh, number, &job);
+    }
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
     bool is_called;
-    error = tri_job_is_called(refresh, job, &is_called);
+    error = tri_refresh_job_is_called(refresh, job, &is_called);
     uint16_t marks = job->marks;
     uint8_t stage = job->stage;
     job->marks &= (uint16_t)~TRI_JOB_FOUND_NEWS;
@@ -391,7 +413,7 @@ int tri_report_take(struct tri_refresh *refresh, uint8_t verb,
         job->marks |= verb == TR_WEBAPI_VERB_CREATE ? TRI_JOB_REPORTED : 0;
         break;
     case TR_WEBAPI_ABSENT:
-        error = tri_job_absent(refresh, verb, job, number);
+        error = tri_refresh_job_absent(refresh, verb, job, number);
         break;
     default:
         break;
@@ -401,6 +423,6 @@ int tri_report_take(struct tri_refresh *refresh, uint8_t verb,
     if (error != 0 || is_called || !has_moved) {
         return error;
     }
-    error = tri_list_remove(refresh, job);
-    return error != 0 ? error : tri_job_settle(refresh, number, job);
+    error = tri_refresh_list_remove(refresh, job);
+    return error != 0 ? error : tri_refresh_job_settle(refresh, number, job);
 }

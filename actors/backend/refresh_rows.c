@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
+#include "actors/backend/refresh.h"
 #include "actors/graph/compiled/pack.h"
-#include "actors/refresh.h"
 
 #define EDIT(name, type)                                                      \
     int name(struct tri_refresh *refresh, uint32_t number, struct type **row) \
@@ -16,9 +16,9 @@
         *row = error == 0 ? any : NULL;                                       \
         return error;                                                         \
     }
-EDIT(tri_job_edit, tri_job_row)
-EDIT(tri_group_edit, tri_group_row)
-EDIT(tri_list_edit, tri_list_row)
+EDIT(tri_refresh_job_edit, tri_job_row)
+EDIT(tri_refresh_group_edit, tri_group_row)
+EDIT(tri_refresh_list_edit, tri_list_row)
 #undef EDIT
 
 static struct tr_bytes bytes_of(struct tr_text text)
@@ -82,7 +82,10 @@ static int index_put(struct tri_refresh *refresh, const struct index_key *key, u
                         (struct tr_bytes){.data = (const uint8_t *)&number, .size = sizeof number});
 }
 
-/* Forgets a key where it leads to this row. */
+/*
+ * Forgets a key where it leads to this row. Another row may have taken the key over, as that of a
+ * task which goes on with another job.
+ */
 static int index_drop(struct tri_refresh *refresh, const struct index_key *key, uint32_t number)
 {
     uint32_t found = 0;
@@ -100,25 +103,25 @@ static struct tr_rows_key job_key(struct tr_text identity)
     return tr_rows_key_bytes(TRI_REFRESH_JOB, bytes_of(identity));
 }
 
-int tri_job_find(struct tri_refresh *refresh, struct tr_text identity, uint32_t *number)
+int tri_refresh_job_find(struct tri_refresh *refresh, struct tr_text identity, uint32_t *number)
 {
     struct tr_rows_key key = job_key(identity);
     return tr_rows_find(&refresh->rows, &key, number);
 }
 
-int tri_job_by_handle(struct tri_refresh *refresh, struct tr_text handle, uint32_t *number)
+int tri_refresh_job_by_handle(struct tri_refresh *refresh, struct tr_text handle, uint32_t *number)
 {
     struct index_key key = key_of_handle(handle);
     return index_find(refresh, &key, number);
 }
 
-int tri_job_by_owner(struct tri_refresh *refresh, struct tr_key owner, uint32_t *number)
+int tri_refresh_job_by_owner(struct tri_refresh *refresh, struct tr_key owner, uint32_t *number)
 {
     struct index_key key = key_of_owner(owner);
     return index_find(refresh, &key, number);
 }
 
-struct tr_text tri_job_identity(const struct tri_job_row *job)
+struct tr_text tri_refresh_job_identity(const struct tri_job_row *job)
 {
     return (struct tr_text){.data = job->identity_text, .size = job->identity_size};
 }
@@ -133,24 +136,24 @@ static uint32_t far_handle(const struct tri_job_row *job)
     return blob;
 }
 
-int tri_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
-                   struct tr_text *handle)
+int tri_refresh_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
+                           struct tr_text *handle)
 {
     struct tr_bytes bytes = {.data = (const uint8_t *)job->handle_text, .size = job->handle_size};
     uint32_t blob = far_handle(job);
-    int error = blob == 0 ? 0 : tri_blob_get(refresh, blob, NULL, &bytes);
+    int error = blob == 0 ? 0 : tri_refresh_blob_get(refresh, blob, NULL, &bytes);
     if (error == 0) {
         *handle = (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
     }
     return error;
 }
 
-int tri_job_peek_handle(const struct tr_rows *rows, const struct tri_job_row *job,
-                        struct tr_text *handle)
+int tri_refresh_job_peek_handle(const struct tr_rows *rows, const struct tri_job_row *job,
+                                struct tr_text *handle)
 {
     struct tr_bytes bytes = {.data = (const uint8_t *)job->handle_text, .size = job->handle_size};
     uint32_t blob = far_handle(job);
-    int error = blob == 0 ? 0 : tri_blob_peek(rows, blob, &bytes);
+    int error = blob == 0 ? 0 : tri_refresh_blob_peek(rows, blob, &bytes);
     if (error == 0) {
         *handle = (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
     }
@@ -163,12 +166,15 @@ static int add(struct tri_refresh *refresh, const struct tr_rows_key *key, struc
     struct tri_group_row *group;
     void *row;
     TR_ASSERT(identity.size <= sizeof(*job)->identity_text);
-    int error = tri_group_edit(refresh, group_number, &group);
-    error = error != 0 ? error : tr_rows_add(&refresh->rows, key, number, &row);
+    int error = tri_refresh_group_edit(refresh, group_number, &group);
     if (error != 0) {
         return error;
     }
-    error = tri_group_leave(refresh, group_number, TRI_GROUPS_RESTING);
+    error = tr_rows_add(&refresh->rows, key, number, &row);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_group_leave(refresh, group_number, TRI_GROUPS_RESTING);
     *job = row;
     (*job)->group = group_number;
     (*job)->since_ms = refresh->now_ms;
@@ -180,44 +186,51 @@ static int add(struct tri_refresh *refresh, const struct tr_rows_key *key, struc
     return error;
 }
 
-int tri_job_add(struct tri_refresh *refresh, struct tr_text identity, struct tr_text group_name,
-                uint32_t *number, struct tri_job_row **job)
+int tri_refresh_job_add(struct tri_refresh *refresh, struct tr_text identity,
+                        struct tr_text group_name, uint32_t *number, struct tri_job_row **job)
 {
     struct tr_rows_key key = job_key(identity);
     uint32_t group_number;
+    /*
+     * Jobs that are taken without capacity (watched, or of unknown outcome) may use half of the
+     * pages that are kept free; the other half is for ends and handles.
+     */
     uint32_t blobs_max = TRI_REFRESH_BLOB_PAGES - TRI_REFRESH_BLOB_PAGES_FREE / 2;
     if (refresh->rows.count >= TRI_REFRESH_ROWS_FULL || refresh->state->blobs_kept >= blobs_max) {
         return TR_LIMIT;
     }
-    int error = tri_group_named(refresh, group_name, &group_number);
+    int error = tri_refresh_group_named(refresh, group_name, &group_number);
     return error != 0 ? error : add(refresh, &key, identity, group_number, number, job);
 }
 
-int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of, struct tr_text handle,
-                  uint32_t *number)
+int tri_refresh_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of,
+                          struct tr_text handle, uint32_t *number)
 {
     struct tr_rows_key key = tr_rows_key_bytes(TRI_REFRESH_STRAY, bytes_of(handle));
     struct tri_job_row *stray;
-    int error = add(refresh, &key, tri_job_identity(of), of->group, number, &stray);
+    int error = add(refresh, &key, tri_refresh_job_identity(of), of->group, number, &stray);
     if (error == 0) {
         struct tri_group_row *group;
-        error = tri_group_edit(refresh, of->group, &group);
+        error = tri_refresh_group_edit(refresh, of->group, &group);
         group->strays += error == 0 ? 1 : 0;
         group->endings += error == 0 ? 1 : 0;
         stray->stage = TR_WEBAPI_STAGE_SUBMITTED;
         stray->marks = TRI_JOB_STRAY | TRI_JOB_ENDING | TRI_JOB_MADE;
-        error = error != 0 ? error : tri_job_set_handle(refresh, *number, stray, handle);
+        if (error == 0) {
+            error = tri_refresh_job_set_handle(refresh, *number, stray, handle);
+        }
     }
     return error;
 }
 
-int tri_job_set_handle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                       struct tr_text handle)
+int tri_refresh_job_set_handle(struct tri_refresh *refresh, uint32_t number,
+                               struct tri_job_row *job, struct tr_text handle)
 {
     struct index_key key = key_of_handle(handle);
     uint32_t blob = far_handle(job);
     bool is_far = handle.size > sizeof job->handle_text;
-    int error = tri_blob_set(refresh, &blob, is_far ? bytes_of(handle) : (struct tr_bytes){0});
+    int error =
+        tri_refresh_blob_set(refresh, &blob, is_far ? bytes_of(handle) : (struct tr_bytes){0});
     if (error != 0) {
         return error;
     }
@@ -230,14 +243,16 @@ int tri_job_set_handle(struct tri_refresh *refresh, uint32_t number, struct tri_
     return index_put(refresh, &key, number);
 }
 
-int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                struct tr_ref owner, bool is_down)
+int tri_refresh_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                        struct tr_ref owner, bool is_down)
 {
     int error = 0;
     if (!tr_key_is_none(job->watched.actor.key)) {
         struct index_key key = key_of_owner(job->watched.actor.key);
         error = tr_watch_end(&refresh->watch, number, &job->watched, is_down);
-        error = error != 0 ? error : index_drop(refresh, &key, number);
+        if (error == 0) {
+            error = index_drop(refresh, &key, number);
+        }
     }
     job->watched.actor = owner;
     if (error != 0 || tr_key_is_none(owner.key)) {
@@ -248,40 +263,50 @@ int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
     return error != 0 ? error : tr_watch_begin(&refresh->watch, number, &job->watched);
 }
 
-void tri_job_count_end(struct tri_refresh *refresh, struct tri_job_row *job,
-                       struct tri_group_row *group)
+void tri_refresh_job_count_end(struct tri_refresh *refresh, struct tri_job_row *job,
+                               struct tri_group_row *group)
 {
     bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
-    tri_room_leave(refresh, job);
+    tri_refresh_capacity_release(refresh, job);
     group->jobs--;
     group->strays -= (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
     group->endings -= is_ending && group->endings > 0 ? 1 : 0; /* older rows were not counted */
-    tri_end_heard(refresh, job);
+    tri_refresh_end_heard(refresh, job);
 }
 
-int tri_job_remove(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+int tri_refresh_job_remove(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     struct tri_group_row *group;
     struct tr_text handle;
     uint32_t group_number = job->group;
-    int error = tri_job_own(refresh, number, job, (struct tr_ref){0}, false);
-    error = error != 0 ? error : tri_job_handle(refresh, job, &handle);
+    int error = tri_refresh_job_own(refresh, number, job, (struct tr_ref){0}, false);
+    if (error == 0) {
+        error = tri_refresh_job_handle(refresh, job, &handle);
+    }
     if (error == 0 && handle.size > 0) {
         struct index_key key = key_of_handle(handle);
         error = index_drop(refresh, &key, number);
     }
-    error = error != 0 ? error : tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    if (error == 0) {
+        error = tri_refresh_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    }
     uint32_t far = far_handle(job);
-    error = error != 0 ? error : tri_blob_set(refresh, &far, (struct tr_bytes){0});
-    error = error != 0 ? error : tri_group_edit(refresh, group_number, &group);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_blob_set(refresh, &far, (struct tr_bytes){0});
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_group_edit(refresh, group_number, &group);
     if (error != 0) {
         return error;
     }
     refresh->state->jobs--;
     group->rows--;
     if (job->stage != TR_WEBAPI_STAGE_TERMINAL) {
-        tri_job_count_end(refresh, job, group);
+        tri_refresh_job_count_end(refresh, job, group);
     }
     error = tr_rows_remove(&refresh->rows, number);
-    return error != 0 ? error : tri_group_try_remove(refresh, group_number);
+    return error != 0 ? error : tri_refresh_group_try_remove(refresh, group_number);
 }

@@ -2,8 +2,8 @@
  * The rows of the refresh actor, which lie in its pages: jobs, groups of them, lists of jobs; and
  * one handling, through which all of its files reach them (refresh.h).
  */
-#ifndef TR_ACTORS_REFRESH_ROWS_H
-#define TR_ACTORS_REFRESH_ROWS_H
+#ifndef TR_ACTORS_BACKEND_REFRESH_ROWS_H
+#define TR_ACTORS_BACKEND_REFRESH_ROWS_H
 
 #include "actors/engine.h"
 #include "actors/store/index.h"
@@ -41,15 +41,15 @@ enum tri_refresh_row {
     TRI_REFRESH_QUEUE,
     TRI_REFRESH_CALL,
     TRI_REFRESH_CLOCK,
-    TRI_REFRESH_ROOM
+    TRI_REFRESH_CAPACITY
 };
 
 /* What is so of a job. */
 enum tri_job_mark {
-    TRI_JOB_ENDING = 1 << 0,   /* it is to be ended */
-    TRI_JOB_DOUBTED = 1 << 1,  /* nobody could say once whether it was made */
-    TRI_JOB_MADE = 1 << 2,     /* it was certainly made once */
-    TRI_JOB_TOMB = 1 << 3,     /* its task is done with it; what turns up late is still ended */
+    TRI_JOB_ENDING = 1 << 0,      /* it is to be ended */
+    TRI_JOB_WAS_UNKNOWN = 1 << 1, /* nobody could say once whether it was made */
+    TRI_JOB_MADE = 1 << 2,        /* it was certainly made once */
+    TRI_JOB_TOMBSTONE = 1 << 3,   /* its task is done with it; what turns up late is still ended */
     TRI_JOB_EXPLAINS = 1 << 4, /* it has failed, and why is to be asked for before that is told */
     TRI_JOB_STRAY = 1 << 5,
     TRI_JOB_STREAMED = 1 << 6,   /* it was asked about while its group had a stream */
@@ -69,8 +69,8 @@ struct tri_job_row {
     struct tr_watched watched; /* its task; serial 0: nobody's */
     uint64_t due_ms;           /* in a clock's list */
     uint64_t order;            /* of the last report that had one */
-    uint64_t since_ms;         /* since when it is made, in doubt, to be ended, or unseen */
-    uint32_t list;             /* the row of the list it is in; 0: none */
+    uint64_t since_ms; /* since when it is made, of unknown outcome, to be ended, or unseen */
+    uint32_t list;     /* the row of the list it is in; 0: none */
     uint32_t next;
     uint32_t previous;
     uint32_t group;
@@ -118,19 +118,21 @@ struct tri_group_row {
     uint32_t strays;    /* of these, those too many */
     uint32_t creates;   /* calls under way that make jobs */
     uint32_t stream;    /* the row of its call; 0: none is under way */
-    uint32_t holds;     /* who needs the row although no job may be in it */
+    uint32_t holds;     /* reasons to keep the row although no job may be in it */
     uint32_t wait_ms;   /* before the next try */
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
     struct tri_group_links links[TRI_GROUPS_RINGS];
-    uint64_t rest_ms;   /* when it goes, where it rests */
-    uint64_t heard_ms;  /* when its stream said something last; 0: it never has */
-    uint32_t silent_ms; /* how long the next stream may say nothing; 0: as long as any */
-    uint32_t doubts;    /* of its jobs, those in doubt */
-    uint64_t made_ms;   /* when it had a job more, of which something is to be heard */
-    bool is_torn;       /* its stream may have left out jobs that are being made, or are in doubt */
-    uint32_t endings;   /* of its jobs, those to be ended */
-    uint32_t refusal;   /* a blob: why the last of them was not */
-    uint64_t told_ms;   /* when one call told all of it to end */
+    uint64_t rest_ms;  /* when it goes, where it rests */
+    uint64_t heard_ms; /* when its stream said something last; 0: it never has */
+    uint32_t idle_ms;  /* how long the next stream may say nothing; 0: as long as any */
+    uint32_t unknown;  /* of its jobs, those of unknown outcome */
+    uint64_t made_ms;  /* when it had a job more, of which something is to be heard */
+    bool
+        /* its stream may have left out jobs that are being made, or are of unknown outcome */
+        is_torn;
+    uint32_t endings; /* of its jobs, those to be ended */
+    uint32_t refusal; /* a blob: why the last of them was not */
+    uint64_t told_ms; /* when one call told all of it to end */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -182,54 +184,55 @@ struct tri_refresh {
     uint64_t now_ms;
 };
 
-TR_MUST_USE int tri_job_edit(struct tri_refresh *refresh, uint32_t number,
-                             struct tri_job_row **job);
-TR_MUST_USE int tri_group_edit(struct tri_refresh *refresh, uint32_t number,
-                               struct tri_group_row **group);
-TR_MUST_USE int tri_list_edit(struct tri_refresh *refresh, uint32_t number,
-                              struct tri_list_row **list);
+TR_MUST_USE int tri_refresh_job_edit(struct tri_refresh *refresh, uint32_t number,
+                                     struct tri_job_row **job);
+TR_MUST_USE int tri_refresh_group_edit(struct tri_refresh *refresh, uint32_t number,
+                                       struct tri_group_row **group);
+TR_MUST_USE int tri_refresh_list_edit(struct tri_refresh *refresh, uint32_t number,
+                                      struct tri_list_row **list);
 
 /* The job of an identity; TR_NOT_FOUND. */
-TR_MUST_USE int tri_job_find(struct tri_refresh *refresh, struct tr_text identity,
-                             uint32_t *number);
+TR_MUST_USE int tri_refresh_job_find(struct tri_refresh *refresh, struct tr_text identity,
+                                     uint32_t *number);
 
 /* The job, or stray, that has this handle; the job that a task has. TR_NOT_FOUND. */
-TR_MUST_USE int tri_job_by_handle(struct tri_refresh *refresh, struct tr_text handle,
-                                  uint32_t *number);
-TR_MUST_USE int tri_job_by_owner(struct tri_refresh *refresh, struct tr_key owner,
-                                 uint32_t *number);
+TR_MUST_USE int tri_refresh_job_by_handle(struct tri_refresh *refresh, struct tr_text handle,
+                                          uint32_t *number);
+TR_MUST_USE int tri_refresh_job_by_owner(struct tri_refresh *refresh, struct tr_key owner,
+                                         uint32_t *number);
 
 /* A new job of a group, which is made where it is missing. TR_LIMIT: there is no room for it. */
-TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity,
-                            struct tr_text group, uint32_t *number, struct tri_job_row **job);
+TR_MUST_USE int tri_refresh_job_add(struct tri_refresh *refresh, struct tr_text identity,
+                                    struct tr_text group, uint32_t *number,
+                                    struct tri_job_row **job);
 
 /* A job too many, with the identity of another one. */
-TR_MUST_USE int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of,
-                              struct tr_text handle, uint32_t *number);
+TR_MUST_USE int tri_refresh_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of,
+                                      struct tr_text handle, uint32_t *number);
 
 /* One that has lived lives no more: its group and its endpoint count those that do. */
-void tri_job_count_end(struct tri_refresh *refresh, struct tri_job_row *job,
-                       struct tri_group_row *group);
+void tri_refresh_job_count_end(struct tri_refresh *refresh, struct tri_job_row *job,
+                               struct tri_group_row *group);
 
 /* Takes away a job that is in no list; its group has nobody then, perhaps. */
-TR_MUST_USE int tri_job_remove(struct tri_refresh *refresh, uint32_t number,
-                               struct tri_job_row *job);
+TR_MUST_USE int tri_refresh_job_remove(struct tri_refresh *refresh, uint32_t number,
+                                       struct tri_job_row *job);
 
 /* Gives a job its handle, by which it is found from then on. */
-TR_MUST_USE int tri_job_set_handle(struct tri_refresh *refresh, uint32_t number,
-                                   struct tri_job_row *job, struct tr_text handle);
+TR_MUST_USE int tri_refresh_job_set_handle(struct tri_refresh *refresh, uint32_t number,
+                                           struct tri_job_row *job, struct tr_text handle);
 
 /* Views: of the row, or of a page, which live as long as the handler. */
-struct tr_text tri_job_identity(const struct tri_job_row *job);
-TR_MUST_USE int tri_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
-                               struct tr_text *handle);
+struct tr_text tri_refresh_job_identity(const struct tri_job_row *job);
+TR_MUST_USE int tri_refresh_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                       struct tr_text *handle);
 
 /* The same from outside, where a long one may be seen in part only. */
-TR_MUST_USE int tri_job_peek_handle(const struct tr_rows *rows, const struct tri_job_row *job,
-                                    struct tr_text *handle);
+TR_MUST_USE int tri_refresh_job_peek_handle(const struct tr_rows *rows,
+                                            const struct tri_job_row *job, struct tr_text *handle);
 
-/* Another owner, who is heard of; serial 0: nobody. */
-TR_MUST_USE int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                            struct tr_ref owner, bool is_down);
+/* Another owner, which is monitored; serial 0: none. */
+TR_MUST_USE int tri_refresh_job_own(struct tri_refresh *refresh, uint32_t number,
+                                    struct tri_job_row *job, struct tr_ref owner, bool is_down);
 
 #endif

@@ -7,16 +7,16 @@
  * place the back end does not know any more, or refuses, begins anew, and a sweep asks about all
  * its jobs, for what may have been left out.
  */
-#include "actors/refresh.h"
+#include "actors/backend/refresh.h"
 #include "schemas/runtime/http.h"
 
 /* Groups that want a stream of which the largest gets the next one; rows one message sweeps. */
 #define LOOKS_AT_ONCE 64
 #define SWEEP_ROWS 256
 
-/* ------------------------------------------------------------ who wants one */
+/* ------------------------------------------------------------ groups that want one */
 
-int tri_stream_want(struct tri_refresh *refresh, uint32_t number)
+int tri_refresh_stream_want(struct tri_refresh *refresh, uint32_t number)
 {
     const void *row;
     int error = tr_rows_get(&refresh->rows, number, &row);
@@ -25,11 +25,11 @@ int tri_stream_want(struct tri_refresh *refresh, uint32_t number)
         group->links[TRI_GROUPS_WANTING].next != 0) {
         return error;
     }
-    refresh->state->wanting_ms = 0;
-    return tri_group_enter(refresh, number, TRI_GROUPS_WANTING);
+    refresh->state->stream_pending_ms = 0;
+    return tri_refresh_group_enter(refresh, number, TRI_GROUPS_WANTING);
 }
 
-int tri_stream_serves(struct tri_refresh *refresh, uint32_t number, bool *serves)
+int tri_refresh_stream_serves(struct tri_refresh *refresh, uint32_t number, bool *serves)
 {
     const void *row;
     int error = tr_rows_get(&refresh->rows, number, &row);
@@ -37,7 +37,7 @@ int tri_stream_serves(struct tri_refresh *refresh, uint32_t number, bool *serves
     return error;
 }
 
-int tri_stream_is_near(struct tri_refresh *refresh, uint32_t number, bool *is_near)
+int tri_refresh_stream_is_near(struct tri_refresh *refresh, uint32_t number, bool *is_near)
 {
     const void *row;
     int error = tr_rows_get(&refresh->rows, number, &row);
@@ -47,7 +47,7 @@ int tri_stream_is_near(struct tri_refresh *refresh, uint32_t number, bool *is_ne
     const struct tri_group_row *group = row;
     bool is_next = refresh->webapi->stream.write != NULL && refresh->place != NULL &&
                    group->stream_ms <= refresh->now_ms &&
-                   refresh->state->streams < tri_rate_streams_max(refresh);
+                   refresh->state->streams < tri_refresh_rate_streams_max(refresh);
     *is_near = group->stream != 0 || is_next;
     return 0;
 }
@@ -59,7 +59,7 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
 {
     struct tr_webapi_request request = {0};
     struct tr_bytes cursor = {0};
-    int error = tri_blob_get(refresh, group->cursor, &batch->arena, &cursor);
+    int error = tri_refresh_blob_get(refresh, group->cursor, &batch->arena, &cursor);
     if (error != 0) {
         return error;
     }
@@ -74,7 +74,7 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
         *ask = 0; /* the plugin is broken: as if there were no stream, for now */
         return 0;
     }
-    return tri_call_send(refresh, &request, TRI_CALL_STREAM, ask);
+    return tri_refresh_call_send(refresh, &request, TRI_CALL_STREAM, ask);
 }
 
 static void wait_longer(struct tri_refresh *refresh, struct tri_group_row *group)
@@ -91,21 +91,28 @@ static int open(struct tri_refresh *refresh, uint32_t number)
     struct tri_list_row *call;
     struct tri_refresh_batch batch;
     uint64_t ask = 0;
-    int error = tri_group_edit(refresh, number, &group);
-    error = error != 0 ? error : tri_group_leave(refresh, number, TRI_GROUPS_WANTING);
+    int error = tri_refresh_group_edit(refresh, number, &group);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_refresh_group_leave(refresh, number, TRI_GROUPS_WANTING);
     if (error != 0) {
         return error;
     }
     error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, number);
-    error = error != 0 ? error : send(refresh, &batch, group, &ask);
+    if (error == 0) {
+        error = send(refresh, &batch, group, &ask);
+    }
     tri_refresh_batch_fini(&batch);
     if (error != 0 || ask == 0) {
         refresh->state->failed += error == 0 ? 1 : 0;
         wait_longer(refresh, group);
-        return error != 0 ? error : tri_stream_want(refresh, number);
+        return error != 0 ? error : tri_refresh_stream_want(refresh, number);
     }
-    error = tri_list_find(refresh, TRI_REFRESH_CALL, ask, 0, true, &group->stream, &call);
-    error = error != 0 ? error : tri_group_enter(refresh, number, TRI_GROUPS_STREAMING);
+    error = tri_refresh_list_find(refresh, TRI_REFRESH_CALL, ask, 0, true, &group->stream, &call);
+    if (error == 0) {
+        error = tri_refresh_group_enter(refresh, number, TRI_GROUPS_STREAMING);
+    }
     if (error == 0) {
         call->ask = ask;
         call->verb = TR_WEBAPI_VERB_STREAM;
@@ -115,7 +122,7 @@ static int open(struct tri_refresh *refresh, uint32_t number)
         refresh->state->streams++;
         refresh->state->stream_calls++;
     }
-    return error != 0 ? error : tri_silence_begin(refresh, group);
+    return error != 0 ? error : tri_refresh_idle_begin(refresh, group);
 }
 
 /* The next groups of a ring that one handling looks at, from its head on, which moves. */
@@ -151,17 +158,20 @@ static int look_next(struct tri_refresh *refresh, struct look *look, uint8_t rin
     return error;
 }
 
-/* How much a group needs a stream: as much as it has jobs, or more where only that ends doubts. */
+/*
+ * How much a group needs a stream: as much as it has jobs, or more where only that ends unknown
+ * outcomes.
+ */
 static uint32_t need_of(const struct tri_refresh *refresh, const struct tri_group_row *group)
 {
-    bool is_dire = group->doubts > 0 && refresh->webapi->find.items_max == 0;
+    bool is_dire = group->unknown > 0 && refresh->webapi->find.items_max == 0;
     return group->jobs + (is_dire ? TR_REFRESH_STREAM_SHARE * TR_REFRESH_ROWS_MAX : 0);
 }
 
 /* The neediest of those whose time has come; 0: none, and `*next_ms` is when one's comes. */
 static int choose(struct tri_refresh *refresh, uint32_t *chosen, uint32_t *need, uint64_t *next_ms)
 {
-    struct look look = look_at(&refresh->state->wanting);
+    struct look look = look_at(&refresh->state->stream_pending);
     const struct tri_group_row *group;
     uint32_t number;
     *chosen = 0;
@@ -207,7 +217,7 @@ static int find_room(struct tri_refresh *refresh, uint32_t need, bool *has_room,
 {
     uint32_t least = 0;
     *gives = 0;
-    *has_room = refresh->state->streams < tri_rate_streams_max(refresh);
+    *has_room = refresh->state->streams < tri_refresh_rate_streams_max(refresh);
     if (*has_room || need == 0) {
         return 0;
     }
@@ -220,23 +230,25 @@ static int find_room(struct tri_refresh *refresh, uint32_t need, bool *has_room,
 static int give_away(struct tri_refresh *refresh, uint32_t number)
 {
     const void *row;
-    int error = tri_stream_close(refresh, number);
-    error = error != 0 ? error : tr_rows_get(&refresh->rows, number, &row);
+    int error = tri_refresh_stream_close(refresh, number);
+    if (error == 0) {
+        error = tr_rows_get(&refresh->rows, number, &row);
+    }
     bool is_resting = error == 0 && ((const struct tri_group_row *)row)->rows == 0;
-    return error != 0 || is_resting ? error : tri_stream_want(refresh, number);
+    return error != 0 || is_resting ? error : tri_refresh_stream_want(refresh, number);
 }
 
 static int look_again(struct tri_refresh *refresh, uint64_t at_ms)
 {
     struct tr_refresh_state *state = refresh->state;
-    if (at_ms == UINT64_MAX || at_ms == 0 || state->wanting_ms == at_ms) {
+    if (at_ms == UINT64_MAX || at_ms == 0 || state->stream_pending_ms == at_ms) {
         return 0;
     }
-    state->wanting_ms = at_ms;
+    state->stream_pending_ms = at_ms;
     return tr_timer_start_at(refresh->context, TRI_REFRESH_WANTING_TIMER, at_ms);
 }
 
-int tri_stream_go(struct tri_refresh *refresh, bool *more)
+int tri_refresh_stream_go(struct tri_refresh *refresh, bool *more)
 {
     struct tr_refresh_state *state = refresh->state;
     uint64_t next_ms = UINT64_MAX;
@@ -244,7 +256,8 @@ int tri_stream_go(struct tri_refresh *refresh, bool *more)
     uint32_t gives;
     uint32_t need;
     bool has_room;
-    if (state->wanting == 0 || refresh->place == NULL || state->wanting_ms > refresh->now_ms) {
+    if (state->stream_pending == 0 || refresh->place == NULL ||
+        state->stream_pending_ms > refresh->now_ms) {
         return 0;
     }
     int error = choose(refresh, &number, &need, &next_ms);
@@ -253,12 +266,14 @@ int tri_stream_go(struct tri_refresh *refresh, bool *more)
     }
     error = find_room(refresh, need, &has_room, &gives);
     next_ms = refresh->now_ms + TR_REFRESH_STREAM_MS;
-    if (error != 0 || !has_room || !tri_rate_allows_stream(refresh, &next_ms)) {
+    if (error != 0 || !has_room || !tri_refresh_rate_allows_stream(refresh, &next_ms)) {
         return error != 0 ? error : look_again(refresh, next_ms);
     }
     error = gives == 0 ? 0 : give_away(refresh, gives);
-    error = error != 0 ? error : open(refresh, number);
-    *more = *more || state->wanting != 0;
+    if (error == 0) {
+        error = open(refresh, number);
+    }
+    *more = *more || state->stream_pending != 0;
     return error;
 }
 
@@ -275,7 +290,7 @@ static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batc
     }
     if (result != 0) {
         refresh->state->failed++;
-        tri_group_tear(batch->stream);
+        tri_refresh_group_tear(batch->stream);
     }
     return 0;
 }
@@ -296,31 +311,48 @@ static struct tr_ref http_service(void)
     return (struct tr_ref){.key = {.serial = TR_SERVICE_HTTP}};
 }
 
-int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *message)
+int tri_refresh_stream_on_part(struct tri_refresh *refresh, const struct tr_message *message)
 {
     struct tr_http_part part;
     struct tri_list_row *call;
     struct tri_refresh_batch batch;
     uint32_t number;
     int error = tr_message_read(message, http_part, &part);
-    error = error != 0
-                ? error
-                : tri_list_find(refresh, TRI_REFRESH_CALL, part.ask, 0, false, &number, &call);
+    if (error == 0) {
+        error =
+            tri_refresh_list_find(refresh, TRI_REFRESH_CALL, part.ask, 0, false, &number, &call);
+    }
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error; /* of one that was closed */
     }
     error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, call->group);
     uint32_t group = call->group;
-    error = error != 0 ? error : tri_group_hold(refresh, group);
-    error = error != 0 ? error : tri_group_edit(refresh, group, &batch.stream);
-    error = error != 0 ? error : take_lines(refresh, &batch, part.bytes);
+    if (error == 0) {
+        /*
+         * An end in these lines may take the last job away, and with it the group whose row is in
+         * use.
+         */
+        error = tri_refresh_group_hold(refresh, group);
+    }
+    if (error == 0) {
+        error = tri_refresh_group_edit(refresh, group, &batch.stream);
+    }
+    if (error == 0) {
+        error = take_lines(refresh, &batch, part.bytes);
+    }
     if (error == 0) {
         batch.stream->wait_ms = 0;
-        batch.stream->silent_ms = 0;
+        batch.stream->idle_ms = 0;
         batch.stream->heard_ms = refresh->now_ms;
     }
     tri_refresh_batch_fini(&batch);
-    error = error != 0 ? error : tri_group_let_go(refresh, group);
+    if (error == 0) {
+        error = tri_refresh_group_let_go(refresh, group);
+    }
+    /*
+     * Lets the service hand on more: it holds the server back while parts are not dealt with. The
+     * message leaves with the commit of what the lines have changed.
+     */
     const struct tr_http_more more = {.ask = part.ask, .bytes = part.bytes.size};
     return error != 0 ? error
                       : tr_tell(refresh->context, http_service(), &tr_http_more_schema, &more);
@@ -329,85 +361,103 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
 /* --------------------------------------------------------------------- ends */
 
 /* By the status that the plugin names, or any other that refuses what has only a place in it. */
-static bool is_place_refused(const struct tri_refresh *refresh, const struct tri_verdict *verdict)
+static bool is_place_refused(const struct tri_refresh *refresh,
+                             const struct tri_call_result *result)
 {
     uint32_t gone = refresh->webapi->stream.gone;
-    return (gone != 0 && verdict->status == gone) || verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+    return (gone != 0 && result->status == gone) ||
+           result->response_class == TR_WEBAPI_RESPONSE_REFUSED;
 }
 
 /* Its place is not known any more: from the start, and all jobs are asked about. */
 static int begin_anew(struct tri_refresh *refresh, struct tri_group_row *group)
 {
     struct tr_refresh_state *state = refresh->state;
-    tri_group_tear(group);
+    tri_refresh_group_tear(group);
     if (group->cursor == 0) {
         return 0;
     }
     state->sweep = 1;
     state->sweeps++;
     group->gap = state->sweeps;
-    return tri_blob_set(refresh, &group->cursor, (struct tr_bytes){0});
+    return tri_refresh_blob_set(refresh, &group->cursor, (struct tr_bytes){0});
 }
 
-int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *call,
-                      const struct tri_verdict *verdict)
+int tri_refresh_stream_on_end(struct tri_refresh *refresh, uint32_t number,
+                              struct tri_list_row *call, const struct tri_call_result *result)
 {
     struct tri_group_row *group;
     uint32_t group_number = call->group;
-    int error = tri_group_edit(refresh, group_number, &group);
+    int error = tri_refresh_group_edit(refresh, group_number, &group);
     if (error != 0) {
         return error;
     }
     refresh->state->streams--;
-    refresh->state->wanting_ms = 0;
+    refresh->state->stream_pending_ms = 0;
     group->stream = 0;
-    group->wait_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? 0 : group->wait_ms;
+    group->wait_ms = result->response_class == TR_WEBAPI_RESPONSE_READ ? 0 : group->wait_ms;
     wait_longer(refresh, group);
-    if (is_place_refused(refresh, verdict)) {
+    if (is_place_refused(refresh, result)) {
         error = begin_anew(refresh, group);
     }
-    error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
-    error = error != 0 ? error : tri_group_leave(refresh, group_number, TRI_GROUPS_STREAMING);
+    if (error == 0) {
+        error = tr_rows_remove(&refresh->rows, number);
+    }
+    if (error == 0) {
+        error = tri_refresh_group_leave(refresh, group_number, TRI_GROUPS_STREAMING);
+    }
     if (error != 0) {
         return error;
     }
-    return group->rows > 0 ? tri_stream_want(refresh, group_number)
-                           : tri_group_try_remove(refresh, group_number);
+    return group->rows > 0 ? tri_refresh_stream_want(refresh, group_number)
+                           : tri_refresh_group_try_remove(refresh, group_number);
 }
 
-int tri_stream_close(struct tri_refresh *refresh, uint32_t number)
+int tri_refresh_stream_close(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_list_row *call;
     struct tri_group_row *group;
-    int error = tri_group_edit(refresh, number, &group);
+    int error = tri_refresh_group_edit(refresh, number, &group);
     if (error != 0 || group->stream == 0) {
         return error;
     }
-    error = tri_list_edit(refresh, group->stream, &call);
+    error = tri_refresh_list_edit(refresh, group->stream, &call);
+    /*
+     * In this order, as schemas/runtime/http.h asks for: the service ends the call before the ask
+     * is forgotten here. What still comes of it finds no row.
+     */
     struct tr_http_cancel cancel = {.ask = error == 0 ? call->ask : 0};
-    error = error != 0 ? error
-                       : tr_tell(refresh->context, http_service(), &tr_http_cancel_schema, &cancel);
-    error = error != 0 ? error : tr_ask_cancel(refresh->context, cancel.ask);
-    error = error != 0 ? error : tr_rows_remove(&refresh->rows, group->stream);
-    error = error != 0 ? error : tri_group_leave(refresh, number, TRI_GROUPS_STREAMING);
+    if (error == 0) {
+        error = tr_tell(refresh->context, http_service(), &tr_http_cancel_schema, &cancel);
+    }
+    if (error == 0) {
+        error = tr_ask_cancel(refresh->context, cancel.ask);
+    }
+    if (error == 0) {
+        error = tr_rows_remove(&refresh->rows, group->stream);
+    }
+    if (error == 0) {
+        error = tri_refresh_group_leave(refresh, number, TRI_GROUPS_STREAMING);
+    }
     if (error == 0) {
         refresh->state->streams--;
-        refresh->state->wanting_ms = 0;
+        refresh->state->stream_pending_ms = 0;
         group->stream = 0;
     }
     return error;
 }
 
 /* Others that want one do not get between, unless none may leave now. */
-int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t number)
+int tri_refresh_stream_open_anew(struct tri_refresh *refresh, uint32_t number)
 {
     uint64_t when_ms;
-    int error = tri_stream_close(refresh, number);
+    int error = tri_refresh_stream_close(refresh, number);
     if (error != 0) {
         return error;
     }
-    return tri_rate_allows_stream(refresh, &when_ms) ? open(refresh, number)
-                                                     : tri_stream_want(refresh, number);
+    return tri_refresh_rate_allows_stream(refresh, &when_ms)
+               ? open(refresh, number)
+               : tri_refresh_stream_want(refresh, number);
 }
 
 /* -------------------------------------------------------------------- sweeps */
@@ -421,11 +471,13 @@ static int sweep_job(struct tri_refresh *refresh, uint32_t number)
     struct tri_job_row *job;
     const void *row;
     bool is_called;
-    int error = tri_job_edit(refresh, number, &job);
+    int error = tri_refresh_job_edit(refresh, number, &job);
     if (error == 0 && refresh->is_aside) {
-        return tri_job_tell(refresh, job);
+        return tri_refresh_job_tell(refresh, job);
     }
-    error = error != 0 ? error : tr_rows_get(&refresh->rows, job->group, &row);
+    if (error == 0) {
+        error = tr_rows_get(&refresh->rows, job->group, &row);
+    }
     if (error != 0 || job->list == 0 ||
         (job->stage != TR_WEBAPI_STAGE_SUBMITTED && job->stage != TR_WEBAPI_STAGE_CANCELLING)) {
         return error;
@@ -437,11 +489,12 @@ static int sweep_job(struct tri_refresh *refresh, uint32_t number)
     if (error != 0 || is_called || !is_wanted) {
         return error;
     }
-    error = tri_list_remove(refresh, job);
-    return error != 0 ? error : tri_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, false);
+    error = tri_refresh_list_remove(refresh, job);
+    return error != 0 ? error
+                      : tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, false);
 }
 
-int tri_stream_sweep(struct tri_refresh *refresh, bool *more)
+int tri_refresh_stream_sweep(struct tri_refresh *refresh, bool *more)
 {
     struct tr_refresh_state *state = refresh->state;
     int error = 0;

@@ -1,12 +1,18 @@
 /*
- * Words for what is waited for. Everything here reads committed bytes, which it trusts no further
- * than their schemas and rows reach.
+ * Words for what is waited for, of tasks and of those that tasks wait for: tokens and caches.
+ *
+ * Everything here reads committed bytes, which it trusts no further than their schemas and rows
+ * reach: sizes are cut to what a row may hold, and a row that is not there leaves its words out.
+ * The store may be that of a live engine, so two actors may be seen at different commits: a task
+ * that waits for its token while the resource manager does not know it yet is no fault.
+ *
+ * Words are made when they are asked for and kept nowhere, so they follow the state in every case.
  */
 #include "actors/explain/explain.h"
 
-#include "actors/services/catalog.h"
 #include "actors/graph/document/moment.h"
 #include "actors/graph/document/report.h"
+#include "actors/services/catalog.h"
 #include "actors/services/resources.h"
 #include "actors/store/task_name.h"
 #include "schemas/codec/utf8.h"
@@ -18,6 +24,10 @@
 /* Words of others that are shown: reasons, messages. */
 #define WORDS_BYTES_MAX 240
 
+/*
+ * `at_ms` is by the clock of states, which may be ahead of the one on the wall: it is shown as
+ * people would have read it, and the way to it is told by the states' own clock.
+ */
 void tri_explain_time(uint64_t at_ms, struct tr_explain_now now, struct tr_buffer *text)
 {
     uint64_t shown_ms = at_ms - now.ahead_ms;
@@ -32,6 +42,7 @@ void tri_explain_time(uint64_t at_ms, struct tr_explain_now now, struct tr_buffe
 
 /* ------------------------------------------------------------------- task */
 
+/* The page of a task that has words for people; without one the note stays empty. */
 static int read_note(const struct tr_explain_pages *pages, struct tr_task_note *note)
 {
     struct tr_bytes page = {0};
@@ -50,6 +61,7 @@ static void add_words(struct tr_buffer *text, struct tr_text words)
     tr_buffer_print(text, "%.*s%s", (int)size, words.data, is_cut ? "…" : "");
 }
 
+/* Between two attempts. The failure is that of the attempt before, which the note keeps. */
 static void explain_backoff(const struct tr_task_state *state, const struct tr_task_note *note,
                             struct tr_explain_now now, struct tr_buffer *text)
 {
@@ -59,6 +71,10 @@ static void explain_backoff(const struct tr_task_state *state, const struct tr_t
     add_words(text, note->message);
 }
 
+/*
+ * An attempt, as the plugin has reported it last. `is_left`: no engine runs now, so what was so
+ * then is told in the past. A folder of the short form is completed by the attempt's name.
+ */
 static void explain_run(const struct tr_task_state *state, const struct tr_task_note *note,
                         struct tr_text generated_name, bool is_left, struct tr_buffer *text)
 {
@@ -72,7 +88,7 @@ static void explain_run(const struct tr_task_state *state, const struct tr_task_
     if (is_left) {
         tr_buffer_add_string(text, " when the engine ended; the next one hears what came of it");
     }
-    if (state->intent == TR_INTENT_INTENT || state->intent == TR_INTENT_IN_DOUBT) {
+    if (state->intent == TR_INTENT_INTENT || state->intent == TR_INTENT_UNKNOWN) {
         tr_buffer_print(text, "; %s", tr_task_intent_words(state->intent));
     }
     if (note->folder.size > 0) {
@@ -82,6 +98,10 @@ static void explain_run(const struct tr_task_state *state, const struct tr_task_
     }
 }
 
+/*
+ * Either the node is to end (`ending`), or the attempt has failed and what it left behind is being
+ * ended.
+ */
 static void explain_abort(const struct tr_task_state *state, const struct tr_task_note *note,
                           struct tr_buffer *text)
 {
@@ -155,35 +175,44 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
 
 /* -------------------------------------------------------------- resources */
 
+/* A size from the disk is not trusted beyond the row. */
 static struct tr_text place_name(const struct tri_place_row *place)
 {
     size_t size = place->name_size < sizeof place->name ? place->name_size : sizeof place->name;
     return (struct tr_text){.data = place->name, .size = size};
 }
 
-/* Whether an execution sleeps in the engine of this start. */
-static bool sleeps(struct tr_rows *rows, uint32_t start, uint64_t execution)
+/*
+ * Whether an execution is dormant in the engine of this start. A row of an earlier start counts as
+ * none.
+ */
+static bool is_dormant(struct tr_rows *rows, uint32_t start, uint64_t execution)
 {
-    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_SLEEPER, execution, 0);
+    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_DORMANT, execution, 0);
     uint32_t number;
     const void *row;
     return tr_rows_find(rows, &key, &number) == 0 && tr_rows_get(rows, number, &row) == 0 &&
-           ((const struct tri_sleeper_row *)row)->start == start;
+           ((const struct tri_dormant_row *)row)->start == start;
 }
 
-#define ASLEEP_WORDS " (asleep: `troupe resume` goes on with it)"
+#define DORMANT_NOTE " (dormant: `troupe resume` goes on with it)"
 
-void tr_explain_asleep(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
-                       uint64_t execution, struct tr_buffer *text)
+/* Nothing is appended where the row cannot be read: it is a remark only. */
+void tr_explain_dormant(const struct tr_resources_state *state,
+                        const struct tr_explain_pages *pages, uint64_t execution,
+                        struct tr_buffer *text)
 {
     struct tr_rows rows =
         tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_resource_any));
-    if (sleeps(&rows, state->start, execution)) {
-        tr_buffer_add_string(text, ASLEEP_WORDS);
+    if (is_dormant(&rows, state->start, execution)) {
+        tr_buffer_add_string(text, DORMANT_NOTE);
     }
 }
 
-/* The place of the project behind that of a domain; 0: there is none. */
+/*
+ * The place of the project behind that of a domain; 0: there is none. A scope of a project itself
+ * has none behind it.
+ */
 static uint32_t project_of(struct tr_rows *rows, uint32_t scope)
 {
     const void *row;
@@ -191,7 +220,10 @@ static uint32_t project_of(struct tr_rows *rows, uint32_t scope)
     return is_there ? ((const struct tri_place_row *)row)->project : 0;
 }
 
-/* Who holds tokens of a place: some of them by name. Looks at each row. */
+/*
+ * The holders of a place's tokens: some of them by name. Looks at each row. That takes as long as
+ * the table is; it is done once for each place of a request, by a command and never by an actor.
+ */
 static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
                          struct tr_buffer *text)
 {
@@ -204,7 +236,7 @@ static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
             continue;
         }
         const struct tri_request_row *request = row;
-        uint32_t scope = tri_request_scope(request);
+        uint32_t scope = tri_resources_request_scope(request);
         bool is_of = request->place == place || request->pool == place || scope == place ||
                      project_of(rows, scope) == place;
         if (request->queue != 0 || !is_of) {
@@ -217,14 +249,17 @@ static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
         size_t size = request->identity_size < sizeof request->identity ? request->identity_size
                                                                         : sizeof request->identity;
         tr_buffer_print(text, "%s%.*s%s", named++ == 0 ? ": " : ", ", (int)size, request->identity,
-                        sleeps(rows, start, request->execution) ? ASLEEP_WORDS : "");
+                        is_dormant(rows, start, request->execution) ? DORMANT_NOTE : "");
     }
     if (more > 0) {
         tr_buffer_print(text, " and %u more", more);
     }
 }
 
-/* A place's bound, if it has one: how much of it is in use, and by whom. */
+/*
+ * A place's bound, if it has one: how much of it is in use, and its holders. A place of no bound is
+ * left out: nothing waits for it.
+ */
 static void explain_place(struct tr_rows *rows, uint32_t start, uint32_t number, const char *what,
                           struct tr_buffer *text)
 {
@@ -245,6 +280,7 @@ static void explain_place(struct tr_rows *rows, uint32_t start, uint32_t number,
     }
 }
 
+/* `unit` makes bytes into MiB; what is not asked for, or has no bound, is left out. */
 static void explain_amount(const char *what, uint64_t wanted, uint64_t booked, uint64_t there,
                            uint64_t unit, struct tr_buffer *text)
 {
@@ -255,6 +291,7 @@ static void explain_amount(const char *what, uint64_t wanted, uint64_t booked, u
     }
 }
 
+/* What dormant executions have booked does not count, as in the resource manager itself. */
 static void explain_machine(struct tr_rows *rows, uint32_t number, const struct tri_amounts *wanted,
                             struct tr_buffer *text)
 {
@@ -264,15 +301,20 @@ static void explain_machine(struct tr_rows *rows, uint32_t number, const struct 
     }
     const struct tri_place_row *machine = row;
     explain_amount("thousandths of a CPU", wanted->cpu_millis,
-                   machine->booked.cpu_millis - machine->asleep.cpu_millis,
+                   machine->booked.cpu_millis - machine->dormant.cpu_millis,
                    machine->amounts.cpu_millis, 1, text);
     explain_amount("MiB of memory", wanted->memory_bytes,
-                   machine->booked.memory_bytes - machine->asleep.memory_bytes,
+                   machine->booked.memory_bytes - machine->dormant.memory_bytes,
                    machine->amounts.memory_bytes, 1U << 20, text);
-    explain_amount("GPUs", wanted->gpu_count, machine->booked.gpu_count - machine->asleep.gpu_count,
+    explain_amount("GPUs", wanted->gpu_count,
+                   machine->booked.gpu_count - machine->dormant.gpu_count,
                    machine->amounts.gpu_count, 1, text);
 }
 
+/*
+ * Names every place that the request needs, not only the one that is in its way: that may be
+ * another one by the time people read it.
+ */
 int tr_explain_request(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
                        struct tr_key task, struct tr_explain_now now, struct tr_buffer *text)
 {
@@ -282,7 +324,10 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
     uint32_t number;
     const void *row;
     int error = tr_rows_find(&rows, &key, &number);
-    error = error != 0 ? error : tr_rows_get(&rows, number, &row);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_rows_get(&rows, number, &row);
     if (error != 0) {
         return error;
     }
@@ -292,7 +337,7 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
     tri_explain_time(request->since_ms, now, text);
     if (request->queue != 0) {
         explain_place(&rows, state->start, request->place, "", text);
-        uint32_t scope = tri_request_scope(request);
+        uint32_t scope = tri_resources_request_scope(request);
         explain_place(&rows, state->start, scope, "", text);
         explain_place(&rows, state->start, project_of(&rows, scope), "", text);
         explain_place(&rows, state->start, request->pool, "the pool ", text);
@@ -305,6 +350,10 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
 
 /* ---------------------------------------------------------------- catalog */
 
+/*
+ * `*maker` stays 0 where the task itself makes the value. An entry without an owner, which is being
+ * told of, reads as TR_NOT_FOUND: the task will look into the cache at once.
+ */
 int tr_explain_cache(const struct tr_catalog_state *state, const struct tr_explain_pages *pages,
                      struct tr_key task, struct tr_buffer *text, uint64_t *maker)
 {
@@ -314,9 +363,14 @@ int tr_explain_cache(const struct tr_catalog_state *state, const struct tr_expla
     uint32_t number;
     const void *row;
     int error = tr_rows_find(&rows, &key, &number);
-    error = error != 0 ? error : tr_rows_get(&rows, number, &row);
-    error =
-        error != 0 ? error : tr_rows_get(&rows, ((const struct tri_asker_row *)row)->entry, &row);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_rows_get(&rows, number, &row);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_rows_get(&rows, ((const struct tri_asker_row *)row)->entry, &row);
     if (error != 0) {
         return error;
     }

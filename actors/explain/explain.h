@@ -5,7 +5,7 @@
  *
  *     tr_explain_task      where it stands: "waits to be tried again, at 2026-…: …"
  *     tr_explain_request   what is in the way of its token: "8 of 8 slots of 'process' are in use…"
- *     tr_explain_cache     who makes what it waits for
+ *     tr_explain_cache     which task makes what it waits for
  *     tr_explain_job       what its job waits for at the refresh actor of its back end
  *     tr_explain_array     how many elements are where, and what keeps others from beginning
  *     tr_explain_workflow  what it does at the moment
@@ -14,8 +14,8 @@
  *
  * Texts end without a line feed; several sentences are divided by "; ".
  */
-#ifndef TR_ACTORS_EXPLAIN_H
-#define TR_ACTORS_EXPLAIN_H
+#ifndef TR_ACTORS_EXPLAIN_EXPLAIN_H
+#define TR_ACTORS_EXPLAIN_EXPLAIN_H
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/store/rows.h"
@@ -64,9 +64,10 @@ TR_MUST_USE int tr_explain_job(const struct tr_refresh_state *state,
                                const struct tr_explain_pages *pages, struct tr_text identity,
                                struct tr_explain_now now, struct tr_buffer *text);
 
-/* Says that an execution sleeps, if the resource manager knows it does. */
-void tr_explain_asleep(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
-                       uint64_t execution, struct tr_buffer *text);
+/* Says that an execution is dormant, if the resource manager knows it is. */
+void tr_explain_dormant(const struct tr_resources_state *state,
+                        const struct tr_explain_pages *pages, uint64_t execution,
+                        struct tr_buffer *text);
 
 /* Those of a workflow's nodes that are named when another one waits for them. */
 #define TR_EXPLAIN_UPSTREAMS_MAX 5

@@ -1,6 +1,10 @@
 /*
  * Words for what arrays, workflows and launch nodes wait for. As in explain.c, bytes are trusted no
- * further than the graph reaches.
+ * further than the graph reaches: a state that names a workflow or node beyond it is TR_MALFORMED.
+ *
+ * A workflow is shown node by node, and only where that helps: nodes that wait for others which
+ * wait themselves are only counted, since the words of those in front say what all of them wait
+ * for.
  */
 #include <string.h>
 
@@ -12,7 +16,10 @@
 
 /* ------------------------------------------------------------------- array */
 
-/* What keeps more elements from beginning. */
+/*
+ * What keeps more elements from beginning. Only the first reason that holds is told, a pause before
+ * all others.
+ */
 static void explain_room(const struct tr_array_state *state, const struct tr_node *node,
                          struct tr_buffer *text)
 {
@@ -28,8 +35,8 @@ static void explain_room(const struct tr_array_state *state, const struct tr_nod
         tr_buffer_add_string(text, "a piece of the inputs, which lie elsewhere");
     } else if (node->parallelism != 0 && state->live >= node->parallelism) {
         tr_buffer_print(text, "their turn: parallelism lets %u run at once", node->parallelism);
-    } else if (state->is_going_on) {
-        tr_buffer_add_string(text, "their birth, which goes on");
+    } else if (state->is_continuing) {
+        tr_buffer_add_string(text, "their turn to be spawned");
     } else if (node->target_kind == TR_TARGET_PLAN) {
         tr_buffer_print(text, "room: a map launches %u at once (TR_ARRAY_WINDOW)", TR_ARRAY_WINDOW);
     } else {
@@ -37,6 +44,7 @@ static void explain_room(const struct tr_array_state *state, const struct tr_nod
     }
 }
 
+/* Sums first, then failures, then what keeps the rest from beginning. */
 static void explain_elements(const struct tr_array_state *state, const struct tr_node *node,
                              struct tr_buffer *text)
 {
@@ -80,12 +88,14 @@ int tr_explain_array(const struct tr_array_state *state, const struct tr_graph *
 
 /* ---------------------------------------------------------------- workflow */
 
+/* NULL: the state names a workflow that the graph does not have. */
 static const struct tr_workflow *workflow_of(const struct tr_workflow_state *state,
                                              const struct tr_graph *graph)
 {
     return state->workflow < graph->workflow_count ? &graph->workflows[state->workflow] : NULL;
 }
 
+/* A max_parallelism of 0 is no bound. */
 static bool is_full(const struct tr_workflow_state *state, const struct tr_workflow *workflow)
 {
     return workflow->max_parallelism != 0 && state->running >= workflow->max_parallelism;
@@ -134,6 +144,7 @@ int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_g
 
 /* ------------------------------------------------------------------ launch */
 
+/* The name is made anew from the kept start, as the launch node does it: it is not in the state. */
 int tr_explain_launch(const struct tr_launch_state *state, const struct tr_explain_pages *pages,
                       const struct tr_graph *graph, struct tr_buffer *text)
 {
@@ -145,7 +156,10 @@ int tr_explain_launch(const struct tr_launch_state *state, const struct tr_expla
         return TR_MALFORMED;
     }
     int error = pages->page(pages->self, 0, &page);
-    error = error != 0 ? error : tr_node_start_unpack(page, state->start_version, &start);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_node_start_unpack(page, state->start_version, &start);
     if (error != 0) {
         return error;
     }
@@ -157,7 +171,10 @@ int tr_explain_launch(const struct tr_launch_state *state, const struct tr_expla
 
 /* ------------------------------------------------------------------- nodes */
 
-/* A look at a workflow's table; the page that was read last is kept. */
+/*
+ * A look at a workflow's table; the page that was read last is kept. Rows are read in order, so 64
+ * of them cost one look into the store.
+ */
 struct look {
     const struct tr_explain_scene *scene;
     const struct tr_workflow *workflow;
@@ -166,6 +183,10 @@ struct look {
     struct tr_bytes bytes;
 };
 
+/*
+ * The row of a node, as workflow_table.c keeps it: a page that was never written is zeros, which is
+ * a node that has not begun.
+ */
 static int row_of(struct look *look, uint32_t node, struct tri_row *row)
 {
     uint32_t page = node / TRI_ROWS_PER_PAGE;
@@ -205,7 +226,7 @@ static int name_upstreams(struct look *look, const struct tr_node *node, struct 
         struct tri_row row;
         uint32_t upstream = look->workflow->upstream[node->upstream_first + i];
         error = row_of(look, upstream, &row);
-        if (error != 0 || tri_row_is_done(&row)) {
+        if (error != 0 || tri_workflow_row_is_done(&row)) {
             continue;
         }
         *goes_on |= !has_not_begun(&row) || (row.flags & TRI_ROW_READY) != 0;
@@ -229,6 +250,7 @@ static int explain_node(struct look *look, const struct tr_node *node, const str
 {
     if ((row->flags & TRI_ROW_READY) == 0) {
         int error = name_upstreams(look, node, text, goes_on);
+        /* All upstreams have ended, and the workflow has not come to telling this node of it. */
         if (error == 0 && text->size == 0) {
             *goes_on = true;
             tr_buffer_add_string(text, "it is about to be told that it may begin");
@@ -256,6 +278,7 @@ static int explain_node(struct look *look, const struct tr_node *node, const str
     return 0;
 }
 
+/* The end of a time that began at `begun_ms`, rounded up to milliseconds, as its timer is. */
 static uint64_t after(uint64_t begun_ms, int64_t nanoseconds)
 {
     return begun_ms + ((uint64_t)nanoseconds + 999999) / 1000000;
@@ -285,7 +308,11 @@ static void explain_waiter(const struct look *look, const struct tr_node *node, 
     }
 }
 
-/* The graph's nodes in their order, and behind them, where the stage is theirs, the others. */
+/*
+ * The graph's nodes in their order, and behind them, where the stage is theirs, the others. `i`
+ * counts the nodes in their order first and then all nodes again, of which only those of on_failure
+ * and finally are taken: they have no place in the order.
+ */
 static bool is_of_stage(const struct look *look, uint32_t i, uint32_t *at)
 {
     const struct tr_workflow *workflow = look->workflow;
@@ -315,7 +342,7 @@ int tr_explain_nodes(const struct tr_explain_scene *scene,
         }
         const struct tr_node *node = &look.workflow->nodes[at];
         error = row_of(&look, at, &row);
-        bool waits = tri_is_waiter(node) && row.phase == TR_NODE_PHASE_RUNNING;
+        bool waits = tri_workflow_is_waiter(node) && row.phase == TR_NODE_PHASE_RUNNING;
         bool is_work = node->kind != TR_NODE_START && node->kind != TR_NODE_END;
         bool is_to_come = has_not_begun(&row) && is_work && node->role == TR_ROLE_GRAPH;
         if (error != 0 || (!waits && !is_to_come)) {

@@ -1,12 +1,17 @@
 /*
  * Words for what a job waits for at the refresh actor of its back end: a batch, an answer, a time,
  * or the back end itself.
+ *
+ * A job is in one list (actors/backend/refresh.h), and the kind of the list is the first part of
+ * the answer. What the group and the endpoint add comes behind it: a refusal to end the job, a
+ * stream that says nothing, an open circuit. The rows are read as the actor keeps them, through
+ * tr_rows_reader.
  */
 #include <string.h>
 
+#include "actors/backend/refresh.h"
 #include "actors/explain/explain.h"
 #include "actors/graph/document/report.h"
-#include "actors/refresh.h"
 
 /* What each verb does with a job, for queues and for calls. */
 static const struct {
@@ -22,12 +27,13 @@ static const struct {
                                  "has failed, and why is being asked for"},
 };
 
+/* What a job in a clock's list waits to do, by its stage and marks. */
 static const char *wait_of(const struct tri_job_row *job)
 {
     switch (job->stage) {
     case TR_WEBAPI_STAGE_INTENT:
         return "is made";
-    case TR_WEBAPI_STAGE_IN_DOUBT:
+    case TR_WEBAPI_STAGE_UNKNOWN:
         return "may have been made, and is looked for";
     case TR_WEBAPI_STAGE_CANCELLING:
         return (job->marks & TRI_JOB_UNENDED) != 0 ? "was not ended, and is asked about"
@@ -42,6 +48,10 @@ static const char *wait_of(const struct tri_job_row *job)
     }
 }
 
+/*
+ * `first_ms` is when the first job came into a queue, or when a call left. A verb beyond the table,
+ * of a newer engine, is left out.
+ */
 static void explain_list(const struct tri_job_row *job, const struct tri_list_row *list,
                          struct tr_explain_now now, struct tr_buffer *text)
 {
@@ -49,11 +59,11 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
     if (list->kind == TRI_REFRESH_CLOCK) {
         tr_buffer_print(text, "%s at ", wait_of(job));
         tri_explain_time(job->due_ms, now, text);
-        if (job->stage == TR_WEBAPI_STAGE_IN_DOUBT) {
-            tr_buffer_add_string(text, ", in doubt since ");
+        if (job->stage == TR_WEBAPI_STAGE_UNKNOWN) {
+            tr_buffer_add_string(text, ", its outcome unknown since ");
             tri_explain_time(job->since_ms, now, text);
         }
-    } else if (list->kind == TRI_REFRESH_ROOM) {
+    } else if (list->kind == TRI_REFRESH_CAPACITY) {
         tr_buffer_print(text, "waits for room, one of %u since ", list->count);
         tri_explain_time(list->first_ms, now, text);
     } else if (list->kind == TRI_REFRESH_CALL && is_known) {
@@ -66,7 +76,10 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
     }
 }
 
-/* What the back end has said to ending it, where it did not, and when it is told again. */
+/*
+ * What the back end has said to ending it, where it did not, and when it is told again. The words
+ * are the group's, so a job may show those that another of its group was refused with.
+ */
 static int explain_refusal(struct tr_rows *rows, const struct tri_job_row *job,
                            struct tr_explain_now now, struct tr_buffer *text)
 {
@@ -81,7 +94,7 @@ static int explain_refusal(struct tr_rows *rows, const struct tri_job_row *job,
         return error;
     }
     const struct tri_group_row *group = row;
-    if (tri_blob_peek(rows, group->refusal, &kept) == 0 && kept.size >= sizeof times) {
+    if (tri_refresh_blob_peek(rows, group->refusal, &kept) == 0 && kept.size >= sizeof times) {
         memcpy(&times, kept.data, sizeof times);
         struct tr_text words = {.data = (const char *)kept.data + sizeof times,
                                 .size = kept.size - sizeof times};
@@ -90,7 +103,7 @@ static int explain_refusal(struct tr_rows *rows, const struct tri_job_row *job,
     }
     if (job->stage == TR_WEBAPI_STAGE_CANCELLING) {
         tr_buffer_add_string(text, "; it is told again after ");
-        tri_explain_time(tri_end_again_ms(group, job->since_ms), now, text);
+        tri_explain_time(tri_refresh_end_again_ms(group, job->since_ms), now, text);
     }
     return 0;
 }
@@ -103,11 +116,11 @@ static void explain_back_end(const struct tr_refresh_state *state, struct tr_exp
     if (state->circuit != TR_CIRCUIT_CLOSED && fault.size > 0) {
         tr_buffer_print(text, "; %.*s: tried again at ", TRI_TEXT(fault));
         tri_explain_time(state->circuit_ms, now, text);
-    } else if (state->hold_ms > now.steady_ms) {
+    } else if (state->retry_after_ms > now.steady_ms) {
         tr_buffer_print(text, "; endpoint %.*s of '%.*s' wants fewer calls (429): the next one at ",
                         TRI_TEXT(tr_array_get(&state->endpoint)),
                         TRI_TEXT(tr_array_get(&state->plugin)));
-        tri_explain_time(state->hold_ms, now, text);
+        tri_explain_time(state->retry_after_ms, now, text);
     } else {
         tr_buffer_print(text, "; at endpoint %.*s of '%.*s'",
                         TRI_TEXT(tr_array_get(&state->endpoint)),
@@ -118,7 +131,11 @@ static void explain_back_end(const struct tr_refresh_state *state, struct tr_exp
     }
 }
 
-/* A stream may be silent since nothing happens, or since nobody is at its other end any more. */
+/*
+ * A stream may be idle because nothing happens, or because its connection is dead. Said from
+ * TR_REFRESH_IDLE_MS on, the time after which the actor itself opens it anew. `made_ms` counts as
+ * well: before a job was made there was nothing to hear.
+ */
 static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job,
                           struct tr_explain_now now, struct tr_buffer *text)
 {
@@ -130,7 +147,7 @@ static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job,
     const struct tri_group_row *group = row;
     uint64_t since_ms = group->heard_ms > group->made_ms ? group->heard_ms : group->made_ms;
     if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || group->stream == 0 ||
-        now.steady_ms < since_ms + TR_REFRESH_SILENT_MS) {
+        now.steady_ms < since_ms + TR_REFRESH_IDLE_MS) {
         return 0;
     }
     tr_buffer_add_string(text, "; its stream has said nothing since ");
@@ -152,6 +169,10 @@ static void explain_handle(struct tr_text handle, struct tr_buffer *text)
     tr_buffer_add_string(text, handle.size > 0 ? " " : "");
 }
 
+/*
+ * A job in no list was told to its task, or was invited to ask again (refresh_capacity.c): either
+ * way it is the task that acts next.
+ */
 int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain_pages *pages,
                    struct tr_text identity, struct tr_explain_now now, struct tr_buffer *text)
 {
@@ -164,13 +185,16 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     uint32_t number;
     const void *row;
     int error = tr_rows_find(&rows, &key, &number);
-    error = error != 0 ? error : tr_rows_get(&rows, number, &row);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_rows_get(&rows, number, &row);
     if (error != 0) {
         return error;
     }
     const struct tri_job_row *job = row;
     struct tr_text handle = {0};
-    error = tri_job_peek_handle(&rows, job, &handle);
+    error = tri_refresh_job_peek_handle(&rows, job, &handle);
     if (error != 0) {
         return error;
     }
@@ -185,7 +209,9 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     if (error == 0) {
         explain_list(job, row, now, text);
         error = explain_refusal(&rows, job, now, text);
-        error = error != 0 ? error : explain_stream(&rows, job, now, text);
+        if (error == 0) {
+            error = explain_stream(&rows, job, now, text);
+        }
         explain_back_end(state, now, text);
     }
     return error != 0 ? error : text->error;

@@ -1,5 +1,10 @@
 /*
  * Shares of rows that are forgotten: written where they were read, deleted in a handler.
+ *
+ * A share is a flat msgpack list in which a record's id and a row with nothing but its key
+ * alternate. It is made by a thread that may read the store, and travels in a message to the actor
+ * that deletes: a handler cannot read the store itself. Deleting a row that is gone is no error, so
+ * a share may be handled again.
  */
 #include "actors/history/forget.h"
 

@@ -1,8 +1,8 @@
 /*
  * Forgetting the history of an execution that has ended, a share in each handler.
  */
-#ifndef TR_ACTORS_FORGET_H
-#define TR_ACTORS_FORGET_H
+#ifndef TR_ACTORS_HISTORY_FORGET_H
+#define TR_ACTORS_HISTORY_FORGET_H
 
 #include "actors/graph/document/buffer.h"
 #include "runtime/troupe.h"

@@ -1,9 +1,13 @@
 /*
  * Rows of the history, from handlers.
  *
- * Whoever changes its phase writes two rows: the change, which stays, and how it stands now, which
+ * Each change of a phase writes two rows: the change, which stays, and how it stands now, which
  * the next one replaces. Both are made from one struct here, so that they cannot differ. Elements
  * of arrays would be too many rows: their changes are gathered as JSON text, which views unfold.
+ *
+ * Everything here is an effect of the calling handler: rows and state are one commit. So history
+ * never shows a phase that a crash takes back, and a handler that runs again writes the same rows
+ * under the same numbers.
  */
 #include "actors/history/history.h"
 
@@ -15,7 +19,21 @@
 /* Of memory for entries, so that one of them always fits: its longest texts are cut by it. */
 #define ENTRIES_BYTES_MIN 1024
 
-static int record_change(struct tr_context *context, const struct tr_phase_change *change,
+/* A change of phase. Texts live until the call returns. */
+struct phase_change {
+    uint64_t execution;
+    uint8_t subject; /* enum tr_subject */
+    uint8_t from;
+    uint8_t to;
+    struct tr_text path;
+    uint64_t element; /* of an attempt: TR_ELEMENT_NONE or its element; else not looked at */
+    uint32_t attempt;
+    struct tr_text cause;
+    struct tr_text code;
+    struct tr_text message;
+};
+
+static int record_change(struct tr_context *context, const struct phase_change *change,
                          uint64_t *changes)
 {
     bool is_attempt = change->subject == TR_SUBJECT_TASK;
@@ -40,21 +58,25 @@ static int record_change(struct tr_context *context, const struct tr_phase_chang
     return error;
 }
 
-int tr_history_phase(struct tr_context *context, const struct tr_phase_change *change,
-                     uint64_t *changes)
+/* What the tables of schemas/engine/phase.h forbid is the caller's mistake: TR_INVALID. */
+static int write_change(struct tr_context *context, const struct phase_change *change,
+                        uint64_t *changes)
 {
     bool may_follow =
         tr_phase_may_follow((enum tr_subject)change->subject, change->from, change->to);
     return may_follow ? record_change(context, change, changes) : TR_INVALID;
 }
 
-/* Three times of whatever has phases. */
+/* The three times of a row with phases. */
 struct times {
     uint64_t *created_ms;
     uint64_t *started_ms;
     uint64_t *ended_ms;
 };
 
+/*
+ * created_ms and started_ms are set once and stay over retries; ended_ms is that of the last end.
+ */
 static void note_times(const struct tr_context *context, struct times times, bool is_running,
                        bool is_end)
 {
@@ -70,10 +92,22 @@ static void note_times(const struct tr_context *context, struct times times, boo
     }
 }
 
+/* Records a change, and sets the times of the row that it is about. */
+static int change_phase(struct tr_context *context, const struct phase_change *change,
+                        struct times times, bool is_running, uint64_t *changes)
+{
+    int error = write_change(context, change, changes);
+    if (error == 0) {
+        note_times(context, times, is_running,
+                   tr_phase_is_end((enum tr_subject)change->subject, change->to));
+    }
+    return error;
+}
+
 int tr_history_execution(struct tr_context *context, struct tr_execution *row, uint8_t from,
                          struct tr_text cause, uint64_t *changes)
 {
-    struct tr_phase_change change = {
+    struct phase_change change = {
         .execution = row->execution,
         .subject = TR_SUBJECT_EXECUTION,
         .from = from,
@@ -82,23 +116,19 @@ int tr_history_execution(struct tr_context *context, struct tr_execution *row, u
         .code = row->code,
         .message = row->message,
     };
-    int error = tr_history_phase(context, &change, changes);
-    if (error != 0) {
-        return error;
-    }
     struct times times = {&row->created_ms, &row->started_ms, &row->ended_ms};
-    note_times(context, times, row->phase == TR_EXECUTION_RUNNING,
-               tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase));
-    return tr_record(context, &tr_execution_schema, row);
+    int error = change_phase(context, &change, times, row->phase == TR_EXECUTION_RUNNING, changes);
+    return error != 0 ? error : tr_record(context, &tr_execution_schema, row);
 }
 
 int tr_history_pause(struct tr_context *context, const struct tr_execution *row,
                      struct tr_text cause, uint64_t *changes)
 {
-    struct tr_phase_change stays = {.execution = row->execution,
-                                    .subject = TR_SUBJECT_EXECUTION,
-                                    .to = row->phase,
-                                    .cause = cause};
+    /* Not write_change: no table lets a phase follow itself. `from` is 0, and no node is named. */
+    struct phase_change stays = {.execution = row->execution,
+                                 .subject = TR_SUBJECT_EXECUTION,
+                                 .to = row->phase,
+                                 .cause = cause};
     int error = record_change(context, &stays, changes);
     return error != 0 ? error : tr_record(context, &tr_execution_schema, row);
 }
@@ -106,7 +136,7 @@ int tr_history_pause(struct tr_context *context, const struct tr_execution *row,
 int tr_history_node(struct tr_context *context, struct tr_node_status *row, uint8_t from,
                     struct tr_text cause, uint64_t *changes)
 {
-    struct tr_phase_change change = {
+    struct phase_change change = {
         .execution = row->execution,
         .subject = TR_SUBJECT_NODE,
         .from = from,
@@ -116,21 +146,17 @@ int tr_history_node(struct tr_context *context, struct tr_node_status *row, uint
         .code = row->code,
         .message = row->message,
     };
-    int error = tr_history_phase(context, &change, changes);
-    if (error != 0) {
-        return error;
-    }
     struct times times = {&row->created_ms, &row->started_ms, &row->ended_ms};
     bool is_running =
         row->phase == TR_NODE_PHASE_RUNNING || row->phase == TR_NODE_PHASE_DYNAMIC_RUNNING;
-    note_times(context, times, is_running, tr_phase_is_end(TR_SUBJECT_NODE, row->phase));
-    return tr_record(context, &tr_node_status_schema, row);
+    int error = change_phase(context, &change, times, is_running, changes);
+    return error != 0 ? error : tr_record(context, &tr_node_status_schema, row);
 }
 
 int tr_history_attempt(struct tr_context *context, struct tr_attempt *row, uint8_t from,
                        struct tr_text cause, uint64_t *changes)
 {
-    struct tr_phase_change change = {
+    struct phase_change change = {
         .execution = row->execution,
         .subject = TR_SUBJECT_TASK,
         .from = from,
@@ -142,14 +168,9 @@ int tr_history_attempt(struct tr_context *context, struct tr_attempt *row, uint8
         .code = row->code,
         .message = row->message,
     };
-    int error = tr_history_phase(context, &change, changes);
-    if (error != 0) {
-        return error;
-    }
     struct times times = {&row->created_ms, &row->started_ms, &row->ended_ms};
-    note_times(context, times, row->phase == TR_TASK_PHASE_RUNNING,
-               tr_phase_is_end(TR_SUBJECT_TASK, row->phase));
-    return tr_record(context, &tr_attempt_schema, row);
+    int error = change_phase(context, &change, times, row->phase == TR_TASK_PHASE_RUNNING, changes);
+    return error != 0 ? error : tr_record(context, &tr_attempt_schema, row);
 }
 
 int tr_history_value(struct tr_context *context, uint64_t execution, struct tr_text path,
@@ -189,6 +210,7 @@ static const uint8_t order[] = {
 /* A retry is not seen in a set of phases: it may have been running once more in between. */
 #define PHASES_MAX (2 * TR_COUNT_OF(order))
 
+/* The phases in their order, and the one that they lead to so far. */
 struct ordered {
     uint8_t phases[PHASES_MAX];
     uint32_t count;
@@ -205,10 +227,16 @@ static bool go(struct ordered *ordered, uint8_t to)
     return true;
 }
 
-/* Puts a set of phases into an order that the table allows. */
+/*
+ * Puts a set of phases into an order that the table allows. The array keeps a bit for each phase of
+ * an element, and not their order. RUNNING is tried in between where a phase does not follow
+ * directly, since an element that failed may have run once more. TR_INVALID: there is no such
+ * order.
+ */
 static int put_in_order(const struct tr_element_change *change, struct ordered *ordered)
 {
     uint32_t left = change->phases;
+    /* Only a node that was running at all can have been running once more. */
     bool may_repeat = (left & 1U << TR_NODE_PHASE_RUNNING) != 0;
     *ordered = (struct ordered){.last = change->from};
     for (size_t i = 0; i < TR_COUNT_OF(order); i++) {
@@ -230,6 +258,10 @@ static struct tr_text cut(struct tr_text text, size_t size_max)
 {
     if (text.size > size_max) {
         text.size = size_max;
+        /*
+         * Bytes 10xxxxxx go on with a character of UTF-8: the cut moves back to the beginning of
+         * one.
+         */
         while (text.size > 0 && ((uint8_t)text.data[text.size] & 0xc0) == 0x80) {
             text.size--;
         }
@@ -247,6 +279,10 @@ static void print_entry(struct tr_sink *sink, const struct tr_element_change *ch
     }
     if (change->code.size > 0 || change->message.size > 0) {
         tr_sink_put_char(sink, ',');
+        /*
+         * A character can take six bytes in JSON (\u001f), so both together stay below the size of
+         * an empty block: an entry always fits into one.
+         */
         tr_print_json_text(sink, cut(change->code, size / 32));
         tr_sink_put_char(sink, ',');
         tr_print_json_text(sink, cut(change->message, size / 10));
@@ -276,6 +312,7 @@ int tr_history_element(void *memory, size_t size, const struct tr_element_change
     struct tr_sink sink = tr_sink_of(text + entries->size, room);
     tr_sink_put_char(&sink, is_first ? '[' : ',');
     print_entry(&sink, change, &ordered, change->at_ms - base_ms, size);
+    /* Nothing of the head has changed, so the text that was printed in part does not count. */
     if (sink.truncated) {
         return TR_LIMIT;
     }
@@ -301,6 +338,7 @@ int tr_history_elements(struct tr_context *context, uint64_t execution, struct t
         return 0;
     }
     char *text = (char *)(entries + 1);
+    /* The row is a view of this memory; tr_record packs it before the entries are emptied. */
     text[entries->size] = ']'; /* room was kept for it */
     struct tr_element_block row = {
         .execution = execution,

@@ -12,29 +12,11 @@
  * `changes` counts the rows that this actor has written, and belongs into its state: with the
  * actor's key it names them. All functions are for handlers; their other errors are tr_record's.
  */
-#ifndef TR_ACTORS_HISTORY_H
-#define TR_ACTORS_HISTORY_H
+#ifndef TR_ACTORS_HISTORY_HISTORY_H
+#define TR_ACTORS_HISTORY_HISTORY_H
 
 #include "runtime/troupe.h"
 #include "schemas/engine/history.h"
-
-/* A change of phase. Texts live until the call returns. */
-struct tr_phase_change {
-    uint64_t execution;
-    uint8_t subject; /* enum tr_subject */
-    uint8_t from;
-    uint8_t to;
-    struct tr_text path;
-    uint64_t element; /* of an attempt: TR_ELEMENT_NONE or its element; else not looked at */
-    uint32_t attempt;
-    struct tr_text cause;
-    struct tr_text code;
-    struct tr_text message;
-};
-
-/* Writes a change alone, for what has no row of its own. */
-TR_MUST_USE int tr_history_phase(struct tr_context *context, const struct tr_phase_change *change,
-                                 uint64_t *changes);
 
 /*
  * Writes how an execution, a node or an attempt stands now, `row->phase`, and the change from the

@@ -1,19 +1,29 @@
 /*
  * The catalog: for each key of the cache that is being made, one task that makes it, and the others
- * that wait for it in their order (serialized caches, language.md).
+ * that wait for it in their order (serialized caches of examples/README.md).
  *
- * An owner that releases what it has made lets all who wait look again at once; one that made
- * nothing, or has ended without a word, is followed by the next in line. All of it is in the pages,
- * so that nobody has to ask again after a restart.
+ * An owner that releases what it has made lets all tasks that wait look again at once; one that
+ * made nothing, or has ended without a release, is followed by the next in line. All of it is in
+ * the pages, so that no task has to ask again after a restart.
+ *
+ * Invariants:
+ * - A task is in at most one entry. A request for another key withdraws the one before.
+ * - An entry has an owner, or is_made is set and the waiting tasks are being told. One with neither
+ *   is removed, in the handler that took its owner away.
+ * - Only owners are monitored: a waiting task that ends without a release is found when its turn
+ *   comes, since the monitor that begins then reports it DOWN.
+ *
+ * This is Flyte's reservation of serialized caches, whose owner keeps it by a heartbeat instead.
  */
 #include <string.h>
 
 #include "actors/services/catalog.h"
 #include "schemas/codec/utf8.h"
 
-/* Those who wait are told in portions of so many. */
+/* Tasks that wait are told in portions of so many. */
 #define PORTION 64
 
+/* One handling of one message. */
 struct catalog {
     struct tr_context *context;
     struct tr_catalog_state *state;
@@ -21,6 +31,10 @@ struct catalog {
     struct tr_watch watch;
 };
 
+/*
+ * A task is found by its actor, whose key is never given again: so one that asks again after a
+ * crash is found.
+ */
 static struct tr_rows_key asker_key(struct tr_ref actor)
 {
     return tr_rows_key_numbers(TRI_ROW_ASKER, actor.key.group, actor.key.serial);
@@ -51,6 +65,11 @@ static int tell_owner(struct catalog *catalog, const struct tri_entry_row *entry
     return tr_tell(catalog->context, actor, &tr_cache_owner_schema, &owner);
 }
 
+/*
+ * The task makes the value from now on: it is monitored, so that its end passes the key on. Being
+ * told comes last: an error before leaves neither a monitor nor a message, as all effects of the
+ * handling go.
+ */
 static int make_owner(struct catalog *catalog, struct tri_entry_row *entry, uint32_t number,
                       struct tri_asker_row *asker)
 {
@@ -60,8 +79,9 @@ static int make_owner(struct catalog *catalog, struct tri_entry_row *entry, uint
     return error != 0 ? error : tell_owner(catalog, entry, asker->watched.actor, false);
 }
 
-/* ------------------------------------------------------------ who waits */
+/* ------------------------------------------------------------ waiting tasks */
 
+/* Behind all that wait: the order is that of the requests. */
 static int queue_add(struct catalog *catalog, struct tri_entry_row *entry, uint32_t number,
                      struct tri_asker_row *asker)
 {
@@ -81,6 +101,7 @@ static int queue_add(struct catalog *catalog, struct tri_entry_row *entry, uint3
     return error;
 }
 
+/* Takes a waiting task out, wherever it stands in the line. */
 static int queue_remove(struct catalog *catalog, struct tri_entry_row *entry,
                         struct tri_asker_row *asker)
 {
@@ -108,7 +129,12 @@ static int queue_remove(struct catalog *catalog, struct tri_entry_row *entry,
     return error;
 }
 
-/* Tells a portion of those who wait that it is made, and forgets them; then the entry itself. */
+/*
+ * Tells a portion of the waiting tasks that it is made, and forgets them; then the entry itself. No
+ * task becomes the owner here: each looks into the cache again, and asks anew if it finds nothing.
+ * As long as some wait the entry stays with is_made set, so that a request that comes between two
+ * portions is answered at once and not queued behind them.
+ */
 static int tell_made(struct catalog *catalog, uint32_t number)
 {
     struct tri_entry_row *entry;
@@ -117,9 +143,15 @@ static int tell_made(struct catalog *catalog, uint32_t number)
         uint32_t first = entry->first;
         struct tri_asker_row *asker;
         error = asker_edit(catalog, first, &asker);
-        error = error != 0 ? error : queue_remove(catalog, entry, asker);
-        error = error != 0 ? error : tell_owner(catalog, entry, asker->watched.actor, true);
-        error = error != 0 ? error : tr_rows_remove(&catalog->rows, first);
+        if (error == 0) {
+            error = queue_remove(catalog, entry, asker);
+        }
+        if (error == 0) {
+            error = tell_owner(catalog, entry, asker->watched.actor, true);
+        }
+        if (error == 0) {
+            error = tr_rows_remove(&catalog->rows, first);
+        }
     }
     if (error != 0) {
         return error;
@@ -132,7 +164,10 @@ static int tell_made(struct catalog *catalog, uint32_t number)
     return tr_tell(catalog->context, tr_self(catalog->context), &tr_service_more_schema, &more);
 }
 
-/* The owner is gone: the next in line is the owner now, or all may look. */
+/*
+ * The owner is gone: the next in line is the owner now, or all may look. The next owner is not told
+ * that the one before has failed: to it the key is simply its own.
+ */
 static int pass_on(struct catalog *catalog, uint32_t number, bool is_made)
 {
     struct tri_entry_row *entry;
@@ -152,17 +187,26 @@ static int pass_on(struct catalog *catalog, uint32_t number, bool is_made)
         return tr_rows_remove(&catalog->rows, number);
     }
     error = asker_edit(catalog, first, &asker);
-    error = error != 0 ? error : queue_remove(catalog, entry, asker);
+    if (error != 0) {
+        return error;
+    }
+    error = queue_remove(catalog, entry, asker);
     return error != 0 ? error : make_owner(catalog, entry, first, asker);
 }
 
-/* Forgets a task, whichever it was. */
+/*
+ * Forgets a task, whichever it was. `is_made` and `is_down` matter of an owner only. `is_down`: its
+ * DOWN has come, so the monitor is used up.
+ */
 static int forget(struct catalog *catalog, uint32_t number, bool is_made, bool is_down)
 {
     struct tri_asker_row *asker;
     struct tri_entry_row *entry;
     int error = asker_edit(catalog, number, &asker);
-    error = error != 0 ? error : entry_edit(catalog, asker->entry, &entry);
+    if (error != 0) {
+        return error;
+    }
+    error = entry_edit(catalog, asker->entry, &entry);
     if (error != 0) {
         return error;
     }
@@ -172,12 +216,18 @@ static int forget(struct catalog *catalog, uint32_t number, bool is_made, bool i
         return error != 0 ? error : tr_rows_remove(&catalog->rows, number);
     }
     error = tr_watch_end(&catalog->watch, number, &asker->watched, is_down);
-    error = error != 0 ? error : tr_rows_remove(&catalog->rows, number);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_rows_remove(&catalog->rows, number);
     return error != 0 ? error : pass_on(catalog, entry_number, is_made);
 }
 
 /* ------------------------------------------------------------- messages */
 
+/*
+ * The row of a task, found by its actor; its name is for `troupe explain`, cut between characters.
+ */
 static int asker_new(struct catalog *catalog, struct tr_ref actor, struct tr_text name,
                      uint32_t *number, struct tri_asker_row **asker)
 {
@@ -197,6 +247,10 @@ static int asker_new(struct catalog *catalog, struct tr_ref actor, struct tr_tex
     return 0;
 }
 
+/*
+ * A task asks for a key it is not known by yet: the first becomes the owner, any other waits. While
+ * the tasks that waited are told, the answer is at once that it is made.
+ */
 static int reserve(struct catalog *catalog, const struct tr_rows_key *key, struct tr_ref actor,
                    struct tr_text name)
 {
@@ -210,7 +264,10 @@ static int reserve(struct catalog *catalog, const struct tr_rows_key *key, struc
         void *row;
         error = tr_rows_add(&catalog->rows, key, &number, &row);
     }
-    error = error != 0 ? error : entry_edit(catalog, number, &entry);
+    if (error != 0) {
+        return error;
+    }
+    error = entry_edit(catalog, number, &entry);
     if (error != 0) {
         return error;
     }
@@ -226,7 +283,7 @@ static int reserve(struct catalog *catalog, const struct tr_rows_key *key, struc
                   : queue_add(catalog, entry, asker_number, asker);
 }
 
-/* Asked again: the owner hears it again, who waits goes on waiting. */
+/* Asked again: the owner is told again, a waiting task goes on waiting. */
 static int repeat(struct catalog *catalog, const struct tri_asker_row *asker, uint32_t number)
 {
     struct tri_entry_row *entry;
@@ -237,6 +294,7 @@ static int repeat(struct catalog *catalog, const struct tri_asker_row *asker, ui
     return tell_owner(catalog, entry, asker->watched.actor, false);
 }
 
+/* A request that comes again, after a crash or a move, changes nothing; its answer is repeated. */
 static int on_reserve(struct catalog *catalog, const struct tr_message *message)
 {
     struct tr_cache_reserve wish;
@@ -253,32 +311,43 @@ static int on_reserve(struct catalog *catalog, const struct tr_message *message)
     error = tr_rows_find(&catalog->rows, &own, &number);
     if (error == 0) {
         error = asker_edit(catalog, number, &asker);
-        error = error != 0 ? error : tr_rows_get(&catalog->rows, asker->entry, &entry);
+        if (error != 0) {
+            return error;
+        }
+        error = tr_rows_get(&catalog->rows, asker->entry, &entry);
         if (error != 0) {
             return error;
         }
         if (memcmp(&((const struct tri_entry_row *)entry)->head.key, &key, sizeof key) == 0) {
             return repeat(catalog, asker, number);
         }
+        /*
+         * Another key: the task withdraws from the one before, and passes it on if it was the
+         * owner.
+         */
         error = forget(catalog, number, false, false);
     }
     return error != 0 && error != TR_NOT_FOUND ? error
                                                : reserve(catalog, &key, message->from, wish.owner);
 }
 
+/* From the owner or from a task that waits; one that is not known has released before. */
 static int on_release(struct catalog *catalog, const struct tr_message *message)
 {
     struct tr_cache_release release;
     uint32_t number;
     struct tr_rows_key own = asker_key(message->from);
     int error = tr_message_read(message, cache_release, &release);
-    error = error != 0 ? error : tr_rows_find(&catalog->rows, &own, &number);
+    if (error == 0) {
+        error = tr_rows_find(&catalog->rows, &own, &number);
+    }
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
     return forget(catalog, number, release.is_made, false);
 }
 
+/* The owner's actor ended without a release: it made nothing. */
 static int on_down(struct catalog *catalog, const struct tr_message *message)
 {
     struct tr_down down;
@@ -295,6 +364,11 @@ static int on_down(struct catalog *catalog, const struct tr_message *message)
     return forget(catalog, number, false, true);
 }
 
+/*
+ * The next portion, by a message to itself: telling thousands is no work for one handler.
+ * TR_NOT_FOUND cannot be: an entry with is_made goes only in tell_made, and each portion sends at
+ * most one such message.
+ */
 static int on_more(struct catalog *catalog, const struct tr_message *message)
 {
     struct tr_service_more more;

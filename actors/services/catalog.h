@@ -1,8 +1,8 @@
 /*
- * The catalog's rows, for itself and for who explains what it holds.
+ * The catalog's rows, for itself and for actors/explain/, which shows what it holds.
  */
-#ifndef TR_ACTORS_CATALOG_H
-#define TR_ACTORS_CATALOG_H
+#ifndef TR_ACTORS_SERVICES_CATALOG_H
+#define TR_ACTORS_SERVICES_CATALOG_H
 
 #include "actors/engine.h"
 #include "actors/store/watch.h"
@@ -13,11 +13,11 @@
 
 enum tri_catalog_row { TRI_ROW_ENTRY = 1, TRI_ROW_ASKER };
 
-/* A key that somebody makes, or has just made (`is_made`: those who wait are being told). */
+/* A key that a task makes, or has just made (`is_made`: the tasks that wait are being told). */
 struct tri_entry_row {
     struct tr_rows_head head;
     uint32_t owner; /* an asker; 0 while it is made */
-    uint32_t first; /* of those who wait */
+    uint32_t first; /* of the tasks that wait */
     uint32_t last;
     uint32_t is_made;
 };
@@ -26,7 +26,7 @@ struct tri_entry_row {
 struct tri_asker_row {
     struct tr_watched watched;
     uint32_t entry;
-    uint32_t next; /* of those who wait */
+    uint32_t next; /* of the tasks that wait */
     uint32_t previous;
     uint16_t name_size;
     bool is_cut; /* the name is longer */

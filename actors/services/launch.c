@@ -7,6 +7,12 @@
  * It is asked for once and by a name that is this node's alone (launch.h). What is launched lives
  * for itself: it has its own history, pauses and retries; only an abort or a deadline of this node
  * goes on to it, and then its end is waited for. How it ends is how this node ends.
+ *
+ * The steps: ASKED from the start until the launcher has answered, RUNNING while the execution
+ * lives, ENDING once that was told to end. An abort while ASKED is kept (`ending`) and told when it
+ * is known whom to tell. Two sources say how it ends: its last word (node_ended), and the monitor
+ * for the case that there is none. The runtime sends DOWN behind the last message of an actor, so
+ * DOWN first means that no last word comes.
  */
 #include "actors/services/launch.h"
 
@@ -14,8 +20,8 @@
 
 #include "actors/engine.h"
 #include "actors/graph/document/report.h"
-#include "actors/history/history.h"
 #include "actors/graph/value/slot.h"
+#include "actors/history/history.h"
 #include "schemas/codec/utf8.h"
 #include "schemas/engine/state_launch.h"
 
@@ -29,7 +35,7 @@ enum { PAGE_START, PAGE_CAUSE };
 
 enum timer { TIMER_DEADLINE = 1, TIMER_WATCH };
 
-/* How soon somebody is looked for again whose host cannot be reached. */
+/* How soon an execution is monitored again whose host could not be reached. */
 #define WATCH_MS 1000
 
 /* One handling of one message. */
@@ -64,8 +70,8 @@ static bool is_element(const struct launch *launch)
 static int look_up(struct launch *launch)
 {
     const struct tr_launch_state *state = launch->state;
-    struct tr_shelf *shelf = &tr_engine_of(launch->context)->shelf;
-    const struct tr_graph *graph = tr_shelf_find(shelf, state->graph);
+    struct tr_graph_registry *registry = &tr_engine_of(launch->context)->registry;
+    const struct tr_graph *graph = tr_graph_registry_find(registry, state->graph);
     if (graph == NULL || state->workflow >= graph->workflow_count ||
         state->node >= graph->workflows[state->workflow].node_count) {
         return TR_NOT_FOUND;
@@ -83,7 +89,10 @@ static int look_up(struct launch *launch)
     return 0;
 }
 
-/* Keeps the start for later messages. What it got is in the history and in the launched one. */
+/*
+ * Keeps the start for later messages. What it got is in the history and in the launched one.
+ * Without the inputs, which may take a megabyte, an actor that waits for days stays small.
+ */
 static int keep_start(struct launch *launch)
 {
     struct tr_node_start kept = launch->start;
@@ -97,7 +106,9 @@ static int keep_start(struct launch *launch)
     struct tr_writer writer = tr_writer_of(bytes, size);
     int error = tr_node_start_pack(&kept, &writer);
     size_t used = tr_writer_size(&writer);
-    error = error != 0 ? error : tr_page_edit(launch->context, PAGE_START, used, &page);
+    if (error == 0) {
+        error = tr_page_edit(launch->context, PAGE_START, used, &page);
+    }
     if (error == 0) {
         memcpy(page, bytes, used);
         launch->state->start_version = tr_node_start_schema.version;
@@ -105,6 +116,10 @@ static int keep_start(struct launch *launch)
     return error;
 }
 
+/*
+ * Views of the page, which live as long as the handler. The version is that of the program that
+ * kept it, which may be older.
+ */
 static int read_start(struct launch *launch)
 {
     struct tr_bytes page;
@@ -113,7 +128,9 @@ static int read_start(struct launch *launch)
                       : tr_node_start_unpack(page, launch->state->start_version, &launch->start);
 }
 
-/* Who launches: "EXEC/sub/node[17]", as people write it, or with project and domain before. */
+/*
+ * The launching node: "EXEC/sub/node[17]", as people write it, or with project and domain before.
+ */
 static struct tr_text origin(struct launch *launch, bool is_whole)
 {
     struct tr_text execution = launch->start.execution;
@@ -187,7 +204,11 @@ static int record_value(struct launch *launch, enum tr_value_side side, struct t
 
 /* --------------------------------------------------------------------- its end */
 
-/* The last word, and the end. `failure` is NULL for a success. */
+/*
+ * The last word, and the end. `failure` is NULL for a success. The order: history, then the last
+ * word to the parent, then the stop. All are one commit, so a parent that has heard the word finds
+ * the history complete.
+ */
 static int say_end(struct launch *launch, uint8_t phase, const struct failure *failure,
                    struct tr_bytes outputs)
 {
@@ -216,9 +237,9 @@ static int say_end(struct launch *launch, uint8_t phase, const struct failure *f
     if (error == 0 && state->monitor != 0) {
         error = tr_demonitor(launch->context, state->monitor);
     }
-    error = error != 0 ? error
-                       : tr_tell(launch->context, tr_parent(launch->context), &tr_node_ended_schema,
-                                 &ended);
+    if (error == 0) {
+        error = tr_tell(launch->context, tr_parent(launch->context), &tr_node_ended_schema, &ended);
+    }
     state->step = TR_LAUNCH_STEP_END;
     return error != 0 ? error : tr_stop(launch->context);
 }
@@ -230,7 +251,10 @@ static int fail(struct launch *launch, uint8_t phase, uint8_t kind, struct tr_te
     return say_end(launch, phase, &failure, (struct tr_bytes){0});
 }
 
-/* It ends as it was told to. */
+/*
+ * It ends as it was told to, however the launched execution has ended: its phase is on the way
+ * there already.
+ */
 static int end_aborted(struct launch *launch)
 {
     struct tr_bytes cause;
@@ -259,7 +283,8 @@ static const struct tr_plan_value *fixed_value(const struct tr_plan *plan, uint3
 
 /*
  * Appends a slot for each input of the workflow: what the plan fixes, else what the node has bound.
- * The node binds the others in their order, and defaults where nothing was written.
+ * The node binds the others in their order, and defaults where nothing was written. TR_INVALID
+ * where the two do not match slot for slot.
  */
 static int merge_inputs(struct launch *launch, struct tr_buffer *inputs)
 {
@@ -278,7 +303,10 @@ static int merge_inputs(struct launch *launch, struct tr_buffer *inputs)
     return cursor.error != 0 || left != 0 ? TR_INVALID : inputs->error;
 }
 
-/* The root hands it to its launcher. */
+/*
+ * The root hands it to its launcher. The root knows which launcher is its own, and how deep
+ * executions have launched each other.
+ */
 static int tell_root(struct launch *launch, struct tr_bytes inputs)
 {
     const struct tr_graph *graph = launch->graph;
@@ -337,9 +365,15 @@ static int on_start(struct launch *launch)
     state->element = launch->start.element;
     state->begun_ms = tr_now_ms(launch->context);
     error = look_up(launch);
-    error = error != 0 ? error : keep_start(launch);
-    error = error != 0 ? error : set_phase(launch, TR_NODE_PHASE_QUEUED, NULL, tr_text_of(""));
-    error = error != 0 ? error : record_value(launch, TR_VALUE_INPUTS, launch->start.inputs);
+    if (error == 0) {
+        error = keep_start(launch);
+    }
+    if (error == 0) {
+        error = set_phase(launch, TR_NODE_PHASE_QUEUED, NULL, tr_text_of(""));
+    }
+    if (error == 0) {
+        error = record_value(launch, TR_VALUE_INPUTS, launch->start.inputs);
+    }
     /* The deadline of a map is kept by its array, for all elements together. */
     if (error == 0 && launch->node->deadline_ns > 0 && !is_element(launch)) {
         uint64_t delay_ms = ((uint64_t)launch->node->deadline_ns + NS_PER_MS - 1) / NS_PER_MS;
@@ -372,7 +406,10 @@ static int tell_abort(struct launch *launch)
                : tr_tell(launch->context, state->execution, &tr_node_abort_schema, &abort);
 }
 
-/* It could not be launched. */
+/*
+ * It could not be launched: by its inputs or a bound it is the user's failure, else the system's.
+ * With an abort kept the refusal is welcome: nothing has to be ended.
+ */
 static int refused(struct launch *launch, const struct tr_launched *launched)
 {
     if (launch->state->ending != 0) {
@@ -385,7 +422,10 @@ static int refused(struct launch *launch, const struct tr_launched *launched)
                                TRI_TEXT(launched->message)));
 }
 
-/* It has begun. */
+/*
+ * It has begun. The monitor comes first: whatever follows, its end will be heard of. An answer that
+ * comes twice, from the launcher and from the new root after a repeated request, is a dead letter.
+ */
 static int on_launched(struct launch *launch)
 {
     struct tr_launch_state *state = launch->state;
@@ -468,7 +508,10 @@ static int on_ended(struct launch *launch)
                       : take_failure(launch, &ended);
 }
 
-/* It is gone, and its last word has not come: that comes before, or never. */
+/*
+ * It is gone, and its last word has not come: that comes before, or never. TR_NO_CONNECTION only
+ * says that its host cannot be reached: it may live, so it is monitored again after a while.
+ */
 static int on_down(struct launch *launch)
 {
     struct tr_launch_state *state = launch->state;
@@ -492,6 +535,10 @@ static int on_down(struct launch *launch)
 
 /* --------------------------------------------------------------------- aborts */
 
+/*
+ * The first abort decides phase and words; a later one only matters if it is the first hard one,
+ * which spares no cleaning up and therefore goes on to the launched execution.
+ */
 static int abort_with(struct launch *launch, uint8_t phase, bool is_hard, struct tr_text cause)
 {
     struct tr_launch_state *state = launch->state;
@@ -507,10 +554,11 @@ static int abort_with(struct launch *launch, uint8_t phase, bool is_hard, struct
         if (error == 0 && cause.size > 0) {
             memcpy(page, cause.data, cause.size);
         }
-        error = error != 0
-                    ? error
-                    : set_phase(launch, is_time ? TR_NODE_PHASE_TIMING_OUT : TR_NODE_PHASE_ABORTING,
-                                NULL, cause);
+        if (error != 0) {
+            return error;
+        }
+        error = set_phase(launch, is_time ? TR_NODE_PHASE_TIMING_OUT : TR_NODE_PHASE_ABORTING, NULL,
+                          cause);
         if (error != 0) {
             return error;
         }
@@ -566,7 +614,10 @@ static int react(struct launch *launch)
     for (size_t i = 0; i < TR_COUNT_OF(reactions); i++) {
         if (tr_message_is(launch->message, reactions[i].schema)) {
             int error = read_start(launch);
-            error = error != 0 ? error : look_up(launch);
+            if (error != 0) {
+                return error;
+            }
+            error = look_up(launch);
             return error != 0 ? error : reactions[i].handle(launch);
         }
     }
@@ -583,7 +634,9 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     }
     tr_arena_init(&launch.arena);
     int error = is_start ? on_start(&launch) : react(&launch);
-    error = error != 0 ? error : launch.arena.error;
+    if (error == 0) {
+        error = launch.arena.error;
+    }
     tr_arena_fini(&launch.arena);
     return error;
 }

@@ -1,8 +1,8 @@
 /*
- * Launch nodes, for those who look at them from outside: what one launches, and under which name.
+ * Launch nodes, for actors/explain/ and the program: what one launches, and under which name.
  */
-#ifndef TR_ACTORS_LAUNCH_H
-#define TR_ACTORS_LAUNCH_H
+#ifndef TR_ACTORS_SERVICES_LAUNCH_H
+#define TR_ACTORS_SERVICES_LAUNCH_H
 
 #include "actors/graph/compiled/graph.h"
 #include "schemas/engine/flow.h"
@@ -18,10 +18,11 @@ struct tr_text tr_launch_target(const struct tr_graph *graph, const struct tr_no
 
 /*
  * The name of the execution that a launch node begins: the beginning of what it launches, a hyphen,
- * and letters made from who launches (law 5): the execution's name and number, the node's path, the
- * element. So asking twice is asking once, and since an execution's number is never given again, a
- * name that the history knows from before comes back only where 60 bits of a SHA-256 are equal.
- * `launched` is the name of the launch plan or workflow; of `start` the four fields count.
+ * and letters made from the launching node (law 5 of runtime/ARCHITECTURE.md): the execution's name
+ * and number, the node's path, the element. So asking twice is asking once, and since an
+ * execution's number is never given again, a name that the history knows from before comes back
+ * only where 60 bits of a SHA-256 are equal. `launched` is the name of the launch plan or workflow;
+ * of `start` the four fields count.
  */
 void tr_launch_name(struct tr_text launched, const struct tr_node_start *start,
                     char name[TR_LAUNCH_NAME_BYTES]);

@@ -8,12 +8,19 @@
 #include "actors/services/launch.h"
 #include "runtime/limits.h"
 
+/*
+ * 12 letters of 5 bits: 60 bits of the hash, as launch.h says. 32 letters make 5 bits each, so none
+ * is likelier than another.
+ */
 #define LETTERS 12
 
 /* What identifies a launch: execution, path and two numbers in words. */
 #define IDENTITY_BYTES_MAX (3 * TR_NAME_BYTES_MAX + TR_ADDRESS_BYTES_MAX + 64)
 
-/* Adds so many bytes as there is room for. */
+/*
+ * Adds so many bytes as there is room for. More than there is room for cannot come: the bounds of
+ * names and addresses make up the room.
+ */
 static void add(uint8_t *bytes, size_t *size, const void *data, size_t count)
 {
     size_t left = IDENTITY_BYTES_MAX - *size;
@@ -24,7 +31,10 @@ static void add(uint8_t *bytes, size_t *size, const void *data, size_t count)
     *size += count;
 }
 
-/* Paths hold no byte 0, so that what is joined by it differs where a part does. */
+/*
+ * Paths hold no byte 0, so that what is joined by it differs where a part does. The two numbers
+ * have a fixed size and come first, so they need no end.
+ */
 static void hash_identity(const struct tr_node_start *start, uint8_t hash[32])
 {
     static const uint8_t end;
@@ -52,6 +62,10 @@ void tr_launch_name(struct tr_text launched, const struct tr_node_start *start,
     uint8_t hash[32];
     size_t size = 0;
     hash_identity(start, hash);
+    /*
+     * The readable part is for people alone and may be cut: what makes the name unlike others is
+     * behind the hyphen. The 2 bytes are the hyphen and the end.
+     */
     while (size < launched.size && size < TR_LAUNCH_NAME_BYTES - LETTERS - 2) {
         char letter = launched.data[size];
         bool is_large = letter >= 'A' && letter <= 'Z';
@@ -61,6 +75,7 @@ void tr_launch_name(struct tr_text launched, const struct tr_node_start *start,
     name[size++] = '-';
     for (size_t i = 0; i < LETTERS; i++) {
         size_t bit = 5 * i;
+        /* 5 bits may lie in two bytes: both are read, and the wanted bits shifted to the end. */
         unsigned pair = (unsigned)hash[bit / 8] << 8 | hash[bit / 8 + 1];
         name[size++] = letters[pair >> (11 - bit % 8) & 31];
     }

@@ -3,17 +3,23 @@
  * holds the graphs that they run while one of them does.
  *
  * Its pages are two indexes: from names to executions, and from graphs to how many run them.
+ *
+ * The order of a launch: all checks, then the name, the spawn, the first message, the name again
+ * with its actor, the count of the graph, and last the hold on the graph. Everything but the hold
+ * is effects of one handler, which an error drops as a whole. The registry lies in memory, outside
+ * of any commit, so it is touched when nothing can fail any more. After a crash the program asks by
+ * graph_hold what is to be held, and the counts in the pages answer.
  */
 #include "actors/engine.h"
-#include "actors/history/forget.h"
 #include "actors/graph/value/literal.h"
-#include "actors/history/history.h"
-#include "actors/store/index.h"
-#include "actors/room.h"
 #include "actors/graph/value/slot.h"
+#include "actors/history/forget.h"
+#include "actors/history/history.h"
+#include "actors/services/growth.h"
+#include "actors/store/index.h"
 #include "schemas/engine/retention.h"
 #include "schemas/engine/state_workflow.h"
-#include "schemas/runtime/parcel.h"
+#include "schemas/runtime/archive.h"
 
 /* Beside the inputs, what the root is told has to fit into its first message, too. */
 #define INPUTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 65536)
@@ -79,6 +85,7 @@ static struct tr_bytes graph_key(const uint64_t *number)
     return (struct tr_bytes){.data = (const uint8_t *)number, .size = sizeof *number};
 }
 
+/* A value that an older engine wrote is shorter; what it lacks is zeros. */
 static struct known known_of(struct tr_bytes value)
 {
     struct known known;
@@ -103,6 +110,7 @@ static int count_get(struct tr_context *context, const struct tr_launcher_state 
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
+/* A count of 0 leaves no entry, so the index holds only graphs that run. */
 static int count_set(struct tr_context *context, struct tr_launcher_state *state, uint64_t number,
                      uint64_t count)
 {
@@ -116,6 +124,7 @@ static int count_set(struct tr_context *context, struct tr_launcher_state *state
 
 /* --------------------------------------------------------------- refusals */
 
+/* Always false, so that a check can end with it. `why` has to outlive the handler. */
 static bool refuse(struct launch *launch, int error, const char *why)
 {
     launch->answer.error = error;
@@ -123,7 +132,10 @@ static bool refuse(struct launch *launch, int error, const char *why)
     return false;
 }
 
-/* A name is one part of an address. */
+/*
+ * A name is one part of an address. The letters that addresses and patterns give a meaning to are
+ * refused (runtime/actor/address.c).
+ */
 static bool is_name(struct tr_text name)
 {
     for (size_t i = 0; i < name.size; i++) {
@@ -142,12 +154,12 @@ static bool check_graph(struct launch *launch)
     if (request->graph.size != TR_GRAPH_HASH_BYTES) {
         return refuse(launch, TR_INVALID, "the graph's name is no SHA-256");
     }
-    struct tr_shelf *shelf = &tr_engine_of(launch->context)->shelf;
+    struct tr_graph_registry *registry = &tr_engine_of(launch->context)->registry;
     launch->number = tr_graph_number(request->graph.data);
-    launch->graph = tr_shelf_find(shelf, launch->number);
+    launch->graph = tr_graph_registry_find(registry, launch->number);
     if (launch->graph == NULL ||
         memcmp(launch->graph->hash, request->graph.data, TR_GRAPH_HASH_BYTES) != 0) {
-        return refuse(launch, TR_NOT_FOUND, "the graph is not on the shelf");
+        return refuse(launch, TR_NOT_FOUND, "the graph is not in the graph registry");
     }
     if (request->workflow >= launch->graph->workflow_count) {
         return refuse(launch, TR_NOT_FOUND, "the graph has no such workflow");
@@ -190,7 +202,10 @@ static bool check_inputs(struct launch *launch)
     return true;
 }
 
-/* What a launch plan gives for good may not be overridden. */
+/*
+ * What a launch plan gives for good may not be overridden. Callers send all inputs of the workflow,
+ * those that the plan fixes among them, so "the same value" is allowed.
+ */
 static bool check_fixed(struct launch *launch)
 {
     if (launch->request.plan == TR_GRAPH_NONE) {
@@ -211,7 +226,7 @@ static bool check_fixed(struct launch *launch)
 
 /*
  * Whether no execution of this name lives. An engine's error is in `error`. A launch node that asks
- * twice has asked once.
+ * twice has asked once: false without an error in the answer, which names what it began before.
  */
 static bool check_new(struct launch *launch, int *error)
 {
@@ -239,8 +254,8 @@ static bool check_new(struct launch *launch, int *error)
 /* New executions are refused before those that live have no room any more. */
 static bool check_room(struct launch *launch)
 {
-    struct tr_room room = tr_room_to_begin(launch->context);
-    return room.code == NULL || refuse(launch, TR_BUSY, room.message);
+    struct tr_growth growth = tr_growth_of_engine(launch->context);
+    return growth.code == NULL || refuse(launch, TR_BUSY, growth.message);
 }
 
 /* ---------------------------------------------------------------- launching */
@@ -303,12 +318,22 @@ static int count_one_more(struct launch *launch)
 {
     uint64_t count;
     int error = count_get(launch->context, launch->state, launch->number, &count);
-    error =
-        error != 0 ? error : count_set(launch->context, launch->state, launch->number, count + 1);
-    launch->state->live += error == 0 ? 1 : 0;
-    return error;
+    if (error != 0) {
+        return error;
+    }
+    error = count_set(launch->context, launch->state, launch->number, count + 1);
+    if (error != 0) {
+        return error;
+    }
+    launch->state->live++;
+    return 0;
 }
 
+/*
+ * The name is taken before the execution is spawned, and kept again with its actor: an index that
+ * is full refuses before anything exists. All of it is one handler's commit, so a name in the index
+ * is an execution that lives.
+ */
 static int begin(struct launch *launch)
 {
     struct tr_spawn_options options = {.name = launch->request.name, .is_group = true};
@@ -321,17 +346,23 @@ static int begin(struct launch *launch)
         error =
             tr_spawn(launch->context, &tr_workflow_behaviour, &options, &launch->answer.execution);
     }
-    error = error != 0 ? error : tell_start(launch);
-    error = error != 0 ? error : keep_name(launch);
-    error = error != 0 ? error : count_one_more(launch);
     if (error == 0) {
-        tr_shelf_hold(&tr_engine_of(launch->context)->shelf, launch->number);
+        error = tell_start(launch);
+    }
+    if (error == 0) {
+        error = keep_name(launch);
+    }
+    if (error == 0) {
+        error = count_one_more(launch);
+    }
+    if (error == 0) {
+        tr_graph_registry_hold(&tr_engine_of(launch->context)->registry, launch->number);
     }
     return error;
 }
 
 /*
- * Whoever asked is answered. A launch node's root has told, not asked: the node hears from the new
+ * The caller is answered. A launch node's root has told, not asked: the node hears from the new
  * root when it has begun, and from here when it is refused, or lives already.
  */
 static int answer(struct launch *launch, const struct tr_message *message, bool is_begun)
@@ -343,6 +374,7 @@ static int answer(struct launch *launch, const struct tr_message *message, bool 
     return is_begun ? 0 : tr_tell(launch->context, launching, &tr_launched_schema, &launch->answer);
 }
 
+/* A launch is refused by the first check that fails; each puts its words into the answer. */
 static int handle_launch(struct tr_context *context, struct tr_launcher_state *state,
                          const struct tr_message *message)
 {
@@ -361,6 +393,7 @@ static int handle_launch(struct tr_context *context, struct tr_launcher_state *s
 
 /* ------------------------------------------------------------------- endings */
 
+/* The name is free again; with its last execution a graph is let go of. */
 static int forget(struct tr_context *context, struct tr_launcher_state *state,
                   const struct tr_execution_ended *ended, const struct known *known)
 {
@@ -368,15 +401,23 @@ static int forget(struct tr_context *context, struct tr_launcher_state *state,
     uint64_t count;
     int error = tr_index_remove(context, &names, bytes_of(ended->name));
     keep_names(state, &names);
-    error = error != 0 ? error : count_get(context, state, known->graph, &count);
-    error = error != 0 ? error : count_set(context, state, known->graph, count - 1);
+    if (error == 0) {
+        error = count_get(context, state, known->graph, &count);
+    }
+    if (error == 0) {
+        error = count_set(context, state, known->graph, count - 1);
+    }
     if (error == 0 && count == 1) {
-        tr_shelf_release(&tr_engine_of(context)->shelf, known->graph);
+        tr_graph_registry_release(&tr_engine_of(context)->registry, known->graph);
     }
     state->live -= error == 0 ? 1 : 0;
     return error;
 }
 
+/*
+ * An end counts only from the execution that has the name now: one of the same name may have begun
+ * since.
+ */
 static int handle_ended(struct tr_context *context, struct tr_launcher_state *state,
                         const struct tr_message *message)
 {
@@ -399,58 +440,73 @@ static int handle_ended(struct tr_context *context, struct tr_launcher_state *st
     return error != 0 ? error : forget(context, state, &ended, &known);
 }
 
+/*
+ * The program holds a graph at the start of an engine, for executions that the store has. Without
+ * executions of it the program need not keep the graph: the answer says how many there are.
+ */
 static int handle_hold(struct tr_context *context, const struct tr_launcher_state *state,
                        const struct tr_message *message)
 {
     struct tr_graph_hold hold;
     struct tr_graph_held held;
-    struct tr_shelf *shelf = &tr_engine_of(context)->shelf;
+    struct tr_graph_registry *registry = &tr_engine_of(context)->registry;
     int error = tr_message_read(message, graph_hold, &hold);
     held.graph = hold.graph;
-    error = error != 0 ? error : count_get(context, state, hold.graph, &held.executions);
     if (error != 0) {
         return error;
     }
-    if (held.executions > 0 && tr_shelf_find(shelf, hold.graph) != NULL) {
-        tr_shelf_hold(shelf, hold.graph);
+    error = count_get(context, state, hold.graph, &held.executions);
+    if (error != 0) {
+        return error;
+    }
+    if (held.executions > 0 && tr_graph_registry_find(registry, hold.graph) != NULL) {
+        tr_graph_registry_hold(registry, hold.graph);
     }
     return tr_reply(context, message, &tr_graph_held_schema, &held);
 }
 
 /* -------------------------------------------- what came from another store */
 
-/* The name may be known, where an execution has come back before its end was heard of. */
-static int adopt(struct launch *launch, const struct tr_execution_adopted *adopted)
+/*
+ * The name may be known, where an execution has come back before its end was heard of. Then the
+ * name, its count and the hold are those of before, and nothing is counted twice.
+ */
+static int import_execution(struct launch *launch, const struct tr_execution_imported *imported)
 {
     struct tr_index names = names_of(launch->state);
     struct tr_bytes value;
-    launch->number = adopted->graph;
-    launch->request.name = adopted->name;
-    launch->answer.execution = adopted->execution;
-    int error = tr_index_find(launch->context, &names, bytes_of(adopted->name), &value);
+    launch->number = imported->graph;
+    launch->request.name = imported->name;
+    launch->answer.execution = imported->execution;
+    int error = tr_index_find(launch->context, &names, bytes_of(imported->name), &value);
     if (error != TR_NOT_FOUND) {
         return error;
     }
     error = keep_name(launch);
-    error = error != 0 ? error : count_one_more(launch);
     if (error == 0) {
-        tr_shelf_hold(&tr_engine_of(launch->context)->shelf, launch->number);
+        error = count_one_more(launch);
+    }
+    if (error == 0) {
+        tr_graph_registry_hold(&tr_engine_of(launch->context)->registry, launch->number);
     }
     return error;
 }
 
-static int handle_adopted(struct tr_context *context, struct tr_launcher_state *state,
-                          const struct tr_message *message)
+static int handle_imported(struct tr_context *context, struct tr_launcher_state *state,
+                           const struct tr_message *message)
 {
-    struct tr_execution_adopted adopted;
+    struct tr_execution_imported imported;
     struct launch launch = {.context = context, .state = state};
-    int error = tr_message_read(message, execution_adopted, &adopted);
-    return error != 0 ? error : adopt(&launch, &adopted);
+    int error = tr_message_read(message, execution_imported, &imported);
+    return error != 0 ? error : import_execution(&launch, &imported);
 }
 
 /* --------------------------------------------------------------- forgetting */
 
-/* Whether an execution lives: one of its name may be another. */
+/*
+ * Whether an execution lives: one of its name may be another. The number tells them apart. 0: it
+ * does not live; TR_BUSY: it does.
+ */
 static int check_ended(struct tr_context *context, const struct tr_launcher_state *state,
                        const struct tr_forget_rows *forget)
 {
@@ -465,6 +521,11 @@ static int check_ended(struct tr_context *context, const struct tr_launcher_stat
     return known.execution.key.group == forget->execution ? TR_BUSY : 0;
 }
 
+/*
+ * A share of an execution's history is deleted, unless it lives. The launcher is asked because it
+ * alone knows what lives, and handles one message at a time: no execution of the name can begin
+ * between the check and the deletion.
+ */
 static int handle_forget(struct tr_context *context, const struct tr_launcher_state *state,
                          const struct tr_message *message)
 {
@@ -496,8 +557,8 @@ static int launcher_handle(struct tr_context *context, void *state,
     if (tr_message_is(message, &tr_graph_hold_schema)) {
         return handle_hold(context, state, message);
     }
-    if (tr_message_is(message, &tr_execution_adopted_schema)) {
-        return handle_adopted(context, state, message);
+    if (tr_message_is(message, &tr_execution_imported_schema)) {
+        return handle_imported(context, state, message);
     }
     if (tr_message_is(message, &tr_forget_rows_schema)) {
         return handle_forget(context, state, message);

@@ -1,9 +1,22 @@
 /*
- * The resource manager: who may begin, and who waits, over all executions of a store.
+ * The resource manager: which attempts may begin and which wait, over all executions of a store.
  *
  * Requests and tokens are rows in its pages and so survive a restart; a token whose holder has
  * ended without giving it back comes back by the monitor on him. What is free is granted at once;
- * what can never be is refused with words. resources.h says who waits where.
+ * what can never be is refused with words. resources.h says what waits where.
+ *
+ * Invariants:
+ * - `used` and `booked` of a place are the sums over granted requests, changed by book() alone.
+ * - A task has one request. Another identity from it is of a later attempt, and takes the place of
+ *   the one before.
+ * - A request is granted only as the first of its lane, or when none waits at all: so a large one
+ *   at the front is not passed by smaller ones behind it.
+ * - Machine amounts are saved for one lane at a time, the claimant. It is the first whose request
+ *   lacked them, and stays it until one of its requests is granted, or none is left.
+ *
+ * Flyte's ResourceManager has namespaces of this kind, too.
+ *
+ * A round over the lanes looks at the first request of each, however many wait behind it.
  */
 #include "actors/services/resources.h"
 
@@ -20,18 +33,109 @@
 /* How far a pool's rate may be outrun, so that it is held in the mean and not at each moment. */
 #define BURST_US 100000.0
 
+/* --------------------------------------------------- places by their names */
+
+/*
+ * The places of a request by their names. A bound that comes with the request, as those of pools
+ * and scopes do, is that of the last request.
+ */
+
+static void set_name(struct tri_place_row *place, struct tr_text name)
+{
+    size_t size = name.size < sizeof place->name ? name.size : sizeof place->name;
+    place->name_size = (uint32_t)size;
+    if (size > 0) {
+        memcpy(place->name, name.data, size);
+    }
+}
+
+/*
+ * The place of a name, which has no bounds when it is new. Place rows are never removed: they are
+ * few, and keep what is used of them.
+ */
+static int place_find(struct tri_resources *resources, enum tri_resource_row kind,
+                      struct tr_text name, uint32_t *number)
+{
+    struct tr_rows_key key = tr_rows_key_bytes(
+        kind, (struct tr_bytes){.data = (const uint8_t *)name.data, .size = name.size});
+    int error = tr_rows_find(&resources->rows, &key, number);
+    if (error != TR_NOT_FOUND) {
+        return error;
+    }
+    void *row;
+    error = tr_rows_add(&resources->rows, &key, number, &row);
+    if (error == 0) {
+        set_name(row, name);
+    }
+    return error;
+}
+
+/* A pool's bounds come with the definition that uses it: the last one to ask is right. */
+static int pool_find(struct tri_resources *resources, const struct tr_resource_request *wish,
+                     uint32_t *number)
+{
+    struct tri_place_row *pool;
+    *number = 0;
+    if (wish->pool.size == 0) {
+        return 0;
+    }
+    int error = place_find(resources, TRI_ROW_POOL, wish->pool, number);
+    if (error == 0) {
+        error = tri_resources_place_edit(resources, *number, &pool);
+    }
+    if (error == 0) {
+        pool->slots = wish->pool_slots;
+        pool->per_second = wish->pool_per_second;
+    }
+    return error;
+}
+
+/*
+ * What a project, or a domain of one, may have of a namespace. `project` is the scope behind it, 0
+ * for a project itself. A name that is empty leaves `*number` as it is.
+ */
+static int find_scope(struct tri_resources *resources, struct tr_text name, uint32_t slots,
+                      uint32_t project, uint32_t *number)
+{
+    struct tri_place_row *scope;
+    if (name.size == 0) {
+        return 0;
+    }
+    int error = place_find(resources, TRI_ROW_SCOPE, name, number);
+    if (error == 0) {
+        error = tri_resources_place_edit(resources, *number, &scope);
+    }
+    if (error == 0) {
+        scope->slots = slots;
+        scope->project = project;
+    }
+    return error;
+}
+
+/* What its domain may have, behind which its project's is, or that one alone; 0: neither. */
+static int share_find(struct tri_resources *resources, const struct tr_resource_request *wish,
+                      uint32_t *scope)
+{
+    *scope = 0;
+    int error = find_scope(resources, wish->project, wish->project_slots, 0, scope);
+    return error != 0 || *scope == 0
+               ? error
+               : find_scope(resources, wish->domain, wish->domain_slots, *scope, scope);
+}
+
 /* ----------------------------------------------------------------- places */
 
+/* The machine is a place like others, of the empty name; its number is kept in the state. */
 static int machine_of(struct tri_resources *resources, struct tri_place_row **machine)
 {
     if (resources->state->machine == 0) {
         int error =
-            tri_place_find(resources, TRI_ROW_PLACE, tr_text_of(""), &resources->state->machine);
+            place_find(resources, TRI_ROW_PLACE, tr_text_of(""), &resources->state->machine);
         if (error != 0) {
             return error;
         }
     }
-    return tri_place_edit(resources, resources->state->machine, machine);
+    return tri_resources_place_edit(resources, resources->state->machine, machine);
 }
 
 /* The amounts, so that what holds for each is said once. */
@@ -45,6 +149,7 @@ static const struct amount {
     {"GPUs", offsetof(struct tri_amounts, gpu_count), 1},
 };
 
+/* One of the amounts, by its row of the table. */
 static uint64_t amount_of(const struct tri_amounts *of, const struct amount *amount)
 {
     uint64_t value;
@@ -63,16 +168,21 @@ struct places {
 
 static int open_place(struct tri_resources *resources, uint32_t number, struct tri_place_row **row)
 {
-    return number == 0 ? 0 : tri_place_edit(resources, number, row);
+    return number == 0 ? 0 : tri_resources_place_edit(resources, number, row);
 }
 
+/* All places that a request needs, to be changed; those it does not need are NULL. */
 static int open_places(struct tri_resources *resources, const struct tri_request_row *request,
                        struct places *places)
 {
     *places = (struct places){0};
-    int error = tri_place_edit(resources, request->place, &places->place);
-    error = error != 0 ? error : open_place(resources, request->pool, &places->pool);
-    error = error != 0 ? error : open_place(resources, tri_request_scope(request), &places->scope);
+    int error = tri_resources_place_edit(resources, request->place, &places->place);
+    if (error == 0) {
+        error = open_place(resources, request->pool, &places->pool);
+    }
+    if (error == 0) {
+        error = open_place(resources, tri_resources_request_scope(request), &places->scope);
+    }
     if (error == 0 && places->scope != NULL) {
         error = open_place(resources, places->scope->project, &places->project);
     }
@@ -105,11 +215,18 @@ static bool is_impossible(const struct tri_request_row *request, const struct pl
 /* What is in the way of a request now. */
 enum hindrance { FREE, SLOTS, POOL, RATE, MACHINE };
 
+/* Whether so many slots more are too many; no place, or one without a bound, is never full. */
 static bool is_full(const struct tri_place_row *place, uint32_t slots)
 {
     return place != NULL && place->slots != 0 && place->used + slots > place->slots;
 }
 
+/*
+ * The first thing in the way of a request now. What dormant executions have booked of the machine
+ * does not count. The order of the checks matters only for RATE and MACHINE: the first sets a
+ * timer, the second makes its lane the claimant, so both come after what no time and no saving can
+ * help.
+ */
 static enum hindrance hindrance_of(const struct tri_resources *resources,
                                    const struct tri_request_row *request,
                                    const struct places *places)
@@ -129,7 +246,7 @@ static enum hindrance hindrance_of(const struct tri_resources *resources,
     for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
         uint64_t there = amount_of(&places->machine->amounts, &amounts[i]);
         uint64_t used = amount_of(&places->machine->booked, &amounts[i]) -
-                        amount_of(&places->machine->asleep, &amounts[i]);
+                        amount_of(&places->machine->dormant, &amounts[i]);
         uint64_t wanted = amount_of(&request->amounts, &amounts[i]);
         if (there != 0 && wanted > 0 && used + wanted > there) {
             return MACHINE;
@@ -138,6 +255,10 @@ static enum hindrance hindrance_of(const struct tri_resources *resources,
     return FREE;
 }
 
+/*
+ * Counts a request in (sign 1) or out (sign -1) of all its places; unsigned arithmetic wraps as
+ * meant.
+ */
 static void book(struct places *places, const struct tri_request_row *request, int sign)
 {
     uint64_t factor = sign > 0 ? 1 : UINT64_MAX;
@@ -156,7 +277,10 @@ static void book(struct places *places, const struct tri_request_row *request, i
     booked->gpu_count += factor * request->amounts.gpu_count;
 }
 
-/* A pool's rate: each one that begins moves on the time at which the next may. */
+/*
+ * A pool's rate: each one that begins moves on the time at which the next may. A pool that was idle
+ * begins at now, so that an hour of rest does not allow an hour's worth at once.
+ */
 static void count_rate(const struct tri_resources *resources, struct tri_place_row *pool)
 {
     if (pool == NULL || pool->per_second <= 0) {
@@ -174,6 +298,10 @@ static struct tr_text identity_of(const struct tri_request_row *request)
     return (struct tr_text){.data = request->identity, .size = request->identity_size};
 }
 
+/*
+ * From now on the request holds its token: its actor is monitored and told. It is in no lane. A
+ * request that is granted at once never was in a lane; any other has left it before.
+ */
 static int grant(struct tri_resources *resources, uint32_t number, struct tri_request_row *request,
                  struct places *places)
 {
@@ -190,6 +318,7 @@ static int grant(struct tri_resources *resources, uint32_t number, struct tri_re
                                 &tr_resource_granted_schema, &granted);
 }
 
+/* A request that can never be granted is answered in words and forgotten. */
 static int refuse(struct tri_resources *resources, uint32_t number, struct tri_request_row *request,
                   const char *words)
 {
@@ -198,13 +327,17 @@ static int refuse(struct tri_resources *resources, uint32_t number, struct tri_r
                                                 .reason = tr_text_of(words)};
     int error =
         tr_tell(resources->context, request->watched.actor, &tr_resource_refused_schema, &refused);
-    error = error != 0 || request->queue == 0 ? error : tri_lane_remove(resources, number, request);
+    error =
+        error != 0 || request->queue == 0 ? error : tri_resources_lane_remove(resources, request);
     return error != 0 ? error : tr_rows_remove(&resources->rows, number);
 }
 
 /* ------------------------------------------------------------------ turns */
 
-/* Looks at the first of a lane: it is granted, refused (`did`), or what is in its way. */
+/*
+ * Looks at the first of a lane: it is granted, refused (`did`), or what is in its way. A lane whose
+ * executions are all dormant has no first and gives nothing.
+ */
 static int try_lane(struct tri_resources *resources, uint32_t number, bool *did)
 {
     struct tr_resources_state *state = resources->state;
@@ -213,14 +346,22 @@ static int try_lane(struct tri_resources *resources, uint32_t number, bool *did)
     struct places places;
     char words[160];
     uint32_t first;
-    int error = tri_lane_edit(resources, number, &lane);
-    error = error != 0 ? error : tri_lane_first(resources, lane, &first);
+    int error = tri_resources_lane_edit(resources, number, &lane);
+    if (error == 0) {
+        error = tri_resources_lane_first(resources, lane, &first);
+    }
     if (error == TR_NOT_FOUND) {
         *did = false;
         return 0;
     }
-    error = error != 0 ? error : tri_request_edit(resources, first, &request);
-    error = error != 0 ? error : open_places(resources, request, &places);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_resources_request_edit(resources, first, &request);
+    if (error != 0) {
+        return error;
+    }
+    error = open_places(resources, request, &places);
     if (error != 0) {
         return error;
     }
@@ -228,6 +369,9 @@ static int try_lane(struct tri_resources *resources, uint32_t number, bool *did)
     if (is_impossible(request, &places, words, sizeof words)) {
         return refuse(resources, first, request, words);
     }
+    /*
+     * Another lane's request saves up for the machine: no lane that books any of it may go first.
+     */
     bool is_saved = lane->is_booking && state->claimant != 0 && state->claimant != number;
     enum hindrance hindrance = is_saved ? MACHINE : hindrance_of(resources, request, &places);
     if (hindrance != FREE) {
@@ -242,12 +386,19 @@ static int try_lane(struct tri_resources *resources, uint32_t number, bool *did)
         return 0;
     }
     state->claimant = state->claimant == number ? 0 : state->claimant;
-    error = tri_lane_turn(resources, lane);
-    error = error != 0 ? error : tri_lane_remove(resources, first, request);
+    error = tri_resources_lane_turn(resources, lane);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_resources_lane_remove(resources, request);
     return error != 0 ? error : grant(resources, first, request, &places);
 }
 
-/* One round over the lanes, from the one whose turn it is, until one of them gives something. */
+/*
+ * One round over the lanes, from the one whose turn it is, until one of them gives something. The
+ * next turn is that of the lane behind it, so that one lane with many small requests does not keep
+ * the others waiting.
+ */
 static int try_lanes(struct tri_resources *resources, bool *did)
 {
     struct tr_resources_state *state = resources->state;
@@ -260,7 +411,7 @@ static int try_lanes(struct tri_resources *resources, bool *did)
         if (error != 0) {
             return error;
         }
-        uint32_t next = ((const struct tri_lane_row *)row)->next;
+        uint32_t next = ((const struct tri_lane_row *)row)->ring.next;
         error = try_lane(resources, number, did);
         if (error != 0) {
             return error;
@@ -274,7 +425,11 @@ static int try_lanes(struct tri_resources *resources, bool *did)
     return 0;
 }
 
-/* Grants what can be granted now, a portion of it. */
+/*
+ * Grants what can be granted now, a portion of it. `is_continuing` bounds the messages to itself to
+ * one. The timer is set for the pool that is free first; a rate that others wait for as well sets
+ * it again when it rings.
+ */
 static int go_on(struct tri_resources *resources)
 {
     struct tr_resources_state *state = resources->state;
@@ -283,8 +438,8 @@ static int go_on(struct tri_resources *resources)
     for (int i = 0; i < PORTION && did && error == 0; i++) {
         error = try_lanes(resources, &did);
     }
-    if (error == 0 && did && state->waiting > 0 && !state->is_going_on) {
-        state->is_going_on = true;
+    if (error == 0 && did && state->waiting > 0 && !state->is_continuing) {
+        state->is_continuing = true;
         error = tr_tell(resources->context, tr_self(resources->context), &tr_service_more_schema,
                         &(struct tr_service_more){0});
     }
@@ -295,19 +450,19 @@ static int go_on(struct tri_resources *resources)
     return error;
 }
 
-/* Looks for what sleepers have, a portion of it, then goes on. */
+/* Counts what dormant executions have booked, a share of the rows at a time. */
 static int sweep(struct tri_resources *resources)
 {
     struct tr_resources_state *state = resources->state;
     bool is_over;
-    int error = tri_asleep_sweep(resources, &is_over);
+    int error = tri_resources_dormant_sweep(resources, &is_over);
     if (error != 0 || is_over) {
         return error != 0 ? error : go_on(resources);
     }
-    if (state->is_going_on) {
+    if (state->is_continuing) {
         return 0;
     }
-    state->is_going_on = true;
+    state->is_continuing = true;
     return tr_tell(resources->context, tr_self(resources->context), &tr_service_more_schema,
                    &(struct tr_service_more){0});
 }
@@ -321,13 +476,13 @@ static int forget(struct tri_resources *resources, uint32_t number, struct tri_r
     struct places places;
     int error;
     if (request->queue != 0) {
-        error = tri_lane_remove(resources, number, request);
+        error = tri_resources_lane_remove(resources, request);
     } else {
         error = open_places(resources, request, &places);
         if (error == 0) {
             book(&places, request, -1);
             resources->state->held--;
-            error = tri_asleep_forget(resources, places.machine, request);
+            error = tri_resources_dormant_forget(resources, places.machine, request);
         }
         if (error == 0) {
             error = tr_watch_end(&resources->watch, number, &request->watched, is_down);
@@ -346,9 +501,10 @@ static int find_request(struct tri_resources *resources, struct tr_ref actor, ui
 {
     struct tr_rows_key key = request_key(actor);
     int error = tr_rows_find(&resources->rows, &key, number);
-    return error != 0 ? error : tri_request_edit(resources, *number, request);
+    return error != 0 ? error : tri_resources_request_edit(resources, *number, request);
 }
 
+/* The row of a request, with its places found by name or made. It waits nowhere yet. */
 static int request_new(struct tri_resources *resources, const struct tr_resource_request *wish,
                        struct tr_ref actor, uint32_t *number, struct tri_request_row **out)
 {
@@ -357,10 +513,19 @@ static int request_new(struct tri_resources *resources, const struct tr_resource
     uint32_t pool;
     uint32_t scope;
     void *row;
-    int error = tri_place_find(resources, TRI_ROW_PLACE, wish->name, &place);
-    error = error != 0 ? error : tri_pool_find(resources, wish, &pool);
-    error = error != 0 ? error : tri_share_find(resources, wish, &scope);
-    error = error != 0 ? error : tr_rows_add(&resources->rows, &key, number, &row);
+    int error = place_find(resources, TRI_ROW_PLACE, wish->name, &place);
+    if (error != 0) {
+        return error;
+    }
+    error = pool_find(resources, wish, &pool);
+    if (error != 0) {
+        return error;
+    }
+    error = share_find(resources, wish, &scope);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_rows_add(&resources->rows, &key, number, &row);
     if (error != 0) {
         return error;
     }
@@ -383,7 +548,7 @@ static int request_new(struct tri_resources *resources, const struct tr_resource
     return 0;
 }
 
-/* A new request goes behind those who wait in its lane; go_on then looks whose turn it is. */
+/* A new request goes behind those that wait in its lane; go_on then looks whose turn it is. */
 static int admit(struct tri_resources *resources, const struct tr_resource_request *wish,
                  struct tr_ref actor)
 {
@@ -392,24 +557,35 @@ static int admit(struct tri_resources *resources, const struct tr_resource_reque
     char words[160];
     uint32_t number;
     int error = request_new(resources, wish, actor, &number, &request);
-    error = error != 0 ? error : open_places(resources, request, &places);
+    if (error != 0) {
+        return error;
+    }
+    error = open_places(resources, request, &places);
     if (error != 0) {
         return error;
     }
     if (is_impossible(request, &places, words, sizeof words)) {
         return refuse(resources, number, request, words);
     }
+    /* The common case costs no lane: no request waits anywhere, so none can be passed. */
     bool is_alone = resources->state->waiting == 0;
     if (is_alone && hindrance_of(resources, request, &places) == FREE) {
         return grant(resources, number, request, &places);
     }
-    /* Behind others it has no turn yet, unless they sleep; the first of its lane may have one. */
+    /*
+     * Behind others it has no turn yet, unless they are dormant; the first of its lane may have
+     * one.
+     */
     bool is_first;
-    error = tri_lane_add(resources, number, request, &is_first);
-    bool is_behind = !is_first && resources->state->sleepers == 0;
+    error = tri_resources_lane_add(resources, number, request, &is_first);
+    bool is_behind = !is_first && resources->state->dormant_count == 0;
     return error != 0 || is_behind ? error : go_on(resources);
 }
 
+/*
+ * Asked again with the same identity, after a restart of the engine: a token that is held is
+ * granted again, a request that waits goes on waiting.
+ */
 static int on_request(struct tri_resources *resources, const struct tr_message *message)
 {
     struct tr_resource_request wish;
@@ -436,13 +612,16 @@ static int on_request(struct tri_resources *resources, const struct tr_message *
                : tr_tell(resources->context, message->from, &tr_resource_granted_schema, &granted);
 }
 
+/* From a holder or one that waits. A release of an earlier attempt changes nothing. */
 static int on_release(struct tri_resources *resources, const struct tr_message *message)
 {
     struct tr_resource_release release;
     struct tri_request_row *request;
     uint32_t number;
     int error = tr_message_read(message, resource_release, &release);
-    error = error != 0 ? error : find_request(resources, message->from, &number, &request);
+    if (error == 0) {
+        error = find_request(resources, message->from, &number, &request);
+    }
     if (error != 0 || !tr_text_equal(identity_of(request), release.identity)) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
@@ -450,13 +629,19 @@ static int on_release(struct tri_resources *resources, const struct tr_message *
     return error != 0 ? error : go_on(resources);
 }
 
+/*
+ * The task's actor has ended: whatever it held is free. A request that waits has no monitor; it
+ * goes when it is granted and DOWN comes at once.
+ */
 static int on_down(struct tri_resources *resources, const struct tr_message *message)
 {
     struct tr_down down;
     struct tri_request_row *request;
     uint32_t number;
     int error = tr_message_read(message, down, &down);
-    error = error != 0 ? error : find_request(resources, down.actor, &number, &request);
+    if (error == 0) {
+        error = find_request(resources, down.actor, &number, &request);
+    }
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
@@ -464,19 +649,30 @@ static int on_down(struct tri_resources *resources, const struct tr_message *mes
     return error != 0 ? error : go_on(resources);
 }
 
+/*
+ * What the settings say of a namespace, or, without a name, of the machine. More may be free now.
+ * `told` is the start that the list of dormant executions will begin: a sweep of that start takes
+ * away quotas that were not named again.
+ */
 static int on_quota(struct tri_resources *resources, const struct tr_message *message)
 {
     struct tr_resource_quota quota;
     struct tri_place_row *place;
     uint32_t number;
     int error = tr_message_read(message, resource_quota, &quota);
-    error = error != 0 ? error : tri_place_find(resources, TRI_ROW_PLACE, quota.name, &number);
-    error = error != 0 ? error : tri_place_edit(resources, number, &place);
+    if (error != 0) {
+        return error;
+    }
+    error = place_find(resources, TRI_ROW_PLACE, quota.name, &number);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_resources_place_edit(resources, number, &place);
     if (error != 0) {
         return error;
     }
     place->slots = quota.slots;
-    place->told = tri_asleep_next_start(resources->state);
+    place->told = tri_resources_dormant_next_start(resources->state);
     place->amounts = (struct tri_amounts){quota.cpu_millis, quota.memory_bytes, quota.gpu_count};
     return go_on(resources);
 }
@@ -484,19 +680,19 @@ static int on_quota(struct tri_resources *resources, const struct tr_message *me
 static int on_more(struct tri_resources *resources, const struct tr_message *message)
 {
     (void)message;
-    resources->state->is_going_on = false;
+    resources->state->is_continuing = false;
     return sweep(resources);
 }
 
-static int on_asleep(struct tri_resources *resources, const struct tr_message *message)
+static int on_dormant(struct tri_resources *resources, const struct tr_message *message)
 {
-    int error = tri_asleep_on_list(resources, message);
+    int error = tri_resources_dormant_on_list(resources, message);
     return error != 0 || resources->state->sweep == 0 ? error : sweep(resources);
 }
 
-static int on_awake(struct tri_resources *resources, const struct tr_message *message)
+static int on_active(struct tri_resources *resources, const struct tr_message *message)
 {
-    int error = tri_asleep_on_awake(resources, message);
+    int error = tri_resources_dormant_on_active(resources, message);
     return error != 0 ? error : go_on(resources);
 }
 
@@ -514,8 +710,8 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     } reactions[] = {{&tr_resource_request_schema, on_request},
                      {&tr_resource_release_schema, on_release},
                      {&tr_resource_quota_schema, on_quota},
-                     {&tr_resource_asleep_schema, on_asleep},
-                     {&tr_resource_awake_schema, on_awake},
+                     {&tr_resource_dormant_schema, on_dormant},
+                     {&tr_resource_active_schema, on_active},
                      {&tr_service_more_schema, on_more},
                      {&tr_timer_schema, on_timer},
                      {&tr_down_schema, on_down}};

@@ -1,5 +1,6 @@
 /*
- * The resource manager's rows, for its own files and for who explains what it holds.
+ * The resource manager's rows, for its own files and for actors/explain/, which shows what it
+ * holds.
  *
  * What is bounded: places (a namespace's slots, and what one project or domain may have of them, a
  * pool's slots and its rate, the machine's amounts). A request needs one place or several at once,
@@ -11,12 +12,12 @@
  *
  *     place <- lane <- queue of an execution <- request
  *
- * Executions may sleep: nothing is given to them, and what they have booked of the machine does not
- * count until they wake, since nobody must wait for what nobody goes on with. Slots of namespaces
- * and pools stay theirs: their work outside may go on.
+ * Executions may be dormant: nothing is given to them, and what they have booked of the machine
+ * does not count until they are resumed, since nobody must wait for what nobody goes on with. Slots
+ * of namespaces and pools stay theirs: their work outside may go on.
  */
-#ifndef TR_ACTORS_RESOURCES_H
-#define TR_ACTORS_RESOURCES_H
+#ifndef TR_ACTORS_SERVICES_RESOURCES_H
+#define TR_ACTORS_SERVICES_RESOURCES_H
 
 #include "actors/engine.h"
 #include "actors/store/watch.h"
@@ -34,7 +35,7 @@ enum tri_resource_row {
     TRI_ROW_LANE,
     TRI_ROW_QUEUE,
     TRI_ROW_REQUEST,
-    TRI_ROW_SLEEPER,
+    TRI_ROW_DORMANT,
     TRI_ROW_SCOPE /* what a project, or a domain of one, has of a namespace: a place, too */
 };
 
@@ -55,9 +56,15 @@ struct tri_place_row {
     uint64_t next_us; /* of a pool with a rate: when the next may begin, by the steady clock */
     uint32_t name_size;
     char name[TR_RESOURCE_NAME_BYTES_MAX];
-    struct tri_amounts asleep; /* of what is booked: by executions that sleep */
-    uint32_t told;             /* the start for which its quota was told; 0: none */
-    uint32_t project;          /* of a domain's scope: that of its project; 0: it has no bound */
+    struct tri_amounts dormant; /* of what is booked: by dormant executions */
+    uint32_t told;              /* the start for which its quota was told; 0: none */
+    uint32_t project;           /* of a domain's scope: that of its project; 0: it has no bound */
+};
+
+/* A row's neighbours in a ring: numbers of rows, its own where it is alone there. */
+struct tri_ring {
+    uint32_t next;
+    uint32_t previous;
 };
 
 struct tri_lane_row {
@@ -65,9 +72,8 @@ struct tri_lane_row {
     uint32_t place;
     uint32_t pool; /* 0: none */
     bool is_booking;
-    uint32_t next; /* the ring of lanes with somebody in them; 0: not in it */
-    uint32_t previous;
-    uint32_t queue; /* whose turn it is */
+    struct tri_ring ring; /* of the lanes with requests */
+    uint32_t queue;       /* whose turn it is */
     uint32_t queues;
     uint32_t requests;
 };
@@ -76,8 +82,7 @@ struct tri_queue_row {
     struct tr_rows_head head;
     uint64_t execution;
     uint32_t lane;
-    uint32_t next; /* the ring of the lane's queues */
-    uint32_t previous;
+    struct tri_ring ring; /* of the lane's queues */
     uint32_t first;
     uint32_t last;
 };
@@ -95,17 +100,17 @@ struct tri_request_row {
     uint32_t previous;
     uint32_t identity_size;
     char identity[TR_RESOURCE_NAME_BYTES_MAX];
-    uint32_t asleep_start; /* the start for which its amounts were counted as asleep; 0: none */
+    uint32_t dormant_start; /* the start for which its amounts were counted as dormant; 0: none */
 };
 
 /* What a request's domain may have, or its project: their place; 0: they have no bound. */
-static inline uint32_t tri_request_scope(const struct tri_request_row *request)
+static inline uint32_t tri_resources_request_scope(const struct tri_request_row *request)
 {
     return request->watched.own;
 }
 
-/* An execution that sleeps, as long as `start` is the state's. */
-struct tri_sleeper_row {
+/* A dormant execution, as long as `start` is the state's. */
+struct tri_dormant_row {
     struct tr_rows_head head;
     uint64_t execution;
     uint32_t start;
@@ -117,7 +122,7 @@ union tri_resource_any {
     struct tri_lane_row lane;
     struct tri_queue_row queue;
     struct tri_request_row request;
-    struct tri_sleeper_row sleeper;
+    struct tri_dormant_row dormant;
 };
 
 /* Rows lie on disks: they may grow into what is free, and the table's rows may not. */
@@ -133,64 +138,52 @@ struct tri_resources {
 };
 
 /* A row to change, by its kind. */
-TR_MUST_USE int tri_place_edit(struct tri_resources *resources, uint32_t number,
-                               struct tri_place_row **place);
-TR_MUST_USE int tri_lane_edit(struct tri_resources *resources, uint32_t number,
-                              struct tri_lane_row **lane);
-TR_MUST_USE int tri_queue_edit(struct tri_resources *resources, uint32_t number,
-                               struct tri_queue_row **queue);
-TR_MUST_USE int tri_request_edit(struct tri_resources *resources, uint32_t number,
-                                 struct tri_request_row **request);
+TR_MUST_USE int tri_resources_place_edit(struct tri_resources *resources, uint32_t number,
+                                         struct tri_place_row **place);
+TR_MUST_USE int tri_resources_lane_edit(struct tri_resources *resources, uint32_t number,
+                                        struct tri_lane_row **lane);
+TR_MUST_USE int tri_resources_queue_edit(struct tri_resources *resources, uint32_t number,
+                                         struct tri_queue_row **queue);
+TR_MUST_USE int tri_resources_request_edit(struct tri_resources *resources, uint32_t number,
+                                           struct tri_request_row **request);
 
-/* resources_place.c: places by their names, made where they are missing. */
-
-/* The place of a name, which has no bounds when it is new. */
-TR_MUST_USE int tri_place_find(struct tri_resources *resources, enum tri_resource_row kind,
-                               struct tr_text name, uint32_t *number);
-
-/* The pool of a request, with its bounds; 0: it is in none. */
-TR_MUST_USE int tri_pool_find(struct tri_resources *resources,
-                              const struct tr_resource_request *wish, uint32_t *number);
-
-/* What its domain may have, behind which its project's is, or that one alone; 0: neither. */
-TR_MUST_USE int tri_share_find(struct tri_resources *resources,
-                               const struct tr_resource_request *wish, uint32_t *scope);
-
-/* resources_lane.c: who waits. */
+/* resources_lane.c: requests that wait. */
 
 /* Puts a request at the end of its execution's queue; whether nobody else is in its lane. */
-TR_MUST_USE int tri_lane_add(struct tri_resources *resources, uint32_t number,
-                             struct tri_request_row *request, bool *is_first);
+TR_MUST_USE int tri_resources_lane_add(struct tri_resources *resources, uint32_t number,
+                                       struct tri_request_row *request, bool *is_first);
 
 /* Takes one out that waits, from wherever it stands. */
-TR_MUST_USE int tri_lane_remove(struct tri_resources *resources, uint32_t number,
-                                struct tri_request_row *request);
+TR_MUST_USE int tri_resources_lane_remove(struct tri_resources *resources,
+                                          struct tri_request_row *request);
 
-/* The request whose turn it is in a lane; TR_NOT_FOUND: all that wait there sleep. */
-TR_MUST_USE int tri_lane_first(struct tri_resources *resources, struct tri_lane_row *lane,
-                               uint32_t *number);
+/* The request whose turn it is in a lane; TR_NOT_FOUND: all that wait there are dormant. */
+TR_MUST_USE int tri_resources_lane_first(struct tri_resources *resources, struct tri_lane_row *lane,
+                                         uint32_t *number);
 
 /* The lane's next execution has its turn. */
-TR_MUST_USE int tri_lane_turn(struct tri_resources *resources, struct tri_lane_row *lane);
+TR_MUST_USE int tri_resources_lane_turn(struct tri_resources *resources, struct tri_lane_row *lane);
 
-/* resources_asleep.c: who sleeps. */
+/* resources_dormant.c: dormant executions. */
 
-/* Whether an execution sleeps. */
-TR_MUST_USE int tri_asleep_has(struct tri_resources *resources, uint64_t execution, bool *has);
+/* Whether an execution is dormant. */
+TR_MUST_USE int tri_resources_dormant_has(struct tri_resources *resources, uint64_t execution,
+                                          bool *has);
 
-/* A granted request is forgotten, and with it what was counted as asleep. */
-TR_MUST_USE int tri_asleep_forget(struct tri_resources *resources, struct tri_place_row *machine,
-                                  const struct tri_request_row *request);
+/* A granted request is forgotten, and with it what was counted as dormant. */
+TR_MUST_USE int tri_resources_dormant_forget(struct tri_resources *resources,
+                                             struct tri_place_row *machine,
+                                             const struct tri_request_row *request);
 
 /* The number of the start whose list comes next: quotas are told before it. */
-uint32_t tri_asleep_next_start(const struct tr_resources_state *state);
+uint32_t tri_resources_dormant_next_start(const struct tr_resources_state *state);
 
-TR_MUST_USE int tri_asleep_on_list(struct tri_resources *resources,
-                                   const struct tr_message *message);
-TR_MUST_USE int tri_asleep_on_awake(struct tri_resources *resources,
-                                    const struct tr_message *message);
+TR_MUST_USE int tri_resources_dormant_on_list(struct tri_resources *resources,
+                                              const struct tr_message *message);
+TR_MUST_USE int tri_resources_dormant_on_active(struct tri_resources *resources,
+                                                const struct tr_message *message);
 
 /* Looks at some more rows; `is_over`: at all of them. */
-TR_MUST_USE int tri_asleep_sweep(struct tri_resources *resources, bool *is_over);
+TR_MUST_USE int tri_resources_dormant_sweep(struct tri_resources *resources, bool *is_over);
 
 #endif

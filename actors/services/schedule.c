@@ -8,8 +8,15 @@
  * The clock on the wall is the program's: a timer only says when to ask it. A question that gets no
  * answer is asked again, which is harmless: it only reads. Where no engine fires schedules, it
  * rests, knowing its time, until schedule_wake.
+ *
+ * Three times lead from one round to the next. `due` is what it waits for; it stays until the time
+ * is dealt with (go_on), so a look, a crash or a retry in between finds the same time again. `fire`
+ * is the time that is started, which may be later than `due` where times were missed. `last` is the
+ * latest that was dealt with; together with the name of the execution, made from `fire`, it keeps a
+ * time from being started twice.
  */
 #include "actors/services/schedule.h"
+#include "actors/graph/document/buffer.h"
 
 #define MS_PER_SECOND 1000
 
@@ -37,9 +44,63 @@ static void set_problem(struct tri_schedule *schedule, struct tr_text text)
     TR_ASSERT(tr_array_set(&schedule->state->problem, text) == 0);
 }
 
+/* ------------------------------------------------------- times not started */
+
+/*
+ * Times of a schedule that were not started, and why: the latest of them, for people who ask.
+ */
+
+/*
+ * Appends the notes from the list, but for the first ones. Leaves room for one more. Returns how
+ * many were copied.
+ */
+static uint32_t copy_notes(struct tr_text list, struct tr_buffer *notes)
+{
+    struct tr_cursor cursor =
+        tr_cursor_of((struct tr_bytes){.data = (const uint8_t *)list.data, .size = list.size});
+    uint32_t count = list.size == 0 ? 0 : tr_read_array(&cursor);
+    uint32_t left_out = count < TR_SCHEDULE_OMITTED_MAX ? 0 : count - TR_SCHEDULE_OMITTED_MAX + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_bytes note = tr_read_any(&cursor);
+        if (i >= left_out) {
+            tr_buffer_add(notes, note.data, note.size);
+        }
+    }
+    return count - left_out;
+}
+
+/*
+ * Notes that the times from `first` on, before `until`, are not started. The oldest note gives way.
+ */
+static int omit(struct tri_schedule *schedule, int64_t first, int64_t until,
+                enum tr_schedule_outcome outcome)
+{
+    struct tr_buffer notes;
+    struct tr_buffer list;
+    tr_buffer_init(&notes, 0);
+    tr_buffer_init(&list, 0);
+    uint32_t count = copy_notes(tr_array_get(&schedule->state->omitted), &notes);
+    tr_buffer_array(&list, count + 1);
+    tr_buffer_add(&list, notes.data, notes.size);
+    tr_buffer_array(&list, 3);
+    tr_buffer_i64(&list, first);
+    tr_buffer_i64(&list, until);
+    tr_buffer_u64(&list, outcome);
+    int error = notes.error != 0 ? notes.error : list.error;
+    if (error == 0) {
+        error = tr_array_set(&schedule->state->omitted, tr_buffer_text(&list));
+    }
+    tr_buffer_fini(&list);
+    tr_buffer_fini(&notes);
+    return error;
+}
+
 /* -------------------------------------------------------------------- looking and waiting */
 
-/* Asks what to do about the time that it waits for; where it knows none, for the next one. */
+/*
+ * Asks what to do about the time that it waits for; where it knows none, for the next one. One
+ * question is open at a time: its number is `call`, and answers to others are dropped.
+ */
 static int look(struct tri_schedule *schedule)
 {
     struct tr_schedule_state *state = schedule->state;
@@ -56,7 +117,7 @@ static int look(struct tri_schedule *schedule)
                    &state->call);
 }
 
-/* Looks again later. */
+/* Looks again later. `due` stays, so the same time is dealt with then. */
 static int look_later(struct tri_schedule *schedule, uint64_t delay_ms, struct tr_text why)
 {
     schedule->state->step = TR_SCHEDULE_LOOKING;
@@ -75,12 +136,12 @@ static int look_anew(struct tri_schedule *schedule)
     return error != 0 ? error : look(schedule);
 }
 
-/* Lies down until its time comes, or where nobody fires schedules, until somebody does. */
+/* Waits for its time; in an engine that fires no schedules it rests until schedule_wake. */
 static int wait_for_due(struct tri_schedule *schedule)
 {
     struct tr_schedule_state *state = schedule->state;
     int error = 0;
-    state->step = TR_SCHEDULE_RESTING;
+    state->step = TR_SCHEDULE_IDLE;
     if (state->due == INT64_MAX) {
         set_problem(schedule, tr_text_of("it never fires again"));
     } else if (fires_here(schedule)) {
@@ -90,7 +151,10 @@ static int wait_for_due(struct tri_schedule *schedule)
     return error != 0 ? error : tri_schedule_record(schedule);
 }
 
-/* The time in hand is dealt with. */
+/*
+ * The time in hand is dealt with. Of times that were missed `last` is the due one, since none was
+ * chosen to be fired.
+ */
 static int go_on(struct tri_schedule *schedule, enum tr_schedule_outcome outcome)
 {
     struct tr_schedule_state *state = schedule->state;
@@ -112,7 +176,10 @@ static int launch(struct tri_schedule *schedule)
     return error != 0 ? error : tri_schedule_record(schedule);
 }
 
-/* Ends the execution before, which is started anew at its end. */
+/*
+ * Ends the execution before, which is started anew at its end. DOWN of its monitor goes on with the
+ * launch.
+ */
 static int replace(struct tri_schedule *schedule)
 {
     struct tr_node_abort abort = {
@@ -124,7 +191,11 @@ static int replace(struct tri_schedule *schedule)
     return error != 0 ? error : tri_schedule_record(schedule);
 }
 
-/* Does what the program has said of the time that has come. */
+/*
+ * Does what the program has said of the time that has come. The program says which time fires and
+ * what was missed by the plan's rules; here only the overlap with the execution before is left to
+ * decide.
+ */
 static int fire(struct tri_schedule *schedule, const struct tr_schedule_seen *seen)
 {
     struct tr_schedule_state *state = schedule->state;
@@ -133,8 +204,8 @@ static int fire(struct tri_schedule *schedule, const struct tr_schedule_seen *se
     state->skipped += seen->leaves_out ? 1 : 0;
     int error = 0;
     if (seen->leaves_out) {
-        error = tri_schedule_omit(schedule, state->due, seen->fires ? seen->fire : seen->next,
-                                  TR_SCHEDULE_OUTCOME_MISSED);
+        error = omit(schedule, state->due, seen->fires ? seen->fire : seen->next,
+                     TR_SCHEDULE_OUTCOME_MISSED);
     }
     if (error != 0) {
         return error;
@@ -158,7 +229,7 @@ static int fire(struct tri_schedule *schedule, const struct tr_schedule_seen *se
         return replace(schedule);
     }
     state->skipped++;
-    error = tri_schedule_omit(schedule, state->fire, state->fire + 1, TR_SCHEDULE_OUTCOME_SKIPPED);
+    error = omit(schedule, state->fire, state->fire + 1, TR_SCHEDULE_OUTCOME_SKIPPED);
     return error != 0 ? error : go_on(schedule, TR_SCHEDULE_OUTCOME_SKIPPED);
 }
 
@@ -179,7 +250,10 @@ static int on_seen(struct tri_schedule *schedule)
     return wait_for_due(schedule);
 }
 
-/* The execution has begun: whoever minds overlaps hears of its end. */
+/*
+ * The execution has begun: a plan that minds overlaps hears of its end. Only the last one is
+ * monitored: with `allow` several may run, and none is in the way.
+ */
 static int keep_running(struct tri_schedule *schedule, struct tr_ref execution)
 {
     struct tr_schedule_state *state = schedule->state;
@@ -193,6 +267,10 @@ static int keep_running(struct tri_schedule *schedule, struct tr_ref execution)
     return error != 0 ? error : tr_monitor(schedule->context, execution, &state->monitor);
 }
 
+/*
+ * TR_EXISTS is no failure: the name is that of this time, so an earlier life of this schedule, or a
+ * person, has started it.
+ */
 static int on_launched(struct tri_schedule *schedule)
 {
     struct tr_launched launched;
@@ -212,15 +290,18 @@ static int on_launched(struct tri_schedule *schedule)
         return look_later(schedule, RETRY_SOON_MS, launched.message);
     default:
         set_problem(schedule, launched.message);
-        error = tri_schedule_omit(schedule, schedule->state->fire, schedule->state->fire + 1,
-                                  TR_SCHEDULE_OUTCOME_REFUSED);
+        error = omit(schedule, schedule->state->fire, schedule->state->fire + 1,
+                     TR_SCHEDULE_OUTCOME_REFUSED);
         return error != 0 ? error : go_on(schedule, TR_SCHEDULE_OUTCOME_REFUSED);
     }
 }
 
 /* --------------------------------------------------------------------- what else comes */
 
-/* A number for when a plan fires: whether that was changed. */
+/*
+ * A number for when a plan fires: whether that was changed. FNV-1a with its 64-bit offset and
+ * prime, over words instead of bytes. Kept in the state, so the order of the words may not change.
+ */
 static uint64_t hash_times(const struct tr_schedule *times)
 {
     const uint64_t words[] = {(uint64_t)times->every_ns, times->cron.minutes,
@@ -241,20 +322,25 @@ static int take_set(struct tr_schedule_state *state, const struct tr_schedule_se
 {
     struct tr_text graph = {.data = (const char *)set->graph.data, .size = set->graph.size};
     int error = tr_array_set(&state->graph, graph);
-    error = error != 0 ? error : tr_array_set(&state->address, set->address);
+    if (error == 0) {
+        error = tr_array_set(&state->address, set->address);
+    }
     state->plan = set->plan;
     state->launcher = set->launcher;
     return error;
 }
 
-/* Holds the graph for this handler. */
+/*
+ * Holds the graph for this handler. Another thread may drop the last plan of it meanwhile. NULL: it
+ * is being replaced, or not there yet.
+ */
 static void hold(struct tri_schedule *schedule)
 {
     const struct tr_schedule_state *state = schedule->state;
-    struct tr_shelf *shelf = &tr_engine_of(schedule->context)->shelf;
+    struct tr_graph_registry *registry = &tr_engine_of(schedule->context)->registry;
     const uint8_t *hash = (const uint8_t *)state->graph.data;
-    if (state->graph.size == TR_GRAPH_HASH_BYTES && tr_shelf_share(shelf, hash)) {
-        schedule->graph = tr_shelf_find(shelf, tr_graph_number(hash));
+    if (state->graph.size == TR_GRAPH_HASH_BYTES && tr_graph_registry_share(registry, hash)) {
+        schedule->graph = tr_graph_registry_find(registry, tr_graph_number(hash));
         schedule->plan = &schedule->graph->plans[state->plan];
     }
 }
@@ -262,8 +348,8 @@ static void hold(struct tri_schedule *schedule)
 static void let_go(struct tri_schedule *schedule)
 {
     if (schedule->graph != NULL) {
-        tr_shelf_drop(&tr_engine_of(schedule->context)->shelf,
-                      tr_graph_number(schedule->graph->hash));
+        tr_graph_registry_drop(&tr_engine_of(schedule->context)->registry,
+                               tr_graph_number(schedule->graph->hash));
         schedule->graph = NULL;
     }
 }
@@ -281,7 +367,10 @@ static int on_set(struct tri_schedule *schedule)
     struct tr_schedule_state *state = schedule->state;
     struct tr_schedule_set set;
     int error = tr_message_read(schedule->message, schedule_set, &set);
-    error = error != 0 ? error : take_set(state, &set);
+    if (error != 0) {
+        return error;
+    }
+    error = take_set(state, &set);
     if (error != 0) {
         return error;
     }
@@ -295,7 +384,10 @@ static int on_set(struct tri_schedule *schedule)
     state->created_ms = state->created_ms != 0 ? state->created_ms : set.at_ms;
     state->since = is_new ? (int64_t)(set.at_ms / MS_PER_SECOND) : state->since;
     error = tri_schedule_record(schedule);
-    error = error != 0 ? error : tell_kept(schedule, set.row);
+    if (error != 0) {
+        return error;
+    }
+    error = tell_kept(schedule, set.row);
     if (error != 0) {
         return error;
     }
@@ -310,15 +402,21 @@ static int on_drop(struct tri_schedule *schedule)
 {
     struct tr_schedule_drop drop;
     int error = tr_message_read(schedule->message, schedule_drop, &drop);
-    error = error != 0 ? error : tri_schedule_forget(schedule);
-    error = error != 0 ? error : tell_kept(schedule, drop.row);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_schedule_forget(schedule);
+    if (error != 0) {
+        return error;
+    }
+    error = tell_kept(schedule, drop.row);
     return error != 0 ? error : tr_stop(schedule->context);
 }
 
 /*
- * Schedules are fired from now on, or the clock was set. Whoever was to look again later looks now:
- * by a clock that was set back that may be far away. With a time in hand it looks again as soon as
- * that is dealt with: how long it was to wait then was said by the clock before.
+ * Schedules are fired from now on, or the clock was set. A schedule that was to look again later
+ * looks now: by a clock that was set back that may be far away. With a time in hand it looks again
+ * as soon as that is dealt with: how long it was to wait then was said by the clock before.
  */
 static int on_wake(struct tri_schedule *schedule)
 {
@@ -328,6 +426,10 @@ static int on_wake(struct tri_schedule *schedule)
     return has_time ? 0 : look(schedule);
 }
 
+/*
+ * A timer that rings in another step than the one that set it is old, and changes nothing.
+ * TIMER_DUE only says when to ask the program again.
+ */
 static int on_timer(struct tri_schedule *schedule)
 {
     const struct tr_schedule_state *state = schedule->state;
@@ -345,6 +447,7 @@ static int on_timer(struct tri_schedule *schedule)
     return fires_here(schedule) ? look(schedule) : wait_for_due(schedule);
 }
 
+/* The execution before has ended. Only a replacement waits for that. */
 static int on_down(struct tri_schedule *schedule)
 {
     struct tr_down down;
@@ -356,7 +459,7 @@ static int on_down(struct tri_schedule *schedule)
     return schedule->state->step == TR_SCHEDULE_REPLACING ? launch(schedule) : 0;
 }
 
-/* What the program could not say, with words; or nobody answered, as after a crash. */
+/* The program could not say when it fires; its words are shown. It is asked again. */
 static int on_blob_failed(struct tri_schedule *schedule)
 {
     struct tr_blob_failed failed;

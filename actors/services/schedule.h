@@ -7,8 +7,8 @@
  * the same time is never started twice: within the store nothing is lost or done twice, and a name
  * that was ever used is not used again.
  */
-#ifndef TR_ACTORS_SCHEDULE_H
-#define TR_ACTORS_SCHEDULE_H
+#ifndef TR_ACTORS_SERVICES_SCHEDULE_H
+#define TR_ACTORS_SERVICES_SCHEDULE_H
 
 #include "actors/engine.h"
 #include "actors/graph/compiled/schedule_time.h"
@@ -27,12 +27,6 @@ struct tri_schedule {
 /* Writes how it stands into the store's row. Without the graph nothing, until there is one. */
 TR_MUST_USE int tri_schedule_record(struct tri_schedule *schedule);
 TR_MUST_USE int tri_schedule_forget(struct tri_schedule *schedule);
-
-/*
- * Notes that the times from `first` on, before `until`, are not started. The oldest note gives way.
- */
-TR_MUST_USE int tri_schedule_omit(struct tri_schedule *schedule, int64_t first, int64_t until,
-                                  enum tr_schedule_outcome outcome);
 
 /* Asks the launcher for the execution of `fire`; `call` is the question. */
 TR_MUST_USE int tri_schedule_launch(struct tri_schedule *schedule);

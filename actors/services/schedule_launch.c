@@ -1,5 +1,9 @@
 /*
  * What the program says to a schedule, what that starts, and what is recorded of it.
+ *
+ * tr_schedule_see runs on a thread of the files service, since it needs the clock on the wall and
+ * the rules of time zones; it reads the plan and changes nothing. The rest runs in the schedule's
+ * handler.
  */
 #include "actors/graph/value/literal.h"
 #include "actors/services/schedule.h"
@@ -73,6 +77,10 @@ int tr_schedule_inputs(const struct tr_graph *graph, const struct tr_plan *plan,
     return inputs->error;
 }
 
+/*
+ * Asks the launcher, without a time limit: it lives in the same store and always answers. The name
+ * is made from plan and time, so asking again after a crash cannot start a second execution.
+ */
 int tri_schedule_launch(struct tri_schedule *schedule)
 {
     char name[TR_SCHEDULE_NAME_BYTES];
@@ -143,6 +151,10 @@ static void print_times(const struct tr_schedule *times, struct tr_buffer *text)
     tr_duration_print(times->every_ns, text);
 }
 
+/*
+ * The row for people. Without the graph its words are not known: the row of before stays until it
+ * is there.
+ */
 int tri_schedule_record(struct tri_schedule *schedule)
 {
     const struct tr_schedule_state *state = schedule->state;

@@ -3,7 +3,11 @@
  * (schedule.c), found by project, domain and name.
  *
  * The pages are one table (rows.h) with two kinds of rows: a plan, with its actor, and a graph,
- * with how many plans are of it. As long as there is one, the graph is held on the shelf.
+ * with how many plans are of it. As long as there is one, the graph is held in the graph registry.
+ *
+ * A change takes two steps, since the plan's actor writes the row that people read: the request is
+ * handed to it with the number of the row here, its schedule_kept brings the number back, and then
+ * the caller gets its answer. So a caller that was answered finds the plan as it applied it.
  */
 #include "actors/engine.h"
 #include "actors/store/rows.h"
@@ -15,13 +19,13 @@
 enum row_kind { ROW_PLAN = 1, ROW_GRAPH = 2 };
 
 /*
- * A row of either kind; `graph` is tr_graph_number, `plans` a graph's. Whoever registers or drops a
- * plan is owed an answer, `change`, until its actor has kept that.
+ * A row of either kind; `graph` is tr_graph_number, `plans` a graph's. The caller that registers or
+ * drops a plan is owed an answer, `change`, until the plan's actor has kept that.
  */
 struct row {
     struct tr_rows_head head;
     struct tr_ref schedule;
-    struct tr_debt debt;
+    struct tr_deferred_reply deferred;
     uint64_t graph;
     uint32_t plan;
     uint32_t plans;
@@ -47,13 +51,19 @@ static int count_of(struct tr_rows *rows, uint64_t graph, uint32_t *number, uint
     if (error == TR_NOT_FOUND) {
         return 0;
     }
-    error = error != 0 ? error : tr_rows_get(rows, *number, &row);
+    if (error == 0) {
+        error = tr_rows_get(rows, *number, &row);
+    }
     if (error == 0) {
         *count = ((const struct row *)row)->plans;
     }
     return error;
 }
 
+/*
+ * Counts one more plan of a graph. The registry is outside of the commit: it is told when the row
+ * has been changed.
+ */
 static int hold(struct tr_rows *rows, uint64_t graph)
 {
     struct tr_rows_key key = tr_rows_key_numbers(ROW_GRAPH, graph, 0);
@@ -67,11 +77,12 @@ static int hold(struct tr_rows *rows, uint64_t graph)
     }
     if (error == 0) {
         ((struct row *)row)->plans = count + 1;
-        tr_shelf_register(&tr_engine_of(rows->context)->shelf, graph);
+        tr_graph_registry_register(&tr_engine_of(rows->context)->registry, graph);
     }
     return error;
 }
 
+/* One plan less; with the last one the graph may leave the registry. */
 static int let_go(struct tr_rows *rows, uint64_t graph)
 {
     uint32_t number;
@@ -90,12 +101,12 @@ static int let_go(struct tr_rows *rows, uint64_t graph)
     }
     error = tr_rows_remove(rows, number);
     if (error == 0) {
-        tr_shelf_unregister(&tr_engine_of(rows->context)->shelf, graph);
+        tr_graph_registry_unregister(&tr_engine_of(rows->context)->registry, graph);
     }
     return error;
 }
 
-/* After a start the program has the graphs on the shelf, and hands them over. */
+/* After a start the program has the graphs in the graph registry, and hands them over. */
 static int handle_hold(struct tr_context *context, struct tr_schedules_state *state,
                        const struct tr_message *message)
 {
@@ -103,14 +114,17 @@ static int handle_hold(struct tr_context *context, struct tr_schedules_state *st
     uint32_t number;
     uint32_t count;
     struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
-    struct tr_shelf *shelf = &tr_engine_of(context)->shelf;
+    struct tr_graph_registry *registry = &tr_engine_of(context)->registry;
     int error = tr_message_read(message, graph_hold, &asked);
-    error = error != 0 ? error : count_of(&rows, asked.graph, &number, &count);
     if (error != 0) {
         return error;
     }
-    if (count > 0 && tr_shelf_find(shelf, asked.graph) != NULL) {
-        tr_shelf_register(shelf, asked.graph);
+    error = count_of(&rows, asked.graph, &number, &count);
+    if (error != 0) {
+        return error;
+    }
+    if (count > 0 && tr_graph_registry_find(registry, asked.graph) != NULL) {
+        tr_graph_registry_register(registry, asked.graph);
     }
     struct tr_graph_held held = {.graph = asked.graph, .executions = count};
     return tr_reply(context, message, &tr_graph_held_schema, &held);
@@ -118,9 +132,12 @@ static int handle_hold(struct tr_context *context, struct tr_schedules_state *st
 
 /* --------------------------------------------------------------------------- plans */
 
-/* A plan's actor, which is born when there is none. */
-static int bear(struct tr_rows *rows, const struct tr_schedule_set *set, uint32_t *number,
-                struct row **row)
+/*
+ * A plan's actor, which is spawned when there is none. The actor's name is the address with dots,
+ * since a slash would be a level of its own.
+ */
+static int spawn(struct tr_rows *rows, const struct tr_schedule_set *set, uint32_t *number,
+                 struct row **row)
 {
     char name[TR_SCHEDULE_ADDRESS_BYTES];
     struct tr_rows_key key = plan_key(set->address);
@@ -132,7 +149,9 @@ static int bear(struct tr_rows *rows, const struct tr_schedule_set *set, uint32_
     }
     struct tr_spawn_options options = {.name = {.data = name, .size = set->address.size}};
     int error = tr_spawn(rows->context, &tr_schedule_behaviour, &options, &schedule);
-    error = error != 0 ? error : tr_rows_add(rows, &key, number, &added);
+    if (error == 0) {
+        error = tr_rows_add(rows, &key, number, &added);
+    }
     if (error == 0) {
         *row = added;
         (*row)->schedule = schedule;
@@ -140,7 +159,7 @@ static int bear(struct tr_rows *rows, const struct tr_schedule_set *set, uint32_
     return error;
 }
 
-/* The plan's row, to be changed; a new plan's actor is born. */
+/* The plan's row, to be changed; a new plan's actor is spawned. */
 static int open_plan(struct tr_rows *rows, struct tr_schedules_state *state,
                      const struct tr_schedule_set *set, uint32_t *number, struct row **row)
 {
@@ -148,11 +167,13 @@ static int open_plan(struct tr_rows *rows, struct tr_schedules_state *state,
     void *edited;
     int error = tr_rows_find(rows, &key, number);
     if (error == TR_NOT_FOUND) {
-        error = bear(rows, set, number, row);
+        error = spawn(rows, set, number, row);
         state->live += error == 0 ? 1 : 0;
         return error;
     }
-    error = error != 0 ? error : tr_rows_edit(rows, *number, &edited);
+    if (error == 0) {
+        error = tr_rows_edit(rows, *number, &edited);
+    }
     if (error == 0) {
         *row = edited;
     }
@@ -171,16 +192,18 @@ static int set_plan(struct tr_rows *rows, struct tr_schedules_state *state,
     }
     uint64_t before = row->graph;
     if (before == graph && row->plan == set->plan) {
-        tr_shelf_register(&tr_engine_of(rows->context)->shelf, graph);
+        tr_graph_registry_register(&tr_engine_of(rows->context)->registry, graph);
         struct tr_schedule_kept kept = {.change = TR_SCHEDULE_UNCHANGED};
         return tr_reply(rows->context, message, &tr_schedule_kept_schema, &kept);
     }
     row->graph = graph;
     row->plan = set->plan;
     row->change = before == 0 ? TR_SCHEDULE_CREATED : TR_SCHEDULE_CONFIGURED;
-    row->debt = tr_message_debt(message);
+    row->deferred = tr_message_deferred(message);
     error = tr_tell(rows->context, row->schedule, &tr_schedule_set_schema, set);
-    error = error != 0 ? error : hold(rows, graph);
+    if (error == 0) {
+        error = hold(rows, graph);
+    }
     return error != 0 || before == 0 ? error : let_go(rows, before);
 }
 
@@ -193,10 +216,11 @@ static const char *fault_of(struct tr_context *context, const struct tr_schedule
     if (set->graph.size != TR_GRAPH_HASH_BYTES) {
         return "the graph's name is no SHA-256";
     }
-    struct tr_shelf *shelf = &tr_engine_of(context)->shelf;
-    const struct tr_graph *graph = tr_shelf_find(shelf, tr_graph_number(set->graph.data));
+    struct tr_graph_registry *registry = &tr_engine_of(context)->registry;
+    const struct tr_graph *graph =
+        tr_graph_registry_find(registry, tr_graph_number(set->graph.data));
     if (graph == NULL || memcmp(graph->hash, set->graph.data, TR_GRAPH_HASH_BYTES) != 0) {
-        return "the graph is not on the shelf";
+        return "the graph is not in the graph registry";
     }
     bool is_plan = set->plan < graph->plan_count && graph->plans[set->plan].schedule.is_set;
     return is_plan ? NULL : "the graph has no such plan with a schedule";
@@ -223,6 +247,10 @@ static int handle_set(struct tr_context *context, struct tr_schedules_state *sta
     return error;
 }
 
+/*
+ * The row and the graph go when the plan's actor has said that it is done: until then its handlers
+ * may need the graph.
+ */
 static int handle_drop(struct tr_context *context, struct tr_schedules_state *state,
                        const struct tr_message *message)
 {
@@ -240,17 +268,20 @@ static int handle_drop(struct tr_context *context, struct tr_schedules_state *st
                                         .message = tr_text_of("there is no such schedule")};
         return tr_reply(context, message, &tr_schedule_kept_schema, &kept);
     }
-    error = error != 0 ? error : tr_rows_edit(&rows, drop.row, &edited);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_rows_edit(&rows, drop.row, &edited);
     if (error != 0) {
         return error;
     }
     struct row *row = edited;
     row->change = TR_SCHEDULE_DELETED;
-    row->debt = tr_message_debt(message);
+    row->deferred = tr_message_deferred(message);
     return tr_tell(context, row->schedule, &tr_schedule_drop_schema, &drop);
 }
 
-/* A plan's actor has kept what it was told, or has gone: whoever asked is answered. */
+/* A plan's actor has kept what it was told, or has gone: the caller is answered. */
 static int handle_kept(struct tr_context *context, struct tr_schedules_state *state,
                        const struct tr_message *message)
 {
@@ -258,7 +289,9 @@ static int handle_kept(struct tr_context *context, struct tr_schedules_state *st
     struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
     const void *found;
     int error = tr_message_read(message, schedule_kept, &kept);
-    error = error != 0 ? error : tr_rows_get(&rows, kept.row, &found);
+    if (error == 0) {
+        error = tr_rows_get(&rows, kept.row, &found);
+    }
     if (error != 0) {
         return error == TR_NOT_FOUND ? tr_unexpected(context, message) : error;
     }
@@ -266,17 +299,24 @@ static int handle_kept(struct tr_context *context, struct tr_schedules_state *st
     kept.change = row.change;
     if (row.change == TR_SCHEDULE_DELETED) {
         error = tr_rows_remove(&rows, kept.row);
-        error = error != 0 ? error : let_go(&rows, row.graph);
+        if (error == 0) {
+            error = let_go(&rows, row.graph);
+        }
         state->live -= error == 0 ? 1 : 0;
         tr_rows_close(&rows, state);
     }
-    error = error != 0 ? error : tr_reply_debt(context, row.debt, &tr_schedule_kept_schema, &kept);
-    return error == TR_NOT_FOUND ? 0 : error; /* who asked has gone */
+    if (error == 0) {
+        error = tr_reply_deferred(context, row.deferred, &tr_schedule_kept_schema, &kept);
+    }
+    return error == TR_NOT_FOUND ? 0 : error; /* the caller has gone */
 }
 
 /* ------------------------------------------------------------------------- waking all */
 
-/* Hands it on to a share of the plans, and goes on with the next one. */
+/*
+ * Hands it on to a share of the plans, and goes on with the next one. By the number of the row:
+ * those that are added behind it meanwhile are met later, and know the time anyway.
+ */
 static int handle_wake(struct tr_context *context, const struct tr_schedules_state *state,
                        const struct tr_message *message)
 {

@@ -1,15 +1,15 @@
 /*
  * The signals of an execution: values that people sent, and the gates that wait for them.
  *
- * One actor below the execution's root, born at the first need; only the root speaks to it. A value
- * counts for all gates of its id, those to come too, or for the one gate that its sender has named;
- * the last one sent counts. However many gates wait for an id, they are told of its value in
+ * One actor below the execution's root, spawned at the first need; only the root speaks to it. A
+ * value counts for all gates of its id, those to come too, or for the one gate that its sender has
+ * named; the last one sent counts. However many gates wait for an id, they are told of its value in
  * shares.
  *
  * What it knows are the entries of an index, in the even pages:
  *
  *     i ID             how many gates ever waited for it, which of them may still, its value
- *     w ID, number     a gate that waits: whom to tell
+ *     w ID, number     a gate that waits, to be told
  *     p path and id    which number that gate has, or the value that is kept for it alone
  *
  * Values lie in the odd pages (signals_value.c).
@@ -18,8 +18,8 @@
 
 #include <stdio.h>
 
-#include "actors/graph/document/limits.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/document/limits.h"
 #include "schemas/codec/utf8.h"
 
 /* Gates that ended meanwhile are passed over, so many in one handler. */
@@ -133,6 +133,10 @@ static int put_place(struct tri_board *board, const uint8_t place[TR_GRAPH_HASH_
 
 /* ------------------------------------------------------------------- gates */
 
+/*
+ * A gate is a row of a workflow's actor: the serial names that actor within the group, `node` the
+ * row.
+ */
 static int give(struct tri_board *board, uint64_t serial, uint32_t node,
                 const struct tr_send_signal *sent)
 {
@@ -149,7 +153,9 @@ static int give_kept(struct tri_board *board, const struct tr_signal_wait *wait,
     struct tr_send_signal sent;
     tr_buffer_init(&buffer, 0);
     int error = tri_signal_kept(board, slot, &buffer, &sent);
-    error = error != 0 ? error : give(board, wait->gate.key.serial, wait->node, &sent);
+    if (error == 0) {
+        error = give(board, wait->gate.key.serial, wait->node, &sent);
+    }
     tr_buffer_fini(&buffer);
     return error;
 }
@@ -180,11 +186,17 @@ static int add_gate(struct tri_board *board, const struct tr_signal_wait *wait, 
     struct key key = gate_key(wait->id, id->count);
     struct place_entry place = {.number = id->count};
     int error = put(board, &own, id, sizeof *id);
-    error = error != 0 ? error : put(board, &key, gate, sizeof *gate);
+    if (error != 0) {
+        return error;
+    }
+    error = put(board, &key, gate, sizeof *gate);
     return error != 0 ? error : put_place(board, gate->place, &place);
 }
 
-/* The gate does not wait any more; whose number it was stays a hole. */
+/*
+ * The gate does not wait any more; whose number it was stays a hole. Closing the gap would mean to
+ * number all others anew.
+ */
 static int remove_gate(struct tri_board *board, struct tr_text id_text, struct id_entry *id,
                        uint64_t number, const uint8_t place[TR_GRAPH_HASH_BYTES])
 {
@@ -194,10 +206,18 @@ static int remove_gate(struct tri_board *board, struct tr_text id_text, struct i
     id->waiting--;
     board->state->waiting--;
     int error = drop(board, &key);
-    error = error != 0 ? error : put_place(board, place, &none);
+    if (error != 0) {
+        return error;
+    }
+    error = put_place(board, place, &none);
     return error != 0 ? error : put(board, &own, id, sizeof *id);
 }
 
+/*
+ * A gate begins to wait. One that waits already asks twice and is left. Else the order is: the
+ * value kept for it alone, which is used up; the value kept for all, which stays for gates to come;
+ * and only then it waits.
+ */
 static int on_wait(struct tri_board *board, const struct tr_message *message)
 {
     struct tr_signal_wait wait;
@@ -211,14 +231,23 @@ static int on_wait(struct tri_board *board, const struct tr_message *message)
     struct key own = id_key(wait.id);
     error = place_of(wait.path, wait.id, gate.place);
     struct key there = place_key(gate.place);
-    error = error != 0 ? error : get(board, &own, &id, sizeof id);
-    error = error != 0 ? error : get(board, &there, &place, sizeof place);
+    if (error != 0) {
+        return error;
+    }
+    error = get(board, &own, &id, sizeof id);
+    if (error != 0) {
+        return error;
+    }
+    error = get(board, &there, &place, sizeof place);
     if (error != 0 || place.number != 0) {
         return error;
     }
     if (place.slot != 0) {
         error = give_kept(board, &wait, place.slot);
-        error = error != 0 ? error : tri_signal_drop(board, place.slot);
+        if (error != 0) {
+            return error;
+        }
+        error = tri_signal_drop(board, place.slot);
         return error != 0 ? error : drop(board, &there);
     }
     if (id.slot != 0) {
@@ -228,6 +257,7 @@ static int on_wait(struct tri_board *board, const struct tr_message *message)
                                                         : add_gate(board, &wait, &id, &gate);
 }
 
+/* The gate ended for another reason: no value may come to it any more. */
 static int on_stop(struct tri_board *board, const struct tr_message *message)
 {
     struct tr_signal_stop stop;
@@ -241,8 +271,14 @@ static int on_stop(struct tri_board *board, const struct tr_message *message)
     struct key own = id_key(stop.id);
     error = place_of(stop.path, stop.id, digest);
     struct key there = place_key(digest);
-    error = error != 0 ? error : get(board, &own, &id, sizeof id);
-    error = error != 0 ? error : get(board, &there, &place, sizeof place);
+    if (error != 0) {
+        return error;
+    }
+    error = get(board, &own, &id, sizeof id);
+    if (error != 0) {
+        return error;
+    }
+    error = get(board, &there, &place, sizeof place);
     if (error != 0 || place.number == 0) {
         return error; /* it was given a value meanwhile */
     }
@@ -267,7 +303,11 @@ static int tell_first(struct tri_board *board, struct tr_text id_text, struct id
     return error != 0 ? error : remove_gate(board, id_text, id, number, gate.place);
 }
 
-/* Tells a share of those that wait for an id, and itself that there are more. */
+/*
+ * Tells a share of those that wait for an id, and itself that there are more. A value that is sent
+ * meanwhile takes the slot of this one, so those that are still to be told get the last one sent.
+ * One message to itself at a time is under way (is_telling).
+ */
 static int tell_some(struct tri_board *board, struct tr_text id_text, struct id_entry *id)
 {
     struct tr_buffer buffer;
@@ -286,7 +326,10 @@ static int tell_some(struct tri_board *board, struct tr_text id_text, struct id_
     tr_buffer_fini(&buffer);
     struct key own = id_key(id_text);
     id->is_telling = id->waiting > 0;
-    error = error != 0 ? error : put(board, &own, id, sizeof *id);
+    if (error != 0) {
+        return error;
+    }
+    error = put(board, &own, id, sizeof *id);
     if (error != 0 || id->waiting == 0) {
         return error;
     }
@@ -336,7 +379,10 @@ static int keep_and_answer(struct tri_board *board, struct arrival *arrival, uin
     return error != 0 ? error : answer(board, arrival);
 }
 
-/* A value for all gates of its id. */
+/*
+ * A value for all gates of its id. The entry with its slot is written by tell_some. Where telling
+ * is under way already the slot is the same as before, and the entry need not change.
+ */
 static int take_for_all(struct tri_board *board, struct arrival *arrival)
 {
     struct id_entry id;
@@ -344,12 +390,17 @@ static int take_for_all(struct tri_board *board, struct arrival *arrival)
     struct key own = id_key(id_text);
     int error = get(board, &own, &id, sizeof id);
     arrival->gates = id.waiting;
-    error = error != 0 ? error : keep_and_answer(board, arrival, &id.slot);
+    if (error == 0) {
+        error = keep_and_answer(board, arrival, &id.slot);
+    }
     bool goes_on = error == 0 && arrival->words[0] == '\0' && id.is_telling == 0;
     return goes_on ? tell_some(board, id_text, &id) : error;
 }
 
-/* A value for one gate: told, or kept for it alone. */
+/*
+ * A value for one gate: told, or kept for it alone. Where the gate waits the value goes straight to
+ * it, and is kept nowhere.
+ */
 static int take_for_one(struct tri_board *board, struct arrival *arrival)
 {
     struct id_entry id;
@@ -360,8 +411,12 @@ static int take_for_one(struct tri_board *board, struct arrival *arrival)
     struct key own = id_key(sent->id);
     int error = place_of(sent->path, sent->id, digest);
     struct key there = place_key(digest);
-    error = error != 0 ? error : get(board, &own, &id, sizeof id);
-    error = error != 0 ? error : get(board, &there, &place, sizeof place);
+    if (error == 0) {
+        error = get(board, &own, &id, sizeof id);
+    }
+    if (error == 0) {
+        error = get(board, &there, &place, sizeof place);
+    }
     if (error == 0 && place.number == 0) {
         error = keep_and_answer(board, arrival, &place.slot);
         bool is_kept = error == 0 && arrival->words[0] == '\0';
@@ -369,9 +424,18 @@ static int take_for_one(struct tri_board *board, struct arrival *arrival)
     }
     struct key key = gate_key(sent->id, place.number);
     arrival->gates = 1;
-    error = error != 0 ? error : answer(board, arrival);
-    error = error != 0 ? error : get(board, &key, &gate, sizeof gate);
-    error = error != 0 ? error : give(board, gate.serial, gate.node, sent);
+    if (error != 0) {
+        return error;
+    }
+    error = answer(board, arrival);
+    if (error != 0) {
+        return error;
+    }
+    error = get(board, &key, &gate, sizeof gate);
+    if (error != 0) {
+        return error;
+    }
+    error = give(board, gate.serial, gate.node, sent);
     return error != 0 ? error : remove_gate(board, sent->id, &id, place.number, digest);
 }
 
@@ -409,6 +473,10 @@ static int dispatch(struct tri_board *board, const struct tr_message *message)
                      {&tr_send_signal_schema, on_send},
                      {&tr_service_more_schema, on_more}};
     struct tr_key from = message->from.key;
+    /*
+     * Only the root speaks to it, for gates and for people, and it itself, to go on. What comes
+     * from any other actor is a dead letter.
+     */
     bool is_known = tr_key_equal(from, tr_parent(board->context).key) ||
                     tr_key_equal(from, tr_self(board->context).key);
     for (size_t i = 0; is_known && i < TR_COUNT_OF(reactions); i++) {

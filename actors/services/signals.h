@@ -1,21 +1,21 @@
 /*
- * The inside of an execution's signals, and their bounds. Reaching a bound is told to whoever sent
- * the value, or fails the gate that would be one too many; both name it.
+ * The inside of an execution's signals, and their bounds. Reaching a bound is told to the sender
+ * of the value, or fails the gate that would be one too many; both name it.
  *
  * Only actors/signals*.c include this.
  */
-#ifndef TR_ACTORS_SIGNALS_H
-#define TR_ACTORS_SIGNALS_H
+#ifndef TR_ACTORS_SERVICES_SIGNALS_H
+#define TR_ACTORS_SERVICES_SIGNALS_H
 
 #include "actors/engine.h"
-#include "actors/store/index.h"
 #include "actors/graph/value/slot.h"
+#include "actors/store/index.h"
 #include "schemas/engine/state_signals.h"
 
 /* One value, packed: as large as a literal may be that lies in no blob. */
 #define TR_SIGNAL_VALUE_BYTES_MAX TR_INLINE_BYTES_MAX
 
-/* Who sent it, and what they wrote to it; what is longer is cut. */
+/* The sender, and what they wrote to it; what is longer is cut. */
 #define TR_SIGNAL_BY_BYTES_MAX 256U
 #define TR_SIGNAL_MESSAGE_BYTES_MAX 4096U
 

@@ -1,6 +1,10 @@
 /*
  * Values that are kept for gates to come: in the odd pages, in slots of a fixed number of pages,
  * most of which are not there. A slot that was given back is taken again before a new one.
+ *
+ * A slot's number is the only thing that entries keep of a value; 0 is none. The first page begins
+ * with the size of the record, so reading stops there; a free slot's first page holds the number of
+ * the next free one.
  */
 #include <stdio.h>
 
@@ -93,13 +97,16 @@ static int slot_take(struct tri_board *board, uint32_t *slot)
     return error;
 }
 
+/* Drops all pages of the slot but the first, which links it to the free ones. */
 int tri_signal_drop(struct tri_board *board, uint32_t slot)
 {
     uint32_t size;
     struct tr_bytes before = {.data = (const uint8_t *)&board->state->slot_free,
                               .size = sizeof board->state->slot_free};
     int error = slot_size(board, slot, &size);
-    error = error != 0 ? error : slot_write(board, slot, before);
+    if (error == 0) {
+        error = slot_write(board, slot, before);
+    }
     board->state->kept_bytes -= size;
     board->state->kept--;
     board->state->slot_free = slot;
@@ -149,13 +156,20 @@ int tri_signal_keep(struct tri_board *board, const struct tr_send_signal *sent, 
     uint32_t before;
     tr_buffer_init(&record, 0);
     int error = pack_value(sent, &record);
-    error = error != 0 ? error : slot_size(board, *slot, &before);
+    if (error == 0) {
+        error = slot_size(board, *slot, &before);
+    }
     if (error == 0) {
         tri_signal_refuse(board, *slot, record.size, before, words, words_size);
     }
+    /*
+     * A value in place of another one keeps its slot, so replacing never fails for lack of slots.
+     */
     if (error == 0 && words[0] == '\0') {
         error = *slot == 0 ? slot_take(board, slot) : 0;
-        error = error != 0 ? error : slot_write(board, *slot, tr_buffer_bytes(&record));
+        if (error == 0) {
+            error = slot_write(board, *slot, tr_buffer_bytes(&record));
+        }
         board->state->kept_bytes += record.size - sizeof(uint32_t) - before;
     }
     tr_buffer_fini(&record);

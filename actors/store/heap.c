@@ -3,12 +3,17 @@
  * front; large ones have whole pages of their own, full but for the last.
  *
  *     place = (page + 1) << 16 | offset of the size in that page
+ *
+ * A page is copied and written as a whole when one byte of it changes, so small values share pages
+ * of TR_HEAP_PAGE_BYTES only, and a page that is full is never touched again. A place stays good
+ * because nothing moves. Offsets have 16 bits: only a small page has offsets other than 0.
  */
 #include "actors/store/heap.h"
 
 #include <string.h>
 
 #define SIZE_BYTES 4
+/* The size of a shared page grows by this much, so that not every value makes it another size. */
 #define ROUND_BYTES 64
 
 static void put_size(uint8_t *at, size_t size)
@@ -53,10 +58,14 @@ static int put_small(struct tr_context *context, struct tr_heap *heap, struct tr
     return 0;
 }
 
-/* Writes whole pages, the first of which begins with the size, and leaves a fresh one behind. */
+/*
+ * Writes whole pages, the first of which begins with the size, and leaves a fresh one behind. On an
+ * error the heap is as it was, and so are its pages: the handler that fails has no effects.
+ */
 static int put_large(struct tr_context *context, struct tr_heap *heap, struct tr_bytes bytes,
                      uint64_t *place)
 {
+    /* A page that was begun keeps its small values; its rest stays unused. */
     uint32_t begin = heap->used == 0 ? heap->page : heap->page + 1;
     uint32_t page = begin;
     size_t done = 0;
@@ -90,6 +99,7 @@ int tr_heap_put(struct tr_context *context, struct tr_heap *heap, struct tr_byte
     if (bytes.size + SIZE_BYTES > TR_HEAP_PAGE_BYTES) {
         return put_large(context, heap, bytes, place);
     }
+    /* On an error the state keeps the heap as it was. */
     struct tr_heap grown = *heap;
     if (grown.used + SIZE_BYTES + bytes.size > TR_HEAP_PAGE_BYTES) {
         grown.page++;
@@ -102,7 +112,11 @@ int tr_heap_put(struct tr_context *context, struct tr_heap *heap, struct tr_byte
     return error;
 }
 
-/* Puts the pages of a large value together. */
+/*
+ * Puts the pages of a large value together.
+ *
+ * TR_NOT_FOUND for a page that is missing or empty: the place was none of this heap's.
+ */
 static int gather(struct tr_context *context, uint32_t page, size_t size, struct tr_buffer *buffer)
 {
     size_t head = SIZE_BYTES;
@@ -133,6 +147,7 @@ int tr_heap_get(struct tr_context *context, const struct tr_heap *heap, uint64_t
     if (error != 0 || whole.size < offset + SIZE_BYTES) {
         return error != 0 ? error : TR_NOT_FOUND;
     }
+    /* A size that goes beyond its page is that of a large value, which begins at offset 0. */
     size_t size = get_size(whole.data + offset);
     if (offset + SIZE_BYTES + size <= whole.size) {
         *bytes = (struct tr_bytes){.data = whole.data + offset + SIZE_BYTES, .size = size};

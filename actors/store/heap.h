@@ -5,8 +5,8 @@
  * A heap takes all pages from its first one on. Where it ends is two numbers that the actor's state
  * holds (tr_heap). A place is one number, good for as long as the actor lives, 0 for none.
  */
-#ifndef TR_ACTORS_HEAP_H
-#define TR_ACTORS_HEAP_H
+#ifndef TR_ACTORS_STORE_HEAP_H
+#define TR_ACTORS_STORE_HEAP_H
 
 #include "actors/graph/document/buffer.h"
 #include "runtime/troupe.h"

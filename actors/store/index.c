@@ -1,6 +1,11 @@
 /*
  * Linear hashing over pages. An entry is two sizes, the key and the value; a page is the entries of
  * a bucket one behind the other and nothing else, so an empty bucket has no page.
+ *
+ * With n buckets and p the largest power of two that is not above n, a key's bucket is its hash
+ * modulo 2p if that bucket exists, and modulo p if not. Growing by one bucket parts exactly one old
+ * one, n - p, because only its keys can hash to the new one. So each put moves the entries of one
+ * page at most, whatever the size of the index. It never shrinks.
  */
 #include "actors/store/index.h"
 
@@ -17,7 +22,12 @@ struct entry {
     struct tr_bytes value;
 };
 
-/* FNV-1a, stirred so that all bits depend on all bytes. */
+/*
+ * FNV-1a, stirred so that all bits depend on all bytes.
+ *
+ * Buckets are chosen by the low bits, which FNV-1a alone mixes too little. The multipliers are
+ * those of the finalizer of MurmurHash3.
+ */
 static uint64_t hash_of(struct tr_bytes key)
 {
     uint64_t hash = 0xcbf29ce484222325U;
@@ -85,7 +95,11 @@ static void write_entry(uint8_t *to, struct tr_bytes key, struct tr_bytes value)
     }
 }
 
-/* Writes a page as a whole; without bytes there is none. */
+/*
+ * Writes a page as a whole; without bytes there is none.
+ *
+ * `bytes` must not be a view of the same page.
+ */
 static int set_page(struct tr_context *context, uint32_t page, struct tr_bytes bytes)
 {
     void *to;
@@ -117,6 +131,7 @@ static int part(struct tr_context *context, struct tr_index *index, uint32_t fro
         memcpy(to, page.data + at, entry.size);
         *(does_stay ? &stay_size : &go_size) += entry.size;
     }
+    /* No key goes to the new bucket, and the old one stays as it is, without a write. */
     if (go_size == 0) {
         return 0;
     }
@@ -130,6 +145,10 @@ static int part(struct tr_context *context, struct tr_index *index, uint32_t fro
 static int split(struct tr_context *context, struct tr_index *index)
 {
     uint32_t from = index->buckets - power_below(index->buckets);
+    /*
+     * Not on the stack: handlers run on a worker's stack, and two pages are large. The copies are
+     * needed because both pages are written from the one that is read.
+     */
     uint8_t *memory = tr_alloc(2 * (size_t)TR_PAGE_BYTES_MAX);
     if (memory == NULL) {
         return TR_MEMORY;
@@ -188,6 +207,10 @@ int tr_index_put(struct tr_context *context, struct tr_index *index, struct tr_b
         value.size > TR_INDEX_VALUE_BYTES_MAX) {
         return TR_LIMIT;
     }
+    /*
+     * The old value goes first. If the bucket is full then, the handler fails and its effects are
+     * undone.
+     */
     int error = tr_index_remove(context, index, key);
     if (error != 0 && error != TR_NOT_FOUND) {
         return error;

@@ -5,8 +5,8 @@
  * It is linear hashing: one page is a bucket, and when buckets grow beyond a mean size one more is
  * made out of one of them. What an index is lies in two numbers that the actor's state holds.
  */
-#ifndef TR_ACTORS_INDEX_H
-#define TR_ACTORS_INDEX_H
+#ifndef TR_ACTORS_STORE_INDEX_H
+#define TR_ACTORS_STORE_INDEX_H
 
 #include "runtime/troupe.h"
 

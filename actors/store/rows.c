@@ -8,6 +8,11 @@
  *
  * The buckets of linear hashing: of `buckets` there are so many that the last `buckets - half` of
  * them, half being the largest power of two below, have split from those at the beginning.
+ *
+ * Each row keeps its hash, so a split reads no keys. A row's chain is its bucket's list, newest
+ * first. Removed rows form a list by the same field `next`, and their numbers are given again, so
+ * pages are used again before the table takes new ones. A lookup reads one bucket page and the rows
+ * of one chain, of which there is one in the mean.
  */
 #include "actors/store/rows.h"
 
@@ -93,6 +98,7 @@ static uint32_t bucket_of(const struct tr_rows *rows, uint64_t hash)
     return wide < rows->buckets ? wide : wide & (half - 1);
 }
 
+/* A bucket page that was never written reads as empty buckets. */
 static int bucket_get(struct tr_rows *rows, uint32_t bucket, uint32_t *first)
 {
     struct tr_bytes page;
@@ -174,7 +180,9 @@ int tr_rows_edit(struct tr_rows *rows, uint32_t number, void **row)
     const void *there;
     struct tr_rows_head *head;
     int error = tr_rows_get(rows, number, &there);
-    error = error != 0 ? error : open_row(rows, number, &head);
+    if (error == 0) {
+        error = open_row(rows, number, &head);
+    }
     if (error == 0) {
         *row = head;
     }
@@ -205,15 +213,24 @@ static int hang(struct tr_rows *rows, uint32_t bucket, uint32_t number, struct t
     return error != 0 ? error : bucket_set(rows, bucket, number);
 }
 
-/* Gives the rows of the next bucket to split to it and to the new one at the end. */
+/*
+ * Gives the rows of the next bucket to split to it and to the new one at the end.
+ *
+ * Both buckets are emptied first and each row is hung anew. An error in between fails the handler,
+ * which undoes all of it.
+ */
 static int split(struct tr_rows *rows)
 {
     uint32_t from = rows->buckets - half_of(rows->buckets);
     uint32_t at;
     int error = bucket_get(rows, from, &at);
-    error = error != 0 ? error : bucket_set(rows, from, 0);
+    if (error == 0) {
+        error = bucket_set(rows, from, 0);
+    }
     rows->buckets++;
-    error = error != 0 ? error : bucket_set(rows, rows->buckets - 1, 0);
+    if (error == 0) {
+        error = bucket_set(rows, rows->buckets - 1, 0);
+    }
     while (error == 0 && at != 0) {
         struct tr_rows_head *row;
         error = open_row(rows, at, &row);
@@ -241,6 +258,7 @@ static int take_number(struct tr_rows *rows, uint32_t *number, struct tr_rows_he
         return error;
     }
     if (taken == rows->free) {
+        /* Read before the caller wipes the row. */
         rows->free = (*row)->next;
     } else {
         rows->used = taken;
@@ -253,7 +271,10 @@ int tr_rows_add(struct tr_rows *rows, const struct tr_rows_key *key, uint32_t *n
 {
     struct tr_rows_head *head;
     int error = rows->count >= rows->buckets && rows->buckets < BUCKETS_MAX ? split(rows) : 0;
-    error = error != 0 ? error : take_number(rows, number, &head);
+    if (error != 0) {
+        return error;
+    }
+    error = take_number(rows, number, &head);
     if (error != 0) {
         return error;
     }
@@ -267,7 +288,11 @@ int tr_rows_add(struct tr_rows *rows, const struct tr_rows_key *key, uint32_t *n
     return error;
 }
 
-/* Takes a row out of its bucket's chain. */
+/*
+ * Takes a row out of its bucket's chain.
+ *
+ * TR_NOT_FOUND would mean that the row is in no chain, which only damage can bring about.
+ */
 static int unhang(struct tr_rows *rows, const struct tr_rows_head *row, uint32_t number)
 {
     uint32_t bucket = bucket_of(rows, row->hash);
@@ -299,11 +324,15 @@ int tr_rows_remove(struct tr_rows *rows, uint32_t number)
 {
     void *there;
     int error = tr_rows_edit(rows, number, &there);
-    error = error != 0 ? error : unhang(rows, there, number);
+    if (error != 0) {
+        return error;
+    }
+    error = unhang(rows, there, number);
     if (error != 0) {
         return error;
     }
     struct tr_rows_head *row = there;
+    /* Zeros, so that a removed row keeps nothing of the actor that it was about. */
     memset(row, 0, rows->row_bytes);
     row->next = rows->free;
     rows->free = number;

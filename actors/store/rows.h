@@ -14,8 +14,8 @@
  * It grows by linear hashing: one bucket is split for each row that is added, so that no message
  * pays for the growth of the whole. A view of a row shows it as it was when it was asked for.
  */
-#ifndef TR_ACTORS_ROWS_H
-#define TR_ACTORS_ROWS_H
+#ifndef TR_ACTORS_STORE_ROWS_H
+#define TR_ACTORS_STORE_ROWS_H
 
 #include "runtime/troupe.h"
 
@@ -76,7 +76,7 @@ struct tr_rows {
 struct tr_rows tri_rows_open(struct tr_context *context, uint32_t row_bytes, uint32_t used,
                              uint32_t free, uint32_t count, uint32_t buckets);
 
-/* For who reads committed images: `page` gives a page's bytes, none where there is none. */
+/* For readers of committed images: `page` gives a page's bytes, none where there is none. */
 typedef int tr_rows_page(void *self, uint32_t page, struct tr_bytes *bytes);
 #define tr_rows_reader(page_function, page_self, state, row_bytes)                 \
     tri_rows_reader((page_function), (page_self), (row_bytes), (state)->rows_used, \
@@ -84,7 +84,7 @@ typedef int tr_rows_page(void *self, uint32_t page, struct tr_bytes *bytes);
 struct tr_rows tri_rows_reader(tr_rows_page *page, void *self, uint32_t row_bytes, uint32_t used,
                                uint32_t count, uint32_t buckets);
 
-/* Has its pages in stripes: constant for a table, and the same for those who read it. */
+/* Has its pages in stripes: constant for a table, and the same for its readers. */
 static inline void tr_rows_share(struct tr_rows *rows, struct tr_stripe bucket_pages,
                                  struct tr_stripe row_pages)
 {

@@ -1,34 +1,23 @@
 /*
- * Names of attempts: the keys of idempotency by which everything outside knows them (law 5).
+ * Names of attempts: the keys of idempotency by which everything outside knows them (law 5 of
+ * runtime/ARCHITECTURE.md).
  *
- * tr_unique_id is Flyte's encoding (flyteplugins' encoder.go), with its conformance vectors in the
- * tests. An attempt's name is readable in front and a hash of all that it stands for behind it:
- * unlike Flyte's it cannot be the same for two executions, whatever they are called.
+ * An attempt's name is readable in front and a hash of all that it stands for behind it: unlike
+ * Flyte's it cannot be the same for two executions, whatever they are called.
  */
-#ifndef TR_ACTORS_TASK_NAME_H
-#define TR_ACTORS_TASK_NAME_H
+#ifndef TR_ACTORS_STORE_TASK_NAME_H
+#define TR_ACTORS_STORE_TASK_NAME_H
 
 #include "schemas/engine/flow.h"
 
 /* A generated name: [a-z0-9-], begins with a letter. It is a name of Kubernetes, too. */
 #define TR_TASK_NAME_BYTES_MAX 63
 
-/* What FNV-1a makes: the width of the hash. */
-enum tr_fnv { TR_FNV_32 = 32, TR_FNV_64 = 64, TR_FNV_128 = 128 };
-
 /* FNV-1a of 64 bits over `bytes`, going on from `hash`; begin with TR_FNV_64_BEGIN. */
 #define TR_FNV_64_BEGIN 0xcbf29ce484222325U
 uint64_t tr_fnv_64(uint64_t hash, struct tr_bytes bytes);
 
-/*
- * Joins parts with "-"; what is longer than `size_max` becomes "f" and the base32 of its FNV-1a
- * hash. `id` has room for `capacity` bytes with the closing zero. TR_LIMIT when even that is longer
- * than `size_max` (`id` holds it all the same), or than `capacity` (it holds nothing).
- */
-TR_MUST_USE int tr_unique_id(const struct tr_text *parts, size_t count, size_t size_max,
-                             enum tr_fnv width, char *id, size_t capacity);
-
-/* Whose name is wanted. */
+/* The attempt that gets the name. */
 struct tr_task_name {
     struct tr_text execution; /* PROJECT/DOMAIN/NAME */
     uint64_t number;          /* of its group */

@@ -1,5 +1,10 @@
 /*
  * Monitors that are bounded, and the list of rows that wait for one.
+ *
+ * A row is in one of three states: watched (it has a monitor), listed (it waits for one), or
+ * neither. A monitor that ends gives its place to the first row of the list, so rows are watched in
+ * the order in which they came. If an actor that waits in the list ends unseen, its monitor later
+ * tells so at once.
  */
 #include "actors/store/watch.h"
 
@@ -22,6 +27,7 @@ static int list_add(struct tr_watch *watch, uint32_t number, struct tr_watched *
     return error;
 }
 
+/* Neighbours are rows of their own, so taking one out changes up to two other rows. */
 static int list_remove(struct tr_watch *watch, struct tr_watched *row)
 {
     void *other;
@@ -65,7 +71,10 @@ static int watch_next(struct tr_watch *watch)
         return 0;
     }
     int error = tr_rows_edit(watch->rows, number, &first);
-    error = error != 0 ? error : list_remove(watch, first);
+    if (error != 0) {
+        return error;
+    }
+    error = list_remove(watch, first);
     return error != 0 ? error : tr_watch_begin(watch, number, first);
 }
 

@@ -1,18 +1,18 @@
 /*
  * Hearing of the ends of many: an actor that gave something to others (a token, a right) monitors
- * them, so that nothing stays with somebody who is gone. Monitors are counted (TR_EDGES_MAX), and
+ * them, so that nothing stays with an actor that is gone. Monitors are counted (TR_EDGES_MAX), and
  * each is in the image that every commit of the actor writes, so the rows beyond a bound wait in a
  * list, and are watched as soon as others are done.
  *
  * Rows that are watched begin with struct tr_watched; the list's numbers are in the actor's state
  * (TRI_WATCH_FIELDS of schemas/engine/state_service.h).
  */
-#ifndef TR_ACTORS_WATCH_H
-#define TR_ACTORS_WATCH_H
+#ifndef TR_ACTORS_STORE_WATCH_H
+#define TR_ACTORS_STORE_WATCH_H
 
 #include "actors/store/rows.h"
 
-/* Monitors at once, of those who commit seldom. */
+/* Monitors at once, of actors that commit seldom. */
 #define TR_WATCHES_MAX 12000
 
 /* How a row begins whose actor may be watched. */
@@ -21,7 +21,7 @@ struct tr_watched {
     struct tr_ref actor;
     uint64_t monitor;  /* 0: none */
     uint32_t next;     /* in the list of those that wait to be watched */
-    uint32_t previous; /* the row's own number: it is the first */
+    uint32_t previous; /* 0: it is the first */
     bool is_listed;
     uint32_t own; /* the user's: a number for which the row need not grow */
 };

@@ -6,12 +6,22 @@
  * files beside it (task.h says which). Everything of one message happens in memory of its own, and
  * what the next message needs is written at its end (tri_task_keep): a task that ends within its
  * first message writes no page and starts no timer.
+ *
+ * A life follows the table of steps, with two ways back (RESERVE to LOOKUP when another task has
+ * made the value, BACKOFF to TOKEN for the next attempt) and a short cut (LOOKUP to END on a hit).
+ * ABORT is entered from RUN, and again for an abort without grace; in any other step no plugin has
+ * work outside to end.
+ *
+ * Every message is checked against the step before it counts: a timer, an answer or a grant of a
+ * step that is over changes nothing, so none of them has to be taken back when a step is left
+ * early.
  */
 #include "actors/task/task.h"
-#include "schemas/runtime/parcel.h"
+#include "schemas/runtime/archive.h"
 
 /* --------------------------------------------------------------- the steps */
 
+/* For steps that are not entered by tri_task_go; being asked to is a mistake of this code. */
 static int never(struct tri_task *task)
 {
     (void)task;
@@ -20,22 +30,26 @@ static int never(struct tri_task *task)
 
 static int (*const enter[TR_STEP_COUNT])(struct tri_task *task) = {
     [TR_STEP_NEW] = never,
-    [TR_STEP_DIGEST] = tri_enter_digest,
-    [TR_STEP_LOOKUP] = tri_enter_lookup,
-    [TR_STEP_RESERVE] = tri_enter_reserve,
-    [TR_STEP_TOKEN] = tri_enter_token,
-    [TR_STEP_FETCH] = tri_enter_fetch,
-    [TR_STEP_RUN] = tri_enter_run,
-    [TR_STEP_KEEP] = tri_enter_keep,
-    [TR_STEP_OFFLOAD] = tri_enter_offload,
-    [TR_STEP_PUT] = tri_enter_put,
+    [TR_STEP_DIGEST] = tri_task_enter_digest,
+    [TR_STEP_LOOKUP] = tri_task_enter_lookup,
+    [TR_STEP_RESERVE] = tri_task_enter_reserve,
+    [TR_STEP_TOKEN] = tri_task_enter_token,
+    [TR_STEP_FETCH] = tri_task_enter_fetch,
+    [TR_STEP_RUN] = tri_task_enter_run,
+    [TR_STEP_KEEP] = tri_task_enter_keep,
+    [TR_STEP_OFFLOAD] = tri_task_enter_offload,
+    [TR_STEP_PUT] = tri_task_enter_put,
     [TR_STEP_BACKOFF] = never,
-    [TR_STEP_ABORT] = tri_enter_abort,
-    [TR_STEP_END] = tri_enter_end,
-    [TR_STEP_GRAPH] = tri_enter_graph,
-    [TR_STEP_INNER] = tri_enter_inner,
+    [TR_STEP_ABORT] = tri_task_enter_abort,
+    [TR_STEP_END] = tri_task_enter_end,
+    [TR_STEP_GRAPH] = tri_task_enter_graph,
+    [TR_STEP_INNER] = tri_task_enter_inner,
 };
 
+/*
+ * Each step begins with its counters at zero and no call under way; answers to earlier calls find
+ * another number in state->call and are not the step's.
+ */
 int tri_task_go(struct tri_task *task, enum tr_task_step step)
 {
     task->state->step = (uint8_t)step;
@@ -45,6 +59,9 @@ int tri_task_go(struct tri_task *task, enum tr_task_step step)
     return enter[step](task);
 }
 
+/*
+ * Without a time limit: the files service always answers, and a crash is told as TR_NO_CONNECTION.
+ */
 int tri_task_call(struct tri_task *task, uint16_t service, const struct tr_schema *schema,
                   const void *body)
 {
@@ -56,6 +73,7 @@ int tri_task_timer_start(struct tri_task *task, enum tri_task_timer timer, uint6
     return tr_timer_start(task->context, TRI_TASK_TIMER_OWN | timer, delay_ms);
 }
 
+/* A task in its first handler (not kept yet) has started no timer that could be stopped. */
 int tri_task_timer_stop(struct tri_task *task, enum tri_task_timer timer)
 {
     return task->state->is_kept ? tr_timer_stop(task->context, TRI_TASK_TIMER_OWN | timer) : 0;
@@ -63,18 +81,24 @@ int tri_task_timer_stop(struct tri_task *task, enum tri_task_timer timer)
 
 /* ------------------------------------------------------------ the messages */
 
+/*
+ * The node begins: QUEUED in history, then the steps, as far as they go in this handling. The
+ * deadline is started last: a task that has ended by then needs none.
+ */
 static int on_start(struct tri_task *task)
 {
     struct tr_task_state *state = task->state;
     state->is_begun = true;
     state->created_ms = tr_now_ms(task->context);
     int error = tri_task_node_begin(task);
-    error = error != 0 ? error : tri_task_go(task, TR_STEP_DIGEST);
+    if (error == 0) {
+        error = tri_task_go(task, TR_STEP_DIGEST);
+    }
     /* The deadline of a map is kept by its array, for all elements together. */
     bool is_bounded = task->node->deadline_ns > 0 && task->start.element == TR_ELEMENT_NONE;
     if (error == 0 && !task->is_over && is_bounded) {
         error = tri_task_timer_start(task, TRI_TIMER_DEADLINE,
-                                     tri_milliseconds(task->node->deadline_ns));
+                                     tri_task_milliseconds(task->node->deadline_ns));
     }
     return error;
 }
@@ -103,7 +127,7 @@ static int on_pause(struct tri_task *task)
     state->is_paused = pause.is_paused;
     state->is_held = state->is_held && !goes_on;
     if (is_inside) {
-        return tri_inner_tell(task, &tr_node_pause_schema, &pause);
+        return tri_task_inner_tell(task, &tr_node_pause_schema, &pause);
     }
     return goes_on ? tri_task_go(task, (enum tr_task_step)state->step) : 0;
 }
@@ -119,6 +143,10 @@ static struct tr_text expired(struct tri_task *task, const char *what, int64_t n
     return message;
 }
 
+/*
+ * The time of an attempt is over only while its plugin works; while it waits for the files service
+ * the time stands still (tri_task_timeout_hold), and a timer that rings meanwhile is an old one.
+ */
 static int on_attempt_timer(struct tri_task *task)
 {
     if (task->state->step != TR_STEP_RUN || task->state->files_call != 0) {
@@ -159,7 +187,10 @@ static int on_own_timer(struct tri_task *task, uint64_t timer)
     }
 }
 
-/* Whether the plugin is listening. */
+/*
+ * Whether the plugin is listening. Only then are answers, news and timers handed to it; the plugin
+ * hears nothing of other steps.
+ */
 static bool is_in_plugin(const struct tri_task *task)
 {
     return task->state->step == TR_STEP_RUN || task->state->step == TR_STEP_ABORT;
@@ -182,7 +213,12 @@ static int on_timer(struct tri_task *task)
     return tri_task_event(task, &event);
 }
 
-/* The answer to a call, or why there is none. A plugin hears of the calls of this attempt only. */
+/*
+ * The answer to a call, or why there is none. A plugin hears of the calls of this attempt only.
+ * Numbers of calls grow, so `plugin_call`, the first one of this attempt, tells its calls from
+ * those of attempts before. The intent follows: an answer shows that the outside was reached, a
+ * lost connection or a timeout leaves it unknown (law 5 of runtime/ARCHITECTURE.md).
+ */
 static int on_outcome(struct tri_task *task, struct tr_task_event *event)
 {
     struct tr_task_state *state = task->state;
@@ -194,15 +230,15 @@ static int on_outcome(struct tri_task *task, struct tr_task_event *event)
     if (!is_in_plugin(task) || state->plugin_call == 0 || event->call < state->plugin_call) {
         return 0;
     }
-    int error = tri_timeout_go_on(task, event->call);
+    int error = tri_task_timeout_go_on(task, event->call);
     if (error != 0) {
         return error;
     }
-    bool is_doubtful = event->error == TR_NO_CONNECTION || event->error == TR_TIMEOUT;
+    bool is_unknown = event->error == TR_NO_CONNECTION || event->error == TR_TIMEOUT;
     if (event->kind == TR_TASK_ANSWER) {
         state->intent = TR_INTENT_SUBMITTED;
-    } else if (is_doubtful) {
-        state->intent = TR_INTENT_IN_DOUBT;
+    } else if (is_unknown) {
+        state->intent = TR_INTENT_UNKNOWN;
     }
     return tri_task_event(task, event);
 }
@@ -223,7 +259,10 @@ static struct tr_task_event event_of(const struct tr_message *message, enum tr_t
                                   .body = message->body};
 }
 
-/* Services of the host, and the refresh actors of the task's plugin, are heard by the plugin. */
+/*
+ * Services of the host, and the refresh actors of the task's plugin, are heard by the plugin.
+ * Services of the host have the group 0, which no actor has.
+ */
 static bool is_service(const struct tri_task *task, struct tr_ref from)
 {
     if (from.key.group == 0) {
@@ -252,7 +291,7 @@ static int on_other(struct tri_task *task)
         return 0;
     }
     struct tr_task_event event = event_of(task->message, TR_TASK_NEWS);
-    if (task->state->intent == TR_INTENT_INTENT || task->state->intent == TR_INTENT_IN_DOUBT) {
+    if (task->state->intent == TR_INTENT_INTENT || task->state->intent == TR_INTENT_UNKNOWN) {
         task->state->intent = TR_INTENT_SUBMITTED;
     }
     return tri_task_event(task, &event);
@@ -274,17 +313,21 @@ static int give_up_what_ran(struct tri_task *task)
 
 /*
  * It came from another store, whose services have let it go: those here are asked again, also the
- * refresh actor of its back end. An attempt whose work was that machine's has ended.
+ * refresh actor of its back end. An attempt whose work was that machine's has ended. A plugin of
+ * the Web API shape hears the message itself, and asks the refresh actor of this store.
  */
 static int on_services_changed(struct tri_task *task)
 {
     bool was_local = task->plugin != NULL && task->plugin->is_local && is_in_plugin(task);
-    int error = tri_span_set(task, TRI_SPAN_INPUTS, (struct tr_bytes){0}); /* files lay there */
+    int error =
+        tri_task_span_set(task, TRI_SPAN_INPUTS, (struct tr_bytes){0}); /* files lay there */
     if (error != 0 || was_local) {
         return error != 0 ? error : give_up_what_ran(task);
     }
-    error = tri_token_again(task);
-    error = error != 0 ? error : tri_reservation_again(task);
+    error = tri_task_token_again(task);
+    if (error == 0) {
+        error = tri_task_reservation_again(task);
+    }
     bool counts_on_it = task->plugin != NULL && task->plugin->webapi != NULL && is_in_plugin(task);
     if (error != 0 || !counts_on_it) {
         return error;
@@ -303,11 +346,11 @@ static const struct reaction reactions[] = {
     {&tr_ask_failed_schema, on_failed},
     {&tr_node_abort_schema, on_abort},
     {&tr_node_pause_schema, on_pause},
-    {&tr_resource_granted_schema, tri_on_granted},
-    {&tr_resource_refused_schema, tri_on_refused},
-    {&tr_cache_owner_schema, tri_on_cache_owner},
+    {&tr_resource_granted_schema, tri_task_on_granted},
+    {&tr_resource_refused_schema, tri_task_on_refused},
+    {&tr_cache_owner_schema, tri_task_on_cache_owner},
     {&tr_services_changed_schema, on_services_changed},
-    {&tr_node_ended_schema, tri_on_inner_ended},
+    {&tr_node_ended_schema, tri_task_on_inner_ended},
 };
 
 static int react(struct tri_task *task)
@@ -327,6 +370,10 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     if (is_start == own->is_begun) {
         return tr_unexpected(context, message); /* begun twice, or not at all */
     }
+    /*
+     * The first kilobyte of the handling's memory is on the stack: most messages need no more, and
+     * allocate nothing.
+     */
     _Alignas(16) uint8_t room[TRI_TASK_ROOM_BYTES] = {0};
     struct tri_task task;
     tri_task_init(&task, context, own, message);
@@ -338,7 +385,9 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     if (error == 0 && !task.is_over) {
         error = tri_task_keep(&task);
     }
-    error = error != 0 ? error : task.arena.error;
+    if (error == 0) {
+        error = task.arena.error;
+    }
     tr_arena_fini(&task.arena);
     return error;
 }

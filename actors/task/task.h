@@ -8,8 +8,8 @@
  * a message (and returns), or goes on to the next by itself, so that a task without cache, token
  * and files that ends at once runs through all of them in its first handler.
  */
-#ifndef TR_ACTORS_TASK_H
-#define TR_ACTORS_TASK_H
+#ifndef TR_ACTORS_TASK_TASK_H
+#define TR_ACTORS_TASK_TASK_H
 
 #include "actors/engine.h"
 #include "actors/graph/compiled/graph.h"
@@ -19,6 +19,7 @@
 
 /* Texts of a failure that are kept; the middle of longer ones is left out. */
 #define TR_FAILURE_MESSAGE_BYTES_MAX 4096
+#define TR_FAILURE_OUTCOME_BYTES_MAX 512
 #define TR_FAILURE_CODE_BYTES_MAX 255
 
 /* What a plugin says of its phase. */
@@ -43,7 +44,10 @@ struct tri_task_failure {
     uint8_t signal;
     uint32_t exit_status;
     struct tr_text code;
-    struct tr_text message;
+    struct tr_text outcome; /* how it ended, where that is not the cause: "exit status 1" */
+    struct tr_text message; /* the cause */
+    struct tr_text error_output;
+    struct tr_text flyte_message; /* empty: `message` */
     struct tr_text failed; /* the path of a node below whose failure it is; empty: the task's own */
     uint64_t failed_element;
 };
@@ -80,8 +84,9 @@ struct tri_task {
 
     bool has_template;
     bool has_identity;
-    bool is_over; /* node_ended is said */
-    int failure;  /* of a function the plugin called: the handler fails with it */
+    bool is_over;                /* node_ended is said */
+    struct tr_text error_output; /* of the attempt that has failed */
+    int failure;                 /* of a function the plugin called: the handler fails with it */
     struct tr_task_template template;
     struct tr_text template_problem; /* why it could not be filled in; empty: it could */
     struct tr_task_identity identity;
@@ -102,7 +107,7 @@ TR_MUST_USE int tri_task_timer_start(struct tri_task *task, enum tri_task_timer 
 TR_MUST_USE int tri_task_timer_stop(struct tri_task *task, enum tri_task_timer timer);
 
 /* A bound in nanoseconds as milliseconds, not shorter. */
-static inline uint64_t tri_milliseconds(int64_t nanoseconds)
+static inline uint64_t tri_task_milliseconds(int64_t nanoseconds)
 {
     return nanoseconds <= 0 ? 0 : ((uint64_t)nanoseconds + 999999) / 1000000;
 }
@@ -142,9 +147,13 @@ TR_MUST_USE int tri_task_keep(struct tri_task *task);
 
 /* Bytes in pages that may be many: `span` names the place, `size` is in the state. */
 enum tri_span { TRI_SPAN_START, TRI_SPAN_OUTPUTS, TRI_SPAN_URIS, TRI_SPAN_INPUTS };
-TR_MUST_USE int tri_span_set(struct tri_task *task, enum tri_span span, struct tr_bytes bytes);
-TR_MUST_USE int tri_span_add(struct tri_task *task, enum tri_span span, struct tr_bytes bytes);
-TR_MUST_USE int tri_span_get(struct tri_task *task, enum tri_span span, struct tr_bytes *bytes);
+TR_MUST_USE int tri_task_span_set(struct tri_task *task, enum tri_span span, struct tr_bytes bytes);
+TR_MUST_USE int tri_task_span_add(struct tri_task *task, enum tri_span span, struct tr_bytes bytes);
+TR_MUST_USE int tri_task_span_get(struct tri_task *task, enum tri_span span,
+                                  struct tr_bytes *bytes);
+
+/* The current attempt's name and place. It lives as long as the handling, until the next try. */
+const struct tr_task_identity *tri_task_identity(struct tri_task *task);
 
 /* The inputs: those of node_start, or those with fetched files. */
 TR_MUST_USE int tri_task_inputs(struct tri_task *task, struct tr_bytes *inputs);
@@ -157,29 +166,28 @@ TR_MUST_USE int tri_task_note(struct tri_task *task, bool is_change);
  * why (TR_VERSION, TR_MALFORMED; 0: it is as it was). The plugin is that of the state from now on;
  * NULL with a fault: nobody serves this task.
  */
-TR_MUST_USE int tri_plugin_state_load(struct tri_task *task, int *fault);
+TR_MUST_USE int tri_task_plugin_state_load(struct tri_task *task, int *fault);
 
 /* Zeros for a new attempt. */
-TR_MUST_USE int tri_plugin_state_new(struct tri_task *task);
+TR_MUST_USE int tri_task_plugin_state_new(struct tri_task *task);
 
 /* Packs it for tri_task_keep. TR_LIMIT: larger than a plugin's may be; or what packing says. */
-TR_MUST_USE int tri_plugin_state_pack(struct tri_task *task);
+TR_MUST_USE int tri_task_plugin_state_pack(struct tri_task *task);
 
 /* ------------------------------------------------ task_template.c: what it is */
 
 const struct tr_task_template *tri_task_template(struct tri_task *task);
-const struct tr_task_identity *tri_task_identity(struct tri_task *task);
 
 /* STORE/attempts/EXECUTION/NAME, its end, EXECUTION/NAME, and
  * STORE/checkpoints/EXECUTION/PATH[ELEMENT], of a dynamic task PATH@. */
-struct tr_text tri_attempt_folder(struct tri_task *task);
-struct tr_text tri_attempt_name(struct tri_task *task);
-struct tr_text tri_checkpoint_folder(struct tri_task *task);
+struct tr_text tri_task_attempt_folder(struct tri_task *task);
+struct tr_text tri_task_attempt_name(struct tri_task *task);
+struct tr_text tri_task_checkpoint_folder(struct tri_task *task);
 
 /* -------------------------------------------------- task_run.c: an attempt */
 
-TR_MUST_USE int tri_enter_run(struct tri_task *task);
-TR_MUST_USE int tri_enter_abort(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_run(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_abort(struct tri_task *task);
 
 /* Hands an event to the plugin, in RUN and ABORT. */
 TR_MUST_USE int tri_task_event(struct tri_task *task, const struct tr_task_event *event);
@@ -190,16 +198,31 @@ TR_MUST_USE int tri_task_give_up(struct tri_task *task, const struct tri_task_fa
 /* Lets the plugin clean up behind an attempt that has ended in `phase`; gives the token back. */
 TR_MUST_USE int tri_task_finalize(struct tri_task *task, uint8_t phase);
 
-/* ------------------------------------------------------ task_end.c: how it ends */
+/* ------------------------------------------ task_end.c: phases, and how it ends */
 
-/* How many attempts were begun: none where the cache had it. */
-uint32_t tri_task_attempts(const struct tri_task *task);
+/* The node is queued; its inputs are written down. */
+TR_MUST_USE int tri_task_node_begin(struct tri_task *task);
+
+TR_MUST_USE int tri_task_node_phase(struct tri_task *task, uint8_t phase, struct tr_text cause);
+TR_MUST_USE int tri_task_attempt_phase(struct tri_task *task, uint8_t phase);
+
+/* The attempt's state was lost: the phase stays, the history says so. */
+TR_MUST_USE int tri_task_lost_phase(struct tri_task *task);
+
+/* The attempt goes on beyond its first message: that of an element is on record from now on. */
+TR_MUST_USE int tri_task_lasts(struct tri_task *task);
+
+/* Tells the parent of a phase that lasts. */
+TR_MUST_USE int tri_task_news(struct tri_task *task, uint8_t phase, struct tr_text message);
+
+/* Gives the attempt's quota, pool and amounts back, if it has any. */
+TR_MUST_USE int tri_task_token_release(struct tri_task *task);
 
 /* After success, with everything kept: finalize, cache, end. */
 TR_MUST_USE int tri_task_settle(struct tri_task *task);
 
 /* The last word of a task that has succeeded; `outputs` are its outputs. */
-TR_MUST_USE int tri_enter_end(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_end(struct tri_task *task);
 
 /* An attempt has failed, and nothing of it runs: it is tried again, or the task ends. */
 TR_MUST_USE int tri_task_fail(struct tri_task *task, const struct tri_task_failure *failure);
@@ -219,42 +242,20 @@ TR_MUST_USE int tri_task_end_failed(struct tri_task *task, uint8_t phase,
 TR_MUST_USE int tri_task_end_aborted(struct tri_task *task);
 
 /* A text that a plugin gave: at most so long, and UTF-8; what is none of it becomes '?'. */
-struct tr_text tri_clean_text(struct tri_task *task, struct tr_text text, size_t size_max);
+struct tr_text tri_task_clean_text(struct tri_task *task, struct tr_text text, size_t size_max);
 
 /* ------------------------------------------------- task_token.c: resources */
 
-TR_MUST_USE int tri_enter_token(struct tri_task *task);
-TR_MUST_USE int tri_token_release(struct tri_task *task);
-TR_MUST_USE int tri_token_again(struct tri_task *task);
-TR_MUST_USE int tri_on_granted(struct tri_task *task);
-TR_MUST_USE int tri_on_refused(struct tri_task *task);
-
-/* --------------------------------------------- task_history.c: phases and news */
-
-/* The node is queued; its inputs are written down. */
-TR_MUST_USE int tri_task_node_begin(struct tri_task *task);
-
-TR_MUST_USE int tri_task_node_phase(struct tri_task *task, uint8_t phase, struct tr_text cause);
-TR_MUST_USE int tri_task_attempt_phase(struct tri_task *task, uint8_t phase);
-
-/* The attempt's state was lost: the phase stays, the history says so. */
-TR_MUST_USE int tri_task_lost_phase(struct tri_task *task);
-
-/* The attempt goes on beyond its first message: that of an element is on record from now on. */
-TR_MUST_USE int tri_task_lasts(struct tri_task *task);
-
-/* The node's end; `failure` is NULL for a success. */
-TR_MUST_USE int tri_task_node_end(struct tri_task *task, uint8_t phase,
-                                  const struct tri_task_failure *failure, struct tr_text cause);
-
-/* Tells the parent of a phase that lasts. */
-TR_MUST_USE int tri_task_news(struct tri_task *task, uint8_t phase, struct tr_text message);
+TR_MUST_USE int tri_task_enter_token(struct tri_task *task);
+TR_MUST_USE int tri_task_token_again(struct tri_task *task);
+TR_MUST_USE int tri_task_on_granted(struct tri_task *task);
+TR_MUST_USE int tri_task_on_refused(struct tri_task *task);
 
 /* -------------------------------------------- task_files.c: files and blobs */
 
-TR_MUST_USE int tri_enter_fetch(struct tri_task *task);
-TR_MUST_USE int tri_enter_keep(struct tri_task *task);
-TR_MUST_USE int tri_enter_offload(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_fetch(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_keep(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_offload(struct tri_task *task);
 
 /* What became of the call that the step waits for: ANSWER or FAILED. */
 TR_MUST_USE int tri_task_answered(struct tri_task *task, const struct tr_task_event *event);
@@ -270,40 +271,38 @@ struct tri_reply {
 };
 
 /* The outputs of an attempt that has succeeded, kept over messages; and for a finalize later. */
-TR_MUST_USE int tri_outputs_keep(struct tri_task *task);
-TR_MUST_USE int tri_outputs_keep_for_later(struct tri_task *task);
+TR_MUST_USE int tri_task_outputs_keep(struct tri_task *task);
+TR_MUST_USE int tri_task_outputs_keep_for_later(struct tri_task *task);
 
 /*
- * The time that an attempt may take: it begins, stands still while the plugin waits for the files
- * service, whose queue is none of the task's doing, and goes on with the answer.
+ * The time that an attempt may take stands still while the plugin waits for the files service,
+ * whose queue is none of the task's doing, and goes on with the answer.
  */
-TR_MUST_USE int tri_timeout_begin(struct tri_task *task);
-void tri_timeout_hold(struct tri_task *task, uint64_t files_call);
-TR_MUST_USE int tri_timeout_go_on(struct tri_task *task, uint64_t call);
+void tri_task_timeout_hold(struct tri_task *task, uint64_t files_call);
+TR_MUST_USE int tri_task_timeout_go_on(struct tri_task *task, uint64_t call);
 
 /* The fence around what an attempt elsewhere has left; nothing is set where it ran here. */
 TR_MUST_USE int tri_task_fence(struct tri_task *task, struct tr_text *folder,
                                uint32_t *trusted_bytes);
-TR_MUST_USE int tri_outputs_load(struct tri_task *task);
+TR_MUST_USE int tri_task_outputs_load(struct tri_task *task);
 
 /* ------------------------------------------------- task_cache.c: the cache */
 
-TR_MUST_USE int tri_enter_digest(struct tri_task *task);
-TR_MUST_USE int tri_enter_lookup(struct tri_task *task);
-TR_MUST_USE int tri_enter_reserve(struct tri_task *task);
-TR_MUST_USE int tri_on_cache_owner(struct tri_task *task);
-TR_MUST_USE int tri_enter_put(struct tri_task *task);
-TR_MUST_USE int tri_reservation_release(struct tri_task *task);
-TR_MUST_USE int tri_reservation_again(struct tri_task *task);
-TR_MUST_USE int tri_digest_again(struct tri_task *task);
-TR_MUST_USE int tri_digest_answered(struct tri_task *task, const struct tri_reply *reply);
-TR_MUST_USE int tri_lookup_answered(struct tri_task *task, const struct tri_reply *reply);
-TR_MUST_USE int tri_put_answered(struct tri_task *task, const struct tri_reply *reply);
+TR_MUST_USE int tri_task_enter_digest(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_lookup(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_reserve(struct tri_task *task);
+TR_MUST_USE int tri_task_on_cache_owner(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_put(struct tri_task *task);
+TR_MUST_USE int tri_task_reservation_again(struct tri_task *task);
+TR_MUST_USE int tri_task_digest_again(struct tri_task *task);
+TR_MUST_USE int tri_task_digest_answered(struct tri_task *task, const struct tri_reply *reply);
+TR_MUST_USE int tri_task_lookup_answered(struct tri_task *task, const struct tri_reply *reply);
+TR_MUST_USE int tri_task_put_answered(struct tri_task *task, const struct tri_reply *reply);
 
 /* -------------------------------------- task_dynamic.c: a graph instead of outputs */
 
 /* Whether the task may decide a graph. */
-static inline bool tri_is_dynamic(const struct tri_task *task)
+static inline bool tri_task_is_dynamic(const struct tri_task *task)
 {
     return task->node->kind == TR_NODE_DYNAMIC;
 }
@@ -312,55 +311,52 @@ static inline bool tri_is_dynamic(const struct tri_task *task)
  * Whether outputs are none, but a document that decides a graph: bytes that are the document, or a
  * text that says where in the blob store it lies.
  */
-bool tri_decision_is(struct tr_bytes outputs);
+bool tri_task_decision_is(struct tr_bytes outputs);
 
 /* How many workflows the task's node lies in. */
 uint32_t tri_task_depth(const struct tri_task *task);
 
-TR_MUST_USE int tri_enter_graph(struct tri_task *task);
-TR_MUST_USE int tri_graph_again(struct tri_task *task);
-TR_MUST_USE int tri_graph_answered(struct tri_task *task, const struct tri_reply *reply);
-TR_MUST_USE int tri_enter_inner(struct tri_task *task);
-TR_MUST_USE int tri_on_inner_ended(struct tri_task *task);
+TR_MUST_USE int tri_task_enter_graph(struct tri_task *task);
+TR_MUST_USE int tri_task_graph_again(struct tri_task *task);
+TR_MUST_USE int tri_task_graph_answered(struct tri_task *task, const struct tri_reply *reply);
+TR_MUST_USE int tri_task_enter_inner(struct tri_task *task);
+TR_MUST_USE int tri_task_on_inner_ended(struct tri_task *task);
 
 /* Says to the workflow inside what was said to the task: a pause, an abort. */
-TR_MUST_USE int tri_inner_tell(struct tri_task *task, const struct tr_schema *schema,
-                               const void *body);
-TR_MUST_USE int tri_inner_abort(struct tri_task *task);
-
-/* Lets go of the graph, if there is one. */
-TR_MUST_USE int tri_graph_release(struct tri_task *task);
+TR_MUST_USE int tri_task_inner_tell(struct tri_task *task, const struct tr_schema *schema,
+                                    const void *body);
+TR_MUST_USE int tri_task_inner_abort(struct tri_task *task);
 
 /* ------------------------------------------------ task_outputs.c: what it gave */
 
 /* Checks slots by the interface: 0, or TR_INVALID with words, which are in `refusal` too. */
-TR_MUST_USE int tri_outputs_check(struct tri_task *task, struct tr_bytes slots,
-                                  struct tr_text *problem);
+TR_MUST_USE int tri_task_outputs_check(struct tri_task *task, struct tr_bytes slots,
+                                       struct tr_text *problem);
 
 /*
  * Slots from a document, missing optional ones filled in. TR_INVALID as above; TR_LIMIT: a part of
  * it lies elsewhere.
  */
-TR_MUST_USE int tri_outputs_from_document(struct tri_task *task, enum tr_document_form form,
-                                          struct tr_bytes document, struct tr_text folder,
-                                          struct tr_bytes *slots, struct tr_text *problem);
+TR_MUST_USE int tri_task_outputs_from_document(struct tri_task *task, enum tr_document_form form,
+                                               struct tr_bytes document, struct tr_text folder,
+                                               struct tr_bytes *slots, struct tr_text *problem);
 
 /* The inputs as a document. TR_LIMIT: a value lies elsewhere; TR_INVALID: tr_flyte_write says. */
-TR_MUST_USE int tri_inputs_to_document(struct tri_task *task, enum tr_document_form form,
-                                       struct tr_bytes *document);
+TR_MUST_USE int tri_task_inputs_to_document(struct tri_task *task, enum tr_document_form form,
+                                            struct tr_bytes *document);
 
-/* task_document.c: a failure from the error document of a task. TR_LIMIT, TR_MEMORY. */
-TR_MUST_USE int tri_failure_from_document(struct tri_task *task, enum tr_document_form form,
-                                          struct tr_bytes document,
-                                          struct tr_transition *transition);
+/* A failure from the error document of a task. TR_LIMIT, TR_MEMORY. */
+TR_MUST_USE int tri_task_failure_from_document(struct tri_task *task, enum tr_document_form form,
+                                               struct tr_bytes document,
+                                               struct tr_transition *transition);
 
 /* A document of JSON as the text that it is, and the other way round. */
-static inline struct tr_text tri_text_of_bytes(struct tr_bytes bytes)
+static inline struct tr_text tri_task_text_of_bytes(struct tr_bytes bytes)
 {
     return (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
 }
 
-static inline struct tr_bytes tri_bytes_of_text(struct tr_text text)
+static inline struct tr_bytes tri_task_bytes_of_text(struct tr_text text)
 {
     return (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size};
 }

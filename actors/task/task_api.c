@@ -1,11 +1,15 @@
 /*
  * What a plugin may ask for while one of its functions runs (struct tr_task_api). Each takes the
  * head of the handling that the plugin was given and leads to what lies behind it.
+ *
+ * Functions return the plugin's own mistakes as errors. Errors of the engine are noted besides
+ * (task->failure): the handler then fails whatever the plugin returns, and runs again from the same
+ * state. Memory that is handed out lives as long as the handling.
  */
 #include <string.h>
 
-#include "actors/values/exchange.h"
 #include "actors/task/task.h"
+#include "actors/values/exchange.h"
 
 /* The plugin's timers carry their attempt, so that one of an attempt before is known as such. */
 static uint64_t timer_id(const struct tri_task *task, uint64_t number)
@@ -13,6 +17,7 @@ static uint64_t timer_id(const struct tri_task *task, uint64_t number)
     return ((uint64_t)task->state->attempt + 1) << 32 | number;
 }
 
+/* `plugin_side` is the first member of the handling, so both have one address. */
 static struct tri_task *behind(struct tr_task_context *plugin_side)
 {
     return (struct tri_task *)plugin_side;
@@ -56,7 +61,7 @@ static struct tr_text api_store_folder(struct tr_task_context *side)
 static struct tr_text api_attempt_folder(struct tr_task_context *side)
 {
     struct tri_task *task = behind(side);
-    struct tr_text folder = tri_attempt_folder(task);
+    struct tr_text folder = tri_task_attempt_folder(task);
     (void)noted(task, task->arena.error);
     return folder;
 }
@@ -64,7 +69,7 @@ static struct tr_text api_attempt_folder(struct tr_task_context *side)
 static struct tr_text api_checkpoint_folder(struct tr_task_context *side)
 {
     struct tri_task *task = behind(side);
-    struct tr_text folder = tri_checkpoint_folder(task);
+    struct tr_text folder = tri_task_checkpoint_folder(task);
     (void)noted(task, task->arena.error);
     return folder;
 }
@@ -89,7 +94,7 @@ static struct tr_bytes api_inputs(struct tr_task_context *side)
 static int api_inputs_document(struct tr_task_context *side, enum tr_document_form form,
                                struct tr_bytes *document)
 {
-    return tri_inputs_to_document(behind(side), form, document);
+    return tri_task_inputs_to_document(behind(side), form, document);
 }
 
 static int api_inputs_json(struct tr_task_context *side, struct tr_text *json)
@@ -97,17 +102,21 @@ static int api_inputs_json(struct tr_task_context *side, struct tr_text *json)
     struct tr_bytes document;
     int error = api_inputs_document(side, TR_DOCUMENT_JSON, &document);
     if (error == 0) {
-        *json = tri_text_of_bytes(document);
+        *json = tri_task_text_of_bytes(document);
     }
     return error;
 }
 
+/*
+ * Slots that are given again replace those before; they are checked at once, so the plugin hears of
+ * it.
+ */
 static int api_outputs(struct tr_task_context *side, struct tr_bytes slots)
 {
     struct tri_task *task = behind(side);
     struct tr_text problem;
-    task->is_decision = tri_is_dynamic(task) && tri_decision_is(slots);
-    int error = task->is_decision ? 0 : tri_outputs_check(task, slots, &problem);
+    task->is_decision = tri_task_is_dynamic(task) && tri_task_decision_is(slots);
+    int error = task->is_decision ? 0 : tri_task_outputs_check(task, slots, &problem);
     if (error == 0) {
         task->outputs = tr_arena_bytes(&task->arena, slots);
         task->has_outputs = true;
@@ -121,7 +130,8 @@ static int api_outputs_document(struct tr_task_context *side, enum tr_document_f
                                 struct tr_text *problem)
 {
     struct tri_task *task = behind(side);
-    int error = tri_outputs_from_document(task, form, document, folder, &task->outputs, problem);
+    int error =
+        tri_task_outputs_from_document(task, form, document, folder, &task->outputs, problem);
     task->has_outputs = error == 0;
     return error == TR_INVALID || error == TR_LIMIT ? error : noted(task, error);
 }
@@ -129,7 +139,8 @@ static int api_outputs_document(struct tr_task_context *side, enum tr_document_f
 static int api_outputs_json(struct tr_task_context *side, struct tr_text json,
                             struct tr_text folder, struct tr_text *problem)
 {
-    return api_outputs_document(side, TR_DOCUMENT_JSON, tri_bytes_of_text(json), folder, problem);
+    return api_outputs_document(side, TR_DOCUMENT_JSON, tri_task_bytes_of_text(json), folder,
+                                problem);
 }
 
 static int api_call(struct tr_task_context *side, uint16_t service, const struct tr_schema *schema,
@@ -142,12 +153,13 @@ static int api_call(struct tr_task_context *side, uint16_t service, const struct
         return error == TR_MEMORY ? noted(task, error) : error;
     }
     struct tr_task_state *state = task->state;
+    /* The first call of the attempt: earlier numbers are of attempts before. */
     state->plugin_call = state->plugin_call == 0 ? number : state->plugin_call;
     if (state->intent == TR_INTENT_NEW) {
         state->intent = TR_INTENT_INTENT;
     }
     if (service == TR_SERVICE_FILES) {
-        tri_timeout_hold(task, number);
+        tri_task_timeout_hold(task, number);
     }
     if (call != NULL) {
         *call = number;
@@ -193,8 +205,8 @@ static int api_log(struct tr_task_context *side, struct tr_text name, struct tr_
     if (before.size + name.size + uri.size + 2 > TR_TASK_LOGS_BYTES_MAX) {
         return TR_LIMIT;
     }
-    name = tri_clean_text(task, name, TR_TASK_LOGS_BYTES_MAX);
-    uri = tri_clean_text(task, uri, TR_TASK_LOGS_BYTES_MAX);
+    name = tri_task_clean_text(task, name, TR_TASK_LOGS_BYTES_MAX);
+    uri = tri_task_clean_text(task, uri, TR_TASK_LOGS_BYTES_MAX);
     task->note.logs =
         tr_arena_print(&task->arena, "%.*s%.*s\t%.*s\n", (int)before.size, before.data,
                        (int)name.size, name.data, (int)uri.size, uri.data);
@@ -216,7 +228,7 @@ static int api_shared_folder(struct tr_task_context *side, struct tr_text path,
         path.size--; /* which says something in a note */
     }
     task->note.folder =
-        tr_arena_text(&task->arena, tri_clean_text(task, path, TR_TASK_FOLDER_BYTES_MAX));
+        tr_arena_text(&task->arena, tri_task_clean_text(task, path, TR_TASK_FOLDER_BYTES_MAX));
     task->state->trusted_bytes = (uint16_t)trusted_bytes;
     return noted(task, task->arena.error);
 }
@@ -250,13 +262,13 @@ static int api_failure_document(struct tr_task_context *side, enum tr_document_f
                                 struct tr_bytes document, struct tr_transition *transition)
 {
     struct tri_task *task = behind(side);
-    return noted(task, tri_failure_from_document(task, form, document, transition));
+    return noted(task, tri_task_failure_from_document(task, form, document, transition));
 }
 
 static int api_failure_json(struct tr_task_context *side, struct tr_text json,
                             struct tr_transition *transition)
 {
-    return api_failure_document(side, TR_DOCUMENT_JSON, tri_bytes_of_text(json), transition);
+    return api_failure_document(side, TR_DOCUMENT_JSON, tri_task_bytes_of_text(json), transition);
 }
 
 /* Makes a plan in the handling's memory. */
@@ -294,11 +306,11 @@ static int api_outputs_plan(struct tr_task_context *side, enum tr_document_form 
     struct tri_task *task = behind(side);
     struct tr_buffer plan;
     tr_buffer_init(&plan, TR_MESSAGE_BYTES_MAX);
-    const struct tr_exchange_outputs outputs = {.variables = &task->task->interface.outputs,
-                                                .form = form,
-                                                .folder = folder,
-                                                .depth = tri_is_dynamic(task) ? tri_task_depth(task)
-                                                                              : 0};
+    const struct tr_exchange_outputs outputs = {
+        .variables = &task->task->interface.outputs,
+        .form = form,
+        .folder = folder,
+        .depth = tri_task_is_dynamic(task) ? tri_task_depth(task) : 0};
     int error = tr_exchange_plan_outputs(&outputs, &plan);
     return keep_plan(task, &plan, error, out);
 }

@@ -1,16 +1,22 @@
 /*
- * A task's way through the cache: the key, looking, waiting for who makes the same, and putting.
+ * A task's way through the cache: the key, looking, waiting for the task that makes the same, and
+ * putting.
  *
  * A cache is a help and no more: whatever goes wrong with it is in the status, and the work is done
  * as if there were none.
+ *
+ * The steps are DIGEST, LOOKUP, RESERVE before the attempts, and PUT behind the last one. A hit
+ * ends the node without an attempt. With `is_made` of the catalog the task looks again, and if it
+ * finds nothing after all it asks for the reservation anew, behind those that did so before it.
  */
 #include <string.h>
 
-#include "actors/values/cache.h"
 #include "actors/store/task_name.h"
 #include "actors/task/task_resolve.h"
+#include "actors/values/cache.h"
 #include "schemas/runtime/files.h"
 
+/* Only tasks with outputs and a cache version, in a store, unless the execution turned it off. */
 static bool is_cached(const struct tri_task *task)
 {
     return task->settings->cache.version.size > 0 && task->start.cache_mode != TR_CACHE_OFF &&
@@ -25,10 +31,14 @@ static int ask_digest(struct tri_task *task, const struct tri_path *path)
                          &(struct tr_blob_digest){.uri = path->uri});
 }
 
+/*
+ * Only local paths change their content under the same name; a URI elsewhere stands for what it
+ * names.
+ */
 static bool is_local(struct tri_task *task, const struct tri_path *path)
 {
     (void)task;
-    return tri_is_local(path->uri);
+    return tri_path_is_local(path->uri);
 }
 
 static struct tri_resolver input_resolver(const struct tri_task *task)
@@ -44,23 +54,30 @@ static struct tri_resolver input_resolver(const struct tri_task *task)
     };
 }
 
+/*
+ * The key is made of the inputs with each local path replaced by the digest of its content. It goes
+ * into the note: all later steps read it there.
+ */
 static int make_key(struct tri_task *task, const struct tri_resolver *resolver)
 {
     struct tr_buffer inputs;
     uint8_t key[TR_CACHE_KEY_BYTES];
     tr_buffer_init(&inputs, 0);
     int error = tri_resolve_apply(task, resolver, &inputs);
-    error = error != 0 ? error
-                       : tr_cache_key(task->graph, task->task, task->settings,
-                                      tr_buffer_bytes(&inputs), key);
+    if (error == 0) {
+        error =
+            tr_cache_key(task->graph, task->task, task->settings, tr_buffer_bytes(&inputs), key);
+    }
     tr_buffer_fini(&inputs);
-    error = error != 0 ? error : tri_task_note(task, true);
+    if (error == 0) {
+        error = tri_task_note(task, true);
+    }
     if (error == 0) {
         struct tr_bytes bytes = {.data = key, .size = sizeof key};
         task->note.cache_key = tr_arena_bytes(&task->arena, bytes);
         error = task->arena.error;
     }
-    return error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+    return error != 0 ? error : tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
 }
 
 /* Asks for the next digest, or makes the key of what there is. */
@@ -76,12 +93,12 @@ static int digest_next(struct tri_task *task)
     return error != 0 ? error : tri_task_go(task, TR_STEP_LOOKUP);
 }
 
-int tri_enter_digest(struct tri_task *task)
+int tri_task_enter_digest(struct tri_task *task)
 {
     return is_cached(task) ? digest_next(task) : tri_task_go(task, TR_STEP_TOKEN);
 }
 
-int tri_digest_again(struct tri_task *task)
+int tri_task_digest_again(struct tri_task *task)
 {
     return digest_next(task);
 }
@@ -90,11 +107,11 @@ int tri_digest_again(struct tri_task *task)
 static int give_up_cache(struct tri_task *task)
 {
     task->state->cache_status = TR_CACHE_STATUS_LOOKUP_FAILURE;
-    int error = tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+    int error = tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
     return error != 0 ? error : tri_task_go(task, TR_STEP_TOKEN);
 }
 
-int tri_digest_answered(struct tri_task *task, const struct tri_reply *reply)
+int tri_task_digest_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     struct tr_blob_stored stored;
     if (reply->error != 0 || reply->event->type != tr_blob_stored_schema.id) {
@@ -123,7 +140,11 @@ static int key_path(struct tri_task *task, char path[TR_CACHE_PATH_BYTES])
     return error;
 }
 
-int tri_enter_lookup(struct tri_task *task)
+/*
+ * With --cache refresh (Flyte's overwrite_cache) nothing is looked up; what is made replaces what
+ * there is.
+ */
+int tri_task_enter_lookup(struct tri_task *task)
 {
     char path[TR_CACHE_PATH_BYTES];
     if (task->start.cache_mode == TR_CACHE_REFRESH) {
@@ -136,7 +157,11 @@ int tri_enter_lookup(struct tri_task *task)
                                       &(struct tr_document_get){.path = tr_text_of(path)});
 }
 
-/* Whether a document is what the key names and the interface wants; then its outputs are taken. */
+/*
+ * Whether a document is what the key names and the interface wants; then its outputs are taken. A
+ * document is never trusted: another key under the same path, or outputs that the interface of
+ * today refuses, count as not found. The refusal is dropped, since it is not this attempt's.
+ */
 static bool take_document(struct tri_task *task, struct tr_bytes bytes)
 {
     struct tr_cache_document document;
@@ -144,7 +169,7 @@ static bool take_document(struct tri_task *task, struct tr_bytes bytes)
     struct tr_bytes key = task->note.cache_key;
     if (tr_cache_document_read(bytes, &document) != 0 || document.key.size != key.size ||
         memcmp(document.key.data, key.data, key.size) != 0 ||
-        tri_outputs_check(task, document.outputs, &problem) != 0) {
+        tri_task_outputs_check(task, document.outputs, &problem) != 0) {
         task->refusal = (struct tri_task_failure){0};
         return false;
     }
@@ -153,7 +178,11 @@ static bool take_document(struct tri_task *task, struct tr_bytes bytes)
     return true;
 }
 
-int tri_lookup_answered(struct tri_task *task, const struct tri_reply *reply)
+/*
+ * Whatever is wrong with the lookup or the document, the work is done: the status says which it
+ * was.
+ */
+int tri_task_lookup_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     struct tr_task_state *state = task->state;
     struct tr_document document;
@@ -162,7 +191,10 @@ int tri_lookup_answered(struct tri_task *task, const struct tri_reply *reply)
         return tri_task_go(task, TR_STEP_RESERVE);
     }
     int error = tr_document_unpack(reply->event->body, reply->event->version, &document);
-    error = error != 0 ? error : tri_task_note(task, false);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_task_note(task, false);
     if (error != 0) {
         return error;
     }
@@ -196,13 +228,19 @@ static int ask_reservation(struct tri_task *task)
 {
     int error = tri_task_note(task, false);
     const struct tr_cache_reserve reserve = {.key = task->note.cache_key, .owner = name_of(task)};
-    error = error != 0 ? error : task->arena.error;
+    if (error == 0) {
+        error = task->arena.error;
+    }
     return error != 0
                ? error
                : tr_tell(task->context, task->engine->catalog, &tr_cache_reserve_schema, &reserve);
 }
 
-int tri_enter_reserve(struct tri_task *task)
+/*
+ * A serialized cache: the catalog answers at once, or when the task that makes the value has ended.
+ * has_reservation is set with the request, so the end withdraws it even if no answer has come.
+ */
+int tri_task_enter_reserve(struct tri_task *task)
 {
     if (!task->settings->cache.is_serialized || tr_key_is_none(task->engine->catalog.key)) {
         return tri_task_go(task, TR_STEP_TOKEN);
@@ -211,13 +249,13 @@ int tri_enter_reserve(struct tri_task *task)
     return ask_reservation(task);
 }
 
-int tri_reservation_again(struct tri_task *task)
+int tri_task_reservation_again(struct tri_task *task)
 {
     return task->state->has_reservation ? ask_reservation(task) : 0;
 }
 
-/* The owner, or (is_made) anybody who may find it made by now. */
-int tri_on_cache_owner(struct tri_task *task)
+/* This task makes it, or (is_made) another has made it, and it may be found now. */
+int tri_task_on_cache_owner(struct tri_task *task)
 {
     struct tr_cache_owner owner;
     int error = tr_message_read(task->message, cache_owner, &owner);
@@ -225,25 +263,6 @@ int tri_on_cache_owner(struct tri_task *task)
         return error;
     }
     return tri_task_go(task, owner.is_made ? TR_STEP_LOOKUP : TR_STEP_TOKEN);
-}
-
-int tri_reservation_release(struct tri_task *task)
-{
-    struct tr_task_state *state = task->state;
-    if (!state->has_reservation) {
-        return 0;
-    }
-    state->has_reservation = false;
-    int error = tri_task_note(task, false);
-    const struct tr_cache_release release = {
-        .key = task->note.cache_key,
-        .is_made = state->cache_status == TR_CACHE_STATUS_HIT ||
-                   state->cache_status == TR_CACHE_STATUS_POPULATED ||
-                   state->cache_status == TR_CACHE_STATUS_OVERWRITTEN,
-    };
-    return error != 0
-               ? error
-               : tr_tell(task->context, task->engine->catalog, &tr_cache_release_schema, &release);
 }
 
 /* -------------------------------------------------------------------- put */
@@ -264,13 +283,18 @@ static int put(struct tri_task *task)
     int error = tr_cache_document_write(&document, &buffer);
     const struct tr_document_put message = {.path = tr_text_of(path),
                                             .bytes = tr_buffer_bytes(&buffer)};
-    error = error != 0 ? error
-                       : tri_task_call(task, TR_SERVICE_FILES, &tr_document_put_schema, &message);
+    if (error == 0) {
+        error = tri_task_call(task, TR_SERVICE_FILES, &tr_document_put_schema, &message);
+    }
     tr_buffer_fini(&buffer);
     return error;
 }
 
-int tri_enter_put(struct tri_task *task)
+/*
+ * The last step before the end. The outputs are kept over the call, since its answer is another
+ * handling.
+ */
+int tri_task_enter_put(struct tri_task *task)
 {
     if (!is_cached(task)) {
         return tri_task_go(task, TR_STEP_END);
@@ -279,8 +303,10 @@ int tri_enter_put(struct tri_task *task)
     if (error != 0 || task->note.cache_key.size == 0) {
         return error != 0 ? error : tri_task_go(task, TR_STEP_END);
     }
-    error = tri_outputs_keep(task);
-    error = error != 0 ? error : put(task);
+    error = tri_task_outputs_keep(task);
+    if (error == 0) {
+        error = put(task);
+    }
     if (error == TR_LIMIT) { /* larger than a message: it is not cached */
         task->state->cache_status = TR_CACHE_STATUS_PUT_FAILURE;
         return tri_task_go(task, TR_STEP_END);
@@ -288,12 +314,12 @@ int tri_enter_put(struct tri_task *task)
     return error;
 }
 
-int tri_put_answered(struct tri_task *task, const struct tri_reply *reply)
+int tri_task_put_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     bool is_put = reply->error == 0 && reply->event->type == tr_document_schema.id;
     uint8_t done = task->start.cache_mode == TR_CACHE_REFRESH ? TR_CACHE_STATUS_OVERWRITTEN
                                                               : TR_CACHE_STATUS_POPULATED;
     task->state->cache_status = is_put ? done : TR_CACHE_STATUS_PUT_FAILURE;
-    int error = tri_outputs_load(task);
+    int error = tri_task_outputs_load(task);
     return error != 0 ? error : tri_task_go(task, TR_STEP_END);
 }

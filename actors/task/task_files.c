@@ -2,11 +2,16 @@
  * Files and large values, for plugins whose files are this machine's: what inputs name elsewhere is
  * fetched before the attempt, what the attempt has made is copied into the blob store behind it.
  * Outputs too large to be carried in messages go there for all plugins.
+ *
+ * Each step asks for one thing at a time, and all it needs to ask again is in the pages: the
+ * cursor, the offset and what was said so far. So an answer that was lost with the engine, and a
+ * shortage that is waited out, are one case: the same call is made again, and the blob store gives
+ * the same answer.
  */
 #include <string.h>
 
-#include "actors/task/task_resolve.h"
 #include "actors/graph/value/slot.h"
+#include "actors/task/task_resolve.h"
 #include "schemas/runtime/files.h"
 
 /* Bytes of a large value in one message. */
@@ -23,19 +28,20 @@
 
 /* ---------------------------------------------------------------- outputs */
 
-int tri_outputs_keep(struct tri_task *task)
+int tri_task_outputs_keep(struct tri_task *task)
 {
-    return tri_span_set(task, TRI_SPAN_OUTPUTS, task->outputs);
+    return tri_task_span_set(task, TRI_SPAN_OUTPUTS, task->outputs);
 }
 
-int tri_outputs_load(struct tri_task *task)
+int tri_task_outputs_load(struct tri_task *task)
 {
     if (task->has_outputs) {
         return 0;
     }
     task->has_outputs = true;
-    return task->state->outputs_bytes == 0 ? 0
-                                           : tri_span_get(task, TRI_SPAN_OUTPUTS, &task->outputs);
+    return task->state->outputs_bytes == 0
+               ? 0
+               : tri_task_span_get(task, TRI_SPAN_OUTPUTS, &task->outputs);
 }
 
 /* The plugin's success is none after all. */
@@ -71,7 +77,10 @@ static int note_stored(struct tri_task *task, const struct tri_reply *reply)
     return error;
 }
 
-/* Puts the new URIs in their places: the slots in the handling's memory. */
+/*
+ * Puts the new URIs in their places: the slots in the handling's memory. The answers are used up by
+ * that, and the span is free for the next step.
+ */
 static int apply(struct tri_task *task, const struct tri_resolver *resolver, struct tr_bytes *slots)
 {
     struct tr_buffer buffer;
@@ -82,7 +91,7 @@ static int apply(struct tri_task *task, const struct tri_resolver *resolver, str
         error = task->arena.error;
     }
     tr_buffer_fini(&buffer);
-    return error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+    return error != 0 ? error : tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
 }
 
 /* ------------------------------------------------------------------ fetch */
@@ -109,7 +118,7 @@ static bool is_elsewhere(struct tri_task *task, const struct tri_path *path)
 {
     struct tr_text uri = path->uri;
     const char *colon = uri.size == 0 ? NULL : memmem(uri.data, uri.size, "://", 3);
-    return (colon != NULL && !tri_is_local(uri)) || is_foreign_blob(task, uri);
+    return (colon != NULL && !tri_path_is_local(uri)) || is_foreign_blob(task, uri);
 }
 
 static int ask_fetch(struct tri_task *task, const struct tri_path *path)
@@ -126,6 +135,10 @@ static struct tri_resolver fetch_resolver(const struct tri_task *task)
                                  .ask = ask_fetch};
 }
 
+/*
+ * Asks for the next path that lies elsewhere; with the last one the inputs are put together and
+ * kept.
+ */
 static int fetch_next(struct tri_task *task)
 {
     struct tri_resolver resolver = fetch_resolver(task);
@@ -136,18 +149,26 @@ static int fetch_next(struct tri_task *task)
         return error;
     }
     error = apply(task, &resolver, &inputs);
-    error = error != 0 ? error : tri_span_set(task, TRI_SPAN_INPUTS, inputs);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_task_span_set(task, TRI_SPAN_INPUTS, inputs);
     return error != 0 ? error : tri_task_go(task, TR_STEP_RUN);
 }
 
-int tri_enter_fetch(struct tri_task *task)
+/* Only plugins whose files are this machine's need theirs fetched, once for all attempts. */
+int tri_task_enter_fetch(struct tri_task *task)
 {
     bool is_fetched = task->plugin == NULL || !task->plugin->shares_files ||
                       task->state->inputs_bytes > 0 ||
-                      !tri_may_hold_paths(&task->task->interface.inputs, TR_PATHS_DECLARED);
+                      !tri_path_may_be_in(&task->task->interface.inputs, TR_PATHS_DECLARED);
     return is_fetched ? tri_task_go(task, TR_STEP_RUN) : fetch_next(task);
 }
 
+/*
+ * What is missing or no path is the user's failure; what could not be fetched for another reason is
+ * the system's, and tried again.
+ */
 static int fetch_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     if (reply->error != 0 || reply->event->type != tr_blob_stored_schema.id) {
@@ -155,7 +176,10 @@ static int fetch_answered(struct tri_task *task, const struct tri_reply *reply)
         struct tr_text name;
         struct tri_path path;
         int error = tri_resolve_current(task, &resolver, &name, &path);
-        error = error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+        if (error != 0) {
+            return error;
+        }
+        error = tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
         if (error != 0) {
             return error;
         }
@@ -196,7 +220,7 @@ static bool was_input(struct tri_task *task, const struct tri_path *path)
     struct tr_bytes inputs;
     struct tr_cursor cursor;
     struct tr_buffer rest;
-    if (!tri_may_hold_paths(variables, TR_PATHS_DECLARED) || tri_task_inputs(task, &inputs) != 0) {
+    if (!tri_path_may_be_in(variables, TR_PATHS_DECLARED) || tri_task_inputs(task, &inputs) != 0) {
         return false;
     }
     tr_buffer_init(&rest, 0);
@@ -218,7 +242,7 @@ static bool was_input(struct tri_task *task, const struct tri_path *path)
 /* Of a blob, too: whether it is a file or a folder only the files service can see. */
 static bool is_kept_here(struct tri_task *task, const struct tri_path *path)
 {
-    return tri_path_is_kept(path, tri_attempt_name(task)) && !was_input(task, path);
+    return tri_path_is_kept(path, tri_task_attempt_name(task)) && !was_input(task, path);
 }
 
 int tri_task_fence(struct tri_task *task, struct tr_text *folder, uint32_t *trusted_bytes)
@@ -233,8 +257,8 @@ int tri_task_fence(struct tri_task *task, struct tr_text *folder, uint32_t *trus
 
 /*
  * Where the work was done; TR_OUTSIDE: at no place that the engine sees. What was made on this
- * machine may lie anywhere on it. Who works elsewhere, and may be anybody, has the engine copy no
- * file but those of his own folder; a blob is not copied, and needs none.
+ * machine may lie anywhere on it. For work done elsewhere, which is not trusted, the engine
+ * copies files of the attempt's own folder alone; a blob is not copied, and needs none.
  */
 static int find_fence(struct tri_task *task, struct tr_blob_put *put)
 {
@@ -291,7 +315,10 @@ static int fail_keep(struct tri_task *task, const struct tri_reply *reply)
     if (error == 0 && tri_path_may_stay(&path, reply->error)) {
         return leave_path(task);
     }
-    error = error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+    if (error != 0) {
+        return error;
+    }
+    error = tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
     if (error != 0) {
         return error;
     }
@@ -323,28 +350,29 @@ static int keep_next(struct tri_task *task)
 }
 
 /* The plugin is asked to finalize later, maybe after a crash: its state is kept until then. */
-int tri_outputs_keep_for_later(struct tri_task *task)
+int tri_task_outputs_keep_for_later(struct tri_task *task)
 {
-    int error = tri_outputs_keep(task);
+    int error = tri_task_outputs_keep(task);
     if (error == 0 && task->plugin_state != NULL && !task->has_packed_state) {
-        error = tri_plugin_state_pack(task);
+        error = tri_task_plugin_state_pack(task);
     }
     return error;
 }
 
-int tri_enter_keep(struct tri_task *task)
+/* Plugins that share no files with this machine have put theirs where others find them. */
+int tri_task_enter_keep(struct tri_task *task)
 {
     if (!task->plugin->shares_files ||
-        !tri_may_hold_paths(&task->task->interface.outputs, TR_PATHS_ALL)) {
+        !tri_path_may_be_in(&task->task->interface.outputs, TR_PATHS_ALL)) {
         return tri_task_go(task, TR_STEP_OFFLOAD);
     }
-    int error = tri_outputs_keep_for_later(task);
+    int error = tri_task_outputs_keep_for_later(task);
     return error != 0 ? error : keep_next(task);
 }
 
 static int keep_answered(struct tri_task *task, const struct tri_reply *reply)
 {
-    int error = tri_outputs_load(task);
+    int error = tri_task_outputs_load(task);
     if (error != 0) {
         return error;
     }
@@ -363,7 +391,10 @@ static size_t inline_max(const struct tri_task *task)
     return task->outputs.size > TR_TASK_INLINE_BYTES_MAX ? SMALL_BYTES : TR_INLINE_BYTES_MAX;
 }
 
-/* The first slot from `state->cursor` on that is too large; false: none. */
+/*
+ * The first slot from `state->cursor` on that is too large; false: none. The cursor only goes on:
+ * slots before it are small, or replaced already.
+ */
 static bool find_large(struct tri_task *task, struct tr_bytes *slot)
 {
     struct tr_cursor cursor;
@@ -411,13 +442,17 @@ static int settle(struct tri_task *task)
     return fail_success(task, &failure);
 }
 
-int tri_enter_offload(struct tri_task *task)
+/*
+ * Outputs too large for messages go into the blob store, slot by slot, piece by piece: `cursor` is
+ * the slot, `offset` how much of it is written.
+ */
+int tri_task_enter_offload(struct tri_task *task)
 {
     struct tr_bytes slot;
     if (task->outputs.size <= TR_INLINE_BYTES_MAX || !find_large(task, &slot)) {
         return settle(task);
     }
-    int error = tri_outputs_keep_for_later(task);
+    int error = tri_task_outputs_keep_for_later(task);
     return error != 0 ? error : write_piece(task, slot);
 }
 
@@ -456,18 +491,22 @@ static int offload_next(struct tri_task *task, struct tr_bytes slot,
     state->cursor++;
     state->offset = 0;
     if (error == 0 && find_large(task, &slot)) {
-        error = tri_outputs_keep(task);
+        error = tri_task_outputs_keep(task);
         return error != 0 ? error : write_piece(task, slot);
     }
     return error != 0 ? error : settle(task);
 }
 
+/*
+ * The slot in hand still is the first large one from the cursor on: it is replaced only behind its
+ * last piece.
+ */
 static int offload_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     struct tr_task_state *state = task->state;
     struct tr_blob_stored stored;
     struct tr_bytes slot;
-    int error = tri_outputs_load(task);
+    int error = tri_task_outputs_load(task);
     if (error != 0) {
         return error;
     }
@@ -501,9 +540,9 @@ static int say_again(struct tri_task *task)
     struct tr_bytes slot;
     switch ((enum tr_task_step)task->state->step) {
     case TR_STEP_DIGEST:
-        return tri_digest_again(task);
+        return tri_task_digest_again(task);
     case TR_STEP_LOOKUP:
-        return tri_enter_lookup(task);
+        return tri_task_enter_lookup(task);
     case TR_STEP_FETCH:
         return fetch_next(task);
     case TR_STEP_KEEP:
@@ -511,9 +550,9 @@ static int say_again(struct tri_task *task)
     case TR_STEP_OFFLOAD:
         return find_large(task, &slot) ? write_piece(task, slot) : TR_INVALID;
     case TR_STEP_PUT:
-        return tri_enter_put(task);
+        return tri_task_enter_put(task);
     case TR_STEP_GRAPH:
-        return tri_graph_again(task);
+        return tri_task_graph_again(task);
     default:
         return 0;
     }
@@ -521,10 +560,13 @@ static int say_again(struct tri_task *task)
 
 static int (*const answered[TR_STEP_COUNT])(struct tri_task *task,
                                             const struct tri_reply *reply) = {
-    [TR_STEP_DIGEST] = tri_digest_answered, [TR_STEP_LOOKUP] = tri_lookup_answered,
-    [TR_STEP_FETCH] = fetch_answered,       [TR_STEP_KEEP] = keep_answered,
-    [TR_STEP_OFFLOAD] = offload_answered,   [TR_STEP_PUT] = tri_put_answered,
-    [TR_STEP_GRAPH] = tri_graph_answered,
+    [TR_STEP_DIGEST] = tri_task_digest_answered,
+    [TR_STEP_LOOKUP] = tri_task_lookup_answered,
+    [TR_STEP_FETCH] = fetch_answered,
+    [TR_STEP_KEEP] = keep_answered,
+    [TR_STEP_OFFLOAD] = offload_answered,
+    [TR_STEP_PUT] = tri_task_put_answered,
+    [TR_STEP_GRAPH] = tri_task_graph_answered,
 };
 
 /* Whether what a step asks for is needed: without the cache work is merely done once more. */
@@ -534,17 +576,18 @@ static bool is_needed(const struct tr_task_state *state)
            state->step == TR_STEP_OFFLOAD || state->step == TR_STEP_GRAPH;
 }
 
+/* The timer of wait_out: the step's call is made again, from what the pages hold. */
 int tri_task_ask_again(struct tri_task *task)
 {
     if (task->state->call != 0) {
         return 0; /* it was aborted meanwhile, and is at something else */
     }
-    int error = tri_outputs_load(task);
+    int error = tri_task_outputs_load(task);
     return error != 0 ? error : say_again(task);
 }
 
 /*
- * What the machine has too little of for the moment, such as room on the disk, fails nobody's work:
+ * What the machine has too little of for the moment, such as room on the disk, fails no task:
  * the same is asked for again after a while. Without a call under way it is this that it waits for.
  */
 static int wait_out(struct tri_task *task, const struct tri_reply *reply)
@@ -555,6 +598,11 @@ static int wait_out(struct tri_task *task, const struct tri_reply *reply)
     return error != 0 ? error : tri_task_timer_start(task, TRI_TIMER_FILES, AGAIN_MS);
 }
 
+/*
+ * The call may have been lost with the engine: it is made again up to TRIES_MAX times. A shortage
+ * of the machine is waited out where the step cannot do without; everything else is the step's to
+ * judge.
+ */
 int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
 {
     struct tr_task_state *state = task->state;
@@ -562,7 +610,7 @@ int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
     struct tr_blob_failed failed;
     if (event->kind == TR_TASK_FAILED) {
         if (event->error == TR_NO_CONNECTION && ++state->tries < TRIES_MAX) {
-            int error = tri_outputs_load(task);
+            int error = tri_task_outputs_load(task);
             return error != 0 ? error : say_again(task);
         }
         reply.error = event->error;

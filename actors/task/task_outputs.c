@@ -1,12 +1,21 @@
 /*
- * Values at a plugin's border: inputs as documents, and outputs checked by the interface, whichever
- * way they are given. Whoever gave something wrong is told the output's name and what it should be.
+ * Documents between the engine and a task: its inputs, its outputs and its error document, as JSON
+ * or as Flyte's protobuf. Outputs are checked by the task's interface, whichever way they are
+ * given; what is wrong is told with the output's name and the type it should have.
+ *
+ * An error document is {"code", "message", "recoverable"} (examples/README.md), or Flyte's
+ * error.pb, which says besides whether it was the user's fault.
+ *
+ * A document that is wrong in several places is refused by the first problem that the report has.
+ * TR_INVALID always comes with task->refusal set, which becomes the failure of a success that is
+ * none; TR_LIMIT leaves the document to the files service, which may read what a handler must not.
  */
-#include "actors/values/exchange.h"
-#include "actors/graph/flyte/flyte.h"
 #include "actors/graph/document/json.h"
-#include "actors/task/task.h"
+#include "actors/graph/flyte/flyte.h"
 #include "actors/graph/value/slot.h"
+#include "actors/task/task.h"
+#include "actors/values/exchange.h"
+#include "schemas/runtime/files.h"
 
 /* Notes what is wrong, for the plugin and for a success that is none. */
 static int refuse(struct tri_task *task, const char *code, struct tr_text words,
@@ -55,7 +64,7 @@ static int check_slot(struct tri_task *task, const struct tr_variable *output, s
                   problem);
 }
 
-int tri_outputs_check(struct tri_task *task, struct tr_bytes slots, struct tr_text *problem)
+int tri_task_outputs_check(struct tri_task *task, struct tr_bytes slots, struct tr_text *problem)
 {
     const struct tr_variables *outputs = &task->task->interface.outputs;
     struct tr_cursor cursor;
@@ -119,7 +128,10 @@ static const struct tr_tree *find_value(struct tri_task *task, struct tr_report 
                : tr_flyte_literal(&task->arena, report, output->type, literal);
 }
 
-/* Reads one output, or takes what stands for one that is missing. */
+/*
+ * Reads one output, or takes what stands for one that is missing. In this order: the value that is
+ * there, the default, none where the type allows it.
+ */
 static int read_output(struct tri_task *task, struct tr_literal_reader *reader,
                        const struct document *document, const struct tr_variable *output,
                        struct tr_buffer *slots, struct tr_text *problem)
@@ -179,7 +191,10 @@ static bool decides(const struct tri_task *task, const struct tr_tree *object)
     return false;
 }
 
-/* The document itself, to be compiled; a larger one comes by its place in the blob store. */
+/*
+ * The document itself, to be compiled; a larger one comes by its place in the blob store. It is
+ * packed as bytes, by which tri_task_decision_is knows it from outputs.
+ */
 static int pack_decision(struct tri_task *task, struct tr_text json, struct tr_buffer *packed,
                          struct tr_text *problem)
 {
@@ -191,14 +206,14 @@ static int pack_decision(struct tri_task *task, struct tr_text json, struct tr_b
                                      json.size, TR_TASK_INLINE_BYTES_MAX),
                       problem);
     }
-    tr_buffer_bytes_value(packed, tri_bytes_of_text(json));
+    tr_buffer_bytes_value(packed, tri_task_bytes_of_text(json));
     return packed->error;
 }
 
 static int read_json(struct tri_task *task, struct tr_literal_reader *reader,
                      struct document *document, struct tr_buffer *slots, struct tr_text *problem)
 {
-    struct tr_text json = tri_text_of_bytes(document->bytes);
+    struct tr_text json = tri_task_text_of_bytes(document->bytes);
     uint32_t source = tri_report_source(reader->report, TRI_LITERAL_TEXT("outputs"));
     document->object = tr_json_read(&task->arena, reader->report, source, json);
     if (document->object == NULL) {
@@ -213,7 +228,7 @@ static int read_json(struct tri_task *task, struct tr_literal_reader *reader,
         return refuse(task, "OutputsNotFound",
                       TRI_LITERAL_TEXT("the outputs have to be one JSON object"), problem);
     }
-    if (tri_is_dynamic(task) && decides(task, document->object)) {
+    if (tri_task_is_dynamic(task) && decides(task, document->object)) {
         task->is_decision = true;
         return pack_decision(task, json, slots, problem);
     }
@@ -295,9 +310,9 @@ static int read_form(struct tri_task *task, struct tr_literal_reader *reader,
     return TR_INVALID;
 }
 
-int tri_outputs_from_document(struct tri_task *task, enum tr_document_form form,
-                              struct tr_bytes bytes, struct tr_text folder, struct tr_bytes *slots,
-                              struct tr_text *problem)
+int tri_task_outputs_from_document(struct tri_task *task, enum tr_document_form form,
+                                   struct tr_bytes bytes, struct tr_text folder,
+                                   struct tr_bytes *slots, struct tr_text *problem)
 {
     struct tr_report report;
     struct tr_buffer buffer;
@@ -369,8 +384,8 @@ static int write_inputs(struct tri_task *task, enum tr_document_form form,
     return document->error;
 }
 
-int tri_inputs_to_document(struct tri_task *task, enum tr_document_form form,
-                           struct tr_bytes *document)
+int tri_task_inputs_to_document(struct tri_task *task, enum tr_document_form form,
+                                struct tr_bytes *document)
 {
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
@@ -381,4 +396,83 @@ int tri_inputs_to_document(struct tri_task *task, enum tr_document_form form,
     }
     tr_buffer_fini(&buffer);
     return error;
+}
+
+/* ------------------------------------------------------- error documents */
+
+/* A failure whose document cannot be read is one that may be tried again. */
+static void malformed(struct tr_transition *transition, struct tr_text words)
+{
+    *transition = (struct tr_transition){
+        .phase = TR_TASK_PHASE_RETRYABLE_FAILURE,
+        .failure = TR_FAILURE_USER,
+        .code = TRI_LITERAL_TEXT(TR_CODE_ERROR_DOCUMENT_MALFORMED),
+        .message = words,
+    };
+}
+
+static uint8_t phase_of(bool is_recoverable)
+{
+    return is_recoverable ? TR_TASK_PHASE_RETRYABLE_FAILURE : TR_TASK_PHASE_PERMANENT_FAILURE;
+}
+
+/* A text of the document, or what stands for it. */
+static struct tr_text text_of_key(struct tri_task *task, const struct tr_tree *document,
+                                  const char *key, struct tr_text standard)
+{
+    const struct tr_tree *value = tr_tree_find(document, key);
+    bool is_text = value != NULL && tr_tree_is_text(value) && value->text.size > 0;
+    return is_text ? tr_arena_text(&task->arena, value->text) : standard;
+}
+
+/* Recoverable unless it says no: a task that fails may be tried again. */
+static bool is_recoverable(const struct tr_tree *document)
+{
+    const struct tr_tree *value = tr_tree_find(document, "recoverable");
+    return value == NULL || value->kind != TR_TREE_BOOL || value->boolean;
+}
+
+static int from_json(struct tri_task *task, struct tr_text json, struct tr_transition *transition)
+{
+    struct tr_report report;
+    tr_report_init(&report);
+    uint32_t source = tri_report_source(&report, TRI_LITERAL_TEXT("error"));
+    const struct tr_tree *document = tr_json_read(&task->arena, &report, source, json);
+    int error = document == NULL ? task->arena.error : 0;
+    malformed(transition,
+              TRI_LITERAL_TEXT("the task has failed; its error document is no JSON object"));
+    if (document != NULL && document->kind == TR_TREE_MAP) {
+        transition->code = text_of_key(task, document, "code", TRI_LITERAL_TEXT("TaskFailed"));
+        transition->message =
+            text_of_key(task, document, "message", TRI_LITERAL_TEXT("the task says no more"));
+        transition->phase = phase_of(is_recoverable(document));
+    }
+    tr_report_fini(&report);
+    return error != 0 ? error : task->arena.error;
+}
+
+static int from_flyte(struct tri_task *task, struct tr_bytes document,
+                      struct tr_transition *transition)
+{
+    struct tr_flyte_error said;
+    int error = tr_flyte_error_read(&task->arena, document, &said);
+    if (error != 0) {
+        malformed(transition,
+                  TRI_LITERAL_TEXT("the task has failed; its error.pb is no ErrorDocument"));
+        return error == TR_MALFORMED ? 0 : error;
+    }
+    *transition = (struct tr_transition){
+        .phase = phase_of(said.is_recoverable),
+        .failure = said.is_systems ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
+        .code = said.code,
+        .message = said.message,
+    };
+    return 0;
+}
+
+int tri_task_failure_from_document(struct tri_task *task, enum tr_document_form form,
+                                   struct tr_bytes document, struct tr_transition *transition)
+{
+    return form == TR_DOCUMENT_JSON ? from_json(task, tri_task_text_of_bytes(document), transition)
+                                    : from_flyte(task, document, transition);
 }

@@ -4,6 +4,10 @@
  *
  * A span is a head page and a tail of pages further on, so that a task whose values are small has
  * a page table of a few rows. Pages are full but for the last one.
+ *
+ * Pages are written at the end of a handling only (tri_task_keep), but for spans, which are added
+ * to as answers come. The note and the plugin's state are read when they are first asked for, since
+ * most messages need only one of them.
  */
 #include <string.h>
 
@@ -44,7 +48,8 @@ static uint32_t span_page(enum tri_span span, size_t number)
     return number == 0 ? places[span].head : places[span].tail + (uint32_t)number - 1;
 }
 
-int tri_span_add(struct tri_task *task, enum tri_span span, struct tr_bytes bytes)
+/* Appends; TR_LIMIT leaves the span as it is. A page that is begun is filled up first. */
+int tri_task_span_add(struct tri_task *task, enum tri_span span, struct tr_bytes bytes)
 {
     uint32_t *size = span_size(task, span);
     size_t done = 0;
@@ -68,7 +73,8 @@ int tri_span_add(struct tri_task *task, enum tri_span span, struct tr_bytes byte
     return 0;
 }
 
-int tri_span_set(struct tri_task *task, enum tri_span span, struct tr_bytes bytes)
+/* Pages that the new bytes do not need are dropped, so none of an earlier value is stored on. */
+int tri_task_span_set(struct tri_task *task, enum tri_span span, struct tr_bytes bytes)
 {
     uint32_t *size = span_size(task, span);
     size_t before = (*size + TR_PAGE_BYTES_MAX - 1) / TR_PAGE_BYTES_MAX;
@@ -78,10 +84,11 @@ int tri_span_set(struct tri_task *task, enum tri_span span, struct tr_bytes byte
         error = tr_page_drop(task->context, span_page(span, i));
     }
     *size = 0;
-    return error != 0 ? error : tri_span_add(task, span, bytes);
+    return error != 0 ? error : tri_task_span_add(task, span, bytes);
 }
 
-int tri_span_get(struct tri_task *task, enum tri_span span, struct tr_bytes *bytes)
+/* A view of the one page, or a copy of several in the handling's memory. */
+int tri_task_span_get(struct tri_task *task, enum tri_span span, struct tr_bytes *bytes)
 {
     size_t size = *span_size(task, span);
     if (size <= TR_PAGE_BYTES_MAX) {
@@ -113,7 +120,7 @@ int tri_span_get(struct tri_task *task, enum tri_span span, struct tr_bytes *byt
 static int find_node(struct tri_task *task)
 {
     const struct tr_node_start *start = &task->start;
-    const struct tr_graph *graph = tr_shelf_find(&task->engine->shelf, start->graph);
+    const struct tr_graph *graph = tr_graph_registry_find(&task->engine->registry, start->graph);
     if (graph == NULL || start->workflow >= graph->workflow_count) {
         return TR_NOT_FOUND;
     }
@@ -133,12 +140,13 @@ static int find_node(struct tri_task *task)
     return 0;
 }
 
+/* Fills in the start: from the message that brings it, or from the pages for every later one. */
 int tri_task_open(struct tri_task *task)
 {
     uint8_t version = task->state->start_version;
     task->start_body = task->message->body;
     if (task->state->is_kept) {
-        int error = tri_span_get(task, TRI_SPAN_START, &task->start_body);
+        int error = tri_task_span_get(task, TRI_SPAN_START, &task->start_body);
         if (error != 0) {
             return error;
         }
@@ -150,10 +158,38 @@ int tri_task_open(struct tri_task *task)
     return error != 0 ? error : find_node(task);
 }
 
+/* The name of the current attempt, made once in a handling; try_again makes it anew. */
+const struct tr_task_identity *tri_task_identity(struct tri_task *task)
+{
+    if (task->has_identity) {
+        return &task->identity;
+    }
+    const struct tr_node_start *start = &task->start;
+    const struct tr_task_name of = {
+        .execution = start->execution,
+        .number = start->number,
+        .path = start->path,
+        .element = start->element,
+        .attempt = task->state->attempt,
+    };
+    tr_task_name(&of, task->name);
+    task->has_identity = true;
+    task->identity = (struct tr_task_identity){
+        .execution = start->execution,
+        .path = start->path,
+        .element = start->element,
+        .attempt = task->state->attempt,
+        .generated_name = tr_text_of(task->name),
+        .execution_number = start->number,
+        .store = task->engine->store,
+    };
+    return &task->identity;
+}
+
 int tri_task_inputs(struct tri_task *task, struct tr_bytes *inputs)
 {
     if (task->state->inputs_bytes > 0) {
-        return tri_span_get(task, TRI_SPAN_INPUTS, inputs);
+        return tri_task_span_get(task, TRI_SPAN_INPUTS, inputs);
     }
     *inputs = task->start.inputs;
     return 0;
@@ -214,6 +250,10 @@ static int read_note(struct tri_task *task)
     return error;
 }
 
+/*
+ * Reads the note once in a handling; `is_change` has it written at the end. A change that is made
+ * without asking for it here is lost.
+ */
 int tri_task_note(struct tri_task *task, bool is_change)
 {
     int error = 0;
@@ -228,19 +268,21 @@ int tri_task_note(struct tri_task *task, bool is_change)
 
 /* ------------------------------------------------------- the plugin's state */
 
-int tri_plugin_state_new(struct tri_task *task)
+int tri_task_plugin_state_new(struct tri_task *task)
 {
     const struct tr_schema *schema = task->plugin->state;
     task->plugin_state = tr_arena_alloc(&task->arena, schema == NULL ? 0 : schema->struct_size);
     return task->arena.error;
 }
 
-/* Whose state it is counts as much as its bytes: another plugin would begin anew what it finds
- * nothing of. */
+/*
+ * Whose state it is counts as much as its bytes: another plugin would begin anew what it finds
+ * nothing of. FNV-1a finds damage, not intent: pages are the store's own.
+ */
 static uint64_t sum_of(const struct tr_task_plugin *wrapper)
 {
     const struct tr_bytes version = {.data = &wrapper->version, .size = sizeof wrapper->version};
-    uint64_t sum = tr_fnv_64(TR_FNV_64_BEGIN, tri_bytes_of_text(wrapper->plugin));
+    uint64_t sum = tr_fnv_64(TR_FNV_64_BEGIN, tri_task_bytes_of_text(wrapper->plugin));
     return tr_fnv_64(tr_fnv_64(sum, version), wrapper->state);
 }
 
@@ -261,7 +303,7 @@ static int open_wrapper(struct tri_task *task, struct tr_task_plugin *wrapper)
 /* A plugin's id as a number that is never 0. */
 static uint32_t number_of(struct tr_text id)
 {
-    uint64_t hash = tr_fnv_64(TR_FNV_64_BEGIN, tri_bytes_of_text(id));
+    uint64_t hash = tr_fnv_64(TR_FNV_64_BEGIN, tri_task_bytes_of_text(id));
     uint32_t number = (uint32_t)(hash ^ hash >> 32);
     return number != 0 ? number : 1;
 }
@@ -278,27 +320,27 @@ static const struct tr_plugin *plugin_by_number(const struct tr_engine *engine, 
 
 /*
  * The plugin that began the attempt goes on with it, also where another one serves the task's type
- * now. Which one that is the task itself knows, whatever name stands on the stored state; those of
- * older programs know it by that name alone. `found` is what is wrong with the state so far, or 0.
+ * now. Which one that is the task itself knows, whatever name stands on the stored state. `found`
+ * is what is wrong with the state so far, or 0. A state before any was stored (number 0) has no
+ * owner, and is damaged in any case.
  */
 static int find_owner(struct tri_task *task, const struct tr_task_plugin *wrapper, int found)
 {
     uint32_t number = task->state->plugin;
-    if (number == 0 && found != 0) {
-        return found;
+    if (number == 0) {
+        return found == 0 ? TR_MALFORMED : found;
     }
-    const struct tr_plugin *owner = number == 0
-                                        ? tr_engine_plugin_by_id(task->engine, wrapper->plugin)
-                                        : plugin_by_number(task->engine, number);
+    const struct tr_plugin *owner = plugin_by_number(task->engine, number);
     task->plugin = owner != NULL ? owner : task->plugin;
-    if (found == 0 && number != 0 && number_of(wrapper->plugin) != number) {
+    if (found == 0 && number_of(wrapper->plugin) != number) {
         task->stranger = wrapper->plugin;
         return TR_MALFORMED;
     }
     return found == 0 && owner == NULL ? TR_VERSION : found;
 }
 
-int tri_plugin_state_load(struct tri_task *task, int *fault)
+/* What is wrong with the state is `fault`; only a lack of memory is an error of ours. */
+int tri_task_plugin_state_load(struct tri_task *task, int *fault)
 {
     struct tr_task_plugin wrapper = {0};
     int found = find_owner(task, &wrapper, open_wrapper(task, &wrapper));
@@ -306,7 +348,7 @@ int tri_plugin_state_load(struct tri_task *task, int *fault)
         *fault = TR_VERSION;
         return 0;
     }
-    int error = tri_plugin_state_new(task);
+    int error = tri_task_plugin_state_new(task);
     const struct tr_schema *schema = task->plugin->state;
     if (error == 0 && found == 0 && schema != NULL) {
         found = schema->unpack(wrapper.state, wrapper.version, task->plugin_state);
@@ -318,7 +360,11 @@ int tri_plugin_state_load(struct tri_task *task, int *fault)
     return error;
 }
 
-int tri_plugin_state_pack(struct tri_task *task)
+/*
+ * TR_LIMIT: it is too large. The first check is on the largest size that it may have, of which
+ * packing saves some; the second is on what it has.
+ */
+int tri_task_plugin_state_pack(struct tri_task *task)
 {
     const struct tr_schema *schema = task->plugin->state;
     size_t size = schema == NULL ? 0 : schema->size_max(task->plugin_state);
@@ -354,12 +400,13 @@ static int keep_plugin_state(struct tri_task *task)
     return put_page(task, PLUGIN_PAGE, &tr_task_plugin_schema, &wrapper);
 }
 
+/* Written only by a task that goes on: one that ends in its first handler has no pages. */
 int tri_task_keep(struct tri_task *task)
 {
     int error = 0;
     if (!task->state->is_kept) {
         task->state->is_kept = true;
-        error = tri_span_set(task, TRI_SPAN_START, task->start_body);
+        error = tri_task_span_set(task, TRI_SPAN_START, task->start_body);
     }
     if (error == 0 && task->has_packed_state) {
         error = keep_plugin_state(task);

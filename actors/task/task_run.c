@@ -5,10 +5,18 @@
  * state that is too large end the attempt as a failure of the system, after what may run outside
  * has been ended by the same plugin's abort. One that has ended the process too often is in
  * quarantine, and no function of it is called any more.
+ *
+ * tri_task_event loads the plugin's state for an event, consult calls the plugin, and take acts on
+ * its transition. Three kinds of errors are told apart: those of the engine (memory, an effect that
+ * was not taken) fail the handler, which runs again from the same state; those of the plugin give
+ * the attempt up; and failures that the plugin reports are the attempt's own.
  */
 #include "actors/task/task.h"
 
-/* What a plugin's function says, or what is said in its place. */
+/*
+ * What a plugin's function says, or what is said in its place. A function that sets nothing has
+ * changed nothing.
+ */
 static struct tr_transition stands_still(const struct tri_task *task)
 {
     return (struct tr_transition){.phase = task->state->task_phase,
@@ -31,11 +39,15 @@ static const char *quarantine_of(const struct tri_task *task)
     return task->plugin == NULL ? NULL : tr_engine_quarantine(task->engine, task->plugin);
 }
 
-/* Lets the plugin clean up. A cleanup that fails is not the task's failure. */
+/*
+ * Lets the plugin clean up. A cleanup that fails is not the task's failure. With a state that is
+ * lost it is called with an empty one: it has its identity to go by. Only a lack of memory is an
+ * error, for then the handler runs again.
+ */
 static int clean_up(struct tri_task *task, uint8_t phase)
 {
     int fault = 0;
-    int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
+    int error = task->plugin_state == NULL ? tri_task_plugin_state_load(task, &fault) : 0;
     if (error != 0) {
         return error;
     }
@@ -51,11 +63,15 @@ int tri_task_finalize(struct tri_task *task, uint8_t phase)
     const struct tr_plugin *plugin = task->plugin;
     bool is_called = plugin != NULL && plugin->finalize != NULL && quarantine_of(task) == NULL;
     int error = is_called ? clean_up(task, phase) : 0;
-    return error != 0 ? error : tri_token_release(task);
+    return error != 0 ? error : tri_task_token_release(task);
 }
 
 /* ------------------------------------------------------------ transitions */
 
+/*
+ * The failure is kept in the note over the abort, which may take many messages;
+ * tri_task_fail_as_noted ends the attempt by it.
+ */
 int tri_task_give_up(struct tri_task *task, const struct tri_task_failure *failure)
 {
     int error = tri_task_note(task, true);
@@ -67,14 +83,14 @@ int tri_task_give_up(struct tri_task *task, const struct tri_task_failure *failu
     task->note.is_unknown = failure->is_unknown;
     task->note.signal = failure->signal;
     task->note.exit_status = failure->exit_status;
-    task->note.code = tri_clean_text(task, failure->code, TR_FAILURE_CODE_BYTES_MAX);
-    task->note.message = tri_clean_text(task, failure->message, TR_FAILURE_MESSAGE_BYTES_MAX);
+    task->note.code = tri_task_clean_text(task, failure->code, TR_FAILURE_CODE_BYTES_MAX);
+    task->note.message = tri_task_clean_text(task, failure->message, TR_FAILURE_MESSAGE_BYTES_MAX);
     task->state->has_failed = true;
     return tri_task_go(task, TR_STEP_ABORT);
 }
 
-/* That nobody can say what was done stays with the attempt, however it goes on and ends. */
-static void note_doubt(struct tri_task *task, const struct tr_transition *transition)
+/* An unknown outcome stays with the attempt, however it goes on and ends. */
+static void note_unknown(struct tri_task *task, const struct tr_transition *transition)
 {
     task->note.is_unknown = task->note.is_unknown || transition->is_unknown;
     task->state->has_lasted = task->state->has_lasted || transition->is_unknown;
@@ -87,11 +103,15 @@ static int leave_room(struct tri_task *task)
     return tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
 }
 
-/* The attempt goes on: its phase, if it is news, and the state it has to be found in again. */
+/*
+ * The attempt goes on: its phase, if it is news, and the state it has to be found in again. The
+ * state is packed before anything is told, since only what can be stored may go on. A phase that
+ * the table does not allow is ignored.
+ */
 static int take_phase(struct tri_task *task, const struct tr_transition *transition)
 {
     struct tr_task_state *state = task->state;
-    int packed = tri_plugin_state_pack(task);
+    int packed = tri_task_plugin_state_pack(task);
     if (packed == TR_MEMORY) {
         return packed;
     }
@@ -110,12 +130,15 @@ static int take_phase(struct tri_task *task, const struct tr_transition *transit
     if (error != 0) {
         return error;
     }
-    task->note.reason = tri_clean_text(task, transition->reason, TR_TASK_REASON_BYTES_MAX);
-    note_doubt(task, transition);
+    task->note.reason = tri_task_clean_text(task, transition->reason, TR_TASK_REASON_BYTES_MAX);
+    note_unknown(task, transition);
     state->transition = transition->version;
     return is_other ? tri_task_attempt_phase(task, transition->phase) : 0;
 }
 
+/*
+ * The attempt goes on. A plugin that was waiting for room and is not any more has its work outside.
+ */
 static int go_on(struct tri_task *task, const struct tr_transition *transition)
 {
     int error = take_phase(task, transition);
@@ -124,6 +147,10 @@ static int go_on(struct tri_task *task, const struct tr_transition *transition)
     return has_left && task->state->step == TR_STEP_RUN ? leave_room(task) : error;
 }
 
+/*
+ * The plugin says that the attempt has failed: it cleans up first, so that nothing of it is left
+ * when the next attempt begins.
+ */
 static int take_failure(struct tri_task *task, const struct tr_transition *transition)
 {
     bool is_system = transition->failure == TR_FAILURE_SYSTEM;
@@ -138,13 +165,17 @@ static int take_failure(struct tri_task *task, const struct tr_transition *trans
         .signal = transition->signal,
         .exit_status = transition->exit_status,
         .code = transition->code.size > 0 ? transition->code : TRI_LITERAL_TEXT("UnknownError"),
+        .outcome = transition->outcome,
         .message = transition->message,
     };
     error = tri_task_finalize(task, transition->phase);
     return error != 0 ? error : tri_task_fail(task, &failure);
 }
 
-/* A success without outputs: fine where there are none, or where all may be left out. */
+/*
+ * A success without outputs: fine where there are none, or where all may be left out. TR_INVALID:
+ * something is missing, and task->refusal says what.
+ */
 static int give_nothing(struct tri_task *task)
 {
     if (task->task->interface.outputs.count == 0) {
@@ -155,11 +186,15 @@ static int give_nothing(struct tri_task *task)
     if (task->refusal.code.size > 0) {
         return TR_INVALID;
     }
-    return tri_outputs_from_document(task, TR_DOCUMENT_JSON,
-                                     tri_bytes_of_text(TRI_LITERAL_TEXT("{}")), (struct tr_text){0},
-                                     &task->outputs, &problem);
+    return tri_task_outputs_from_document(task, TR_DOCUMENT_JSON,
+                                          tri_task_bytes_of_text(TRI_LITERAL_TEXT("{}")),
+                                          (struct tr_text){0}, &task->outputs, &problem);
 }
 
+/*
+ * The plugin says success. Outputs that the interface refuses make it a failure; a document that
+ * decides a graph goes to GRAPH, outputs go to KEEP.
+ */
 static int take_success(struct tri_task *task)
 {
     int error = task->has_outputs ? 0 : give_nothing(task);
@@ -172,6 +207,10 @@ static int take_success(struct tri_task *task)
     return error != 0 ? error : tri_task_go(task, task->is_decision ? TR_STEP_GRAPH : TR_STEP_KEEP);
 }
 
+/*
+ * What becomes of a transition outside of an abort. Phases that a plugin must not give are its
+ * fault, and the system's failure. Numbers beyond the table end here, before they index anything.
+ */
 static int take(struct tri_task *task, const struct tr_transition *transition)
 {
     struct tri_task_failure failure;
@@ -193,7 +232,10 @@ static int take(struct tri_task *task, const struct tr_transition *transition)
     }
 }
 
-/* Nothing runs any more. */
+/*
+ * Nothing runs any more. Either the node was told to end, or the attempt was given up and its noted
+ * failure counts now.
+ */
 static int abort_is_over(struct tri_task *task)
 {
     int error = tri_task_finalize(task, TR_TASK_PHASE_ABORTED);
@@ -209,14 +251,17 @@ static int take_abort(struct tri_task *task, const struct tr_transition *transit
     if (tr_phase_is_end(TR_SUBJECT_TASK, transition->phase)) {
         return abort_is_over(task);
     }
-    int packed = tri_plugin_state_pack(task);
+    int packed = tri_task_plugin_state_pack(task);
     /* It cannot go on from a state that cannot be stored; whether its work has ended is unknown. */
     return packed == TR_LIMIT ? abort_is_over(task) : packed;
 }
 
 /* ----------------------------------------------------------------- events */
 
-/* Its plugin is not called any more: what may run outside for it, nobody can say. */
+/*
+ * Its plugin is not called any more: what may run outside for it is unknown. Permanent,
+ * because a retry would meet the same quarantine.
+ */
 static int end_quarantined(struct tri_task *task, const char *words)
 {
     if (task->state->step == TR_STEP_ABORT) {
@@ -233,6 +278,10 @@ static int end_quarantined(struct tri_task *task, const char *words)
     return error != 0 ? error : tri_task_fail(task, &failure);
 }
 
+/*
+ * One call of the plugin, between marks by which a crash inside is attributed to it
+ * (tr_engine_call_begins).
+ */
 static int call_plugin(struct tri_task *task, bool is_abort, const struct tr_task_event *event,
                        struct tr_transition *transition)
 {
@@ -246,6 +295,28 @@ static int call_plugin(struct tri_task *task, bool is_abort, const struct tr_tas
     return result;
 }
 
+/*
+ * What the work of the attempt has used, once that is known, and written. The time that passed is
+ * never 0 where the usage was measured.
+ */
+static int take_usage(struct tri_task *task, const struct tr_transition *transition)
+{
+    bool is_known = transition->usage.elapsed_us > 0;
+    int error = is_known ? tri_task_note(task, true) : 0;
+    if (error == 0 && is_known) {
+        task->note.memory_bytes_max = transition->usage.memory_bytes_max;
+        task->note.cpu_us = transition->usage.cpu_us;
+        task->note.elapsed_us = transition->usage.elapsed_us;
+    }
+    task->error_output =
+        tri_task_clean_text(task, transition->error_output, TR_ERROR_OUTPUT_BYTES_MAX);
+    return error != 0 ? error : task->arena.error;
+}
+
+/*
+ * Hands the event to the plugin and acts on its transition. Errors of what the plugin has called
+ * (task->failure) fail the handler, which runs again; the plugin's own error ends the attempt.
+ */
 static int consult(struct tri_task *task, const struct tr_task_event *event)
 {
     struct tr_transition transition = stands_still(task);
@@ -266,10 +337,15 @@ static int consult(struct tri_task *task, const struct tr_task_event *event)
         struct tri_task_failure failure = plugin_failure(task, what);
         return tri_task_give_up(task, &failure);
     }
+    int error = take_usage(task, &transition);
+    if (error != 0) {
+        return error;
+    }
     return is_abort ? take_abort(task, &transition) : take(task, &transition);
 }
 
-/* The plugin's state is lost: the plugin hears of that, and nothing is begun anew (law 6). */
+/* The plugin's state is lost: the plugin hears of that, and nothing is begun anew (law 6 of
+ * runtime/ARCHITECTURE.md). */
 static int tell_loss(struct tri_task *task, int fault)
 {
     int error = tri_task_note(task, true);
@@ -286,7 +362,7 @@ static int tell_loss(struct tri_task *task, int fault)
                        "PluginStateLost: the state that '%s' had stored cannot be read (%s); it "
                        "asks the outside what became of its work",
                        task->plugin->id, what);
-    task->state->intent = TR_INTENT_IN_DOUBT;
+    task->state->intent = TR_INTENT_UNKNOWN;
     error = tri_task_lost_phase(task);
     const struct tr_task_event event = {.kind = TR_TASK_FAILED, .error = fault};
     return error != 0 ? error : consult(task, &event);
@@ -304,10 +380,13 @@ static int no_plugin(struct tri_task *task)
     return tri_task_fail(task, &failure);
 }
 
+/*
+ * Loads the plugin's state and hands it the event; a state that cannot be read is told as a loss.
+ */
 int tri_task_event(struct tri_task *task, const struct tr_task_event *event)
 {
     int fault = 0;
-    int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
+    int error = task->plugin_state == NULL ? tri_task_plugin_state_load(task, &fault) : 0;
     if (error != 0) {
         return error;
     }
@@ -348,6 +427,10 @@ static int check_configuration(struct tri_task *task, struct tr_text *problem)
     return result;
 }
 
+/*
+ * All that a former attempt has left in the state is reset here. RUNNING is the node's phase from
+ * the first call of the plugin on. The new state of the plugin is zeros.
+ */
 static int begin_attempt(struct tri_task *task)
 {
     struct tr_task_state *state = task->state;
@@ -362,16 +445,21 @@ static int begin_attempt(struct tri_task *task)
         state->attempt_created_ms = tr_now_ms(task->context);
     }
     int error = tri_task_node_phase(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
-    return error != 0 ? error : tri_plugin_state_new(task);
+    return error != 0 ? error : tri_task_plugin_state_new(task);
 }
 
-int tri_timeout_begin(struct tri_task *task)
+/*
+ * The limit of the attempt (Flyte's execution timeout), from its first call on. While a file call
+ * is under way it does not run: tri_task_timeout_go_on starts it. Until the sum with the clock is
+ * made, `timeout_ms` is a span; behind it the moment at which the time is over.
+ */
+static int begin_timeout(struct tri_task *task)
 {
     struct tr_task_state *state = task->state;
     if (task->settings->timeout_ns <= 0) {
         return 0;
     }
-    state->timeout_ms = tri_milliseconds(task->settings->timeout_ns);
+    state->timeout_ms = tri_task_milliseconds(task->settings->timeout_ns);
     if (state->files_call != 0) {
         return 0;
     }
@@ -380,7 +468,8 @@ int tri_timeout_begin(struct tri_task *task)
     return tri_task_timer_start(task, TRI_TIMER_ATTEMPT, delay_ms);
 }
 
-void tri_timeout_hold(struct tri_task *task, uint64_t files_call)
+/* The time stands still: timeout_ms is what is left of it, not a moment, until it goes on. */
+void tri_task_timeout_hold(struct tri_task *task, uint64_t files_call)
 {
     struct tr_task_state *state = task->state;
     if (state->timeout_ms != 0 && state->files_call == 0) {
@@ -390,7 +479,7 @@ void tri_timeout_hold(struct tri_task *task, uint64_t files_call)
     state->files_call = files_call;
 }
 
-int tri_timeout_go_on(struct tri_task *task, uint64_t call)
+int tri_task_timeout_go_on(struct tri_task *task, uint64_t call)
 {
     struct tr_task_state *state = task->state;
     if (state->files_call == 0 || call != state->files_call) {
@@ -405,7 +494,11 @@ int tri_timeout_go_on(struct tri_task *task, uint64_t call)
     return tri_task_timer_start(task, TRI_TIMER_ATTEMPT, left_ms);
 }
 
-int tri_enter_run(struct tri_task *task)
+/*
+ * The first event of an attempt. One that does not end at once tells its parent: RUNNING, or only
+ * its record while it waits for room at its back end.
+ */
+int tri_task_enter_run(struct tri_task *task)
 {
     if (task->plugin == NULL) {
         return no_plugin(task);
@@ -425,18 +518,22 @@ int tri_enter_run(struct tri_task *task)
     if (error != 0 || task->state->step != TR_STEP_RUN) {
         return error;
     }
-    error = tri_timeout_begin(task);
+    error = begin_timeout(task);
     task->state->is_waiting = task->is_waiting;
     return error != 0         ? error
            : task->is_waiting ? tri_task_lasts(task)
                               : tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
 }
 
-int tri_enter_abort(struct tri_task *task)
+/*
+ * Begins to end what runs outside; entered again when an abort without grace comes. Without an
+ * abort function there is nothing outside to end.
+ */
+int tri_task_enter_abort(struct tri_task *task)
 {
     const struct tr_task_event event = {.kind = TR_TASK_START};
     int fault = 0;
-    int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
+    int error = task->plugin_state == NULL ? tri_task_plugin_state_load(task, &fault) : 0;
     if (error != 0) {
         return error;
     }

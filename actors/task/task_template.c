@@ -1,12 +1,16 @@
 /*
- * What a plugin is told of its task: the template with the node's overrides, filled in, and who it
- * is. Both are made when they are first asked for.
+ * What a plugin is told of its task: the template with the node's overrides, filled in.
+ * It is made when it is first asked for in a handling.
+ *
+ * What is not to be filled in is handed over as the graph has it, without a copy. Errors of filling
+ * are of two kinds: words for people, which fail the task (template_problem), and a lack of memory,
+ * which fails the handler.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "actors/task/task.h"
-#include "actors/graph/value/template.h"
+#include "actors/values/template_fill.h"
 #include "schemas/runtime/process.h"
 
 /* The last attempt that the system's budget allows is not one that may be interrupted (Flyte). */
@@ -25,21 +29,25 @@ static struct tr_text store_of(const struct tri_task *task)
     return tr_text_of(folder == NULL ? "" : folder);
 }
 
-struct tr_text tri_attempt_folder(struct tri_task *task)
+/*
+ * Each attempt has a folder of its own, so what an earlier one still writes cannot reach it.
+ * Checkpoints are the task's: the next attempt goes on from them.
+ */
+struct tr_text tri_task_attempt_folder(struct tri_task *task)
 {
     const struct tr_task_identity *identity = tri_task_identity(task);
     return tr_arena_print(&task->arena, "%.*s/attempts/%.*s/%.*s", TRI_TEXT(store_of(task)),
                           TRI_TEXT(identity->execution), TRI_TEXT(identity->generated_name));
 }
 
-struct tr_text tri_attempt_name(struct tri_task *task)
+struct tr_text tri_task_attempt_name(struct tri_task *task)
 {
     const struct tr_task_identity *identity = tri_task_identity(task);
     return tr_arena_print(&task->arena, "%.*s/%.*s", TRI_TEXT(identity->execution),
                           TRI_TEXT(identity->generated_name));
 }
 
-struct tr_text tri_checkpoint_folder(struct tri_task *task)
+struct tr_text tri_task_checkpoint_folder(struct tri_task *task)
 {
     const struct tr_task_identity *identity = tri_task_identity(task);
     char element[32] = "";
@@ -47,7 +55,7 @@ struct tr_text tri_checkpoint_folder(struct tri_task *task)
         snprintf(element, sizeof element, "[%llu]", (unsigned long long)identity->element);
     }
     /* Below a dynamic node lie others, and its folder is removed before they have ended. */
-    const char *own = tri_is_dynamic(task) ? "@" : "";
+    const char *own = tri_task_is_dynamic(task) ? "@" : "";
     return tr_arena_print(&task->arena, "%.*s/" TR_STORE_CHECKPOINTS "/%.*s/%.*s%s%s",
                           TRI_TEXT(store_of(task)), TRI_TEXT(identity->execution),
                           TRI_TEXT(identity->path), element, own);
@@ -63,7 +71,10 @@ struct filling {
     int error;
 };
 
-/* The generated name as an identifier: letters and digits, a letter first. */
+/*
+ * The generated name as an identifier: letters and digits, a letter first. The room has one byte
+ * more, in which the letter stands if the name begins with none.
+ */
 static struct tr_text unique_key(struct tri_task *task)
 {
     struct tr_text name = tri_task_identity(task)->generated_name;
@@ -95,8 +106,8 @@ static void set_values(struct filling *filling)
 {
     struct tri_task *task = filling->task;
     struct tr_template_values *values = &filling->values;
-    struct tr_text folder = tri_attempt_folder(task);
-    struct tr_text checkpoints = tri_checkpoint_folder(task);
+    struct tr_text folder = tri_task_attempt_folder(task);
+    struct tr_text checkpoints = tri_task_checkpoint_folder(task);
     bool is_first = task->state->attempt == 0;
     values->inputs = &task->task->interface.inputs;
     values->names[TR_TEMPLATE_INPUT] =
@@ -145,7 +156,7 @@ static bool begins_with(struct tr_text text, const char *beginning)
 }
 
 /* `./` and `../` count from the definition's folder; joined, so that links stay as they are. */
-static struct tr_text fill_word(struct filling *filling, struct tr_text word)
+static struct tr_text fill_argument(struct filling *filling, struct tr_text word)
 {
     struct tr_text folder = filling->task->task->folder;
     struct tr_text filled = fill_text(filling, word);
@@ -160,27 +171,27 @@ static struct tr_text fill_word(struct filling *filling, struct tr_text word)
     return filled;
 }
 
-static bool is_plain_word(struct tr_text word)
+static bool is_plain_argument(struct tr_text word)
 {
     return !begins_with(word, "./") && !begins_with(word, "../") &&
            !tr_template_is_in(word.data, word.size);
 }
 
-static void fill_words(struct filling *filling, struct tr_task_template *template)
+/* Copies the words only if one of them is to be filled in. */
+static void fill_argv(struct filling *filling, struct tr_task_template *template)
 {
     uint32_t plain = 0;
-    while (plain < template->word_count && is_plain_word(template->words[plain])) {
+    while (plain < template->argc && is_plain_argument(template->argv[plain])) {
         plain++;
     }
-    if (plain == template->word_count) {
+    if (plain == template->argc) {
         return;
     }
-    struct tr_text *words =
-        tr_arena_array(&filling->task->arena, template->word_count, sizeof *words);
-    for (uint32_t i = 0; words != NULL && i < template->word_count; i++) {
-        words[i] = fill_word(filling, template->words[i]);
+    struct tr_text *argv = tr_arena_array(&filling->task->arena, template->argc, sizeof *argv);
+    for (uint32_t i = 0; argv != NULL && i < template->argc; i++) {
+        argv[i] = fill_argument(filling, template->argv[i]);
     }
-    template->words = words != NULL ? words : template->words;
+    template->argv = argv != NULL ? argv : template->argv;
 }
 
 static void fill_environment(struct filling *filling, struct tr_task_template *template)
@@ -210,7 +221,7 @@ static void fill_config(struct filling *filling, struct tr_task_template *templa
 /* ------------------------------------------------------------- Flyte's documents */
 
 /*
- * Whose template says where Flyte's documents are gets them; only plugins of this machine write and
+ * A task whose template names Flyte's documents gets them; only plugins of this machine write and
  * read them.
  */
 static void ask_documents(struct tri_task *task)
@@ -230,8 +241,8 @@ static void ask_documents(struct tri_task *task)
 static bool has_templates(const struct tr_task_template *template)
 {
     bool has = tr_template_is_in(template->config.data, template->config.size);
-    for (uint32_t i = 0; i < template->word_count && !has; i++) {
-        has = !is_plain_word(template->words[i]);
+    for (uint32_t i = 0; i < template->argc && !has; i++) {
+        has = !is_plain_argument(template->argv[i]);
     }
     for (uint32_t i = 0; i < template->environment_count && !has; i++) {
         struct tr_text value = template->environment[i].value;
@@ -245,7 +256,7 @@ static void fill(struct tri_task *task)
     struct filling filling = {.task = task};
     ask_documents(task);
     set_values(&filling);
-    fill_words(&filling, &task->template);
+    fill_argv(&filling, &task->template);
     fill_environment(&filling, &task->template);
     fill_config(&filling, &task->template);
     if (filling.error == TR_INVALID) {
@@ -272,8 +283,8 @@ const struct tr_task_template *tri_task_template(struct tri_task *task)
         .name = of->name,
         .type = of->type,
         .folder = of->folder,
-        .words = of->words,
-        .word_count = of->word_count,
+        .argv = of->argv,
+        .argc = of->argc,
         .is_stdin_inputs = of->is_stdin_inputs,
         .is_stdout_outputs = of->is_stdout_outputs,
         .is_interruptible = is_interruptible(task),
@@ -287,37 +298,10 @@ const struct tr_task_template *tri_task_template(struct tri_task *task)
         .config = settings->config,
         .output_count = of->interface.outputs.count,
         .input_count = of->interface.inputs.count,
-        .is_dynamic = tri_is_dynamic(task),
+        .is_dynamic = tri_task_is_dynamic(task),
     };
     if (has_templates(&task->template)) {
         fill(task);
     }
     return &task->template;
-}
-
-const struct tr_task_identity *tri_task_identity(struct tri_task *task)
-{
-    if (task->has_identity) {
-        return &task->identity;
-    }
-    const struct tr_node_start *start = &task->start;
-    const struct tr_task_name of = {
-        .execution = start->execution,
-        .number = start->number,
-        .path = start->path,
-        .element = start->element,
-        .attempt = task->state->attempt,
-    };
-    tr_task_name(&of, task->name);
-    task->has_identity = true;
-    task->identity = (struct tr_task_identity){
-        .execution = start->execution,
-        .path = start->path,
-        .element = start->element,
-        .attempt = task->state->attempt,
-        .generated_name = tr_text_of(task->name),
-        .execution_number = start->number,
-        .store = task->engine->store,
-    };
-    return &task->identity;
 }

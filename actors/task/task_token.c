@@ -1,10 +1,17 @@
 /*
  * Resources: an attempt of a plugin that has a quota, of a task in a pool, or of one that books a
- * part of this machine, waits here for its token. What nobody bounds begins at once. While the
- * task is paused, attempts are held back here, and none of them keeps a token from others.
+ * part of this machine, waits here for its token. An attempt without bounds begins at once. While
+ * the task is paused, attempts are held back here, and none of them keeps a token from others.
+ *
+ * The manager knows an attempt by its generated name: so a grant of an attempt before is no grant
+ * for this one, and asking again after a restart is answered with the token that is held already.
  */
 #include "actors/task/task.h"
 
+/*
+ * Amounts are booked only of the machine that the engine runs on, so only for plugins that work
+ * there.
+ */
 static bool books_machine(const struct tri_task *task)
 {
     const struct tr_resources *wanted = &task->settings->resources;
@@ -25,7 +32,10 @@ static bool needs_token(const struct tri_task *task)
             books_machine(task));
 }
 
-/* "NAMESPACE/PROJECT", or with "/DOMAIN" behind it: how the manager calls what they may have. */
+/*
+ * "NAMESPACE/PROJECT", or with "/DOMAIN" behind it: how the manager calls what they may have.
+ * `names` is how many parts of "PROJECT/DOMAIN/EXEC" are taken.
+ */
 static struct tr_text scope_of(struct tri_task *task, const char *name, uint32_t names)
 {
     struct tr_text path = tri_task_identity(task)->execution;
@@ -36,7 +46,10 @@ static struct tr_text scope_of(struct tri_task *task, const char *name, uint32_t
     return tr_arena_print(&task->arena, "%s/%.*s", name, size > 0 ? (int)size - 1 : 0, path.data);
 }
 
-/* What one project and one domain may have, by the settings. */
+/*
+ * What one project and one domain may have, by the settings. The domain is asked for with its
+ * project: the manager puts the one behind the other.
+ */
 static void bound_scopes(struct tri_task *task, struct tr_resource_request *request)
 {
     const struct tr_engine_plugin *known = tr_engine_known(task->engine, task->plugin);
@@ -77,7 +90,11 @@ static int ask(struct tri_task *task)
                                             &tr_resource_request_schema, &request);
 }
 
-int tri_enter_token(struct tri_task *task)
+/*
+ * has_token is set with the request, not with the grant: a request that waits has to be released,
+ * too, if the task ends before it is granted.
+ */
+int tri_task_enter_token(struct tri_task *task)
 {
     task->state->is_held = task->state->is_paused;
     if (task->state->is_held) {
@@ -97,20 +114,9 @@ int tri_enter_token(struct tri_task *task)
 }
 
 /* One that runs already is counted when there is room: what it holds was counted elsewhere. */
-int tri_token_again(struct tri_task *task)
+int tri_task_token_again(struct tri_task *task)
 {
     return task->state->has_token && needs_token(task) ? ask(task) : 0;
-}
-
-int tri_token_release(struct tri_task *task)
-{
-    if (!task->state->has_token) {
-        return 0;
-    }
-    task->state->has_token = false;
-    const struct tr_resource_release release = {.identity =
-                                                    tri_task_identity(task)->generated_name};
-    return tr_tell(task->context, task->engine->resources, &tr_resource_release_schema, &release);
 }
 
 /* Whether the answer is to what this attempt asked for. */
@@ -120,21 +126,28 @@ static bool is_mine(struct tri_task *task, struct tr_text identity)
            tr_text_equal(identity, tri_task_identity(task)->generated_name);
 }
 
-int tri_on_granted(struct tri_task *task)
+int tri_task_on_granted(struct tri_task *task)
 {
     struct tr_resource_granted granted;
     int error = tr_message_read(task->message, resource_granted, &granted);
     if (error != 0 || !is_mine(task, granted.identity) || task->state->is_held) {
         return error;
     }
+    /*
+     * Granted while it was paused: the token goes back, since a paused attempt would keep it from
+     * others. It is asked for anew when the pause ends.
+     */
     if (task->state->is_paused) {
         task->state->is_held = true;
-        return tri_token_release(task);
+        return tri_task_token_release(task);
     }
     return tri_task_go(task, TR_STEP_FETCH);
 }
 
-int tri_on_refused(struct tri_task *task)
+/*
+ * A refusal is for good: the request is more than there will ever be, so trying again cannot help.
+ */
+int tri_task_on_refused(struct tri_task *task)
 {
     struct tr_resource_refused refused;
     int error = tr_message_read(task->message, resource_refused, &refused);

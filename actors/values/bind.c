@@ -1,10 +1,15 @@
 /*
  * Bindings: literals are copied, references followed, lists and maps put together from their parts,
  * and each result is made into the type of its place. A literal that lies elsewhere passes by
- * reference where nobody has to look inside; where somebody has to, whoever binds opens it, or
+ * reference where nobody has to look inside; where somebody has to, the caller opens it, or
  * cannot and is told so.
  *
  * Recursion goes as deep as the definition's lists and maps nest, TR_TREE_DEPTH_MAX at the most.
+ *
+ * Order and effects: nothing is kept between calls but the words of the last failure in the binder.
+ * The buffer grows at its end; after an error what was appended is of no use, and the caller cuts
+ * it off. Views of outputs last until the next call of `output`, so each is used up before the next
+ * one is asked for.
  */
 #include "actors/values/bind.h"
 
@@ -22,12 +27,14 @@
 static int fail(struct tr_binder *binder, const char *code, const char *format, ...)
     TR_PRINTF(3, 4);
 
+/* Notes the code and the words of a failure; always TR_INVALID. */
 static int fail(struct tr_binder *binder, const char *code, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
     int size = vsnprintf(binder->words, sizeof binder->words, format, values);
     va_end(values);
+    /* Cut between characters of UTF-8, since the words become a text of a message. */
     size_t room = sizeof binder->words - 1;
     size_t written = size < 0 ? 0 : (size_t)size < room ? (size_t)size : room;
     binder->code = code;
@@ -79,6 +86,9 @@ static int fail_reference(struct tr_binder *binder, const struct tr_binding *bin
     text.size = tr_utf8_cut(text, SHOWN_BYTES);
     int error = words.error;
     if (error == 0) {
+        /*
+         * The reference is cut, since a path of many steps may be longer than a message should be.
+         */
         error = fail(binder, code, "'%.*s' gets %.*s, which %s", TRI_TEXT(binding->key),
                      TRI_TEXT(text), what);
     }
@@ -88,8 +98,10 @@ static int fail_reference(struct tr_binder *binder, const struct tr_binding *bin
 
 /* ------------------------------------------------------------------ values */
 
+/* Appends none as a value of `type`; TR_INVALID: the type has no none. */
 int tr_bind_none(const struct tr_type *type, struct tr_buffer *buffer)
 {
+    /* NULL: a type that is known at run time only takes none as it is. */
     if (type == NULL || type->kind == TR_TYPE_NONE) {
         tr_buffer_nil(buffer);
         return buffer->error;
@@ -105,7 +117,13 @@ int tr_bind_none(const struct tr_type *type, struct tr_buffer *buffer)
     return TR_INVALID;
 }
 
-/* Whether the variants of a union are the first ones of another: its bytes are the same there. */
+/*
+ * Whether the variants of a union are the first ones of another: its bytes are the same there.
+ *
+ * A packed union is [position, value], so the positions of the shorter union mean the same variants
+ * in the longer one, and no byte has to change. Types are compared by address: equal types of one
+ * graph are one.
+ */
 static bool begins_with(const struct tr_type *to, const struct tr_type *from)
 {
     bool begins =
@@ -116,7 +134,12 @@ static bool begins_with(const struct tr_type *to, const struct tr_type *from)
     return begins;
 }
 
-/* What lies elsewhere as one of another type, if none of its bytes changes with that. */
+/*
+ * What lies elsewhere as one of another type, if none of its bytes changes with that.
+ *
+ * `variant` counts from 1; 0 says that the bytes are of the whole type. TR_LIMIT says that the
+ * bytes would have to change, so that the caller opens them.
+ */
 static int cast_elsewhere(const struct tr_type *from, const struct tr_type *to,
                           const struct tr_offloaded *where, struct tr_buffer *buffer)
 {
@@ -140,6 +163,10 @@ static int cast_elsewhere(const struct tr_type *from, const struct tr_type *to,
     return TR_LIMIT;
 }
 
+/*
+ * Appends a slot of type `from` as one of type `to`. TR_INVALID: it does not fit; TR_LIMIT: it lies
+ * elsewhere and would have to be read for that.
+ */
 int tr_bind_cast(const struct tr_type *from, const struct tr_type *to, struct tr_bytes slot,
                  struct tr_buffer *buffer)
 {
@@ -162,7 +189,10 @@ static const char *step_words(int error)
                                  : "cannot be looked up in a value of that kind";
 }
 
-/* A list that a map cuts into elements: each of them becomes one of the place's type there. */
+/*
+ * Whether an array node cuts this list into elements: then each element becomes one of the place's
+ * type when it is taken out, and the list itself is passed on uncast, also where it lies elsewhere.
+ */
 static bool is_cast_later(const struct tr_binding *binding, const struct tr_type *type)
 {
     return binding->is_mapped && type != NULL && type == binding->source &&
@@ -193,6 +223,7 @@ static int open_inside(struct tr_binder *binder, const struct tr_binding *bindin
 {
     struct tr_bytes literal;
     const struct tr_type *inside = tr_offloaded_type(where, type);
+    /* The slot names a variant that its type does not have. */
     if (inside == NULL && where->variant != 0) {
         return TR_MALFORMED;
     }
@@ -222,9 +253,16 @@ static int add_part(struct tr_binder *binder, const struct tr_binding *binding,
         return buffer->error;
     }
     int error = binding->count == 0 ? tr_bind_cast(type, binding->type, value, buffer) : TR_LIMIT;
+    /*
+     * Passed on where that is enough; opened where a step goes inside or the bytes have to change.
+     */
     return error == TR_LIMIT ? open_inside(binder, binding, type, &where, buffer) : error;
 }
 
+/*
+ * The value that a node gave. One that it did not give, as of a node that was skipped, has no
+ * value.
+ */
 static int bind_reference(struct tr_binder *binder, const struct tr_binding *binding,
                           struct tr_buffer *buffer)
 {
@@ -243,6 +281,7 @@ static int bind_reference(struct tr_binder *binder, const struct tr_binding *bin
 static int bind_failure(struct tr_binder *binder, const struct tr_binding *binding,
                         struct tr_buffer *buffer)
 {
+    /* An error as msgpack: four fields, three of them empty texts and the last one nil. */
     static const uint8_t nothing[] = {0x94, 0xa0, 0xa0, 0xa0, 0xc0};
     struct tr_bytes value = binder->failure;
     if (value.size == 0) {
@@ -288,6 +327,10 @@ static int take_in(struct tr_binder *binder, const struct tr_binding *binding,
     return error != 0 ? error : buffer->error;
 }
 
+/*
+ * The same as a value that is here: parts of lists and maps, and what conditions look at, cannot
+ * stay elsewhere.
+ */
 int tr_bind_literal(struct tr_binder *binder, const struct tr_binding *binding,
                     struct tr_buffer *buffer)
 {
@@ -299,6 +342,7 @@ int tr_bind_literal(struct tr_binder *binder, const struct tr_binding *binding,
     return is_elsewhere ? take_in(binder, binding, &where, before, buffer) : error;
 }
 
+/* The elements in their order, each opened where it lies elsewhere. */
 static int add_list(struct tr_binder *binder, const struct tr_binding *binding,
                     struct tr_buffer *buffer)
 {
@@ -310,7 +354,11 @@ static int add_list(struct tr_binder *binder, const struct tr_binding *binding,
     return error;
 }
 
-/* Keys of packed maps are sorted. */
+/*
+ * Keys of packed maps are sorted.
+ *
+ * A map has one form this way, so equal values have equal bytes and one key of the cache.
+ */
 static int add_map(struct tr_binder *binder, const struct tr_binding *binding,
                    struct tr_buffer *buffer)
 {
@@ -339,6 +387,7 @@ static int bind_parts(struct tr_binder *binder, const struct tr_binding *binding
 {
     struct tr_buffer whole;
     bool is_list = binding->kind == TR_BINDING_LIST;
+    /* The usual case is written to its place directly, without a copy of the whole. */
     if (binding->source == binding->type) {
         return is_list ? add_list(binder, binding, buffer) : add_map(binder, binding, buffer);
     }
@@ -356,6 +405,7 @@ static int bind_parts(struct tr_binder *binder, const struct tr_binding *binding
     return error;
 }
 
+/* Appends the value of one binding, as a slot: it may lie elsewhere. */
 int tr_bind_value(struct tr_binder *binder, const struct tr_binding *binding,
                   struct tr_buffer *buffer)
 {
@@ -374,6 +424,7 @@ int tr_bind_value(struct tr_binder *binder, const struct tr_binding *binding,
     return TR_MALFORMED;
 }
 
+/* All inputs of a node as slots, in their order; the first that fails ends it. */
 int tr_bind_inputs(struct tr_binder *binder, const struct tr_node *node, struct tr_buffer *buffer)
 {
     tr_buffer_array(buffer, node->input_count);
@@ -384,6 +435,10 @@ int tr_bind_inputs(struct tr_binder *binder, const struct tr_node *node, struct 
     return error;
 }
 
+/*
+ * Values for the conditions of a branch; one that is not there has the size 0 and fails only the
+ * condition that looks at it, since an arm before may hold.
+ */
 int tr_bind_condition_inputs(struct tr_binder *binder, const struct tr_node *branch,
                              struct tr_buffer *buffer, size_t *sizes)
 {

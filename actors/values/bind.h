@@ -1,15 +1,15 @@
 /*
  * Bindings at run time: from what a node's inputs are bound to, to their values.
  *
- * Pure: whoever binds says how the outputs of nodes are had, and gets slots (value.h). What cannot
+ * Pure: the caller says how the outputs of nodes are had, and gets slots (slot.h). What cannot
  * be bound is the node's failure, in words that name the reference; memory is the engine's.
  *
  *     struct tr_binder binder = {.workflow = workflow, .output = look_up, .self = me};
  *     int error = tr_bind_inputs(&binder, node, &slots);
  *     if (error == TR_INVALID) { fail(node, binder.code, binder.message); }
  */
-#ifndef TR_ACTORS_BIND_H
-#define TR_ACTORS_BIND_H
+#ifndef TR_ACTORS_VALUES_BIND_H
+#define TR_ACTORS_VALUES_BIND_H
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/value/slot.h"
@@ -27,7 +27,7 @@
  */
 typedef int tr_bind_output(void *self, uint32_t node, uint32_t output, struct tr_bytes *slot);
 
-/* The bytes of a blob, until they are closed; errors are those of whoever opens. */
+/* The bytes of a blob, until they are closed; errors are those of opening. */
 typedef int tr_bind_open(void *self, const struct tr_offloaded *where, struct tr_bytes *literal);
 typedef void tr_bind_close(void *self, struct tr_bytes literal);
 

@@ -9,6 +9,12 @@
  *
  * It is carried out by the very binder of bind.c, over a small workflow that is made of it: each
  * reference gets a node of its own.
+ *
+ * The maker runs in a handler and decides by trial: it binds each input without opening anything,
+ * and only what fails because it lies elsewhere is written as a reference. So a plan holds no more
+ * of a value than is needed, and most inputs travel as they are. The reader runs on a thread of the
+ * files service and trusts nothing: a plan that does not add up is TR_MALFORMED, and its depth is
+ * bounded by TR_TREE_DEPTH_MAX.
  */
 #include "actors/values/bind_plan.h"
 
@@ -99,7 +105,12 @@ static int write_parts(struct tr_binder *binder, const struct tr_binding *bindin
     return error;
 }
 
-/* What can be bound here is its value; only what lies elsewhere is left to be followed. */
+/*
+ * What can be bound here is its value; only what lies elsewhere is left to be followed.
+ *
+ * `is_absent`: an input of a condition that is not there has no bytes, and fails only the condition
+ * that looks at it. A failure that is not for lying elsewhere is the node's: TR_INVALID.
+ */
 static int write_binding(struct tr_binder *binder, const struct tr_binding *binding,
                          bool is_condition, struct tr_buffer *plan)
 {
@@ -138,6 +149,9 @@ int tr_bind_plan(struct tr_binder *binder, const struct tr_node *node, struct tr
 int tr_bind_plan_element(struct tr_text name, const struct tr_type *list, struct tr_bytes slot,
                          uint32_t index, struct tr_buffer *plan)
 {
+    /*
+     * A start node, so that words about the element show the bare name of the list, without a node.
+     */
     const struct tr_node start = {.kind = TR_NODE_START};
     const struct tr_variable output = {.name = name, .type = list};
     tr_buffer_array(plan, 2);
@@ -178,7 +192,11 @@ static int read_type(struct carried *carried, struct tr_cursor *cursor, const st
     return *type != NULL ? 0 : carried->arena.error != 0 ? carried->arena.error : TR_MALFORMED;
 }
 
-/* The node whose output a reference names. */
+/*
+ * The node whose output a reference names.
+ *
+ * It has this one output, so the number of the output is always 0.
+ */
 static int read_place(struct carried *carried, struct tr_cursor *cursor, struct tr_binding *binding)
 {
     struct tr_node node = {.outputs = {.count = 1}};
@@ -207,7 +225,9 @@ static int read_reference(struct carried *carried, struct tr_cursor *cursor,
 {
     int error = read_type(carried, cursor, &binding->type);
     binding->source = binding->type;
-    error = error != 0 ? error : read_place(carried, cursor, binding);
+    if (error == 0) {
+        error = read_place(carried, cursor, binding);
+    }
     binding->first = (uint32_t)(carried->steps.size / sizeof(struct tr_step));
     binding->count = error != 0 ? 0 : tr_read_array(cursor);
     for (uint32_t i = 0; error == 0 && i < binding->count; i++) {
@@ -230,7 +250,10 @@ static int read_parts(struct carried *carried, struct tr_cursor *cursor, uint32_
                       struct tr_binding *binding)
 {
     int error = read_type(carried, cursor, &binding->type);
-    error = error != 0 ? error : read_type(carried, cursor, &binding->source);
+    if (error != 0) {
+        return error;
+    }
+    error = read_type(carried, cursor, &binding->source);
     if (error != 0) {
         return error;
     }
@@ -261,7 +284,11 @@ static int read_binding(struct carried *carried, struct tr_cursor *cursor, uint3
     return TR_MALFORMED;
 }
 
-/* A list of bindings, which lie side by side in the workflow; their parts lie behind them. */
+/*
+ * A list of bindings. They lie side by side in the workflow, as the binder expects, so places for
+ * all are taken first; parts of lists and maps are added behind them. Adding may move the array: a
+ * binding is read into a local variable and copied to its place when its parts are there.
+ */
 static int read_bindings(struct carried *carried, struct tr_cursor *cursor, uint32_t depth,
                          uint32_t *first, uint32_t *count)
 {
@@ -316,7 +343,12 @@ static void note_problem(const struct tr_binder *binder, const char *code,
              binder->message.data);
 }
 
-/* What a condition asks for, if it is there. */
+/*
+ * What a condition asks for, if it is there.
+ *
+ * The word of its absence is kept in the problem with an empty code, and is shown only if a
+ * condition looks at it.
+ */
 static int add_asked(struct tr_binder *binder, const struct tr_binding *binding,
                      struct tr_buffer *slots, struct tr_bind_problem *problem)
 {
@@ -372,14 +404,19 @@ int tr_bind_carry_out(struct tr_bytes plan, const struct tr_bind_reader *reader,
     tr_types_init(&carried.types, &carried.arena);
     tr_buffer_init(&carried.nodes, 0);
     tr_buffer_init(&carried.slots, 0);
+    /* The count of a list is the sender's word, so the memory for bindings has a limit. */
     tr_buffer_init(&carried.bindings, TR_VALUES_BYTES_MAX);
     tr_buffer_init(&carried.steps, 0);
     *problem = (struct tr_bind_problem){.code = ""};
     uint32_t parts = tr_read_array(&cursor);
     *is_condition = tr_read_bool(&cursor);
     int error = cursor.error != 0 || parts != 2 ? TR_MALFORMED : 0;
-    error = error != 0 ? error : read_bindings(&carried, &cursor, 0, &first, &count);
-    error = error != 0 ? error : add_all(&carried, *is_condition, count, slots, problem);
+    if (error == 0) {
+        error = read_bindings(&carried, &cursor, 0, &first, &count);
+    }
+    if (error == 0) {
+        error = add_all(&carried, *is_condition, count, slots, problem);
+    }
     tr_buffer_fini(&carried.steps);
     tr_buffer_fini(&carried.bindings);
     tr_buffer_fini(&carried.slots);

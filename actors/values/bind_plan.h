@@ -4,11 +4,11 @@
  *
  * An actor cannot wait for a disk, so it makes a plan, and the files service carries it out
  * (values_bind, schemas/runtime/inquiry.h). A plan says everything in itself: types in words, what
- * is here as its value, what lies elsewhere as its slot. So whoever carries it out needs no graph,
+ * is here as its value, what lies elsewhere as its slot. So carrying it out needs no graph,
  * and what goes wrong has the words that it would have if everything were here.
  */
-#ifndef TR_ACTORS_BIND_PLAN_H
-#define TR_ACTORS_BIND_PLAN_H
+#ifndef TR_ACTORS_VALUES_BIND_PLAN_H
+#define TR_ACTORS_VALUES_BIND_PLAN_H
 
 #include "actors/values/bind.h"
 

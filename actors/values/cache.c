@@ -8,6 +8,10 @@
 
 #include "actors/graph/compiled/pack.h"
 
+/*
+ * Raised when the key is made from anything else: old results are then computed again, never
+ * confused.
+ */
 #define KEY_FORM 1
 #define DOCUMENT_FORM 1
 
@@ -26,6 +30,10 @@ static void write_variables(const struct tr_variables *variables, struct tr_buff
     tr_buffer_fini(&type);
 }
 
+/*
+ * Everything is written with its size or its count in front, so no two different lists of parts
+ * give the same bytes.
+ */
 int tr_cache_key(const struct tr_graph *graph, const struct tr_task *task,
                  const struct tr_settings *settings, struct tr_bytes inputs,
                  uint8_t key[TR_CACHE_KEY_BYTES])
@@ -52,6 +60,10 @@ int tr_cache_key(const struct tr_graph *graph, const struct tr_task *task,
 void tr_cache_path(struct tr_bytes key, char path[TR_CACHE_PATH_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
+    /*
+     * Behind "cache/ab/". The first two digits are also the folder, which parts the documents into
+     * 256.
+     */
     char *at = path + 9;
     TR_ASSERT(key.size == TR_CACHE_KEY_BYTES);
     for (size_t i = 0; i < key.size; i++) {
@@ -81,16 +93,17 @@ int tr_cache_document_read(struct tr_bytes bytes, struct tr_cache_document *docu
     struct tr_cursor cursor = tr_cursor_of(bytes);
     uint32_t count = tr_read_array(&cursor);
     uint64_t form = tr_read_u64(&cursor);
+    /* Looked at first: a newer form may have other fields behind its number. */
     if (cursor.error == 0 && form > DOCUMENT_FORM) {
         return TR_VERSION;
     }
-    struct tr_cache_document found = {
-        .key = tr_read_bytes(&cursor),
-        .execution = tr_read_text(&cursor),
-        .path = tr_read_text(&cursor),
-        .made_ms = tr_read_u64(&cursor),
-        .outputs = tr_read_bytes(&cursor),
-    };
+    struct tr_cache_document found = {0};
+    /* One statement each: C does not say in which order an initializer list is evaluated. */
+    found.key = tr_read_bytes(&cursor);
+    found.execution = tr_read_text(&cursor);
+    found.path = tr_read_text(&cursor);
+    found.made_ms = tr_read_u64(&cursor);
+    found.outputs = tr_read_bytes(&cursor);
     if (cursor.error != 0 || count != 6 || form == 0 || tr_cursor_left(&cursor) > 0) {
         return TR_MALFORMED;
     }

@@ -6,8 +6,8 @@
  * interface, and the inputs but for those that are to be ignored, with local files by their content
  * (tri_resolve_apply). Under it lies one document in the store's folder, cache/ab/abcd….
  */
-#ifndef TR_ACTORS_CACHE_H
-#define TR_ACTORS_CACHE_H
+#ifndef TR_ACTORS_VALUES_CACHE_H
+#define TR_ACTORS_VALUES_CACHE_H
 
 #include "actors/graph/compiled/graph.h"
 

@@ -3,15 +3,20 @@
  *
  * A plan of inputs is [form, [[name, type, slot], ...]]; one of outputs is [folder, [[name, type],
  * ...], depth, form].
+ *
+ * Writing streams: each value goes to `put` in pieces, so a document of any size takes constant
+ * memory beside the value at hand. Reading packs all values into one buffer of at most
+ * TR_VALUES_BYTES_MAX, and only when the whole document has been read are they put into slots: a
+ * document that turns out to be damaged leaves nothing behind.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "actors/values/exchange_inside.h"
-#include "actors/graph/flyte/flyte.h"
 #include "actors/graph/document/limits.h"
-#include "actors/task/task_resolve.h"
+#include "actors/graph/flyte/flyte.h"
+#include "actors/values/exchange_inside.h"
+#include "actors/values/path.h"
 #include "schemas/runtime/files.h"
 
 /* ------------------------------------------------------------------- plans */
@@ -106,7 +111,12 @@ struct written {
     bool is_first;
 };
 
-/* The literal of a value, whose type is one of the planned one's variants or it itself. */
+/*
+ * The literal of a value, whose type is one of the planned one's variants or it itself.
+ *
+ * Flyte's form needs the planned type and the variant, since a union is written with its type
+ * there; JSON has the bare value.
+ */
 static int write_literal(const struct tr_exchange_writer *writer, const struct written *written,
                          const struct tr_type *type, uint32_t variant, struct tr_bytes literal)
 {
@@ -187,7 +197,9 @@ int tr_exchange_write(struct tr_bytes plan, const struct tr_exchange_writer *wri
         written.is_first = i == 0;
         error = write_planned(writer, &cursor, &types, &written);
     }
-    error = error != 0 ? error : put_brace(writer, written.form, "}");
+    if (error == 0) {
+        error = put_brace(writer, written.form, "}");
+    }
     tr_arena_fini(&arena);
     return error;
 }
@@ -259,7 +271,12 @@ int tri_exchange_pack(struct tri_reading *reading, const struct tri_planned *pla
     return error == 0 && !is_read ? refuse_value(reading, planned, element, report) : error;
 }
 
-/* The header of a list in its shortest form, in front of elements that are packed already. */
+/*
+ * The header of a list in its shortest form, in front of elements that are packed already.
+ *
+ * The count of elements is known only behind the last one, and msgpack has it in front. It is
+ * written at the end to get its size, and then moved to the front, with one move of the elements.
+ */
 int tri_exchange_put_header(struct tr_buffer *values, size_t begin, uint32_t count)
 {
     size_t end = values->size;
@@ -294,7 +311,11 @@ static int open_plan(struct tri_reading *reading, struct tr_bytes plan)
     return error != 0 ? error : take_form(&cursor, &reading->form);
 }
 
-/* What was not in the document is none, where it can be. */
+/*
+ * What was not in the document is none, where it can be.
+ *
+ * Another output that is missing is the task's failure, with the type that it should have.
+ */
 static int add_missing(struct tri_reading *reading, const struct tri_planned *planned,
                        struct tr_buffer *slots)
 {
@@ -324,12 +345,18 @@ static int add_kept(struct tri_reading *reading, const struct tri_planned *plann
     int error = tri_exchange_kept(reading, planned,
                                   tr_literal_map_paths(planned->type, value, TR_PATHS_ALL,
                                                        keeper->keep, keeper->self, &kept));
-    error = error != 0 ? error : keeper->put(keeper->self, tr_buffer_bytes(&kept), slots);
+    if (error == 0) {
+        error = keeper->put(keeper->self, tr_buffer_bytes(&kept), slots);
+    }
     tr_buffer_fini(&kept);
     return error;
 }
 
-/* What was packed, its paths kept where it may be put elsewhere. */
+/*
+ * What was packed, its paths kept where it may be put elsewhere.
+ *
+ * A small value is put as it is: its paths are handled by the task itself (exchange.h).
+ */
 static int add_found(struct tri_reading *reading, const struct tri_found *found,
                      struct tr_buffer *slots)
 {

@@ -3,11 +3,11 @@
  * in JSON or in Flyte's protobuf, made and read by a thread that may wait for the disk (the files
  * service).
  *
- * The actor makes a plan, which says everything in itself: names, types in words, slots. Whoever
- * carries it out needs no graph. Both are pure but for the functions they are given.
+ * The actor makes a plan, which says everything in itself: names, types in words, slots. The
+ * service that carries it out needs no graph. Both are pure but for the functions they are given.
  */
-#ifndef TR_ACTORS_EXCHANGE_H
-#define TR_ACTORS_EXCHANGE_H
+#ifndef TR_ACTORS_VALUES_EXCHANGE_H
+#define TR_ACTORS_VALUES_EXCHANGE_H
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/value/literal_stream.h"

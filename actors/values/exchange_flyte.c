@@ -1,17 +1,24 @@
 /*
  * A map of literals of Flyte's as outputs: entry by entry, and a list element by element. A literal
  * may lie in a file of its own, as flytekit leaves large ones behind, which is read in its place.
+ *
+ * Only an output as a whole may lie in another file, not an element of a list. An entry with the
+ * name of no output is passed over.
  */
 #include <string.h>
 
-#include "actors/values/exchange_inside.h"
-#include "actors/graph/flyte/flyte.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/flyte/flyte.h"
+#include "actors/values/exchange_inside.h"
 
 /* Packs a literal as a value of a type. */
 static int take_literal(struct tri_reading *reading, const struct tri_planned *planned,
                         const struct tr_type *type, int64_t element, struct tr_bytes literal)
 {
+    /*
+     * Most literals fit into this room, so that a list of a million numbers allocates nothing for
+     * each.
+     */
     uint8_t room[2048];
     struct tr_arena arena;
     struct tr_report report;
@@ -37,10 +44,12 @@ static int take_list(struct tri_reading *reading, const struct tri_planned *plan
     struct tr_bytes literal;
     int error = 0;
     while (error == 0 && tr_flyte_next_element(walk, &literal)) {
+        /* The same bound as for lists in JSON. */
         error = count < TR_TREE_NODES_MAX * 64U ? 0 : TR_LIMIT;
-        error = error != 0 ? error
-                           : take_literal(reading, planned, planned->type->parts[0], (int64_t)count,
-                                          literal);
+        if (error == 0) {
+            error =
+                take_literal(reading, planned, planned->type->parts[0], (int64_t)count, literal);
+        }
         count++;
     }
     if (error == 0 && !tr_flyte_is_whole(walk)) {

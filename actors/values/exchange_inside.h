@@ -2,8 +2,8 @@
  * Between the files that read documents of outputs: what is known of the reading, and how a value
  * that was read, in whichever form, is packed. Only exchange*.c includes this.
  */
-#ifndef TR_ACTORS_EXCHANGE_INSIDE_H
-#define TR_ACTORS_EXCHANGE_INSIDE_H
+#ifndef TR_ACTORS_VALUES_EXCHANGE_INSIDE_H
+#define TR_ACTORS_VALUES_EXCHANGE_INSIDE_H
 
 #include "actors/values/exchange.h"
 

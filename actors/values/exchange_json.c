@@ -1,12 +1,16 @@
 /*
  * A JSON object of outputs, walked by hand, from value to value, which the JSON reader parses one
  * by one; a list's elements are such values, too.
+ *
+ * The walk keeps only what the reader of one value needs: a document parsed as a whole would take
+ * many times its size as a tree. The reader of values passes over its own value, and `left` goes on
+ * behind it.
  */
 #include <string.h>
 
-#include "actors/values/exchange_inside.h"
 #include "actors/graph/document/json.h"
 #include "actors/graph/document/limits.h"
+#include "actors/values/exchange_inside.h"
 
 /* What comes next in the document behind blanks; 0 at its end. */
 static char next_letter(struct tri_reading *reading)
@@ -71,8 +75,9 @@ static int take_list(struct tri_reading *reading, const struct tri_planned *plan
             return refuse_syntax(reading, "a list goes on with , or ends with ]");
         }
         error = count < TR_TREE_NODES_MAX * 64U ? 0 : TR_LIMIT;
-        error = error != 0 ? error
-                           : take_value(reading, planned, planned->type->parts[0], (int64_t)count);
+        if (error == 0) {
+            error = take_value(reading, planned, planned->type->parts[0], (int64_t)count);
+        }
         count++;
     }
     (void)take_letter(reading, ']');
@@ -83,6 +88,7 @@ static int take_list(struct tri_reading *reading, const struct tri_planned *plan
 static int take_output(struct tri_reading *reading, struct tri_found *found)
 {
     bool is_list = found->planned.type->kind == TR_TYPE_LIST && next_letter(reading) == '[';
+    /* The reader of values begins at the value itself, behind the blanks. */
     (void)next_letter(reading);
     found->is_there = true;
     found->begin = reading->values.size;
@@ -92,7 +98,11 @@ static int take_output(struct tri_reading *reading, struct tri_found *found)
     return error;
 }
 
-/* What nobody declared is passed over, as long as it is JSON. */
+/*
+ * What nobody declared is passed over, as long as it is JSON.
+ *
+ * It is read as any value, since only a reader of JSON knows where it ends, and cut off again.
+ */
 static int skip_value(struct tri_reading *reading)
 {
     static const struct tri_planned unknown = {.name = {.data = "?", .size = 1}};
@@ -102,7 +112,12 @@ static int skip_value(struct tri_reading *reading)
     return error;
 }
 
-/* The name in front of a value, or NULL where there is none of that sort. */
+/*
+ * The name in front of a value, or NULL where there is none of that sort.
+ *
+ * A name is a string of JSON, with its escapes, so the reader of values reads it too. NULL without
+ * an error is the name of no output, or of a decision for a graph (`is_decision`).
+ */
 static struct tri_found *take_name(struct tri_reading *reading, int *error)
 {
     static const struct tr_type string = {.kind = TR_TYPE_STRING, .part_total = 1};

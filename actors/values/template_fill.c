@@ -1,7 +1,12 @@
 /*
  * Filling in templates: a text is copied up to the next template, in whose place its value comes.
+ *
+ * What a template may name is decided by graph/value/template.h; here is how a value looks as text.
+ * The result follows Flyte's templating of container commands (flyteplugins, core/template),
+ * so that a task that was written for Flyte gets the same words. A value is never scanned for
+ * templates again, so an input cannot bring in one.
  */
-#include "actors/graph/value/template.h"
+#include "actors/values/template_fill.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -35,7 +40,11 @@ static int refuse(struct fill *fill, const char *format, ...)
 static int fill_value(struct fill *fill, const struct tr_type *type, struct tr_cursor *cursor,
                       struct tr_text name);
 
-void tri_template_number(double number, struct tr_buffer *buffer)
+/*
+ * A number as Go's %v prints it, which is how Flyte does: 3, 0.1, 1e+21, NaN. The fewest digits
+ * that read back as the same number are found by trial; 17 are always enough for a double.
+ */
+static void fill_number(double number, struct tr_buffer *buffer)
 {
     char text[40];
     if (isnan(number) || isinf(number)) {
@@ -99,7 +108,7 @@ static int fill_value(struct fill *fill, const struct tr_type *type, struct tr_c
         tr_buffer_print(buffer, "%lld", (long long)tr_read_i64(cursor));
         break;
     case TR_TYPE_FLOAT:
-        tri_template_number(tr_read_f64(cursor), buffer);
+        fill_number(tr_read_f64(cursor), buffer);
         break;
     case TR_TYPE_BOOL:
         tr_buffer_add_string(buffer, tr_read_bool(cursor) ? "true" : "false");
@@ -182,7 +191,10 @@ static int fill_input(struct fill *fill, struct tr_text name)
 
 /* --------------------------------------------------------------- templates */
 
-/* As one word of a POSIX shell: between quotes, in which a quote itself cannot stand. */
+/*
+ * As one word of a POSIX shell: between single quotes, in which nothing has a meaning. A quote
+ * itself ends the word, is written as \', and begins it anew.
+ */
 static void quote(struct tr_text text, struct tr_buffer *buffer)
 {
     size_t begin = 0;
@@ -221,6 +233,10 @@ static int fill_plain(struct fill *fill, const struct tr_template *template)
     return fill->buffer->error;
 }
 
+/*
+ * A quoted template is filled into a buffer of its own first, because the quotes of its value are
+ * known only then.
+ */
 static int fill_template(struct fill *fill, const struct tr_template *template)
 {
     struct tr_buffer plain;
@@ -256,7 +272,11 @@ int tr_template_fill(const struct tr_template_values *values, struct tr_text tex
 
 /* ----------------------------------------------------------- configuration */
 
-/* A text in a configuration. */
+/*
+ * A text in a configuration.
+ *
+ * Texts without templates are copied as they are, so most configurations take no second buffer.
+ */
 static int fill_text(struct fill *fill, struct tr_text text)
 {
     struct tr_buffer filled;

@@ -20,7 +20,7 @@ static int fail_branch(struct tri_flow *flow, uint32_t node, const char *code,
                                   .code = tr_text_of(code),
                                   .message = message,
                                   .failed_element = TR_ELEMENT_NONE};
-    return tri_node_failed(flow, node, &failure);
+    return tri_workflow_node_failed(flow, node, &failure);
 }
 
 /* ------------------------------------------------------------ taking an arm */
@@ -30,9 +30,12 @@ static int enter(struct tri_flow *flow, uint32_t node, uint32_t arm)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tri_row *row;
-    int error = tri_node_record(flow, node, TR_NODE_PHASE_NOT_YET_STARTED, TR_NODE_PHASE_RUNNING,
-                                tr_steady_ms(flow->context), NULL);
-    error = error != 0 ? error : tri_row_edit(flow, node, &row);
+    int error = tri_workflow_node_record(flow, node, TR_NODE_PHASE_NOT_YET_STARTED,
+                                         TR_NODE_PHASE_RUNNING, tr_steady_ms(flow->context), NULL);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
@@ -44,21 +47,25 @@ static int enter(struct tri_flow *flow, uint32_t node, uint32_t arm)
         uint64_t delay_ms = ((uint64_t)compiled->deadline_ns + NS_PER_MS - 1) / NS_PER_MS;
         error = tr_timer_start(flow->context, TRI_TIMER_NODES + node, delay_ms);
     }
-    return error != 0 ? error : tri_settle_push(flow, node);
+    return error != 0 ? error : tri_workflow_settle_push(flow, node);
 }
 
-/* The other way to end at once: succeeded, with nothing to give. */
+/*
+ * The other way to end at once: succeeded, with nothing to give. The flag has its arms skipped
+ * before those behind the branch are told.
+ */
 static int skip_all(struct tri_flow *flow, uint32_t node)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
+    int error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
     row->flags |= TRI_ROW_HAS_ARMS;
-    return tri_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, 0);
+    return tri_workflow_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, 0);
 }
 
+/* A node, `skip` (the branch succeeds and gives none), or `fail` with its message. */
 static int take_arm(struct tri_flow *flow, uint32_t node, const struct tr_arm *arm)
 {
     switch ((enum tr_arm_kind)arm->kind) {
@@ -92,6 +99,10 @@ static int choose(struct tri_flow *flow, uint32_t node, const struct tr_bytes *i
     return TR_NOT_FOUND;
 }
 
+/*
+ * Takes the first arm that holds. A condition that asks for a value that is not there fails the
+ * branch, as does one whose values cannot be compared (Flyte's MalformedBranchUserError).
+ */
 static int decide(struct tri_flow *flow, uint32_t node, const struct tr_binder *binder,
                   const struct tr_bytes *inputs)
 {
@@ -106,7 +117,9 @@ static int decide(struct tri_flow *flow, uint32_t node, const struct tr_binder *
     }
     if (problem != 0) {
         return fail_branch(flow, node, "MalformedBranchUserError",
-                           tr_text_of("a condition compares values that cannot be compared"));
+                           tr_text_of("a condition compares values of different kinds; a duration "
+                                      "or a datetime compares with text in its form, and a number "
+                                      "with numbers alone"));
     }
     return take_arm(flow, node, arm);
 }
@@ -141,7 +154,7 @@ static int decide_from(struct tri_flow *flow, uint32_t node, struct tr_binder *b
     }
     int error = tr_bind_condition_inputs(binder, compiled, values, sizes);
     if (error == TR_INVALID && binder->lies_elsewhere) {
-        return tri_bind_ask(flow, node, binder);
+        return tri_workflow_bind_ask(flow, node, binder);
     }
     if (error == TR_INVALID) {
         return fail_branch(flow, node, binder->code, binder->message);
@@ -156,10 +169,15 @@ static int decide_from(struct tri_flow *flow, uint32_t node, struct tr_binder *b
     return decide(flow, node, binder, inputs);
 }
 
-int tri_branch_begin(struct tri_flow *flow, uint32_t node)
+/*
+ * Binds the values that the conditions ask for, and decides; what lies elsewhere is asked for
+ * first, and the branch begins again with the answer.
+ */
+int tri_workflow_branch_begin(struct tri_flow *flow, uint32_t node)
 {
     uint32_t count = flow->workflow->nodes[node].input_count;
-    struct tr_binder binder = {.workflow = flow->workflow, .output = tri_output_find, .self = flow};
+    struct tr_binder binder = {
+        .workflow = flow->workflow, .output = tri_workflow_output_find, .self = flow};
     struct tr_buffer values;
     struct tr_bytes *inputs = tr_alloc_zero(count + (size_t)1, sizeof *inputs);
     size_t *sizes = tr_alloc_zero(count + (size_t)1, sizeof *sizes);
@@ -176,7 +194,10 @@ int tri_branch_begin(struct tri_flow *flow, uint32_t node)
 
 /* ------------------------------------------------------- the arms not taken */
 
-/* Whether `node` lies within the nodes of the arm that begins with `arm`. */
+/*
+ * Whether `node` lies within the nodes of the arm that begins with `arm`. A node's number is above
+ * its parent's, so the walk upwards can stop at the arm's.
+ */
 static bool is_within(const struct tr_workflow *workflow, uint32_t node, uint32_t arm)
 {
     while (node != TR_GRAPH_NONE && node > arm) {
@@ -185,44 +206,53 @@ static bool is_within(const struct tr_workflow *workflow, uint32_t node, uint32_
     return node == arm;
 }
 
+/* A node of an arm that was not taken. No node outside of its arm waits for it, so none is told. */
 static int skip_node(struct tri_flow *flow, uint32_t node)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
-    if (error != 0 || tri_row_is_done(row)) {
+    int error = tri_workflow_row_edit(flow, node, &row);
+    if (error != 0 || tri_workflow_row_is_done(row)) {
         return error;
     }
     uint8_t from = row->phase;
     TR_ASSERT(tr_phase_may_follow(TR_SUBJECT_NODE, from, TR_NODE_PHASE_SKIPPED));
     row->phase = TR_NODE_PHASE_SKIPPED;
     flow->state->done += flow->workflow->nodes[node].role == TR_ROLE_GRAPH ? 1 : 0;
-    return tri_node_record(flow, node, from, TR_NODE_PHASE_SKIPPED, 0, NULL);
+    return tri_workflow_node_record(flow, node, from, TR_NODE_PHASE_SKIPPED, 0, NULL);
 }
 
-/* All are skipped: the arm that was taken, if there is one, may begin. */
+/*
+ * All are skipped: the arm that was taken, if there is one, may begin. The arm begins only now:
+ * history shows the others as skipped before anything of it runs.
+ */
 static int finish_arms(struct tri_flow *flow, uint32_t node)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
+    int error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
     row->flags &= (uint8_t)~TRI_ROW_HAS_ARMS;
     flow->state->settle_at = 0;
-    if (tri_row_is_done(row)) {
+    if (tri_workflow_row_is_done(row)) {
         return 0; /* those behind the branch are told next */
     }
     uint32_t arm = row->arm - 1;
     bool is_again = (row->recovery & TRI_RECOVERY_AGAIN) != 0;
-    error = tri_settle_pop(flow);
-    return error != 0 ? error : tri_node_told(flow, arm, false, is_again);
+    error = tri_workflow_settle_pop(flow);
+    return error != 0 ? error : tri_workflow_node_told(flow, arm, false, is_again);
 }
 
-int tri_branch_skip_arms(struct tri_flow *flow, uint32_t node, bool *is_done)
+/*
+ * Skips all nodes behind the branch that are of its other arms, in shares. Nodes of arms follow
+ * their branch directly, those of inner branches included. `settle_at` counts the nodes that were
+ * looked at, and is set back to 0 for the second walk, to those behind the branch.
+ */
+int tri_workflow_branch_skip_arms(struct tri_flow *flow, uint32_t node, bool *is_done)
 {
     const struct tr_workflow *workflow = flow->workflow;
     struct tri_row row;
-    int error = tri_row_get(flow, node, &row);
+    int error = tri_workflow_row_get(flow, node, &row);
     *is_done = false;
     while (error == 0 && flow->steps_left > 0) {
         uint32_t at = node + 1 + flow->state->settle_at;
@@ -267,7 +297,7 @@ static int collect_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm_no
     tr_buffer_array(buffer, branch->outputs.count);
     for (uint32_t i = 0; i < branch->outputs.count; i++) {
         struct tr_bytes slot;
-        int error = tri_output_find(flow, arm_node, arm->outputs[i], &slot);
+        int error = tri_workflow_output_find(flow, arm_node, arm->outputs[i], &slot);
         if (error == 0) {
             error = tr_bind_cast(given->items[arm->outputs[i]].type, branch->outputs.items[i].type,
                                  slot, buffer);
@@ -279,6 +309,10 @@ static int collect_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm_no
     return buffer->error;
 }
 
+/*
+ * The branch ends with the outputs of its arm. One that is of another type than the branch's has to
+ * be read for that, so it cannot be large.
+ */
 static int give_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm)
 {
     struct tr_buffer values;
@@ -294,25 +328,33 @@ static int give_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm)
         error = fail_branch(flow, node, "MismatchingTypes",
                             tr_text_of("an output of the arm is not of its declared type"));
     } else if (error == 0) {
-        error = tri_slots_put(flow, tr_buffer_bytes(&values), &place);
-        error = error != 0 ? error : tri_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);
+        error = tri_workflow_slots_put(flow, tr_buffer_bytes(&values), &place);
+        if (error == 0) {
+            error = tri_workflow_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);
+        }
     }
     tr_buffer_fini(&values);
     return error;
 }
 
-int tri_branch_arm_done(struct tri_flow *flow, uint32_t arm)
+/*
+ * The node of the arm that was taken has ended without failing. A branch that has ended before, by
+ * its deadline, gives nothing any more.
+ */
+int tri_workflow_branch_arm_done(struct tri_flow *flow, uint32_t arm)
 {
     uint32_t node = flow->workflow->nodes[arm].parent;
     struct tri_row branch;
     struct tri_row row;
-    int error = tri_row_get(flow, node, &branch);
-    error = error != 0 ? error : tri_row_get(flow, arm, &row);
-    if (error != 0 || tri_row_is_done(&branch)) {
+    int error = tri_workflow_row_get(flow, node, &branch);
+    if (error == 0) {
+        error = tri_workflow_row_get(flow, arm, &row);
+    }
+    if (error != 0 || tri_workflow_row_is_done(&branch)) {
         return error;
     }
     TR_ASSERT(branch.arm == arm + 1);
-    return row.phase == TR_NODE_PHASE_SKIPPED ? tri_node_skipped(flow, node)
+    return row.phase == TR_NODE_PHASE_SKIPPED ? tri_workflow_node_skipped(flow, node)
                                               : give_outputs(flow, node, arm);
 }
 
@@ -322,32 +364,38 @@ int tri_branch_arm_done(struct tri_flow *flow, uint32_t arm)
 static int find_leaf(struct tri_flow *flow, uint32_t node, uint32_t *leaf, struct tri_row *row)
 {
     *leaf = node;
-    int error = tri_row_get(flow, node, row);
+    int error = tri_workflow_row_get(flow, node, row);
     while (error == 0 && flow->workflow->nodes[*leaf].kind == TR_NODE_BRANCH &&
            row->phase == TR_NODE_PHASE_RUNNING) {
         *leaf = row->arm - 1;
-        error = tri_row_get(flow, *leaf, row);
+        error = tri_workflow_row_get(flow, *leaf, row);
     }
     return error;
 }
 
-int tri_branch_timed_out(struct tri_flow *flow, uint32_t node)
+/* Ends what the branch waits for; its own end follows from that, as TIMED_OUT. */
+int tri_workflow_branch_timed_out(struct tri_flow *flow, uint32_t node)
 {
     struct tri_row *row;
     struct tri_row below;
     uint32_t leaf;
-    int error = tri_row_edit(flow, node, &row);
+    int error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0 || row->phase != TR_NODE_PHASE_RUNNING) {
         return error;
     }
+    /*
+     * Kept until the arm ends: a failure of the arm counts as a time-out of the branch then
+     * (fail_parent).
+     */
     row->flags |= TRI_ROW_TIMED_OUT;
     error = find_leaf(flow, node, &leaf, &below);
-    if (error != 0 || tri_row_is_done(&below)) {
+    if (error != 0 || tri_workflow_row_is_done(&below)) {
         return error;
     }
     struct tr_text message = tr_text_of("the switch ran longer than its deadline");
-    if (below.phase == TR_NODE_PHASE_RUNNING && tri_is_waiter(&flow->workflow->nodes[leaf])) {
-        return tri_gate_end(flow, leaf, TR_NODE_PHASE_TIMED_OUT, message);
+    if (below.phase == TR_NODE_PHASE_RUNNING &&
+        tri_workflow_is_waiter(&flow->workflow->nodes[leaf])) {
+        return tri_workflow_gate_end(flow, leaf, TR_NODE_PHASE_TIMED_OUT, message);
     }
     if (below.phase == TR_NODE_PHASE_RUNNING) {
         struct tr_node_abort abort = {.phase = TR_NODE_PHASE_TIMED_OUT, .cause = message};
@@ -359,10 +407,14 @@ int tri_branch_timed_out(struct tri_flow *flow, uint32_t node)
                                   .code = tr_text_of("TimeoutExpired"),
                                   .message = message,
                                   .failed_element = TR_ELEMENT_NONE};
-    return tri_node_failed(flow, leaf, &failure);
+    return tri_workflow_node_failed(flow, leaf, &failure);
 }
 
-int tri_branch_abort(struct tri_flow *flow, uint32_t node)
+/*
+ * A running arm is a row of its own and is told as such; the branch itself ends here only if its
+ * arm has not begun.
+ */
+int tri_workflow_branch_abort(struct tri_flow *flow, uint32_t node)
 {
     struct tri_row row;
     uint32_t leaf;
@@ -374,5 +426,5 @@ int tri_branch_abort(struct tri_flow *flow, uint32_t node)
                                   .code = tr_text_of("NodeAborted"),
                                   .message = tr_text_of("its workflow was ended"),
                                   .failed_element = TR_ELEMENT_NONE};
-    return tri_node_failed(flow, node, &failure);
+    return tri_workflow_node_failed(flow, node, &failure);
 }

@@ -3,16 +3,16 @@
  *
  * Such a node is a row of its workflow's table, so that many thousands of them cost next to
  * nothing. What it waits for is a message or a timer: signal_given from the signals of the
- * execution (actors/signals.c), the end of a sleep, its deadline. It does not count for
+ * execution (actors/services/signals.c), the end of a sleep, its deadline. It does not count for
  * max_parallelism, which bounds what runs.
  *
- * The root of an execution hands on what its gates and its people say, and bears the signals when
+ * The root of an execution hands on what its gates and its people say, and spawns the signals when
  * they are needed first.
  */
 #include <stdio.h>
 
-#include "actors/history/history.h"
 #include "actors/graph/value/slot.h"
+#include "actors/history/history.h"
 #include "actors/workflow/workflow.h"
 #include "runtime/memory.h"
 
@@ -35,7 +35,10 @@ static uint64_t milliseconds(int64_t nanoseconds)
 
 /* -------------------------------------------------------------- beginnings */
 
-/* What the gate says to the signals: that it waits, or that it does not any more. */
+/*
+ * What the gate says to the signals: that it waits, or that it does not any more. It goes to the
+ * root, which alone knows the signals' actor and may have to spawn it.
+ */
 static int tell_signals(struct tri_flow *flow, uint32_t node, bool waits)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
@@ -43,9 +46,9 @@ static int tell_signals(struct tri_flow *flow, uint32_t node, bool waits)
     struct tr_ref root = tr_group_root(self.key.group);
     struct tr_buffer path;
     tr_buffer_init(&path, 0);
-    int error = tri_start(flow);
+    int error = tri_workflow_start(flow);
     if (error == 0) {
-        tri_path_add(flow, node, &path);
+        tri_workflow_path_add(flow, node, &path);
         error = path.error;
     }
     if (error == 0 && waits) {
@@ -61,58 +64,67 @@ static int tell_signals(struct tri_flow *flow, uint32_t node, bool waits)
     return error;
 }
 
-/* What `with` holds is shown to whoever decides; an approval gives it. */
+/* What `with` holds is shown to the person who decides; an approval gives it. */
 static int keep_inputs(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs)
 {
     struct tri_row *row;
     uint64_t place = 0;
-    int error = tri_node_record_value(flow, node, TR_VALUE_INPUTS, inputs);
+    int error = tri_workflow_node_record_value(flow, node, TR_VALUE_INPUTS, inputs);
     if (error == 0 && flow->workflow->nodes[node].kind == TR_NODE_APPROVE) {
-        error = tri_slots_put(flow, inputs, &place);
+        error = tri_workflow_slots_put(flow, inputs, &place);
     }
-    error = error != 0 ? error : tri_row_edit(flow, node, &row);
+    if (error == 0) {
+        error = tri_workflow_row_edit(flow, node, &row);
+    }
     if (error == 0) {
         row->outputs = place;
     }
     return error;
 }
 
-/* The row waits from now on, and so does whoever counts elements at work. */
+/* The row waits from now on, and so does the array that counts elements at work. */
 static int enter(struct tri_flow *flow, uint32_t node)
 {
     int64_t deadline_ns = flow->workflow->nodes[node].deadline_ns;
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
+    int error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
     row->phase = TR_NODE_PHASE_RUNNING;
     row->child = tr_steady_ms(flow->context);
     flow->state->waiting++;
-    error = tri_node_record(flow, node, TR_NODE_PHASE_NOT_YET_STARTED, TR_NODE_PHASE_RUNNING,
-                            row->child, NULL);
+    error = tri_workflow_node_record(flow, node, TR_NODE_PHASE_NOT_YET_STARTED,
+                                     TR_NODE_PHASE_RUNNING, row->child, NULL);
     if (error == 0 && deadline_ns > 0) {
         error = tr_timer_start(flow->context, TRI_TIMER_NODES + node, milliseconds(deadline_ns));
     }
-    return error != 0 ? error : tri_tell_at_work(flow);
+    return error != 0 ? error : tri_workflow_tell_at_work(flow);
 }
 
-int tri_gate_begin(struct tri_flow *flow, uint32_t node)
+/*
+ * The row waits before the signals are told: an answer comes in a later message, and finds it so.
+ */
+int tri_workflow_gate_begin(struct tri_flow *flow, uint32_t node)
 {
     struct tr_buffer inputs;
     bool is_bound = false;
     tr_buffer_init(&inputs, 0);
-    int error = tri_bind_inputs(flow, node, &inputs, &is_bound);
+    int error = tri_workflow_bind_inputs(flow, node, &inputs, &is_bound);
     if (error == 0 && is_bound) {
         error = enter(flow, node);
-        error = error != 0 ? error : keep_inputs(flow, node, tr_buffer_bytes(&inputs));
-        error = error != 0 ? error : tell_signals(flow, node, true);
+        if (error == 0) {
+            error = keep_inputs(flow, node, tr_buffer_bytes(&inputs));
+        }
+        if (error == 0) {
+            error = tell_signals(flow, node, true);
+        }
     }
     tr_buffer_fini(&inputs);
     return error;
 }
 
-int tri_sleep_begin(struct tri_flow *flow, uint32_t node)
+int tri_workflow_sleep_begin(struct tri_flow *flow, uint32_t node)
 {
     uint64_t delay_ms = milliseconds(flow->workflow->nodes[node].sleep_ns);
     int error = enter(flow, node);
@@ -121,7 +133,8 @@ int tri_sleep_begin(struct tri_flow *flow, uint32_t node)
 
 /* ----------------------------------------------------------------- endings */
 
-int tri_gate_leave(struct tri_flow *flow, uint32_t node)
+/* An answered gate is unknown to the signals already; any other one has to be forgotten there. */
+int tri_workflow_gate_leave(struct tri_flow *flow, uint32_t node)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     int error = 0;
@@ -134,7 +147,8 @@ int tri_gate_leave(struct tri_flow *flow, uint32_t node)
     return error;
 }
 
-int tri_gate_end(struct tri_flow *flow, uint32_t node, uint8_t phase, struct tr_text message)
+int tri_workflow_gate_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
+                          struct tr_text message)
 {
     bool is_late = phase == TR_NODE_PHASE_TIMED_OUT;
     struct tri_failure failure = {.phase = phase,
@@ -142,7 +156,7 @@ int tri_gate_end(struct tri_flow *flow, uint32_t node, uint8_t phase, struct tr_
                                   .code = tr_text_of(is_late ? "TimeoutExpired" : "NodeAborted"),
                                   .message = message,
                                   .failed_element = TR_ELEMENT_NONE};
-    return tri_node_failed(flow, node, &failure);
+    return tri_workflow_node_failed(flow, node, &failure);
 }
 
 /* Whether a node's row waits now; its kind is one of those here. */
@@ -150,32 +164,34 @@ static int is_waiting(struct tri_flow *flow, uint32_t node, bool *waits)
 {
     struct tri_row row;
     *waits = false;
-    if (node >= flow->workflow->node_count || !tri_is_waiter(&flow->workflow->nodes[node])) {
+    if (node >= flow->workflow->node_count ||
+        !tri_workflow_is_waiter(&flow->workflow->nodes[node])) {
         return 0;
     }
-    int error = tri_row_get(flow, node, &row);
+    int error = tri_workflow_row_get(flow, node, &row);
     *waits = error == 0 && row.phase == TR_NODE_PHASE_RUNNING;
     return error;
 }
 
-int tri_gate_timed_out(struct tri_flow *flow, uint32_t node)
+int tri_workflow_gate_timed_out(struct tri_flow *flow, uint32_t node)
 {
     bool waits;
     bool is_sleep = flow->workflow->nodes[node].kind == TR_NODE_SLEEP;
     int error = is_waiting(flow, node, &waits);
-    return error != 0 || !waits
-               ? error
-               : tri_gate_end(flow, node, TR_NODE_PHASE_TIMED_OUT,
-                              tr_text_of(is_sleep ? "the sleep is longer than its deadline"
-                                                  : "nobody answered before its deadline"));
+    return error != 0 || !waits ? error
+                                : tri_workflow_gate_end(
+                                      flow, node, TR_NODE_PHASE_TIMED_OUT,
+                                      tr_text_of(is_sleep ? "the sleep is longer than its deadline"
+                                                          : "nobody answered before its deadline"));
 }
 
-int tri_sleep_over(struct tri_flow *flow, uint32_t node)
+int tri_workflow_sleep_over(struct tri_flow *flow, uint32_t node)
 {
     bool waits;
     int error = is_waiting(flow, node, &waits);
-    return error != 0 || !waits ? error
-                                : tri_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, 0);
+    return error != 0 || !waits
+               ? error
+               : tri_workflow_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, 0);
 }
 
 /* ------------------------------------------------------------------ answers */
@@ -188,7 +204,7 @@ static int fail(struct tri_flow *flow, uint32_t node, uint8_t kind, const char *
                                   .code = tr_text_of(code),
                                   .message = message,
                                   .failed_element = TR_ELEMENT_NONE};
-    return tri_node_failed(flow, node, &failure);
+    return tri_workflow_node_failed(flow, node, &failure);
 }
 
 /* "rejected by WHO: WHY". */
@@ -210,8 +226,8 @@ static int print_answer(const struct tr_signal_given *given, const char *verb,
 static int succeed(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs)
 {
     struct tr_node_ended ended = {.phase = TR_NODE_PHASE_SUCCEEDED, .outputs = outputs};
-    int error = tri_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
-    return error != 0 ? error : tri_keep_outputs(flow, node, &ended);
+    int error = tri_workflow_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
+    return error != 0 ? error : tri_workflow_keep_outputs(flow, node, &ended);
 }
 
 /* An approval gives what `with` holds. */
@@ -220,9 +236,13 @@ static int approve(struct tri_flow *flow, uint32_t node)
     struct tri_row row;
     struct tr_buffer outputs;
     tr_buffer_init(&outputs, 0);
-    int error = tri_row_get(flow, node, &row);
-    error = error != 0 ? error : tri_slots_copy(flow, row.outputs, &outputs);
-    error = error != 0 ? error : succeed(flow, node, tr_buffer_bytes(&outputs));
+    int error = tri_workflow_row_get(flow, node, &row);
+    if (error == 0) {
+        error = tri_workflow_slots_copy(flow, row.outputs, &outputs);
+    }
+    if (error == 0) {
+        error = succeed(flow, node, tr_buffer_bytes(&outputs));
+    }
     tr_buffer_fini(&outputs);
     return error;
 }
@@ -234,7 +254,9 @@ static int give_value(struct tri_flow *flow, uint32_t node, struct tr_bytes valu
     tr_buffer_array(&outputs, 1);
     tr_buffer_add(&outputs, value.data, value.size);
     int error = outputs.error;
-    error = error != 0 ? error : succeed(flow, node, tr_buffer_bytes(&outputs));
+    if (error == 0) {
+        error = succeed(flow, node, tr_buffer_bytes(&outputs));
+    }
     tr_buffer_fini(&outputs);
     return error;
 }
@@ -249,15 +271,15 @@ static int mismatch(struct tri_flow *flow, uint32_t node, const struct tr_type *
                     TRI_SHOWN(compiled->signal_id));
     tr_type_print(type, &words);
     int error = words.error;
-    error = error != 0
-                ? error
-                : fail(flow, node, TR_FAILURE_USER, "MismatchingTypes", tr_buffer_text(&words));
+    if (error == 0) {
+        error = fail(flow, node, TR_FAILURE_USER, "MismatchingTypes", tr_buffer_text(&words));
+    }
     tr_buffer_fini(&words);
     return error;
 }
 
 /* What is answered to an approval: a bool. */
-static bool read_verdict(struct tr_bytes value, bool *verdict)
+static bool read_result(struct tr_bytes value, bool *verdict)
 {
     struct tr_cursor cursor = tr_cursor_of(value);
     *verdict = tr_read_bool(&cursor);
@@ -285,7 +307,7 @@ static int decide(struct tri_flow *flow, uint32_t node, const struct tr_signal_g
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     bool verdict = true;
     bool is_approval = compiled->kind == TR_NODE_APPROVE;
-    if (is_approval && !read_verdict(value, &verdict)) {
+    if (is_approval && !read_result(value, &verdict)) {
         return mismatch(flow, node, &verdict_type);
     }
     int error = print_answer(given,
@@ -323,7 +345,7 @@ static int take_given(struct tri_flow *flow, uint32_t node, const struct tr_sign
     return error;
 }
 
-int tri_gate_given(struct tri_flow *flow, const struct tr_message *message)
+int tri_workflow_gate_given(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_signal_given given;
     bool waits;
@@ -348,7 +370,10 @@ int tri_gate_given(struct tri_flow *flow, const struct tr_message *message)
 
 /* ------------------------------------------------------- the root hands on */
 
-/* The signals of this execution, born now if they are needed first. */
+/*
+ * The signals of this execution, spawned now if they are needed first. The serial is kept in the
+ * state, so there is one for the life of the execution.
+ */
 static int find_signals(struct tri_flow *flow, struct tr_ref *signals)
 {
     struct tr_ref self = tr_self(flow->context);
@@ -369,7 +394,10 @@ static int hand_on_wait(struct tri_flow *flow, const struct tr_message *message)
     struct tr_signal_wait wait;
     struct tr_ref signals;
     int error = tr_message_read(message, signal_wait, &wait);
-    error = error != 0 ? error : find_signals(flow, &signals);
+    if (error != 0) {
+        return error;
+    }
+    error = find_signals(flow, &signals);
     return error != 0 ? error : tr_tell(flow->context, signals, &tr_signal_wait_schema, &wait);
 }
 
@@ -378,7 +406,10 @@ static int hand_on_stop(struct tri_flow *flow, const struct tr_message *message)
     struct tr_signal_stop stop;
     struct tr_ref signals;
     int error = tr_message_read(message, signal_stop, &stop);
-    error = error != 0 ? error : find_signals(flow, &signals);
+    if (error != 0) {
+        return error;
+    }
+    error = find_signals(flow, &signals);
     return error != 0 ? error : tr_tell(flow->context, signals, &tr_signal_stop_schema, &stop);
 }
 
@@ -386,45 +417,48 @@ static int hand_on_value(struct tri_flow *flow, const struct tr_message *message
 {
     struct tr_send_signal sent;
     struct tr_ref signals;
-    struct tr_debt debt = {.ask = 0};
+    struct tr_deferred_reply deferred = {.ask = 0};
     int error = tr_message_read(message, send_signal, &sent);
-    error = error != 0 ? error : find_signals(flow, &signals);
+    if (error != 0) {
+        return error;
+    }
+    error = find_signals(flow, &signals);
     if (error != 0) {
         return error;
     }
     if (message->kind == TR_KIND_ASK) {
-        debt = tr_message_debt(message);
+        deferred = tr_message_deferred(message);
     }
-    sent.asker = debt.asker;
-    sent.ask = debt.ask;
+    sent.asker = deferred.asker;
+    sent.ask = deferred.ask;
     return tr_tell(flow->context, signals, &tr_send_signal_schema, &sent);
 }
 
-/* The answer goes back to whoever asked. */
+/* The answer goes back to the caller. */
 static int hand_back(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_signal_sent sent;
     int error = tr_message_read(message, signal_sent, &sent);
-    struct tr_debt debt = {.asker = sent.asker, .ask = sent.ask};
-    if (error != 0 || debt.ask == 0) {
+    struct tr_deferred_reply deferred = {.asker = sent.asker, .ask = sent.ask};
+    if (error != 0 || deferred.ask == 0) {
         return error;
     }
-    error = tr_reply_debt(flow->context, debt, &tr_signal_sent_schema, &sent);
-    return error == TR_NOT_FOUND ? 0 : error; /* whoever asked does not wait any more */
+    error = tr_reply_deferred(flow->context, deferred, &tr_signal_sent_schema, &sent);
+    return error == TR_NOT_FOUND ? 0 : error; /* the caller does not wait any more */
 }
 
-int tri_signals_hand_on(struct tri_flow *flow, const struct tr_message *message)
+int tri_workflow_signals_hand_on(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_key from = message->from.key;
     bool is_ours = from.group == tr_self(flow->context).key.group;
     bool is_signals = is_ours && flow->state->signals != 0 && from.serial == flow->state->signals;
-    if (tri_is_root(flow) && is_ours && tr_message_is(message, &tr_signal_wait_schema)) {
+    if (tri_workflow_is_root(flow) && is_ours && tr_message_is(message, &tr_signal_wait_schema)) {
         return hand_on_wait(flow, message);
     }
-    if (tri_is_root(flow) && is_ours && tr_message_is(message, &tr_signal_stop_schema)) {
+    if (tri_workflow_is_root(flow) && is_ours && tr_message_is(message, &tr_signal_stop_schema)) {
         return hand_on_stop(flow, message);
     }
-    if (tri_is_root(flow) && !is_ours && tr_message_is(message, &tr_send_signal_schema)) {
+    if (tri_workflow_is_root(flow) && !is_ours && tr_message_is(message, &tr_send_signal_schema)) {
         return hand_on_value(flow, message);
     }
     return is_signals && tr_message_is(message, &tr_signal_sent_schema)

@@ -5,7 +5,13 @@
  *
  * Whatever a message changes, the work that follows is done in shares: a handler begins some
  * children, tells some nodes of their upstreams, and, where more is left, says workflow_next to
- * itself. So a node with a hundred thousand others behind it stops nobody.
+ * itself. So a node with a hundred thousand others behind it does not hold up other messages.
+ *
+ * A handling has two parts: the message changes rows and queues (dispatch), then go_on does pieces
+ * of work until none is left, or the share is used up. Work is taken in a fixed order: nodes that
+ * have ended are told to those behind them first, then an abort or a pause goes on to children,
+ * then nodes begin, and only when nothing of that is left the stage may change. So a stage never
+ * ends while an end in it is not yet passed on.
  */
 #include "actors/workflow/workflow.h"
 
@@ -15,21 +21,27 @@
 
 /* ------------------------------------------------------------- the handler */
 
+/*
+ * What one handler works with. The bounds of its share are set anew each time; work beyond them is
+ * left to workflow_next. The buffers are initialized last: where this fails there is nothing to
+ * free.
+ */
 static int flow_init(struct tri_flow *flow, struct tr_context *context,
                      struct tr_workflow_state *state)
 {
-    *flow = (struct tri_flow){.context = context,
-                              .state = state,
-                              .graph = tr_shelf_find(&tr_engine_of(context)->shelf, state->graph),
-                              .starts_left = TRI_STARTS_MAX,
-                              .steps_left = TRI_STEPS_MAX,
-                              .looks_left = TRI_LOOKS_MAX,
-                              .bytes_left = TRI_SENT_BYTES_MAX};
+    *flow = (struct tri_flow){
+        .context = context,
+        .state = state,
+        .graph = tr_graph_registry_find(&tr_engine_of(context)->registry, state->graph),
+        .starts_left = TRI_STARTS_MAX,
+        .steps_left = TRI_STEPS_MAX,
+        .looks_left = TRI_LOOKS_MAX,
+        .bytes_left = TRI_SENT_BYTES_MAX};
     if (flow->graph == NULL || state->workflow >= flow->graph->workflow_count) {
         return TR_NOT_FOUND;
     }
     flow->workflow = &flow->graph->workflows[state->workflow];
-    flow->heap = (struct tr_heap){.first = tri_heap_first(flow->workflow),
+    flow->heap = (struct tr_heap){.first = tri_workflow_heap_first(flow->workflow),
                                   .page = state->heap_page,
                                   .used = state->heap_used};
     tr_buffer_init(&flow->start_bytes, 0);
@@ -43,7 +55,11 @@ static void flow_fini(struct tri_flow *flow)
     tr_buffer_fini(&flow->start_bytes);
 }
 
-/* Tells those behind the first node of the queue of its end; arms are told by their branch. */
+/*
+ * Tells those behind the first node of the queue of its end; arms are told by their branch.
+ * `settle_at` counts those that were told, over handlers; the node stays at the front until it has
+ * told all. A skipped arm or a taken one hears from the branch itself, so it is passed over here.
+ */
 static int settle(struct tri_flow *flow)
 {
     uint32_t node = flow->state->settle_first - 1;
@@ -51,27 +67,28 @@ static int settle(struct tri_flow *flow)
     struct tri_row row;
     bool is_done = true;
     bool is_anew = false;
-    int error = tri_row_get(flow, node, &row);
+    int error = tri_workflow_row_get(flow, node, &row);
     if (error == 0 && (row.flags & TRI_ROW_HAS_ARMS) != 0) {
-        error = tri_branch_skip_arms(flow, node, &is_done);
-        is_done = is_done && tri_row_is_done(&row);
+        error = tri_workflow_branch_skip_arms(flow, node, &is_done);
+        is_done = is_done && tri_workflow_row_is_done(&row);
     }
     if (error != 0 || !is_done) {
         return error;
     }
     bool gives = row.phase == TR_NODE_PHASE_SUCCEEDED || row.phase == TR_NODE_PHASE_RECOVERED ||
                  (row.flags & TRI_ROW_GIVES_NONE) != 0;
-    error = tri_recovery_is_anew(flow, node, &is_anew);
+    error = tri_workflow_recovery_is_anew(flow, node, &is_anew);
     while (error == 0 && flow->steps_left > 0 &&
            flow->state->settle_at < compiled->downstream_count) {
         uint32_t at = compiled->downstream_first + flow->state->settle_at++;
         uint32_t to = flow->workflow->downstream[at];
         flow->steps_left--;
-        error =
-            flow->workflow->nodes[to].parent == node ? 0 : tri_node_told(flow, to, !gives, is_anew);
+        error = flow->workflow->nodes[to].parent == node
+                    ? 0
+                    : tri_workflow_node_told(flow, to, !gives, is_anew);
     }
     bool is_over = error == 0 && flow->state->settle_at == compiled->downstream_count;
-    return is_over ? tri_settle_pop(flow) : error;
+    return is_over ? tri_workflow_settle_pop(flow) : error;
 }
 
 /* Whether a node that is ready may begin: width and pauses are the graph's nodes'. */
@@ -88,20 +105,22 @@ static int begin_one(struct tri_flow *flow)
 {
     uint32_t node;
     struct tri_row row;
-    int error = tri_ready_pop(flow, &node);
-    error = error != 0 ? error : tri_row_get(flow, node, &row);
-    if (error == 0 && tri_row_is_done(&row)) {
+    int error = tri_workflow_ready_pop(flow, &node);
+    if (error == 0) {
+        error = tri_workflow_row_get(flow, node, &row);
+    }
+    if (error == 0 && tri_workflow_row_is_done(&row)) {
         /* The deadline of its branch was quicker. */
-        return (row.flags & TRI_ROW_SETTLES) != 0 ? tri_settle_push(flow, node) : 0;
+        return (row.flags & TRI_ROW_SETTLES) != 0 ? tri_workflow_settle_push(flow, node) : 0;
     }
     if (error != 0) {
         return error;
     }
     flow->starts_left--;
-    return tri_node_begin(flow, node);
+    return tri_workflow_node_begin(flow, node);
 }
 
-int tri_first_begin(struct tri_flow *flow)
+int tri_workflow_first_begin(struct tri_flow *flow)
 {
     return may_begin(flow) ? begin_one(flow) : 0;
 }
@@ -116,17 +135,17 @@ static int work(struct tri_flow *flow, bool *is_idle, bool *has_ended)
         return settle(flow);
     }
     if (state->is_aborting) {
-        return tri_abort_children(flow);
+        return tri_workflow_abort_children(flow);
     }
     if (state->is_pausing) {
-        return tri_pause_children(flow);
+        return tri_workflow_pause_children(flow);
     }
     if (state->ready_first != 0) {
-        int error = tri_recovery_ask(flow, &is_asked);
+        int error = tri_workflow_recovery_ask(flow, &is_asked);
         *is_idle = is_asked || state->recovery_call != 0 || !may_begin(flow);
         return error != 0 || *is_idle ? error : begin_one(flow);
     }
-    int error = tri_stage_next(flow, &goes_on, has_ended);
+    int error = tri_workflow_stage_next(flow, &goes_on, has_ended);
     *is_idle = !goes_on || *has_ended;
     return error;
 }
@@ -149,28 +168,31 @@ static int go_on(struct tri_flow *flow)
     if (error != 0 || has_ended) {
         return error != 0 ? error : tri_workflow_say_end(flow);
     }
-    if (!is_idle && !flow->state->is_going_on) {
-        flow->state->is_going_on = true;
+    if (!is_idle && !flow->state->is_continuing) {
+        flow->state->is_continuing = true;
         struct tr_workflow_next next = {.stage = flow->state->stage};
         return tr_tell(flow->context, tr_self(flow->context), &tr_workflow_next_schema, &next);
     }
     /*
-     * Whoever is idle waits for a child, a gate, a sleep, an answer or the end of a pause, or has
+     * An idle workflow waits for a child, a gate, a sleep, an answer or the end of a pause, or has
      * told itself to go on.
      */
-    TR_ASSERT(flow->state->running + flow->state->waiting > 0 || flow->state->is_going_on ||
+    TR_ASSERT(flow->state->running + flow->state->waiting > 0 || flow->state->is_continuing ||
               flow->state->recovery_call != 0 || flow->state->is_paused);
     return 0;
 }
 
 /* ------------------------------------------------------------------- start */
 
-/* Where this workflow stands in its parent's graph; the root stands for itself. */
+/*
+ * Where this workflow stands in its parent's graph. The root stands for itself, as does a graph
+ * that a task has decided: for these `*deadline_ns` stays as it is.
+ */
 static int find_place(const struct tr_engine *engine, const struct tr_node_start *start,
                       uint32_t *workflow, int64_t *deadline_ns)
 {
-    const struct tr_graph *graph =
-        tr_shelf_find((struct tr_shelf *)(uintptr_t)&engine->shelf, start->graph);
+    const struct tr_graph *graph = tr_graph_registry_find(
+        (struct tr_graph_registry *)(uintptr_t)&engine->registry, start->graph);
     if (graph == NULL) {
         return TR_NOT_FOUND;
     }
@@ -200,7 +222,10 @@ static int start_timer(struct tri_flow *flow, uint64_t timer, int64_t after_ns)
     return tr_timer_start(flow->context, timer, ((uint64_t)after_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* Keeps the start and the inputs, which are the outputs of node 0. */
+/*
+ * Keeps the start and the inputs, which are the outputs of node 0. Node 0 has succeeded from the
+ * first on, so what refers to inputs is bound like any other reference.
+ */
 static int keep_start(struct tri_flow *flow, const struct tr_node_start *start)
 {
     struct tr_node_start kept = *start;
@@ -208,14 +233,18 @@ static int keep_start(struct tri_flow *flow, const struct tr_node_start *start)
     uint64_t inputs;
     kept.inputs = (struct tr_bytes){0};
     flow->state->start_version = tr_node_start_schema.version;
-    int error = tri_body_put(flow, &tr_node_start_schema, &kept, &flow->state->start);
-    error = error != 0 ? error : tri_slots_put(flow, start->inputs, &inputs);
-    error = error != 0 ? error : tri_row_edit(flow, 0, &row);
+    int error = tri_workflow_body_put(flow, &tr_node_start_schema, &kept, &flow->state->start);
+    if (error == 0) {
+        error = tri_workflow_slots_put(flow, start->inputs, &inputs);
+    }
+    if (error == 0) {
+        error = tri_workflow_row_edit(flow, 0, &row);
+    }
     if (error == 0) {
         row->phase = TR_NODE_PHASE_SUCCEEDED;
         row->outputs = inputs;
         flow->state->done = 1;
-        error = tri_settle_push(flow, 0);
+        error = tri_workflow_settle_push(flow, 0);
     }
     return error;
 }
@@ -223,17 +252,23 @@ static int keep_start(struct tri_flow *flow, const struct tr_node_start *start)
 static int record_start(struct tri_flow *flow, const struct tr_node_start *start)
 {
     int error = 0;
-    if (tri_is_root(flow)) {
-        error = tri_phase_set(flow, TR_EXECUTION_QUEUED, start->cause);
+    if (tri_workflow_is_root(flow)) {
+        error = tri_workflow_phase_set(flow, TR_EXECUTION_QUEUED, start->cause);
     }
-    error = error != 0 ? error : tri_phase_set(flow, TR_EXECUTION_RUNNING, tr_text_of(""));
-    if (error == 0 && tri_has_history(flow) && start->inputs.size > 0) {
+    if (error == 0) {
+        error = tri_workflow_phase_set(flow, TR_EXECUTION_RUNNING, tr_text_of(""));
+    }
+    if (error == 0 && tri_workflow_has_history(flow) && start->inputs.size > 0) {
         error = tr_history_value(flow->context, start->number, start->path, TR_VALUE_INPUTS,
                                  start->inputs);
     }
     return error;
 }
 
+/*
+ * The state is filled in before the flow is made of it. History and the launching node hear of the
+ * start before anything of the graph begins.
+ */
 static int start_workflow(struct tr_context *context, struct tr_workflow_state *state,
                           const struct tr_message *message)
 {
@@ -259,23 +294,37 @@ static int start_workflow(struct tr_context *context, struct tr_workflow_state *
         return error;
     }
     error = keep_start(&flow, &start);
-    error = error != 0 ? error : record_start(&flow, &start);
-    error = error != 0 ? error : tri_tell_launched(&flow, &start);
-    error = error != 0 ? error : start_timer(&flow, TRI_TIMER_TIMEOUT, flow.workflow->timeout_ns);
-    error = error != 0 ? error : start_timer(&flow, TRI_TIMER_DEADLINE, deadline_ns);
-    error = error != 0 ? error : go_on(&flow);
+    if (error == 0) {
+        error = record_start(&flow, &start);
+    }
+    if (error == 0) {
+        error = tri_workflow_tell_launched(&flow, &start);
+    }
+    if (error == 0) {
+        error = start_timer(&flow, TRI_TIMER_TIMEOUT, flow.workflow->timeout_ns);
+    }
+    if (error == 0) {
+        error = start_timer(&flow, TRI_TIMER_DEADLINE, deadline_ns);
+    }
+    if (error == 0) {
+        error = go_on(&flow);
+    }
     flow_fini(&flow);
     return error;
 }
 
 /* ---------------------------------------------------------------- messages */
 
+/*
+ * `troupe abort` asks the root and is answered at once: the end may take long, and history shows
+ * it.
+ */
 static int handle_abort(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_node_abort abort;
     int error = tr_message_read(message, node_abort, &abort);
     bool is_from_parent =
-        tri_is_root(flow) || tr_key_equal(message->from.key, tr_parent(flow->context).key);
+        tri_workflow_is_root(flow) || tr_key_equal(message->from.key, tr_parent(flow->context).key);
     if (error != 0 || !is_from_parent) {
         return error != 0 ? error : tr_unexpected(flow->context, message);
     }
@@ -286,6 +335,10 @@ static int handle_abort(struct tri_flow *flow, const struct tr_message *message)
     return error != 0 ? error : tri_workflow_abort(flow, &abort);
 }
 
+/*
+ * Timers of nodes are named by their node: deadlines from TRI_TIMER_NODES on, sleeps from
+ * TRI_TIMER_SLEEPS on, so one node may have both.
+ */
 static int handle_timer(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_timer timer;
@@ -294,7 +347,7 @@ static int handle_timer(struct tri_flow *flow, const struct tr_message *message)
         return error;
     }
     if (timer.id == TRI_TIMER_QUESTION) {
-        tri_ask_again(flow);
+        tri_workflow_ask_again(flow);
         return 0;
     }
     if (timer.id < TRI_TIMER_NODES) {
@@ -306,9 +359,9 @@ static int handle_timer(struct tri_flow *flow, const struct tr_message *message)
         return tr_unexpected(flow->context, message);
     }
     bool is_branch = flow->workflow->nodes[node].kind == TR_NODE_BRANCH;
-    return is_sleep    ? tri_sleep_over(flow, (uint32_t)node)
-           : is_branch ? tri_branch_timed_out(flow, (uint32_t)node)
-                       : tri_gate_timed_out(flow, (uint32_t)node);
+    return is_sleep    ? tri_workflow_sleep_over(flow, (uint32_t)node)
+           : is_branch ? tri_workflow_branch_timed_out(flow, (uint32_t)node)
+                       : tri_workflow_gate_timed_out(flow, (uint32_t)node);
 }
 
 /* What a child says of itself matters to an array above: that something runs outside. */
@@ -316,23 +369,24 @@ static int handle_news(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_node_news news;
     int error = tr_message_read(message, node_news, &news);
-    return error != 0 || news.phase != TR_NODE_PHASE_RUNNING ? error : tri_tell_at_work(flow);
+    return error != 0 || news.phase != TR_NODE_PHASE_RUNNING ? error
+                                                             : tri_workflow_tell_at_work(flow);
 }
 
 static int dispatch(struct tri_flow *flow, const struct tr_message *message)
 {
     if (tr_message_is(message, &tr_node_ended_schema)) {
-        return tri_child_ended(flow, message);
+        return tri_workflow_child_ended(flow, message);
     }
     if (tr_message_is(message, &tr_workflow_next_schema)) {
-        flow->state->is_going_on = false;
+        flow->state->is_continuing = false;
         return 0;
     }
     if (tr_message_is(message, &tr_node_news_schema)) {
         return handle_news(flow, message);
     }
     if (tr_message_is(message, &tr_launch_schema)) {
-        return tri_pass_launch(flow, message);
+        return tri_workflow_pass_launch(flow, message);
     }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return handle_abort(flow, message);
@@ -344,12 +398,12 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
         return handle_timer(flow, message);
     }
     if (tr_message_is(message, &tr_signal_given_schema)) {
-        return tri_gate_given(flow, message);
+        return tri_workflow_gate_given(flow, message);
     }
     if (tr_message_is(message, &tr_ask_failed_schema) || message->kind == TR_KIND_REPLY) {
-        return tri_ask_heard(flow, message);
+        return tri_workflow_ask_heard(flow, message);
     }
-    return tri_signals_hand_on(flow, message);
+    return tri_workflow_signals_hand_on(flow, message);
 }
 
 static int workflow_handle(struct tr_context *context, void *generic,
@@ -367,7 +421,9 @@ static int workflow_handle(struct tr_context *context, void *generic,
         return error;
     }
     error = dispatch(&flow, message);
-    error = error != 0 ? error : go_on(&flow);
+    if (error == 0) {
+        error = go_on(&flow);
+    }
     flow_fini(&flow);
     return error;
 }

@@ -1,14 +1,14 @@
 /*
  * The inside of the workflow actor: the node table, and what its files do for each other.
  *
- * Only actors/workflow*.c, branch.c and gate.c include this. A `tri_flow` is what one handler
- * knows: it is made at its beginning and gone at its end; what lasts is in the state and its pages.
+ * Only the files of this room include this. A `tri_flow` is what one handler knows: it is made at
+ * its beginning and gone at its end; what lasts is in the state and its pages.
  *
  *     workflow.c         messages in, and the loop that does a handler's share of the work
  *     workflow_table.c   the node table and the queues through it; values of nodes
  *     workflow_node.c    a node begins, by its kind; a node ends
  *     workflow_end.c     failures, aborts, bounds of time, and the way to the workflow's own end
- *     workflow_tell.c    what history, the parent and whoever launched it hear
+ *     workflow_tell.c    what history, the parent and the launcher hear
  *     branch.c           which arm is taken, and what becomes of the others
  *     workflow_pause.c   no node begins, and children hear of it
  *     gate.c             gates and sleeps; what the root hands on for them
@@ -16,12 +16,12 @@
  *     workflow_ask.c     questions that a node asks before it begins
  *     workflow_recover.c what an earlier execution gave, and need not be done again
  */
-#ifndef TR_ACTORS_WORKFLOW_H
-#define TR_ACTORS_WORKFLOW_H
+#ifndef TR_ACTORS_WORKFLOW_WORKFLOW_H
+#define TR_ACTORS_WORKFLOW_WORKFLOW_H
 
 #include "actors/engine.h"
-#include "actors/store/heap.h"
 #include "actors/graph/value/slot.h"
+#include "actors/store/heap.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/state_workflow.h"
 
@@ -94,7 +94,7 @@ struct tri_row {
 
 _Static_assert(sizeof(struct tri_row) == 32, "rows lie on disk as they are in memory");
 
-/* A failure of a node, or of a workflow. Texts belong to whoever made it. */
+/* A failure of a node, or of a workflow. Texts belong to its maker. */
 struct tri_failure {
     uint8_t phase; /* how the node ended: failed, timed out or aborted */
     uint8_t kind;  /* enum tr_failure_kind */
@@ -102,10 +102,12 @@ struct tri_failure {
     struct tr_text message;
     struct tr_text failed; /* the path of the deepest node; empty: the node itself */
     uint64_t failed_element;
+    struct tr_text flyte_message; /* empty: `message` */
+    struct tr_text error_output;
 };
 
 /* A failure of a node by what its definition or its values are. */
-static inline struct tri_failure tri_failure_of(const char *code, struct tr_text message)
+static inline struct tri_failure tri_workflow_failure_of(const char *code, struct tr_text message)
 {
     return (struct tri_failure){.phase = TR_NODE_PHASE_FAILED,
                                 .kind = TR_FAILURE_USER,
@@ -121,7 +123,7 @@ struct tri_flow {
     const struct tr_graph *graph;
     const struct tr_workflow *workflow;
     struct tr_heap heap;
-    struct tr_node_start start;   /* without inputs; read by tri_start */
+    struct tr_node_start start;   /* without inputs; read by tri_workflow_start */
     struct tr_buffer start_bytes; /* under `start` */
     bool has_start;
     struct tr_buffer value; /* under a value that does not */
@@ -135,158 +137,157 @@ struct tri_flow {
     uint32_t bytes_left;
 };
 
-static inline bool tri_is_root(const struct tri_flow *flow)
+static inline bool tri_workflow_is_root(const struct tri_flow *flow)
 {
     return flow->state->node == TR_GRAPH_NONE;
 }
 
-static inline bool tri_is_element(const struct tri_flow *flow)
+static inline bool tri_workflow_is_element(const struct tri_flow *flow)
 {
     return flow->state->element != TR_ELEMENT_NONE;
 }
 
 /* Whether it records itself: an element's history is its array's, a decided graph's its task's. */
-static inline bool tri_has_history(const struct tri_flow *flow)
+static inline bool tri_workflow_has_history(const struct tri_flow *flow)
 {
-    return !tri_is_element(flow) && !flow->state->is_dynamic;
+    return !tri_workflow_is_element(flow) && !flow->state->is_dynamic;
 }
 
 /* Whether a node waits as a row of the table, for an answer or for time (gate.c). */
-static inline bool tri_is_waiter(const struct tr_node *node)
+static inline bool tri_workflow_is_waiter(const struct tr_node *node)
 {
     return node->kind == TR_NODE_APPROVE || node->kind == TR_NODE_SIGNAL ||
            node->kind == TR_NODE_SLEEP;
 }
 
 /* Whether a node that runs has no actor of its own, but a time at which it began. */
-static inline bool tri_is_row(const struct tr_node *node)
+static inline bool tri_workflow_is_row(const struct tr_node *node)
 {
-    return node->kind == TR_NODE_BRANCH || tri_is_waiter(node);
+    return node->kind == TR_NODE_BRANCH || tri_workflow_is_waiter(node);
 }
 
 /* ------------------------------------------------------ workflow_table.c */
 
 /* The row of a node to look at; the view lives until the row is changed. */
-TR_MUST_USE int tri_row_get(struct tri_flow *flow, uint32_t node, struct tri_row *row);
+TR_MUST_USE int tri_workflow_row_get(struct tri_flow *flow, uint32_t node, struct tri_row *row);
 
 /* The row of a node to change; it lives until another page is edited or a size changes. */
-TR_MUST_USE int tri_row_edit(struct tri_flow *flow, uint32_t node, struct tri_row **row);
+TR_MUST_USE int tri_workflow_row_edit(struct tri_flow *flow, uint32_t node, struct tri_row **row);
 
 /* The first page behind the table. */
-uint32_t tri_heap_first(const struct tr_workflow *workflow);
+uint32_t tri_workflow_heap_first(const struct tr_workflow *workflow);
 
 /* Whether a row has ended. */
-static inline bool tri_row_is_done(const struct tri_row *row)
+static inline bool tri_workflow_row_is_done(const struct tri_row *row)
 {
     return tr_phase_is_end(TR_SUBJECT_NODE, row->phase);
 }
 
 /* Puts a node at the end of those to be started, or of those that others have to be told of. */
-TR_MUST_USE int tri_ready_push(struct tri_flow *flow, uint32_t node);
-TR_MUST_USE int tri_settle_push(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_ready_push(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_settle_push(struct tri_flow *flow, uint32_t node);
 
 /* Puts a node that cannot begin yet in front of them again. */
-TR_MUST_USE int tri_ready_return(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_ready_return(struct tri_flow *flow, uint32_t node);
 
 /* Takes the first one off. */
-TR_MUST_USE int tri_ready_pop(struct tri_flow *flow, uint32_t *node);
-TR_MUST_USE int tri_settle_pop(struct tri_flow *flow);
+TR_MUST_USE int tri_workflow_ready_pop(struct tri_flow *flow, uint32_t *node);
+TR_MUST_USE int tri_workflow_settle_pop(struct tri_flow *flow);
 
 /* Keeps a list of slots; `place` is 0 for an empty one. */
-TR_MUST_USE int tri_slots_put(struct tri_flow *flow, struct tr_bytes slots, uint64_t *place);
+TR_MUST_USE int tri_workflow_slots_put(struct tri_flow *flow, struct tr_bytes slots,
+                                       uint64_t *place);
 
 /* One slot of a list: a view that lives until the next call. TR_NOT_FOUND. */
-TR_MUST_USE int tri_slots_find(struct tri_flow *flow, uint64_t place, uint32_t index,
-                               struct tr_bytes *slot);
+TR_MUST_USE int tri_workflow_slots_find(struct tri_flow *flow, uint64_t place, uint32_t index,
+                                        struct tr_bytes *slot);
 
 /* Reads `flow->start`, whose texts live as long as the flow. */
-TR_MUST_USE int tri_start(struct tri_flow *flow);
-
-/* In which version a message is packed that a state keeps; states did not always say. */
-static inline uint8_t tri_version(uint8_t said)
-{
-    return said == 0 ? 1 : said;
-}
+TR_MUST_USE int tri_workflow_start(struct tri_flow *flow);
 
 /* Keeps a message that this actor may want to read again; its version belongs into the state. */
-TR_MUST_USE int tri_body_put(struct tri_flow *flow, const struct tr_schema *schema,
-                             const void *body, uint64_t *place);
+TR_MUST_USE int tri_workflow_body_put(struct tri_flow *flow, const struct tr_schema *schema,
+                                      const void *body, uint64_t *place);
 
 /* Appends the whole list again. */
-TR_MUST_USE int tri_slots_copy(struct tri_flow *flow, uint64_t place, struct tr_buffer *buffer);
+TR_MUST_USE int tri_workflow_slots_copy(struct tri_flow *flow, uint64_t place,
+                                        struct tr_buffer *buffer);
 
 /* An output of a node, as tr_bind_output wants it: `self` is the flow. */
-TR_MUST_USE int tri_output_find(void *self, uint32_t node, uint32_t output, struct tr_bytes *slot);
+TR_MUST_USE int tri_workflow_output_find(void *self, uint32_t node, uint32_t output,
+                                         struct tr_bytes *slot);
 
 /* ------------------------------------------------------- workflow_node.c */
 
 /* Begins a node whose turn it is. */
-TR_MUST_USE int tri_node_begin(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_node_begin(struct tri_flow *flow, uint32_t node);
 
 /* An upstream has ended; `skips`: without giving anything; `is_anew`: not as it did before. */
-TR_MUST_USE int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew);
+TR_MUST_USE int tri_workflow_node_told(struct tri_flow *flow, uint32_t node, bool skips,
+                                       bool is_anew);
 
 /* A node has ended: with outputs at a place, without having run, or with a failure. */
-TR_MUST_USE int tri_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase,
-                                   uint64_t outputs);
-TR_MUST_USE int tri_node_skipped(struct tri_flow *flow, uint32_t node);
-TR_MUST_USE int tri_node_failed(struct tri_flow *flow, uint32_t node,
-                                const struct tri_failure *failure);
+TR_MUST_USE int tri_workflow_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase,
+                                            uint64_t outputs);
+TR_MUST_USE int tri_workflow_node_skipped(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_node_failed(struct tri_flow *flow, uint32_t node,
+                                         const struct tri_failure *failure);
 
 /* A node has given `ended->outputs`, those of its target: they become those of the node. */
-TR_MUST_USE int tri_keep_outputs(struct tri_flow *flow, uint32_t node,
-                                 const struct tr_node_ended *ended);
+TR_MUST_USE int tri_workflow_keep_outputs(struct tri_flow *flow, uint32_t node,
+                                          const struct tr_node_ended *ended);
 
 /*
  * A node gives what it gave in an earlier execution, where it got `inputs` (empty: nobody knows),
  * and has ended. `is_kept` false: that is not
  * what it has to give, and it has to run.
  */
-TR_MUST_USE int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
-                              struct tr_bytes outputs, bool *is_kept);
+TR_MUST_USE int tri_workflow_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
+                                       struct tr_bytes outputs, bool *is_kept);
 
 /* A child has said its last word. */
-TR_MUST_USE int tri_child_ended(struct tri_flow *flow, const struct tr_message *message);
+TR_MUST_USE int tri_workflow_child_ended(struct tri_flow *flow, const struct tr_message *message);
 
 /* --------------------------------------------------------------- branch.c */
 
 /* Evaluates a branch and takes an arm. */
-TR_MUST_USE int tri_branch_begin(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_branch_begin(struct tri_flow *flow, uint32_t node);
 
 /* Goes on skipping the arms that were not taken; `is_done` when none is left. */
-TR_MUST_USE int tri_branch_skip_arms(struct tri_flow *flow, uint32_t node, bool *is_done);
+TR_MUST_USE int tri_workflow_branch_skip_arms(struct tri_flow *flow, uint32_t node, bool *is_done);
 
 /* The node of the arm that was taken has ended, successfully or skipped. */
-TR_MUST_USE int tri_branch_arm_done(struct tri_flow *flow, uint32_t arm);
+TR_MUST_USE int tri_workflow_branch_arm_done(struct tri_flow *flow, uint32_t arm);
 
 /* The deadline of a branch has passed. */
-TR_MUST_USE int tri_branch_timed_out(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_branch_timed_out(struct tri_flow *flow, uint32_t node);
 
 /* Ends a branch under an abort if nothing that could end it runs below. */
-TR_MUST_USE int tri_branch_abort(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_branch_abort(struct tri_flow *flow, uint32_t node);
 
 /* ----------------------------------------------------------------- gate.c */
 
 /* Waits for an answer, or for time to pass. */
-TR_MUST_USE int tri_gate_begin(struct tri_flow *flow, uint32_t node);
-TR_MUST_USE int tri_sleep_begin(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_gate_begin(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_sleep_begin(struct tri_flow *flow, uint32_t node);
 
 /* The signals give a gate its value. */
-TR_MUST_USE int tri_gate_given(struct tri_flow *flow, const struct tr_message *message);
+TR_MUST_USE int tri_workflow_gate_given(struct tri_flow *flow, const struct tr_message *message);
 
 /* A sleep is over; the deadline of a gate or a sleep has passed. Nothing if it has ended. */
-TR_MUST_USE int tri_sleep_over(struct tri_flow *flow, uint32_t node);
-TR_MUST_USE int tri_gate_timed_out(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_sleep_over(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_gate_timed_out(struct tri_flow *flow, uint32_t node);
 
 /* Ends one that waits: aborted or timed out. */
-TR_MUST_USE int tri_gate_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
-                             struct tr_text message);
+TR_MUST_USE int tri_workflow_gate_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
+                                      struct tr_text message);
 
 /* It has ended, however: nothing is outstanding for it any more. */
-TR_MUST_USE int tri_gate_leave(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_workflow_gate_leave(struct tri_flow *flow, uint32_t node);
 
 /* Hands on what gates, people and the signals say to the root; else it is a dead letter. */
-TR_MUST_USE int tri_signals_hand_on(struct tri_flow *flow, const struct tr_message *message);
+TR_MUST_USE int tri_workflow_signals_hand_on(struct tri_flow *flow,
+                                             const struct tr_message *message);
 
 /* ------------------------------------------------------- workflow_bind.c */
 
@@ -294,66 +295,69 @@ TR_MUST_USE int tri_signals_hand_on(struct tri_flow *flow, const struct tr_messa
  * Binds the inputs of a node that begins. `is_bound` stays false where that failed the node, and
  * where it went back into the queue, since it has to ask for them.
  */
-TR_MUST_USE int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs,
-                                bool *is_bound);
+TR_MUST_USE int tri_workflow_bind_inputs(struct tri_flow *flow, uint32_t node,
+                                         struct tr_buffer *inputs, bool *is_bound);
 
 /*
  * Records the inputs of a node that is kept, and so does not begin: what it `got`, since that may
  * have been edited then; where nobody knows, what is bound, or none if that looks into values that
  * lie elsewhere. `is_fine` stays false where they cannot be bound, and it has failed.
  */
-TR_MUST_USE int tri_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got,
-                              bool *is_fine);
+TR_MUST_USE int tri_workflow_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got,
+                                       bool *is_fine);
 
 struct tr_binder;
 
 /* Asks for inputs that `binder` could not bind, since they lie elsewhere; the node waits. */
-TR_MUST_USE int tri_bind_ask(struct tri_flow *flow, uint32_t node, struct tr_binder *binder);
+TR_MUST_USE int tri_workflow_bind_ask(struct tri_flow *flow, uint32_t node,
+                                      struct tr_binder *binder);
 
 /* The answer: the node begins with them. */
-TR_MUST_USE int tri_bind_answered(struct tri_flow *flow, const struct tr_message *message);
+TR_MUST_USE int tri_workflow_bind_answered(struct tri_flow *flow, const struct tr_message *message);
 
 /* ------------------------------------------------------------ workflow.c */
 
 /* Begins the first node of the queue, unless a pause holds it back; it may have ended. */
-TR_MUST_USE int tri_first_begin(struct tri_flow *flow);
+TR_MUST_USE int tri_workflow_first_begin(struct tri_flow *flow);
 
 /* -------------------------------------------------------- workflow_ask.c */
 
 /* Asks for the first node of those to be started, which stays there until the answer is here. */
-TR_MUST_USE int tri_ask(struct tri_flow *flow, enum tri_question kind,
-                        const struct tr_schema *schema, const void *body);
+TR_MUST_USE int tri_workflow_ask(struct tri_flow *flow, enum tri_question kind,
+                                 const struct tr_schema *schema, const void *body);
 
 /* An answer, or that there is none; the time has come to ask again. */
-TR_MUST_USE int tri_ask_heard(struct tri_flow *flow, const struct tr_message *message);
-void tri_ask_again(struct tri_flow *flow);
+TR_MUST_USE int tri_workflow_ask_heard(struct tri_flow *flow, const struct tr_message *message);
+void tri_workflow_ask_again(struct tri_flow *flow);
 
 /* The first node cannot begin, for what it was told. */
-TR_MUST_USE int tri_ask_fail(struct tri_flow *flow, const struct tri_failure *failure);
+TR_MUST_USE int tri_workflow_ask_fail(struct tri_flow *flow, const struct tri_failure *failure);
 
 /* Nobody needs the answer any more. */
-TR_MUST_USE int tri_ask_give_up(struct tri_flow *flow);
+TR_MUST_USE int tri_workflow_ask_give_up(struct tri_flow *flow);
 
 /* ---------------------------------------------------- workflow_recover.c */
 
 /* Whether a node that has ended gives something else than in the earlier execution. */
-TR_MUST_USE int tri_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool *is_anew);
+TR_MUST_USE int tri_workflow_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool *is_anew);
 
 /* Asks about the first of those to be started, and others behind it, if that has to be. */
-TR_MUST_USE int tri_recovery_ask(struct tri_flow *flow, bool *is_asked);
+TR_MUST_USE int tri_workflow_recovery_ask(struct tri_flow *flow, bool *is_asked);
 
 /* The answer: what is kept ends, and the others will begin. */
-TR_MUST_USE int tri_recovery_answered(struct tri_flow *flow, const struct tr_message *message);
+TR_MUST_USE int tri_workflow_recovery_answered(struct tri_flow *flow,
+                                               const struct tr_message *message);
 
 /* Puts edited inputs in the place of those that a node was bound to. */
-TR_MUST_USE int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs);
+TR_MUST_USE int tri_workflow_recovery_edit(struct tri_flow *flow, uint32_t node,
+                                           struct tr_buffer *inputs);
 
 /*
  * What the child of a node is told of the recovery: nothing where it runs anew as a whole. The text
  * lives as long as the flow and `buffer`.
  */
-TR_MUST_USE int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer,
-                                    struct tr_text *recovery);
+TR_MUST_USE int tri_workflow_recovery_inside(struct tri_flow *flow, uint32_t node,
+                                             struct tr_buffer *buffer, struct tr_text *recovery);
 
 /* -------------------------------------------------------- workflow_end.c */
 
@@ -368,22 +372,22 @@ TR_MUST_USE int tri_workflow_abort(struct tri_flow *flow, const struct tr_node_a
 TR_MUST_USE int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline);
 
 /* Goes on aborting children. */
-TR_MUST_USE int tri_abort_children(struct tri_flow *flow);
+TR_MUST_USE int tri_workflow_abort_children(struct tri_flow *flow);
 
 /*
  * Goes on with a walk through the rows of nodes that run, from `*at` on: `tell` gets each of them.
  * `*goes_on` is false when it is through.
  */
-TR_MUST_USE int tri_rows_walk(struct tri_flow *flow, uint32_t *at, bool *goes_on,
-                              int (*tell)(struct tri_flow *flow, uint32_t node,
-                                          const struct tri_row *row));
+TR_MUST_USE int tri_workflow_rows_walk(struct tri_flow *flow, uint32_t *at, bool *goes_on,
+                                       int (*tell)(struct tri_flow *flow, uint32_t node,
+                                                   const struct tri_row *row));
 
 /* Goes to the next stage where this is over; `is_over` says so, `has_ended` that it was last. */
-TR_MUST_USE int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
+TR_MUST_USE int tri_workflow_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
 
 /* A node of on_failure or finally that stands for itself has ended. */
-TR_MUST_USE int tri_handler_ended(struct tri_flow *flow, uint32_t node,
-                                  const struct tri_failure *failure);
+TR_MUST_USE int tri_workflow_handler_ended(struct tri_flow *flow, uint32_t node,
+                                           const struct tri_failure *failure);
 
 /* ------------------------------------------------------ workflow_pause.c */
 
@@ -391,51 +395,53 @@ TR_MUST_USE int tri_handler_ended(struct tri_flow *flow, uint32_t node,
 TR_MUST_USE int tri_workflow_pause(struct tri_flow *flow, const struct tr_message *message);
 
 /* Goes on telling children of it. */
-TR_MUST_USE int tri_pause_children(struct tri_flow *flow);
+TR_MUST_USE int tri_workflow_pause_children(struct tri_flow *flow);
 
 /* Nodes of the graph are behind it: cleaning up is not held back. */
-void tri_pause_lift(struct tri_flow *flow);
+void tri_workflow_pause_lift(struct tri_flow *flow);
 
 /* ------------------------------------------------------- workflow_tell.c */
 
 /* The workflow goes to another phase (enum tr_execution_phase): checked and recorded. */
-TR_MUST_USE int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause);
+TR_MUST_USE int tri_workflow_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause);
 
 /* The execution was paused, or goes on, in the phase that it has. */
-TR_MUST_USE int tri_pause_record(struct tri_flow *flow, struct tr_text cause);
+TR_MUST_USE int tri_workflow_pause_record(struct tri_flow *flow, struct tr_text cause);
 
 /*
  * A node that has no actor of its own goes to another phase; it has begun at this time of the
  * steady clock, unless that is 0. `failure` may be NULL.
  */
-TR_MUST_USE int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,
-                                uint64_t begun_ms, const struct tri_failure *failure);
+TR_MUST_USE int tri_workflow_node_record(struct tri_flow *flow, uint32_t node, uint8_t from,
+                                         uint8_t to, uint64_t begun_ms,
+                                         const struct tri_failure *failure);
 
 /* What such a node got or gave. */
-TR_MUST_USE int tri_node_record_value(struct tri_flow *flow, uint32_t node, enum tr_value_side side,
-                                      struct tr_bytes slots);
+TR_MUST_USE int tri_workflow_node_record_value(struct tri_flow *flow, uint32_t node,
+                                               enum tr_value_side side, struct tr_bytes slots);
 
 /*
  * Tells the parent, once, that something below runs or waits outside: to an array such an element
  * does not stand in the way of others.
  */
-TR_MUST_USE int tri_tell_at_work(struct tri_flow *flow);
+TR_MUST_USE int tri_workflow_tell_at_work(struct tri_flow *flow);
 
 /* The failure that is kept; false if there is none. */
-TR_MUST_USE int tri_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,
-                                struct tr_node_ended *failure, bool *is_there);
+TR_MUST_USE int tri_workflow_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,
+                                         struct tr_node_ended *failure, bool *is_there);
 
 /* Tells the launch node that has launched this execution, if one has, that it has begun. */
-TR_MUST_USE int tri_tell_launched(struct tri_flow *flow, const struct tr_node_start *start);
+TR_MUST_USE int tri_workflow_tell_launched(struct tri_flow *flow,
+                                           const struct tr_node_start *start);
 
 /* Hands what a launch node below wants to the launcher: of the root. */
-TR_MUST_USE int tri_pass_launch(struct tri_flow *flow, const struct tr_message *message);
+TR_MUST_USE int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *message);
 
 /* Says the last word and stops. */
 TR_MUST_USE int tri_workflow_say_end(struct tri_flow *flow);
 
 /* Appends the path of this workflow, with its element; and of a node of it. */
-void tri_own_path_add(const struct tri_flow *flow, struct tr_buffer *buffer);
-void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer);
+void tri_workflow_own_path_add(const struct tri_flow *flow, struct tr_buffer *buffer);
+void tri_workflow_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer);
 
 #endif

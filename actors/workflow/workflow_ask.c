@@ -6,6 +6,10 @@
  * A workflow has one question under way, for the node at the front of its queue. The node stays
  * there until the answer is here, so a question that fails, or that a crash or a pause makes
  * worthless, is simply put again: asking changes nothing.
+ *
+ * `recovery_call` says what is under way: 0 nothing, CALL_WAITS a wait before the question is put
+ * again, anything else the number of the call. While it is not 0 no node of the graph begins, since
+ * the first of the queue has to be the one that was asked for when the answer comes.
  */
 #include "actors/workflow/workflow.h"
 #include "schemas/engine/recovery.h"
@@ -18,21 +22,22 @@
 /* Stands for the call while a timer runs until the question is put again. */
 #define CALL_WAITS UINT64_MAX
 
-/* What each kind is answered by, and what becomes of a node for which nobody can answer. */
+/* What each kind is answered by, and how a node fails for which there is no answer. */
 static const struct {
     const struct tr_schema *answer;
     int (*answered)(struct tri_flow *flow, const struct tr_message *message);
     const char *code;
     const char *words;
 } kinds[] = {
-    [TRI_QUESTION_RECOVERY] = {&tr_recovered_nodes_schema, tri_recovery_answered, "RecoveryError",
+    [TRI_QUESTION_RECOVERY] = {&tr_recovered_nodes_schema, tri_workflow_recovery_answered,
+                               "RecoveryError",
                                "what it gave in the earlier execution cannot be read"},
-    [TRI_QUESTION_VALUES] = {&tr_values_given_schema, tri_bind_answered, "StorageError",
+    [TRI_QUESTION_VALUES] = {&tr_values_given_schema, tri_workflow_bind_answered, "StorageError",
                              "its inputs are part of a large value, which cannot be read"},
 };
 
-int tri_ask(struct tri_flow *flow, enum tri_question kind, const struct tr_schema *schema,
-            const void *body)
+int tri_workflow_ask(struct tri_flow *flow, enum tri_question kind, const struct tr_schema *schema,
+                     const void *body)
 {
     struct tr_workflow_state *state = flow->state;
     TR_ASSERT(state->recovery_call == 0);
@@ -40,7 +45,8 @@ int tri_ask(struct tri_flow *flow, enum tri_question kind, const struct tr_schem
     return tr_call(flow->context, TR_SERVICE_FILES, schema, body, 0, &state->recovery_call);
 }
 
-int tri_ask_give_up(struct tri_flow *flow)
+/* An answer that is still on its way is dropped by the runtime (tr_ask_cancel). */
+int tri_workflow_ask_give_up(struct tri_flow *flow)
 {
     uint64_t call = flow->state->recovery_call;
     flow->state->recovery_call = 0;
@@ -52,27 +58,32 @@ int tri_ask_give_up(struct tri_flow *flow)
                               : tr_ask_cancel(flow->context, call);
 }
 
-void tri_ask_again(struct tri_flow *flow)
+void tri_workflow_ask_again(struct tri_flow *flow)
 {
     if (flow->state->recovery_call == CALL_WAITS) {
         flow->state->recovery_call = 0;
     }
 }
 
-int tri_ask_fail(struct tri_flow *flow, const struct tri_failure *failure)
+int tri_workflow_ask_fail(struct tri_flow *flow, const struct tri_failure *failure)
 {
     struct tri_row row;
     uint32_t node;
-    int error = tri_ready_pop(flow, &node);
-    error = error != 0 ? error : tri_row_get(flow, node, &row);
-    if (error == 0 && tri_row_is_done(&row)) {
-        /* The deadline of its branch was quicker. */
-        return (row.flags & TRI_ROW_SETTLES) != 0 ? tri_settle_push(flow, node) : 0;
+    int error = tri_workflow_ready_pop(flow, &node);
+    if (error == 0) {
+        error = tri_workflow_row_get(flow, node, &row);
     }
-    return error != 0 ? error : tri_node_failed(flow, node, failure);
+    if (error == 0 && tri_workflow_row_is_done(&row)) {
+        /* The deadline of its branch was quicker. */
+        return (row.flags & TRI_ROW_SETTLES) != 0 ? tri_workflow_settle_push(flow, node) : 0;
+    }
+    return error != 0 ? error : tri_workflow_node_failed(flow, node, failure);
 }
 
-/* The first one that was asked for cannot begin, since nobody can answer. */
+/*
+ * The first one that was asked for cannot begin, since there is no answer. It is a failure of the
+ * system: the values are there, only not to be had.
+ */
 static int fail_first(struct tri_flow *flow, int reason, struct tr_text words)
 {
     struct tr_buffer text;
@@ -80,9 +91,9 @@ static int fail_first(struct tri_flow *flow, int reason, struct tr_text words)
     tr_buffer_print(&text, "%s: %s%s%.*s", kinds[flow->state->question_kind].words,
                     tr_error_text(reason), words.size > 0 ? ": " : "", (int)words.size, words.data);
     struct tri_failure failure =
-        tri_failure_of(kinds[flow->state->question_kind].code, tr_buffer_text(&text));
+        tri_workflow_failure_of(kinds[flow->state->question_kind].code, tr_buffer_text(&text));
     failure.kind = TR_FAILURE_SYSTEM;
-    int error = text.error != 0 ? text.error : tri_ask_fail(flow, &failure);
+    int error = text.error != 0 ? text.error : tri_workflow_ask_fail(flow, &failure);
     tr_buffer_fini(&text);
     return error;
 }
@@ -93,6 +104,10 @@ static bool may_pass(int reason)
            reason == TR_CLOSED || reason == TR_MEMORY;
 }
 
+/*
+ * Waits of 50 ms, doubled each time, a second and a half in all; then the node at the front fails,
+ * and the next one asks for itself.
+ */
 static int on_failed(struct tri_flow *flow, int reason, struct tr_text words)
 {
     struct tr_workflow_state *state = flow->state;
@@ -105,7 +120,7 @@ static int on_failed(struct tri_flow *flow, int reason, struct tr_text words)
     return fail_first(flow, reason, words);
 }
 
-int tri_ask_heard(struct tri_flow *flow, const struct tr_message *message)
+int tri_workflow_ask_heard(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_workflow_state *state = flow->state;
     struct tr_blob_failed failed;

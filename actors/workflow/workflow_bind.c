@@ -5,8 +5,8 @@
  * queue, and begins with the answer. Nothing of that is kept, for a node that does not begin after
  * all asks again.
  */
-#include "actors/values/bind_plan.h"
 #include "actors/history/history.h"
+#include "actors/values/bind_plan.h"
 #include "actors/workflow/workflow.h"
 #include "schemas/runtime/files.h"
 #include "schemas/runtime/inquiry.h"
@@ -14,19 +14,23 @@
 /* What stands in a message beside values. */
 #define MESSAGE_MARGIN_BYTES 65536
 
-/* The workflow's failure as a value, for `$err`. Nothing where there is none. */
+/*
+ * The workflow's failure as a value, for `$err`. Nothing where there is none. `$err` is there for
+ * on_failure and finally; the code, node and element are those of the first failure.
+ */
 static int write_failure(struct tri_flow *flow, struct tr_buffer *buffer)
 {
     struct tr_buffer under;
     struct tr_node_ended ended;
     bool is_there = false;
     tr_buffer_init(&under, 0);
-    int error = tri_failure_get(flow, &under, &ended, &is_there);
+    int error = tri_workflow_failure_get(flow, &under, &ended, &is_there);
     if (error == 0 && is_there) {
         bool has_element = ended.failed_element != TR_ELEMENT_NONE;
         struct tr_failure value = {.node = ended.failed,
                                    .code = ended.code,
                                    .message = ended.message,
+                                   .error_output = ended.error_output,
                                    .element = has_element ? (int64_t)ended.failed_element : -1};
         tr_write_failure(buffer, &value);
         error = buffer->error;
@@ -38,13 +42,17 @@ static int write_failure(struct tri_flow *flow, struct tr_buffer *buffer)
 static int fail_size(struct tri_flow *flow, uint32_t node)
 {
     bool is_end = flow->workflow->nodes[node].kind == TR_NODE_END;
-    struct tri_failure failure = tri_failure_of(
+    struct tri_failure failure = tri_workflow_failure_of(
         is_end ? "OutputSizeExceeded" : "InputSizeExceeded",
         tr_text_of("the values together are larger than TR_MESSAGE_BYTES_MAX (1 MiB)"));
-    return tri_node_failed(flow, node, &failure);
+    return tri_workflow_node_failed(flow, node, &failure);
 }
 
-/* Binds what the node is bound to, or takes what it was given, and puts edited inputs in place. */
+/*
+ * Binds what the node is bound to, or takes what it was given, and puts edited inputs in place. An
+ * answer (`flow->given`) is taken as it is: the program has bound all inputs of the node by the
+ * same rules.
+ */
 static int bind(struct tri_flow *flow, uint32_t node, struct tr_binder *binder,
                 struct tr_buffer *inputs)
 {
@@ -56,7 +64,7 @@ static int bind(struct tri_flow *flow, uint32_t node, struct tr_binder *binder,
     } else {
         error = tr_bind_inputs(binder, compiled, inputs);
     }
-    return error != 0 ? error : tri_recovery_edit(flow, node, inputs);
+    return error != 0 ? error : tri_workflow_recovery_edit(flow, node, inputs);
 }
 
 /* The binder of a node; `err` is under the workflow's error. */
@@ -66,7 +74,7 @@ static int binder_init(struct tri_flow *flow, uint32_t node, struct tr_buffer *e
     bool is_in_graph = flow->workflow->nodes[node].role == TR_ROLE_GRAPH;
     int error = is_in_graph ? 0 : write_failure(flow, err);
     *binder = (struct tr_binder){.workflow = flow->workflow,
-                                 .output = tri_output_find,
+                                 .output = tri_workflow_output_find,
                                  .self = flow,
                                  .failure = tr_buffer_bytes(err)};
     return error;
@@ -76,19 +84,22 @@ static int binder_init(struct tri_flow *flow, uint32_t node, struct tr_buffer *e
 static int refuse(struct tri_flow *flow, uint32_t node, struct tr_binder *binder)
 {
     if (binder->lies_elsewhere) {
-        return tri_bind_ask(flow, node, binder);
+        return tri_workflow_bind_ask(flow, node, binder);
     }
-    struct tri_failure failure = tri_failure_of(binder->code, binder->message);
-    return tri_node_failed(flow, node, &failure);
+    struct tri_failure failure = tri_workflow_failure_of(binder->code, binder->message);
+    return tri_workflow_node_failed(flow, node, &failure);
 }
 
-int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs, bool *is_bound)
+int tri_workflow_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs,
+                             bool *is_bound)
 {
     struct tr_buffer err;
     struct tr_binder binder;
     tr_buffer_init(&err, 0);
     int error = binder_init(flow, node, &err, &binder);
-    error = error != 0 ? error : bind(flow, node, &binder, inputs);
+    if (error == 0) {
+        error = bind(flow, node, &binder, inputs);
+    }
     if (error == TR_INVALID) {
         error = refuse(flow, node, &binder);
     } else if (error == 0 && inputs->size > TR_MESSAGE_BYTES_MAX - MESSAGE_MARGIN_BYTES) {
@@ -100,7 +111,7 @@ int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inpu
     return error;
 }
 
-int tri_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got, bool *is_fine)
+int tri_workflow_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got, bool *is_fine)
 {
     struct tr_buffer err;
     struct tr_buffer inputs;
@@ -108,7 +119,9 @@ int tri_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got, boo
     tr_buffer_init(&err, 0);
     tr_buffer_init(&inputs, 0);
     int error = binder_init(flow, node, &err, &binder);
-    error = error != 0 ? error : bind(flow, node, &binder, &inputs);
+    if (error == 0) {
+        error = bind(flow, node, &binder, &inputs);
+    }
     *is_fine = true;
     bool is_bound = error == 0;
     if (error == TR_INVALID) {
@@ -116,8 +129,8 @@ int tri_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got, boo
         error = *is_fine ? 0 : refuse(flow, node, &binder);
     }
     if (error == 0 && *is_fine && (got.size > 0 || is_bound)) {
-        error = tri_node_record_value(flow, node, TR_VALUE_INPUTS,
-                                      got.size > 0 ? got : tr_buffer_bytes(&inputs));
+        error = tri_workflow_node_record_value(flow, node, TR_VALUE_INPUTS,
+                                               got.size > 0 ? got : tr_buffer_bytes(&inputs));
     }
     tr_buffer_fini(&inputs);
     tr_buffer_fini(&err);
@@ -126,26 +139,32 @@ int tri_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got, boo
 
 /* ---------------------------------------------------------------- asked for */
 
-int tri_bind_ask(struct tri_flow *flow, uint32_t node, struct tr_binder *binder)
+int tri_workflow_bind_ask(struct tri_flow *flow, uint32_t node, struct tr_binder *binder)
 {
     struct tr_buffer plan;
     tr_buffer_init(&plan, 0);
     int error = tr_bind_plan(binder, &flow->workflow->nodes[node], &plan);
     if (error == TR_INVALID) {
-        struct tri_failure failure = tri_failure_of(binder->code, binder->message);
-        error = tri_node_failed(flow, node, &failure);
+        struct tri_failure failure = tri_workflow_failure_of(binder->code, binder->message);
+        error = tri_workflow_node_failed(flow, node, &failure);
     } else if (error == 0 && plan.size > TR_MESSAGE_BYTES_MAX - MESSAGE_MARGIN_BYTES) {
         error = fail_size(flow, node);
     } else if (error == 0) {
         const struct tr_values_bind question = {.plan = tr_buffer_bytes(&plan)};
-        error = tri_ask(flow, TRI_QUESTION_VALUES, &tr_values_bind_schema, &question);
-        error = error != 0 ? error : tri_ready_return(flow, node);
+        error = tri_workflow_ask(flow, TRI_QUESTION_VALUES, &tr_values_bind_schema, &question);
+        if (error == 0) {
+            error = tri_workflow_ready_return(flow, node);
+        }
     }
     tr_buffer_fini(&plan);
     return error;
 }
 
-int tri_bind_answered(struct tri_flow *flow, const struct tr_message *message)
+/*
+ * `flow->given` is set for this one beginning only. Where a pause holds the node back it is
+ * dropped, and asked for again later.
+ */
+int tri_workflow_bind_answered(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_values_given answer;
     int error = tr_message_read(message, values_given, &answer);
@@ -153,13 +172,13 @@ int tri_bind_answered(struct tri_flow *flow, const struct tr_message *message)
         return error;
     }
     if (answer.code.size > 0) {
-        struct tri_failure failure = tri_failure_of("", answer.message);
+        struct tri_failure failure = tri_workflow_failure_of("", answer.message);
         failure.code = answer.code;
-        return tri_ask_fail(flow, &failure);
+        return tri_workflow_ask_fail(flow, &failure);
     }
     flow->given = answer.slots;
     flow->given_words = answer.message;
-    error = tri_first_begin(flow);
+    error = tri_workflow_first_begin(flow);
     flow->given = (struct tr_bytes){0};
     return error;
 }

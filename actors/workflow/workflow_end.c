@@ -6,10 +6,23 @@
  *       +--a failure, an abort, a bound--> DRAIN, until no child runs
  *
  * The first failure stays the workflow's error; how it ends is `outcome`.
+ *
+ * Failure policies are Flyte's (WorkflowMetadata.on_failure). FAIL_IMMEDIATELY goes to DRAIN with
+ * the first failure: running children are aborted, nothing new begins. finish_runnable, which is
+ * FAIL_AFTER_EXECUTABLE_NODES_COMPLETE, stays in GRAPH: what does not depend on the failed node
+ * goes on, and the workflow fails when all nodes have ended or were skipped.
+ *
+ * on_failure runs behind a failure or a time-out, not behind an abort, as Flyte's failure node
+ * does. finally, which Flyte does not have, runs behind everything; an abort without grace ends
+ * it, and behind a success a bound of time.
+ *
+ * A child that ends as it was told to while draining is no failure. A workflow leaves a stage only
+ * when no child runs and no gate waits, so no child outlives its workflow.
  */
 #include "actors/workflow/workflow.h"
 #include "schemas/codec/utf8.h"
 
+/* Keeps the first failure for the last message and for on_failure; later ones only count. */
 static int keep_failure(struct tri_flow *flow, const struct tri_failure *failure)
 {
     if (flow->state->failure != 0) {
@@ -24,9 +37,11 @@ static int keep_failure(struct tri_flow *flow, const struct tri_failure *failure
         .message = failure->message,
         .failed = failure->failed,
         .failed_element = failure->failed_element,
+        .flyte_message = failure->flyte_message,
+        .error_output = failure->error_output,
     };
     flow->state->failure_version = tr_node_ended_schema.version;
-    return tri_body_put(flow, &tr_node_ended_schema, &kept, &flow->state->failure);
+    return tri_workflow_body_put(flow, &tr_node_ended_schema, &kept, &flow->state->failure);
 }
 
 /* Begins to abort all children that run; what does not run yet will not begin. */
@@ -37,6 +52,10 @@ static void abort_from_here(struct tri_flow *flow, uint8_t child_phase)
     flow->state->abort_phase = child_phase;
 }
 
+/*
+ * Nodes that were ready do not begin, and those that have ended set off no others. Rows keep their
+ * flags and links; no queue leads to them any more.
+ */
 static void drop_queues(struct tri_flow *flow)
 {
     struct tr_workflow_state *state = flow->state;
@@ -44,31 +63,41 @@ static void drop_queues(struct tri_flow *flow)
     state->settle_first = state->settle_last = state->settle_at = 0;
 }
 
+/* The bounds of time are for the graph and, without a failure, for finally; not for clean-up. */
 static int stop_timers(struct tri_flow *flow)
 {
     int error = tr_timer_stop(flow->context, TRI_TIMER_TIMEOUT);
     return error != 0 ? error : tr_timer_stop(flow->context, TRI_TIMER_DEADLINE);
 }
 
+/*
+ * Leaves the graph: nothing begins any more, and what runs is aborted share by share. A pause is
+ * lifted, or nothing would ever end; a question under way is given up. After that `running` and
+ * `waiting` only fall, so the stage ends.
+ */
 static int drain(struct tri_flow *flow, uint8_t child_phase)
 {
     drop_queues(flow);
-    tri_pause_lift(flow);
+    tri_workflow_pause_lift(flow);
     flow->state->stage = TRI_STAGE_DRAIN;
     abort_from_here(flow, child_phase);
-    int error = tri_ask_give_up(flow);
+    int error = tri_workflow_ask_give_up(flow);
     return error != 0 ? error : stop_timers(flow);
 }
 
 /* ---------------------------------------------------------------- failures */
 
-/* Whether a child ends as it was told to: that is nobody's failure. */
+/* Whether a child ends as it was told to: that is no failure. */
 static bool is_asked_for(const struct tri_flow *flow, const struct tri_failure *failure)
 {
     return flow->state->stage == TRI_STAGE_DRAIN &&
            (failure->phase == TR_NODE_PHASE_ABORTED || failure->phase == flow->state->abort_phase);
 }
 
+/*
+ * A node outside of branches has failed, and is not optional. What follows is the policy's, and
+ * only the first failure decides it: in a stage behind the graph it is counted and no more.
+ */
 int tri_workflow_failed(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure)
 {
     (void)node;
@@ -86,11 +115,16 @@ int tri_workflow_failed(struct tri_flow *flow, uint32_t node, const struct tri_f
         return 0;
     }
     state->runs_on_failure = true;
-    error = tri_phase_set(flow, TR_EXECUTION_FAILING, tr_text_of("a node failed"));
+    error = tri_workflow_phase_set(flow, TR_EXECUTION_FAILING, tr_text_of("a node failed"));
     return error != 0 ? error : drain(flow, TR_NODE_PHASE_ABORTED);
 }
 
-int tri_handler_ended(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure)
+/*
+ * on_failure or finally has ended. Only finally may change the outcome, and only a success: the
+ * failure of clean-up hides no earlier one.
+ */
+int tri_workflow_handler_ended(struct tri_flow *flow, uint32_t node,
+                               const struct tri_failure *failure)
 {
     bool is_finally = flow->workflow->nodes[node].role == TR_ROLE_FINALLY;
     if (failure == NULL || !is_finally || flow->state->outcome != TR_EXECUTION_SUCCEEDED) {
@@ -99,8 +133,9 @@ int tri_handler_ended(struct tri_flow *flow, uint32_t node, const struct tri_fai
     flow->state->failures++;
     flow->state->outcome = TR_EXECUTION_FAILED;
     int error = keep_failure(flow, failure);
-    return error != 0 ? error
-                      : tri_phase_set(flow, TR_EXECUTION_FAILING, tr_text_of("finally failed"));
+    return error != 0
+               ? error
+               : tri_workflow_phase_set(flow, TR_EXECUTION_FAILING, tr_text_of("finally failed"));
 }
 
 /* ------------------------------------------------------ aborts and time-outs */
@@ -137,6 +172,10 @@ static uint8_t ending_phase(const struct tri_flow *flow, bool is_timeout)
     return is_timeout && may_time_out ? TR_EXECUTION_TIMING_OUT : TR_EXECUTION_ABORTING;
 }
 
+/*
+ * node_abort, from the parent or of a user. The first one decides the outcome and its cause; a
+ * later one counts only if it is the first without grace, which is told to the children again.
+ */
 int tri_workflow_abort(struct tri_flow *flow, const struct tr_node_abort *abort)
 {
     struct tr_workflow_state *state = flow->state;
@@ -159,7 +198,9 @@ int tri_workflow_abort(struct tri_flow *flow, const struct tr_node_abort *abort)
         bool is_late = phase == TR_EXECUTION_TIMING_OUT;
         state->outcome = is_late ? TR_EXECUTION_TIMED_OUT : TR_EXECUTION_ABORTED;
         error = keep_failure(flow, &failure);
-        error = error != 0 ? error : tri_phase_set(flow, phase, cause);
+        if (error == 0) {
+            error = tri_workflow_phase_set(flow, phase, cause);
+        }
     }
     if (error != 0 || (was_aborted && !is_harder)) {
         return error;
@@ -167,6 +208,10 @@ int tri_workflow_abort(struct tri_flow *flow, const struct tr_node_abort *abort)
     return abort_stage(flow, failure.phase, is_harder);
 }
 
+/*
+ * A bound of time has passed. Only the graph has one, and finally behind a success; anything else
+ * is ending already.
+ */
 int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline)
 {
     struct tr_workflow_state *state = flow->state;
@@ -186,7 +231,9 @@ int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline)
     state->failures++;
     state->outcome = TR_EXECUTION_TIMED_OUT;
     state->runs_on_failure = is_graph;
-    error = error != 0 ? error : tri_phase_set(flow, TR_EXECUTION_TIMING_OUT, cause);
+    if (error == 0) {
+        error = tri_workflow_phase_set(flow, TR_EXECUTION_TIMING_OUT, cause);
+    }
     if (error != 0 || is_graph) {
         return error != 0 ? error : drain(flow, TR_NODE_PHASE_TIMED_OUT);
     }
@@ -207,6 +254,7 @@ static struct tr_text abort_cause(const struct tri_flow *flow)
     }
 }
 
+/* Tells one child to end. What counts is its own end, which may be a success that was quicker. */
 static int abort_child(struct tri_flow *flow, uint64_t serial)
 {
     struct tr_node_abort abort = {.phase = flow->state->abort_phase,
@@ -217,7 +265,10 @@ static int abort_child(struct tri_flow *flow, uint64_t serial)
     return tr_tell(flow->context, child, &tr_node_abort_schema, &abort);
 }
 
-/* Looks at one row; pages that were never touched are passed over as a whole. */
+/*
+ * Looks at one row; pages that were never touched are passed over as a whole. A page costs one look
+ * then, so an abort of 100,000 nodes that have not begun is quick.
+ */
 static int walk_row(struct tri_flow *flow, uint32_t *at,
                     int (*tell)(struct tri_flow *flow, uint32_t node, const struct tri_row *row))
 {
@@ -230,13 +281,20 @@ static int walk_row(struct tri_flow *flow, uint32_t *at,
         *at = (node / TRI_ROWS_PER_PAGE + 1) * TRI_ROWS_PER_PAGE;
         return 0;
     }
-    error = error != 0 ? error : tri_row_get(flow, node, &row);
+    if (error == 0) {
+        error = tri_workflow_row_get(flow, node, &row);
+    }
     *at = node + 1;
     return error != 0 || row.phase != TR_NODE_PHASE_RUNNING ? error : tell(flow, node, &row);
 }
 
-int tri_rows_walk(struct tri_flow *flow, uint32_t *at, bool *goes_on,
-                  int (*tell)(struct tri_flow *flow, uint32_t node, const struct tri_row *row))
+/*
+ * Calls `tell` for each running node from `at` on, as far as this handler's share goes; `goes_on`:
+ * there are more.
+ */
+int tri_workflow_rows_walk(struct tri_flow *flow, uint32_t *at, bool *goes_on,
+                           int (*tell)(struct tri_flow *flow, uint32_t node,
+                                       const struct tri_row *row))
 {
     int error = 0;
     while (error == 0 && flow->starts_left > 0 && flow->looks_left > 0 &&
@@ -247,23 +305,27 @@ int tri_rows_walk(struct tri_flow *flow, uint32_t *at, bool *goes_on,
     return error;
 }
 
+/* Branches and waiting nodes have no actor: they end at once, or with their arm. */
 static int abort_node(struct tri_flow *flow, uint32_t node, const struct tri_row *row)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
-    return compiled->kind == TR_NODE_BRANCH ? tri_branch_abort(flow, node)
-           : tri_is_waiter(compiled)
-               ? tri_gate_end(flow, node, flow->state->abort_phase, abort_cause(flow))
+    return compiled->kind == TR_NODE_BRANCH ? tri_workflow_branch_abort(flow, node)
+           : tri_workflow_is_waiter(compiled)
+               ? tri_workflow_gate_end(flow, node, flow->state->abort_phase, abort_cause(flow))
                : abort_child(flow, row->child);
 }
 
-int tri_abort_children(struct tri_flow *flow)
+int tri_workflow_abort_children(struct tri_flow *flow)
 {
-    return tri_rows_walk(flow, &flow->state->abort_at, &flow->state->is_aborting, abort_node);
+    return tri_workflow_rows_walk(flow, &flow->state->abort_at, &flow->state->is_aborting,
+                                  abort_node);
 }
 
 /* ------------------------------------------------------------------ stages */
 
-/* Begins on_failure, finally, or nothing more. */
+/*
+ * Begins on_failure, finally, or nothing more. Each runs at most once, since the stages only go on.
+ */
 static int go_to(struct tri_flow *flow, enum tri_stage stage, bool *has_ended)
 {
     struct tr_workflow_state *state = flow->state;
@@ -271,11 +333,11 @@ static int go_to(struct tri_flow *flow, enum tri_stage stage, bool *has_ended)
     uint32_t last = flow->workflow->finally;
     if (stage == TRI_STAGE_ON_FAILURE && state->runs_on_failure && on_failure != TR_GRAPH_NONE) {
         state->stage = TRI_STAGE_ON_FAILURE;
-        return tri_ready_push(flow, on_failure);
+        return tri_workflow_ready_push(flow, on_failure);
     }
     if (last != TR_GRAPH_NONE) {
         state->stage = TRI_STAGE_FINALLY;
-        return tri_ready_push(flow, last);
+        return tri_workflow_ready_push(flow, last);
     }
     *has_ended = true;
     return 0;
@@ -284,14 +346,17 @@ static int go_to(struct tri_flow *flow, enum tri_stage stage, bool *has_ended)
 /* All nodes have ended: with success, or with what finish_runnable has waited for. */
 static int leave_graph(struct tri_flow *flow, bool *has_ended)
 {
-    tri_pause_lift(flow);
+    tri_workflow_pause_lift(flow);
     if (flow->state->outcome == TR_EXECUTION_SUCCEEDED) {
-        int error = tri_phase_set(flow, TR_EXECUTION_SUCCEEDING, tr_text_of(""));
+        int error = tri_workflow_phase_set(flow, TR_EXECUTION_SUCCEEDING, tr_text_of(""));
         return error != 0 ? error : go_to(flow, TRI_STAGE_FINALLY, has_ended);
     }
     flow->state->runs_on_failure = true;
-    int error = tri_phase_set(flow, TR_EXECUTION_FAILING, tr_text_of("nodes failed"));
-    error = error != 0 ? error : stop_timers(flow);
+    int error = tri_workflow_phase_set(flow, TR_EXECUTION_FAILING, tr_text_of("nodes failed"));
+    if (error != 0) {
+        return error;
+    }
+    error = stop_timers(flow);
     return error != 0 ? error : go_to(flow, TRI_STAGE_ON_FAILURE, has_ended);
 }
 
@@ -305,13 +370,17 @@ static bool is_busy(const struct tr_workflow_state *state)
 static int is_handler_over(struct tri_flow *flow, uint32_t node, bool *is_over)
 {
     struct tri_row row;
-    int error = tri_row_get(flow, node, &row);
+    int error = tri_workflow_row_get(flow, node, &row);
     bool will_not = flow->state->stage == TRI_STAGE_ON_FAILURE && !flow->state->runs_on_failure;
-    *is_over = error == 0 && !is_busy(flow->state) && (tri_row_is_done(&row) || will_not);
+    *is_over = error == 0 && !is_busy(flow->state) && (tri_workflow_row_is_done(&row) || will_not);
     return error;
 }
 
-int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended)
+/*
+ * Whether the stage is over, and what comes then. `is_over`: the caller goes on in the next stage;
+ * `has_ended`: there is none.
+ */
+int tri_workflow_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended)
 {
     struct tr_workflow_state *state = flow->state;
     int error = 0;

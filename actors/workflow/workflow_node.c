@@ -3,21 +3,32 @@
  *
  * A node that fails stands for itself: an optional one goes on with outputs that are none, the
  * failure of an arm is its branch's, and any other one is the workflow's.
+ *
+ * A node's end has three steps, each in one place: note_end writes history and stops timers,
+ * end_row changes the row and the counts, pass_on (or the failure's way up) puts the node into the
+ * settle queue. From there its dependents are looked at in shares (workflow.c), so that a node with
+ * 100,000 dependents takes no handler too long.
+ *
+ * Skipping travels that way, too, as in Flyte: a node is skipped, once all before it have settled,
+ * when one of them was skipped or has failed; its own end then skips those behind it.
  */
-#include "actors/values/bind.h"
 #include "actors/history/history.h"
-#include "actors/room.h"
+#include "actors/services/growth.h"
+#include "actors/values/bind.h"
 #include "actors/workflow/workflow.h"
 #include "schemas/codec/utf8.h"
 
 /* ----------------------------------------------------------------- endings */
 
-/* The row of a node that has ended. */
+/*
+ * The row of a node that has ended. `child` is cleared, so a second word of the same child finds no
+ * row that waits for it.
+ */
 static int end_row(struct tri_flow *flow, uint32_t node, uint8_t phase, uint64_t outputs,
                    uint8_t flags)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
+    int error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
@@ -30,45 +41,58 @@ static int end_row(struct tri_flow *flow, uint32_t node, uint8_t phase, uint64_t
     return 0;
 }
 
-/* Records the end of a node that has no actor of its own, and stops what it waits for. */
+/*
+ * Records the end of a node that has no actor of its own, and stops what it waits for. A node with
+ * an actor records its own end; only if it never began does this write it. It reads the row's
+ * phase, so it comes before end_row.
+ */
 static int note_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
                     const struct tri_failure *failure)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tri_row row;
-    int error = tri_row_get(flow, node, &row);
-    bool is_row = tri_is_row(compiled);
+    int error = tri_workflow_row_get(flow, node, &row);
+    bool is_row = tri_workflow_is_row(compiled);
     bool is_recorded = row.phase == TR_NODE_PHASE_NOT_YET_STARTED || is_row;
     if (error == 0 && is_recorded) {
-        error = tri_node_record(flow, node, row.phase, phase, is_row ? row.child : 0, failure);
+        error =
+            tri_workflow_node_record(flow, node, row.phase, phase, is_row ? row.child : 0, failure);
     }
     if (error == 0 && is_row && compiled->deadline_ns > 0) {
         error = tr_timer_stop(flow->context, TRI_TIMER_NODES + node);
     }
-    if (error == 0 && tri_is_waiter(compiled) && row.phase == TR_NODE_PHASE_RUNNING) {
-        error = tri_gate_leave(flow, node);
+    if (error == 0 && tri_workflow_is_waiter(compiled) && row.phase == TR_NODE_PHASE_RUNNING) {
+        error = tri_workflow_gate_leave(flow, node);
     }
     return error;
 }
 
-/* A node has ended in a way that lets others go on, or skips them. */
+/*
+ * A node has ended in a way that lets others go on, or skips them. While draining no dependents are
+ * told: nothing begins any more.
+ */
 static int pass_on(struct tri_flow *flow, uint32_t node)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     bool is_drained = flow->state->stage == TRI_STAGE_DRAIN;
     if (!is_drained && (compiled->kind == TR_NODE_BRANCH || compiled->downstream_count > 0)) {
-        int error = tri_settle_push(flow, node);
+        int error = tri_workflow_settle_push(flow, node);
         if (error != 0) {
             return error;
         }
     }
     if (compiled->parent != TR_GRAPH_NONE) {
-        return tri_branch_arm_done(flow, node);
+        return tri_workflow_branch_arm_done(flow, node);
     }
-    return compiled->role == TR_ROLE_GRAPH ? 0 : tri_handler_ended(flow, node, NULL);
+    return compiled->role == TR_ROLE_GRAPH ? 0 : tri_workflow_handler_ended(flow, node, NULL);
 }
 
-int tri_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase, uint64_t outputs)
+/*
+ * A node has ended well: SUCCEEDED or RECOVERED, with slots at `outputs`. A branch without a value,
+ * as one whose arm was skipped, gives none to those that refer to it.
+ */
+int tri_workflow_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase,
+                                uint64_t outputs)
 {
     bool is_plain = flow->workflow->nodes[node].kind == TR_NODE_END;
     bool gives_none = outputs == 0 && flow->workflow->nodes[node].kind == TR_NODE_BRANCH;
@@ -79,7 +103,11 @@ int tri_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase, uint
     return error != 0 ? error : pass_on(flow, node);
 }
 
-int tri_node_skipped(struct tri_flow *flow, uint32_t node)
+/*
+ * A node that will not run, because of an arm that was not taken or what was before it. A branch
+ * passes that on to its arms.
+ */
+int tri_workflow_node_skipped(struct tri_flow *flow, uint32_t node)
 {
     bool is_branch = flow->workflow->nodes[node].kind == TR_NODE_BRANCH;
     int error = note_end(flow, node, TR_NODE_PHASE_SKIPPED, NULL);
@@ -94,8 +122,8 @@ static int fail_parent(struct tri_flow *flow, uint32_t node, const struct tri_fa
 {
     uint32_t parent = flow->workflow->nodes[node].parent;
     struct tri_row row;
-    int error = tri_row_get(flow, parent, &row);
-    if (error != 0 || tri_row_is_done(&row)) {
+    int error = tri_workflow_row_get(flow, parent, &row);
+    if (error != 0 || tri_workflow_row_is_done(&row)) {
         return error;
     }
     struct tri_failure same = *failure;
@@ -104,10 +132,13 @@ static int fail_parent(struct tri_flow *flow, uint32_t node, const struct tri_fa
     } else if (same.phase != TR_NODE_PHASE_ABORTED) {
         same.phase = TR_NODE_PHASE_FAILED;
     }
-    return tri_node_failed(flow, parent, &same);
+    return tri_workflow_node_failed(flow, parent, &same);
 }
 
-/* Who stands for a failure. */
+/*
+ * The node that a failure is attributed to. Under FAIL_IMMEDIATELY the workflow drains now and
+ * tells no dependents; otherwise those behind the node are told, and are skipped.
+ */
 static int blame(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
@@ -115,16 +146,21 @@ static int blame(struct tri_flow *flow, uint32_t node, const struct tri_failure 
         return fail_parent(flow, node, failure);
     }
     if (compiled->role != TR_ROLE_GRAPH) {
-        return tri_handler_ended(flow, node, failure);
+        return tri_workflow_handler_ended(flow, node, failure);
     }
     int error = tri_workflow_failed(flow, node, failure);
     if (error != 0 || flow->state->stage == TRI_STAGE_DRAIN) {
         return error;
     }
-    return tri_settle_push(flow, node);
+    return tri_workflow_settle_push(flow, node);
 }
 
-int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure)
+/*
+ * The end of a node that failed, was aborted or timed out. Texts are cut to what a row may hold;
+ * without a path of its own the failure is this node's.
+ */
+int tri_workflow_node_failed(struct tri_flow *flow, uint32_t node,
+                             const struct tri_failure *failure)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tri_failure known = *failure;
@@ -134,10 +170,12 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
     known.code.size = tr_utf8_cut(known.code, TRI_CODE_TEXT_MAX);
     known.message.size = tr_utf8_cut(known.message, TRI_MESSAGE_TEXT_MAX);
     known.failed.size = tr_utf8_cut(known.failed, TR_ADDRESS_BYTES_MAX);
-    int error = tri_row_get(flow, node, &row);
-    error = error != 0 ? error : tri_start(flow);
+    int error = tri_workflow_row_get(flow, node, &row);
+    if (error == 0) {
+        error = tri_workflow_start(flow);
+    }
     if (error == 0 && known.failed.size == 0) {
-        tri_path_add(flow, node, &path);
+        tri_workflow_path_add(flow, node, &path);
         known.failed = tr_buffer_text(&path);
         error = path.error;
     }
@@ -151,7 +189,7 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
         error = end_row(flow, node, known.phase, 0, flags);
     }
     if (error == 0 && has_arms && flow->state->stage != TRI_STAGE_DRAIN) {
-        error = tri_settle_push(flow, node); /* a branch that took no arm skips all */
+        error = tri_workflow_settle_push(flow, node); /* a branch that took no arm skips all */
     }
     if (error == 0) {
         error = compiled->is_optional ? pass_on(flow, node) : blame(flow, node, &known);
@@ -162,16 +200,20 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
 
 /* ------------------------------------------------------------------ values */
 
-int tri_output_find(void *self, uint32_t node, uint32_t output, struct tr_bytes *slot)
+/*
+ * The value of an output, for bindings (tr_bind_open): what the node gave, or none of the output's
+ * type where it gives none: an optional node that failed, a branch that took no arm.
+ */
+int tri_workflow_output_find(void *self, uint32_t node, uint32_t output, struct tr_bytes *slot)
 {
     struct tri_flow *flow = self;
     struct tri_row row;
-    int error = tri_row_get(flow, node, &row);
+    int error = tri_workflow_row_get(flow, node, &row);
     if (error != 0) {
         return error;
     }
     if ((row.flags & TRI_ROW_GIVES_NONE) == 0) {
-        return tri_slots_find(flow, row.outputs, output, slot);
+        return tri_workflow_slots_find(flow, row.outputs, output, slot);
     }
     tr_buffer_cut(&flow->value, 0);
     error = tr_bind_none(flow->workflow->nodes[node].outputs.items[output].type, &flow->value);
@@ -183,22 +225,25 @@ int tri_output_find(void *self, uint32_t node, uint32_t output, struct tr_bytes 
 
 /* -------------------------------------------------------------- beginnings */
 
+/* The end node only binds the workflow's outputs; it succeeds here and has no actor. */
 static int begin_end(struct tri_flow *flow, uint32_t node)
 {
     struct tr_buffer values;
     uint64_t place = 0;
     bool is_bound = false;
     tr_buffer_init(&values, 0);
-    int error = tri_bind_inputs(flow, node, &values, &is_bound);
+    int error = tri_workflow_bind_inputs(flow, node, &values, &is_bound);
     if (error == 0 && is_bound) {
-        error = tri_slots_put(flow, tr_buffer_bytes(&values), &place);
-        error = error != 0 ? error : tri_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);
+        error = tri_workflow_slots_put(flow, tr_buffer_bytes(&values), &place);
+        if (error == 0) {
+            error = tri_workflow_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);
+        }
     }
     tr_buffer_fini(&values);
     return error;
 }
 
-/* Gives birth to a node's actor and tells it what it is. */
+/* Spawns a node's actor and tells it what it is. */
 static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour,
                  struct tr_text path, struct tr_bytes inputs)
 {
@@ -209,8 +254,10 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
     struct tr_buffer under;
     struct tri_row *row;
     tr_buffer_init(&under, 0);
-    int error = tri_recovery_inside(flow, node, &under, &recovery);
-    error = error != 0 ? error : tr_spawn(flow->context, behaviour, &options, &child);
+    int error = tri_workflow_recovery_inside(flow, node, &under, &recovery);
+    if (error == 0) {
+        error = tr_spawn(flow->context, behaviour, &options, &child);
+    }
     if (error == 0) {
         struct tr_node_start message = {
             .graph = flow->state->graph,
@@ -228,7 +275,9 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
                                &tr_node_start_schema, &message);
     }
     tr_buffer_fini(&under);
-    error = error != 0 ? error : tri_row_edit(flow, node, &row);
+    if (error == 0) {
+        error = tri_workflow_row_edit(flow, node, &row);
+    }
     if (error == 0) {
         row->phase = TR_NODE_PHASE_RUNNING;
         row->child = child.key.serial;
@@ -237,29 +286,36 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
     return error;
 }
 
-static int bear_child(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour)
+/*
+ * Binds the inputs and spawns the actor. What cannot be bound has failed or waits for an answer:
+ * then `is_bound` is false and nothing is spawned.
+ */
+static int spawn_child(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour)
 {
     struct tr_buffer inputs;
     struct tr_buffer path;
     bool is_bound = false;
     tr_buffer_init(&inputs, 0);
     tr_buffer_init(&path, 0);
-    int error = tri_start(flow);
-    error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
+    int error = tri_workflow_start(flow);
+    if (error == 0) {
+        error = tri_workflow_bind_inputs(flow, node, &inputs, &is_bound);
+    }
     if (error != 0 || !is_bound) {
         goto done;
     }
-    tri_path_add(flow, node, &path);
+    tri_workflow_path_add(flow, node, &path);
     error = path.error;
     if (error == 0 && path.size > TR_ADDRESS_BYTES_MAX) {
-        struct tri_failure failure = tri_failure_of(
+        struct tri_failure failure = tri_workflow_failure_of(
             "AddressTooLong", tr_text_of("the node's path is longer than TR_ADDRESS_BYTES_MAX"));
-        error = tri_node_failed(flow, node, &failure);
+        error = tri_workflow_node_failed(flow, node, &failure);
         goto done;
     }
     if (error == 0) {
         error = spawn(flow, node, behaviour, tr_buffer_text(&path), tr_buffer_bytes(&inputs));
         uint32_t size = (uint32_t)inputs.size;
+        /* Inputs are copied into messages: the share bounds their bytes as well as their number. */
         flow->bytes_left -= size < flow->bytes_left ? size : flow->bytes_left;
     }
 done:
@@ -268,14 +324,16 @@ done:
     return error;
 }
 
+/* Before anything is bound: an execution that has grown to its limits begins no more nodes. */
 static int begin_child(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour)
 {
-    struct tr_room room = tr_room_to_grow(flow->context);
-    if (room.code != NULL) {
-        struct tri_failure failure = tri_failure_of(room.code, tr_text_of(room.message));
-        return tri_node_failed(flow, node, &failure);
+    struct tr_growth growth = tr_growth_of_execution(flow->context);
+    if (growth.code != NULL) {
+        struct tri_failure failure =
+            tri_workflow_failure_of(growth.code, tr_text_of(growth.message));
+        return tri_workflow_node_failed(flow, node, &failure);
     }
-    return bear_child(flow, node, behaviour);
+    return spawn_child(flow, node, behaviour);
 }
 
 static int begin_task(struct tri_flow *flow, uint32_t node)
@@ -300,25 +358,34 @@ static int begin_launch(struct tri_flow *flow, uint32_t node)
 
 /* Each kind's beginning; the start has ended from the first. A new kind is a function and a row. */
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
-    [TR_NODE_END] = begin_end,           [TR_NODE_TASK] = begin_task,
-    [TR_NODE_WORKFLOW] = begin_workflow, [TR_NODE_LAUNCH] = begin_launch,
-    [TR_NODE_DYNAMIC] = begin_task,      [TR_NODE_MAP] = begin_map,
-    [TR_NODE_BRANCH] = tri_branch_begin, [TR_NODE_APPROVE] = tri_gate_begin,
-    [TR_NODE_SIGNAL] = tri_gate_begin,   [TR_NODE_SLEEP] = tri_sleep_begin,
+    [TR_NODE_END] = begin_end,
+    [TR_NODE_TASK] = begin_task,
+    [TR_NODE_WORKFLOW] = begin_workflow,
+    [TR_NODE_LAUNCH] = begin_launch,
+    [TR_NODE_DYNAMIC] = begin_task,
+    [TR_NODE_MAP] = begin_map,
+    [TR_NODE_BRANCH] = tri_workflow_branch_begin,
+    [TR_NODE_APPROVE] = tri_workflow_gate_begin,
+    [TR_NODE_SIGNAL] = tri_workflow_gate_begin,
+    [TR_NODE_SLEEP] = tri_workflow_sleep_begin,
 };
 
-int tri_node_begin(struct tri_flow *flow, uint32_t node)
+int tri_workflow_node_begin(struct tri_flow *flow, uint32_t node)
 {
     uint8_t kind = flow->workflow->nodes[node].kind;
     TR_ASSERT(kind < TR_COUNT_OF(beginnings) && beginnings[kind] != NULL);
     return beginnings[kind](flow, node);
 }
 
-int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew)
+/*
+ * Counts upstreams, of which each tells once. Only the last one decides, so a node is not skipped
+ * before all of them have ended, and begins or is skipped exactly once.
+ */
+int tri_workflow_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
-    if (error != 0 || tri_row_is_done(row)) {
+    int error = tri_workflow_row_edit(flow, node, &row);
+    if (error != 0 || tri_workflow_row_is_done(row)) {
         return error; /* an arm that was not taken does not wait any more */
     }
     row->told++;
@@ -327,8 +394,8 @@ int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew
     if (row->told < flow->workflow->nodes[node].upstream_count) {
         return 0;
     }
-    return (row->flags & TRI_ROW_SKIPS) != 0 ? tri_node_skipped(flow, node)
-                                             : tri_ready_push(flow, node);
+    return (row->flags & TRI_ROW_SKIPS) != 0 ? tri_workflow_node_skipped(flow, node)
+                                             : tri_workflow_ready_push(flow, node);
 }
 
 /* ---------------------------------------------------------- ends of children */
@@ -381,18 +448,22 @@ static int cast_outputs(struct tri_flow *flow, const struct tr_node *node, struc
     return buffer->error;
 }
 
-/* A child that says it succeeded, and yet its node has failed. */
+/*
+ * A child that says it succeeded, and yet its node has failed. The child has recorded a success, so
+ * its node's failure is recorded here.
+ */
 static int refuse(struct tri_flow *flow, uint32_t node, const char *code, const char *message)
 {
-    struct tri_failure failure = tri_failure_of(code, tr_text_of(message));
-    bool has_actor = !tri_is_row(&flow->workflow->nodes[node]);
-    int error = has_actor
-                    ? tri_node_record(flow, node, TR_NODE_PHASE_RUNNING, failure.phase, 0, &failure)
-                    : 0;
-    return error != 0 ? error : tri_node_failed(flow, node, &failure);
+    struct tri_failure failure = tri_workflow_failure_of(code, tr_text_of(message));
+    bool has_actor = !tri_workflow_is_row(&flow->workflow->nodes[node]);
+    int error = has_actor ? tri_workflow_node_record(flow, node, TR_NODE_PHASE_RUNNING,
+                                                     failure.phase, 0, &failure)
+                          : 0;
+    return error != 0 ? error : tri_workflow_node_failed(flow, node, &failure);
 }
 
-int tri_keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+int tri_workflow_keep_outputs(struct tri_flow *flow, uint32_t node,
+                              const struct tr_node_ended *ended)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tr_buffer cast;
@@ -407,8 +478,10 @@ int tri_keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_
     if (error == TR_INVALID || error == TR_LIMIT) {
         error = refuse(flow, node, "MismatchingTypes", "an output is not of its declared type");
     } else if (error == 0) {
-        error = tri_slots_put(flow, outputs, &place);
-        error = error != 0 ? error : tri_node_succeeded(flow, node, ended->phase, place);
+        error = tri_workflow_slots_put(flow, outputs, &place);
+        if (error == 0) {
+            error = tri_workflow_node_succeeded(flow, node, ended->phase, place);
+        }
     }
     tr_buffer_fini(&cast);
     return error;
@@ -422,8 +495,8 @@ static bool is_complete(const struct tri_flow *flow, uint32_t node, struct tr_by
     return cursor.error == 0 && count == flow->workflow->nodes[node].outputs.count;
 }
 
-int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
-                  struct tr_bytes outputs, bool *is_kept)
+int tri_workflow_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
+                           struct tr_bytes outputs, bool *is_kept)
 {
     struct tr_node_ended ended = {.phase = TR_NODE_PHASE_RECOVERED, .outputs = outputs};
     bool is_fine = false;
@@ -431,11 +504,15 @@ int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
     if (!*is_kept) {
         return 0;
     }
-    int error = tri_start(flow);
-    error = error != 0 ? error : tri_bind_kept(flow, node, inputs, &is_fine);
+    int error = tri_workflow_start(flow);
+    if (error == 0) {
+        error = tri_workflow_bind_kept(flow, node, inputs, &is_fine);
+    }
     if (error == 0 && is_fine) {
-        error = tri_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
-        error = error != 0 ? error : tri_keep_outputs(flow, node, &ended);
+        error = tri_workflow_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
+        if (error == 0) {
+            error = tri_workflow_keep_outputs(flow, node, &ended);
+        }
     }
     return error;
 }
@@ -446,7 +523,7 @@ static int take_success(struct tri_flow *flow, uint32_t node, const struct tr_no
         return refuse(flow, node, "OutputsNotFoundError",
                       "it succeeded without giving all of its declared outputs");
     }
-    return tri_keep_outputs(flow, node, ended);
+    return tri_workflow_keep_outputs(flow, node, ended);
 }
 
 static int take_failure(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
@@ -458,6 +535,8 @@ static int take_failure(struct tri_flow *flow, uint32_t node, const struct tr_no
         .message = ended->message,
         .failed = ended->failed,
         .failed_element = ended->failed_element,
+        .flyte_message = ended->flyte_message,
+        .error_output = ended->error_output,
     };
     if (failure.failed.size == 0) {
         failure.failed_element = TR_ELEMENT_NONE;
@@ -466,10 +545,13 @@ static int take_failure(struct tri_flow *flow, uint32_t node, const struct tr_no
         failure.code =
             tr_text_of(ended->phase == TR_NODE_PHASE_ABORTED ? "NodeAborted" : "UnknownError");
     }
-    return tri_node_failed(flow, node, &failure);
+    return tri_workflow_node_failed(flow, node, &failure);
 }
 
-/* Whether the message is the one word that is waited for from this child. */
+/*
+ * Whether the message is the one word that is waited for from this child. Its serial has to be that
+ * of the row: so a message that comes twice, or of another actor, ends no node.
+ */
 static int is_expected(struct tri_flow *flow, const struct tr_message *message,
                        const struct tr_node_ended *ended, bool *is_fine)
 {
@@ -479,20 +561,23 @@ static int is_expected(struct tri_flow *flow, const struct tr_message *message,
         !tr_phase_is_end(TR_SUBJECT_NODE, ended->phase)) {
         return 0;
     }
-    int error = tri_row_get(flow, ended->node, &row);
+    int error = tri_workflow_row_get(flow, ended->node, &row);
     *is_fine = error == 0 && row.phase == TR_NODE_PHASE_RUNNING && row.child != 0 &&
                row.child == message->from.key.serial &&
                message->from.key.group == tr_self(flow->context).key.group &&
-               !tri_is_row(&flow->workflow->nodes[ended->node]);
+               !tri_workflow_is_row(&flow->workflow->nodes[ended->node]);
     return error;
 }
 
-int tri_child_ended(struct tri_flow *flow, const struct tr_message *message)
+int tri_workflow_child_ended(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_node_ended ended;
     bool is_fine;
     int error = tr_message_read(message, node_ended, &ended);
-    error = error != 0 ? error : is_expected(flow, message, &ended, &is_fine);
+    if (error != 0) {
+        return error;
+    }
+    error = is_expected(flow, message, &ended, &is_fine);
     if (error != 0) {
         return error;
     }
@@ -505,7 +590,7 @@ int tri_child_ended(struct tri_flow *flow, const struct tr_message *message)
     case TR_NODE_PHASE_RECOVERED:
         return take_success(flow, ended.node, &ended);
     case TR_NODE_PHASE_SKIPPED:
-        return tri_node_skipped(flow, ended.node);
+        return tri_workflow_node_skipped(flow, ended.node);
     case TR_NODE_PHASE_FAILED:
     case TR_NODE_PHASE_TIMED_OUT:
     case TR_NODE_PHASE_ABORTED:

@@ -8,6 +8,14 @@
  *
  * What runs anew gives something new: what is behind it runs, too. on_failure and finally belong to
  * this execution alone, and always run.
+ *
+ * A recovery keeps what succeeded (Flyte's `recover` mode); a rerun names nodes that run in any
+ * case. Both are the same here: the program reads the plan and says of each node whether it is
+ * kept, runs inside (a nested workflow or map that keeps a part) or runs anew.
+ *
+ * A row's `recovery` bits: AGAIN, something before it ran anew; KNOWN, it was asked about; INSIDE,
+ * it runs and hands the recovery to its child. Until a node has ended, `outputs` of its row is the
+ * place of edited inputs.
  */
 #include "actors/workflow/workflow.h"
 #include "schemas/engine/recovery.h"
@@ -21,11 +29,15 @@ static bool is_evaluated(const struct tr_node *node)
            node->kind == TR_NODE_BRANCH || node->role != TR_ROLE_GRAPH;
 }
 
-int tri_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool *is_anew)
+/*
+ * Whether a node that has ended gives something new to those behind it. Start, end and branches
+ * only pass values on, and are as new as what they pass.
+ */
+int tri_workflow_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool *is_anew)
 {
     struct tri_row row;
     *is_anew = false;
-    int error = flow->state->is_recovering ? tri_row_get(flow, node, &row) : 0;
+    int error = flow->state->is_recovering ? tri_workflow_row_get(flow, node, &row) : 0;
     while (error == 0 && flow->state->is_recovering) {
         const struct tr_node *compiled = &flow->workflow->nodes[node];
         bool is_branch = compiled->kind == TR_NODE_BRANCH;
@@ -35,7 +47,7 @@ int tri_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool *is_anew)
             break;
         }
         node = row.arm - 1; /* a branch is as new as its arm */
-        error = tri_row_get(flow, node, &row);
+        error = tri_workflow_row_get(flow, node, &row);
     }
     return error;
 }
@@ -45,11 +57,15 @@ int tri_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool *is_anew)
 /* Whether a node has to be asked about before it begins. */
 static bool is_open(const struct tri_flow *flow, uint32_t node, const struct tri_row *row)
 {
-    return !is_evaluated(&flow->workflow->nodes[node]) && !tri_row_is_done(row) &&
+    return !is_evaluated(&flow->workflow->nodes[node]) && !tri_workflow_row_is_done(row) &&
            (row->recovery & TRI_RECOVERY_KNOWN) == 0;
 }
 
-/* Appends the nodes at the front of the queue. */
+/*
+ * Appends the nodes at the front of the queue. It stops at the first one that need not be asked
+ * about: the answer is for the front of the queue without a gap, so that it can be matched by
+ * order.
+ */
 static int add_nodes(struct tri_flow *flow, struct tr_buffer *nodes)
 {
     uint32_t found[TR_RECOVER_NODES_MAX];
@@ -58,7 +74,7 @@ static int add_nodes(struct tri_flow *flow, struct tr_buffer *nodes)
     uint32_t next = flow->state->ready_first;
     while (next != 0 && count < TR_RECOVER_NODES_MAX) {
         struct tri_row row;
-        int error = tri_row_get(flow, next - 1, &row);
+        int error = tri_workflow_row_get(flow, next - 1, &row);
         if (error != 0) {
             return error;
         }
@@ -79,16 +95,22 @@ static int add_nodes(struct tri_flow *flow, struct tr_buffer *nodes)
     return nodes->error;
 }
 
+/*
+ * One question for the nodes at the front of the queue, with the workflow's path in the earlier
+ * execution. The answer comes to tri_workflow_recovery_answered.
+ */
 static int ask(struct tri_flow *flow)
 {
     struct tr_buffer nodes;
     struct tr_buffer path;
     tr_buffer_init(&nodes, 0);
     tr_buffer_init(&path, 0);
-    int error = tri_start(flow);
-    error = error != 0 ? error : add_nodes(flow, &nodes);
+    int error = tri_workflow_start(flow);
     if (error == 0) {
-        tri_own_path_add(flow, &path);
+        error = add_nodes(flow, &nodes);
+    }
+    if (error == 0) {
+        tri_workflow_own_path_add(flow, &path);
         error = path.error;
     }
     if (error == 0) {
@@ -97,14 +119,17 @@ static int ask(struct tri_flow *flow)
             .path = tr_buffer_text(&path),
             .nodes = tr_buffer_bytes(&nodes),
         };
-        error = tri_ask(flow, TRI_QUESTION_RECOVERY, &tr_recover_nodes_schema, &question);
+        error = tri_workflow_ask(flow, TRI_QUESTION_RECOVERY, &tr_recover_nodes_schema, &question);
     }
     tr_buffer_fini(&path);
     tr_buffer_fini(&nodes);
     return error;
 }
 
-int tri_recovery_ask(struct tri_flow *flow, bool *is_asked)
+/*
+ * Whether the node at the front has to be asked about first; it is, unless a question is under way.
+ */
+int tri_workflow_recovery_ask(struct tri_flow *flow, bool *is_asked)
 {
     struct tri_row row;
     *is_asked = false;
@@ -113,7 +138,7 @@ int tri_recovery_ask(struct tri_flow *flow, bool *is_asked)
         return 0;
     }
     uint32_t node = flow->state->ready_first - 1;
-    int error = tri_row_get(flow, node, &row);
+    int error = tri_workflow_row_get(flow, node, &row);
     if (error != 0 || !is_open(flow, node, &row)) {
         return error;
     }
@@ -153,30 +178,40 @@ static int note_way(struct tri_flow *flow, const struct known *known)
     struct tr_cursor cursor;
     uint64_t place = 0;
     uint32_t edits = tr_slots_begin(known->slots, &cursor);
-    int error = edits == 0 ? 0 : tri_slots_put(flow, known->slots, &place);
-    error = error != 0 ? error : tri_row_edit(flow, known->node, &row);
+    int error = edits == 0 ? 0 : tri_workflow_slots_put(flow, known->slots, &place);
     if (error == 0) {
+        error = tri_workflow_row_edit(flow, known->node, &row);
+    }
+    if (error == 0) {
+        /* KNOWN keeps it from being asked about a second time when its turn comes again. */
         row->recovery |= TRI_RECOVERY_KNOWN;
         row->recovery |= known->way == TR_RECOVERY_OPEN ? TRI_RECOVERY_INSIDE : 0;
         row->outputs = place; /* what it gets, until it has given something */
     }
-    return error != 0 ? error : tri_ready_push(flow, known->node);
+    return error != 0 ? error : tri_workflow_ready_push(flow, known->node);
 }
 
+/*
+ * The node at the front of the queue, with what the answer says of it. One that cannot be kept
+ * after all, since its outputs do not suit the graph of today, runs.
+ */
 static int take_known(struct tri_flow *flow, const struct known *known)
 {
     struct tri_row row;
     uint32_t node;
     bool is_kept = false;
-    int error = tri_ready_pop(flow, &node);
-    error = error != 0 ? error : tri_row_get(flow, node, &row);
-    if (error != 0 || tri_row_is_done(&row)) {
+    int error = tri_workflow_ready_pop(flow, &node);
+    if (error == 0) {
+        error = tri_workflow_row_get(flow, node, &row);
+    }
+    if (error != 0 || tri_workflow_row_is_done(&row)) {
         /* The deadline of its branch was quicker. */
-        return error == 0 && (row.flags & TRI_ROW_SETTLES) != 0 ? tri_settle_push(flow, node)
-                                                                : error;
+        return error == 0 && (row.flags & TRI_ROW_SETTLES) != 0
+                   ? tri_workflow_settle_push(flow, node)
+                   : error;
     }
     if (known->way == TR_RECOVERY_KEPT) {
-        error = tri_node_keep(flow, node, known->inputs, known->slots, &is_kept);
+        error = tri_workflow_node_keep(flow, node, known->inputs, known->slots, &is_kept);
     }
     if (error != 0 || is_kept) {
         return error;
@@ -185,7 +220,10 @@ static int take_known(struct tri_flow *flow, const struct known *known)
     return note_way(flow, known->way == TR_RECOVERY_KEPT ? &runs : known);
 }
 
-/* All that the answer is about, as far as it still waits. */
+/*
+ * All that the answer is about, as far as it still waits. Answers are taken as long as they match
+ * the front of the queue; after an abort the queue is empty, and the rest means nothing.
+ */
 static int take_all(struct tri_flow *flow, struct tr_bytes nodes)
 {
     struct tr_cursor cursor;
@@ -197,12 +235,14 @@ static int take_all(struct tri_flow *flow, struct tr_bytes nodes)
         if (error == 0 && flow->state->ready_first != known.node + 1) {
             break; /* what waited has been dropped since */
         }
-        error = error != 0 ? error : take_known(flow, &known);
+        if (error == 0) {
+            error = take_known(flow, &known);
+        }
     }
     return error;
 }
 
-int tri_recovery_answered(struct tri_flow *flow, const struct tr_message *message)
+int tri_workflow_recovery_answered(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_recovered_nodes answer;
     struct tr_buffer cause;
@@ -221,7 +261,10 @@ int tri_recovery_answered(struct tri_flow *flow, const struct tr_message *messag
 
 /* -------------------------------------------------------------------- edited inputs */
 
-/* The slot that takes the place of what an input is bound to; false: none does. */
+/*
+ * The slot that takes the place of what an input is bound to; false: none does. The pairs are [name
+ * of the input, slot]; the empty name is a launch node's own plan (find_launched).
+ */
 static bool find_edit(struct tr_bytes edits, struct tr_text input, struct tr_bytes *slot)
 {
     struct tr_cursor cursor;
@@ -264,17 +307,20 @@ static int edit(struct tri_flow *flow, uint32_t node, struct tr_bytes edits,
     return 0;
 }
 
-int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs)
+/* Puts edited inputs of a rerun in the places of what was bound. */
+int tri_workflow_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs)
 {
     struct tri_row row;
     struct tr_buffer edits;
-    int error = flow->state->is_recovering ? tri_row_get(flow, node, &row) : 0;
+    int error = flow->state->is_recovering ? tri_workflow_row_get(flow, node, &row) : 0;
     if (error != 0 || !flow->state->is_recovering || row.outputs == 0) {
         return error;
     }
     tr_buffer_init(&edits, 0);
-    error = tri_slots_copy(flow, row.outputs, &edits);
-    error = error != 0 ? error : edit(flow, node, tr_buffer_bytes(&edits), inputs);
+    error = tri_workflow_slots_copy(flow, row.outputs, &edits);
+    if (error == 0) {
+        error = edit(flow, node, tr_buffer_bytes(&edits), inputs);
+    }
     tr_buffer_fini(&edits);
     return error;
 }
@@ -284,7 +330,7 @@ static int find_launched(struct tri_flow *flow, uint64_t place, struct tr_buffer
                          struct tr_text *recovery)
 {
     struct tr_bytes slot;
-    int error = place == 0 ? 0 : tri_slots_copy(flow, place, buffer);
+    int error = place == 0 ? 0 : tri_workflow_slots_copy(flow, place, buffer);
     if (error == 0 && place != 0 && find_edit(tr_buffer_bytes(buffer), tr_text_of(""), &slot)) {
         struct tr_cursor cursor = tr_cursor_of(slot);
         struct tr_text uri = tr_read_text(&cursor);
@@ -293,12 +339,16 @@ static int find_launched(struct tri_flow *flow, uint64_t place, struct tr_buffer
     return error;
 }
 
-int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer,
-                        struct tr_text *recovery)
+/*
+ * What a child gets as its recovery: the same plan, or for a launch node the plan of what it
+ * launches; empty: it runs as if there were none.
+ */
+int tri_workflow_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer,
+                                 struct tr_text *recovery)
 {
     struct tri_row row;
     *recovery = tr_text_of("");
-    int error = flow->state->is_recovering ? tri_row_get(flow, node, &row) : 0;
+    int error = flow->state->is_recovering ? tri_workflow_row_get(flow, node, &row) : 0;
     bool is_open =
         error == 0 && flow->state->is_recovering && (row.recovery & TRI_RECOVERY_INSIDE) != 0;
     if (!is_open) {

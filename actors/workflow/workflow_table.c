@@ -3,7 +3,11 @@
  *
  * Rows are made when they are first touched, so a workflow of a hundred thousand nodes begins as
  * quickly as one of three. A queue is two numbers in the state and the rows' `next`; a row is in
- * one of them at a time: first among those to be started, at its end among those to be told of.
+ * one of them at a time: first among those to be started, at its end among those to be told of. One
+ * that ends while it is still to be started (its branch's deadline) is marked SETTLES and changes
+ * queues when it is taken out. Numbers in queues are one more than the node's, so that 0 is none.
+ *
+ * Values are in the heap behind the rows, addressed by place; 0 is no value.
  */
 #include "actors/workflow/workflow.h"
 
@@ -12,7 +16,7 @@
 /* A list of slots is kept in one piece, or, where it is large, each slot for itself. */
 enum list_form { LIST_WHOLE, LIST_PLACES };
 
-uint32_t tri_heap_first(const struct tr_workflow *workflow)
+uint32_t tri_workflow_heap_first(const struct tr_workflow *workflow)
 {
     return (workflow->node_count + TRI_ROWS_PER_PAGE - 1) / TRI_ROWS_PER_PAGE;
 }
@@ -25,7 +29,8 @@ static size_t page_bytes(const struct tr_workflow *workflow, uint32_t page)
     return (left < TRI_ROWS_PER_PAGE ? left : TRI_ROWS_PER_PAGE) * sizeof(struct tri_row);
 }
 
-int tri_row_get(struct tri_flow *flow, uint32_t node, struct tri_row *row)
+/* A copy of the row; one that was never touched is zeros, which is NOT_YET_STARTED. */
+int tri_workflow_row_get(struct tri_flow *flow, uint32_t node, struct tri_row *row)
 {
     TR_ASSERT(node < flow->workflow->node_count);
     struct tr_bytes bytes;
@@ -43,7 +48,8 @@ int tri_row_get(struct tri_flow *flow, uint32_t node, struct tri_row *row)
     return 0;
 }
 
-int tri_row_edit(struct tri_flow *flow, uint32_t node, struct tri_row **row)
+/* The row to change, in its page, which is made if it was never touched. */
+int tri_workflow_row_edit(struct tri_flow *flow, uint32_t node, struct tri_row **row)
 {
     TR_ASSERT(node < flow->workflow->node_count);
     void *bytes;
@@ -57,18 +63,22 @@ int tri_row_edit(struct tri_flow *flow, uint32_t node, struct tri_row **row)
 
 /* ------------------------------------------------------------------ queues */
 
+/*
+ * Behind the last of the queue; the row before it is changed, too. Two pages may be edited: the
+ * first pointer is used up before the second edit, which may move it.
+ */
 static int push(struct tri_flow *flow, uint32_t node, uint32_t *first, uint32_t *last)
 {
     struct tri_row *row;
     int error = 0;
     if (*last != 0) {
-        error = tri_row_edit(flow, *last - 1, &row);
+        error = tri_workflow_row_edit(flow, *last - 1, &row);
         if (error != 0) {
             return error;
         }
         row->next = node + 1;
     }
-    error = tri_row_edit(flow, node, &row);
+    error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
@@ -78,10 +88,11 @@ static int push(struct tri_flow *flow, uint32_t node, uint32_t *first, uint32_t 
     return 0;
 }
 
+/* Takes the first out; its `next` stays until it is pushed again. */
 static int pop(struct tri_flow *flow, uint32_t *first, uint32_t *last)
 {
     struct tri_row row;
-    int error = tri_row_get(flow, *first - 1, &row);
+    int error = tri_workflow_row_get(flow, *first - 1, &row);
     if (error == 0) {
         *first = row.next;
         *last = row.next == 0 ? 0 : *last;
@@ -89,10 +100,10 @@ static int pop(struct tri_flow *flow, uint32_t *first, uint32_t *last)
     return error;
 }
 
-int tri_ready_push(struct tri_flow *flow, uint32_t node)
+int tri_workflow_ready_push(struct tri_flow *flow, uint32_t node)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
+    int error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
@@ -101,10 +112,14 @@ int tri_ready_push(struct tri_flow *flow, uint32_t node)
     return push(flow, node, &flow->state->ready_first, &flow->state->ready_last);
 }
 
-int tri_ready_return(struct tri_flow *flow, uint32_t node)
+/*
+ * Puts a node back to the front: its turn was taken, and it could not begin yet. At the front, and
+ * not at the end, because the answer to its question is for the first of the queue.
+ */
+int tri_workflow_ready_return(struct tri_flow *flow, uint32_t node)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
+    int error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
@@ -116,7 +131,7 @@ int tri_ready_return(struct tri_flow *flow, uint32_t node)
     return 0;
 }
 
-int tri_ready_pop(struct tri_flow *flow, uint32_t *node)
+int tri_workflow_ready_pop(struct tri_flow *flow, uint32_t *node)
 {
     struct tri_row *row;
     *node = flow->state->ready_first - 1;
@@ -124,17 +139,18 @@ int tri_ready_pop(struct tri_flow *flow, uint32_t *node)
     if (error != 0) {
         return error;
     }
-    error = tri_row_edit(flow, *node, &row);
+    error = tri_workflow_row_edit(flow, *node, &row);
     if (error == 0) {
         row->flags &= (uint8_t)~TRI_ROW_READY;
     }
     return error;
 }
 
-int tri_settle_push(struct tri_flow *flow, uint32_t node)
+/* A node has ended: its dependents are to be told. Being in the queue already is fine. */
+int tri_workflow_settle_push(struct tri_flow *flow, uint32_t node)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, node, &row);
+    int error = tri_workflow_row_edit(flow, node, &row);
     if (error != 0 || (row->flags & TRI_ROW_SETTLING) != 0) {
         return error;
     }
@@ -146,10 +162,11 @@ int tri_settle_push(struct tri_flow *flow, uint32_t node)
     return push(flow, node, &flow->state->settle_first, &flow->state->settle_last);
 }
 
-int tri_settle_pop(struct tri_flow *flow)
+/* The flag goes first: the row may be pushed again, and `settle_at` is the next one's. */
+int tri_workflow_settle_pop(struct tri_flow *flow)
 {
     struct tri_row *row;
-    int error = tri_row_edit(flow, flow->state->settle_first - 1, &row);
+    int error = tri_workflow_row_edit(flow, flow->state->settle_first - 1, &row);
     if (error != 0) {
         return error;
     }
@@ -160,6 +177,10 @@ int tri_settle_pop(struct tri_flow *flow)
 
 /* ------------------------------------------------------------------ values */
 
+/*
+ * The heap only grows; its two numbers are kept at once, so that they are in the state whatever the
+ * handler does next.
+ */
 static int heap_put(struct tri_flow *flow, struct tr_bytes bytes, uint64_t *place)
 {
     int error = tr_heap_put(flow->context, &flow->heap, bytes, place);
@@ -168,8 +189,9 @@ static int heap_put(struct tri_flow *flow, struct tr_bytes bytes, uint64_t *plac
     return error;
 }
 
-int tri_body_put(struct tri_flow *flow, const struct tr_schema *schema, const void *body,
-                 uint64_t *place)
+/* Packs a struct by its schema and keeps it in the heap. */
+int tri_workflow_body_put(struct tri_flow *flow, const struct tr_schema *schema, const void *body,
+                          uint64_t *place)
 {
     size_t size = schema->size_max(body);
     uint8_t *bytes = tr_alloc(size);
@@ -186,7 +208,8 @@ int tri_body_put(struct tri_flow *flow, const struct tr_schema *schema, const vo
     return error;
 }
 
-int tri_start(struct tri_flow *flow)
+/* The node_start it was begun with, unpacked once in a handler. */
+int tri_workflow_start(struct tri_flow *flow)
 {
     struct tr_bytes bytes;
     if (flow->has_start) {
@@ -200,7 +223,7 @@ int tri_start(struct tri_flow *flow)
     }
     if (error == 0) {
         error = tr_node_start_unpack(tr_buffer_bytes(&flow->start_bytes),
-                                     tri_version(flow->state->start_version), &flow->start);
+                                     flow->state->start_version, &flow->start);
     }
     flow->has_start = error == 0;
     return error;
@@ -223,7 +246,11 @@ static int put_each(struct tri_flow *flow, struct tr_bytes slots, struct tr_buff
     return index->error;
 }
 
-int tri_slots_put(struct tri_flow *flow, struct tr_bytes slots, uint64_t *place)
+/*
+ * Small lists are kept whole. Of a large one each slot is kept for itself, so that a reference to
+ * one output reads only that one.
+ */
+int tri_workflow_slots_put(struct tri_flow *flow, struct tr_bytes slots, uint64_t *place)
 {
     struct tr_cursor cursor;
     struct tr_buffer buffer;
@@ -268,7 +295,9 @@ static uint64_t place_at(struct tr_bytes places, uint32_t index)
     return place;
 }
 
-int tri_slots_find(struct tri_flow *flow, uint64_t place, uint32_t index, struct tr_bytes *slot)
+/* One slot of a list: a view that is good until flow->value is used again. */
+int tri_workflow_slots_find(struct tri_flow *flow, uint64_t place, uint32_t index,
+                            struct tr_bytes *slot)
 {
     enum list_form form;
     struct tr_bytes bytes;
@@ -285,7 +314,10 @@ int tri_slots_find(struct tri_flow *flow, uint64_t place, uint32_t index, struct
     return tr_heap_get(flow->context, &flow->heap, place_at(bytes, index), &flow->value, slot);
 }
 
-/* Appends slots that are kept each for itself; the list of places may lie under flow->value. */
+/*
+ * Appends slots that are kept each for itself; the list of places may lie under flow->value. It is
+ * copied first, since each slot that is read takes its place there.
+ */
 static int copy_each(struct tri_flow *flow, struct tr_bytes places, struct tr_buffer *buffer)
 {
     uint32_t count = (uint32_t)(places.size / sizeof(uint64_t));
@@ -307,7 +339,8 @@ static int copy_each(struct tri_flow *flow, struct tr_bytes places, struct tr_bu
     return error != 0 ? error : buffer->error;
 }
 
-int tri_slots_copy(struct tri_flow *flow, uint64_t place, struct tr_buffer *buffer)
+/* A whole list, put together again if it was kept slot by slot. */
+int tri_workflow_slots_copy(struct tri_flow *flow, uint64_t place, struct tr_buffer *buffer)
 {
     enum list_form form;
     struct tr_bytes bytes;

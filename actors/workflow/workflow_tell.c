@@ -37,18 +37,18 @@ static const char *const kind_words[] = {
 
 /* ------------------------------------------------------------------- words */
 
-void tri_own_path_add(const struct tri_flow *flow, struct tr_buffer *buffer)
+void tri_workflow_own_path_add(const struct tri_flow *flow, struct tr_buffer *buffer)
 {
     tr_buffer_add_text(buffer, flow->start.path);
-    if (tri_is_element(flow)) {
+    if (tri_workflow_is_element(flow)) {
         tr_buffer_print(buffer, "[%llu]", (unsigned long long)flow->state->element);
     }
 }
 
-void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer)
+void tri_workflow_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer)
 {
-    tri_own_path_add(flow, buffer);
-    if (flow->start.path.size > 0 || tri_is_element(flow)) {
+    tri_workflow_own_path_add(flow, buffer);
+    if (flow->start.path.size > 0 || tri_workflow_is_element(flow)) {
         tr_buffer_add_string(buffer, "/");
     }
     tr_buffer_add_text(buffer, flow->workflow->nodes[node].id);
@@ -82,8 +82,8 @@ static struct tr_text execution_name(struct tr_text execution)
 
 /* ----------------------------------------------------------------- failure */
 
-int tri_failure_get(struct tri_flow *flow, struct tr_buffer *buffer, struct tr_node_ended *failure,
-                    bool *is_there)
+int tri_workflow_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,
+                             struct tr_node_ended *failure, bool *is_there)
 {
     struct tr_bytes bytes;
     *is_there = flow->state->failure != 0;
@@ -99,8 +99,8 @@ int tri_failure_get(struct tri_flow *flow, struct tr_buffer *buffer, struct tr_n
         error = buffer->error;
     }
     return error != 0 ? error
-                      : tr_node_ended_unpack(tr_buffer_bytes(buffer),
-                                             tri_version(flow->state->failure_version), failure);
+                      : tr_node_ended_unpack(tr_buffer_bytes(buffer), flow->state->failure_version,
+                                             failure);
 }
 
 /* The failure in the words of the end: with how many more there were. */
@@ -108,7 +108,7 @@ static int final_failure(struct tri_flow *flow, struct tr_buffer *under, struct 
                          struct tr_node_ended *failure)
 {
     bool is_there;
-    int error = tri_failure_get(flow, under, failure, &is_there);
+    int error = tri_workflow_failure_get(flow, under, failure, &is_there);
     bool is_failed = flow->state->outcome != TR_EXECUTION_SUCCEEDED;
     if (error != 0 || !is_there || !is_failed) {
         return error;
@@ -148,6 +148,7 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
     if (is_failed) {
         row.code = failure->code;
         row.message = failure->message;
+        row.flyte_message = failure->flyte_message;
         row.failed = failure->failed;
         row.failed_element = failure->failed_element;
     }
@@ -180,10 +181,12 @@ static int record_own_node(struct tri_flow *flow, uint8_t from, uint8_t to, stru
         row.failure = failure->failure;
         row.code = failure->code;
         row.message = failure->message;
+        row.flyte_message = failure->flyte_message;
     }
     return tr_history_node(flow->context, &row, node_phases[from], cause, &flow->state->recorded);
 }
 
+/* The texts live until the row is packed, which tr_record does at once. */
 static int record(struct tri_flow *flow, uint8_t from, uint8_t to, struct tr_text cause)
 {
     struct tr_buffer under;
@@ -191,18 +194,20 @@ static int record(struct tri_flow *flow, uint8_t from, uint8_t to, struct tr_tex
     struct tr_node_ended failure;
     tr_buffer_init(&under, 0);
     tr_buffer_init(&words, 0);
-    int error = tri_start(flow);
-    error = error != 0 ? error : final_failure(flow, &under, &words, &failure);
+    int error = tri_workflow_start(flow);
     if (error == 0) {
-        error = tri_is_root(flow) ? record_execution(flow, from, to, cause, &failure)
-                                  : record_own_node(flow, from, to, cause, &failure);
+        error = final_failure(flow, &under, &words, &failure);
+    }
+    if (error == 0) {
+        error = tri_workflow_is_root(flow) ? record_execution(flow, from, to, cause, &failure)
+                                           : record_own_node(flow, from, to, cause, &failure);
     }
     tr_buffer_fini(&words);
     tr_buffer_fini(&under);
     return error;
 }
 
-int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause)
+int tri_workflow_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause)
 {
     struct tr_workflow_state *state = flow->state;
     uint8_t from = state->phase;
@@ -212,10 +217,10 @@ int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause)
     TR_ASSERT(tr_phase_may_follow(TR_SUBJECT_NODE, node_phases[from], node_phases[phase]));
     state->phase = phase;
     state->phases |= 1U << node_phases[phase];
-    return tri_has_history(flow) ? record(flow, from, phase, cause) : 0;
+    return tri_workflow_has_history(flow) ? record(flow, from, phase, cause) : 0;
 }
 
-int tri_pause_record(struct tri_flow *flow, struct tr_text cause)
+int tri_workflow_pause_record(struct tri_flow *flow, struct tr_text cause)
 {
     return record(flow, flow->state->phase, flow->state->phase, cause);
 }
@@ -228,16 +233,16 @@ static uint64_t shown_ms_of(const struct tr_context *context, uint64_t steady_ms
     return tr_now_ms(context) - (tr_steady_ms(context) - steady_ms);
 }
 
-int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,
-                    uint64_t begun_ms, const struct tri_failure *failure)
+int tri_workflow_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,
+                             uint64_t begun_ms, const struct tri_failure *failure)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     uint64_t shown_ms = begun_ms == 0 ? 0 : shown_ms_of(flow->context, begun_ms);
     struct tr_buffer path;
     tr_buffer_init(&path, 0);
-    int error = tri_start(flow);
+    int error = tri_workflow_start(flow);
     if (error == 0) {
-        tri_path_add(flow, node, &path);
+        tri_workflow_path_add(flow, node, &path);
         error = path.error;
     }
     if (error == 0) {
@@ -255,6 +260,7 @@ int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t 
             row.failure = failure->kind;
             row.code = failure->code;
             row.message = failure->message;
+            row.flyte_message = failure->flyte_message;
         }
         error = tr_history_node(flow->context, &row, from, flow->cause, &flow->state->recorded);
     }
@@ -262,26 +268,27 @@ int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t 
     return error;
 }
 
-int tri_node_record_value(struct tri_flow *flow, uint32_t node, enum tr_value_side side,
-                          struct tr_bytes slots)
+int tri_workflow_node_record_value(struct tri_flow *flow, uint32_t node, enum tr_value_side side,
+                                   struct tr_bytes slots)
 {
     struct tr_buffer path;
     tr_buffer_init(&path, 0);
-    int error = tri_start(flow);
+    int error = tri_workflow_start(flow);
     if (error == 0) {
-        tri_path_add(flow, node, &path);
+        tri_workflow_path_add(flow, node, &path);
         error = path.error;
     }
-    error = error != 0 ? error
-                       : tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
-                                          side, slots);
+    if (error == 0) {
+        error =
+            tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path), side, slots);
+    }
     tr_buffer_fini(&path);
     return error;
 }
 
-int tri_tell_at_work(struct tri_flow *flow)
+int tri_workflow_tell_at_work(struct tri_flow *flow)
 {
-    if (tri_is_root(flow) || flow->state->has_told_news) {
+    if (tri_workflow_is_root(flow) || flow->state->has_told_news) {
         return 0;
     }
     struct tr_node_news news = {
@@ -300,8 +307,8 @@ static int take_outputs(struct tri_flow *flow, struct tr_buffer *buffer)
     if (flow->state->outcome != TR_EXECUTION_SUCCEEDED) {
         return 0;
     }
-    int error = tri_row_get(flow, flow->workflow->end, &row);
-    return error != 0 ? error : tri_slots_copy(flow, row.outputs, buffer);
+    int error = tri_workflow_row_get(flow, flow->workflow->end, &row);
+    return error != 0 ? error : tri_workflow_slots_copy(flow, row.outputs, buffer);
 }
 
 static int tell_launcher(struct tri_flow *flow)
@@ -314,7 +321,7 @@ static int tell_launcher(struct tri_flow *flow)
     return tr_tell(flow->context, tr_parent(flow->context), &tr_execution_ended_schema, &ended);
 }
 
-/* The last word, about what `node` and `element` are to whoever waits for it. */
+/* The last message; `node` and `element` are what the parent knows the workflow by. */
 static int tell_end(struct tri_flow *flow, struct tr_ref to, uint32_t node, uint64_t element,
                     struct tr_bytes outputs)
 {
@@ -345,7 +352,7 @@ static int tell_end(struct tri_flow *flow, struct tr_ref to, uint32_t node, uint
 static int tell_those_above(struct tri_flow *flow, struct tr_bytes outputs)
 {
     const struct tr_node_start *start = &flow->start;
-    if (!tri_is_root(flow)) {
+    if (!tri_workflow_is_root(flow)) {
         return tell_end(flow, tr_parent(flow->context), flow->state->node, flow->state->element,
                         outputs);
     }
@@ -357,14 +364,22 @@ static int tell_those_above(struct tri_flow *flow, struct tr_bytes outputs)
                     outputs);
 }
 
+/*
+ * The order: the last phase with its history, the outputs, the last words, the stop. All of it is
+ * one commit, so the parent that hears the end finds the history complete.
+ */
 int tri_workflow_say_end(struct tri_flow *flow)
 {
     struct tr_buffer outputs;
     tr_buffer_init(&outputs, 0);
-    int error = tri_start(flow);
-    error = error != 0 ? error : tri_phase_set(flow, flow->state->outcome, tr_text_of(""));
-    error = error != 0 ? error : take_outputs(flow, &outputs);
-    if (error == 0 && outputs.size > 0 && tri_has_history(flow)) {
+    int error = tri_workflow_start(flow);
+    if (error == 0) {
+        error = tri_workflow_phase_set(flow, flow->state->outcome, tr_text_of(""));
+    }
+    if (error == 0) {
+        error = take_outputs(flow, &outputs);
+    }
+    if (error == 0 && outputs.size > 0 && tri_workflow_has_history(flow)) {
         error = tr_history_value(flow->context, flow->start.number, flow->start.path,
                                  TR_VALUE_OUTPUTS, tr_buffer_bytes(&outputs));
     }
@@ -377,25 +392,29 @@ int tri_workflow_say_end(struct tri_flow *flow)
 
 /* ---------------------------------------------------------------- launches */
 
-int tri_tell_launched(struct tri_flow *flow, const struct tr_node_start *start)
+int tri_workflow_tell_launched(struct tri_flow *flow, const struct tr_node_start *start)
 {
-    if (!tri_is_root(flow) || tr_key_is_none(start->launching.key)) {
+    if (!tri_workflow_is_root(flow) || tr_key_is_none(start->launching.key)) {
         return 0;
     }
     struct tr_launched launched = {.execution = tr_self(flow->context)};
     return tr_tell(flow->context, start->launching, &tr_launched_schema, &launched);
 }
 
-int tri_pass_launch(struct tri_flow *flow, const struct tr_message *message)
+/*
+ * Only a launch node of this execution may ask, and only for itself. The root alone knows how deep
+ * the execution lies, so it sets the depth for the launcher.
+ */
+int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_launch launch;
     int error = tr_message_read(message, launch, &launch);
     bool is_from_below = message->from.key.group == tr_self(flow->context).key.group &&
                          tr_key_equal(launch.launching.key, message->from.key);
-    if (error != 0 || !tri_is_root(flow) || !is_from_below) {
+    if (error != 0 || !tri_workflow_is_root(flow) || !is_from_below) {
         return error != 0 ? error : tr_unexpected(flow->context, message);
     }
-    error = tri_start(flow);
+    error = tri_workflow_start(flow);
     if (error == 0 && flow->start.depth >= TR_LAUNCH_DEPTH_MAX) {
         struct tr_launched refused = {
             .error = TR_LIMIT,

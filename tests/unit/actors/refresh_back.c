@@ -30,8 +30,8 @@ static int write_items(struct tr_webapi_batch *batch, struct tr_webapi_request *
         used += (size_t)snprintf(body + used, size - used, "%.*s %.*s\n", (int)item->identity.size,
                                  item->identity.data, (int)item->handle.size, item->handle.data);
     }
-    (void)snprintf(full, 256, "%s%s/%.*s", path, batch->is_whole_group ? "-group" : "",
-                   (int)batch->group.size, batch->group.data);
+    (void)snprintf(full, 256, "%s%s/%.*s", path, batch->is_whole_job_set ? "-group" : "",
+                   (int)batch->job_set.size, batch->job_set.data);
     request->path = tr_text_of(full);
     request->body = (struct tr_bytes){.data = (const uint8_t *)body, .size = used};
     return 0;
@@ -95,20 +95,20 @@ static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
     if (full == NULL) {
         return TR_MEMORY;
     }
-    (void)snprintf(full, 256, "/stream/%.*s", (int)batch->group.size, batch->group.data);
+    (void)snprintf(full, 256, "/stream/%.*s", (int)batch->job_set.size, batch->job_set.data);
     request->path = tr_text_of(full);
     request->body = (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size};
     return 0;
 }
 
-static int write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
-                        struct tr_webapi_request *request)
+static int write_backlog(struct tr_webapi_batch *batch, struct tr_text cursor,
+                         struct tr_webapi_request *request)
 {
     char *full = batch->api->scratch(batch, 256);
     if (full == NULL) {
         return TR_MEMORY;
     }
-    (void)snprintf(full, 256, "/find-so-far/%.*s", (int)batch->group.size, batch->group.data);
+    (void)snprintf(full, 256, "/find-so-far/%.*s", (int)batch->job_set.size, batch->job_set.data);
     request->path = tr_text_of(full);
     request->body = (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size};
     return 0;
@@ -127,7 +127,7 @@ static int read_stream(struct tr_webapi_batch *batch, struct tr_bytes line)
 }
 
 static const struct tr_webapi_rule rules[] = {
-    {TR_WEBAPI_VERB_STREAM, 404, TR_WEBAPI_REFUSED_JUDGED}};
+    {TR_WEBAPI_VERB_STREAM, 404, TR_WEBAPI_RESPONSE_REFUSED}};
 
 const struct tr_webapi refresh_back_webapi = {
     .lag_ms = 4000,
@@ -141,7 +141,7 @@ const struct tr_webapi refresh_back_webapi = {
     .stream = {.write = write_stream,
                .line = read_stream,
                .gone = 404,
-               .write_so_far = write_so_far},
+               .write_backlog = write_backlog},
 };
 
 /* ------------------------------------------------------------ the back end */
@@ -368,7 +368,7 @@ static uint8_t verb_of(const char *path, const char **group)
 }
 
 /* The events of a group from a cursor on, as far as they are seen. */
-static void say_so_far(const char *group, struct tr_bytes cursor, struct reply *reply)
+static void say_backlog(const char *group, struct tr_bytes cursor, struct reply *reply)
 {
     char text[32] = "";
     memcpy(text, cursor.data, cursor.size);
@@ -460,9 +460,9 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
     }
     bool is_fine = true;
     if (strncmp(url + strlen("http://back/"), "find-so-far", 11) == 0) {
-        back.so_fars++;
-        fault = back.is_so_far_useless ? BACK_NONSENSE : fault;
-        say_so_far(group, request->body, &reply);
+        back.backlogs++;
+        fault = back.is_backlog_useless ? BACK_NONSENSE : fault;
+        say_backlog(group, request->body, &reply);
     } else if (faults[fault].is_done && verb != TR_WEBAPI_VERB_STREAM) {
         is_fine = do_items(verb, request->body, group, &reply);
         if (strncmp(url + strlen("http://back/"), "cancel-group", 12) == 0) {
@@ -502,7 +502,7 @@ static void take_message(struct tr_bytes message)
 
 bool refresh_back_take(void)
 {
-    struct tri_link *link = NULL;
+    struct tri_channel *link = NULL;
     struct tri_frame frame;
     bool has_any = false;
     assert_int_equal(back.stage.env.ops->link_open(&back.stage.env, TRI_PLACE_HTTP, &link), 0);
@@ -516,7 +516,7 @@ bool refresh_back_take(void)
         }
         link->ops->release(link, &frame);
     }
-    tri_link_close(link);
+    tri_channel_close(link);
     return has_any;
 }
 

@@ -31,12 +31,13 @@ static int act_on(struct tr_context *context, struct tr_holder *holder, struct t
     static uint8_t filler[TR_WEBAPI_JOB_BYTES_MAX + 8];
     tr_write_bytes(&writer, (struct tr_bytes){.data = filler, .size = act.bytes});
     struct tr_refresh_make make = {.identity = name,
-                                   .group = act.group,
+                                   .job_set = act.group,
                                    .handle = act.handle,
                                    .job = {.data = room, .size = tr_writer_size(&writer)},
                                    .policy = act.policy,
-                                   .is_doubtful = act.is_doubtful};
-    struct tr_refresh_cancel cancel = {.identity = name, .group = act.group, .handle = act.handle};
+                                   .is_unknown = act.is_doubtful};
+    struct tr_refresh_cancel cancel = {
+        .identity = name, .job_set = act.group, .handle = act.handle};
     switch (act.act) {
     case HOLDER_MAKE:
         holder->bytes = act.bytes;
@@ -87,7 +88,7 @@ static int on_news(struct tr_context *context, struct tr_holder *holder,
     bool is_new = news.version > holder->version;
     holder->repeats += is_new ? 0 : 1;
     holder->ends += news.stage == TR_WEBAPI_STAGE_TERMINAL && news.version > holder->version;
-    holder->doubts += news.stage == TR_WEBAPI_STAGE_IN_DOUBT ? 1 : 0;
+    holder->unknown_outcomes += news.stage == TR_WEBAPI_STAGE_UNKNOWN ? 1 : 0;
     holder->stage = news.stage;
     holder->phase = news.phase;
     holder->version = news.version;
@@ -166,7 +167,7 @@ static void close_stage(void)
     back.stream_count = 0;
 }
 
-void refresh_stand_begin(uint8_t grade, bool is_durable)
+void refresh_stand_begin(uint8_t idempotency, bool is_durable)
 {
     static const struct tr_plugin *plugins[1];
     back = (struct refresh_stand){0};
@@ -175,11 +176,11 @@ void refresh_stand_begin(uint8_t grade, bool is_durable)
     back.holders = calloc(HOLDERS, sizeof *back.holders);
     back.engine = calloc(1, sizeof *back.engine);
     back.webapi = refresh_back_webapi;
-    back.webapi.grade = grade;
+    back.webapi.idempotency = idempotency;
     back.webapi.failures.items_max = 0;
     back.standard_stream = refresh_back_webapi.stream;
     back.webapi.stream.write = NULL;
-    back.dedups = grade == TR_WEBAPI_GRADE_EXACT;
+    back.dedups = idempotency == TR_WEBAPI_IDEMPOTENCY_EXACT;
     back.plugin = (struct tr_plugin){.abi = TR_PLUGIN_ABI, .id = "model", .webapi = &back.webapi};
     plugins[0] = &back.plugin;
     back.place = (struct tr_engine_endpoint){
@@ -213,9 +214,9 @@ enum back_fault back_fault_while_away(uint8_t verb, uint32_t nth)
     return verb == TR_WEBAPI_VERB_FIND && back.is_away ? BACK_BUSY : back_fault_of_first(verb, nth);
 }
 
-void refresh_stand_begin_with(uint8_t grade, enum back_fault fault)
+void refresh_stand_begin_with(uint8_t idempotency, enum back_fault fault)
 {
-    refresh_stand_begin(grade, true);
+    refresh_stand_begin(idempotency, true);
     back.first_create = fault;
     back.fault = back_fault_of_first;
 }
@@ -223,7 +224,7 @@ void refresh_stand_begin_with(uint8_t grade, enum back_fault fault)
 void refresh_stand_give_stream(void)
 {
     back.webapi.stream = back.standard_stream;
-    back.webapi.stream.write_so_far = NULL;
+    back.webapi.stream.write_backlog = NULL;
 }
 
 void refresh_stand_end(void)

@@ -9,7 +9,7 @@
 #ifndef TR_TESTS_UNIT_ACTORS_REFRESH_STAND_H
 #define TR_TESTS_UNIT_ACTORS_REFRESH_STAND_H
 
-#include "actors/refresh.h"
+#include "actors/backend/refresh.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"
 
@@ -31,7 +31,7 @@ enum holder_act { HOLDER_MAKE, HOLDER_CANCEL, HOLDER_DROP, HOLDER_LEAVE, HOLDER_
     FIELD(u32, news, 1, 0)             \
     FIELD(u32, repeats, 1, 0)          \
     FIELD(u32, ends, 1, 0)             \
-    FIELD(u32, doubts, 1, 0)           \
+    FIELD(u32, unknown_outcomes, 1, 0) \
     FIELD(bool, is_unknown, 1, 0)      \
     FIELD(u32, bytes, 1, 0)            \
     FIELD(u32, asked, 1, 0)            \
@@ -140,8 +140,8 @@ struct refresh_stand {
     uint32_t items[BACK_VERBS];
     uint32_t most[BACK_VERBS]; /* items of one call */
     uint32_t whole_cancels;
-    uint32_t so_fars;        /* calls for what a stream has shown so far, counted as finds, too */
-    bool is_so_far_useless;  /* they are answered by nonsense */
+    uint32_t backlogs;       /* calls for what a stream has shown so far, counted as finds, too */
+    bool is_backlog_useless; /* they are answered by nonsense */
     uint32_t mumbles;        /* so many of the next lines of streams cannot be read */
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
@@ -154,10 +154,10 @@ extern struct refresh_stand back;
 /* The behaviour under test; a test may put another around it. */
 extern const struct tr_behaviour *refresh_stand_behaviour;
 
-/* Opens a stage; the webapi may be changed before by `grade` and what the test sets later. */
-void refresh_stand_begin(uint8_t grade, bool is_durable);
+/* Opens a stage; the webapi may be changed before by `idempotency` and what the test sets later. */
+void refresh_stand_begin(uint8_t idempotency, bool is_durable);
 /* The same, durable, where the first call that makes jobs has this fault. */
-void refresh_stand_begin_with(uint8_t grade, enum back_fault fault);
+void refresh_stand_begin_with(uint8_t idempotency, enum back_fault fault);
 
 /* Streams that tell as things happen, and cannot be read up to now. */
 void refresh_stand_give_stream(void);

@@ -9,12 +9,12 @@ const char task_jobs_flow[] =
     "troupe: 1\n"
     "pools: {few: {at_once: 1}}\n"
     "tasks:\n"
-    "  job: {type: puppet, inputs: {a: int}, outputs: {b: int}, retries: 1}\n"
-    "  bounded: {type: puppet, inputs: {a: int}, outputs: {b: int}, timeout: 500ms, retries: 1}\n"
-    "  waits: {type: puppet, inputs: {a: int}, outputs: {b: int}, retries: 1,\n"
+    "  job: {type: fake, inputs: {a: int}, outputs: {b: int}, retries: 1}\n"
+    "  bounded: {type: fake, inputs: {a: int}, outputs: {b: int}, timeout: 500ms, retries: 1}\n"
+    "  waits: {type: fake, inputs: {a: int}, outputs: {b: int}, retries: 1,\n"
     "          backoff: {first: 10s}}\n"
-    "  large: {type: puppet, inputs: {a: int}, outputs: {b: int}, resources: {cpu: 64}}\n"
-    "  many: {type: puppet, inputs: {a: int}, outputs: {b: int, c: string, d: int | none}}\n"
+    "  large: {type: fake, inputs: {a: int}, outputs: {b: int}, resources: {cpu: 64}}\n"
+    "  many: {type: fake, inputs: {a: int}, outputs: {b: int, c: string, d: int | none}}\n"
     "workflows:\n"
     "  main:\n"
     "    inputs: {a: int}\n"
@@ -88,7 +88,7 @@ void task_jobs_end(uint64_t status)
 
 /* --------------------------------------------------------------- the plugin */
 
-int task_jobs_ask(struct tr_task_context *task, struct tr_puppet_state *state, uint64_t what)
+int task_jobs_ask(struct tr_task_context *task, struct tr_fake_actor_state *state, uint64_t what)
 {
     struct tr_outside_ask ask = {.number = what, .key = tr_task_generated_name(task)};
     return tr_task_call(task, TR_SERVICE_PROCESSES, &tr_outside_ask_schema, &ask, 0, &state->call);
@@ -114,7 +114,7 @@ static int take_status(struct tr_task_context *task, const struct tr_task_event 
     return error != 0 ? error : tr_task_succeed(transition);
 }
 
-int task_jobs_handle(struct tr_task_context *task, struct tr_puppet_state *state,
+int task_jobs_handle(struct tr_task_context *task, struct tr_fake_actor_state *state,
                      const struct tr_task_event *event, struct tr_transition *transition)
 {
     state->events++;
@@ -131,7 +131,7 @@ int task_jobs_handle(struct tr_task_context *task, struct tr_puppet_state *state
                       : tr_task_is(transition, (enum tr_task_phase)phase, tr_text_of("asked for"));
 }
 
-static int job_abort(struct tr_task_context *task, struct tr_puppet_state *state,
+static int job_abort(struct tr_task_context *task, struct tr_fake_actor_state *state,
                      const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_outside_told told;

@@ -1,6 +1,6 @@
 /*
  * What the tests of a task share whose work is outside: a table of jobs by the identity they were
- * asked for with, and the puppet's functions that ask for them.
+ * asked for with, and the fake actor's functions that ask for them.
  *
  * Asking again for a job that is there makes no second one; that nobody asks under another name is
  * what is tested.
@@ -34,7 +34,7 @@ extern const char task_jobs_flow[];
 /* Starts a node of the flow above. */
 #define JOB_START(name) (&(struct stand_start){.node = (name), .inputs = "{\"a\": 7}"})
 
-/* A stand with the flow above, its store, and the puppet as the plugin of jobs. */
+/* A stand with the flow above, its store, and the fake actor as the plugin of jobs. */
 void task_jobs_begin(void);
 
 size_t task_jobs_live(void);
@@ -49,7 +49,7 @@ void task_jobs_end(uint64_t status);
 task_stand_function task_jobs_handle;
 
 /* Asks the outside for (or to end) the job of this attempt. */
-int task_jobs_ask(struct tr_task_context *task, struct tr_puppet_state *state, uint64_t what);
+int task_jobs_ask(struct tr_task_context *task, struct tr_fake_actor_state *state, uint64_t what);
 
 void assert_text(struct tr_text text, const char *wanted);
 

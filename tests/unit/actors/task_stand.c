@@ -6,12 +6,13 @@
 
 #include <stdlib.h>
 
+#include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/json.h"
-#include "actors/graph/compiled/pack.h"
 #include "plugins/builtin/registry.h"
 #include "runtime/link/frame.h"
 #include "schemas/engine/history.h"
+#include "tests/support/graph_find.h"
 
 TASK_STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 
@@ -112,23 +113,23 @@ static int boss_handle(struct tr_context *context, void *state, const struct tr_
 const struct tr_behaviour stand_boss_behaviour = {
     .name = "boss", .id = 61100, .state = &tr_boss_schema, .handle = boss_handle};
 
-/* ---------------------------------------------------------- the puppet plugin */
+/* ---------------------------------------------------------- the fake actor plugin */
 
-static int puppet_handle(struct tr_task_context *task, void *state,
-                         const struct tr_task_event *event, struct tr_transition *transition)
+static int fake_actor_handle(struct tr_task_context *task, void *state,
+                             const struct tr_task_event *event, struct tr_transition *transition)
 {
     return stand.handle(task, state, event, transition);
 }
 
-static int puppet_abort(struct tr_task_context *task, void *state, bool is_hard,
-                        const struct tr_task_event *event, struct tr_transition *transition)
+static int fake_actor_abort(struct tr_task_context *task, void *state, bool is_hard,
+                            const struct tr_task_event *event, struct tr_transition *transition)
 {
     stand.last_is_hard = is_hard;
     return stand.abort == NULL ? tr_task_aborted(transition)
                                : stand.abort(task, state, event, transition);
 }
 
-static int puppet_finalize(struct tr_task_context *task, void *state, uint8_t phase)
+static int fake_actor_finalize(struct tr_task_context *task, void *state, uint8_t phase)
 {
     (void)task;
     (void)state;
@@ -137,26 +138,26 @@ static int puppet_finalize(struct tr_task_context *task, void *state, uint8_t ph
     return 0;
 }
 
-static int puppet_check(const struct tr_task_template *task, char *problem, size_t problem_size)
+static int fake_actor_check(const struct tr_task_template *task, char *problem, size_t problem_size)
 {
     static const struct tr_config_key keys[] = {{"known", TR_CODEC_UNSIGNED}};
     return tr_config_check(task->config, keys, 1, problem, problem_size);
 }
 
-static const char *const puppet_types[] = {"puppet", NULL};
+static const char *const fake_actor_types[] = {"fake", NULL};
 
-const struct tr_plugin stand_puppet_plugin = {
+const struct tr_plugin stand_fake_plugin = {
     .abi = TR_PLUGIN_ABI,
-    .id = "puppet",
-    .task_types = puppet_types,
-    .resource = "puppets",
+    .id = "fake",
+    .task_types = fake_actor_types,
+    .resource = "fakes",
     .is_local = true,
     .shares_files = true,
-    .state = &tr_puppet_state_schema,
-    .check = puppet_check,
-    .handle = puppet_handle,
-    .abort = puppet_abort,
-    .finalize = puppet_finalize,
+    .state = &tr_fake_actor_state_schema,
+    .check = fake_actor_check,
+    .handle = fake_actor_handle,
+    .abort = fake_actor_abort,
+    .finalize = fake_actor_finalize,
 };
 
 /* The same, as one whose work is done elsewhere. */
@@ -167,24 +168,24 @@ static const struct tr_plugin stranger_plugin = {
     .id = "stranger",
     .task_types = stranger_types,
     .shares_files = true,
-    .state = &tr_puppet_state_schema,
-    .check = puppet_check,
-    .handle = puppet_handle,
-    .abort = puppet_abort,
-    .finalize = puppet_finalize,
+    .state = &tr_fake_actor_state_schema,
+    .check = fake_actor_check,
+    .handle = fake_actor_handle,
+    .abort = fake_actor_abort,
+    .finalize = fake_actor_finalize,
 };
 
 /* ------------------------------------------------------------ begin and end */
 
 static const struct tr_plugin *const plugins[] = {&tr_echo_plugin, &tr_sleep_plugin,
-                                                  &stand_puppet_plugin, &stranger_plugin};
+                                                  &stand_fake_plugin, &stranger_plugin};
 
 static void compile(const char *yaml)
 {
     struct tr_report report;
     struct tr_graph *graph = NULL;
     tr_report_init(&report);
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("flow.yaml"), .folder = tr_text_of("/flows"), .text = tr_text_of(yaml)};
     int error = tr_graph_compile(&request, &report, &graph);
     for (uint32_t i = 0; i < report.count; i++) {
@@ -194,8 +195,8 @@ static void compile(const char *yaml)
     assert_int_equal(error, 0);
     tr_report_fini(&report);
     assert_int_equal(tr_graph_name(graph), 0);
-    assert_int_equal(tr_shelf_put(&stand.engine->shelf, graph, &stand.graph), 0);
-    stand.compiled = tr_shelf_find(&stand.engine->shelf, stand.graph);
+    assert_int_equal(tr_graph_registry_put(&stand.engine->registry, graph, &stand.graph), 0);
+    stand.compiled = tr_graph_registry_find(&stand.engine->registry, stand.graph);
 }
 
 static void open_stage(void)
@@ -237,11 +238,11 @@ void stand_begin(const char *yaml, bool is_durable)
     stand.bystanders = 1;
 }
 
-void stand_begin_resources(uint32_t puppets)
+void stand_begin_resources(uint32_t fakes)
 {
     stand.engine->resources = stage_spawn(&stand.stage, &tr_resources_behaviour, NULL);
     stand.bystanders++;
-    struct tr_resource_quota quota = {.name = tr_text_of("puppets"), .slots = puppets};
+    struct tr_resource_quota quota = {.name = tr_text_of("fakes"), .slots = fakes};
     stage_tell(&stand.stage, stand.engine->resources, &tr_resource_quota_schema, &quota);
     stage_run(&stand.stage);
 }
@@ -267,8 +268,8 @@ void stand_end(void)
     if (stand.model != NULL) {
         tri_model_free(stand.model);
     }
-    tr_shelf_drop(&stand.engine->shelf, stand.graph);
-    tr_shelf_fini(&stand.engine->shelf);
+    tr_graph_registry_drop(&stand.engine->registry, stand.graph);
+    tr_graph_registry_fini(&stand.engine->registry);
     while (stand.blocks != NULL) {
         struct stand_block *block = stand.blocks;
         stand.blocks = block->next;
@@ -321,7 +322,7 @@ void stand_prepare(const struct stand_start *start)
     uint32_t workflow = tr_graph_find_workflow(stand.compiled, tr_text_of("main"));
     assert_int_not_equal(workflow, TR_GRAPH_NONE);
     const struct tr_workflow *of = &stand.compiled->workflows[workflow];
-    uint32_t node = tr_workflow_find_node(of, tr_text_of(start->node));
+    uint32_t node = graph_find_node(of, tr_text_of(start->node));
     assert_int_not_equal(node, TR_GRAPH_NONE);
     const struct tr_task *task = &stand.compiled->tasks[of->nodes[node].target];
     struct tr_buffer inputs;
@@ -412,7 +413,7 @@ uint32_t stand_look_outside(void)
     static const uint32_t service_places[] = {TRI_PLACE_PROCESSES, TRI_PLACE_FILES};
     for (size_t i = 0; i < TR_COUNT_OF(service_places); i++) {
         struct tri_frame frame;
-        struct tri_link *link = NULL;
+        struct tri_channel *link = NULL;
         assert_int_equal(stand.stage.env.ops->link_open(&stand.stage.env, service_places[i], &link),
                          0);
         while (link->ops->receive(link, &frame) == 0) {
@@ -424,7 +425,7 @@ uint32_t stand_look_outside(void)
             }
             link->ops->release(link, &frame);
         }
-        tri_link_close(link);
+        tri_channel_close(link);
     }
     return stand.outside_count;
 }
@@ -496,9 +497,7 @@ void stand_abort_one(struct tr_ref task)
 
 void stand_kill(struct tr_ref task)
 {
-    struct tri_heading heading = {
-        .kind = TR_KIND_CONTROL, .from = stand.boss, .to = task, .sequence = 1};
-    speak(&heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_KILLED});
+    tri_end(stage_home(&stand.stage, task), stage_actor(&stand.stage, task), TR_KILLED);
     stage_run(&stand.stage);
 }
 
@@ -527,7 +526,7 @@ bool stand_run_with_crash(const struct stand_start *start, stand_service *serve,
                           uint64_t milliseconds)
 {
     stand_prepare(start);
-    tri_voice_flush(&stand.stage.host.voice);
+    tri_sender_flush(&stand.stage.host.sender);
     uint32_t turn = 0;
     uint32_t idle = 0;
     while (turn < turns && stand_ends() == 0 && idle < 2) {

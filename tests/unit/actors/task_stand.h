@@ -11,10 +11,10 @@
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"
 
-/* The plugin `puppet`: what its functions do is the test's. Its state counts. */
-#define TR_PUPPET_STATE_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, events, 1, 0)                 \
-    FIELD(u64, call, 1, 0)                   \
+/* The plugin `fake actor`: what its functions do is the test's. Its state counts. */
+#define TR_FAKE_ACTOR_STATE_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, events, 1, 0)                     \
+    FIELD(u64, call, 1, 0)                       \
     ARRAY(text, words, 5000, 2, 0)
 #define TR_BOSS_FIELDS(FIELD, ARRAY) \
     FIELD(ref, child, 1, 0)          \
@@ -24,16 +24,16 @@
     FIELD(u64, number, 1, 0)            \
     FIELD(text, key, 1, 0)
 
-#define TASK_STAND_SCHEMAS(S)                                           \
-    S(puppet_state, 61100, TR_STATE, 2, 0, TR_PUPPET_STATE_FIELDS)      \
-    S(boss, 61101, TR_STATE, 1, 0, TR_BOSS_FIELDS)                      \
-    S(boss_go, 61100, TR_MESSAGE, 1, TR_DURABLE, TR_BOSS_GO_FIELDS)     \
-    S(outside_ask, 61101, TR_MESSAGE, 1, TR_DURABLE, TR_OUTSIDE_FIELDS) \
+#define TASK_STAND_SCHEMAS(S)                                              \
+    S(fake_actor_state, 61100, TR_STATE, 2, 0, TR_FAKE_ACTOR_STATE_FIELDS) \
+    S(boss, 61101, TR_STATE, 1, 0, TR_BOSS_FIELDS)                         \
+    S(boss_go, 61100, TR_MESSAGE, 1, TR_DURABLE, TR_BOSS_GO_FIELDS)        \
+    S(outside_ask, 61101, TR_MESSAGE, 1, TR_DURABLE, TR_OUTSIDE_FIELDS)    \
     S(outside_told, 61102, TR_MESSAGE, 1, TR_DURABLE, TR_OUTSIDE_FIELDS)
 
 TASK_STAND_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
-typedef int task_stand_function(struct tr_task_context *task, struct tr_puppet_state *state,
+typedef int task_stand_function(struct tr_task_context *task, struct tr_fake_actor_state *state,
                                 const struct tr_task_event *event,
                                 struct tr_transition *transition);
 
@@ -72,7 +72,7 @@ struct task_stand {
     struct tr_node_news news[STAND_NEWS_MAX];
     struct stand_block *blocks; /* copies; not of the engine's memory, which has to come back */
 
-    /* The puppet plugin. */
+    /* The fake actor plugin. */
     task_stand_function *handle;
     task_stand_function *abort;
     uint32_t finalized;
@@ -88,7 +88,7 @@ extern struct task_stand stand;
 
 /* What is registered as the task's behaviour: itself, or a wrapper of it. */
 extern const struct tr_behaviour *stand_task_behaviour;
-extern const struct tr_plugin stand_puppet_plugin;
+extern const struct tr_plugin stand_fake_plugin;
 extern const struct tr_behaviour stand_boss_behaviour;
 
 /* Compiles a definition and opens a stage; with a store where `is_durable`. */
@@ -123,7 +123,7 @@ const struct outside_message *stand_outside_last(const struct tr_schema *schema)
 uint32_t stand_outside_times(const struct tr_schema *schema);
 
 /* Begins the engine's services and tells the engine of them. */
-void stand_begin_resources(uint32_t puppets);
+void stand_begin_resources(uint32_t fakes);
 void stand_begin_catalog(void);
 
 /* Answers a call, or says something without one (`kind` TR_KIND_TELL). */

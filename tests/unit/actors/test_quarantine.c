@@ -48,7 +48,7 @@ static void test_a_task_of_it_starts_nothing(void **state)
 {
     (void)state;
     task_jobs_begin();
-    put_aside(stand.engine, &stand_puppet_plugin);
+    put_aside(stand.engine, &stand_fake_plugin);
     stand_start(JOB_START("job"));
     assert_put_aside(false);
     assert_int_equal(stand_look_outside(), 0);
@@ -63,7 +63,7 @@ static void test_what_runs_for_it_is_unknown(void **state)
     stand_start(JOB_START("job"));
     stand_run(task_jobs_serve);
     uint32_t asked = stand_look_outside();
-    put_aside(stand.engine, &stand_puppet_plugin);
+    put_aside(stand.engine, &stand_fake_plugin);
     stand_crash();
     assert_int_equal(stand_ends(), 0); /* nothing has happened that it would have to hear of */
     struct tr_outside_told told = {.number = JOB_RUNNING, .key = tr_text_of(task_jobs.jobs[0].key)};
@@ -74,7 +74,10 @@ static void test_what_runs_for_it_is_unknown(void **state)
     stand_end();
 }
 
-/* The call was under way when the engine died; that it is in doubt, nobody is asked about. */
+/*
+ * The call was under way when the engine died; that it is of unknown outcome, nobody is asked
+ * about.
+ */
 static void test_what_was_asked_for_it_is_unknown(void **state)
 {
     (void)state;
@@ -83,7 +86,7 @@ static void test_what_was_asked_for_it_is_unknown(void **state)
     stand_start(JOB_START("job"));
     stand_run(task_jobs_serve);
     uint32_t asked = stand_look_outside();
-    put_aside(stand.engine, &stand_puppet_plugin);
+    put_aside(stand.engine, &stand_fake_plugin);
     stand_crash();
     assert_put_aside(true);
     assert_int_equal(stand_look_outside(), asked);
@@ -96,7 +99,7 @@ static void test_an_abort_of_a_task_of_it_ends_at_once(void **state)
     task_jobs_begin();
     stand_start(JOB_START("job"));
     stand_run(task_jobs_serve);
-    put_aside(stand.engine, &stand_puppet_plugin);
+    put_aside(stand.engine, &stand_fake_plugin);
     stand_crash();
     stand_abort(TR_NODE_PHASE_ABORTED, false);
     assert_int_equal(stand_ends(), 1);
@@ -112,7 +115,7 @@ static void test_a_task_goes_on_after_a_release(void **state)
     task_jobs_begin();
     stand_start(JOB_START("job"));
     stand_run(task_jobs_serve);
-    put_aside(stand.engine, &stand_puppet_plugin);
+    put_aside(stand.engine, &stand_fake_plugin);
     stand_crash();
     release(stand.engine);
     stand_crash();
@@ -138,7 +141,7 @@ static uint32_t all_calls(void)
 static void test_its_jobs_are_kept(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     for (uint32_t i = 0; i < 3; i++) {
         (void)refresh_stand_make("g");
     }
@@ -174,7 +177,7 @@ static bool is_broken;
 static uint32_t events;
 
 /* Without memory it is the handler that fails: its message comes again, once. */
-static int handle_or_fail(struct tr_task_context *task, struct tr_puppet_state *state,
+static int handle_or_fail(struct tr_task_context *task, struct tr_fake_actor_state *state,
                           const struct tr_task_event *event, struct tr_transition *transition)
 {
     events++;

@@ -10,10 +10,11 @@
 
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/json.h"
-#include "runtime/services/service.h"
 #include "runtime/memory.h"
+#include "runtime/services/service.h"
 #include "schemas/engine/recovery.h"
 #include "schemas/runtime/files.h"
+#include "tests/support/graph_find.h"
 
 struct array_stand array_stand;
 
@@ -94,15 +95,15 @@ static struct array_stand_child *child_of(uint64_t element)
     return &array_stand.children[element];
 }
 
-static void note_birth(struct tr_context *context, const struct tr_node_start *start)
+static void note_spawn(struct tr_context *context, const struct tr_node_start *start)
 {
     struct array_stand *stand = &array_stand;
     struct array_stand_child *child = child_of(start->element);
-    child->births++;
+    child->spawns++;
     child->is_live = true;
     child->bytes = start->inputs.size;
     child->ref = tr_self(context);
-    stand->born++;
+    stand->spawned++;
     stand->live++;
     stand->live_max = stand->live > stand->live_max ? stand->live : stand->live_max;
     uint32_t inside = stand->live - stand->outside;
@@ -169,8 +170,8 @@ static int child_start(struct tr_context *context, struct tr_child *child,
         return error;
     }
     child->start_bytes = (uint32_t)message->body.size;
-    error = tri_stretch_put(context, 0, message->body);
-    note_birth(context, &start);
+    error = tri_array_stretch_put(context, 0, message->body);
+    note_spawn(context, &start);
     return error != 0 ? error : child_play(context, child, STAND_START, &start);
 }
 
@@ -187,7 +188,7 @@ static int child_handle(struct tr_context *context, void *state, const struct tr
     struct tr_buffer buffer;
     struct tr_node_start start;
     tr_buffer_init(&buffer, 0);
-    int error = tri_stretch_get(context, 0, 0, child->start_bytes, &buffer);
+    int error = tri_array_stretch_get(context, 0, 0, child->start_bytes, &buffer);
     error = error != 0 ? error
                        : tr_node_start_unpack(tr_buffer_bytes(&buffer),
                                               tr_node_start_schema.version, &start);
@@ -248,7 +249,7 @@ static void open_stage(void)
     stand->stage.host.shared.services |= 1U << TR_SERVICE_FILES;
     struct tr_env *env = &stand->stage.env;
     tri_service_init(&stand->files, env, 1, stand->stage.host.shared.host_epoch, TR_SERVICE_FILES);
-    assert_int_equal(env->ops->link_open(env, TRI_PLACE_FILES, &stand->files.voice.link), 0);
+    assert_int_equal(env->ops->link_open(env, TRI_PLACE_FILES, &stand->files.sender.link), 0);
 }
 
 static void close_stage(void)
@@ -268,9 +269,9 @@ void array_stand_open(const char *definition, array_stand_play *play, bool is_st
     memset(stand, 0, sizeof *stand);
     stand->play = play;
     stand->engine = calloc(1, sizeof *stand->engine);
-    struct tr_compile_request request = {.path = tr_text_of("test.yaml"),
-                                         .folder = tr_text_of("/test"),
-                                         .text = tr_text_of(definition)};
+    struct tr_definition_source request = {.path = tr_text_of("test.yaml"),
+                                           .folder = tr_text_of("/test"),
+                                           .text = tr_text_of(definition)};
     tr_report_init(&report);
     int error = tr_graph_compile(&request, &report, &stand->graph);
     tr_report_finish(&report);
@@ -283,7 +284,8 @@ void array_stand_open(const char *definition, array_stand_play *play, bool is_st
     }
     tr_report_fini(&report);
     assert_int_equal(error, 0);
-    assert_int_equal(tr_shelf_put(&stand->engine->shelf, stand->graph, &stand->number), 0);
+    assert_int_equal(tr_graph_registry_put(&stand->engine->registry, stand->graph, &stand->number),
+                     0);
     stand->model = is_stored ? tri_model_new() : NULL;
     open_stage();
     stand->hub = stage_spawn(&stand->stage, &hub_behaviour, NULL);
@@ -299,7 +301,7 @@ void array_stand_close(void)
     if (stand->model != NULL) {
         tri_model_free(stand->model);
     }
-    tr_shelf_fini(&stand->engine->shelf);
+    tr_graph_registry_fini(&stand->engine->registry);
     free(stand->engine);
     stand->engine = NULL;
 }
@@ -320,7 +322,7 @@ static const struct tr_node *find_node(const char *id)
 {
     const struct tr_workflow *workflow =
         &array_stand.graph->workflows[array_stand.graph->main_workflow];
-    uint32_t node = tr_workflow_find_node(workflow, tr_text_of(id));
+    uint32_t node = graph_find_node(workflow, tr_text_of(id));
     assert_int_not_equal(node, TR_GRAPH_NONE);
     return &workflow->nodes[node];
 }

@@ -2,8 +2,8 @@
  * What the tests of arrays stand on: a stage with one array in a hub that hears it, children that
  * do what a test's function says, and a files service that keeps its blobs in memory.
  */
-#ifndef TR_TESTS_UNIT_ACTORS_ARRAY_STAND_H
-#define TR_TESTS_UNIT_ACTORS_ARRAY_STAND_H
+#ifndef TR_TESTS_UNIT_ACTORS_ARRAY_ARRAY_STAND_H
+#define TR_TESTS_UNIT_ACTORS_ARRAY_ARRAY_STAND_H
 
 #include "actors/array/array.h"
 #include "runtime/services/service.h"
@@ -32,7 +32,7 @@ struct array_stand_child {
     bool is_live;
     bool was_aborted;
     bool was_hard;
-    uint32_t births;
+    uint32_t spawns;
     uint64_t bytes; /* of its inputs */
     struct tr_ref ref;
 };
@@ -65,7 +65,7 @@ struct array_stand {
     uint32_t live_max;
     uint32_t outside;
     uint32_t inside_max; /* children that had not said RUNNING */
-    uint32_t born;
+    uint32_t spawned;
     uint32_t ends; /* node_ended of the array, by the hub's own state */
     uint32_t news; /* node_news of it */
     uint8_t end_bytes[TR_MESSAGE_BYTES_MAX];

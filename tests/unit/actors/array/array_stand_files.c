@@ -179,7 +179,7 @@ bool array_stand_serve(void)
 {
     struct tri_frame frame;
     bool did = false;
-    while (tri_link_receive(array_stand.files.voice.link, &frame) == 0) {
+    while (tri_channel_receive(array_stand.files.sender.link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
@@ -187,8 +187,8 @@ bool array_stand_serve(void)
             answer(bytes.data);
             did = true;
         }
-        tri_link_release(array_stand.files.voice.link, &frame);
+        tri_channel_release(array_stand.files.sender.link, &frame);
     }
-    tri_voice_flush(&array_stand.files.voice);
+    tri_sender_flush(&array_stand.files.sender);
     return did;
 }

@@ -1,5 +1,5 @@
 /*
- * Arrays over executions: elements that an earlier one gave are not born, whatever happens
+ * Arrays over executions: elements that an earlier one gave are not spawned, whatever happens
  * meanwhile, and what elements gave is written down for a later one when not all did.
  */
 #include <stdio.h>
@@ -112,7 +112,7 @@ static uint32_t count_of(bool (*keeps)(uint64_t element))
 
 /* ------------------------------------------------------------------- from an earlier one */
 
-static void test_what_is_kept_is_not_born(void **state)
+static void test_what_is_kept_is_not_spawned(void **state)
 {
     (void)state;
     static bool (*const ways[])(uint64_t element) = {keeps_none, keeps_most, keeps_all};
@@ -124,7 +124,7 @@ static void test_what_is_kept_is_not_born(void **state)
             array_stand_run();
             assert_int_equal(array_stand.ends, 1);
             assert_int_equal(array_stand.end.phase, TR_NODE_PHASE_SUCCEEDED);
-            assert_int_equal(array_stand.born, WIDTH - count_of(ways[i]));
+            assert_int_equal(array_stand.spawned, WIDTH - count_of(ways[i]));
             assert_string_equal(array_stand_output(0), list_of(WIDTH, false));
             assert_true(array_stand.asked >= WIDTH / TR_RECOVER_ELEMENTS_MAX);
             array_stand_close();
@@ -139,7 +139,7 @@ static void test_a_crash_at_any_point_keeps_and_repeats(void **state)
     for (uint32_t after = 0; !was_over && after < 2000; after += 7) {
         open_recovering(keeps_most, true);
         array_stand_start("few", list_of(WIDTH, true));
-        tri_voice_flush(&array_stand.stage.host.voice);
+        tri_sender_flush(&array_stand.stage.host.sender);
         for (uint32_t i = 0; i < after; i++) {
             (void)stage_step(&array_stand.stage);
             (void)array_stand_serve();
@@ -153,7 +153,7 @@ static void test_a_crash_at_any_point_keeps_and_repeats(void **state)
             assert_string_equal(array_stand_output(0), list_of(WIDTH, false));
         }
         for (uint32_t i = 0; i < WIDTH; i++) {
-            assert_true(array_stand.children[i].births == 0 || !keeps_most(i));
+            assert_true(array_stand.children[i].spawns == 0 || !keeps_most(i));
         }
         array_stand_close();
     }
@@ -170,7 +170,7 @@ static void test_a_question_that_fails_is_put_again(void **state)
     array_stand_advance(2000);
     assert_int_equal(array_stand.ends, 1);
     assert_int_equal(array_stand.end.phase, TR_NODE_PHASE_SUCCEEDED);
-    assert_int_equal(array_stand.born, 3);
+    assert_int_equal(array_stand.spawned, 3);
     array_stand_close();
 }
 
@@ -185,7 +185,7 @@ static void test_a_question_without_an_answer_fails_the_map(void **state)
     assert_int_equal(array_stand.ends, 1);
     assert_int_equal(array_stand.end.phase, TR_NODE_PHASE_FAILED);
     assert_true(tr_text_equal(array_stand.end.code, tr_text_of("RecoveryError")));
-    assert_int_equal(array_stand.born, 0);
+    assert_int_equal(array_stand.spawned, 0);
     array_stand_close();
 }
 
@@ -261,7 +261,7 @@ static void test_a_crash_while_it_is_written_changes_nothing(void **state)
     for (uint32_t after = 0; !was_over && after < 2000; after += 5) {
         array_stand_open(definition, fail_some, true);
         array_stand_start("some", list_of(WIDTH, true));
-        tri_voice_flush(&array_stand.stage.host.voice);
+        tri_sender_flush(&array_stand.stage.host.sender);
         for (uint32_t i = 0; i < after; i++) {
             (void)stage_step(&array_stand.stage);
         }
@@ -279,7 +279,7 @@ static void test_a_crash_while_it_is_written_changes_nothing(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_kept_is_not_born),
+        cmocka_unit_test(test_what_is_kept_is_not_spawned),
         cmocka_unit_test(test_a_crash_at_any_point_keeps_and_repeats),
         cmocka_unit_test(test_a_question_that_fails_is_put_again),
         cmocka_unit_test(test_a_question_without_an_answer_fails_the_map),

@@ -27,7 +27,7 @@ static void assert_empty(void)
     assert_int_equal(state->calls, 0);
     assert_int_equal(state->streams, 0);
     assert_int_equal(state->watch_count, 0);
-    assert_int_equal(state->wanting, 0);
+    assert_int_equal(state->stream_pending, 0);
     assert_int_equal(state->index_bytes, 0);
 }
 
@@ -42,7 +42,7 @@ static void drop_all(void)
 static void test_a_job_lives_and_its_task_hears_of_it(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, true);
     uint32_t job = refresh_stand_make("g");
     refresh_stand_pass(5);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 0); /* more may come */
@@ -72,7 +72,7 @@ static void test_a_job_lives_and_its_task_hears_of_it(void **state)
 static void test_asking_twice_gives_what_is_known(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, true);
     uint32_t job = refresh_stand_make("g");
     refresh_stand_pass(20);
     struct tr_holder_do again = {.act = HOLDER_MAKE, .group = tr_text_of("g")};
@@ -98,7 +98,7 @@ static void test_five_thousand_jobs_are_25_calls(void **state)
     (void)state;
     static const uint32_t latencies[] = {1, 50, 400};
     for (size_t l = 0; l < TR_COUNT_OF(latencies); l++) {
-        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
         back.latency_ms = latencies[l];
         for (uint32_t i = 0; i < 5000; i++) {
             (void)refresh_stand_make("g");
@@ -115,14 +115,14 @@ static void test_five_thousand_jobs_are_25_calls(void **state)
     }
 }
 
-/* Births that stall for a moment, as they do on a busy machine, are no ends of the array. */
-static void test_gaps_between_births_cost_no_call(void **state)
+/* Spawns that stall for a moment, as they do on a busy machine, are no ends of the array. */
+static void test_gaps_between_spawns_cost_no_call(void **state)
 {
     (void)state;
     static const uint32_t latencies[] = {1, 50, 400};
     static const uint32_t gaps[][2] = {{20, 40}, {60, 100}, {250, 180}, {999, 140}, {3010, 190}};
     for (size_t l = 0; l < TR_COUNT_OF(latencies); l++) {
-        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
         back.latency_ms = latencies[l];
         for (uint32_t i = 0; i < 5000; i++) {
             (void)refresh_stand_make("g");
@@ -139,10 +139,10 @@ static void test_gaps_between_births_cost_no_call(void **state)
 }
 
 /* Elements whose inputs are written to files first come one by one. */
-static void test_a_trickle_of_births_fills_its_batches(void **state)
+static void test_a_trickle_of_spawns_fills_its_batches(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     for (uint32_t i = 0; i < 1000; i++) {
         (void)refresh_stand_make("g");
         refresh_stand_pass(9);
@@ -162,7 +162,7 @@ static void test_few_jobs_leave_soon(void **state)
         uint64_t soon_ms;
     } cases[] = {{1, 11}, {2, 13}, {10, 29}, {50, 109}, {199, 201}};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
-        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
         for (uint32_t k = 0; k < cases[i].jobs; k++) {
             (void)refresh_stand_make("g");
         }
@@ -176,7 +176,7 @@ static void test_few_jobs_leave_soon(void **state)
 static void test_polls_are_few_and_full(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     for (uint32_t i = 0; i < 1200; i++) {
         (void)refresh_stand_make("g");
         refresh_stand_pass(i % 20 == 0 ? 1 : 0);
@@ -204,7 +204,7 @@ static void test_polls_are_few_and_full(void **state)
 static void test_only_the_bad_one_of_a_batch_fails(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.bad = "job-117 ";
     for (uint32_t i = 0; i < 1000; i++) {
         (void)refresh_stand_make("g");
@@ -222,7 +222,7 @@ static void test_only_the_bad_one_of_a_batch_fails(void **state)
 static void test_a_cancelled_job_is_ended(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, true);
     uint32_t early = refresh_stand_make("g");
     refresh_stand_cancel(early, "g"); /* it never left */
     assert_int_equal(refresh_stand_holder(early)->phase, TR_TASK_PHASE_ABORTED);
@@ -247,7 +247,7 @@ static void test_a_cancelled_job_is_ended(void **state)
 static void test_a_job_without_its_task_is_ended(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     uint32_t job = refresh_stand_make("g");
     refresh_stand_pass(50);
     refresh_stand_stop(job);
@@ -264,8 +264,8 @@ static void test_a_whole_group_is_ended_in_one_call(void **state)
 {
     (void)state;
     for (int ends_groups = 0; ends_groups < 2; ends_groups++) {
-        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
-        back.webapi.ends_groups = ends_groups != 0;
+        refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
+        back.webapi.ends_job_sets = ends_groups != 0;
         for (uint32_t i = 0; i < 1000; i++) {
             (void)refresh_stand_make("g");
         }
@@ -287,7 +287,7 @@ static void test_a_whole_group_is_ended_in_one_call(void **state)
 static void test_failures_are_explained_before_they_are_told(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, true);
     back.webapi.failures.items_max = 100;
     uint32_t job = refresh_stand_make("g");
     refresh_stand_pass(50);
@@ -304,7 +304,7 @@ static void test_failures_are_explained_before_they_are_told(void **state)
 static void test_what_is_too_large_is_refused(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, false);
     struct tr_holder_do large = {.act = HOLDER_MAKE, .bytes = TR_WEBAPI_JOB_BYTES_MAX};
     uint32_t job = refresh_stand_make_as(&large);
     refresh_stand_pass(1);
@@ -363,7 +363,7 @@ static void assert_explained_with(const char *identity, const char *wanted)
 static void test_an_idle_actor_records_nothing(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, true);
     (void)refresh_stand_make("g");
     refresh_stand_pass(100);
     refresh_stand_cancel(0, "g");
@@ -381,7 +381,7 @@ static void test_an_idle_actor_records_nothing(void **state)
 static void test_a_rude_handle_does_not_reach_a_terminal(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.handles_begin = '\x1b';
     (void)refresh_stand_make("g");
     refresh_stand_pass(2000);
@@ -392,7 +392,7 @@ static void test_a_rude_handle_does_not_reach_a_terminal(void **state)
 static void test_each_job_says_what_it_waits_for(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.latency_ms = 100;
     uint32_t job = refresh_stand_make("g");
     assert_explained("job-0", "its job waits to be made with others, one of 1 since 2023-");
@@ -435,11 +435,11 @@ static void test_what_is_wrong_with_a_back_end_is_said(void **state)
          "tried again at 2023-"},
         {BACK_CONNECT, 700, "; endpoint default of 'model' does not answer (connect): tried again"},
         {BACK_BUSY, 700, "its job may have been made, and is looked for at 2023-"},
-        {BACK_BUSY, 700, ", in doubt since 2023-"},
+        {BACK_BUSY, 700, ", its outcome unknown since 2023-"},
         {BACK_BUSY, 700, "; at endpoint default of 'model', whose last call failed"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
-        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
         back.webapi.find.items_max = 0;
         back.webapi.stream.write = back.standard_stream.write;
         trouble = cases[i].fault;
@@ -452,13 +452,13 @@ static void test_what_is_wrong_with_a_back_end_is_said(void **state)
 }
 
 /* A stream that is silent for long is named, since it may be dead. */
-static void test_a_silent_stream_is_explained(void **state)
+static void test_an_idle_stream_is_explained(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.webapi.stream = back.standard_stream;
     (void)refresh_stand_make("g");
-    refresh_stand_pass(TR_REFRESH_SILENT_MS + 3000);
+    refresh_stand_pass(TR_REFRESH_IDLE_MS + 3000);
     assert_explained_with("job-0", "; its stream has said nothing since 2023-");
     assert_explained_with("job-0", ", though opened anew at 2023-");
     refresh_stand_end();
@@ -479,7 +479,7 @@ static enum back_fault busy_cancel(uint8_t verb, uint32_t nth)
 static void test_a_cancel_that_is_refused_is_explained(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     back.fault = no_cancel;
     uint32_t job = refresh_stand_make("g");
     refresh_stand_pass(200);
@@ -511,8 +511,8 @@ static void test_a_refused_group_is_told_again_by_one_call(void **state)
 {
     (void)state;
     const uint32_t size = 1000;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
-    back.webapi.ends_groups = true;
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
+    back.webapi.ends_job_sets = true;
     back.keeps = true;
     for (uint32_t i = 0; i < size; i++) {
         (void)refresh_stand_make("g");
@@ -548,7 +548,7 @@ static void test_a_refused_group_is_told_again_by_one_call(void **state)
 static void test_a_cancel_that_fails_is_explained(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     back.fault = busy_cancel;
     uint32_t job = refresh_stand_make("g");
     refresh_stand_pass(200);
@@ -567,7 +567,7 @@ static void test_a_cancel_that_fails_is_explained(void **state)
 /* 40,960 pages are for ends: a success takes none; others do without where none is left. */
 static void end_with_room(uint8_t phase, uint32_t pages)
 {
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, false);
     uint32_t job = refresh_stand_make("set");
     refresh_stand_pass(5000);
     assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_SUBMITTED);
@@ -598,8 +598,8 @@ int main(void)
         cmocka_unit_test(test_asking_twice_gives_what_is_known),
         cmocka_unit_test(test_a_rude_handle_does_not_reach_a_terminal),
         cmocka_unit_test(test_five_thousand_jobs_are_25_calls),
-        cmocka_unit_test(test_gaps_between_births_cost_no_call),
-        cmocka_unit_test(test_a_trickle_of_births_fills_its_batches),
+        cmocka_unit_test(test_gaps_between_spawns_cost_no_call),
+        cmocka_unit_test(test_a_trickle_of_spawns_fills_its_batches),
         cmocka_unit_test(test_few_jobs_leave_soon),
         cmocka_unit_test(test_polls_are_few_and_full),
         cmocka_unit_test(test_only_the_bad_one_of_a_batch_fails),
@@ -614,7 +614,7 @@ int main(void)
         cmocka_unit_test(test_a_cancel_that_fails_is_explained),
         cmocka_unit_test(test_each_job_says_what_it_waits_for),
         cmocka_unit_test(test_what_is_wrong_with_a_back_end_is_said),
-        cmocka_unit_test(test_a_silent_stream_is_explained),
+        cmocka_unit_test(test_an_idle_stream_is_explained),
         cmocka_unit_test(test_ends_without_room_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static void assert_empty(void)
 {
     const struct tr_refresh_state *state = refresh_stand_state();
     assert_int_equal(state->jobs, 0);
-    assert_int_equal(state->invited, 0);
+    assert_int_equal(state->notified, 0);
     assert_int_equal(state->watch_count, 0);
     assert_int_equal(state->index_bytes, 0);
     assert_int_equal(state->blobs_kept, 0);
@@ -50,7 +50,7 @@ static void end_all(void)
 static void test_who_is_one_too_many_waits(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     back.place.endpoint.jobs_at_once = 10;
     make(25);
     refresh_stand_pass(1000);
@@ -81,7 +81,7 @@ static void test_who_is_one_too_many_waits(void **state)
 static void test_who_waits_may_leave(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     back.place.endpoint.jobs_at_once = 1;
     make(5);
     refresh_stand_pass(100);
@@ -103,14 +103,14 @@ static void test_who_waits_may_leave(void **state)
 static void test_room_that_nobody_takes_is_the_next_ones(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     back.place.endpoint.jobs_at_once = 1;
     make(3);
     refresh_stand_pass(100);
     struct tr_holder *deaf = tri_actor_state(stage_actor(&back.stage, back.holders[1]));
     deaf->version = UINT32_MAX; /* the stand's way of hearing nothing */
     end_all();
-    assert_int_equal(refresh_stand_state()->invited, 1);
+    assert_int_equal(refresh_stand_state()->notified, 1);
     refresh_stand_stop(1);
     refresh_stand_pass(1000);
     assert_int_equal(back_made("job-2"), 1);
@@ -122,7 +122,7 @@ static void test_room_that_nobody_takes_is_the_next_ones(void **state)
 static void test_too_many_wait_outside(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.place.endpoint.jobs_at_once = 1;
     make(TR_REFRESH_WAITING_MAX + 3);
     assert_int_equal(refresh_stand_state()->jobs, TR_REFRESH_WAITING_MAX + 1);
@@ -137,7 +137,7 @@ static void test_too_many_wait_outside(void **state)
 static void test_there_is_room_for_bodies(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.engine->endpoint_count = 0; /* nothing leaves */
     struct tr_holder_do large = {
         .act = HOLDER_MAKE, .group = tr_text_of("g"), .bytes = TR_WEBAPI_JOB_BYTES_MAX - 16};

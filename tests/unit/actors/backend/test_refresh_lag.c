@@ -11,11 +11,11 @@ static void test_the_settings_know_how_late_a_job_may_show(void **state)
     (void)state;
     static const uint32_t lags[] = {1000, 20000};
     for (size_t i = 0; i < TR_COUNT_OF(lags); i++) {
-        refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST);
+        refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, BACK_LOST);
         back.place.endpoint.lag_ms = lags[i];
         (void)refresh_stand_make("g");
         refresh_stand_pass(lags[i] - 100);
-        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_UNKNOWN);
         refresh_stand_pass(lags[i] / 4 + TR_REFRESH_FIND_MS_MIN);
         assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
         assert_int_equal(back.job_count, 1);
@@ -27,7 +27,7 @@ static void test_the_settings_know_how_late_a_job_may_show(void **state)
 static void test_a_job_that_is_not_shown_is_lost_after_a_time(void **state)
 {
     (void)state;
-    refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_FINE);
+    refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, BACK_FINE);
     back.place.endpoint.lost_ms = 200000;
     back.visible_ms = UINT32_MAX;
     (void)refresh_stand_make("g");
@@ -35,7 +35,7 @@ static void test_a_job_that_is_not_shown_is_lost_after_a_time(void **state)
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
     refresh_stand_pass(80000);
     const struct tr_holder *holder = refresh_stand_holder(0);
-    assert_int_equal(holder->doubts, 1);
+    assert_int_equal(holder->unknown_outcomes, 1);
     assert_int_equal(holder->stage, TR_WEBAPI_STAGE_TERMINAL);
     assert_true(tr_text_equal(tr_array_get(&holder->code), tr_text_of("OutcomeUnknown")));
     assert_int_equal(back.job_count, 1);
@@ -46,7 +46,7 @@ static void test_a_job_that_is_not_shown_is_lost_after_a_time(void **state)
 static void test_a_job_that_turns_up_late_is_ended(void **state)
 {
     (void)state;
-    refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, BACK_LOST_AFTER);
     refresh_stand_give_stream();
     back.visible_ms = 7000;
     back.event_ms = 9000;
@@ -63,7 +63,7 @@ static void test_a_job_that_turns_up_late_is_ended(void **state)
 static void test_a_look_without_an_answer_is_none(void **state)
 {
     (void)state;
-    refresh_stand_begin_with(TR_WEBAPI_GRADE_TAG, BACK_LOST_AFTER);
+    refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_TAG, BACK_LOST_AFTER);
     back.fault = back_fault_while_away;
     back.visible_ms = 2 * back.webapi.lag_ms; /* it is found neither now nor by the next look */
     (void)refresh_stand_make("g");
@@ -84,7 +84,7 @@ static void test_a_look_without_an_answer_is_none(void **state)
 static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     back.visible_ms = 60000;
     (void)refresh_stand_make("g");
     refresh_stand_pass(59000);
@@ -95,7 +95,7 @@ static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
     refresh_stand_pass(590000);
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
     refresh_stand_pass(200000);
-    assert_int_equal(refresh_stand_holder(0)->doubts, 1);
+    assert_int_equal(refresh_stand_holder(0)->unknown_outcomes, 1);
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
     assert_true(refresh_stand_holder(0)->is_unknown);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
@@ -106,12 +106,12 @@ static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
 static void test_a_clock_that_is_set_shortens_no_lag(void **state)
 {
     (void)state;
-    refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, BACK_LOST_AFTER);
     back.visible_ms = 2000;
     back.clock_jump_ms = 3600000;
     (void)refresh_stand_make("g");
     refresh_stand_pass(100);
-    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_UNKNOWN);
     refresh_stand_crash();
     refresh_stand_pass(15000);
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
@@ -123,7 +123,7 @@ static void test_a_clock_that_is_set_shortens_no_lag(void **state)
 static void test_a_clock_that_is_set_loses_no_job(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, true);
     back.visible_ms = 60000;
     back.clock_jump_ms = 3600000;
     (void)refresh_stand_make("g");
@@ -136,7 +136,7 @@ static void test_a_clock_that_is_set_loses_no_job(void **state)
     back_phase_all(TR_TASK_PHASE_SUCCESS);
     refresh_stand_pass(120000);
     assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_SUCCESS);
-    assert_int_equal(refresh_stand_holder(0)->doubts, 0);
+    assert_int_equal(refresh_stand_holder(0)->unknown_outcomes, 0);
     refresh_stand_end();
 }
 
@@ -153,7 +153,7 @@ static enum back_fault fault_while_down(uint8_t verb, uint32_t nth)
 static void test_patience_begins_when_there_are_answers(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, true);
     back.fault = fault_while_down;
     is_down = false;
     back.webapi.status.items_max = 1; /* so that the circuit tries one job at a time */
@@ -179,7 +179,7 @@ static void test_patience_begins_when_there_are_answers(void **state)
 static void test_the_lag_begins_when_the_call_is_over(void **state)
 {
     (void)state;
-    refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, BACK_LOST_AFTER);
     back.visible_ms = back.webapi.lag_ms - 1000;
     (void)refresh_stand_make("g");
     back.stage.journal_sleeps = true;
@@ -191,18 +191,18 @@ static void test_the_lag_begins_when_the_call_is_over(void **state)
     refresh_stand_end();
 }
 
-/* Half an hour in which nobody can tell: the doubt lasts, and the policy is not asked. */
+/* Half an hour in which nobody can tell: the outcome stays unknown, and the policy is not asked. */
 static void test_an_outage_decides_nothing(void **state)
 {
     (void)state;
     for (uint8_t policy = TR_WEBAPI_POLICY_FAIL; policy <= TR_WEBAPI_POLICY_REPEAT; policy++) {
-        refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+        refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, BACK_LOST_AFTER);
         back.fault = back_fault_while_away;
         back.is_away = true;
         (void)refresh_stand_make_as(
             &(struct tr_holder_do){.act = HOLDER_MAKE, .group = tr_text_of("g"), .policy = policy});
         refresh_stand_pass(1800000);
-        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_UNKNOWN);
         back.is_away = false;
         refresh_stand_pass(130000);
         assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
@@ -215,7 +215,7 @@ static void test_an_outage_decides_nothing(void **state)
 static void test_a_lag_that_lies_doubles_jobs(void **state)
 {
     (void)state;
-    refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, BACK_LOST_AFTER);
     back.visible_ms = 8000;
     (void)refresh_stand_make("g");
     refresh_stand_pass(9000);

@@ -9,13 +9,14 @@
 #include "tests/support/draw.h"
 #include "tests/unit/actors/refresh_stand.h"
 
-/* AT4 in small: the engine dies after so many turns, in each grade that is sure. */
+/* AT4 in small: the engine dies after so many turns, in each idempotency level that is sure. */
 static void test_a_crash_anywhere_makes_each_job_once(void **state)
 {
     (void)state;
-    for (uint8_t grade = TR_WEBAPI_GRADE_RECONCILABLE; grade <= TR_WEBAPI_GRADE_EXACT; grade++) {
+    for (uint8_t idempotency = TR_WEBAPI_IDEMPOTENCY_RECONCILABLE;
+         idempotency <= TR_WEBAPI_IDEMPOTENCY_EXACT; idempotency++) {
         for (uint32_t turns = 0; turns < 90; turns++) {
-            refresh_stand_begin(grade, true);
+            refresh_stand_begin(idempotency, true);
             back.visible_ms = 100;
             for (uint32_t i = 0; i < 3; i++) {
                 (void)refresh_stand_make("g");
@@ -59,15 +60,15 @@ static enum back_fault drawn_fault(uint8_t verb, uint32_t nth)
 static void play(uint64_t seed)
 {
     drawn = (struct draw){.state = seed};
-    uint8_t grade =
-        draw_below(&drawn, 2) == 0 ? TR_WEBAPI_GRADE_EXACT : TR_WEBAPI_GRADE_RECONCILABLE;
-    refresh_stand_begin(grade, true);
+    uint8_t idempotency = draw_below(&drawn, 2) == 0 ? TR_WEBAPI_IDEMPOTENCY_EXACT
+                                                     : TR_WEBAPI_IDEMPOTENCY_RECONCILABLE;
+    refresh_stand_begin(idempotency, true);
     back.fault = drawn_fault;
     back.visible_ms = (uint32_t)draw_below(&drawn, 3000);
     back.event_ms = (uint32_t)draw_below(&drawn, 3000);
     back.latency_ms = (uint32_t)draw_below(&drawn, 200);
     back.webapi.create.items_max = 1 + (uint32_t)draw_below(&drawn, 5);
-    back.webapi.ends_groups = draw_below(&drawn, 2) == 0;
+    back.webapi.ends_job_sets = draw_below(&drawn, 2) == 0;
     back.webapi.stream.write = draw_below(&drawn, 2) == 0 ? back.standard_stream.write : NULL;
     back.webapi.find.items_max = draw_below(&drawn, 2) == 0 ? 1 : 100;
     back.place.endpoint.timeout_ms = 3000;
@@ -154,7 +155,7 @@ static void run_without_memory(uint64_t count, bool is_durable)
 {
     allocations_left = count;
     has_failed = false;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, is_durable);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, is_durable);
     back.webapi.stream = back.standard_stream;
     back.webapi.create.items_max = 2;
     for (int i = 0; i < 5; i++) {
@@ -173,7 +174,7 @@ static void run_without_memory(uint64_t count, bool is_durable)
     }
     refresh_stand_pass(50);
     assert_int_equal(refresh_stand_state()->jobs, 0);
-    assert_int_equal(refresh_stand_state()->doubts, 0);
+    assert_int_equal(refresh_stand_state()->unknown_outcomes, 0);
     refresh_stand_end();
 }
 

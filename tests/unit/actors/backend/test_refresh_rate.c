@@ -31,7 +31,7 @@ static uint32_t all_calls(void)
 
 static void begin(enum back_fault first)
 {
-    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_EXACT, true);
     fault_of_all = first;
     back.fault = fault;
 }
@@ -198,9 +198,9 @@ static enum back_fault late_for_good(uint8_t verb, uint32_t nth)
 }
 
 /* However long that lasts, it is called once a minute, and words say which setting may be wrong. */
-static void late_for_good_at(uint8_t grade)
+static void late_for_good_at(uint8_t idempotency)
 {
-    refresh_stand_begin(grade, true);
+    refresh_stand_begin(idempotency, true);
     refresh_stand_give_stream();
     back.fault = late_for_good;
     back.latency_ms = 3000;
@@ -213,7 +213,7 @@ static void late_for_good_at(uint8_t grade)
     assert_int_not_equal(refresh_stand_state()->circuit, TR_CIRCUIT_CLOSED);
     assert_begins(tr_array_get(&refresh_stand_state()->fault),
                   "endpoint default of 'model' does not answer within its `timeout` of 30 s");
-    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_IN_DOUBT), 300);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_UNKNOWN), 300);
     back.fault = NULL;
     refresh_stand_pass(180000);
     assert_int_equal(refresh_stand_state()->circuit, TR_CIRCUIT_CLOSED);
@@ -226,8 +226,8 @@ static void late_for_good_at(uint8_t grade)
 static void test_a_back_end_that_is_late_for_good(void **state)
 {
     (void)state;
-    late_for_good_at(TR_WEBAPI_GRADE_RECONCILABLE);
-    late_for_good_at(TR_WEBAPI_GRADE_EXACT);
+    late_for_good_at(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE);
+    late_for_good_at(TR_WEBAPI_IDEMPOTENCY_EXACT);
 }
 
 static void test_a_denied_endpoint_is_named_at_once(void **state)
@@ -301,7 +301,7 @@ static size_t state_bytes(void)
 static void test_five_thousand_jobs_are_two_megabytes(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     for (uint32_t i = 0; i < 5000; i++) {
         (void)refresh_stand_make_as(
             &(struct tr_holder_do){.act = HOLDER_MAKE, .group = tr_text_of("g"), .bytes = 2000});
@@ -318,7 +318,7 @@ static void test_five_thousand_jobs_are_two_megabytes(void **state)
 static void test_one_job_is_small(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.webapi.stream = back.standard_stream;
     (void)refresh_stand_make("g");
     refresh_stand_pass(2000);
@@ -341,7 +341,7 @@ static double seconds(void)
 /* AT15: one event costs the same, however many jobs there are. */
 static double event_seconds(uint32_t jobs)
 {
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.webapi.stream = back.standard_stream;
     for (uint32_t i = 0; i < jobs; i++) {
         (void)refresh_stand_make("g");

@@ -9,7 +9,7 @@
 
 static void begin(void)
 {
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     back.webapi.stream = back.standard_stream;
 }
 
@@ -42,7 +42,7 @@ static void test_a_stream_takes_the_place_of_polls(void **state)
     back_phase_all(TR_TASK_PHASE_RUNNING);
     refresh_stand_pass(1);
     assert_int_equal(refresh_stand_holder(4999)->phase, TR_TASK_PHASE_RUNNING); /* at once */
-    refresh_stand_pass(TR_REFRESH_SILENT_MS - 1000);
+    refresh_stand_pass(TR_REFRESH_IDLE_MS - 1000);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
     uint32_t creates = back.calls[TR_WEBAPI_VERB_CREATE];
     refresh_stand_crash();
@@ -130,11 +130,11 @@ static void test_resting_groups_are_bounded(void **state)
     }
     refresh_stand_pass(2000);
     assert_int_equal(refresh_stand_state()->jobs, 0);
-    assert_int_equal(refresh_stand_state()->resting_count, TR_REFRESH_RESTING_MAX);
+    assert_int_equal(refresh_stand_state()->expiring_count, TR_REFRESH_RESTING_MAX);
     refresh_stand_crash();
     refresh_stand_pass(TR_REFRESH_REST_MS);
-    assert_int_equal(refresh_stand_state()->resting_count, 0);
-    assert_int_equal(refresh_stand_state()->resting, 0);
+    assert_int_equal(refresh_stand_state()->expiring_count, 0);
+    assert_int_equal(refresh_stand_state()->expiring, 0);
     assert_int_equal(open_streams(), 0);
     refresh_stand_end();
 }
@@ -143,7 +143,7 @@ static void test_resting_groups_are_bounded(void **state)
 static void test_a_restart_asks_once_about_all(void **state)
 {
     (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, true);
     for (uint32_t i = 0; i < 5000; i++) {
         (void)refresh_stand_make("g");
     }
@@ -198,7 +198,7 @@ static void test_a_refused_place_is_given_up(void **state)
 }
 
 /* What a stream never says is found by a sweep each minute, which all jobs share. */
-static void test_a_silent_stream_is_swept(void **state)
+static void test_an_idle_stream_is_swept(void **state)
 {
     (void)state;
     begin();
@@ -222,13 +222,13 @@ static void test_a_dead_stream_is_opened_anew(void **state)
     refresh_stand_pass(1000);
     back.hangs = false; /* the one that is open stays dead */
     back_phase_all(TR_TASK_PHASE_RUNNING);
-    refresh_stand_pass(TR_REFRESH_SILENT_MS - 2000);
+    refresh_stand_pass(TR_REFRESH_IDLE_MS - 2000);
     assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_UNDEFINED);
     refresh_stand_pass(2000);
     assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_RUNNING);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], 2);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
-    assert_int_equal(refresh_stand_state()->silences, 1);
+    assert_int_equal(refresh_stand_state()->stream_timeouts, 1);
     assert_int_equal(refresh_stand_state()->streams, 1);
     refresh_stand_end();
 }
@@ -275,7 +275,7 @@ static void test_streams_are_opened_anew_behind_an_outage(void **state)
     back.fault = NULL;
     back_phase_all(TR_TASK_PHASE_RUNNING);
     (void)refresh_stand_make("g");
-    refresh_stand_pass(TR_REFRESH_SILENT_MENDED_MS + 1000);
+    refresh_stand_pass(TR_REFRESH_IDLE_RECOVERED_MS + 1000);
     assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_RUNNING);
     assert_int_equal(refresh_stand_holder(2)->phase, TR_TASK_PHASE_QUEUED);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
@@ -364,8 +364,8 @@ static enum back_fault lost_create(uint8_t verb, uint32_t nth)
     return verb == TR_WEBAPI_VERB_CREATE && nth == 1 ? BACK_LOST_AFTER : BACK_FINE;
 }
 
-/* However wide a group is, its stream goes to one whose doubts nothing else can end. */
-static void test_a_doubt_gets_the_stream_that_ends_it(void **state)
+/* However wide a group is, its stream goes to one whose unknown outcomes nothing else can end. */
+static void test_an_unknown_outcome_gets_the_stream_that_ends_it(void **state)
 {
     (void)state;
     begin();
@@ -377,11 +377,11 @@ static void test_a_doubt_gets_the_stream_that_ends_it(void **state)
     }
     refresh_stand_pass(2000);
     assert_true(has_stream("wide"));
-    uint32_t doubtful = refresh_stand_make("narrow");
+    uint32_t unknown = refresh_stand_make("narrow");
     refresh_stand_pass(2000);
-    assert_int_equal(refresh_stand_holder(doubtful)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    assert_int_equal(refresh_stand_holder(unknown)->stage, TR_WEBAPI_STAGE_UNKNOWN);
     refresh_stand_pass(TR_REFRESH_STREAM_HELD_MS + 2000);
-    assert_int_equal(refresh_stand_holder(doubtful)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_int_equal(refresh_stand_holder(unknown)->stage, TR_WEBAPI_STAGE_SUBMITTED);
     refresh_stand_pass(TR_REFRESH_STREAM_HELD_MS + 2000);
     assert_true(has_stream("wide")); /* and back, when that is over */
     assert_int_equal(back.job_count, 41);
@@ -457,7 +457,7 @@ static void test_a_day_makes_nothing_again(void **state)
     assert_int_equal(back.job_count, JOBS);
     for (uint32_t i = 0; i < JOBS; i++) {
         assert_int_equal(refresh_stand_holder(i)->ends, 1);
-        assert_int_equal(refresh_stand_holder(i)->doubts, 0);
+        assert_int_equal(refresh_stand_holder(i)->unknown_outcomes, 0);
         assert_int_equal(refresh_stand_holder(i)->phase, TR_TASK_PHASE_SUCCESS);
     }
     refresh_stand_end();
@@ -474,14 +474,14 @@ int main(void)
         cmocka_unit_test(test_a_gap_is_swept),
         cmocka_unit_test(test_a_day_makes_nothing_again),
         cmocka_unit_test(test_a_refused_place_is_given_up),
-        cmocka_unit_test(test_a_silent_stream_is_swept),
+        cmocka_unit_test(test_an_idle_stream_is_swept),
         cmocka_unit_test(test_a_dead_stream_is_opened_anew),
         cmocka_unit_test(test_a_quiet_stream_is_opened_ever_less_often),
         cmocka_unit_test(test_streams_are_opened_anew_behind_an_outage),
         cmocka_unit_test(test_streams_can_be_done_without),
         cmocka_unit_test(test_streams_are_bounded),
         cmocka_unit_test(test_a_wide_group_gets_the_stream_of_a_narrow_one),
-        cmocka_unit_test(test_a_doubt_gets_the_stream_that_ends_it),
+        cmocka_unit_test(test_an_unknown_outcome_gets_the_stream_that_ends_it),
         cmocka_unit_test(test_without_streams_jobs_are_polled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

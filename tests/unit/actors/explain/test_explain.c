@@ -13,8 +13,8 @@ static const char flow[] =
     "tasks:\n"
     "  late: {type: echo, inputs: {a: int}, outputs: {a: int}, retries: 3,\n"
     "         backoff: {first: 8s, factor: 1}, config: {fail: 2, code: Nope, message: not today}}\n"
-    "  job: {type: puppet, inputs: {a: int}, outputs: {a: int}, timeout: 5s}\n"
-    "  alone: {type: puppet, inputs: {a: int}, outputs: {a: int},\n"
+    "  job: {type: fake, inputs: {a: int}, outputs: {a: int}, timeout: 5s}\n"
+    "  alone: {type: fake, inputs: {a: int}, outputs: {a: int},\n"
     "          cache: {version: v1, serialize: true}}\n"
     "workflows:\n"
     "  main:\n"
@@ -109,7 +109,7 @@ static void test_a_graph_that_is_decided(void **state)
     }
 }
 
-static int run_on(struct tr_task_context *task, struct tr_puppet_state *state,
+static int run_on(struct tr_task_context *task, struct tr_fake_actor_state *state,
                   const struct tr_task_event *event, struct tr_transition *transition)
 {
     if (event->kind != TR_TASK_START) {
@@ -121,7 +121,7 @@ static int run_on(struct tr_task_context *task, struct tr_puppet_state *state,
                       : tr_task_is(transition, TR_TASK_PHASE_QUEUED, tr_text_of("it was sent"));
 }
 
-static int abort_on(struct tr_task_context *task, struct tr_puppet_state *state,
+static int abort_on(struct tr_task_context *task, struct tr_fake_actor_state *state,
                     const struct tr_task_event *event, struct tr_transition *transition)
 {
     (void)task;
@@ -155,7 +155,7 @@ static void test_a_plugins_phase_and_an_abort(void **state)
 }
 
 /* A folder that is called as the attempt: the name behind it is not kept a second time. */
-static int run_elsewhere(struct tr_task_context *task, struct tr_puppet_state *state,
+static int run_elsewhere(struct tr_task_context *task, struct tr_fake_actor_state *state,
                          const struct tr_task_event *event, struct tr_transition *transition)
 {
     char folder[256];
@@ -198,7 +198,7 @@ static void test_a_token_that_is_waited_for(void **state)
     stand_start(JOB_START("job"));
     stand_start(&(struct stand_start){
         .node = "job", .inputs = "{\"a\": 1}", .is_element = true, .element = 4});
-    assert_string_equal(task_words(), "waits for resources of 'puppets'");
+    assert_string_equal(task_words(), "waits for resources of 'fakes'");
     struct tri_actor *manager = stage_actor(&stand.stage, stand.engine->resources);
     struct tr_explain_pages pages = pages_of(manager);
     struct tr_buffer text;
@@ -208,7 +208,7 @@ static void test_a_token_that_is_waited_for(void **state)
                      0);
     const char *words = text_of(&text);
     assert_begins(words, "it waits for its token since 2023-11-14T22:13:20Z; 1 of 1 slots of "
-                         "'puppets' are in use: exec-job-");
+                         "'fakes' are in use: exec-job-");
     assert_non_null(strstr(words, "; 1 wait in all, and executions take turns"));
     tr_buffer_init(&text, 0);
     assert_int_equal(tr_explain_request(tri_actor_state(manager), &pages, stand.boss.key,

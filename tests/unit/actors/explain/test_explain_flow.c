@@ -8,6 +8,7 @@
 #include "actors/explain/explain.h"
 #include "actors/graph/compiler/compile.h"
 #include "actors/workflow/workflow.h"
+#include "tests/support/graph_find.h"
 #include "tests/support/test.h"
 
 static const char definition[] = "troupe: 1\n"
@@ -39,7 +40,7 @@ static int set_up(void **state)
 {
     (void)state;
     struct tr_report report;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t.yaml"), .folder = tr_text_of("/"), .text = tr_text_of(definition)};
     tr_report_init(&report);
     int error = tr_graph_compile(&request, &report, &graph);
@@ -57,7 +58,7 @@ static int tear_down(void **state)
 
 static uint32_t node(const char *id)
 {
-    return tr_workflow_find_node(&graph->workflows[0], tr_text_of(id));
+    return graph_find_node(&graph->workflows[0], tr_text_of(id));
 }
 
 static const char *text_of(struct tr_buffer *buffer)
@@ -104,8 +105,8 @@ static void test_arrays(void **state)
         "which lie elsewhere");
     expect_array(
         &(struct tr_array_state){
-            .step = TRI_ARRAY_RUNNING, .count = 10, .next = 1, .live = 1, .is_going_on = true},
-        "0 of 10 elements have ended, 1 live; 9 more wait for their birth, which goes on");
+            .step = TRI_ARRAY_RUNNING, .count = 10, .next = 1, .live = 1, .is_continuing = true},
+        "0 of 10 elements have ended, 1 live; 9 more wait for their turn to be spawned");
     expect_array(&(struct tr_array_state){.step = TRI_ARRAY_RUNNING, .count = 9, .next = 1},
                  "0 of 9 elements have ended, 0 live; 8 more wait for room: those that are not "
                  "handed outside yet come first");
@@ -205,7 +206,7 @@ static void test_nodes_that_have_not_begun(void **state)
 
 static uint32_t gate(const char *id)
 {
-    uint32_t found = tr_workflow_find_node(&graph->workflows[1], tr_text_of(id));
+    uint32_t found = graph_find_node(&graph->workflows[1], tr_text_of(id));
     rows[found].phase = TR_NODE_PHASE_RUNNING;
     rows[found].child = 1700000000000 - 500;
     return found;

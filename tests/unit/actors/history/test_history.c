@@ -13,8 +13,8 @@
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history_views.h"
 #include "tests/sim/model_store.h"
-#include "tests/support/folder.h"
 #include "tests/support/fake_actor.h"
+#include "tests/support/folder.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;
@@ -22,8 +22,8 @@ static struct tri_model *model;
 static struct tri_store *store;
 static const struct tr_ref nobody;
 
-#define SCRIPT(name)                                                      \
-    static int name(struct tr_context *context, struct tr_puppet *puppet, \
+#define SCRIPT(name)                                                        \
+    static int name(struct tr_context *context, struct tr_fake_actor *fake, \
                     const struct tr_act *act, const struct tr_message *message)
 #define UNUSED(...) (void)((const void *[]){__VA_ARGS__})
 #define TRY(call)           \
@@ -44,9 +44,9 @@ static struct tr_ref open_stage(void)
                                         .record_count = tr_history_schema_count};
     model = tri_model_new();
     assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
-    puppet_forget();
+    fake_actor_forget();
     stage_open(&stage, &(struct stage_options){.worker_count = 1, .store = store});
-    return stage_spawn(&stage, &puppet_behaviour, NULL);
+    return stage_spawn(&stage, &fake_actor_behaviour, NULL);
 }
 
 static void close_stage(void)
@@ -87,14 +87,14 @@ SCRIPT(run_one_node)
         .phase = TR_EXECUTION_QUEUED,
     };
     TRY(tr_history_execution(context, &execution, TR_EXECUTION_UNDEFINED, tr_text_of("by hand"),
-                             &puppet->count));
+                             &fake->count));
     struct tr_node_status node = {
         .execution = EXECUTION, .path = tr_text_of("list"), .phase = TR_NODE_PHASE_QUEUED};
-    TRY(tr_history_node(context, &node, TR_NODE_PHASE_NOT_YET_STARTED, none, &puppet->count));
+    TRY(tr_history_node(context, &node, TR_NODE_PHASE_NOT_YET_STARTED, none, &fake->count));
     assert_int_equal(node.created_ms, tr_now_ms(context));
     assert_int_equal(node.started_ms, 0);
     node.phase = TR_NODE_PHASE_RUNNING;
-    TRY(tr_history_node(context, &node, TR_NODE_PHASE_QUEUED, none, &puppet->count));
+    TRY(tr_history_node(context, &node, TR_NODE_PHASE_QUEUED, none, &fake->count));
     struct tr_attempt attempt = {.execution = EXECUTION,
                                  .path = node.path,
                                  .element = TR_ELEMENT_NONE,
@@ -103,10 +103,10 @@ SCRIPT(run_one_node)
                                  .code = tr_text_of("OOM"),
                                  .message = tr_text_of("too much")};
     TRY(tr_history_attempt(context, &attempt, TR_TASK_PHASE_RUNNING, tr_text_of("exit 137"),
-                           &puppet->count));
+                           &fake->count));
     node.phase = TR_NODE_PHASE_FAILED;
     node.code = attempt.code;
-    TRY(tr_history_node(context, &node, TR_NODE_PHASE_RUNNING, none, &puppet->count));
+    TRY(tr_history_node(context, &node, TR_NODE_PHASE_RUNNING, none, &fake->count));
     assert_int_equal(node.ended_ms, tr_now_ms(context));
     static const uint8_t slots[] = {0x91, 0x07};
     return tr_history_value(context, EXECUTION, node.path, TR_VALUE_INPUTS,
@@ -117,8 +117,8 @@ static void rows_and_changes_are_written_together(void **state)
 {
     (void)state;
     struct tr_ref a = open_stage();
-    puppet_act(&stage, a, run_one_node, 0, nobody);
-    assert_int_equal(puppet_state(&stage, a)->count, 5);
+    fake_actor_act(&stage, a, run_one_node, 0, nobody);
+    assert_int_equal(fake_actor_state(&stage, a)->count, 5);
     struct tr_execution execution;
     struct tr_node_status node;
     struct tr_attempt attempt;
@@ -173,34 +173,32 @@ SCRIPT(go_a_forbidden_way)
     struct tr_node_status node = {
         .execution = EXECUTION, .path = tr_text_of("list"), .phase = TR_NODE_PHASE_QUEUED};
     TRY(tr_history_node(context, &node, TR_NODE_PHASE_NOT_YET_STARTED, (struct tr_text){0},
-                        &puppet->count));
-    uint64_t before = puppet->count;
+                        &fake->count));
+    uint64_t before = fake->count;
     struct tr_execution execution = {.execution = EXECUTION, .phase = TR_EXECUTION_RUNNING};
     assert_int_equal(tr_history_execution(context, &execution, TR_EXECUTION_SUCCEEDED,
-                                          (struct tr_text){0}, &puppet->count),
+                                          (struct tr_text){0}, &fake->count),
                      TR_INVALID);
     struct tr_attempt attempt = {.phase = TR_TASK_PHASE_RUNNING};
     assert_int_equal(tr_history_attempt(context, &attempt, TR_TASK_PHASE_RUNNING,
-                                        (struct tr_text){0}, &puppet->count),
+                                        (struct tr_text){0}, &fake->count),
                      TR_INVALID);
-    struct tr_phase_change change = {.subject = 9, .to = 1};
-    assert_int_equal(tr_history_phase(context, &change, &puppet->count), TR_INVALID);
-    assert_int_equal(puppet->count, before);
+    assert_int_equal(fake->count, before);
     assert_int_equal(execution.created_ms, 0);
     node.phase = TR_NODE_PHASE_RUNNING;
     return tr_history_node(context, &node, TR_NODE_PHASE_SUCCEEDED, (struct tr_text){0},
-                           &puppet->count);
+                           &fake->count);
 }
 
 static void a_forbidden_change_is_no_change(void **state)
 {
     (void)state;
     struct tr_ref a = open_stage();
-    puppet_act(&stage, a, go_a_forbidden_way, 0, nobody);
+    fake_actor_act(&stage, a, go_a_forbidden_way, 0, nobody);
     assert_int_equal(stage_metric(&stage, handler_failures), 1);
     assert_int_equal(count_rows(&tr_phase_schema), 0);
     assert_int_equal(count_rows(&tr_node_status_schema), 0);
-    assert_int_equal(puppet_state(&stage, a)->count, 0);
+    assert_int_equal(fake_actor_state(&stage, a)->count, 0);
     close_stage();
 }
 
@@ -342,23 +340,23 @@ SCRIPT(write_elements)
             .element = i, .phases = BIT(RUNNING) | BIT(SUCCEEDED), .at_ms = 1000 + i % 300};
         int outcome = tr_history_element(memory, sizeof memory, &change, NULL);
         if (outcome == TR_LIMIT) {
-            TRY(tr_history_elements(context, EXECUTION, path, memory, &puppet->count));
+            TRY(tr_history_elements(context, EXECUTION, path, memory, &fake->count));
             outcome = tr_history_element(memory, sizeof memory, &change, NULL);
         }
         TRY(outcome);
     }
-    TRY(tr_history_elements(context, EXECUTION, path, memory, &puppet->count));
-    return tr_history_elements(context, EXECUTION, path, memory, &puppet->count);
+    TRY(tr_history_elements(context, EXECUTION, path, memory, &fake->count));
+    return tr_history_elements(context, EXECUTION, path, memory, &fake->count);
 }
 
 static void elements_come_in_blocks(void **state)
 {
     (void)state;
     struct tr_ref a = open_stage();
-    puppet_act(&stage, a, write_elements, 600, nobody);
+    fake_actor_act(&stage, a, write_elements, 600, nobody);
     /* 256, then up to where time goes back, and the rest. */
     size_t blocks = count_rows(&tr_element_block_schema);
-    assert_int_equal(puppet_state(&stage, a)->count, blocks);
+    assert_int_equal(fake_actor_state(&stage, a)->count, blocks);
     uint64_t next = 0;
     for (size_t i = 0; i < blocks; i++) {
         struct tr_element_block block;
@@ -391,14 +389,15 @@ SCRIPT(write_other)
     struct tr_element_output output = {
         .execution = act->number, .path = tr_text_of("squares"), .outputs = {none, sizeof none}};
     TRY(tr_record(context, &tr_element_output_schema, &output));
-    struct tr_phase_change change = {
-        .execution = act->number, .subject = TR_SUBJECT_NODE, .to = TR_NODE_PHASE_QUEUED};
-    return tr_history_phase(context, &change, &puppet->count);
+    struct tr_node_status node = {
+        .execution = act->number, .path = tr_text_of("other"), .phase = TR_NODE_PHASE_QUEUED};
+    return tr_history_node(context, &node, TR_NODE_PHASE_NOT_YET_STARTED, (struct tr_text){0},
+                           &fake->count);
 }
 
 SCRIPT(forget)
 {
-    UNUSED(puppet, message);
+    UNUSED(fake, message);
     return tr_history_forget(context, act->number);
 }
 
@@ -406,19 +405,19 @@ static void forgetting_takes_all_rows_of_one_execution(void **state)
 {
     (void)state;
     struct tr_ref a = open_stage();
-    puppet_act(&stage, a, run_one_node, 0, nobody);
-    puppet_act(&stage, a, write_elements, 10, nobody);
-    puppet_act(&stage, a, write_other, EXECUTION, nobody);
-    puppet_act(&stage, a, write_other, EXECUTION + 1, nobody);
+    fake_actor_act(&stage, a, run_one_node, 0, nobody);
+    fake_actor_act(&stage, a, write_elements, 10, nobody);
+    fake_actor_act(&stage, a, write_other, EXECUTION, nobody);
+    fake_actor_act(&stage, a, write_other, EXECUTION + 1, nobody);
     for (size_t i = 0; i < tr_history_schema_count; i++) {
         assert_true(count_rows(tr_history_schemas[i]) > 0);
     }
-    puppet_act(&stage, a, forget, EXECUTION, nobody);
+    fake_actor_act(&stage, a, forget, EXECUTION, nobody);
     assert_int_equal(stage_metric(&stage, handler_failures), 0);
     for (size_t i = 0; i < tr_history_schema_count; i++) {
         const struct tr_schema *schema = tr_history_schemas[i];
-        bool is_left = schema == &tr_phase_schema || schema == &tr_progress_schema ||
-                       schema == &tr_element_output_schema;
+        bool is_left = schema == &tr_phase_schema || schema == &tr_node_status_schema ||
+                       schema == &tr_progress_schema || schema == &tr_element_output_schema;
         assert_int_equal(count_rows(schema), is_left ? 1 : 0);
     }
     close_stage();
@@ -446,21 +445,21 @@ static int handle_note(struct tr_context *context, void *state, const struct tr_
 {
     static const uint8_t phases[] = {TR_NODE_PHASE_NOT_YET_STARTED, TR_NODE_PHASE_QUEUED,
                                      TR_NODE_PHASE_RUNNING, TR_NODE_PHASE_SUCCEEDED};
-    struct tr_puppet *puppet = state;
+    struct tr_fake_actor *fake = state;
     if (!tr_message_is(message, &tr_note_schema)) {
         return tr_unexpected(context, message);
     }
     struct tr_node_status node = {.execution = tr_self(context).key.group,
                                   .path = tr_text_of("list"),
-                                  .phase = phases[puppet->count + 1]};
-    uint64_t changes = puppet->count;
-    TRY(tr_history_node(context, &node, phases[puppet->count], (struct tr_text){0}, &changes));
-    puppet->count = changes;
+                                  .phase = phases[fake->count + 1]};
+    uint64_t changes = fake->count;
+    TRY(tr_history_node(context, &node, phases[fake->count], (struct tr_text){0}, &changes));
+    fake->count = changes;
     return changes + 1 == TR_COUNT_OF(phases) ? tr_stop(context) : 0;
 }
 
 static const struct tr_behaviour noting = {
-    .name = "noting", .id = 60999, .state = &tr_puppet_schema, .handle = handle_note};
+    .name = "noting", .id = 60999, .state = &tr_fake_actor_schema, .handle = handle_note};
 
 static int count_phases(void *self, const void *row)
 {

@@ -2,8 +2,8 @@
  * Clients of the resource manager for its tests: actors that ask for what they are told to ask for,
  * and write down what they are granted, on a stage with the manager.
  */
-#ifndef TR_TESTS_UNIT_ACTORS_RESOURCES_CLIENTS_H
-#define TR_TESTS_UNIT_ACTORS_RESOURCES_CLIENTS_H
+#ifndef TR_TESTS_UNIT_ACTORS_SERVICES_RESOURCES_CLIENTS_H
+#define TR_TESTS_UNIT_ACTORS_SERVICES_RESOURCES_CLIENTS_H
 
 #include <stdio.h>
 

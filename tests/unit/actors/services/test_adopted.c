@@ -2,7 +2,7 @@
  * A launcher hears of executions that came from another store: they have their names while they
  * live, once, as if it had begun them itself.
  */
-#include "schemas/runtime/parcel.h"
+#include "schemas/runtime/archive.h"
 #include "tests/support/flow.h"
 
 static const char definition[] =
@@ -14,9 +14,9 @@ static const char definition[] =
 
 static void adopt(struct flow *flow, const char *name, struct tr_ref execution)
 {
-    struct tr_execution_adopted adopted = {
+    struct tr_execution_imported adopted = {
         .name = tr_text_of(name), .execution = execution, .graph = flow->graph_number};
-    stage_tell(&flow->stage, flow->launcher, &tr_execution_adopted_schema, &adopted);
+    stage_tell(&flow->stage, flow->launcher, &tr_execution_imported_schema, &adopted);
     stage_run(&flow->stage);
 }
 

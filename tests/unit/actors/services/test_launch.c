@@ -340,7 +340,7 @@ static void test_a_map_launches_one_for_each_element(void **state)
     flow_free(flow);
 }
 
-/* The first element's puppet fails; its siblings are left alone. */
+/* The first element's fake actor fails; its siblings are left alone. */
 static void fail_the_first(void *self, const struct flow_task *task, struct flow_answer *answer)
 {
     (void)self;
@@ -382,7 +382,7 @@ static void test_an_abort_of_a_map_ends_all(void **state)
 
 static bool step(struct flow *flow)
 {
-    tri_voice_flush(&flow->stage.host.voice);
+    tri_sender_flush(&flow->stage.host.sender);
     if (!stage_step(&flow->stage)) {
         flow->stage.now_ns += 1000000;
         flow->stage.wall_ms++;
@@ -463,7 +463,7 @@ static void test_what_nobody_may_say_is_a_dead_letter(void **state)
     stage_tell(&flow->stage, flow->execution, &tr_launch_schema, &request);
     stage_tell(&flow->stage, launch, &tr_node_ended_schema, &ended);
     stage_tell(&flow->stage, launch, &tr_launched_schema, &launched);
-    tri_voice_flush(&flow->stage.host.voice);
+    tri_sender_flush(&flow->stage.host.sender);
     stage_run(&flow->stage);
     assert_int_equal(stage_dead_letters(&flow->stage, TR_UNKNOWN_TYPE), 3);
     stage_advance(&flow->stage, 100);

@@ -198,15 +198,15 @@ static void test_graphs_are_held_while_they_are_used(void **state)
     uint64_t before = tr_memory_used();
     struct flow *flow = flow_new(definition);
     static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
-    struct tr_shelf *shelf = &flow->engine->shelf;
+    struct tr_graph_registry *registry = &flow->engine->registry;
     flow_obey(flow, rules);
     flow_launch(flow, "main", "[1]", "one");
     flow_launch(flow, "main", "[1]", "two");
-    tr_shelf_drop(shelf, flow->graph_number); /* the program lets go */
-    assert_non_null(tr_shelf_find(shelf, flow->graph_number));
+    tr_graph_registry_drop(registry, flow->graph_number); /* the program lets go */
+    assert_non_null(tr_graph_registry_find(registry, flow->graph_number));
     stage_advance(&flow->stage, 200);
     assert_true(flow_is_idle(flow));
-    assert_null(tr_shelf_find(shelf, flow->graph_number));
+    assert_null(tr_graph_registry_find(registry, flow->graph_number));
     flow->stage.memory_before = before; /* which had counted the graph */
     flow_free(flow);
 }
@@ -216,8 +216,9 @@ static void test_graphs_are_held_again_after_a_start(void **state)
     (void)state;
     struct flow *flow = flow_new(definition);
     static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
-    struct tr_shelf *shelf = &flow->engine->shelf;
-    struct tri_shelf_place *place = &shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX];
+    struct tr_graph_registry *registry = &flow->engine->registry;
+    struct tri_registered_graph *place =
+        &registry->places[flow->graph_number % TR_GRAPH_REGISTRY_MAX];
     flow_obey(flow, rules);
     assert_int_equal(flow_hold(flow, flow->graph_number), 0);
     assert_false(place->is_launchers);
@@ -225,7 +226,7 @@ static void test_graphs_are_held_again_after_a_start(void **state)
     flow_launch(flow, "main", "[1]", "two");
     stage_run(&flow->stage);
     flow_crash(flow);
-    /* A new process has an empty shelf, on which the program has just put the graph. */
+    /* A new process has an empty registry, on which the program has just put the graph. */
     place->is_launchers = false;
     assert_int_equal(flow_hold(flow, flow->graph_number), 2);
     assert_int_equal(flow_hold(flow, 4711), 0);

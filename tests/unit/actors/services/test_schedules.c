@@ -225,7 +225,7 @@ static void test_they_rest_where_nobody_fires(void **state)
     struct tr_schedule_row row;
     assert_true(timetable_row_of("p", &row));
     assert_int_equal(timetable_begun(), 0);
-    assert_int_equal(row.step, TR_SCHEDULE_RESTING);
+    assert_int_equal(row.step, TR_SCHEDULE_IDLE);
     assert_int_equal(row.next_ms, timetable_first_of(MINUTE) * 1000);
     timetable_crash(0);
     timetable_flow->engine->fires_schedules = true;

@@ -142,7 +142,7 @@ static void test_strangers_are_not_heard(void **state)
     signals.key.serial = root->signals;
     stage_tell(&flow->stage, signals, &tr_signal_wait_schema, &wait);
     stage_tell(&flow->stage, signals, &tr_send_signal_schema, &sent);
-    tri_voice_flush(&flow->stage.host.voice);
+    tri_sender_flush(&flow->stage.host.sender);
     stage_run(&flow->stage);
     assert_int_equal(stage_dead_letters(&flow->stage, TR_UNKNOWN_TYPE), 2);
     flow_crash(flow);

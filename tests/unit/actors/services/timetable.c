@@ -34,7 +34,7 @@ static bool has_execution(const char *name)
 static struct tr_schedule_seen answer_of(const struct tr_schedule_look *asked)
 {
     const struct tr_graph *graph =
-        tr_shelf_find(&timetable_flow->engine->shelf, timetable_flow->graph_number);
+        tr_graph_registry_find(&timetable_flow->engine->registry, timetable_flow->graph_number);
     const struct tr_plan *plan = &graph->plans[asked->plan];
     struct tr_schedule_seen seen;
     char name[TR_SCHEDULE_NAME_BYTES];
@@ -76,7 +76,7 @@ static void answer(const uint8_t *call)
 bool timetable_serve(void)
 {
     struct tri_frame frame;
-    struct tri_link *link = NULL;
+    struct tri_channel *link = NULL;
     bool has_served = false;
     assert_int_equal(timetable_flow->stage.env.ops->link_open(&timetable_flow->stage.env,
                                                               TRI_PLACE_FILES, &link),
@@ -94,7 +94,7 @@ bool timetable_serve(void)
         }
         link->ops->release(link, &frame);
     }
-    tri_link_close(link);
+    tri_channel_close(link);
     return has_served;
 }
 

@@ -3,8 +3,8 @@
  * that answers them by the stage's clock and by what the store has of executions, and time that
  * passes.
  */
-#ifndef TR_TESTS_UNIT_ACTORS_TIMETABLE_H
-#define TR_TESTS_UNIT_ACTORS_TIMETABLE_H
+#ifndef TR_TESTS_UNIT_ACTORS_SERVICES_TIMETABLE_H
+#define TR_TESTS_UNIT_ACTORS_SERVICES_TIMETABLE_H
 
 #include "actors/services/schedule.h"
 #include "tests/support/flow.h"

@@ -1,6 +1,6 @@
 /*
- * The shelf: a graph is there exactly as long as somebody holds it, one of each, whoever lets go
- * last and whenever that is.
+ * The graph registry: a graph is there exactly as long as somebody holds it, one of each, whoever
+ * lets go last and whenever that is.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "actors/graph/compiler/compile.h"
-#include "actors/shelf.h"
+#include "actors/store/graph_registry.h"
 #include "runtime/memory.h"
 #include "tests/support/test.h"
 
-static struct tr_shelf shelf;
+static struct tr_graph_registry registry;
 
 static struct tr_graph *graph_of(const char *name)
 {
@@ -23,7 +23,7 @@ static struct tr_graph *graph_of(const char *name)
              "tasks: {%s: {type: test}}\n"
              "workflows: {main: {nodes: {a: {task: %s}}}}\n",
              name, name);
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t.yaml"), .folder = tr_text_of("/t"), .text = tr_text_of(text)};
     struct tr_report report;
     struct tr_graph *graph = NULL;
@@ -46,7 +46,7 @@ static struct tr_graph *bare_graph(uint64_t number)
 static uint64_t put(const char *name)
 {
     uint64_t number = 0;
-    assert_int_equal(tr_shelf_put(&shelf, graph_of(name), &number), 0);
+    assert_int_equal(tr_graph_registry_put(&registry, graph_of(name), &number), 0);
     return number;
 }
 
@@ -55,7 +55,7 @@ static uint64_t memory_before;
 static int set_up(void **state)
 {
     (void)state;
-    memset(&shelf, 0, sizeof shelf);
+    memset(&registry, 0, sizeof registry);
     memory_before = tr_memory_used();
     return 0;
 }
@@ -64,7 +64,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    tr_shelf_fini(&shelf);
+    tr_graph_registry_fini(&registry);
     return tr_memory_used() == memory_before ? 0 : -1;
 }
 
@@ -72,12 +72,12 @@ static void test_it_stays_while_the_program_holds_it(void **state)
 {
     (void)state;
     uint64_t number = put("a");
-    const struct tr_graph *graph = tr_shelf_find(&shelf, number);
+    const struct tr_graph *graph = tr_graph_registry_find(&registry, number);
     assert_non_null(graph);
     assert_int_equal(tr_graph_number(graph->hash), number);
-    assert_null(tr_shelf_find(&shelf, number + 1));
-    tr_shelf_drop(&shelf, number);
-    assert_null(tr_shelf_find(&shelf, number));
+    assert_null(tr_graph_registry_find(&registry, number + 1));
+    tr_graph_registry_drop(&registry, number);
+    assert_null(tr_graph_registry_find(&registry, number));
     assert_int_equal(tr_memory_used(), memory_before);
 }
 
@@ -85,43 +85,43 @@ static void test_equal_graphs_are_one(void **state)
 {
     (void)state;
     uint64_t number = put("a");
-    const struct tr_graph *graph = tr_shelf_find(&shelf, number);
+    const struct tr_graph *graph = tr_graph_registry_find(&registry, number);
     assert_int_equal(put("a"), number);
-    assert_ptr_equal(tr_shelf_find(&shelf, number), graph);
+    assert_ptr_equal(tr_graph_registry_find(&registry, number), graph);
     assert_int_not_equal(put("b"), number);
-    tr_shelf_drop(&shelf, number);
-    assert_ptr_equal(tr_shelf_find(&shelf, number), graph);
-    tr_shelf_drop(&shelf, number);
-    assert_null(tr_shelf_find(&shelf, number));
+    tr_graph_registry_drop(&registry, number);
+    assert_ptr_equal(tr_graph_registry_find(&registry, number), graph);
+    tr_graph_registry_drop(&registry, number);
+    assert_null(tr_graph_registry_find(&registry, number));
 }
 
 static void test_the_launcher_holds_it_once(void **state)
 {
     (void)state;
     uint64_t number = put("a");
-    tr_shelf_hold(&shelf, number);
-    tr_shelf_hold(&shelf, number);
-    tr_shelf_drop(&shelf, number);
-    assert_non_null(tr_shelf_find(&shelf, number));
-    tr_shelf_release(&shelf, number);
-    assert_null(tr_shelf_find(&shelf, number));
-    tr_shelf_release(&shelf, number); /* again is nothing */
-    tr_shelf_release(&shelf, 12345);  /* nor is what was never there */
+    tr_graph_registry_hold(&registry, number);
+    tr_graph_registry_hold(&registry, number);
+    tr_graph_registry_drop(&registry, number);
+    assert_non_null(tr_graph_registry_find(&registry, number));
+    tr_graph_registry_release(&registry, number);
+    assert_null(tr_graph_registry_find(&registry, number));
+    tr_graph_registry_release(&registry, number); /* again is nothing */
+    tr_graph_registry_release(&registry, 12345);  /* nor is what was never there */
 }
 
 static void test_schedules_hold_it_beside(void **state)
 {
     (void)state;
     uint64_t number = put("a");
-    tr_shelf_hold(&shelf, number);
-    tr_shelf_register(&shelf, number);
-    tr_shelf_register(&shelf, number);
-    tr_shelf_drop(&shelf, number);
-    tr_shelf_release(&shelf, number);
-    assert_non_null(tr_shelf_find(&shelf, number));
-    tr_shelf_unregister(&shelf, number);
-    assert_null(tr_shelf_find(&shelf, number));
-    tr_shelf_unregister(&shelf, number); /* again is nothing */
+    tr_graph_registry_hold(&registry, number);
+    tr_graph_registry_register(&registry, number);
+    tr_graph_registry_register(&registry, number);
+    tr_graph_registry_drop(&registry, number);
+    tr_graph_registry_release(&registry, number);
+    assert_non_null(tr_graph_registry_find(&registry, number));
+    tr_graph_registry_unregister(&registry, number);
+    assert_null(tr_graph_registry_find(&registry, number));
+    tr_graph_registry_unregister(&registry, number); /* again is nothing */
 }
 
 static void test_it_comes_back_after_it_was_gone(void **state)
@@ -129,11 +129,11 @@ static void test_it_comes_back_after_it_was_gone(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         uint64_t number = put("a");
-        tr_shelf_hold(&shelf, number);
-        tr_shelf_release(&shelf, number);
-        assert_non_null(tr_shelf_find(&shelf, number));
-        tr_shelf_drop(&shelf, number);
-        assert_null(tr_shelf_find(&shelf, number));
+        tr_graph_registry_hold(&registry, number);
+        tr_graph_registry_release(&registry, number);
+        assert_non_null(tr_graph_registry_find(&registry, number));
+        tr_graph_registry_drop(&registry, number);
+        assert_null(tr_graph_registry_find(&registry, number));
     }
 }
 
@@ -144,25 +144,25 @@ static void test_another_graph_of_the_same_number_is_refused(void **state)
     struct tr_graph *other = graph_of("b");
     uint64_t untouched = 7;
     memcpy(other->hash, &number, sizeof number);
-    assert_int_equal(tr_shelf_put(&shelf, other, &untouched), TR_EXISTS);
+    assert_int_equal(tr_graph_registry_put(&registry, other, &untouched), TR_EXISTS);
     assert_int_equal(untouched, 7);
-    assert_non_null(tr_shelf_find(&shelf, number));
-    tr_shelf_drop(&shelf, number); /* the refused one left no hold behind */
-    assert_null(tr_shelf_find(&shelf, number));
+    assert_non_null(tr_graph_registry_find(&registry, number));
+    tr_graph_registry_drop(&registry, number); /* the refused one left no hold behind */
+    assert_null(tr_graph_registry_find(&registry, number));
 }
 
-static void test_a_full_shelf_refuses(void **state)
+static void test_a_full_registry_refuses(void **state)
 {
     (void)state;
     uint64_t number = 0;
-    for (uint64_t i = 0; i < TR_SHELF_GRAPHS_MAX; i++) {
+    for (uint64_t i = 0; i < TR_GRAPH_REGISTRY_MAX; i++) {
         uint64_t wanted = i * 3 + 1;
-        assert_int_equal(tr_shelf_put(&shelf, bare_graph(wanted), &number), 0);
+        assert_int_equal(tr_graph_registry_put(&registry, bare_graph(wanted), &number), 0);
         assert_int_equal(number, wanted);
     }
-    assert_int_equal(tr_shelf_put(&shelf, graph_of("b"), &number), TR_LIMIT);
-    for (uint64_t i = 0; i < TR_SHELF_GRAPHS_MAX; i++) {
-        assert_non_null(tr_shelf_find(&shelf, i * 3 + 1));
+    assert_int_equal(tr_graph_registry_put(&registry, graph_of("b"), &number), TR_LIMIT);
+    for (uint64_t i = 0; i < TR_GRAPH_REGISTRY_MAX; i++) {
+        assert_non_null(tr_graph_registry_find(&registry, i * 3 + 1));
     }
 }
 
@@ -171,16 +171,16 @@ static void test_places_are_used_again(void **state)
 {
     (void)state;
     uint64_t kept = put("kept");
-    const struct tr_graph *graph = tr_shelf_find(&shelf, kept);
-    for (uint64_t i = 0; i < TR_SHELF_GRAPHS_MAX + 1000; i++) {
+    const struct tr_graph *graph = tr_graph_registry_find(&registry, kept);
+    for (uint64_t i = 0; i < TR_GRAPH_REGISTRY_MAX + 1000; i++) {
         uint64_t number = 0;
         struct tr_graph *next = bare_graph(i * 7919 + 1);
-        assert_int_equal(tr_shelf_put(&shelf, next, &number), 0);
-        assert_ptr_equal(tr_shelf_find(&shelf, number), next);
-        tr_shelf_drop(&shelf, number);
+        assert_int_equal(tr_graph_registry_put(&registry, next, &number), 0);
+        assert_ptr_equal(tr_graph_registry_find(&registry, number), next);
+        tr_graph_registry_drop(&registry, number);
     }
-    assert_ptr_equal(tr_shelf_find(&shelf, kept), graph);
-    tr_shelf_drop(&shelf, kept);
+    assert_ptr_equal(tr_graph_registry_find(&registry, kept), graph);
+    tr_graph_registry_drop(&registry, kept);
 }
 
 static void test_what_is_there_is_shared(void **state)
@@ -188,15 +188,15 @@ static void test_what_is_there_is_shared(void **state)
     (void)state;
     uint64_t number = put("a");
     uint8_t hash[TR_GRAPH_HASH_BYTES];
-    memcpy(hash, tr_shelf_find(&shelf, number)->hash, sizeof hash);
-    assert_true(tr_shelf_share(&shelf, hash));
-    tr_shelf_drop(&shelf, number);
-    assert_non_null(tr_shelf_find(&shelf, number));
+    memcpy(hash, tr_graph_registry_find(&registry, number)->hash, sizeof hash);
+    assert_true(tr_graph_registry_share(&registry, hash));
+    tr_graph_registry_drop(&registry, number);
+    assert_non_null(tr_graph_registry_find(&registry, number));
     hash[TR_GRAPH_HASH_BYTES - 1] ^= 1; /* another graph of that number */
-    assert_false(tr_shelf_share(&shelf, hash));
+    assert_false(tr_graph_registry_share(&registry, hash));
     hash[TR_GRAPH_HASH_BYTES - 1] ^= 1;
-    tr_shelf_drop(&shelf, number);
-    assert_false(tr_shelf_share(&shelf, hash));
+    tr_graph_registry_drop(&registry, number);
+    assert_false(tr_graph_registry_share(&registry, hash));
 }
 
 /* Four threads put and drop the same few graphs, as the program and its services do. */
@@ -205,9 +205,9 @@ static void *put_and_drop(void *unused)
     (void)unused;
     for (uint64_t i = 0; i < 20000 / TEST_SLOWNESS; i++) {
         uint64_t number = 0;
-        assert_int_equal(tr_shelf_put(&shelf, bare_graph(i % 3 + 1), &number), 0);
-        assert_non_null(tr_shelf_find(&shelf, number));
-        tr_shelf_drop(&shelf, number);
+        assert_int_equal(tr_graph_registry_put(&registry, bare_graph(i % 3 + 1), &number), 0);
+        assert_non_null(tr_graph_registry_find(&registry, number));
+        tr_graph_registry_drop(&registry, number);
     }
     return NULL;
 }
@@ -245,7 +245,7 @@ static void *let_go(void *unused)
     while (!atomic_load(&is_over)) {
         uint64_t number = atomic_load(&held);
         if (number != 0) {
-            tr_shelf_release(&shelf, number);
+            tr_graph_registry_release(&registry, number);
             atomic_store(&held, 0);
         }
     }
@@ -260,22 +260,22 @@ static void test_a_put_meets_the_last_one_to_let_go(void **state)
     atomic_store(&is_over, false);
     assert_int_equal(pthread_create(&launcher, NULL, let_go, NULL), 0);
     uint64_t number = 0;
-    assert_int_equal(tr_shelf_put(&shelf, bare_graph(7), &number), 0);
+    assert_int_equal(tr_graph_registry_put(&registry, bare_graph(7), &number), 0);
     for (int i = 0; i < rounds; i++) {
         struct tr_graph *again = bare_graph(7);
         uint64_t found = 0;
-        tr_shelf_hold(&shelf, number);
-        tr_shelf_drop(&shelf, number);
+        tr_graph_registry_hold(&registry, number);
+        tr_graph_registry_drop(&registry, number);
         atomic_store(&held, number);
         for (volatile int wait = i % 200; wait > 0; wait--) {
         }
-        assert_int_equal(tr_shelf_put(&shelf, again, &found), 0);
+        assert_int_equal(tr_graph_registry_put(&registry, again, &found), 0);
         while (atomic_load(&held) != 0) {
         }
         assert_int_equal(found, number);
-        assert_non_null(tr_shelf_find(&shelf, number));
+        assert_non_null(tr_graph_registry_find(&registry, number));
     }
-    tr_shelf_drop(&shelf, number);
+    tr_graph_registry_drop(&registry, number);
     while (atomic_load(&held) != 0) {
     }
     atomic_store(&is_over, true);
@@ -293,12 +293,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_comes_back_after_it_was_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_another_graph_of_the_same_number_is_refused, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_full_shelf_refuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_full_registry_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_places_are_used_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_there_is_shared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_several_threads_put, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_number_is_never_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_put_meets_the_last_one_to_let_go, set_up, tear_down),
     };
-    return cmocka_run_group_tests_name("shelf", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("graph_registry", tests, NULL, NULL);
 }

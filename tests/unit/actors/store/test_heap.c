@@ -15,7 +15,7 @@
 
 static struct stage stage;
 
-/* The heap of the puppet, which lies in no state, and what was put into it. */
+/* The heap of the fake actor, which lies in no state, and what was put into it. */
 static struct tr_heap heap;
 static struct {
     uint64_t place;
@@ -27,8 +27,8 @@ static uint32_t value_count;
 static int heap_error;
 static struct tr_bytes wanted;
 
-#define SCRIPT(name)                                                      \
-    static int name(struct tr_context *context, struct tr_puppet *puppet, \
+#define SCRIPT(name)                                                        \
+    static int name(struct tr_context *context, struct tr_fake_actor *fake, \
                     const struct tr_act *act, const struct tr_message *message)
 #define UNUSED(...) (void)((const void *[]){__VA_ARGS__})
 
@@ -42,7 +42,7 @@ static void fill(uint8_t *bytes, size_t size, uint8_t first)
 /* Puts one value of act->number bytes. */
 SCRIPT(put)
 {
-    UNUSED(puppet, message);
+    UNUSED(fake, message);
     size_t size = (size_t)act->number;
     uint8_t *bytes = malloc(size);
     uint64_t place = 0;
@@ -74,7 +74,7 @@ static void check_one(struct tr_context *context, uint32_t index)
 
 SCRIPT(check_all)
 {
-    UNUSED(puppet, act, message);
+    UNUSED(fake, act, message);
     for (uint32_t i = 0; i < value_count; i++) {
         check_one(context, i);
     }
@@ -83,7 +83,7 @@ SCRIPT(check_all)
 
 SCRIPT(get_place)
 {
-    UNUSED(puppet, message);
+    UNUSED(fake, message);
     struct tr_buffer buffer;
     struct tr_bytes bytes;
     tr_buffer_init(&buffer, 0);
@@ -94,7 +94,7 @@ SCRIPT(get_place)
 
 SCRIPT(put_wanted)
 {
-    UNUSED(puppet, act, message);
+    UNUSED(fake, act, message);
     uint64_t place = 77;
     struct tr_heap before = heap;
     heap_error = tr_heap_put(context, &heap, wanted, &place);
@@ -110,12 +110,12 @@ static struct tr_ref begin(struct tri_store *store, uint32_t first)
     stage_open(&stage, &(struct stage_options){.store = store});
     heap = (struct tr_heap){.first = first};
     value_count = 0;
-    return stage_spawn(&stage, &puppet_behaviour, NULL);
+    return stage_spawn(&stage, &fake_actor_behaviour, NULL);
 }
 
-static void act(struct tr_ref puppet, puppet_script script, uint64_t number)
+static void act(struct tr_ref fake, fake_actor_script script, uint64_t number)
 {
-    puppet_act(&stage, puppet, script, number, (struct tr_ref){0});
+    fake_actor_act(&stage, fake, script, number, (struct tr_ref){0});
 }
 
 static void test_values_of_all_sizes_come_back(void **state)
@@ -123,13 +123,13 @@ static void test_values_of_all_sizes_come_back(void **state)
     (void)state;
     static const size_t sizes[] = {1,     59,    60,    4091,  4092,  4093,   4096,
                                    16379, 16380, 16381, 32764, 32765, 100000, 1048576};
-    struct tr_ref puppet = begin(NULL, 3);
+    struct tr_ref fake = begin(NULL, 3);
     for (size_t i = 0; i < TR_COUNT_OF(sizes); i++) {
         for (size_t k = 0; k < TR_COUNT_OF(sizes); k++) {
-            act(puppet, put, sizes[i]);
-            act(puppet, put, sizes[k] < 20000 ? sizes[k] : 7);
+            act(fake, put, sizes[i]);
+            act(fake, put, sizes[k] < 20000 ? sizes[k] : 7);
         }
-        act(puppet, check_all, 0);
+        act(fake, check_all, 0);
     }
     stage_close(&stage);
 }
@@ -137,12 +137,12 @@ static void test_values_of_all_sizes_come_back(void **state)
 static void test_small_values_share_pages(void **state)
 {
     (void)state;
-    struct tr_ref puppet = begin(NULL, 0);
+    struct tr_ref fake = begin(NULL, 0);
     for (uint32_t i = 0; i < 1000; i++) {
-        act(puppet, put, 12);
+        act(fake, put, 12);
     }
     assert_int_equal(heap.page, 1000 * 16 / TR_HEAP_PAGE_BYTES);
-    act(puppet, check_all, 0);
+    act(fake, check_all, 0);
     stage_close(&stage);
 }
 
@@ -154,16 +154,16 @@ static void test_drawn_values_come_back_over_a_crash(void **state)
     struct draw draw = {.state = 5};
     struct tri_store_options options = {.folder = "model", .durability = TR_DURABILITY_FULL};
     assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
-    struct tr_ref puppet = begin(store, 10);
+    struct tr_ref fake = begin(store, 10);
     for (uint32_t i = 0; i < 1500; i++) {
-        act(puppet, put, 1 + draw_below(&draw, draw_below(&draw, 20) == 0 ? 40000 : 300));
+        act(fake, put, 1 + draw_below(&draw, draw_below(&draw, 20) == 0 ? 40000 : 300));
     }
     tri_model_kill(model, 1);
     stage_close(&stage);
     tri_store_close(store);
     assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
     stage_open(&stage, &(struct stage_options){.store = store});
-    act(puppet, check_all, 0);
+    act(fake, check_all, 0);
     stage_close(&stage);
     tri_store_close(store);
     tri_model_free(model);
@@ -173,11 +173,11 @@ static void test_places_that_are_none(void **state)
 {
     (void)state;
     static const uint64_t none[] = {0, 1, 65535, 2U << 16, 1U << 16 | 500, UINT64_MAX};
-    struct tr_ref puppet = begin(NULL, 0);
-    act(puppet, put, 20);
+    struct tr_ref fake = begin(NULL, 0);
+    act(fake, put, 20);
     for (size_t i = 0; i < TR_COUNT_OF(none); i++) {
         heap_error = 0;
-        act(puppet, get_place, none[i]);
+        act(fake, get_place, none[i]);
         assert_int_equal(heap_error, TR_NOT_FOUND);
     }
     stage_close(&stage);
@@ -187,22 +187,22 @@ static void test_it_ends_where_the_pages_end(void **state)
 {
     (void)state;
     static uint8_t bytes[3 * TR_PAGE_BYTES_MAX];
-    struct tr_ref puppet = begin(NULL, TR_PAGES_MAX - 2);
+    struct tr_ref fake = begin(NULL, TR_PAGES_MAX - 2);
     wanted = (struct tr_bytes){bytes, sizeof bytes}; /* and four more: four pages */
-    act(puppet, put_wanted, 0);
+    act(fake, put_wanted, 0);
     assert_int_equal(heap_error, TR_LIMIT);
     wanted.size = 4000;
-    act(puppet, put_wanted, 0);
+    act(fake, put_wanted, 0);
     assert_int_equal(heap_error, 0);
-    act(puppet, put_wanted, 0);
+    act(fake, put_wanted, 0);
     assert_int_equal(heap_error, 0);
-    act(puppet, put_wanted, 0);
+    act(fake, put_wanted, 0);
     assert_int_equal(heap_error, TR_LIMIT);
     wanted.size = 10;
-    act(puppet, put_wanted, 0);
+    act(fake, put_wanted, 0);
     assert_int_equal(heap_error, 0); /* there is room for that in the last page */
     wanted.size = 0;
-    act(puppet, put_wanted, 0);
+    act(fake, put_wanted, 0);
     assert_int_equal(heap_error, TR_INVALID);
     stage_close(&stage);
 }

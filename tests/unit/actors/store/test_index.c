@@ -46,10 +46,10 @@ static int check_all(struct tr_context *context)
 }
 
 /* Puts or removes some keys, as they come. */
-static int change(struct tr_context *context, struct tr_puppet *puppet, const struct tr_act *act,
+static int change(struct tr_context *context, struct tr_fake_actor *fake, const struct tr_act *act,
                   const struct tr_message *message)
 {
-    UNUSED(puppet, message);
+    UNUSED(fake, message);
     for (uint64_t i = 0; i < act->number; i++) {
         char text[128];
         unsigned key = (unsigned)draw_below(&draw, KEYS);
@@ -68,10 +68,10 @@ static int change(struct tr_context *context, struct tr_puppet *puppet, const st
     return check_all(context);
 }
 
-static int remove_all(struct tr_context *context, struct tr_puppet *puppet,
+static int remove_all(struct tr_context *context, struct tr_fake_actor *fake,
                       const struct tr_act *act, const struct tr_message *message)
 {
-    UNUSED(puppet, message, act);
+    UNUSED(fake, message, act);
     for (unsigned key = 0; key < KEYS; key++) {
         char text[128];
         if (is_there[key]) {
@@ -88,21 +88,21 @@ static void test_keys_come_and_go(void **state)
 {
     (void)state;
     stage_open(&stage, &(struct stage_options){0});
-    struct tr_ref puppet = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref fake = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     index_of_all = (struct tr_index){.first = 1, .stride = 2, .page_count = 1000};
-    puppet_forget();
+    fake_actor_forget();
     for (int round = 0; round < 60; round++) {
-        puppet_act(&stage, puppet, change, 100, (struct tr_ref){0});
+        fake_actor_act(&stage, fake, change, 100, (struct tr_ref){0});
     }
     assert_true(index_of_all.buckets > 10);
-    puppet_act(&stage, puppet, remove_all, 0, (struct tr_ref){0});
+    fake_actor_act(&stage, fake, remove_all, 0, (struct tr_ref){0});
     stage_close(&stage);
 }
 
-static int reach_limits(struct tr_context *context, struct tr_puppet *puppet,
+static int reach_limits(struct tr_context *context, struct tr_fake_actor *fake,
                         const struct tr_act *act, const struct tr_message *message)
 {
-    UNUSED(puppet, message, act);
+    UNUSED(fake, message, act);
     static uint8_t long_key[TR_INDEX_KEY_BYTES_MAX + 1];
     struct tr_index one = {.first = 0, .stride = 1, .page_count = 1};
     struct tr_bytes value = {long_key, 1000};
@@ -127,8 +127,8 @@ static void test_limits_are_errors(void **state)
 {
     (void)state;
     stage_open(&stage, &(struct stage_options){0});
-    struct tr_ref puppet = stage_spawn(&stage, &puppet_behaviour, NULL);
-    puppet_act(&stage, puppet, reach_limits, 0, (struct tr_ref){0});
+    struct tr_ref fake = stage_spawn(&stage, &fake_actor_behaviour, NULL);
+    fake_actor_act(&stage, fake, reach_limits, 0, (struct tr_ref){0});
     stage_close(&stage);
 }
 

@@ -1,6 +1,5 @@
 /*
- * Flyte's short ids, by its own conformance vectors, and the names of attempts: different for
- * whatever is different, and made of what every outside takes.
+ * The names of attempts: different for whatever is different, and made of what every outside takes.
  */
 #include "actors/store/task_name.h"
 
@@ -8,57 +7,6 @@
 
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
-
-/* Parts of a joined text, cut at its dashes. */
-static size_t cut(const char *text, struct tr_text parts[16])
-{
-    size_t count = 0;
-    while (true) {
-        const char *dash = strchr(text, '-');
-        parts[count++] = (struct tr_text){
-            .data = text, .size = dash == NULL ? strlen(text) : (size_t)(dash - text)};
-        if (dash == NULL) {
-            return count;
-        }
-        text = dash + 1;
-    }
-}
-
-static void test_short_ids_are_flytes(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *parts;
-        size_t size_max;
-        enum tr_fnv width;
-        int error;
-        const char *id;
-    } vectors[] = {
-        {"xxxxxxxxxxxxxxxxxxxxxxxx", 20, TR_FNV_32, 0, "fuaa3aji"},
-        {"x", 5, TR_FNV_32, 0, "x"},
-        {"x-y", 5, TR_FNV_32, 0, "x-y"},
-        {"x-y", 1, TR_FNV_32, TR_LIMIT, "fz2jizji"},
-        {"x-y-z-m-n-y-z-m-n-y-z-m-n", 15, TR_FNV_32, 0, "fe63sz6y"},
-        {"x-y-z-m-n-y-z-m-n-y-z-m-n", 15, TR_FNV_64, 0, "fwp4bky2kucex5"},
-        {"u1-2-n1", 20, TR_FNV_32, 0, "u1-2-n1"},
-        {"u1111111111323131231asdadasd-2-n1", 20, TR_FNV_32, 0, "fraibbty"},
-    };
-    for (size_t i = 0; i < TR_COUNT_OF(vectors); i++) {
-        struct tr_text parts[16];
-        char id[64] = "";
-        size_t count = cut(vectors[i].parts, parts);
-        assert_int_equal(
-            tr_unique_id(parts, count, vectors[i].size_max, vectors[i].width, id, sizeof id),
-            vectors[i].error);
-        assert_string_equal(id, vectors[i].id);
-    }
-    struct tr_text long_one = tr_text_of("this is longer than eight");
-    char small[8];
-    assert_int_equal(tr_unique_id(&long_one, 1, 50, TR_FNV_32, small, sizeof small), TR_LIMIT);
-    char wide[64];
-    assert_int_equal(tr_unique_id(&long_one, 1, 10, TR_FNV_128, wide, sizeof wide), TR_LIMIT);
-    assert_int_equal(strlen(wide), 27);
-}
 
 static const struct tr_task_name base = {.execution = {"demo/development/Nightly_1", 26},
                                          .number = 7,
@@ -120,7 +68,6 @@ static void test_names_do_not_run_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short_ids_are_flytes),
         cmocka_unit_test(test_names_differ_where_anything_does),
         cmocka_unit_test(test_names_do_not_run_together),
     };

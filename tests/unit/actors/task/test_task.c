@@ -25,7 +25,7 @@ static const char flow[] =
     "  wrong: {type: echo, inputs: {a: int}, outputs: {a: string}}\n"
     "  nobody: {type: nowhere, inputs: {a: int}, outputs: {a: int}}\n"
     "  nap: {type: core-sleep, inputs: {d: duration}}\n"
-    "  doll: {type: puppet, inputs: {a: int}, outputs: {b: int}, retries: 1, timeout: 10s}\n"
+    "  doll: {type: fake, inputs: {a: int}, outputs: {b: int}, retries: 1, timeout: 10s}\n"
     "workflows:\n"
     "  main:\n"
     "    inputs: {a: int, s: string, d: duration}\n"
@@ -163,7 +163,9 @@ static void test_a_used_up_budget_has_flytes_words(void **state)
     assert_int_equal(stand.ended.attempts, 3);
     assert_int_equal(stand.ended.failure, TR_FAILURE_USER);
     assert_text(stand.ended.code, "RetriesExhausted|Nope");
-    assert_text(stand.ended.message, "[3/3] currentAttempt done. Last Error: USER::not today");
+    assert_text(stand.ended.message, "not today (the last of 3 attempts)");
+    assert_text(stand.ended.flyte_message,
+                "[3/3] currentAttempt done. Last Error: USER::not today");
     assert_text(stand.ended.failed, "failing");
     stand_end();
 }
@@ -193,7 +195,8 @@ static void test_the_system_has_a_budget_of_its_own(void **state)
     assert_ended(TR_NODE_PHASE_FAILED);
     assert_int_equal(stand.ended.attempts, 4);
     assert_int_equal(stand.ended.failure, TR_FAILURE_SYSTEM);
-    assert_text(stand.ended.message,
+    assert_text(stand.ended.message, "it was told to fail (the last of 4 attempts)");
+    assert_text(stand.ended.flyte_message,
                 "[3/3] currentAttempt done. Last Error: SYSTEM::it was told to fail");
     stand_end();
 }
@@ -237,8 +240,11 @@ static void test_an_attempt_that_takes_too_long_is_tried_again(void **state)
     stage_advance(&stand.stage, 505);
     assert_ended(TR_NODE_PHASE_FAILED);
     assert_text(stand.ended.code, "RetriesExhausted|TimeoutExpired");
-    assert_text(stand.ended.message, "[2/2] currentAttempt done. Last Error: USER::task execution "
-                                     "timeout [500ms] expired");
+    assert_text(stand.ended.message,
+                "task execution timeout [500ms] expired (the last of 2 attempts)");
+    assert_text(stand.ended.flyte_message,
+                "[2/2] currentAttempt done. Last Error: USER::task execution "
+                "timeout [500ms] expired");
     stand_end();
 }
 

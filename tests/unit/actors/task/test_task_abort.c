@@ -38,7 +38,7 @@ static void test_an_abort_goes_on_wherever_the_engine_dies(void **state)
         stand_run(task_jobs_serve);
         struct tr_node_abort abort = {.phase = TR_NODE_PHASE_ABORTED};
         stage_tell(&stand.stage, stand.boss, &tr_node_abort_schema, &abort);
-        tri_voice_flush(&stand.stage.host.voice);
+        tri_sender_flush(&stand.stage.host.sender);
         for (uint32_t i = 0; i < turns; i++) {
             (void)stage_step(&stand.stage);
             stand_serve(task_jobs_serve);
@@ -153,7 +153,7 @@ static void test_what_a_machine_does_not_have_is_refused(void **state)
 static void test_what_runs_elsewhere_books_nothing(void **state)
 {
     (void)state;
-    struct tr_plugin elsewhere = stand_puppet_plugin;
+    struct tr_plugin elsewhere = stand_fake_plugin;
     const struct tr_plugin *const plugins[] = {&elsewhere};
     elsewhere.is_local = false;
     task_jobs_begin();

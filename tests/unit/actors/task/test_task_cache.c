@@ -19,7 +19,7 @@ static const char flow[] =
     "  flaky: {type: echo, inputs: {a: int, f: file, skip: string}, outputs: {a: int},\n"
     "          cache: v1, retries: 2, config: {fail: 1}}\n"
     "  nothing: {type: echo, inputs: {a: int, f: file, skip: string}, cache: v1}\n"
-    "  alone: {type: puppet, inputs: {a: int, f: file, skip: string}, outputs: {a: int},\n"
+    "  alone: {type: fake, inputs: {a: int, f: file, skip: string}, outputs: {a: int},\n"
     "          cache: {version: v1, serialize: true}}\n"
     "workflows:\n"
     "  main:\n"
@@ -327,7 +327,7 @@ static void test_an_abort_does_not_wait_for_the_cache(void **state)
 
 /* ------------------------------------------------------------- serialized */
 
-static int wait_for_the_test(struct tr_task_context *task, struct tr_puppet_state *state,
+static int wait_for_the_test(struct tr_task_context *task, struct tr_fake_actor_state *state,
                              const struct tr_task_event *event, struct tr_transition *transition)
 {
     state->events++;

@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/compile.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/phase.h"
 #include "schemas/runtime/files.h"
@@ -15,8 +15,8 @@
 static const char flow[] =
     "troupe: 1\n"
     "tasks:\n"
-    "  plan: {type: puppet, inputs: {size: int}, outputs: {sum: int}, retries: 2}\n"
-    "  kept: {type: puppet, inputs: {size: int}, outputs: {sum: int}, cache: v1}\n"
+    "  plan: {type: fake, inputs: {size: int}, outputs: {sum: int}, retries: 2}\n"
+    "  kept: {type: fake, inputs: {size: int}, outputs: {sum: int}, cache: v1}\n"
     "  double: {type: echo, inputs: {sum: int}, outputs: {sum: int}}\n"
     "  nap: {type: core-sleep, inputs: {duration: duration}}\n"
     "workflows:\n"
@@ -36,10 +36,10 @@ static uint32_t makes; /* graph_make that were answered with a graph */
 static uint32_t drops;
 static uint32_t failures; /* that come before the program makes graphs */
 static uint32_t
-    ghosts; /* answers of an earlier engine, whose shelf is gone: those that come first */
+    ghosts; /* answers of an earlier engine, whose registry is gone: those that come first */
 static const struct outside_message *asked;
 
-static int give_document(struct tr_task_context *task, struct tr_puppet_state *state,
+static int give_document(struct tr_task_context *task, struct tr_fake_actor_state *state,
                          const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_text problem;
@@ -81,7 +81,7 @@ static void make_graph(const struct outside_message *message)
     struct tr_graph *graph = decide(make.text);
     bool is_ghost = ghosts > 0;
     ghosts -= is_ghost ? 1 : 0;
-    made.life = stand.engine->life - (is_ghost ? 1 : 0);
+    made.engine_start = stand.engine->life - (is_ghost ? 1 : 0);
     if (graph != NULL) {
         memcpy(hash, graph->hash, sizeof hash);
         made.workflow = graph->main_workflow;
@@ -90,7 +90,7 @@ static void make_graph(const struct outside_message *message)
     if (graph != NULL && is_ghost) {
         tr_graph_free(graph);
     } else if (graph != NULL) {
-        assert_int_equal(tr_shelf_put(&stand.engine->shelf, graph, &number), 0);
+        assert_int_equal(tr_graph_registry_put(&stand.engine->registry, graph, &number), 0);
         makes++;
     } else {
         made.code = tr_text_of("DynamicWorkflowBuildFailed");
@@ -130,7 +130,7 @@ static void serve(const struct outside_message *message)
         answer_make(message);
     } else if (message->type == tr_graph_drop_schema.id) {
         assert_int_equal(tr_graph_drop_unpack(message->body, message->version, &drop), 0);
-        tr_shelf_drop(&stand.engine->shelf, drop.graph);
+        tr_graph_registry_drop(&stand.engine->registry, drop.graph);
         drops++;
     } else if (message->type == tr_document_get_schema.id) {
         stand_answer(message, &tr_document_schema, &(struct tr_document){.is_found = false});
@@ -239,7 +239,10 @@ static void test_a_program_that_is_away_is_asked_again(void **state)
     end();
 }
 
-/* An answer lay in the mailbox when the engine went down: its graph is on no shelf any more. */
+/*
+ * An answer lay in the mailbox when the engine went down: its graph is in no graph registry any
+ * more.
+ */
 static void test_an_answer_may_outlive_its_engine(void **state)
 {
     (void)state;
@@ -397,7 +400,7 @@ static void test_a_deadline_ends_the_graph(void **state)
     end();
 }
 
-/* The shelf died with the engine: what the history says is needed is put there again. */
+/* The graph registry died with the engine: what the history says is needed is put there again. */
 static void hold_what_is_needed(void)
 {
     struct tr_node_status row;
@@ -414,18 +417,18 @@ static void hold_what_is_needed(void)
     }
     if (is_needed) {
         graph = decide(tr_text_of(document));
-        assert_int_equal(tr_shelf_put(&stand.engine->shelf, graph, &number), 0);
+        assert_int_equal(tr_graph_registry_put(&stand.engine->registry, graph, &number), 0);
         makes++;
     }
 }
 
 /* Lets go of what the engine held when it died. */
-static void forget_shelf(void)
+static void forget_registry(void)
 {
     struct tr_graph *graph = decide(tr_text_of(document));
     uint64_t number = tr_graph_number(graph->hash);
     for (; drops < makes; drops++) {
-        tr_shelf_drop(&stand.engine->shelf, number);
+        tr_graph_registry_drop(&stand.engine->registry, number);
     }
     tr_graph_free(graph);
 }
@@ -435,7 +438,7 @@ static bool live(uint32_t turns)
 {
     uint32_t idle = 0;
     stand_prepare(&start);
-    tri_voice_flush(&stand.stage.host.voice);
+    tri_sender_flush(&stand.stage.host.sender);
     for (uint32_t turn = 0; turn < turns; turn++) {
         if (stand_ends() > 0 || idle == 2) {
             return false;
@@ -454,7 +457,7 @@ static void test_a_crash_at_any_time(void **state)
         begin(naps);
         stand.reopened = hold_what_is_needed;
         goes_on = live(turns);
-        forget_shelf();
+        forget_registry();
         stand_crash();
         if (stand_ends() == 0 && stage_actor_count(&stand.stage) <= stand.bystanders) {
             stand_prepare(&start);

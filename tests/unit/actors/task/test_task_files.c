@@ -12,14 +12,14 @@
 static const char flow[] =
     "troupe: 1\n"
     "tasks:\n"
-    "  doll: {type: puppet, inputs: {in: file, more: [file]}, outputs: {out: file, all: [file]},\n"
+    "  doll: {type: fake, inputs: {in: file, more: [file]}, outputs: {out: file, all: [file]},\n"
     "         retries: 1}\n"
     "  far: {type: stranger, inputs: {in: file}, outputs: {out: file, all: [file]}}\n"
-    "  other: {type: puppet, inputs: {in: file}, outputs: {out: file, as: directory}}\n"
-    "  data: {type: puppet, inputs: {in: file}, outputs: {d: [dataset], s: struct}}\n"
-    "  late: {type: puppet, inputs: {in: file}, timeout: 1s}\n"
-    "  large: {type: puppet, inputs: {a: int}, outputs: {small: string, text: string}}\n"
-    "  ten: {type: puppet, inputs: {a: int}, outputs: {a: string, b: string, c: string,\n"
+    "  other: {type: fake, inputs: {in: file}, outputs: {out: file, as: directory}}\n"
+    "  data: {type: fake, inputs: {in: file}, outputs: {d: [dataset], s: struct}}\n"
+    "  late: {type: fake, inputs: {in: file}, timeout: 1s}\n"
+    "  large: {type: fake, inputs: {a: int}, outputs: {small: string, text: string}}\n"
+    "  ten: {type: fake, inputs: {a: int}, outputs: {a: string, b: string, c: string,\n"
     "        d: string, e: string, f: string, g: string, h: string, i: string, j: string}}\n"
     "workflows:\n"
     "  main:\n"
@@ -89,7 +89,7 @@ static char seen[256];
 static char kinds[16]; /* of what was put, a letter each */
 static const char *gives;
 
-static int give_files(struct tr_task_context *task, struct tr_puppet_state *state,
+static int give_files(struct tr_task_context *task, struct tr_fake_actor_state *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_text json;
@@ -156,7 +156,7 @@ static const char *shares; /* the folder; NULL: none */
 static struct tr_fence fence;
 static char fence_folder[64];
 
-static int give_from_afar(struct tr_task_context *task, struct tr_puppet_state *state,
+static int give_from_afar(struct tr_task_context *task, struct tr_fake_actor_state *state,
                           const struct tr_task_event *event, struct tr_transition *transition)
 {
     int error = shares == NULL ? 0 : tr_task_shared_folder(task, tr_text_of(shares), 6);
@@ -274,7 +274,7 @@ static void test_the_service_is_told_what_has_to_be_there(void **state)
 }
 
 /* Names what lies in its folder, and what does not. */
-static int give_own(struct tr_task_context *task, struct tr_puppet_state *state,
+static int give_own(struct tr_task_context *task, struct tr_fake_actor_state *state,
                     const struct tr_task_event *event, struct tr_transition *transition)
 {
     static char json[1024];
@@ -313,7 +313,7 @@ static void test_what_lies_in_its_own_folder_is_kept(void **state)
 static uint64_t work_ms;
 
 /* Asks the files service, then works, then asks it again. */
-static int ask_files(struct tr_task_context *task, struct tr_puppet_state *state,
+static int ask_files(struct tr_task_context *task, struct tr_fake_actor_state *state,
                      const struct tr_task_event *event, struct tr_transition *transition)
 {
     const struct tr_blob_make make = {.name_hint = tr_text_of("inputs")};
@@ -381,7 +381,7 @@ static void test_an_input_that_cannot_be_had_names_itself(void **state)
     assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
     assert_int_equal(stand.ended.attempts, 4);
     assert_true(tr_text_equal(stand.ended.code, tr_text_of("RetriesExhausted|StorageError")));
-    assert_true(tr_text_equal(stand.ended.message,
+    assert_true(tr_text_equal(stand.ended.flyte_message,
                               tr_text_of("[3/3] currentAttempt done. Last Error: SYSTEM::the "
                                          "input 'http://h/x': it is not there")));
     stand_end();
@@ -485,7 +485,7 @@ static void test_an_abort_waits_for_no_file(void **state)
 }
 
 /* Ten of 100 KiB: each is small enough, and all together are not. */
-static int give_many(struct tr_task_context *task, struct tr_puppet_state *state,
+static int give_many(struct tr_task_context *task, struct tr_fake_actor_state *state,
                      const struct tr_task_event *event, struct tr_transition *transition)
 {
     (void)state;
@@ -531,7 +531,7 @@ static void test_outputs_that_are_too_many_go_too(void **state)
 
 #define LARGE (TR_INLINE_BYTES_MAX * 2 + 100)
 
-static int give_large(struct tr_task_context *task, struct tr_puppet_state *state,
+static int give_large(struct tr_task_context *task, struct tr_fake_actor_state *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
 {
     (void)state;

@@ -9,7 +9,7 @@
 static const char flow[] =
     "troupe: 1\n"
     "tasks:\n"
-    "  doll: {type: puppet, inputs: {in: file}, outputs: {out: file, n: int},\n"
+    "  doll: {type: fake, inputs: {in: file}, outputs: {out: file, n: int},\n"
     "         retries: 1, cache: {version: v1, serialize: true}}\n"
     "workflows:\n"
     "  main:\n"
@@ -20,7 +20,7 @@ static const char flow[] =
 static const struct stand_start start = {.node = "doll", .inputs = "{\"in\": \"http://h/x\"}"};
 
 /* Fails once, gives a file and a number, and says where it works. */
-static int give(struct tr_task_context *task, struct tr_puppet_state *state,
+static int give(struct tr_task_context *task, struct tr_fake_actor_state *state,
                 const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_text problem;

@@ -1,6 +1,6 @@
 /*
  * A task and a plugin whose work is outside: what is asked for once and only once, what a crash
- * leaves in doubt, states that are lost, and plugins that do wrong.
+ * leaves of unknown outcome, states that are lost, and plugins that do wrong.
  */
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static void test_a_call_under_way_at_a_crash_is_in_doubt(void **state)
     stand_run(task_jobs_serve); /* it has left, and nobody answers */
     stand_crash();
     assert_int_equal(task_jobs.last_error, TR_NO_CONNECTION);
-    assert_int_equal(stand_state()->intent, TR_INTENT_IN_DOUBT);
+    assert_int_equal(stand_state()->intent, TR_INTENT_UNKNOWN);
     task_jobs.is_silent = false;
     stand_run(task_jobs_serve);
     assert_int_equal(stand_state()->intent, TR_INTENT_SUBMITTED);
@@ -134,7 +134,7 @@ static void test_a_lost_state_is_recovered_through_the_identity(void **state)
         stand_say(TR_SERVICE_PROCESSES, &tr_outside_told_schema, &told);
         assert_int_equal(task_jobs.lost_count, 1);
         assert_int_equal(task_jobs.last_error, cases[i].error);
-        assert_int_equal(stand_state()->intent, TR_INTENT_IN_DOUBT);
+        assert_int_equal(stand_state()->intent, TR_INTENT_UNKNOWN);
         stand_run(task_jobs_serve); /* it asks under the name it had, and goes on */
         task_jobs_end(JOB_SUCCEEDED);
         assert_ended(TR_NODE_PHASE_SUCCEEDED);
@@ -146,7 +146,7 @@ static void test_a_lost_state_is_recovered_through_the_identity(void **state)
 
 static uint64_t events_seen;
 
-static int note_state(struct tr_task_context *task, struct tr_puppet_state *state,
+static int note_state(struct tr_task_context *task, struct tr_fake_actor_state *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
 {
     events_seen = state->events;
@@ -163,7 +163,7 @@ static void test_an_older_state_is_read(void **state)
     stand_run(task_jobs_serve);
     uint8_t old[] = {0x92, 41, 5};
     struct tr_bytes packed = {.data = old, .size = sizeof old};
-    struct tr_task_plugin wrapper = {.plugin = tr_text_of("puppet"), .version = 1, .state = packed};
+    struct tr_task_plugin wrapper = {.plugin = tr_text_of("fake"), .version = 1, .state = packed};
     wrapper.sum = sum_of(&wrapper);
     uint8_t *page = tr_alloc(64);
     struct tr_writer writer = tr_writer_of(page, 64);
@@ -182,7 +182,7 @@ static void test_an_older_state_is_read(void **state)
 static int wrong_result;
 static struct tr_transition wrong_transition;
 
-static int do_wrong(struct tr_task_context *task, struct tr_puppet_state *state,
+static int do_wrong(struct tr_task_context *task, struct tr_fake_actor_state *state,
                     const struct tr_task_event *event, struct tr_transition *transition)
 {
     if (event->kind == TR_TASK_START) {
@@ -206,14 +206,14 @@ static void test_a_plugin_that_does_wrong_hurts_its_task_only(void **state)
         struct tr_transition transition;
         const char *message;
     } cases[] = {
-        {TR_FAILED, {0}, "the plugin 'puppet' failed: the handler failed"},
-        {0, {.phase = 77}, "the plugin 'puppet' gave a phase that is none"},
+        {TR_FAILED, {0}, "the plugin 'fake' failed: the handler failed"},
+        {0, {.phase = 77}, "the plugin 'fake' gave a phase that is none"},
         {0,
          {.phase = TR_TASK_PHASE_ABORTED},
-         "the plugin 'puppet' says that it was aborted, which nobody asked for"},
+         "the plugin 'fake' says that it was aborted, which nobody asked for"},
         {TR_LIMIT,
          {0},
-         "the plugin 'puppet' has a state that cannot be stored (TR_PLUGIN_STATE_BYTES_MAX)"},
+         "the plugin 'fake' has a state that cannot be stored (TR_PLUGIN_STATE_BYTES_MAX)"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         task_jobs_begin();
@@ -232,14 +232,13 @@ static void test_a_plugin_that_does_wrong_hurts_its_task_only(void **state)
         assert_int_equal(task_jobs.count, 2);
         assert_text(stand.ended.code, "RetriesExhausted|PluginFailed");
         char wanted[256];
-        (void)snprintf(wanted, sizeof wanted, "[1/1] currentAttempt done. Last Error: SYSTEM::%s",
-                       cases[i].message);
+        (void)snprintf(wanted, sizeof wanted, "%s (the last of 2 attempts)", cases[i].message);
         assert_text(stand.ended.message, wanted);
         stand_end();
     }
 }
 
-static int go_back(struct tr_task_context *task, struct tr_puppet_state *state,
+static int go_back(struct tr_task_context *task, struct tr_fake_actor_state *state,
                    const struct tr_task_event *event, struct tr_transition *transition)
 {
     (void)task;
@@ -266,7 +265,7 @@ static void test_a_phase_that_may_not_follow_is_no_news(void **state)
 }
 
 /* What an attempt before has asked for is not heard by the next. */
-static int ask_and_fail(struct tr_task_context *task, struct tr_puppet_state *state,
+static int ask_and_fail(struct tr_task_context *task, struct tr_fake_actor_state *state,
                         const struct tr_task_event *event, struct tr_transition *transition)
 {
     if (event->kind != TR_TASK_START) {

@@ -8,6 +8,7 @@
 
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/json.h"
+#include "tests/support/graph_find.h"
 #include "tests/support/test.h"
 
 static const char definition[] =
@@ -89,7 +90,7 @@ static int set_up(void **state)
 {
     static struct ground ground;
     struct tr_report report;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("bind.yaml"), .folder = tr_text_of("/"), .text = tr_text_of(definition)};
     struct tr_offloaded where = {.uri = tr_text_of("file:///far"), .size_bytes = 1 << 20};
     ground = (struct ground){0};
@@ -135,7 +136,7 @@ static const char *bind(struct ground *ground, const char *id, struct tr_bytes f
 {
     struct tr_binder binder = {
         .workflow = ground->workflow, .output = look_up, .self = ground, .failure = failure};
-    uint32_t index = tr_workflow_find_node(ground->workflow, tr_text_of(id));
+    uint32_t index = graph_find_node(ground->workflow, tr_text_of(id));
     assert_int_not_equal(index, TR_GRAPH_NONE);
     const struct tr_node *node = &ground->workflow->nodes[index];
     const struct tr_variables *inputs = &ground->graph->tasks[node->target].interface.inputs;

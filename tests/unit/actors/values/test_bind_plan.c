@@ -8,6 +8,7 @@
 
 #include "actors/graph/compiler/compile.h"
 #include "tests/support/draw.h"
+#include "tests/support/graph_find.h"
 #include "tests/support/test.h"
 
 static const char definition[] =
@@ -82,7 +83,7 @@ static int set_up(void **state)
 {
     static struct ground ground;
     struct tr_report report;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("plan.yaml"), .folder = tr_text_of("/"), .text = tr_text_of(definition)};
     ground = (struct ground){0};
     tr_report_init(&report);
@@ -120,7 +121,7 @@ static int carry_out(struct ground *ground, struct tr_bytes plan)
 static int plan_and_carry_out(struct ground *ground, const char *id)
 {
     struct tr_binder binder = {.workflow = ground->workflow, .output = look_up, .self = ground};
-    uint32_t index = tr_workflow_find_node(ground->workflow, tr_text_of(id));
+    uint32_t index = graph_find_node(ground->workflow, tr_text_of(id));
     assert_int_not_equal(index, TR_GRAPH_NONE);
     tr_buffer_cut(&ground->plan, 0);
     assert_int_equal(tr_bind_plan(&binder, &ground->workflow->nodes[index], &ground->plan), 0);

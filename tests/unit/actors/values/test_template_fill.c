@@ -1,7 +1,7 @@
 /*
  * Templates: what each becomes, what stays as it stands, and what is refused in which words.
  */
-#include "actors/graph/value/template.h"
+#include "actors/values/template_fill.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,12 +277,21 @@ static void test_numbers_look_as_in_go(void **state)
         {2.5e-7, "2.5e-07"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        struct tr_buffer slot;
         struct tr_buffer buffer;
+        struct tr_template_problem problem;
+        struct tr_variables one = {.items = &items[1], .count = 1}; /* f, a float */
+        tr_buffer_init(&slot, 0);
         tr_buffer_init(&buffer, 0);
-        tri_template_number(cases[i].number, &buffer);
+        tr_buffer_array(&slot, 1);
+        tr_buffer_f64(&slot, cases[i].number);
+        struct tr_template_values with = {.inputs = &one, .slots = tr_buffer_bytes(&slot)};
+        assert_int_equal(tr_template_fill(&with, tr_text_of("{{.inputs.f}}"), &buffer, &problem),
+                         0);
         tr_buffer_add(&buffer, "", 1);
         assert_string_equal((const char *)buffer.data, cases[i].text);
         tr_buffer_fini(&buffer);
+        tr_buffer_fini(&slot);
     }
 }
 

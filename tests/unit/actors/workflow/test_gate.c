@@ -331,7 +331,7 @@ static void test_what_nobody_may_say_is_a_dead_letter(void **state)
     stage_tell(&flow->stage, flow->execution, &tr_signal_wait_schema, &wait);
     stage_tell(&flow->stage, flow->execution, &tr_signal_stop_schema, &stop);
     stage_tell(&flow->stage, flow->execution, &tr_signal_sent_schema, &sent);
-    tri_voice_flush(&flow->stage.host.voice);
+    tri_sender_flush(&flow->stage.host.sender);
     stage_run(&flow->stage);
     assert_int_equal(stage_dead_letters(&flow->stage, TR_UNKNOWN_TYPE), 4);
     expect_phase(flow, "n", TR_NODE_PHASE_RUNNING);
@@ -432,7 +432,7 @@ static const char reference[] =
 
 static bool step(struct flow *flow)
 {
-    tri_voice_flush(&flow->stage.host.voice);
+    tri_sender_flush(&flow->stage.host.sender);
     if (!stage_step(&flow->stage)) {
         flow->stage.now_ns += 1000000;
         flow->stage.wall_ms++;

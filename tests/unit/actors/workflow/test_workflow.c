@@ -259,7 +259,7 @@ static void act(void *self, const struct flow_task *task, struct flow_answer *an
 
 static bool step(struct flow *flow)
 {
-    tri_voice_flush(&flow->stage.host.voice);
+    tri_sender_flush(&flow->stage.host.sender);
     if (!stage_step(&flow->stage)) {
         flow->stage.now_ns += 1000000;
         flow->stage.wall_ms++;

@@ -250,7 +250,7 @@ static bool holds_error(const struct tr_type *type)
     return holds;
 }
 
-/* What puppets give where tasks have all types: made of a hash of all that they get. */
+/* What fake actors give where tasks have all types: made of a hash of all that they get. */
 static void make_values(struct fate *fate, const struct flow_task *task)
 {
     const struct tr_node *node = task->node;

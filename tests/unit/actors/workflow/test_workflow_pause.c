@@ -190,7 +190,7 @@ static void test_bounds_of_time_pass_and_cleaning_up_is_not_held_back(void **sta
 
 static bool step(struct flow *flow)
 {
-    tri_voice_flush(&flow->stage.host.voice);
+    tri_sender_flush(&flow->stage.host.sender);
     if (!stage_step(&flow->stage)) {
         flow->stage.now_ns += 1000000;
         flow->stage.wall_ms++;

@@ -35,7 +35,7 @@ struct known {
     const char *input; /* that is edited, to 1000 */
 };
 
-/* The script of puppets is the table, too, and they take no time. */
+/* The script of fake actors is the table, too, and they take no time. */
 static uint8_t recall(void *self, struct tr_text path, bool is_again, struct tr_buffer *slots)
 {
     uint8_t way = TR_RECOVERY_KEPT;
