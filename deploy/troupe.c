@@ -1,12 +1,12 @@
 /*
- * The program: everything it does stands in deploy/command.c and in a file for each command, so
- * that tests can use them.
+ * The program: everything it does stands in deploy/commands/dispatch.c and in a file for each
+ * command, so that tests can use them.
  */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "deploy/cli/command.h"
+#include "deploy/commands/dispatch.h"
 #include "deploy/common/stream.h"
 
 #define STACK_BYTES (512U << 10)

@@ -78,8 +78,8 @@ static bool find_by_place(const struct tr_browse *browse, const char *word, stru
 {
     char problem[TR_EXECUTIONS_PROBLEM_BYTES];
     return word[0] != '/' && tr_target_read(word, true, problem, &found->target) == 0 &&
-           tr_execution_find(browse->reader, found->target.execution, problem, &found->execution) ==
-               0;
+           tr_executions_find(browse->reader, found->target.execution, problem,
+                              &found->execution) == 0;
 }
 
 enum tr_exit_status tr_browse_find(const struct tr_browse *browse, const char *word,
@@ -90,7 +90,7 @@ enum tr_exit_status tr_browse_find(const struct tr_browse *browse, const char *w
     int error = tr_target_read(word, false, problem, &found.target);
     if (error == 0) {
         error =
-            tr_execution_find(browse->reader, found.target.execution, problem, &found.execution);
+            tr_executions_find(browse->reader, found.target.execution, problem, &found.execution);
         if (error == TR_NOT_FOUND && find_by_place(browse, word, &found)) {
             error = 0;
         }
@@ -107,25 +107,25 @@ enum tr_exit_status tr_browse_find(const struct tr_browse *browse, const char *w
 
 void tr_found_fini(struct tr_found *found)
 {
-    tr_execution_copy_fini(&found->execution);
+    tr_executions_row_fini(&found->execution);
 }
 
 /*
- * An engine has a door in its store: whoever can knock has one. The folder is named by its
+ * A live engine accepts connections on its socket in the store. The folder is named by its
  * descriptor, since the address of a socket is short.
  */
 bool tr_browse_is_live(const struct tr_browse *browse)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int folder = open(browse->place.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder,
              TR_ENDPOINT_NAME);
-    bool is_live = folder >= 0 && door >= 0 &&
-                   (connect(door, (const struct sockaddr *)&address, sizeof address) == 0 ||
+    bool is_live = folder >= 0 && probe >= 0 &&
+                   (connect(probe, (const struct sockaddr *)&address, sizeof address) == 0 ||
                     errno == EAGAIN || errno == EINPROGRESS);
-    if (door >= 0) {
-        close(door);
+    if (probe >= 0) {
+        close(probe);
     }
     if (folder >= 0) {
         close(folder);

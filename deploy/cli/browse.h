@@ -2,11 +2,11 @@
  * What the commands that look share: they read a store's history, beside a live engine or without
  * one, and name what they cannot find.
  */
-#ifndef TR_DEPLOY_BROWSE_H
-#define TR_DEPLOY_BROWSE_H
+#ifndef TR_DEPLOY_CLI_BROWSE_H
+#define TR_DEPLOY_CLI_BROWSE_H
 
-#include "deploy/history/executions.h"
 #include "deploy/cli/store.h"
+#include "deploy/history/executions.h"
 #include "deploy/history/target.h"
 
 /* A store that is looked at. */
@@ -19,7 +19,7 @@ struct tr_browse {
 
 /* What a word named. */
 struct tr_found {
-    struct tr_execution_copy execution;
+    struct tr_executions_row execution;
     struct tr_target target;
 };
 
@@ -51,8 +51,8 @@ enum tr_exit_status tr_browse_failed(const struct tr_browse *browse, int error);
 bool tr_browse_is_live(const struct tr_browse *browse);
 
 /*
- * Says, once, that no engine has the store, for those who wait for something to happen in it. To be
- * asked before the history is looked at: an engine may leave when it has nothing more to do.
+ * Says, once, that no engine has the store, for commands that wait for something to happen in it.
+ * To be asked before the history is looked at: an engine may leave when it has nothing more to do.
  */
 void tr_browse_note_dead(const struct tr_browse *browse, bool *has_told);
 

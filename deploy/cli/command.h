@@ -1,35 +1,15 @@
 /*
- * What every subcommand of `troupe` shares: its row, exit statuses, ways of output.
+ * What every subcommand of `troupe` shares: its row, and what it says on stderr.
  *
  * A command is one row, `tr_command_NAME`, in a file of its own: what it is for, which words and
  * options it takes, what it does. Help, errors and shell completions are made from the rows.
  */
-#ifndef TR_DEPLOY_COMMAND_H
-#define TR_DEPLOY_COMMAND_H
+#ifndef TR_DEPLOY_CLI_COMMAND_H
+#define TR_DEPLOY_CLI_COMMAND_H
 
 #include "deploy/cli/options.h"
-
-/* The version of the program; on a wire and on a disk each schema has its own. */
-#define TR_PROGRAM_VERSION "0.1.0"
-
-/* What a process of `troupe` ends with. */
-enum tr_exit_status {
-    TR_EXIT_DONE = 0,    /* done, and succeeded */
-    TR_EXIT_FAILED = 1,  /* the workflow failed or timed out */
-    TR_EXIT_USAGE = 2,   /* bad usage, or a definition or inputs with errors */
-    TR_EXIT_ABORTED = 3, /* the workflow was aborted */
-    TR_EXIT_ENGINE = 4,  /* the engine or its surroundings failed */
-};
-
-/* How results are printed, in the order of the words that -o takes. */
-#define TR_OUTPUT_WORDS "text|json|yaml|name|table"
-enum tr_output {
-    TR_OUTPUT_TEXT,
-    TR_OUTPUT_JSON,
-    TR_OUTPUT_YAML,
-    TR_OUTPUT_NAME,
-    TR_OUTPUT_TABLE,
-};
+#include "deploy/common/output.h"
+#include "deploy/common/program.h"
 
 struct tr_command;
 
@@ -57,22 +37,15 @@ struct tr_command {
     enum tr_exit_status (*run)(const struct tr_invocation *invocation);
 };
 
-/* All of them, in the order of the help, ended by NULL. */
-extern const struct tr_command *const tr_commands[];
-
-/* The command of this name, or NULL. */
-const struct tr_command *tr_command_find(const char *name);
-
 /* The tables of options of a command, ended by NULL. */
 #define TR_COMMAND_TABLES_MAX 5
 void tr_command_tables(const struct tr_command *command,
                        const struct tr_option *tables[TR_COMMAND_TABLES_MAX]);
 
-/* The program: finds the command that argv names and runs it; what its process ends with. */
-enum tr_exit_status tr_program_run(int argc, char **argv);
+/* Reads the words behind the command's name and runs it; what its process ends with. */
+enum tr_exit_status tr_command_call(const struct tr_command *command, int argc, char **argv);
 
-/* `troupe --help` and `troupe COMMAND --help`, on stdout. */
-void tr_help_print(void);
+/* `troupe COMMAND --help`, on stdout. */
 void tr_command_help_print(const struct tr_command *command);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * The rows of all commands; each stands in the file of its name.
  */
-#ifndef TR_DEPLOY_COMMANDS_H
-#define TR_DEPLOY_COMMANDS_H
+#ifndef TR_DEPLOY_CLI_COMMANDS_H
+#define TR_DEPLOY_CLI_COMMANDS_H
 
 #include "deploy/cli/command.h"
 
@@ -24,12 +24,9 @@ extern const struct tr_command tr_command_logs;
 extern const struct tr_command tr_command_metrics;
 extern const struct tr_command tr_command_pause;
 extern const struct tr_command tr_command_reject;
-extern const struct tr_command tr_command_export;
-extern const struct tr_command tr_command_import;
 extern const struct tr_command tr_command_plugins;
 extern const struct tr_command tr_command_prune;
 extern const struct tr_command tr_command_recover;
-extern const struct tr_command tr_command_reject;
 extern const struct tr_command tr_command_rerun;
 extern const struct tr_command tr_command_resume;
 extern const struct tr_command tr_command_run;

@@ -1,19 +1,19 @@
 /*
- * One store has one engine: whoever comes second is its guest.
+ * A store has one engine: a command that comes second is its client.
  */
-#include "deploy/reach.h"
+#include "deploy/cli/connect.h"
 
 #include <poll.h>
 #include <stdio.h>
 
+#include "deploy/cli/store_modes.h"
 #include "deploy/common/clock.h"
+#include "deploy/common/show.h"
 #include "deploy/history/executions.h"
-#include "deploy/follow/screen.h"
-#include "deploy/store_modes.h"
 #include "runtime/link/afford.h"
 #include "schemas/runtime/request.h"
 
-/* How long an engine that is about to open its door, or to leave, is waited for. */
+/* How long an engine that is about to open its socket, or to leave, is waited for. */
 #define REACH_MS 10000
 #define RETRY_MS 20
 
@@ -27,50 +27,13 @@
 /* How long an engine may take to answer. */
 #define HELLO_MS 5000
 
-/* How long one that closes the door at once is asked again: it may be about to leave. */
+/* How long one that closes its socket at once is asked again: it may be about to leave. */
 #define FULL_MS 1000
 #define FULL                                                                                    \
     "the engine of %s takes no more clients: it has as many as its limit of open files leaves " \
     "(LimitNOFILE= of its unit, or `ulimit -n` where it was started); end some of them"
 
-static int first(uint64_t end_ms, struct tri_client *client, struct tri_request *answer)
-{
-    uint64_t now_ms = tr_clock_ms();
-    if (end_ms == UINT64_MAX) {
-        return tri_client_next(client, -1, UINT32_MAX, answer);
-    }
-    return now_ms >= end_ms ? TR_CLOSED
-                            : tri_client_next(client, -1, (uint32_t)(end_ms - now_ms), answer);
-}
-
-int tr_client_call(struct tri_client *client, const struct tr_schema *schema, const void *body,
-                   const struct tr_schema *last, uint32_t timeout_ms,
-                   int (*row)(void *self, const struct tri_request *row), void *self,
-                   struct tri_request *answer)
-{
-    uint32_t number;
-    uint64_t end_ms = timeout_ms == 0 ? UINT64_MAX : tr_clock_ms() + timeout_ms;
-    int error = tri_client_ask(client, schema, body, &number);
-    while (error == 0) {
-        struct tri_request came;
-        error = first(end_ms, client, &came);
-        if (error == TR_TIMEOUT) {
-            error = 0;
-            continue;
-        }
-        if (error != 0 || came.number != number) {
-            continue;
-        }
-        if (came.type == last->id || came.type == tr_answered_schema.id) {
-            *answer = came;
-            return 0;
-        }
-        error = row == NULL ? 0 : row(self, &came);
-    }
-    return error == TR_CLOSED ? TR_TIMEOUT : error;
-}
-
-/* Who opens. */
+/* The command that opens it. */
 struct engine {
     struct tri_client *client;
     uint64_t pid;
@@ -88,7 +51,9 @@ static int greet(struct engine *engine)
     if (error == 0 && answer.type != tr_welcome_schema.id) {
         return TR_VERSION;
     }
-    error = error != 0 ? error : tr_welcome_unpack(answer.body, answer.version, &welcome);
+    if (error == 0) {
+        error = tr_welcome_unpack(answer.body, answer.version, &welcome);
+    }
     if (error == 0) {
         engine->pid = welcome.pid;
         engine->jobs = welcome.jobs;
@@ -126,8 +91,8 @@ static bool is_damaged(const char *folder, char *explain)
     return error == TR_STORE_DAMAGED;
 }
 
-enum tr_exit_status tr_reach_any(const struct tr_invocation *invocation, const char *folder,
-                                 struct tri_client **client)
+enum tr_exit_status tr_connect_if_live(const struct tr_invocation *invocation, const char *folder,
+                                       struct tri_client **client)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
@@ -151,10 +116,10 @@ enum tr_exit_status tr_reach_any(const struct tr_invocation *invocation, const c
     return TR_EXIT_DONE;
 }
 
-enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const char *folder,
-                                  struct tri_client **client)
+enum tr_exit_status tr_connect_live(const struct tr_invocation *invocation, const char *folder,
+                                    struct tri_client **client)
 {
-    enum tr_exit_status status = tr_reach_any(invocation, folder, client);
+    enum tr_exit_status status = tr_connect_if_live(invocation, folder, client);
     if (status == TR_EXIT_DONE && *client == NULL) {
         return tr_command_failed(invocation->command,
                                  "no engine runs on %s; `troupe serve` starts one that stays, "
@@ -164,7 +129,7 @@ enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const 
     return status;
 }
 
-void tr_reach_wait(const char *folder)
+void tr_connect_wait(const char *folder)
 {
     uint64_t end_ms = tr_clock_ms() + WAIT_MS;
     struct engine engine;
@@ -177,7 +142,7 @@ void tr_reach_wait(const char *folder)
     tri_client_close(engine.client);
 }
 
-uint32_t tr_reach_jobs(const char *folder)
+uint32_t tr_connect_jobs(const char *folder)
 {
     struct engine engine;
     if (knock(folder, &engine) != 0) {
@@ -211,7 +176,7 @@ static int become_or_find(const struct tr_live_options *options, char *explain,
     return error;
 }
 
-/* Times in the history of an engine whose clock was ahead are ahead, too. */
+/* With a clock that was ahead, times in the history are ahead, too. */
 static void note_clock(const struct tr_invocation *invocation, uint64_t put_back_ms)
 {
     struct tr_buffer span;
@@ -247,11 +212,11 @@ static void note_beginning(const struct tr_invocation *invocation, const struct 
 /* So are executions that it has not loaded. */
 static void note_aside(const struct tr_invocation *invocation, const struct tr_live *live)
 {
-    for (uint32_t i = 0; live != NULL && i < live->sleepers.count; i++) {
-        struct tr_text address = live->sleepers.items[i].address;
-        if (live->sleepers.items[i].is_aside) {
+    for (uint32_t i = 0; live != NULL && i < live->dormant.count; i++) {
+        struct tr_text address = live->dormant.items[i].address;
+        if (live->dormant.items[i].is_aside) {
             tr_command_note(invocation,
-                            "%.*s is put aside, since loading it has ended %d starts in a row; "
+                            "%.*s is set aside, since loading it has ended %d starts in a row; "
                             "`troupe explain %.*s` says more",
                             (int)address.size, address.data, TR_ASIDE_ENDS, (int)address.size,
                             address.data);
@@ -271,13 +236,14 @@ static const char *engine_option(const struct tr_invocation *invocation)
     return NULL;
 }
 
-enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
-                             const struct tr_live_options *options, struct tr_reached *reached)
+enum tr_exit_status tr_connect_or_open(const struct tr_invocation *invocation,
+                                       const struct tr_live_options *options,
+                                       struct tr_connection *connection)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
-    *reached = (struct tr_reached){.live = NULL};
-    int error = become_or_find(options, explain, &reached->live, &engine);
+    *connection = (struct tr_connection){.live = NULL};
+    int error = become_or_find(options, explain, &connection->live, &engine);
     const char *option = engine.client == NULL ? NULL : engine_option(invocation);
     if (option != NULL) {
         tri_client_close(engine.client);
@@ -287,15 +253,16 @@ enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
                                   option, options->folder, engine.command,
                                   (unsigned long long)engine.pid);
     }
-    reached->client = engine.client;
-    reached->jobs = reached->live != NULL ? tr_live_jobs(reached->live) : engine.jobs;
-    note_beginning(invocation, reached->live);
-    note_aside(invocation, reached->live);
+    connection->client = engine.client;
+    connection->jobs = connection->live != NULL ? tr_live_jobs(connection->live) : engine.jobs;
+    note_beginning(invocation, connection->live);
+    note_aside(invocation, connection->live);
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(invocation->command, "%s", explain);
 }
 
-enum tr_exit_status tr_become(const struct tr_invocation *invocation,
-                              const struct tr_live_options *options, struct tr_live **live)
+enum tr_exit_status tr_connect_as_engine(const struct tr_invocation *invocation,
+                                         const struct tr_live_options *options,
+                                         struct tr_live **live)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
@@ -315,9 +282,9 @@ enum tr_exit_status tr_become(const struct tr_invocation *invocation,
                              options->folder, engine.command, (unsigned long long)engine.pid);
 }
 
-void tr_reached_close(struct tr_reached *reached)
+void tr_connection_close(struct tr_connection *connection)
 {
-    tr_live_close(reached->live);
-    tri_client_close(reached->client);
-    *reached = (struct tr_reached){.live = NULL};
+    tr_live_close(connection->live);
+    tri_client_close(connection->client);
+    *connection = (struct tr_connection){.live = NULL};
 }

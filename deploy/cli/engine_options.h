@@ -2,11 +2,11 @@
  * What commands that become an engine have in common: how it is to be, from the command line, else
  * from the settings file, else as is usual.
  */
-#ifndef TR_DEPLOY_ENGINE_OPTIONS_H
-#define TR_DEPLOY_ENGINE_OPTIONS_H
+#ifndef TR_DEPLOY_CLI_ENGINE_OPTIONS_H
+#define TR_DEPLOY_CLI_ENGINE_OPTIONS_H
 
-#include "deploy/engine/assemble.h"
 #include "deploy/cli/command.h"
+#include "deploy/engine/assemble.h"
 
 /* Their options, for a command's table. */
 #define TR_ENGINE_OPTIONS                                                               \

@@ -9,8 +9,7 @@
 
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
-
-#define DISTANCE_BYTES_MAX 63
+#include "schemas/codec/spelling.h"
 
 /* The words not read yet, and what is known so far. */
 struct reading {
@@ -66,8 +65,9 @@ struct nearest {
 
 static void compare(struct nearest *nearest, const char *name)
 {
-    unsigned distance = tr_words_distance(nearest->typed, name);
-    if (tr_words_are_near(nearest->typed, distance) &&
+    struct tr_text typed = tr_text_of(nearest->typed);
+    unsigned distance = tr_spelling_distance(typed, tr_text_of(name));
+    if (tr_spelling_is_near(typed, distance) &&
         (nearest->name == NULL || distance < nearest->distance)) {
         nearest->name = name;
         nearest->distance = distance;
@@ -76,7 +76,7 @@ static void compare(struct nearest *nearest, const char *name)
 
 static int unknown_name(struct reading *reading, struct tr_text name)
 {
-    char typed[DISTANCE_BYTES_MAX + 1];
+    char typed[TR_WORD_BYTES_MAX + 1];
     snprintf(typed, sizeof typed, "%.*s", (int)name.size, name.data);
     struct nearest nearest = {.typed = typed};
     for (const struct tr_option *const *table = reading->tables; *table != NULL; table++) {
@@ -93,7 +93,7 @@ static int unknown_name(struct reading *reading, struct tr_text name)
 /* Whether the option may have this value; else the words it takes are named. */
 static int check_value(struct reading *reading, const struct tr_option *option, const char *value)
 {
-    if (option->words == NULL || tr_words_find(option->words, value) >= 0) {
+    if (option->words == NULL || tr_spelling_find(option->words, value) >= 0) {
         return 0;
     }
     return mistake(reading, "--%s: '%.60s' is no value for it; write one of %s", option->name,
@@ -234,53 +234,4 @@ const char *tr_arguments_value(const struct tr_arguments *arguments, const char 
 {
     const struct tr_given *given = find_given(arguments, name);
     return given == NULL ? NULL : given->value;
-}
-
-int tr_words_find(const char *words, const char *word)
-{
-    size_t size = strlen(word);
-    for (int place = 0;; place++) {
-        size_t length = strcspn(words, "|");
-        if (length == size && memcmp(words, word, size) == 0) {
-            return place;
-        }
-        if (words[length] == '\0') {
-            return -1;
-        }
-        words += length + 1;
-    }
-}
-
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-unsigned tr_words_distance(const char *a, const char *b)
-{
-    size_t rows = strlen(a);
-    size_t columns = strlen(b);
-    if (rows > DISTANCE_BYTES_MAX || columns > DISTANCE_BYTES_MAX) {
-        return UINT32_MAX;
-    }
-    unsigned table[DISTANCE_BYTES_MAX + 1][DISTANCE_BYTES_MAX + 1];
-    for (size_t i = 0; i <= rows; i++) {
-        for (size_t k = 0; k <= columns; k++) {
-            if (i == 0 || k == 0) {
-                table[i][k] = (unsigned)(i + k);
-                continue;
-            }
-            unsigned change = table[i - 1][k - 1] + (a[i - 1] != b[k - 1] ? 1 : 0);
-            table[i][k] = least(change, least(table[i - 1][k], table[i][k - 1]) + 1);
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1]) {
-                table[i][k] = least(table[i][k], table[i - 2][k - 2] + 1);
-            }
-        }
-    }
-    return table[rows][columns];
-}
-
-bool tr_words_are_near(const char *typed, unsigned distance)
-{
-    return distance <= 1 + strlen(typed) / 4;
 }

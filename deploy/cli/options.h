@@ -8,8 +8,8 @@
  * same, letters without a value may stand together. What is wrong is said in words that name the
  * nearest option. Nothing here prints or ends the process.
  */
-#ifndef TR_DEPLOY_OPTIONS_H
-#define TR_DEPLOY_OPTIONS_H
+#ifndef TR_DEPLOY_CLI_OPTIONS_H
+#define TR_DEPLOY_CLI_OPTIONS_H
 
 #include "schemas/codec/base.h"
 
@@ -61,17 +61,5 @@ void tr_arguments_fini(struct tr_arguments *arguments);
 /* Whether an option was given, and the value of the last one of a name, or NULL. */
 bool tr_arguments_has(const struct tr_arguments *arguments, const char *name);
 const char *tr_arguments_value(const struct tr_arguments *arguments, const char *name);
-
-/* How many words of a list "a|b|c" come before this one; -1 if it is not among them. */
-int tr_words_find(const char *words, const char *word);
-
-/*
- * How far two words are from each other: letters to add, to drop, to change or to swap. For
- * suggestions; words longer than 63 bytes are far from all.
- */
-unsigned tr_words_distance(const char *a, const char *b);
-
-/* Whether a word with this distance to what was typed is worth to be suggested. */
-bool tr_words_are_near(const char *typed, unsigned distance);
 
 #endif

@@ -16,7 +16,7 @@
 #define NAMED_MAX 5
 
 struct search {
-    struct tr_several *several;
+    struct tr_selection *selection;
     struct tr_reader *reader;
     struct tr_text pattern;
     uint64_t *numbers; /* of those that a glob has found */
@@ -26,10 +26,10 @@ struct search {
 
 /* ------------------------------------------------------------------------- finding */
 
-static bool is_known(const struct tr_several *several, uint64_t execution)
+static bool is_known(const struct tr_selection *selection, uint64_t execution)
 {
-    for (size_t i = 0; i < several->count; i++) {
-        if (several->items[i].row.execution == execution) {
+    for (size_t i = 0; i < selection->count; i++) {
+        if (selection->items[i].row.execution == execution) {
             return true;
         }
     }
@@ -37,24 +37,24 @@ static bool is_known(const struct tr_several *several, uint64_t execution)
 }
 
 /* Takes a copy over, which is gone afterwards whatever comes of it. */
-static int add(struct tr_several *several, struct tr_execution_copy *copy)
+static int add(struct tr_selection *selection, struct tr_executions_row *copy)
 {
-    if (is_known(several, copy->row.execution)) {
-        tr_execution_copy_fini(copy);
+    if (is_known(selection, copy->row.execution)) {
+        tr_executions_row_fini(copy);
         return 0;
     }
-    if (several->count == several->capacity) {
-        size_t capacity = 2 * several->capacity + 8;
-        struct tr_execution_copy *grown =
-            tr_realloc(several->items, capacity * sizeof *several->items);
+    if (selection->count == selection->capacity) {
+        size_t capacity = 2 * selection->capacity + 8;
+        struct tr_executions_row *grown =
+            tr_realloc(selection->items, capacity * sizeof *selection->items);
         if (grown == NULL) {
-            tr_execution_copy_fini(copy);
+            tr_executions_row_fini(copy);
             return TR_MEMORY;
         }
-        several->items = grown;
-        several->capacity = capacity;
+        selection->items = grown;
+        selection->capacity = capacity;
     }
-    several->items[several->count++] = *copy;
+    selection->items[selection->count++] = *copy;
     return 0;
 }
 
@@ -99,9 +99,11 @@ static int find_glob(struct search *search, const char *word, char *problem)
     search->number_count = 0;
     int error = tr_reader_rows(search->reader, &query, note, search);
     for (size_t i = 0; error == 0 && i < search->number_count; i++) {
-        struct tr_execution_copy copy;
-        error = tr_execution_get(search->reader, search->numbers[i], &copy);
-        error = error != 0 ? error : add(search->several, &copy);
+        struct tr_executions_row copy;
+        error = tr_executions_get(search->reader, search->numbers[i], &copy);
+        if (error == 0) {
+            error = add(search->selection, &copy);
+        }
     }
     if (error == 0 && search->number_count == 0) {
         snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
@@ -113,19 +115,19 @@ static int find_glob(struct search *search, const char *word, char *problem)
 
 static int find_word(struct search *search, const char *word, char *problem)
 {
-    struct tr_execution_copy copy = {.texts = NULL};
+    struct tr_executions_row copy = {.texts = NULL};
     if (strchr(word, '*') != NULL) {
         return find_glob(search, word, problem);
     }
-    int error = tr_execution_find(search->reader, word, problem, &copy);
-    return error != 0 ? error : add(search->several, &copy);
+    int error = tr_executions_find(search->reader, word, problem, &copy);
+    return error != 0 ? error : add(search->selection, &copy);
 }
 
 static enum tr_exit_status find_all(const struct tr_invocation *invocation, const char *folder,
-                                    struct tr_several *several)
+                                    struct tr_selection *selection)
 {
     const struct tr_arguments *arguments = &invocation->arguments;
-    struct search search = {.several = several};
+    struct search search = {.selection = selection};
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     char problem[TR_EXECUTIONS_PROBLEM_BYTES] = "";
     int error = tr_history_open(folder, explain, &search.reader);
@@ -147,28 +149,28 @@ static enum tr_exit_status find_all(const struct tr_invocation *invocation, cons
 
 /* -------------------------------------------------------------------------- asking */
 
-static void print_names(const struct tr_several *several, FILE *stream)
+static void print_names(const struct tr_selection *selection, FILE *stream)
 {
-    for (size_t i = 0; i < several->count && i < NAMED_MAX; i++) {
-        struct tr_text name = several->items[i].row.name;
+    for (size_t i = 0; i < selection->count && i < NAMED_MAX; i++) {
+        struct tr_text name = selection->items[i].row.name;
         fprintf(stream, "%s%.*s", i > 0 ? ", " : "", (int)name.size, name.data);
     }
-    if (several->count > NAMED_MAX) {
-        fprintf(stream, " and %zu more", several->count - NAMED_MAX);
+    if (selection->count > NAMED_MAX) {
+        fprintf(stream, " and %zu more", selection->count - NAMED_MAX);
     }
 }
 
 static enum tr_exit_status ask(const struct tr_invocation *invocation, const char *verb,
-                               const struct tr_several *several)
+                               const struct tr_selection *selection)
 {
     char line[16] = "";
     if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
         return tr_command_refused(invocation->command,
                                   "these are %zu executions; --yes says that all are meant",
-                                  several->count);
+                                  selection->count);
     }
-    fprintf(stderr, "%s %zu executions: ", verb, several->count);
-    print_names(several, stderr);
+    fprintf(stderr, "%s %zu executions: ", verb, selection->count);
+    print_names(selection, stderr);
     fprintf(stderr, "? [y/N] ");
     if (fgets(line, sizeof line, stdin) == NULL || (line[0] != 'y' && line[0] != 'Y')) {
         return tr_command_refused(invocation->command, "nothing was changed");
@@ -176,28 +178,28 @@ static enum tr_exit_status ask(const struct tr_invocation *invocation, const cha
     return TR_EXIT_DONE;
 }
 
-enum tr_exit_status tr_several_find(const struct tr_invocation *invocation, const char *folder,
-                                    const char *verb, struct tr_several *out)
+enum tr_exit_status tr_selection_find(const struct tr_invocation *invocation, const char *folder,
+                                      const char *verb, struct tr_selection *out)
 {
-    struct tr_several several = {.count = 0};
-    enum tr_exit_status status = find_all(invocation, folder, &several);
-    if (status == TR_EXIT_DONE && several.count > 1 &&
+    struct tr_selection selection = {.count = 0};
+    enum tr_exit_status status = find_all(invocation, folder, &selection);
+    if (status == TR_EXIT_DONE && selection.count > 1 &&
         !tr_arguments_has(&invocation->arguments, "yes")) {
-        status = ask(invocation, verb, &several);
+        status = ask(invocation, verb, &selection);
     }
     if (status != TR_EXIT_DONE) {
-        tr_several_fini(&several);
+        tr_selection_fini(&selection);
         return status;
     }
-    *out = several;
+    *out = selection;
     return TR_EXIT_DONE;
 }
 
-void tr_several_fini(struct tr_several *several)
+void tr_selection_fini(struct tr_selection *selection)
 {
-    for (size_t i = 0; i < several->count; i++) {
-        tr_execution_copy_fini(&several->items[i]);
+    for (size_t i = 0; i < selection->count; i++) {
+        tr_executions_row_fini(&selection->items[i]);
     }
-    tr_free(several->items);
-    *several = (struct tr_several){.count = 0};
+    tr_free(selection->items);
+    *selection = (struct tr_selection){.count = 0};
 }

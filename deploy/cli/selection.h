@@ -3,20 +3,20 @@
  * glob over those that have not ended. Changing more than one is asked about on a terminal, and
  * wants --yes elsewhere.
  */
-#ifndef TR_DEPLOY_SEVERAL_H
-#define TR_DEPLOY_SEVERAL_H
+#ifndef TR_DEPLOY_CLI_SELECTION_H
+#define TR_DEPLOY_CLI_SELECTION_H
 
 #include "deploy/cli/command.h"
 #include "deploy/history/executions.h"
 
 /* For the table of a command's options. */
-#define TR_SEVERAL_OPTION                                                          \
+#define TR_SELECTION_OPTION                                                        \
     {                                                                              \
         'y', "yes", NULL, "do not ask, though it is more than one", NULL, 0, false \
     }
 
-struct tr_several {
-    struct tr_execution_copy *items; /* each once */
+struct tr_selection {
+    struct tr_executions_row *items; /* each once */
     size_t count;
     size_t capacity;
 };
@@ -25,8 +25,8 @@ struct tr_several {
  * Finds them in the store in `folder`; `verb` is what is done to them ("pause"). What is wrong, and
  * a no, is said: then the status is not TR_EXIT_DONE, and there is nothing to end.
  */
-enum tr_exit_status tr_several_find(const struct tr_invocation *invocation, const char *folder,
-                                    const char *verb, struct tr_several *several);
-void tr_several_fini(struct tr_several *several);
+enum tr_exit_status tr_selection_find(const struct tr_invocation *invocation, const char *folder,
+                                      const char *verb, struct tr_selection *selection);
+void tr_selection_fini(struct tr_selection *selection);
 
 #endif

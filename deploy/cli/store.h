@@ -2,8 +2,8 @@
  * Which store a command means: --store FOLDER, else $TROUPE_STORE, else the nearest .troupe in this
  * folder or above it, as git does, else a new one here.
  */
-#ifndef TR_DEPLOY_STORE_H
-#define TR_DEPLOY_STORE_H
+#ifndef TR_DEPLOY_CLI_STORE_H
+#define TR_DEPLOY_CLI_STORE_H
 
 #include <limits.h>
 

@@ -1,27 +1,13 @@
 /*
- * `troupe help`, and what --help prints: made from the rows of the commands.
+ * What --help prints of a command: made from its row.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/cli/commands.h"
-#include "deploy/commands/manual.h"
+#include "deploy/cli/command.h"
 
 /* Where the texts of options begin. */
 #define TEXT_COLUMN 28
-
-void tr_help_print(void)
-{
-    printf("usage: troupe COMMAND [ARGUMENT]...\n\n");
-    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
-        if ((*command)->summary != NULL) {
-            printf("  %-12s %s\n", (*command)->name, (*command)->summary);
-        }
-    }
-    printf("\n`troupe COMMAND --help` says more, with examples.\n"
-           "Exit status: 0 succeeded, 1 the workflow failed, 2 wrong usage or definition,\n"
-           "3 aborted, 4 the engine or its surroundings failed.\n");
-}
 
 static void print_option(const struct tr_option *option, const char *words)
 {
@@ -66,61 +52,3 @@ void tr_command_help_print(const struct tr_command *command)
         printf("\nexamples:\n%s\n", command->examples);
     }
 }
-
-/* The names alone, for scripts. */
-static void print_names(void)
-{
-    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
-        if ((*command)->summary != NULL) {
-            printf("%s\n", (*command)->name);
-        }
-    }
-}
-
-static void print_all(const struct tr_invocation *invocation)
-{
-    if (tr_arguments_has(&invocation->arguments, "man")) {
-        tr_manual_print();
-    } else if (invocation->output == TR_OUTPUT_NAME) {
-        print_names();
-    } else {
-        tr_help_print();
-    }
-}
-
-static enum tr_exit_status run(const struct tr_invocation *invocation)
-{
-    if (invocation->arguments.word_count == 0) {
-        print_all(invocation);
-        return TR_EXIT_DONE;
-    }
-    const char *name = invocation->arguments.words[0];
-    const struct tr_command *command = tr_command_find(name);
-    if (command == NULL) {
-        return tr_command_mistake(&tr_command_help, "there is no command %.60s", name);
-    }
-    if (tr_arguments_has(&invocation->arguments, "man")) {
-        tr_command_manual_print(command);
-    } else {
-        tr_command_help_print(command);
-    }
-    return TR_EXIT_DONE;
-}
-
-static const struct tr_option options[] = {
-    {0, "man", NULL, "print it as a manual page, for `man`", NULL, 0, false},
-    {0},
-};
-
-const struct tr_command tr_command_help = {
-    .name = "help",
-    .summary = "say what a command does",
-    .words = "[COMMAND]",
-    .text = "With `-o name` it prints the names of all commands.",
-    .examples = "  troupe help run\n"
-                "  troupe help --man run | man -l -",
-    .options = options,
-    .outputs = "text|name",
-    .words_max = 1,
-    .run = run,
-};

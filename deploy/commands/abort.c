@@ -4,12 +4,12 @@
  */
 #include <stdio.h>
 
-#include "deploy/offline/abort_later.h"
 #include "deploy/cli/commands.h"
-#include "deploy/reach.h"
-#include "deploy/engine/query_root.h"
+#include "deploy/cli/connect.h"
 #include "deploy/cli/selection.h"
 #include "deploy/cli/store.h"
+#include "deploy/engine/query_root.h"
+#include "deploy/offline/abort_later.h"
 #include "schemas/runtime/request.h"
 
 #define CAUSE "troupe abort"
@@ -36,29 +36,31 @@ static enum tr_exit_status abort_one(const struct tr_invocation *invocation,
         error = tr_answered_unpack(answer.body, answer.version, &answered);
     }
     if (error != 0 || answered.error != 0) {
-        return tr_command_failed(invocation->command, "%.*s cannot be aborted: %s",
-                                 (int)row->name.size, row->name.data,
-                                 tr_root_error_text(error != 0 ? error : (int)answered.error));
+        return tr_command_failed(
+            invocation->command, "%.*s cannot be aborted: %s", (int)row->name.size, row->name.data,
+            tr_query_root_error_text(error != 0 ? error : (int)answered.error));
     }
     return TR_EXIT_DONE;
 }
 
 /* In the live engine, or written down for the next one. */
 static enum tr_exit_status abort_all(const struct tr_invocation *invocation, const char *folder,
-                                     struct tri_client *client, const struct tr_several *several)
+                                     struct tri_client *client,
+                                     const struct tr_selection *selection)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     enum tr_exit_status status = TR_EXIT_DONE;
-    int error = client != NULL
-                    ? 0
-                    : tr_abort_later(folder, several, cause_of(invocation),
-                                     tr_arguments_has(&invocation->arguments, "now"), explain);
+    int error =
+        client != NULL
+            ? 0
+            : tr_abort_later(folder, selection->items, selection->count, cause_of(invocation),
+                             tr_arguments_has(&invocation->arguments, "now"), explain);
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s",
                                  explain[0] != '\0' ? explain : tr_error_text(error));
     }
-    for (size_t i = 0; status == TR_EXIT_DONE && i < several->count; i++) {
-        const struct tr_execution *row = &several->items[i].row;
+    for (size_t i = 0; status == TR_EXIT_DONE && i < selection->count; i++) {
+        const struct tr_execution *row = &selection->items[i].row;
         bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
         if (!has_ended && client != NULL) {
             status = abort_one(invocation, client, row);
@@ -78,18 +80,18 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     struct tr_store_place store;
     struct tri_client *client = NULL;
-    struct tr_several several = {.count = 0};
+    struct tr_selection selection = {.count = 0};
     enum tr_exit_status status = tr_store_find(invocation, false, &store);
     if (status == TR_EXIT_DONE) {
-        status = tr_reach_any(invocation, store.folder, &client);
+        status = tr_connect_if_live(invocation, store.folder, &client);
     }
     if (status == TR_EXIT_DONE) {
-        status = tr_several_find(invocation, store.folder, "abort", &several);
+        status = tr_selection_find(invocation, store.folder, "abort", &selection);
     }
     if (status == TR_EXIT_DONE) {
-        status = abort_all(invocation, store.folder, client, &several);
+        status = abort_all(invocation, store.folder, client, &selection);
     }
-    tr_several_fini(&several);
+    tr_selection_fini(&selection);
     tri_client_close(client);
     return status;
 }
@@ -97,7 +99,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 static const struct tr_option options[] = {
     {'m', "message", "TEXT", "why, for the history", NULL, 0, false},
     {0, "now", NULL, "kill what runs, without its grace", NULL, 0, false},
-    TR_SEVERAL_OPTION,
+    TR_SELECTION_OPTION,
     {0},
 };
 
@@ -107,7 +109,7 @@ const struct tr_command tr_command_abort = {
     .words = "EXEC...",
     .text =
         "EXEC is a name, a unique beginning of one, PROJECT/DOMAIN/NAME, @last, or a glob. The\n"
-        "abort is acknowledged at once; whoever follows the execution sees it end. Without a\n"
+        "abort is acknowledged at once; commands that follow the execution see it end. Without a\n"
         "live engine it is written down, and the next one ends it before it goes on.",
     .examples = "  troupe abort fan-out-x7k2p\n"
                 "  troupe abort @last --now",

@@ -9,15 +9,15 @@
 
 #include "actors/graph/document/report.h"
 #include "actors/graph/value/slot.h"
-#include "deploy/history/node_tree.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/connect.h"
 #include "deploy/common/document.h"
-#include "deploy/history/gates.h"
-#include "deploy/inputs/inputs.h"
+#include "deploy/common/identity.h"
 #include "deploy/common/problems.h"
-#include "deploy/reach.h"
-#include "deploy/who.h"
+#include "deploy/history/gates.h"
+#include "deploy/history/node_tree.h"
+#include "deploy/inputs/inputs.h"
 #include "schemas/runtime/request.h"
 
 /* One answer on its way. */
@@ -113,17 +113,17 @@ static bool is_below(struct tr_text path, struct tr_text node, struct tr_text *r
 }
 
 /* The gate that is meant, in the execution's graph or in one that a dynamic node has decided. */
-static int find_gate(const struct answering *answering, struct tr_account *account,
+static int find_gate(const struct answering *answering, struct tr_node_tree *tree,
                      const struct tr_node **gate)
 {
     struct tr_text id = tr_text_of(answering->id);
     struct tr_text path = tr_text_of(answering->path);
-    int error = tr_gate_find(account->graph, answering->execution->workflow, id, path, gate);
+    int error = tr_gate_find(tree->graph, answering->execution->workflow, id, path, gate);
     for (uint32_t i = 0; error == TR_NOT_FOUND; i++) {
         const struct tr_graph *graph;
         struct tr_text node;
         struct tr_text rest;
-        int got = tr_decided_get(&account->decided, i, &node, &graph);
+        int got = tr_decided_get(&tree->decided, i, &node, &graph);
         if (got == TR_LIMIT) {
             break;
         }
@@ -135,15 +135,15 @@ static int find_gate(const struct answering *answering, struct tr_account *accou
     return error;
 }
 
-static enum tr_exit_status read_by_graph(struct answering *answering, struct tr_account *account)
+static enum tr_exit_status read_by_graph(struct answering *answering, struct tr_node_tree *tree)
 {
-    const struct tr_graph *graph = account->graph;
+    const struct tr_graph *graph = tree->graph;
     const struct tr_command *command = answering->invocation->command;
     const char *word =
         answering->verdict != NULL ? answering->verdict : answering->invocation->arguments.words[2];
     const struct tr_node *gate = NULL;
     bool may_grow = false;
-    int error = find_gate(answering, account, &gate);
+    int error = find_gate(answering, tree, &gate);
     if (error == TR_NOT_FOUND) { /* a graph that nobody knows yet may have it */
         error = tr_gates_may_grow(graph, answering->execution->workflow,
                                   tr_text_of(answering->path), &may_grow);
@@ -238,19 +238,19 @@ static enum tr_exit_status send(const struct answering *answering, const char *f
 {
     const struct tr_invocation *invocation = answering->invocation;
     const char *message = tr_arguments_value(&invocation->arguments, "message");
-    char who[TR_WHO_BYTES];
+    char identity[TR_IDENTITY_BYTES];
     struct tri_client *client = NULL;
     struct tri_request answer;
-    tr_who(who);
+    tr_identity_read(identity);
     struct tr_send_answer sent = {
         .execution = answering->execution->execution,
         .id = tr_text_of(answering->id),
         .path = tr_text_of(answering->path),
         .value = tr_buffer_bytes(&answering->value),
-        .by = tr_text_of(who),
+        .by = tr_text_of(identity),
         .message = tr_text_of(message == NULL ? "" : message),
     };
-    enum tr_exit_status status = tr_reach_live(invocation, folder, &client);
+    enum tr_exit_status status = tr_connect_live(invocation, folder, &client);
     if (status != TR_EXIT_DONE) {
         return status;
     }
@@ -270,20 +270,20 @@ static enum tr_exit_status answer_found(struct answering *answering, const struc
 {
     const struct tr_command *command = answering->invocation->command;
     const struct tr_execution *row = answering->execution;
-    struct tr_account account;
+    struct tr_node_tree tree;
     if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
         return tr_command_refused(command, "%.*s has ended already: %s", TRI_TEXT(row->name),
                                   tr_execution_phase_word(row->phase));
     }
-    int error = tr_account_open(browse->reader, browse->place.folder, row, &account);
-    if (error == 0 && account.graph == NULL) {
-        error = account.graph_error;
+    int error = tr_node_tree_open(browse->reader, browse->place.folder, row, &tree);
+    if (error == 0 && tree.graph == NULL) {
+        error = tree.graph_error;
     }
     enum tr_exit_status status =
-        error == 0 ? read_by_graph(answering, &account)
+        error == 0 ? read_by_graph(answering, &tree)
                    : tr_command_failed(command, "the definition of %.*s cannot be read: %s",
                                        TRI_TEXT(row->name), tr_error_text(error));
-    tr_account_fini(&account);
+    tr_node_tree_fini(&tree);
     return status == TR_EXIT_DONE ? send(answering, browse->place.folder) : status;
 }
 
@@ -356,32 +356,24 @@ const struct tr_command tr_command_signal = {
     .run = run_signal,
 };
 
-const struct tr_command tr_command_approve = {
-    .name = "approve",
-    .summary = "let the gates of an execution pass",
-    .words = "EXEC ID",
-    .text = HELP,
-    .examples = "  troupe approve @last ship -m \"looks fine\"",
-    .options = options,
-    .outputs = "text|json|yaml",
-    .has_store = true,
-    .completes = TR_COMPLETES_EXECUTIONS,
-    .words_min = 2,
-    .words_max = 2,
-    .run = run_approve,
-};
+/* The answers to an approval: they have no value. */
+#define APPROVAL_COMMAND(word, ...)               \
+    const struct tr_command tr_command_##word = { \
+        .name = #word,                            \
+        .words = "EXEC ID",                       \
+        .text = HELP,                             \
+        .options = options,                       \
+        .outputs = "text|json|yaml",              \
+        .has_store = true,                        \
+        .completes = TR_COMPLETES_EXECUTIONS,     \
+        .words_min = 2,                           \
+        .words_max = 2,                           \
+        .run = run_##word,                        \
+        __VA_ARGS__,                              \
+    }
 
-const struct tr_command tr_command_reject = {
-    .name = "reject",
-    .summary = "let the gates of an execution fail",
-    .words = "EXEC ID",
-    .text = HELP,
-    .examples = "  troupe reject @last ship -m \"not before Monday\"",
-    .options = options,
-    .outputs = "text|json|yaml",
-    .has_store = true,
-    .completes = TR_COMPLETES_EXECUTIONS,
-    .words_min = 2,
-    .words_max = 2,
-    .run = run_reject,
-};
+APPROVAL_COMMAND(approve, .summary = "let the gates of an execution pass",
+                 .examples = "  troupe approve @last ship -m \"looks fine\"");
+
+APPROVAL_COMMAND(reject, .summary = "let the gates of an execution fail",
+                 .examples = "  troupe reject @last ship -m \"not before Monday\"");

@@ -5,18 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiled/schedule_time.h"
-#include "deploy/server/apply_plans.h"
+#include "actors/graph/compiler/compile.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/connect.h"
+#include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
-#include "deploy/inputs/offload.h"
-#include "deploy/common/problems.h"
-#include "deploy/reach.h"
-#include "deploy/inputs/runnable.h"
 #include "deploy/commands/schedules.h"
+#include "deploy/inputs/offload.h"
+#include "deploy/inputs/runnable.h"
+#include "deploy/server/apply_plans.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/runtime/request.h"
 
@@ -56,7 +56,7 @@ static enum tr_exit_status compile(struct apply *apply)
     if (error == 0 && tr_report_total(&report) == 0) {
         error = check_plans(apply, &report);
     }
-    enum tr_exit_status status = tr_problems_tell(apply->invocation, &report, error);
+    enum tr_exit_status status = tr_diagnostics_print_report(apply->invocation, &report, error);
     tr_report_fini(&report);
     return status;
 }
@@ -150,7 +150,9 @@ static int apply_here(struct apply *apply, struct tr_live *live)
     struct tr_graph *copy = NULL;
     tr_buffer_init(&packed, 0);
     int error = tr_graph_pack(apply->graph, &packed);
-    error = error != 0 ? error : tr_graph_unpack(tr_buffer_bytes(&packed), &copy);
+    if (error == 0) {
+        error = tr_graph_unpack(tr_buffer_bytes(&packed), &copy);
+    }
     tr_buffer_fini(&packed);
     if (error != 0) {
         return error;
@@ -161,20 +163,23 @@ static int apply_here(struct apply *apply, struct tr_live *live)
 
 static enum tr_exit_status reach_and_apply(struct apply *apply)
 {
-    struct tr_reached reached = {.live = NULL};
+    struct tr_connection connection = {.live = NULL};
     struct tr_live_options options = {.folder = apply->store.folder,
                                       .durability = TR_DURABILITY_FULL,
                                       .command = "apply",
                                       .settings = &apply->settings,
                                       .lets_sleep = true};
-    enum tr_exit_status status = tr_reach(apply->invocation, &options, &reached);
+    enum tr_exit_status status = tr_connect_or_open(apply->invocation, &options, &connection);
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    bool was_here = reached.live != NULL;
-    int error = was_here ? apply_here(apply, reached.live) : apply_there(apply, reached.client);
-    tr_reached_close(&reached);
-    error = error != 0 ? error : apply->arena.error;
+    bool was_here = connection.live != NULL;
+    int error =
+        was_here ? apply_here(apply, connection.live) : apply_there(apply, connection.client);
+    tr_connection_close(&connection);
+    if (error == 0) {
+        error = apply->arena.error;
+    }
     if (error != 0) {
         return tr_command_failed(apply->invocation->command, "%s",
                                  apply->explain[0] != '\0' ? apply->explain : tr_error_text(error));
@@ -190,7 +195,8 @@ static enum tr_exit_status apply_file(struct apply *apply)
 {
     char folder[PATH_MAX];
     tr_store_look(apply->invocation, folder);
-    enum tr_exit_status status = tr_settings_load(apply->invocation, folder, &apply->settings);
+    enum tr_exit_status status =
+        tr_diagnostics_load_settings(apply->invocation, folder, &apply->settings);
     if (status == TR_EXIT_DONE) {
         status = compile(apply);
     }

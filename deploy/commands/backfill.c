@@ -7,19 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actors/graph/compiler/compile.h"
-#include "actors/graph/document/moment.h"
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiled/schedule_time.h"
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/document/moment.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
+#include "deploy/cli/store.h"
+#include "deploy/common/show.h"
 #include "deploy/history/executions.h"
 #include "deploy/history/graphs.h"
 #include "deploy/inputs/offload.h"
-#include "deploy/common/problems.h"
 #include "deploy/inputs/runnable.h"
-#include "deploy/common/show.h"
-#include "deploy/cli/store.h"
 #include "runtime/memory.h"
 #include "schemas/engine/schedule.h"
 
@@ -44,7 +44,7 @@ static enum tr_exit_status compile(struct command *command, const char *file)
     struct tr_report report;
     tr_report_init(&report);
     int error = tr_graph_check_file(file, &report, &command->graph);
-    enum tr_exit_status status = tr_problems_tell(command->invocation, &report, error);
+    enum tr_exit_status status = tr_diagnostics_print_report(command->invocation, &report, error);
     tr_report_fini(&report);
     return status;
 }
@@ -126,7 +126,7 @@ static enum tr_exit_status check_runnable(struct command *command, const char *f
     tr_report_init(&report);
     int error = tr_graph_check_runnable(command->graph, command->backfill.plan->workflow, &engine,
                                         file, &report);
-    enum tr_exit_status status = tr_problems_tell(command->invocation, &report, error);
+    enum tr_exit_status status = tr_diagnostics_print_report(command->invocation, &report, error);
     tr_report_fini(&report);
     return status;
 }
@@ -154,7 +154,9 @@ static enum tr_exit_status choose(struct command *command)
         tr_buffer_init(&none, 0);
         tr_buffer_array(&none, 0);
         int error = tr_offload(command->store.folder, command->graph, &none, explain);
-        error = error != 0 ? error : tr_graph_pack(command->graph, &command->packed);
+        if (error == 0) {
+            error = tr_graph_pack(command->graph, &command->packed);
+        }
         tr_buffer_fini(&none);
         status = error == 0
                      ? status
@@ -295,21 +297,21 @@ static void print(const struct command *command)
 
 static enum tr_exit_status reach_and_run(struct command *command)
 {
-    struct tr_reached reached = {.live = NULL};
+    struct tr_connection connection = {.live = NULL};
     struct tr_live_options options;
     enum tr_exit_status status = tr_engine_options_read(command->invocation, command->store.folder,
                                                         &command->settings, &options);
     if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;
-        status = tr_reach(command->invocation, &options, &reached);
+        status = tr_connect_or_open(command->invocation, &options, &connection);
     }
     if (status == TR_EXIT_DONE) {
         command->backfill.invocation = command->invocation;
         command->backfill.folder = command->store.folder;
         command->backfill.graph = command->graph;
         command->backfill.packed = tr_buffer_bytes(&command->packed);
-        status = tr_backfill_run(&command->backfill, &reached);
-        tr_reached_close(&reached);
+        status = tr_backfill_run(&command->backfill, &connection);
+        tr_connection_close(&connection);
         print(command);
     }
     return status;
@@ -325,7 +327,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = tr_store_find(invocation, has_file, &command.store);
     }
     if (status == TR_EXIT_DONE) {
-        status = tr_settings_load(invocation, command.store.folder, &command.settings);
+        status = tr_diagnostics_load_settings(invocation, command.store.folder, &command.settings);
     }
     if (status == TR_EXIT_DONE) {
         status = choose(&command);

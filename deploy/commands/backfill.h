@@ -1,13 +1,13 @@
 /*
  * Starting the executions of a span of times, so many at once, in the engine of this process or as
- * a guest of another's.
+ * a client of another's.
  */
-#ifndef TR_DEPLOY_BACKFILL_H
-#define TR_DEPLOY_BACKFILL_H
+#ifndef TR_DEPLOY_COMMANDS_BACKFILL_H
+#define TR_DEPLOY_COMMANDS_BACKFILL_H
 
 #include "actors/graph/compiled/graph.h"
+#include "deploy/cli/connect.h"
 #include "deploy/engine/launch.h"
-#include "deploy/reach.h"
 
 /* Times of one backfill. */
 #define TR_BACKFILL_MAX 100000
@@ -43,6 +43,6 @@ struct tr_backfill {
  * Starts them in their order and stays until all have ended. Ctrl-C starts no more and waits for
  * those that run, a second one leaves them. What the command ends with: the worst of them.
  */
-enum tr_exit_status tr_backfill_run(struct tr_backfill *backfill, struct tr_reached *reached);
+enum tr_exit_status tr_backfill_run(struct tr_backfill *backfill, struct tr_connection *connection);
 
 #endif

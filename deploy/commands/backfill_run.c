@@ -7,16 +7,16 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/services/schedule.h"
 #include "deploy/commands/backfill.h"
+#include "deploy/common/signals.h"
 #include "deploy/history/executions.h"
 #include "deploy/server/serve.h"
-#include "deploy/common/signals.h"
 #include "schemas/runtime/request.h"
 
 #define TURN_MS 500
 
 struct run {
     struct tr_backfill *backfill;
-    struct tr_reached *reached;
+    struct tr_connection *connection;
     struct tr_serve *serve; /* of an engine here */
     int signals;
     uint32_t oldest; /* before it none runs */
@@ -40,10 +40,12 @@ static void name_of(const struct run *run, const struct tr_backfill_time *time,
 static int launch_here(struct run *run, const struct tr_order *order, struct tr_backfill_time *time,
                        struct tr_launch_outcome *outcome)
 {
-    struct tr_live *live = run->reached->live;
+    struct tr_live *live = run->connection->live;
     struct tr_order own = *order;
     int error = tr_graph_unpack(run->backfill->packed, &own.graph);
-    error = error != 0 ? error : tr_live_launch(live, &own, outcome);
+    if (error == 0) {
+        error = tr_live_launch(live, &own, outcome);
+    }
     if (error == 0) {
         time->execution = outcome->execution;
         error = tr_host_monitor(live->host, tr_group_root(time->execution), &time->monitor);
@@ -60,7 +62,9 @@ static int read_submitted(const struct tri_request *answer, struct tr_launch_out
     if (answer->type == tr_answered_schema.id) {
         error = tr_answered_unpack(answer->body, answer->version, &answered);
         message = answered.message;
-        error = error != 0 ? error : answered.error == 0 ? TR_MALFORMED : (int)answered.error;
+        if (error == 0) {
+            error = answered.error == 0 ? TR_MALFORMED : (int)answered.error;
+        }
     } else {
         error = tr_submitted_unpack(answer->body, answer->version, &submitted);
         if (error != 0) {
@@ -86,7 +90,7 @@ static int launch_there(struct run *run, const struct tr_order *order,
                         struct tr_backfill_time *time, struct tr_launch_outcome *outcome)
 {
     struct tri_request answer;
-    struct tri_client *client = run->reached->client;
+    struct tri_client *client = run->connection->client;
     struct tr_submit submit = {
         .name = order->name,
         .graph = run->backfill->packed,
@@ -98,7 +102,9 @@ static int launch_there(struct run *run, const struct tr_order *order,
     };
     int error = tr_client_call(client, &tr_submit_schema, &submit, &tr_submitted_schema, 0,
                                take_row, run, &answer);
-    error = error != 0 ? error : read_submitted(&answer, outcome);
+    if (error == 0) {
+        error = read_submitted(&answer, outcome);
+    }
     if (error == 0) {
         time->execution = outcome->execution;
     }
@@ -125,8 +131,8 @@ static int start(struct run *run, struct tr_backfill_time *time)
         .cause = tr_text_of(cause),
     };
     if (error == 0) {
-        error = run->reached->live != NULL ? launch_here(run, &order, time, &outcome)
-                                           : launch_there(run, &order, time, &outcome);
+        error = run->connection->live != NULL ? launch_here(run, &order, time, &outcome)
+                                              : launch_there(run, &order, time, &outcome);
     }
     tr_buffer_fini(&inputs);
     time->state = error == 0 ? TR_BACKFILL_RUNS : TR_BACKFILL_EXISTED;
@@ -161,12 +167,12 @@ static void start_some(struct run *run)
 /* How an execution stands, by the history; 0 where that cannot be read just now. */
 static uint8_t phase_of(struct tr_reader *reader, uint64_t execution)
 {
-    struct tr_execution_copy copy;
-    if (tr_execution_get(reader, execution, &copy) != 0) {
+    struct tr_executions_row copy;
+    if (tr_executions_get(reader, execution, &copy) != 0) {
         return 0;
     }
     uint8_t phase = copy.row.phase;
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     return phase;
 }
 
@@ -228,7 +234,7 @@ static void look_at_signals(struct run *run)
 static int wait_here(struct run *run)
 {
     uint32_t timeout_ms = tr_serve_timeout_ms(run->serve);
-    int error = tr_live_rest(run->reached->live, timeout_ms < TURN_MS ? timeout_ms : TURN_MS);
+    int error = tr_live_rest(run->connection->live, timeout_ms < TURN_MS ? timeout_ms : TURN_MS);
     if (error == 0) {
         tr_serve_step(run->serve);
     }
@@ -238,7 +244,7 @@ static int wait_here(struct run *run)
 static int wait_there(struct run *run)
 {
     struct tri_request answer;
-    int error = tri_client_next(run->reached->client, run->signals, TURN_MS, &answer);
+    int error = tri_client_next(run->connection->client, run->signals, TURN_MS, &answer);
     return error == TR_TIMEOUT ? 0 : error;
 }
 
@@ -252,26 +258,28 @@ static int turn_all(struct run *run)
 {
     int error = 0;
     for (start_some(run); error == 0 && !is_over(run); start_some(run)) {
-        error = run->reached->live != NULL ? wait_here(run) : wait_there(run);
+        error = run->connection->live != NULL ? wait_here(run) : wait_there(run);
         look_at_signals(run);
         look(run);
     }
     return error;
 }
 
-enum tr_exit_status tr_backfill_run(struct tr_backfill *backfill, struct tr_reached *reached)
+enum tr_exit_status tr_backfill_run(struct tr_backfill *backfill, struct tr_connection *connection)
 {
-    struct run run = {.backfill = backfill, .reached = reached, .signals = -1};
+    struct run run = {.backfill = backfill, .connection = connection, .signals = -1};
     int error = 0;
-    if (reached->live != NULL) {
-        run.signals = reached->live->signals;
-        error = tr_serve_new(reached->live, &run.serve);
+    if (connection->live != NULL) {
+        run.signals = connection->live->signals;
+        error = tr_serve_new(connection->live, &run.serve);
     } else {
         error = tr_signals_open(&run.signals);
     }
-    error = error != 0 ? error : turn_all(&run);
+    if (error == 0) {
+        error = turn_all(&run);
+    }
     tr_serve_free(run.serve);
-    if (reached->live == NULL && run.signals >= 0) {
+    if (connection->live == NULL && run.signals >= 0) {
         tr_signals_close(run.signals);
     }
     if (error != 0) {

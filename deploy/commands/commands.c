@@ -3,6 +3,8 @@
  */
 #include "deploy/cli/commands.h"
 
+#include "deploy/commands/dispatch.h"
+
 /* clang-format off */
 const struct tr_command *const tr_commands[] = {
     &tr_command_run,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "deploy/cli/commands.h"
+#include "deploy/commands/dispatch.h"
 
 /* What the three shells are told of one option of one command. */
 static const char *words_of(const struct tr_command *command, const struct tr_option *option)

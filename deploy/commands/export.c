@@ -10,18 +10,18 @@
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/common/file.h"
-#include "deploy/transfer/export_live.h"
-#include "deploy/offline/external_jobs.h"
-#include "deploy/transfer/packing.h"
 #include "deploy/common/schemas.h"
 #include "deploy/common/stream.h"
+#include "deploy/offline/external_jobs.h"
+#include "deploy/transfer/export_live.h"
+#include "deploy/transfer/packing.h"
 #include "schemas/engine/history_views.h"
 
 /* An export that goes on. */
 struct exporting {
     const struct tr_browse *browse;
     const struct tr_execution *row;
-    struct tr_packed_executions executions;
+    struct tr_packing_set executions;
     char path[PATH_MAX];
     char address[512];
     char explain[TRI_STORE_EXPLAIN_BYTES];
@@ -54,13 +54,13 @@ static enum tr_exit_status find_path(struct exporting *exporting)
 }
 
 /* The head of the file; what has not ended comes with its actors. */
-static struct tr_parcel_head head_of(struct exporting *exporting)
+static struct tr_archive_head head_of(struct exporting *exporting)
 {
     const struct tr_execution *row = exporting->row;
     snprintf(exporting->address, sizeof exporting->address, "%.*s/%.*s/%.*s",
              (int)row->project.size, row->project.data, (int)row->domain.size, row->domain.data,
              (int)row->name.size, row->name.data);
-    return (struct tr_parcel_head){
+    return (struct tr_archive_head){
         .program = tr_text_of(TR_PROGRAM_VERSION),
         .folder = tr_text_of(exporting->browse->place.folder),
         .execution = row->execution,
@@ -71,21 +71,25 @@ static struct tr_parcel_head head_of(struct exporting *exporting)
 }
 
 /* Writes PATH.part; with `leaving` what actors there are, too. */
-static int pack(struct exporting *exporting, struct tr_leaving *leaving)
+static int pack(struct exporting *exporting, struct tr_export_live *export)
 {
-    struct tr_parcel_head head = head_of(exporting);
+    struct tr_archive_head head = head_of(exporting);
     struct tr_packing packing = {.folder = exporting->browse->place.folder,
                                  .executions = &exporting->executions,
                                  .explain = exporting->explain};
     int error = tr_packing_begin(&packing, exporting->path, &head);
-    error = error != 0 ? error : tr_packing_rows(&packing, exporting->browse->reader);
-    if (error == 0 && leaving != NULL) {
-        leaving->packing = &packing;
-        error = tr_leaving_pack(leaving);
+    if (error == 0) {
+        error = tr_packing_rows(&packing, exporting->browse->reader);
     }
-    error = error != 0 ? error : tr_packing_finish(&packing);
-    if (error == 0 && leaving != NULL) {
-        error = tr_leaving_commit(leaving, exporting->browse->reader);
+    if (error == 0 && export != NULL) {
+        export->packing = &packing;
+        error = tr_export_live_pack(export);
+    }
+    if (error == 0) {
+        error = tr_packing_finish(&packing);
+    }
+    if (error == 0 && export != NULL) {
+        error = tr_export_live_commit(export, exporting->browse->reader);
     }
     tr_packing_fini(&packing, exporting->path, error == 0);
     return error;
@@ -94,9 +98,12 @@ static int pack(struct exporting *exporting, struct tr_leaving *leaving)
 /* When nothing runs for it any more, the file may be imported. */
 static int seal(struct exporting *exporting)
 {
-    int error = tr_outside_end(exporting->browse->place.folder, exporting->browse->reader,
-                               &exporting->executions, exporting->explain);
-    error = error != 0 ? error : tr_parcel_seal(exporting->path);
+    int error = tr_external_jobs_end(exporting->browse->place.folder, exporting->browse->reader,
+                                     exporting->executions.numbers, exporting->executions.count,
+                                     exporting->explain);
+    if (error == 0) {
+        error = tr_archive_seal(exporting->path);
+    }
     if (error != 0 && error != TR_EXISTS && exporting->explain[0] == '\0') {
         snprintf(exporting->explain, sizeof exporting->explain, "%.300s cannot be written: %s",
                  exporting->path, strerror(errno));
@@ -106,9 +113,8 @@ static int seal(struct exporting *exporting)
 
 static int find_executions(struct exporting *exporting)
 {
-    tr_packed_executions_fini(&exporting->executions);
-    return tr_packed_executions_find(exporting->browse->reader, exporting->row,
-                                     &exporting->executions);
+    tr_packing_set_fini(&exporting->executions);
+    return tr_packing_set_find(exporting->browse->reader, exporting->row, &exporting->executions);
 }
 
 /* The store, for this command alone: nothing of it runs meanwhile. */
@@ -132,27 +138,32 @@ static int open_store(const struct exporting *exporting, struct tri_store **stor
 /* What has not ended is taken out of the store. */
 static int take_out(struct exporting *exporting)
 {
-    struct tr_leaving leaving = {.executions = &exporting->executions,
-                                 .path = exporting->path,
-                                 .now_ms = exporting->browse->now_ms};
-    int error = open_store(exporting, &leaving.store, exporting->explain);
+    struct tr_export_live export = {.executions = &exporting->executions,
+                                    .path = exporting->path,
+                                    .now_ms = exporting->browse->now_ms};
+    int error = open_store(exporting, &export.store, exporting->explain);
     if (error != 0) {
         return error;
     }
     error = tr_reader_refresh(exporting->browse->reader);
-    error = error != 0 ? error : find_executions(exporting);
+    if (error == 0) {
+        error = find_executions(exporting);
+    }
     if (error == 0 && exporting->executions.unfinished == 0) {
         snprintf(exporting->explain, sizeof exporting->explain,
                  "it has ended meanwhile; say it again");
         error = TR_BUSY;
     }
-    error = error != 0 ? error
-                       : tr_outside_check_recorded(exporting->browse->place.folder,
-                                                   exporting->browse->reader,
-                                                   &exporting->executions, exporting->explain);
-    error = error != 0 ? error : pack(exporting, &leaving);
-    tr_leaving_fini(&leaving);
-    tri_store_close(leaving.store);
+    if (error == 0) {
+        error = tr_external_jobs_check_recorded(
+            exporting->browse->place.folder, exporting->browse->reader,
+            exporting->executions.numbers, exporting->executions.count, exporting->explain);
+    }
+    if (error == 0) {
+        error = pack(exporting, &export);
+    }
+    tr_export_live_fini(&export);
+    tri_store_close(export.store);
     return error != 0 ? error : seal(exporting);
 }
 
@@ -196,9 +207,11 @@ static enum tr_exit_status export_row(struct exporting *exporting)
         error = take_out(exporting);
     } else {
         error = pack(exporting, NULL);
-        error = error != 0 ? error : seal(exporting);
+        if (error == 0) {
+            error = seal(exporting);
+        }
     }
-    tr_packed_executions_fini(&exporting->executions);
+    tr_packing_set_fini(&exporting->executions);
     if (error != 0) {
         return fail(exporting, error);
     }

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/engine/assemble.h"
 #include "deploy/cli/commands.h"
-#include "deploy/reach.h"
-#include "deploy/common/schemas.h"
+#include "deploy/cli/connect.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/schemas.h"
+#include "deploy/engine/assemble.h"
 #include "deploy/transfer/unpacking.h"
 #include "schemas/engine/history_views.h"
 
@@ -52,15 +52,19 @@ static int unpack(struct tr_unpacking *unpacking, struct tri_store *store)
         return error;
     }
     error = tr_unpacking_check(unpacking, reader);
-    error = error != 0 ? error : tr_unpacking_files(unpacking);
-    error = error != 0 ? error : tr_unpacking_commit(unpacking, store, reader);
+    if (error == 0) {
+        error = tr_unpacking_files(unpacking);
+    }
+    if (error == 0) {
+        error = tr_unpacking_commit(unpacking, store, reader);
+    }
     tr_reader_close(reader);
     return error;
 }
 
-/* An engine for a moment, in which nothing goes on: it bears the launchers that are needed. */
-static enum tr_exit_status bear_launchers(const struct tr_invocation *invocation,
-                                          const struct tr_unpacking *unpacking)
+/* An engine for a moment, in which nothing goes on: it spawns the launchers that are needed. */
+static enum tr_exit_status spawn_launchers(const struct tr_invocation *invocation,
+                                           const struct tr_unpacking *unpacking)
 {
     const struct tr_execution *rows = unpacking->executions.items;
     struct tr_live *live = NULL;
@@ -72,7 +76,7 @@ static enum tr_exit_status bear_launchers(const struct tr_invocation *invocation
     if (!unpacking->head.is_unfinished) {
         return TR_EXIT_DONE;
     }
-    enum tr_exit_status status = tr_become(invocation, &options, &live);
+    enum tr_exit_status status = tr_connect_as_engine(invocation, &options, &live);
     for (uint32_t i = 0; status == TR_EXIT_DONE && error == 0 && i < unpacking->executions.count;
          i++) {
         struct tr_ref launcher;
@@ -101,7 +105,7 @@ static enum tr_exit_status finish(const struct tr_invocation *invocation,
     if (!unpacking->head.is_unfinished) {
         return TR_EXIT_DONE;
     }
-    if (tr_parcel_spend(file) != 0) {
+    if (tr_archive_spend(file) != 0) {
         tr_command_note(invocation, "%s cannot be marked as imported (%s): import it nowhere else",
                         file, strerror(errno));
     }
@@ -122,7 +126,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = error == 0 ? TR_EXIT_DONE : fail(invocation, &unpacking, error);
     }
     if (status == TR_EXIT_DONE) {
-        status = bear_launchers(invocation, &unpacking);
+        status = spawn_launchers(invocation, &unpacking);
     }
     if (status == TR_EXIT_DONE) {
         status = open_store(invocation, place.folder, &store);

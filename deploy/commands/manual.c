@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/cli/commands.h"
+#include "deploy/commands/dispatch.h"
 
 /* One character of a text; `is_first`: of its line. */
 static void print_letter(char letter, bool is_first)
@@ -73,7 +73,7 @@ static void print_statuses(void)
         {"1", "the workflow failed or timed out"},
         {"2", "wrong usage, or a definition or inputs with errors"},
         {"3", "the workflow was aborted"},
-        {"4", "the engine or its surroundings failed"},
+        {"4", "the engine or its environment failed"},
     };
     print_section("EXIT STATUS", NULL);
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {

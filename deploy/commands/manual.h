@@ -2,8 +2,8 @@
  * The pages that `man` shows, in the language of troff: made from the same rows as --help, so that
  * they are never behind it.
  */
-#ifndef TR_DEPLOY_MANUAL_H
-#define TR_DEPLOY_MANUAL_H
+#ifndef TR_DEPLOY_COMMANDS_MANUAL_H
+#define TR_DEPLOY_COMMANDS_MANUAL_H
 
 #include "deploy/cli/command.h"
 

@@ -6,20 +6,20 @@
 #include <stdio.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/common/document.h"
-#include "deploy/reach.h"
-#include "deploy/engine/query_root.h"
+#include "deploy/cli/connect.h"
 #include "deploy/cli/selection.h"
 #include "deploy/cli/store.h"
-#include "deploy/who.h"
+#include "deploy/common/document.h"
+#include "deploy/common/identity.h"
+#include "deploy/engine/query_root.h"
 #include "schemas/runtime/request.h"
 
 void tr_pause_cause(bool is_paused, const char *message, char cause[TR_PAUSE_CAUSE_BYTES])
 {
-    char who[TR_WHO_BYTES];
-    tr_who(who);
-    snprintf(cause, TR_PAUSE_CAUSE_BYTES, "%s by %s%s%.700s", is_paused ? "paused" : "resumed", who,
-             message != NULL ? ": " : "", message != NULL ? message : "");
+    char identity[TR_IDENTITY_BYTES];
+    tr_identity_read(identity);
+    snprintf(cause, TR_PAUSE_CAUSE_BYTES, "%s by %s%s%.700s", is_paused ? "paused" : "resumed",
+             identity, message != NULL ? ": " : "", message != NULL ? message : "");
 }
 
 int tr_pause_ask(struct tri_client *client, uint64_t execution, bool is_paused, const char *message)
@@ -32,7 +32,10 @@ int tr_pause_ask(struct tri_client *client, uint64_t execution, bool is_paused, 
         .execution = execution, .is_paused = is_paused, .cause = tr_text_of(cause)};
     int error = tr_client_call(client, &tr_pause_execution_schema, &pause, &tr_answered_schema, 0,
                                NULL, NULL, &answer);
-    error = error != 0 ? error : tr_answered_unpack(answer.body, answer.version, &answered);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_answered_unpack(answer.body, answer.version, &answered);
     return error != 0 ? error : (int)answered.error;
 }
 
@@ -70,13 +73,14 @@ static enum tr_exit_status pause_one(struct pausing *pausing, const struct tr_ex
                                          tr_arguments_value(&invocation->arguments, "message"));
     if (error != 0 && error != TR_NO_ACTOR) {
         return tr_command_failed(invocation->command, "%.*s cannot be paused: %s",
-                                 (int)row->name.size, row->name.data, tr_root_error_text(error));
+                                 (int)row->name.size, row->name.data,
+                                 tr_query_root_error_text(error));
     }
     tell(pausing, row, has_ended || error == TR_NO_ACTOR);
     return TR_EXIT_DONE;
 }
 
-static enum tr_exit_status pause_all(struct pausing *pausing, const struct tr_several *several)
+static enum tr_exit_status pause_all(struct pausing *pausing, const struct tr_selection *selection)
 {
     enum tr_output output = pausing->invocation->output;
     enum tr_exit_status status = TR_EXIT_DONE;
@@ -85,8 +89,8 @@ static enum tr_exit_status pause_all(struct pausing *pausing, const struct tr_se
         tr_document_init(&pausing->document, stdout, output);
         tr_document_begin_list(&pausing->document, NULL);
     }
-    for (size_t i = 0; status == TR_EXIT_DONE && i < several->count; i++) {
-        status = pause_one(pausing, &several->items[i].row);
+    for (size_t i = 0; status == TR_EXIT_DONE && i < selection->count; i++) {
+        status = pause_one(pausing, &selection->items[i].row);
     }
     if (pausing->has_document) {
         tr_document_end(&pausing->document);
@@ -99,17 +103,17 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     struct tr_store_place store;
     struct pausing pausing = {.invocation = invocation};
-    struct tr_several several = {.count = 0};
+    struct tr_selection selection = {.count = 0};
     enum tr_exit_status status = tr_store_find(invocation, false, &store);
     if (status == TR_EXIT_DONE) {
-        status = tr_reach_live(invocation, store.folder, &pausing.client);
+        status = tr_connect_live(invocation, store.folder, &pausing.client);
     }
     if (status == TR_EXIT_DONE) {
-        status = tr_several_find(invocation, store.folder, "pause", &several);
+        status = tr_selection_find(invocation, store.folder, "pause", &selection);
     }
     if (status == TR_EXIT_DONE) {
-        status = pause_all(&pausing, &several);
-        tr_several_fini(&several);
+        status = pause_all(&pausing, &selection);
+        tr_selection_fini(&selection);
     }
     tri_client_close(pausing.client);
     return status;
@@ -117,7 +121,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 
 static const struct tr_option options[] = {
     {'m', "message", "TEXT", "why, for the history", NULL, 0, false},
-    TR_SEVERAL_OPTION,
+    TR_SELECTION_OPTION,
     {0},
 };
 

@@ -1,8 +1,8 @@
 /*
  * Asking the live engine to pause an execution, or to let it go on.
  */
-#ifndef TR_DEPLOY_PAUSE_H
-#define TR_DEPLOY_PAUSE_H
+#ifndef TR_DEPLOY_COMMANDS_PAUSE_H
+#define TR_DEPLOY_COMMANDS_PAUSE_H
 
 #include "deploy/cli/command.h"
 

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "deploy/cli/commands.h"
+#include "deploy/cli/diagnostics.h"
+#include "deploy/cli/store.h"
 #include "deploy/common/document.h"
+#include "deploy/common/table.h"
 #include "deploy/history/executions.h"
 #include "deploy/settings/quarantine.h"
-#include "deploy/cli/store.h"
-#include "deploy/common/table.h"
 #include "runtime/journal/reader.h"
 #include "schemas/engine/state_refresh.h"
 
@@ -108,11 +109,16 @@ static void write_endpoint(struct tr_document *document, const struct tr_webapi_
         const char *name;
         uint64_t value;
     } figures[] = {
-        {"jobs", backend->jobs},           {"waiting", backend->waiting},
-        {"calls", calls_of(backend)},      {"streams", backend->streams},
-        {"throttled", backend->throttled}, {"failed", backend->failed},
-        {"doubts", backend->doubts},       {"duplicates", backend->duplicates},
-        {"silences", backend->silences},   {"unended", backend->unended},
+        {"jobs", backend->jobs},
+        {"waiting", backend->waiting},
+        {"calls", calls_of(backend)},
+        {"streams", backend->streams},
+        {"throttled", backend->throttled},
+        {"failed", backend->failed},
+        {"unknown_outcomes", backend->unknown_outcomes},
+        {"duplicates", backend->duplicates},
+        {"stream_timeouts", backend->stream_timeouts},
+        {"unended", backend->unended},
     };
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "name", endpoint->name);
@@ -308,7 +314,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         return status;
     }
     tr_arena_init(&plugins.arena);
-    status = tr_settings_load(invocation, plugins.store.folder, &plugins.settings);
+    status = tr_diagnostics_load_settings(invocation, plugins.store.folder, &plugins.settings);
     if (status == TR_EXIT_DONE) {
         plugins.standings = tr_quarantine_read(plugins.store.folder, &plugins.settings,
                                                &plugins.arena, &plugins.count);

@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "deploy/cli/browse.h"
-#include "deploy/common/clock.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/connect.h"
+#include "deploy/cli/filters.h"
+#include "deploy/common/clock.h"
 #include "deploy/common/document.h"
-#include "deploy/retention/janitor.h"
-#include "deploy/look/list.h"
-#include "deploy/reach.h"
-#include "deploy/server/serve.h"
 #include "deploy/common/signals.h"
+#include "deploy/retention/janitor.h"
+#include "deploy/server/serve.h"
 #include "runtime/memory.h"
 
 /* How often the engine looks whether its janitor is done. */
@@ -54,7 +54,7 @@ static bool read_time(const char *word, uint64_t now_ms, uint64_t *time_ms)
         return true;
     }
     uint64_t since_ms;
-    bool is_read = tr_list_since(word, now_ms, &since_ms);
+    bool is_read = tr_filters_read_since(word, now_ms, &since_ms);
     if (is_read) {
         *time_ms = since_ms == 0 ? 1 : since_ms;
     }
@@ -83,7 +83,7 @@ static enum tr_exit_status read_phases(struct wanted *wanted)
     if (phases == NULL) {
         return TR_EXIT_DONE;
     }
-    if (tr_list_phases(phases, &request->phases, problem) != 0) {
+    if (tr_filters_read_phases(phases, &request->phases, problem) != 0) {
         return tr_command_mistake(command, "%s", problem);
     }
     for (uint8_t phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
@@ -139,9 +139,9 @@ static enum tr_exit_status find_executions(struct wanted *wanted)
                  ? TR_EXIT_DONE
                  : tr_command_failed(wanted->invocation->command, "%s", tr_error_text(TR_MEMORY));
     for (size_t i = 0; status == TR_EXIT_DONE && i < arguments->word_count; i++) {
-        struct tr_execution_copy copy = {.texts = NULL};
+        struct tr_executions_row copy = {.texts = NULL};
         char problem[TR_EXECUTIONS_PROBLEM_BYTES];
-        int error = tr_execution_find(browse.reader, arguments->words[i], problem, &copy);
+        int error = tr_executions_find(browse.reader, arguments->words[i], problem, &copy);
         if (error == 0) {
             wanted->executions[wanted->request.execution_count++] = copy.row.execution;
         } else {
@@ -149,7 +149,7 @@ static enum tr_exit_status find_executions(struct wanted *wanted)
                          ? tr_command_refused(wanted->invocation->command, "%s", problem)
                          : tr_browse_failed(&browse, error);
         }
-        tr_execution_copy_fini(&copy);
+        tr_executions_row_fini(&copy);
     }
     wanted->request.executions = wanted->executions;
     tr_browse_close(&browse);
@@ -233,10 +233,10 @@ static int prune_as_engine(const struct wanted *wanted, struct tr_live *live, ch
             error = TR_CLOSED;
         }
     }
-    /* The door is shut first: nobody answers him any more. */
+    /* The socket is closed first: nothing answers it any more. */
     tr_serve_free(serve);
-    tri_endpoint_close(live->door);
-    live->door = NULL;
+    tri_endpoint_close(live->endpoint);
+    live->endpoint = NULL;
     int end = tr_janitor_end(janitor, pruned, explain);
     return error != 0 ? error : end;
 }
@@ -245,7 +245,7 @@ static enum tr_exit_status prune(const struct wanted *wanted)
 {
     struct tr_pruned pruned = {.parts[0].count = 0};
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
-    struct tr_reached reached = {.live = NULL};
+    struct tr_connection connection = {.live = NULL};
     struct tr_live_options options = {
         .folder = wanted->store.folder,
         .durability = TR_DURABILITY_FULL,
@@ -255,16 +255,17 @@ static enum tr_exit_status prune(const struct wanted *wanted)
     bool needs_engine = false;
     int error = tr_prune_needs_engine(&wanted->request, explain, &needs_engine);
     if (error == 0 && needs_engine) {
-        enum tr_exit_status status = tr_reach(wanted->invocation, &options, &reached);
+        enum tr_exit_status status = tr_connect_or_open(wanted->invocation, &options, &connection);
         if (status != TR_EXIT_DONE) {
             return status;
         }
     }
     if (error == 0) {
-        error = reached.live != NULL ? prune_as_engine(wanted, reached.live, explain, &pruned)
-                                     : tr_prune(&wanted->request, reached.client, explain, &pruned);
+        error = connection.live != NULL
+                    ? prune_as_engine(wanted, connection.live, explain, &pruned)
+                    : tr_prune(&wanted->request, connection.client, explain, &pruned);
     }
-    tr_reached_close(&reached);
+    tr_connection_close(&connection);
     return show(wanted, &pruned, error, explain[0] != '\0' ? explain : tr_error_text(error));
 }
 

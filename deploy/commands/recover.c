@@ -14,10 +14,10 @@
 #include "deploy/cli/commands.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/history/graphs.h"
-#include "deploy/inputs/offload.h"
-#include "deploy/recovery/reuse.h"
-#include "deploy/recovery/recovery_same.h"
 #include "deploy/history/route.h"
+#include "deploy/inputs/offload.h"
+#include "deploy/recovery/recovery_same.h"
+#include "deploy/recovery/reuse.h"
 
 /* What is said of nodes that run again, unless -v asks for all. */
 #define CAUSES_SHOWN_MAX 8
@@ -210,8 +210,8 @@ static void read_earlier(struct tri_recover *recover, struct tr_recovery *earlie
     const struct tr_execution *row = &recover->found.execution.row;
     char explain[TR_RECOVERY_EXPLAIN_BYTES];
     *earlier = (struct tr_recovery){.from_count = 0};
-    if (row->recovery.size > 0 && tr_recall_plan(recover->browse.reader, row->recovery,
-                                                 &recover->arena, earlier, explain) != 0) {
+    if (row->recovery.size > 0 && tr_reuse_plan(recover->browse.reader, row->recovery,
+                                                &recover->arena, earlier, explain) != 0) {
         tr_command_note(recover->invocation, "%s; what %.*s kept itself is kept as a whole",
                         explain, TRI_SHOWN(row->name));
     }

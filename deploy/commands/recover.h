@@ -1,11 +1,11 @@
 /*
  * What the files of `recover` and `rerun` share: one call of either, step by step.
  */
-#ifndef TR_DEPLOY_RECOVER_H
-#define TR_DEPLOY_RECOVER_H
+#ifndef TR_DEPLOY_COMMANDS_RECOVER_H
+#define TR_DEPLOY_COMMANDS_RECOVER_H
 
-#include "deploy/follow/begin.h"
 #include "deploy/cli/browse.h"
+#include "deploy/follow/begin.h"
 #include "deploy/recovery/recovery_plan.h"
 
 /* One call of a command. */

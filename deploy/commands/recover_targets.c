@@ -8,11 +8,11 @@
 
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/slot.h"
+#include "deploy/common/problems.h"
+#include "deploy/history/route.h"
 #include "deploy/inputs/inputs.h"
 #include "deploy/inputs/offload.h"
-#include "deploy/common/problems.h"
 #include "deploy/recovery/reuse.h"
-#include "deploy/history/route.h"
 
 /* Finds a node that a word names; a word for an element has to name one of a map. */
 static enum tr_exit_status find_node(const struct tri_recover *recover, const char *option,
@@ -78,8 +78,8 @@ static int take_progress(void *self, const void *row)
 static int count_failed(const struct tri_recover *recover, struct tr_text path, uint64_t *count)
 {
     uint64_t ran_in = 0;
-    int error = tr_recall_origin(recover->browse.reader, recover->found.execution.row.execution,
-                                 path, TR_ELEMENT_NONE, &ran_in);
+    int error = tr_reuse_origin(recover->browse.reader, recover->found.execution.row.execution,
+                                path, TR_ELEMENT_NONE, &ran_in);
     struct tr_reader_filter filters[] = {
         tr_filter_number("execution", TR_FILTER_EQUAL, ran_in),
         tr_filter_text("path", TR_FILTER_EQUAL, path),
@@ -158,9 +158,12 @@ static enum tr_exit_status read_value(struct tri_recover *recover, const struct 
         status =
             error == 0 || error == TR_INVALID ? TR_EXIT_USAGE : tri_recover_failed(recover, error);
     } else {
-        error =
-            error != 0 ? error : tr_offload_slots(recover->browse.place.folder, &slots, explain);
-        error = error != 0 ? error : tr_slots_get(tr_buffer_bytes(&slots), 0, &slot);
+        if (error == 0) {
+            error = tr_offload_slots(recover->browse.place.folder, &slots, explain);
+        }
+        if (error == 0) {
+            error = tr_slots_get(tr_buffer_bytes(&slots), 0, &slot);
+        }
         if (error == 0) {
             *out = tr_arena_bytes(&recover->arena, slot);
             error = recover->arena.error;

@@ -4,15 +4,16 @@
  */
 #include <stdio.h>
 
-#include "deploy/follow/follow_local.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/connect.h"
+#include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
-#include "deploy/history/executions.h"
-#include "deploy/commands/pause.h"
-#include "deploy/reach.h"
-#include "deploy/engine/query_root.h"
-#include "deploy/server/serve_gates.h"
 #include "deploy/cli/store.h"
+#include "deploy/commands/pause.h"
+#include "deploy/engine/query_root.h"
+#include "deploy/follow/follow_local.h"
+#include "deploy/history/executions.h"
+#include "deploy/server/serve_gates.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/request.h"
 
@@ -32,8 +33,8 @@ static enum tr_exit_status find_one(struct resume *resume, struct tr_reader *rea
 {
     const struct tr_command *command = resume->invocation->command;
     char problem[TR_EXECUTIONS_PROBLEM_BYTES] = "";
-    struct tr_execution_copy copy = {.texts = NULL};
-    int error = tr_execution_find(reader, word, problem, &copy);
+    struct tr_executions_row copy = {.texts = NULL};
+    int error = tr_executions_find(reader, word, problem, &copy);
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
         return tr_command_refused(command, "%s", problem);
     }
@@ -41,7 +42,7 @@ static enum tr_exit_status find_one(struct resume *resume, struct tr_reader *rea
         return tr_command_failed(command, "the history cannot be read: %s", tr_error_text(error));
     }
     resume->executions[resume->count++] = copy.row.execution;
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     return TR_EXIT_DONE;
 }
 
@@ -77,18 +78,18 @@ static enum tr_exit_status find_all(struct resume *resume)
 }
 
 /*
- * Somebody who is named goes on even if it was paused. One that has ended needs nothing; one that
- * is quarantined goes on when a person lets it, which is said, and hears of this then.
+ * An execution that is named goes on even if it was paused. One that has ended needs nothing; one
+ * that is quarantined goes on when a person lets it, which is said, and hears of this then.
  */
 static int lifted(const struct resume *resume, int error)
 {
     if (error == TR_QUARANTINED) {
-        tr_command_note(resume->invocation, "%s", tr_root_error_text(error));
+        tr_command_note(resume->invocation, "%s", tr_query_root_error_text(error));
     }
     return error == TR_NO_ACTOR || error == TR_QUARANTINED ? 0 : error;
 }
 
-/* Who is named is tried again, if it was put aside: by the engine that begins. */
+/* An execution that is named is tried again, if it was set aside: by the engine that begins. */
 static enum tr_exit_status lift_aside(const struct resume *resume)
 {
     int error = 0;
@@ -97,7 +98,7 @@ static enum tr_exit_status lift_aside(const struct resume *resume)
     }
     return error == 0 ? TR_EXIT_DONE
                       : tr_command_failed(resume->invocation->command,
-                                          "the list of those that were put aside cannot be written "
+                                          "the list of those that were set aside cannot be written "
                                           "in %s: %s",
                                           resume->store.folder, tr_error_text(error));
 }
@@ -106,12 +107,15 @@ static enum tr_exit_status lift_aside(const struct resume *resume)
 
 static int ask_to_wake(struct tri_client *client, uint64_t execution)
 {
-    struct tr_wake_execution wake = {.execution = execution};
+    struct tr_activate_execution wake = {.execution = execution};
     struct tr_answered answered;
     struct tri_request answer;
-    int error = tr_client_call(client, &tr_wake_execution_schema, &wake, &tr_answered_schema, 0,
+    int error = tr_client_call(client, &tr_activate_execution_schema, &wake, &tr_answered_schema, 0,
                                NULL, NULL, &answer);
-    error = error != 0 ? error : tr_answered_unpack(answer.body, answer.version, &answered);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_answered_unpack(answer.body, answer.version, &answered);
     return error != 0 ? error : (int)answered.error;
 }
 
@@ -150,7 +154,7 @@ static int lift_here(const struct resume *resume, struct tr_live *live, uint64_t
 
 static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live *live)
 {
-    uint32_t slept = live->sleepers.asleep;
+    uint32_t slept = live->dormant.dormant_count;
     int error = resume->count == 0 ? tr_live_wake(live, 0) : 0;
     for (size_t i = 0; error == 0 && i < resume->count; i++) {
         error = resume->is_until_idle ? tr_live_wake(live, resume->executions[i])
@@ -159,32 +163,34 @@ static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live
     if (error != 0) {
         return tr_command_failed(resume->invocation->command, "%s", tr_error_text(error));
     }
-    uint32_t woken = slept - live->sleepers.asleep;
+    uint32_t woken = slept - live->dormant.dormant_count;
     tr_command_note(resume->invocation, "%u unfinished execution%s on", woken,
                     woken == 1 ? " goes" : "s go");
-    return tr_attend_awake(resume->invocation, live);
+    return tr_follow_local_active(resume->invocation, live);
 }
 
-static enum tr_exit_status resume_reached(const struct resume *resume, struct tr_reached *reached)
+static enum tr_exit_status resume_reached(const struct resume *resume,
+                                          struct tr_connection *connection)
 {
     const struct tr_invocation *invocation = resume->invocation;
     bool follows = resume->count == 1 && !resume->is_until_idle;
     int error = 0;
     if (follows) {
-        error = reached->live != NULL ? lift_here(resume, reached->live, resume->executions[0])
-                                      : lift_there(resume, reached->client, resume->executions[0]);
+        error = connection->live != NULL
+                    ? lift_here(resume, connection->live, resume->executions[0])
+                    : lift_there(resume, connection->client, resume->executions[0]);
     }
     if (error != 0) {
         return tr_command_failed(invocation->command, "the engine refuses this: %s",
                                  tr_error_text(error));
     }
-    if (reached->live != NULL) {
-        return follows ? tr_attend(invocation, reached->live, resume->executions[0])
-                       : wake_here(resume, reached->live);
+    if (connection->live != NULL) {
+        return follows ? tr_follow_local(invocation, connection->live, resume->executions[0])
+                       : wake_here(resume, connection->live);
     }
-    return follows
-               ? tr_visit(invocation, reached->client, resume->store.folder, resume->executions[0])
-               : wake_there(resume, reached->client);
+    return follows ? tr_follow_live(invocation, connection->client, resume->store.folder,
+                                    resume->executions[0])
+                   : wake_there(resume, connection->client);
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
@@ -193,14 +199,14 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         .invocation = invocation,
         .is_until_idle = tr_arguments_has(&invocation->arguments, "until-idle"),
     };
-    struct tr_reached reached = {.live = NULL};
+    struct tr_connection connection = {.live = NULL};
     struct tr_live_options options;
     struct tr_settings_file settings;
     enum tr_exit_status status = tr_store_find(invocation, false, &resume.store);
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    status = tr_settings_load(invocation, resume.store.folder, &settings);
+    status = tr_diagnostics_load_settings(invocation, resume.store.folder, &settings);
     if (status == TR_EXIT_DONE) {
         status = tr_engine_options_read(invocation, resume.store.folder, &settings, &options);
     }
@@ -212,11 +218,11 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     }
     if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;
-        status = tr_reach(invocation, &options, &reached);
+        status = tr_connect_or_open(invocation, &options, &connection);
     }
     if (status == TR_EXIT_DONE) {
-        status = resume_reached(&resume, &reached);
-        tr_reached_close(&reached);
+        status = resume_reached(&resume, &connection);
+        tr_connection_close(&connection);
     }
     tr_settings_fini(&settings);
     tr_free(resume.executions);
@@ -237,7 +243,7 @@ const struct tr_command tr_command_resume = {
     .text =
         "Wakes EXEC, or all that is unfinished, with what it has launched. Without an engine\n"
         "it becomes one, in the foreground, until that has ended; what is not meant sleeps on.\n"
-        "With one EXEC it follows, prints and ends as `run`. Who is named is paused no longer.",
+        "With one EXEC it follows, prints and ends as `run`. What is named is paused no longer.",
     .examples = "  troupe resume\n"
                 "  troupe resume @last",
     .options = options_table,

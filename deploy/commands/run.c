@@ -1,10 +1,10 @@
 /*
  * `troupe run`: checks a definition and its inputs, begins an execution of it, and stays with it.
  */
-#include "deploy/follow/begin.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
+#include "deploy/follow/begin.h"
 
 static enum tr_exit_status begin(struct tr_prepared *prepared)
 {

@@ -101,7 +101,7 @@ struct printing {
 static struct tr_text waiting_words(const struct printing *printing,
                                     const struct tr_schedule_row *row)
 {
-    uint8_t step = printing->is_live ? row->step : (uint8_t)TR_SCHEDULE_RESTING;
+    uint8_t step = printing->is_live ? row->step : (uint8_t)TR_SCHEDULE_IDLE;
     return tr_text_of(tr_schedule_step_words(step));
 }
 

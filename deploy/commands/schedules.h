@@ -1,12 +1,12 @@
 /*
  * How schedules are shown: those that were applied just now, and all that are registered.
  */
-#ifndef TR_DEPLOY_SCHEDULES_H
-#define TR_DEPLOY_SCHEDULES_H
+#ifndef TR_DEPLOY_COMMANDS_SCHEDULES_H
+#define TR_DEPLOY_COMMANDS_SCHEDULES_H
 
 #include "actors/graph/compiled/graph.h"
-#include "deploy/common/clock.h"
 #include "deploy/cli/command.h"
+#include "deploy/common/clock.h"
 #include "runtime/journal/reader.h"
 
 /* What became of a plan: enum tr_schedule_change. */

@@ -1,49 +1,50 @@
 /*
- * `troupe serve`: an engine that stays, for submitted work, gates and schedules; a service as those
- * expect who start and stop services.
+ * `troupe serve`: an engine that stays, for submitted work, gates and schedules; a service as
+ * service managers expect it.
  */
 #include <stdio.h>
 #include <unistd.h>
 
-#include "deploy/follow/follow_local.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/connect.h"
+#include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
-#include "deploy/common/notify.h"
-#include "deploy/reach.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/notify.h"
+#include "deploy/follow/follow_local.h"
 
-static void note_begin(struct tr_chronicle *chronicle, const struct tr_live *live)
+static void note_begin(struct tr_service_log *log, const struct tr_live *live)
 {
     char text[PATH_MAX + 160];
-    uint32_t count = live->sleepers.count;
+    uint32_t count = live->dormant.count;
     snprintf(text, sizeof text, "troupe %s serves %s, process %ld", TR_PROGRAM_VERSION,
              live->folder, (long)getpid());
-    tr_chronicle_note(chronicle, false, text);
+    tr_service_log_note(log, false, text);
     if (live->settings->path[0] != '\0') {
         snprintf(text, sizeof text, "settings are those of %s", live->settings->path);
-        tr_chronicle_note(chronicle, false, text);
+        tr_service_log_note(log, false, text);
     }
     if (count > 0) {
         snprintf(text, sizeof text, "%u unfinished execution%s on", count,
                  count == 1 ? " goes" : "s go");
-        tr_chronicle_note(chronicle, false, text);
+        tr_service_log_note(log, false, text);
     }
 }
 
 static enum tr_exit_status serve(const struct tr_invocation *invocation, struct tr_live *live)
 {
-    struct tr_chronicle *chronicle;
-    int error = tr_chronicle_new(invocation, live, &chronicle);
+    struct tr_service_log *log;
+    int error = tr_service_log_new(invocation, live, &log);
     if (error != 0) {
         return tr_command_failed(invocation->command, "the history cannot be watched: %s",
                                  tr_error_text(error));
     }
-    note_begin(chronicle, live);
+    note_begin(log, live);
     tr_notify("READY=1");
-    enum tr_exit_status status = tr_attend_staying(invocation, live, chronicle);
+    enum tr_exit_status status = tr_follow_local_service(invocation, live, log);
     tr_notify("STOPPING=1");
-    tr_chronicle_last(chronicle);
-    tr_chronicle_free(chronicle);
+    tr_service_log_last(log);
+    tr_service_log_free(log);
     return status;
 }
 
@@ -57,13 +58,13 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    status = tr_settings_load(invocation, store.folder, &settings);
+    status = tr_diagnostics_load_settings(invocation, store.folder, &settings);
     if (status == TR_EXIT_DONE) {
         status = tr_engine_options_read(invocation, store.folder, &settings, &options);
     }
     options.fires_schedules = true;
     if (status == TR_EXIT_DONE) {
-        status = tr_become(invocation, &options, &live);
+        status = tr_connect_as_engine(invocation, &options, &live);
     }
     if (status == TR_EXIT_DONE) {
         status = serve(invocation, live);
@@ -82,10 +83,11 @@ const struct tr_command tr_command_serve = {
     .name = "serve",
     .summary = "be an engine that stays",
     .words = "",
-    .text = "Goes on with all that is unfinished and takes what other commands hand it, until\n"
-            "SIGTERM, SIGHUP or Ctrl-C: then it commits and leaves with 0, and the next engine\n"
-            "goes on. Tells on stderr which executions begin and end; -q warnings alone, -v every\n"
-            "phase, -o json one document a line. deploy/troupe.service is a unit for systemd.",
+    .text =
+        "Goes on with all that is unfinished and takes what other commands hand it, until\n"
+        "SIGTERM, SIGHUP or Ctrl-C: then it commits and leaves with 0, and the next engine\n"
+        "goes on. Tells on stderr which executions begin and end; -q warnings alone, -v every\n"
+        "phase, -o json one document a line. deploy/package/troupe.service is a unit for systemd.",
     .examples = "  troupe serve\n"
                 "  troupe serve --store /var/lib/troupe --jobs 8 -o json",
     .options = options_table,

@@ -1,23 +1,23 @@
 /*
  * `troupe submit`: hands work to the live engine of a store, and prints its name or follows it.
  */
-#include "deploy/follow/follow_local.h"
-#include "deploy/follow/begin.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
+#include "deploy/follow/begin.h"
+#include "deploy/follow/follow_local.h"
 
 static enum tr_exit_status submit(struct tr_prepared *prepared, const char *folder,
                                   struct tri_client *client)
 {
     const struct tr_invocation *invocation = prepared->invocation;
-    struct tr_reached reached = {.client = client};
+    struct tr_connection connection = {.client = client};
     struct tr_beginning beginning = {
         .prepared = prepared,
         .folder = folder,
         .cause = "troupe submit",
         .is_detached = !tr_arguments_has(&invocation->arguments, "wait"),
     };
-    enum tr_exit_status status = tr_begin(&beginning, &reached);
+    enum tr_exit_status status = tr_begin(&beginning, &connection);
     if (status != TR_EXIT_DONE) {
         return status;
     }
@@ -26,7 +26,7 @@ static enum tr_exit_status submit(struct tr_prepared *prepared, const char *fold
         return TR_EXIT_DONE;
     }
     tr_begin_note(&beginning);
-    return tr_visit(invocation, client, folder, beginning.outcome.execution);
+    return tr_follow_live(invocation, client, folder, beginning.outcome.execution);
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
@@ -40,7 +40,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = tr_store_find(invocation, false, &store);
     }
     if (status == TR_EXIT_DONE) {
-        status = tr_reach_live(invocation, store.folder, &client);
+        status = tr_connect_live(invocation, store.folder, &client);
     }
     if (status == TR_EXIT_DONE) {
         status = submit(&prepared, store.folder, client);

@@ -1,8 +1,8 @@
 /*
  * The time, for commands that have no host to ask for it.
  */
-#ifndef TR_DEPLOY_CLOCK_H
-#define TR_DEPLOY_CLOCK_H
+#ifndef TR_DEPLOY_COMMON_CLOCK_H
+#define TR_DEPLOY_COMMON_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,12 +11,13 @@
  *
  * In a map each part has a name; in a list the name is NULL.
  */
-#ifndef TR_DEPLOY_DOCUMENT_H
-#define TR_DEPLOY_DOCUMENT_H
+#ifndef TR_DEPLOY_COMMON_DOCUMENT_H
+#define TR_DEPLOY_COMMON_DOCUMENT_H
 
 #include <stdio.h>
 
-#include "deploy/cli/command.h"
+#include "deploy/common/output.h"
+#include "schemas/codec/base.h"
 
 /* How deeply a document may nest; more is a mistake of the program. */
 #define TR_DOCUMENT_DEPTH_MAX 16

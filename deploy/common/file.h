@@ -2,8 +2,8 @@
  * Whole files, read and written: definitions, inputs, graphs. For the program's own thread, which
  * may wait for a disk.
  */
-#ifndef TR_DEPLOY_FILE_H
-#define TR_DEPLOY_FILE_H
+#ifndef TR_DEPLOY_COMMON_FILE_H
+#define TR_DEPLOY_COMMON_FILE_H
 
 #include "schemas/codec/base.h"
 

@@ -1,18 +1,18 @@
 /*
  * The user and the host of this process.
  */
-#include "deploy/who.h"
+#include "deploy/common/identity.h"
 
 #include <pwd.h>
 #include <stdio.h>
 #include <unistd.h>
 
-void tr_who(char who[TR_WHO_BYTES])
+void tr_identity_read(char identity[TR_IDENTITY_BYTES])
 {
-    char host[TR_WHO_BYTES / 2] = "?";
+    char host[TR_IDENTITY_BYTES / 2] = "?";
     const struct passwd *user = getpwuid(getuid());
     if (gethostname(host, sizeof host - 1) != 0) {
         snprintf(host, sizeof host, "?");
     }
-    snprintf(who, TR_WHO_BYTES, "%.100s@%s", user == NULL ? "?" : user->pw_name, host);
+    snprintf(identity, TR_IDENTITY_BYTES, "%.100s@%s", user == NULL ? "?" : user->pw_name, host);
 }

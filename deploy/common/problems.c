@@ -48,21 +48,6 @@ int tr_warnings_print(struct tr_report *report, FILE *stream)
     return print_all(report->warnings, report->warning_count, stream);
 }
 
-enum tr_exit_status tr_problems_tell(const struct tr_invocation *invocation,
-                                     struct tr_report *report, int error)
-{
-    bool has_errors = tr_report_total(report) > 0;
-    int printed = tr_problems_print(report, stderr);
-    if (printed == 0 && !invocation->is_quiet) {
-        printed = tr_warnings_print(report, stderr);
-    }
-    error = printed != 0 ? printed : error;
-    if (error != 0 && error != TR_INVALID) {
-        return tr_command_failed(invocation->command, "%s", tr_error_text(error));
-    }
-    return has_errors || error != 0 ? TR_EXIT_USAGE : TR_EXIT_DONE;
-}
-
 static void write_all(const struct tr_problem *problems, uint32_t count,
                       struct tr_document *document)
 {

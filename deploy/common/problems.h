@@ -1,11 +1,10 @@
 /*
  * What is wrong with a definition or with inputs, as people read it and as programs do.
  */
-#ifndef TR_DEPLOY_PROBLEMS_H
-#define TR_DEPLOY_PROBLEMS_H
+#ifndef TR_DEPLOY_COMMON_PROBLEMS_H
+#define TR_DEPLOY_COMMON_PROBLEMS_H
 
 #include "actors/graph/document/report.h"
-#include "deploy/cli/command.h"
 #include "deploy/common/document.h"
 
 /* Prints each error as a line; finishes the report. TR_MEMORY. */
@@ -13,13 +12,6 @@ TR_MUST_USE int tr_problems_print(struct tr_report *report, FILE *stream);
 
 /* The same of each warning. */
 TR_MUST_USE int tr_warnings_print(struct tr_report *report, FILE *stream);
-
-/*
- * Says on stderr what came of a definition or of inputs, warnings unless the command is quiet; what
- * that means for the command. `error` is what their reader returned.
- */
-enum tr_exit_status tr_problems_tell(const struct tr_invocation *invocation,
-                                     struct tr_report *report, int error);
 
 /*
  * Writes each error, then each warning, as a map into the list that the document is in; finishes

@@ -53,3 +53,21 @@ const struct tr_registry *tr_program_schemas(void)
     }
     return &registry;
 }
+
+int tr_schemas_row_keep(struct tr_arena *arena, const struct tr_schema *schema, void *row)
+{
+    const struct tr_field *fields = schema->fields();
+    for (uint16_t i = 0; i < schema->field_count; i++) {
+        void *place = (uint8_t *)row + fields[i].offset;
+        if (fields[i].kind == TR_FIELD_text) {
+            struct tr_text *text = place;
+            *text = tr_arena_text(arena, *text);
+        } else if (fields[i].kind == TR_FIELD_bytes || fields[i].kind == TR_FIELD_any) {
+            struct tr_bytes *bytes = place;
+            struct tr_text kept = tr_arena_text(
+                arena, (struct tr_text){.data = (const char *)bytes->data, .size = bytes->size});
+            *bytes = (struct tr_bytes){.data = (const uint8_t *)kept.data, .size = kept.size};
+        }
+    }
+    return arena->error;
+}

@@ -31,6 +31,20 @@ void tr_age_print(uint64_t milliseconds, struct tr_buffer *buffer)
                     units[i].letter);
 }
 
+void tr_span_print(uint64_t milliseconds, struct tr_buffer *buffer)
+{
+    unsigned long long seconds = milliseconds / 1000;
+    if (milliseconds < 10000) {
+        tr_buffer_print(buffer, "%llu.%02us", seconds, (unsigned)(milliseconds % 1000 / 10));
+    } else if (seconds < 60) {
+        tr_buffer_print(buffer, "%llu.%us", seconds, (unsigned)(milliseconds % 1000 / 100));
+    } else if (seconds < 3600) {
+        tr_buffer_print(buffer, "%llum%02llus", seconds / 60, seconds % 60);
+    } else {
+        tr_buffer_print(buffer, "%lluh%02llum", seconds / 3600, seconds / 60 % 60);
+    }
+}
+
 void tr_time_print(uint64_t time_ms, struct tr_buffer *buffer)
 {
     if (time_ms == 0) {
@@ -111,21 +125,4 @@ void tr_document_element(struct tr_document *document, const char *name, uint64_
     } else {
         tr_document_number(document, name, (int64_t)element);
     }
-}
-
-void tr_document_failure(struct tr_document *document, const char *name,
-                         const struct tr_shown_failure *failure)
-{
-    if (failure->code.size == 0 && failure->message.size == 0) {
-        tr_document_null(document, name);
-        return;
-    }
-    tr_document_begin_map(document, name);
-    tr_document_text(document, "code", failure->code);
-    tr_document_text(document, "message", failure->message);
-    if (failure->has_node) {
-        tr_document_text(document, "node", failure->node);
-        tr_document_element(document, "element", failure->element);
-    }
-    tr_document_end(document);
 }

@@ -1,8 +1,8 @@
 /*
  * Words and parts of documents that several commands show in the same way.
  */
-#ifndef TR_DEPLOY_SHOW_H
-#define TR_DEPLOY_SHOW_H
+#ifndef TR_DEPLOY_COMMON_SHOW_H
+#define TR_DEPLOY_COMMON_SHOW_H
 
 #include "actors/graph/document/buffer.h"
 #include "deploy/common/document.h"
@@ -13,6 +13,9 @@ const char *tr_phase_shown(const struct tr_execution *row);
 
 /* Appends an age as people read it: 5s, 3m, 2h, 4d. */
 void tr_age_print(uint64_t milliseconds, struct tr_buffer *buffer);
+
+/* Appends a span of time as people read it: 0.12s, 3.4s, 2m05s, 1h02m. */
+void tr_span_print(uint64_t milliseconds, struct tr_buffer *buffer);
 
 /* Appends a time in UTC to the second; "-" for 0. */
 void tr_time_print(uint64_t time_ms, struct tr_buffer *buffer);
@@ -35,20 +38,7 @@ void tr_lines_print(struct tr_text text, uint32_t indent, struct tr_buffer *buff
 /* Reads digits and nothing else; false if it is none or too large. */
 TR_MUST_USE bool tr_count_read(const char *word, uint64_t *count);
 
-/* What went wrong; `has_node`: and where. */
-struct tr_shown_failure {
-    struct tr_text code;
-    struct tr_text message;
-    bool has_node;
-    struct tr_text node;
-    uint64_t element; /* or TR_ELEMENT_NONE */
-};
-
 /* The number of an element; null for TR_ELEMENT_NONE. */
 void tr_document_element(struct tr_document *document, const char *name, uint64_t element);
-
-/* A map of a failure; null where there is none. */
-void tr_document_failure(struct tr_document *document, const char *name,
-                         const struct tr_shown_failure *failure);
 
 #endif

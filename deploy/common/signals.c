@@ -7,7 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "deploy/cli/command.h"
+#include "deploy/common/program.h"
 #include "schemas/codec/error.h"
 
 static sigset_t watched(void)

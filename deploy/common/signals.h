@@ -1,8 +1,8 @@
 /*
  * Signals as something to read: a command that waits for much sees them where it waits.
  */
-#ifndef TR_DEPLOY_SIGNALS_H
-#define TR_DEPLOY_SIGNALS_H
+#ifndef TR_DEPLOY_COMMON_SIGNALS_H
+#define TR_DEPLOY_COMMON_SIGNALS_H
 
 #include "schemas/codec/base.h"
 

@@ -3,8 +3,8 @@
  * (schemas/engine/plugin.h, struct tr_task_identity) is so told from what another store calls the
  * same.
  */
-#ifndef TR_DEPLOY_STORE_NUMBER_H
-#define TR_DEPLOY_STORE_NUMBER_H
+#ifndef TR_DEPLOY_COMMON_STORE_NUMBER_H
+#define TR_DEPLOY_COMMON_STORE_NUMBER_H
 
 #include "schemas/codec/base.h"
 

@@ -1,11 +1,11 @@
 /*
  * The streams that people read: all that the program prints to stdout and stderr goes through here,
- * whoever wrote it: tasks, back ends, definitions. Characters that would steer a terminal or turn
+ * its source: tasks, back ends, definitions. Characters that would steer a terminal or turn
  * what is read are shown (schemas/codec/visible.h); only line feeds, tabs and carriage returns
  * before a line feed pass.
  */
-#ifndef TR_DEPLOY_STREAM_H
-#define TR_DEPLOY_STREAM_H
+#ifndef TR_DEPLOY_COMMON_STREAM_H
+#define TR_DEPLOY_COMMON_STREAM_H
 
 #include <stdio.h>
 

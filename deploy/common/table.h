@@ -2,8 +2,8 @@
  * A table for people: cells are added row by row, and written in columns that are as wide as their
  * widest cell. The first row is the head.
  */
-#ifndef TR_DEPLOY_TABLE_H
-#define TR_DEPLOY_TABLE_H
+#ifndef TR_DEPLOY_COMMON_TABLE_H
+#define TR_DEPLOY_COMMON_TABLE_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
  * Putting an engine together, in this order: what never changes (tables, plugins, graphs), the
- * host, the actors that serve all, the door.
+ * host, the actors that serve all, the endpoint.
  */
 #include "deploy/engine/assemble.h"
 
@@ -10,19 +10,19 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "deploy/backends.h"
-#include "deploy/engine/background.h"
-#include "deploy/settings/bounds.h"
 #include "deploy/common/clock.h"
-#include "deploy/engine/descriptors.h"
-#include "deploy/engine/exchange.h"
-#include "deploy/history/executions.h"
-#include "deploy/history/graphs.h"
-#include "deploy/engine/graph_pins.h"
-#include "deploy/settings/quarantine.h"
 #include "deploy/common/schemas.h"
 #include "deploy/common/signals.h"
 #include "deploy/common/store_number.h"
+#include "deploy/engine/backends.h"
+#include "deploy/engine/background.h"
+#include "deploy/engine/descriptors.h"
+#include "deploy/engine/exchange.h"
+#include "deploy/engine/graph_pins.h"
+#include "deploy/history/executions.h"
+#include "deploy/history/graphs.h"
+#include "deploy/settings/bounds.h"
+#include "deploy/settings/quarantine.h"
 #include "plugins/builtin/registry.h"
 #include "plugins/process/process.h"
 #include "runtime/host/host.h"
@@ -42,21 +42,21 @@ const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
 /* ------------------------------------------------------------------------ the host */
 
 /*
- * Those that sleep are loaded and not run. While an actor is still to be born that they may ask for
- * (`all_sleep`) the others sleep, too.
+ * Those that sleep are loaded and not run. While an actor is still to be spawned that they may ask
+ * for (`all_sleep`) the others sleep, too.
  */
 static int put_to_sleep(struct tr_live *live, bool all_sleep)
 {
-    struct tr_sleepers *sleepers = &live->sleepers;
+    struct tr_dormant *dormant = &live->dormant;
     size_t count = 0;
-    tr_sleepers_order(sleepers);
-    uint64_t *groups = tr_alloc(((size_t)sleepers->count + 1) * sizeof *groups);
+    tr_dormant_order(dormant);
+    uint64_t *groups = tr_alloc(((size_t)dormant->count + 1) * sizeof *groups);
     if (groups == NULL) {
         return TR_MEMORY;
     }
-    for (uint32_t i = 0; i < sleepers->count; i++) {
-        if (all_sleep || sleepers->items[i].is_asleep) {
-            groups[count++] = sleepers->items[i].execution;
+    for (uint32_t i = 0; i < dormant->count; i++) {
+        if (all_sleep || dormant->items[i].is_dormant) {
+            groups[count++] = dormant->items[i].execution;
         }
     }
     int error = tr_host_sleep(live->host, groups, count);
@@ -64,14 +64,14 @@ static int put_to_sleep(struct tr_live *live, bool all_sleep)
     return error;
 }
 
-/* Those that only waited for births go on. */
+/* Those that only waited for spawns go on. */
 static int wake_the_others(struct tr_live *live)
 {
-    const struct tr_sleepers *sleepers = &live->sleepers;
+    const struct tr_dormant *dormant = &live->dormant;
     int error = 0;
-    for (uint32_t i = 0; i < sleepers->count && error == 0; i++) {
-        if (!sleepers->items[i].is_asleep) {
-            error = tr_host_wake(live->host, sleepers->items[i].execution);
+    for (uint32_t i = 0; i < dormant->count && error == 0; i++) {
+        if (!dormant->items[i].is_dormant) {
+            error = tr_host_wake(live->host, dormant->items[i].execution);
         }
     }
     return error;
@@ -104,9 +104,9 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
     return tr_host_new(&host, explain, &live->host);
 }
 
-/* An actor that serves all executions: from the store, or born now. */
-static int find_or_bear(struct tr_live *live, const char *name,
-                        const struct tr_behaviour *behaviour, struct tr_ref *actor)
+/* An actor that serves all executions: from the store, or spawned now. */
+static int find_or_spawn(struct tr_live *live, const char *name,
+                         const struct tr_behaviour *behaviour, struct tr_ref *actor)
 {
     int error = tr_host_find(live->host, tr_text_of(name), actor);
     if (error != TR_NOT_FOUND) {
@@ -159,75 +159,91 @@ static int tell_quotas(struct tr_live *live)
 }
 
 /* Executions that one message names. */
-#define ASLEEP_AT_ONCE 512
+#define DORMANT_AT_ONCE 512
 
-static int tell_sleepers_of(struct tr_live *live, const struct tr_resource_asleep *list)
+static int tell_dormant_of(struct tr_live *live, const struct tr_resource_dormant *list)
 {
-    return tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema, list);
+    return tr_host_tell(live->host, live->engine->resources, &tr_resource_dormant_schema, list);
 }
 
 /*
- * Who sleeps must not keep others from what it has booked. Behind the quotas: what no settings name
- * any more has no bound, unless no settings were read.
+ * Dormant executions must not keep others from what they have booked. Behind the quotas: what no
+ * settings name any more has no bound, unless no settings were read.
  */
-static int tell_sleepers(struct tr_live *live)
+static int tell_dormant(struct tr_live *live)
 {
-    const struct tr_sleepers *sleepers = &live->sleepers;
-    uint64_t numbers[ASLEEP_AT_ONCE];
-    struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
-                                      .is_first = true,
-                                      .are_quotas_whole = live->settings != NULL};
+    const struct tr_dormant *dormant = &live->dormant;
+    uint64_t numbers[DORMANT_AT_ONCE];
+    struct tr_resource_dormant list = {.executions = {.data = (const uint8_t *)numbers},
+                                       .is_first = true,
+                                       .has_all_quotas = live->settings != NULL};
     int error = 0;
-    for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+    for (uint32_t i = 0; error == 0 && i < dormant->count; i++) {
         if (list.executions.size == sizeof numbers) {
-            error = tell_sleepers_of(live, &list);
+            error = tell_dormant_of(live, &list);
             list.executions.size = 0;
             list.is_first = false;
         }
-        if (sleepers->items[i].is_asleep) {
-            numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
+        if (dormant->items[i].is_dormant) {
+            numbers[list.executions.size / sizeof *numbers] = dormant->items[i].execution;
             list.executions.size += sizeof *numbers;
         }
     }
     list.is_last = true;
-    return error != 0 ? error : tell_sleepers_of(live, &list);
+    return error != 0 ? error : tell_dormant_of(live, &list);
 }
 
 /*
- * One that the store had is left alone: its workers run by now, and read who it is. A store without
- * has no execution either, since what bore the first one had borne the services before.
+ * One that the store had is left alone: its workers run by now, and read it. A store without
+ * has no execution either, since what spawned the first one had spawned the services before.
  */
-static int bear_missing(struct tr_live *live, const char *name,
-                        const struct tr_behaviour *behaviour, struct tr_ref *actor)
+static int spawn_missing(struct tr_live *live, const char *name,
+                         const struct tr_behaviour *behaviour, struct tr_ref *actor)
 {
-    return tr_key_is_none(actor->key) ? find_or_bear(live, name, behaviour, actor) : 0;
+    return tr_key_is_none(actor->key) ? find_or_spawn(live, name, behaviour, actor) : 0;
 }
 
-/* Those that are missing are born together, in one commit. */
-static int bear_services(struct tr_live *live)
+/* Those that are missing are spawned together, in one commit. */
+static int spawn_services(struct tr_live *live)
 {
-    const struct tr_host_birth all[] = {
+    const struct tr_host_spawn_request all[] = {
         {&tr_resources_behaviour, {.name = tr_text_of(RESOURCES_NAME)}},
         {&tr_catalog_behaviour, {.name = tr_text_of(CATALOG_NAME)}},
     };
     struct tr_ref *const services[] = {&live->engine->resources, &live->engine->catalog};
-    struct tr_host_birth births[TR_COUNT_OF(all)];
-    struct tr_ref born[TR_COUNT_OF(all)];
+    struct tr_host_spawn_request spawns[TR_COUNT_OF(all)];
+    struct tr_ref spawned[TR_COUNT_OF(all)];
     size_t count = 0;
     for (size_t i = 0; i < TR_COUNT_OF(all); i++) {
         if (tr_key_is_none(services[i]->key)) {
-            births[count++] = all[i];
+            spawns[count++] = all[i];
         }
     }
-    int error = count > 0 ? tr_host_spawn_all(live->host, births, count, born) : 0;
+    int error = count > 0 ? tr_host_spawn_all(live->host, spawns, count, spawned) : 0;
     for (size_t i = TR_COUNT_OF(all); error == 0 && i > 0; i--) {
         if (tr_key_is_none(services[i - 1]->key)) {
-            *services[i - 1] = born[--count];
+            *services[i - 1] = spawned[--count];
         }
     }
-    error = error != 0 ? error : tell_machine(live);
-    error = error != 0 ? error : tell_quotas(live);
-    return error != 0 ? error : tell_sleepers(live);
+    if (error != 0) {
+        return error;
+    }
+    error = tell_machine(live);
+    if (error != 0) {
+        return error;
+    }
+    error = tell_quotas(live);
+    return error != 0 ? error : tell_dormant(live);
+}
+
+/* Lets schedules look at the clock: when an engine that fires them begins, and when it was set. */
+static int wake_schedules(struct tr_live *live)
+{
+    struct tr_schedule_wake wake = {.from = 0};
+    if (tr_key_is_none(live->schedules.key)) {
+        return 0;
+    }
+    return tr_host_tell(live->host, live->schedules, &tr_schedule_wake_schema, &wake);
 }
 
 /* Schedules go by the clock on the wall, which may be set, and goes on in a suspended machine. */
@@ -238,7 +254,7 @@ static int begin_schedules(struct tr_live *live)
     }
     live->clock = tr_clock_watch();
     int error = live->clock < 0 ? TR_SYSTEM : 0;
-    return error != 0 ? error : tr_live_wake_schedules(live);
+    return error != 0 ? error : wake_schedules(live);
 }
 
 /* What is made at endpoints is known there among what other stores make. */
@@ -251,9 +267,9 @@ static int find_number(struct tr_live *live)
 
 /* All that nobody outlives a restart without: loaded, and known before anything runs. */
 static int load_host(struct tr_live *live, const struct tr_live_options *options,
-                     struct tr_needs *needs, bool *has_backends)
+                     struct tr_graph_pins *pins, bool *has_backends)
 {
-    int error = make_host(live, options, needs->explain);
+    int error = make_host(live, options, pins->explain);
     if (error == 0) {
         error = find_number(live);
     }
@@ -267,15 +283,15 @@ static int load_host(struct tr_live *live, const struct tr_live_options *options
     if (error == 0) {
         error = tr_backends_find(live->host, live->engine, has_backends);
     }
-    return error != 0 ? error : tr_needs_read(needs);
+    return error != 0 ? error : tr_graph_pins_read(pins);
 }
 
 /* Loads, takes over what is unfinished, and lets it run. */
 static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
-    struct tr_needs needs = {.live = live, .explain = explain};
+    struct tr_graph_pins pins = {.live = live, .explain = explain};
     bool has_backends = true;
-    int error = load_host(live, options, &needs, &has_backends);
+    int error = load_host(live, options, &pins, &has_backends);
     if (error == 0) {
         error = put_to_sleep(live, !has_backends);
     }
@@ -284,19 +300,21 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%.500s", tr_host_explain(live->host));
     }
     if (error == 0) {
-        error = bear_services(live);
+        error = spawn_services(live);
     }
     if (error == 0 && !has_backends) {
-        error = tr_backends_bear(live->host, live->engine);
-        error = error != 0 ? error : wake_the_others(live);
+        error = tr_backends_spawn(live->host, live->engine);
+        if (error == 0) {
+            error = wake_the_others(live);
+        }
     }
     if (error == 0) {
-        error = tr_needs_hand_over(&needs);
+        error = tr_graph_pins_hand_over(&pins);
     }
     if (error == 0) {
         error = begin_schedules(live);
     }
-    tr_needs_fini(&needs);
+    tr_graph_pins_fini(&pins);
     return error;
 }
 
@@ -308,15 +326,15 @@ static int watch(int events, int descriptor)
     return epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &event) != 0 ? TR_SYSTEM : 0;
 }
 
-static int open_doors(struct tr_live *live, char *explain)
+static int open_endpoint(struct tr_live *live, char *explain)
 {
     char words[TRI_AFFORD_WORDS_BYTES];
     int error = tri_afford(TRI_NEEDS_OF_CLIENT, words);
     if (error != 0) {
-        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine's door needs %s", words);
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine's socket needs %s", words);
         return error;
     }
-    error = tri_endpoint_open(live->folder, &live->door);
+    error = tri_endpoint_open(live->folder, &live->endpoint);
     if (error != 0) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the socket %.300s/%s cannot be opened: %s",
                  live->folder, TR_ENDPOINT_NAME, strerror(errno));
@@ -330,7 +348,7 @@ static int open_doors(struct tr_live *live, char *explain)
     if (error == 0 && live->clock >= 0) {
         error = watch(live->events, live->clock);
     }
-    return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->door));
+    return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->endpoint));
 }
 
 /* The keeper gives its processes the limit that the engine was started with. */
@@ -361,10 +379,10 @@ static int afford(char *explain)
     char words[TRI_AFFORD_WORDS_BYTES];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t workers = cores < 1 ? 1 : cores < TR_WORKERS_MAX ? (uint32_t)cores : TR_WORKERS_MAX;
-    struct tri_needs needs = {.threads = workers + THREADS_BESIDE,
-                              .descriptors = TR_DESCRIPTORS_MIN / 2,
-                              .bytes = FIRST_BYTES};
-    int error = tri_afford(needs, words);
+    struct tri_needs pins = {.threads = workers + THREADS_BESIDE,
+                             .descriptors = TR_DESCRIPTORS_MIN / 2,
+                             .bytes = FIRST_BYTES};
+    int error = tri_afford(pins, words);
     if (error != 0) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine needs %s", words);
     }
@@ -376,10 +394,16 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     uint64_t open_files = 0;
     tr_memory_begin();
     int error = tr_descriptors_raise(explain, &open_files);
-    error = error != 0 ? error : afford(explain);
+    if (error == 0) {
+        error = afford(explain);
+    }
     write_keeper_command(live, open_files);
-    error = error != 0 ? error : tri_secret_hide_environment();
-    error = error != 0 ? error : tr_signals_open(&live->signals);
+    if (error == 0) {
+        error = tri_secret_hide_environment();
+    }
+    if (error == 0) {
+        error = tr_signals_open(&live->signals);
+    }
     live->engine = tr_alloc_zero(1, sizeof *live->engine);
     if (error != 0 || live->engine == NULL) {
         return error != 0 ? error : TR_MEMORY;
@@ -391,7 +415,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     live->engine->life = tr_clock_wall_ms() << 22 | (uint64_t)getpid(); /* which has 22 bits */
     error = run_host(live, options, explain);
     if (error == 0) {
-        error = open_doors(live, explain);
+        error = open_endpoint(live, explain);
     }
     return error != 0 ? error : tr_sweeper_start(live->folder, &live->sweeper);
 }
@@ -411,7 +435,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     live->lets_sleep = options->lets_sleep;
     live->settings = options->settings;
     tr_arena_init(&live->tables);
-    tr_sleepers_init(&live->sleepers);
+    tr_dormant_init(&live->dormant);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
     if (error != 0) {
@@ -429,11 +453,11 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
 static void close_all(struct tr_live *live)
 {
     tr_sweeper_end(live->sweeper);
-    tri_endpoint_close(live->door);
+    tri_endpoint_close(live->endpoint);
     tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);
     if (live->engine != NULL) {
-        tr_shelf_fini(&live->engine->shelf);
+        tr_graph_registry_fini(&live->engine->registry);
         tr_free(live->engine);
     }
     if (live->events >= 0) {
@@ -446,7 +470,7 @@ static void close_all(struct tr_live *live)
         tr_signals_close(live->signals);
     }
     tr_detached_fini(&live->detached);
-    tr_sleepers_fini(&live->sleepers);
+    tr_dormant_fini(&live->dormant);
     tr_free(live->launchers);
     tr_arena_fini(&live->tables);
 }
@@ -488,17 +512,19 @@ static void wake_one(void *self, uint64_t execution)
 {
     struct waking *waking = self;
     struct tr_live *live = waking->live;
-    struct tr_resource_awake awake = {.execution = execution};
+    struct tr_resource_active awake = {.execution = execution};
     int error =
-        tr_host_tell(live->host, live->engine->resources, &tr_resource_awake_schema, &awake);
-    error = error != 0 ? error : tr_host_wake(live->host, execution);
+        tr_host_tell(live->host, live->engine->resources, &tr_resource_active_schema, &awake);
+    if (error == 0) {
+        error = tr_host_wake(live->host, execution);
+    }
     waking->error = waking->error != 0 ? waking->error : error;
 }
 
 int tr_live_wake(struct tr_live *live, uint64_t execution)
 {
     struct waking waking = {.live = live};
-    tr_sleepers_wake(&live->sleepers, execution, wake_one, &waking);
+    tr_dormant_activate(&live->dormant, execution, wake_one, &waking);
     return waking.error;
 }
 
@@ -526,7 +552,7 @@ int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_tex
         return TR_MEMORY;
     }
     live->launchers = grown;
-    int error = find_or_bear(live, wanted.name, &tr_launcher_behaviour, &wanted.ref);
+    int error = find_or_spawn(live, wanted.name, &tr_launcher_behaviour, &wanted.ref);
     if (error == 0) {
         live->launchers[live->launcher_count++] = wanted;
         *launcher = wanted.ref;
@@ -554,27 +580,18 @@ void tr_live_read_end(struct tr_live *live)
 
 int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules)
 {
-    int error = bear_missing(live, TR_SCHEDULES_NAME, &tr_schedules_behaviour, &live->schedules);
+    int error = spawn_missing(live, TR_SCHEDULES_NAME, &tr_schedules_behaviour, &live->schedules);
     if (error == 0) {
         *schedules = live->schedules;
     }
     return error;
 }
 
-int tr_live_wake_schedules(struct tr_live *live)
-{
-    struct tr_schedule_wake wake = {.from = 0};
-    if (tr_key_is_none(live->schedules.key)) {
-        return 0;
-    }
-    return tr_host_tell(live->host, live->schedules, &tr_schedule_wake_schema, &wake);
-}
-
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
 {
     int error = tr_host_rest(live->host, live->events, timeout_ms);
     if (error == 0 && live->clock >= 0 && tr_clock_was_set(live->clock)) {
-        error = tr_live_wake_schedules(live);
+        error = wake_schedules(live);
     }
     return error;
 }

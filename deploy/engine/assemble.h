@@ -1,22 +1,21 @@
 /*
  * A live engine in this process: the host with all behaviours and plugins, the actors that serve
- * all executions, the door for other commands, and the signals of the process.
+ * all executions, the endpoint for other commands, and the signals of the process.
  *
  * What an earlier engine left unfinished goes on as soon as it is open, or sleeps until it is
  * woken. One thread, that of the command; it waits in tr_live_rest and looks at everything when
  * that returns.
  */
-#ifndef TR_DEPLOY_ASSEMBLE_H
-#define TR_DEPLOY_ASSEMBLE_H
+#ifndef TR_DEPLOY_ENGINE_ASSEMBLE_H
+#define TR_DEPLOY_ENGINE_ASSEMBLE_H
 
 #include <limits.h>
 
 #include "actors/engine.h"
-#include "deploy/cli/command.h"
 #include "deploy/engine/detached.h"
+#include "deploy/engine/dormant.h"
 #include "deploy/retention/leftovers.h"
 #include "deploy/settings/settings.h"
-#include "deploy/sleepers.h"
 #include "runtime/journal/reader.h"
 #include "runtime/link/endpoint.h"
 
@@ -49,15 +48,15 @@ struct tr_live_launcher {
 struct tr_live {
     struct tr_host *host;
     struct tr_engine *engine;
-    struct tri_endpoint *door;
+    struct tri_endpoint *endpoint;
     enum tr_durability durability;
     const char *command;
     const struct tr_settings_file *settings; /* NULL: none */
     char folder[PATH_MAX];
-    struct tr_reader *reader;    /* tr_live_read; NULL: none yet */
-    int signals;                 /* deploy/signals.h */
-    int events;                  /* readable when there is a signal or a request */
-    struct tr_sleepers sleepers; /* executions that an earlier engine had left */
+    struct tr_reader *reader;  /* tr_live_read; NULL: none yet */
+    int signals;               /* deploy/common/signals.h */
+    int events;                /* readable when there is a signal or a request */
+    struct tr_dormant dormant; /* executions that an earlier engine had left */
     bool lets_sleep;
     struct tr_detached detached;
     bool hands_over;        /* at its end, what is detached */
@@ -85,7 +84,7 @@ TR_MUST_USE int tr_live_open(const struct tr_live_options *options, char *explai
  */
 void tr_live_close(struct tr_live *live);
 
-/* Lets an execution go on that is asleep, with all that it has launched; 0: all. TR_CLOSED. */
+/* Wakes a dormant execution, with all that it has launched; 0: all. TR_CLOSED. */
 TR_MUST_USE int tr_live_wake(struct tr_live *live, uint64_t execution);
 
 /*
@@ -94,16 +93,13 @@ TR_MUST_USE int tr_live_wake(struct tr_live *live, uint64_t execution);
  */
 uint32_t tr_live_jobs(const struct tr_live *live);
 
-/* The launcher of a project and a domain, which is born when there is none. */
+/* The launcher of a project and a domain, which is spawned when there is none. */
 TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
                                  struct tr_text domain, struct tr_ref *launcher);
 
-/* The actor that knows all schedules, which is born when there is none. */
+/* The actor that knows all schedules, which is spawned when there is none. */
 #define TR_SCHEDULES_NAME "sys/schedules"
 TR_MUST_USE int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules);
-
-/* Lets schedules look at the clock: when an engine that fires them begins, and when it was set. */
-TR_MUST_USE int tr_live_wake_schedules(struct tr_live *live);
 
 /* Waits for a signal, a request, an end or the time; why the host cannot go on. */
 TR_MUST_USE int tr_live_rest(struct tr_live *live, uint32_t timeout_ms);

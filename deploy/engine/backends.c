@@ -1,7 +1,8 @@
 /*
- * sys/refresh/PLUGIN/ENDPOINT: found by that name, or born with a state that says whose it is.
+ * sys/refresh/PLUGIN/ENDPOINT: found by that name, or spawned with a state that says which back end
+ * it is for.
  */
-#include "deploy/backends.h"
+#include "deploy/engine/backends.h"
 
 #include <stdio.h>
 
@@ -34,13 +35,19 @@ int tr_backends_find(struct tr_host *host, struct tr_engine *engine, bool *are_a
     return 0;
 }
 
-static int bear(struct tr_host *host, struct tr_engine_endpoint *endpoint)
+static int spawn(struct tr_host *host, struct tr_engine_endpoint *endpoint)
 {
     char name[NAME_BYTES];
-    struct tr_refresh_state state = {.life = 0};
+    struct tr_refresh_state state = {.engine_start = 0};
     int error = name_of(endpoint, name);
-    error = error != 0 ? error : tr_array_set(&state.plugin, tr_text_of(endpoint->plugin->id));
-    error = error != 0 ? error : tr_array_set(&state.endpoint, endpoint->endpoint.name);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_array_set(&state.plugin, tr_text_of(endpoint->plugin->id));
+    if (error != 0) {
+        return error;
+    }
+    error = tr_array_set(&state.endpoint, endpoint->endpoint.name);
     if (error != 0) {
         return error;
     }
@@ -48,12 +55,12 @@ static int bear(struct tr_host *host, struct tr_engine_endpoint *endpoint)
     return tr_host_spawn(host, &tr_refresh_behaviour, &options, &endpoint->refresh);
 }
 
-int tr_backends_bear(struct tr_host *host, struct tr_engine *engine)
+int tr_backends_spawn(struct tr_host *host, struct tr_engine *engine)
 {
     int error = 0;
     for (size_t i = 0; i < engine->endpoint_count && error == 0; i++) {
         if (tr_key_is_none(engine->endpoints[i].refresh.key)) {
-            error = bear(host, &engine->endpoints[i]);
+            error = spawn(host, &engine->endpoints[i]);
         }
     }
     return error;

@@ -1,8 +1,8 @@
 /*
  * An engine that goes on in the background: what --detach leaves behind where no other engine is.
  */
-#ifndef TR_DEPLOY_BACKGROUND_H
-#define TR_DEPLOY_BACKGROUND_H
+#ifndef TR_DEPLOY_ENGINE_BACKGROUND_H
+#define TR_DEPLOY_ENGINE_BACKGROUND_H
 
 #include "schemas/codec/base.h"
 

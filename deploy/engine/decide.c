@@ -1,8 +1,8 @@
 /*
- * The graph of a dynamic task, from its document: the graph of its node is read from the store,
- * the document is compiled behind it and looked at as a definition is before it runs; then it is
- * stored, and only then on the shelf. What is wrong with the document is the task's failure, all of
- * it in one message.
+ * The graph of a dynamic task, from its document: the graph of its node is read from the store, the
+ * document is compiled behind it and looked at as a definition is before it runs; then it is
+ * stored, and only then in the graph registry. What is wrong with the document is the task's
+ * failure, all of it in one message.
  */
 #include "deploy/engine/decide.h"
 
@@ -12,13 +12,13 @@
 
 #include "actors/engine.h"
 #include "actors/graph/compiler/compile.h"
-#include "actors/room.h"
-#include "deploy/engine/decide_paths.h"
+#include "actors/services/growth.h"
 #include "deploy/common/file.h"
+#include "deploy/engine/decide_paths.h"
 #include "deploy/history/graphs.h"
 #include "deploy/inputs/offload.h"
-#include "deploy/recovery/reuse.h"
 #include "deploy/inputs/runnable.h"
+#include "deploy/recovery/reuse.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/inquiry.h"
 
@@ -111,7 +111,7 @@ static int keep_paths(const struct tr_inquiry *inquiry, const struct tr_graph_ma
     return error;
 }
 
-/* Stores the graph, then holds it on the shelf, whose it is from then on. */
+/* Stores the graph, then holds it in the graph registry, which owns it from then on. */
 static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
                 struct tr_graph *graph, struct tr_graph_made *made, uint8_t *hash, char *explain)
 {
@@ -127,8 +127,8 @@ static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *ma
         error = error == 0 ? 0 : failed(explain, error, "the graph cannot be stored");
     }
     if (error == 0 && make->recovery.size > 0) {
-        error = tr_recall_graph(inquiry, make->recovery, make->path, graph->hash, &made->is_same,
-                                explain);
+        error = tr_reuse_graph(inquiry, make->recovery, make->path, graph->hash, &made->is_same,
+                               explain);
     }
     if (error != 0) {
         tr_graph_free(graph);
@@ -137,9 +137,9 @@ static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *ma
     memcpy(hash, graph->hash, TR_GRAPH_HASH_BYTES);
     made->graph = (struct tr_bytes){.data = hash, .size = TR_GRAPH_HASH_BYTES};
     made->workflow = graph->main_workflow;
-    error = tr_shelf_put(&engine->shelf, graph, &number);
+    error = tr_graph_registry_put(&engine->registry, graph, &number);
     return error == 0 ? 0
-                      : failed(explain, error, "the graph cannot be held (TR_SHELF_GRAPHS_MAX)");
+                      : failed(explain, error, "the graph cannot be held (TR_GRAPH_REGISTRY_MAX)");
 }
 
 /* Makes the graph of a text and answers. The parent is taken. */
@@ -148,17 +148,17 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
 {
     struct tr_engine *engine = inquiry->program;
     struct tr_graph *graph = NULL;
-    struct tr_graph_made made = {.life = engine->life};
+    struct tr_graph_made made = {.engine_start = engine->life};
     struct tr_report report;
     struct tr_buffer message;
     uint8_t hash[TR_GRAPH_HASH_BYTES];
-    struct tr_room room = tr_room_for_graph(engine->memory_max);
+    struct tr_growth growth = tr_growth_of_graph(engine->memory_max);
     tr_report_init(&report);
     tr_buffer_init(&message, 0);
-    if (room.code != NULL) {
+    if (growth.code != NULL) {
         tr_graph_free(parent);
-        made.code = tr_text_of(room.code);
-        made.message = tr_text_of(room.message);
+        made.code = tr_text_of(growth.code);
+        made.message = tr_text_of(growth.message);
         return tr_inquiry_answer(inquiry, &tr_graph_made_schema, &made);
     }
     int error = compile(engine, make, parent, text, &report, &graph);
@@ -176,7 +176,9 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
     } else {
         error = failed(explain, error, "the document cannot be compiled");
     }
-    error = error != 0 ? error : tr_inquiry_answer(inquiry, &tr_graph_made_schema, &made);
+    if (error == 0) {
+        error = tr_inquiry_answer(inquiry, &tr_graph_made_schema, &made);
+    }
     tr_buffer_fini(&message);
     tr_report_fini(&report);
     return error;

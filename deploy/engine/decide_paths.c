@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "actors/graph/compiled/pack.h"
-#include "actors/task/task_resolve.h"
 #include "actors/graph/value/slot.h"
+#include "actors/values/path.h"
 #include "runtime/blob/blob.h"
 
 struct keeping {

@@ -11,7 +11,7 @@
 #include "runtime/troupe.h"
 #include "schemas/codec/error.h"
 
-/* How many are open now: whoever starts this may have left some. */
+/* How many are open now: the parent process may have left some. */
 static uint64_t count_open(void)
 {
     uint64_t count = 0;

@@ -2,8 +2,8 @@
  * How many files and sockets an engine may have open. A shell's soft limit of 1,024 is soon used up
  * by clients, and libraries end the process where they find none left.
  */
-#ifndef TR_DEPLOY_DESCRIPTORS_H
-#define TR_DEPLOY_DESCRIPTORS_H
+#ifndef TR_DEPLOY_ENGINE_DESCRIPTORS_H
+#define TR_DEPLOY_ENGINE_DESCRIPTORS_H
 
 #include "schemas/codec/base.h"
 

@@ -33,8 +33,8 @@ struct tri_vector tr_detached_left(const struct tr_detached *detached, struct tr
 {
     struct tri_vector names = {.count = 0};
     for (size_t i = 0; i < detached->count; i++) {
-        struct tr_execution_copy copy;
-        if (tr_execution_get(reader, detached->executions[i], &copy) != 0) {
+        struct tr_executions_row copy;
+        if (tr_executions_get(reader, detached->executions[i], &copy) != 0) {
             continue;
         }
         const struct tr_execution *row = &copy.row;
@@ -46,7 +46,7 @@ struct tri_vector tr_detached_left(const struct tr_detached *detached, struct tr
                                    TRI_TEXT(row->domain), TRI_TEXT(row->name))
                         .data;
         }
-        tr_execution_copy_fini(&copy);
+        tr_executions_row_fini(&copy);
     }
     return names;
 }

@@ -3,8 +3,8 @@
  * engine that leaves since its own work is done starts one in the background that goes on with
  * them.
  */
-#ifndef TR_DEPLOY_DETACHED_H
-#define TR_DEPLOY_DETACHED_H
+#ifndef TR_DEPLOY_ENGINE_DETACHED_H
+#define TR_DEPLOY_ENGINE_DETACHED_H
 
 #include "actors/graph/document/arena.h"
 #include "runtime/journal/reader.h"

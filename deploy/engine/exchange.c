@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "actors/values/exchange.h"
-#include "actors/task/task_resolve.h"
+#include "actors/values/path.h"
 #include "deploy/common/file.h"
 #include "deploy/engine/inquiries.h"
 #include "deploy/inputs/offload.h"
@@ -256,7 +256,7 @@ static int put_value(void *self, struct tr_bytes value, struct tr_buffer *slots)
 static int open_literal(void *self, struct tr_text uri, struct tr_bytes *literal)
 {
     struct keeping *keeping = self;
-    if (!tri_is_local(uri)) {
+    if (!tri_path_is_local(uri)) {
         return fail_path(keeping, uri, TR_INVALID, "it lies elsewhere; keep it on this machine");
     }
     int error = open_outputs(tri_path_local(uri), keeping->fence, keeping->folder, literal,
@@ -342,7 +342,9 @@ static int take_outputs(const struct tr_exchange_reading *reading, struct tr_byt
     if (error == 0 && is_decision) {
         return offload_decision(folder, document, slots, explain);
     }
-    error = error != 0 ? error : tr_offload_slots(folder, slots, explain);
+    if (error == 0) {
+        error = tr_offload_slots(folder, slots, explain);
+    }
     if (error == TR_LIMIT) {
         snprintf(code, TR_EXCHANGE_CODE_BYTES, "OutputSizeExceeded");
         tr_buffer_cut(slots, 0);

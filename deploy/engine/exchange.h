@@ -1,10 +1,10 @@
 /*
  * Large documents of tasks, for the host's files service: inputs from blobs into a JSON file, and
- * outputs from one into blobs (actors/exchange.h does the reading and writing). Its third function
- * is the table of inquiries.h.
+ * outputs from one into blobs (actors/values/exchange.h does the reading and writing). Its third
+ * function is the table of inquiries.h.
  */
-#ifndef TR_DEPLOY_EXCHANGE_H
-#define TR_DEPLOY_EXCHANGE_H
+#ifndef TR_DEPLOY_ENGINE_EXCHANGE_H
+#define TR_DEPLOY_ENGINE_EXCHANGE_H
 
 #include "runtime/troupe.h"
 

@@ -5,10 +5,10 @@
 #include "deploy/engine/inquiries.h"
 
 #include "actors/engine.h"
-#include "deploy/inputs/bind_values.h"
 #include "deploy/engine/decide.h"
-#include "deploy/recovery/reuse.h"
 #include "deploy/engine/schedule_look.h"
+#include "deploy/inputs/bind_values.h"
+#include "deploy/recovery/reuse.h"
 #include "schemas/engine/recovery.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/runtime/inquiry.h"
@@ -22,8 +22,8 @@ static int drop_graph(const struct tr_inquiry *inquiry, char *explain)
     if (tr_graph_drop_unpack(inquiry->body, inquiry->version, &drop) != 0) {
         return TR_MALFORMED;
     }
-    if (tr_shelf_find(&engine->shelf, drop.graph) != NULL) {
-        tr_shelf_drop(&engine->shelf, drop.graph);
+    if (tr_graph_registry_find(&engine->registry, drop.graph) != NULL) {
+        tr_graph_registry_drop(&engine->registry, drop.graph);
     }
     return 0;
 }
@@ -32,12 +32,9 @@ static const struct {
     const struct tr_schema *schema;
     int (*answer)(const struct tr_inquiry *inquiry, char *explain);
 } rows[] = {
-    {&tr_graph_make_schema, tr_decide_graph},
-    {&tr_graph_drop_schema, drop_graph},
-    {&tr_values_bind_schema, tr_bind_values},
-    {&tr_schedule_look_schema, tr_schedule_look_answer},
-    {&tr_recover_nodes_schema, tr_recall_nodes},
-    {&tr_recover_elements_schema, tr_recall_elements},
+    {&tr_graph_make_schema, tr_decide_graph},   {&tr_graph_drop_schema, drop_graph},
+    {&tr_values_bind_schema, tr_bind_values},   {&tr_schedule_look_schema, tr_schedule_look_answer},
+    {&tr_recover_nodes_schema, tr_reuse_nodes}, {&tr_recover_elements_schema, tr_reuse_elements},
 };
 
 int tr_inquiry_take(const struct tr_inquiry *inquiry, char *explain)

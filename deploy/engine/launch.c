@@ -1,5 +1,5 @@
 /*
- * Launching: the name, the graph in the store and on the shelf, the launcher's answer.
+ * Launching: the name, the graph in the store and in the graph registry, the launcher's answer.
  */
 #include "deploy/engine/launch.h"
 
@@ -9,9 +9,9 @@
 
 #include "actors/graph/value/literal.h"
 #include "actors/graph/value/slot.h"
+#include "deploy/engine/query_root.h"
 #include "deploy/history/executions.h"
 #include "deploy/history/graphs.h"
-#include "deploy/engine/query_root.h"
 #include "runtime/host/host.h"
 
 /* How often a name that was made is made again because it exists. */
@@ -19,7 +19,7 @@
 
 #define RANDOM_LETTERS 5
 
-/* An order whose graph is on the shelf. */
+/* An order whose graph is in the graph registry. */
 struct begun {
     const struct tr_order *order;
     const struct tr_graph *graph;
@@ -111,9 +111,9 @@ static int look_up(struct tr_live *live, const struct begun *begun,
                  explain[0] != '\0' ? explain : tr_error_text(error));
         return error;
     }
-    struct tr_execution_copy copy;
-    error = tr_execution_named(reader, begun->graph->project, begun->graph->domain,
-                               tr_text_of(outcome->name), &copy);
+    struct tr_executions_row copy;
+    error = tr_executions_named(reader, begun->graph->project, begun->graph->domain,
+                                tr_text_of(outcome->name), &copy);
     tr_live_read_end(live);
     if (error == TR_NOT_FOUND) {
         return 0;
@@ -124,7 +124,7 @@ static int look_up(struct tr_live *live, const struct begun *begun,
                  "there is an execution %s already (%s); choose another name, or --if-new to "
                  "follow that one",
                  outcome->name, tr_execution_phase_word(copy.row.phase));
-        tr_execution_copy_fini(&copy);
+        tr_executions_row_fini(&copy);
         error = TR_EXISTS;
     }
     return error;
@@ -193,7 +193,7 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
     return outcome->is_new ? 0 : outcome->is_busy ? TR_BUSY : TR_EXISTS;
 }
 
-/* Keeps the graph and asks the launcher, while it is on the shelf. */
+/* Keeps the graph and asks the launcher, while it is in the graph registry. */
 static int begin(struct tr_live *live, const struct begun *begun, struct tr_launch_outcome *outcome)
 {
     bool is_synced = live->durability == TR_DURABILITY_FULL;
@@ -245,30 +245,24 @@ int tr_live_launch(struct tr_live *live, const struct tr_order *order,
         tr_graph_free(order->graph);
         return TR_INVALID;
     }
-    int error = tr_shelf_put(&live->engine->shelf, order->graph, &number);
+    int error = tr_graph_registry_put(&live->engine->registry, order->graph, &number);
     if (error != 0) {
         snprintf(outcome->message, sizeof outcome->message, "the definition has no place: %s",
                  tr_error_text(error));
         return error;
     }
     /* An equal one that was there has taken the place of ours. */
-    struct begun begun = {.order = order, .graph = tr_shelf_find(&live->engine->shelf, number)};
+    struct begun begun = {.order = order,
+                          .graph = tr_graph_registry_find(&live->engine->registry, number)};
     error = begin_named(live, &begun, outcome);
-    tr_shelf_drop(&live->engine->shelf, number);
+    tr_graph_registry_drop(&live->engine->registry, number);
     return error;
-}
-
-int tr_live_abort(struct tr_live *live, uint64_t execution, struct tr_text cause, bool is_hard)
-{
-    struct tr_node_abort abort = {
-        .phase = TR_NODE_PHASE_ABORTED, .cause = cause, .is_hard = is_hard};
-    return tr_host_tell(live->host, tr_group_root(execution), &tr_node_abort_schema, &abort);
 }
 
 int tr_live_abort_kept(struct tr_live *live, uint64_t execution, struct tr_text cause, bool is_hard)
 {
     struct tr_node_abort abort = {
         .phase = TR_NODE_PHASE_ABORTED, .cause = cause, .is_hard = is_hard};
-    int error = tr_root_ask(live, execution, &tr_node_abort_schema, &abort, NULL, NULL);
+    int error = tr_query_root(live, execution, &tr_node_abort_schema, &abort, NULL, NULL);
     return error == TR_NO_ACTOR ? 0 : error; /* it has ended meanwhile */
 }

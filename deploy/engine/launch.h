@@ -1,8 +1,8 @@
 /*
  * Beginning executions in a live engine, and finding them there.
  */
-#ifndef TR_DEPLOY_LAUNCH_H
-#define TR_DEPLOY_LAUNCH_H
+#ifndef TR_DEPLOY_ENGINE_LAUNCH_H
+#define TR_DEPLOY_ENGINE_LAUNCH_H
 
 #include "deploy/engine/assemble.h"
 
@@ -55,13 +55,9 @@ TR_MUST_USE int tr_order_check(const struct tr_order *order);
 TR_MUST_USE int tr_live_launch(struct tr_live *live, const struct tr_order *order,
                                struct tr_launch_outcome *outcome);
 
-/* Tells an execution to abort; TR_NOT_FOUND is for those who look into its history. */
-TR_MUST_USE int tr_live_abort(struct tr_live *live, uint64_t execution, struct tr_text cause,
-                              bool is_hard);
-
 /*
- * The same, and returns when that is committed, or its execution has ended. TR_TIMEOUT and
- * TR_QUARANTINED (tr_root_ask): neither was so in a reasonable time, and it may be aborted yet.
+ * Tells an execution to abort, and returns when that is committed, or it has ended. TR_TIMEOUT and
+ * TR_QUARANTINED (tr_query_root): neither was so in a reasonable time, and it may be aborted yet.
  */
 TR_MUST_USE int tr_live_abort_kept(struct tr_live *live, uint64_t execution, struct tr_text cause,
                                    bool is_hard);

@@ -1,10 +1,10 @@
 /*
  * Asking the root of an execution. One that is quarantined takes what it is told and answers
- * nothing, so whoever waits in vain looks at how it stands.
+ * nothing, so a caller that waits in vain looks at how it stands.
  */
 #include "deploy/engine/query_root.h"
 
-/* How long the root may take. With a full disk that is all of it, and the door is shut. */
+/* How long the root may take. With a full disk that is all of it, and requests are refused. */
 #define ASK_MS_MAX 2000
 
 /* Roots are the actors without a parent but the services; /PROJECT/DOMAIN/EXEC. */
@@ -24,9 +24,9 @@ static void look(void *self, const struct tr_actor_seen *actor)
     }
 }
 
-int tr_root_ask(struct tr_live *live, uint64_t execution, const struct tr_schema *schema,
-                const void *body, void (*take)(void *self, const struct tr_message *answer),
-                void *self)
+int tr_query_root(struct tr_live *live, uint64_t execution, const struct tr_schema *schema,
+                  const void *body, void (*take)(void *self, const struct tr_message *answer),
+                  void *self)
 {
     struct tr_ref root = tr_group_root(execution);
     struct looking looking = {.root = root.key};
@@ -41,13 +41,13 @@ int tr_root_ask(struct tr_live *live, uint64_t execution, const struct tr_schema
     return looked == 0 && looking.is_quarantined ? TR_QUARANTINED : error;
 }
 
-const char *tr_root_error_text(int error)
+const char *tr_query_root_error_text(int error)
 {
     static const char quarantined[] =
         "it is quarantined, since one message has failed its actor twice; `troupe explain` says "
         "more, `troupe actors --resume ADDRESS` lets it go on, and then it hears this";
     static const char aside[] =
-        "it is put aside, since loading it has ended the engine: `troupe explain` says more, and "
+        "it is set aside, since loading it has ended the engine: `troupe explain` says more, and "
         "`troupe abort` and `troupe resume` of it work when this engine has ended";
     return error == TR_QUARANTINED ? quarantined
            : error == TR_CLOSED    ? aside

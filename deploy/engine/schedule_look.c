@@ -15,17 +15,17 @@ static int look_up(const struct tr_inquiry *inquiry, const struct tr_graph *grap
                    const struct tr_plan *plan, struct tr_schedule_seen *seen, char *explain)
 {
     char name[TR_SCHEDULE_NAME_BYTES];
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     struct tr_reader *reader;
     int error = tr_history_open(inquiry->store_folder, explain, &reader);
     if (error != 0) {
         return error;
     }
     tr_schedule_name(plan->name, seen->fire, name);
-    error = tr_execution_named(reader, graph->project, graph->domain, tr_text_of(name), &copy);
+    error = tr_executions_named(reader, graph->project, graph->domain, tr_text_of(name), &copy);
     seen->exists = error == 0;
     if (error == 0) {
-        tr_execution_copy_fini(&copy);
+        tr_executions_row_fini(&copy);
     } else if (error != TR_NOT_FOUND) {
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
     }
@@ -63,13 +63,13 @@ int tr_schedule_look_answer(const struct tr_inquiry *inquiry, char *explain)
     if (error != 0 || asked.graph.size != TR_GRAPH_HASH_BYTES) {
         return TR_MALFORMED;
     }
-    if (!tr_shelf_share(&engine->shelf, asked.graph.data)) {
+    if (!tr_graph_registry_share(&engine->registry, asked.graph.data)) {
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "its definition is being replaced");
         return TR_NOT_FOUND;
     }
     uint64_t number = tr_graph_number(asked.graph.data);
-    const struct tr_graph *graph = tr_shelf_find(&engine->shelf, number);
+    const struct tr_graph *graph = tr_graph_registry_find(&engine->registry, number);
     error = asked.plan < graph->plan_count ? look(inquiry, &asked, graph, explain) : TR_MALFORMED;
-    tr_shelf_drop(&engine->shelf, number);
+    tr_graph_registry_drop(&engine->registry, number);
     return error;
 }

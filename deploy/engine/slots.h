@@ -1,8 +1,8 @@
 /*
  * Job slots: how many processes an engine runs at once, against what definitions would let run.
  */
-#ifndef TR_DEPLOY_SLOTS_H
-#define TR_DEPLOY_SLOTS_H
+#ifndef TR_DEPLOY_ENGINE_SLOTS_H
+#define TR_DEPLOY_ENGINE_SLOTS_H
 
 #include "actors/graph/compiled/graph.h"
 

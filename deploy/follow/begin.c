@@ -110,14 +110,14 @@ static enum tr_exit_status launch_there(struct tr_beginning *beginning, struct t
     return judge(beginning, error);
 }
 
-enum tr_exit_status tr_begin(struct tr_beginning *beginning, struct tr_reached *reached)
+enum tr_exit_status tr_begin(struct tr_beginning *beginning, struct tr_connection *connection)
 {
     enum tr_exit_status status = offload(beginning);
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    return reached->live != NULL ? launch_here(beginning, reached->live)
-                                 : launch_there(beginning, reached->client);
+    return connection->live != NULL ? launch_here(beginning, connection->live)
+                                    : launch_there(beginning, connection->client);
 }
 
 void tr_begin_note(const struct tr_beginning *beginning)

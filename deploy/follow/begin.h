@@ -1,12 +1,12 @@
 /*
  * Beginning an execution that was prepared, wherever the store's engine is.
  */
-#ifndef TR_DEPLOY_BEGIN_H
-#define TR_DEPLOY_BEGIN_H
+#ifndef TR_DEPLOY_FOLLOW_BEGIN_H
+#define TR_DEPLOY_FOLLOW_BEGIN_H
 
+#include "deploy/cli/connect.h"
 #include "deploy/engine/launch.h"
 #include "deploy/follow/prepare.h"
-#include "deploy/reach.h"
 
 struct tr_beginning {
     struct tr_prepared *prepared; /* its graph is taken over where the engine is here */
@@ -21,11 +21,11 @@ struct tr_beginning {
  * Begins it; one of that name that exists is as good where --if-new was given. What is wrong is
  * said on stderr.
  */
-enum tr_exit_status tr_begin(struct tr_beginning *beginning, struct tr_reached *reached);
+enum tr_exit_status tr_begin(struct tr_beginning *beginning, struct tr_connection *connection);
 
 /*
- * Becomes the engine of the store or its guest, begins it, and stays with it until it has ended; or
- * prints its name, where it is detached. `folder` has to be known.
+ * Becomes the engine of the store or its client, begins it, and stays with it until it has ended;
+ * or prints its name, where it is detached. `folder` has to be known.
  */
 enum tr_exit_status tr_begin_and_follow(struct tr_beginning *beginning);
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "deploy/common/clock.h"
-#include "deploy/follow/screen.h"
 #include "deploy/common/stream.h"
+#include "deploy/follow/screen.h"
 #include "runtime/memory.h"
 
 /* Reading may take one part in so many of all time. */
@@ -121,17 +121,18 @@ static bool refresh(struct tr_follow *follow)
 
 static void look_at_moment(struct tr_follow *follow)
 {
-    struct tr_execution_copy copy;
-    if (tr_execution_get(follow->reader, follow->execution, &copy) != 0) {
+    struct tr_executions_row copy;
+    if (tr_executions_get(follow->reader, follow->execution, &copy) != 0) {
         return;
     }
     if (tr_nodes_read(&follow->nodes, follow->reader) == 0) {
         draw(follow, &copy.row);
     }
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
 }
 
-/* Nobody holds a moment while he waits: the log of the store could not begin anew (reader.h). */
+/* Nobody holds a moment while he waits: the log of the store could not begin anew
+ * (runtime/journal/reader.h). */
 static void look(struct tr_follow *follow)
 {
     if (refresh(follow)) {

@@ -2,8 +2,8 @@
  * Following an execution: what people see on stderr while it runs, read from the history, in the
  * engine's own process or in another one.
  */
-#ifndef TR_DEPLOY_FOLLOW_H
-#define TR_DEPLOY_FOLLOW_H
+#ifndef TR_DEPLOY_FOLLOW_FOLLOW_H
+#define TR_DEPLOY_FOLLOW_FOLLOW_H
 
 #include "deploy/cli/command.h"
 #include "deploy/history/executions.h"

@@ -1,14 +1,14 @@
 /*
- * The loop of a command that is a guest of another process's engine.
+ * The loop of a command that is a client of another process's engine.
  */
 #include <signal.h>
 #include <stdio.h>
 
-#include "deploy/follow/follow_local.h"
 #include "deploy/common/clock.h"
-#include "deploy/follow/follow.h"
-#include "deploy/follow/result.h"
 #include "deploy/common/signals.h"
+#include "deploy/follow/follow.h"
+#include "deploy/follow/follow_local.h"
+#include "deploy/follow/result.h"
 #include "schemas/runtime/request.h"
 
 struct visit {
@@ -86,7 +86,7 @@ static void turn(struct visit *visit)
 
 static int begin(struct visit *visit, const char *folder)
 {
-    struct tr_follow follow = {.execution = visit->execution, .wakes = true};
+    struct tr_follow follow = {.execution = visit->execution, .activates = true};
     int error = tr_signals_open(&visit->signals);
     if (error == 0) {
         error = tr_follow_new(visit->invocation, folder, visit->execution, &visit->follow);
@@ -97,8 +97,9 @@ static int begin(struct visit *visit, const char *folder)
     return error;
 }
 
-enum tr_exit_status tr_visit(const struct tr_invocation *invocation, struct tri_client *client,
-                             const char *folder, uint64_t execution)
+enum tr_exit_status tr_follow_live(const struct tr_invocation *invocation,
+                                   struct tri_client *client, const char *folder,
+                                   uint64_t execution)
 {
     struct visit visit = {.invocation = invocation,
                           .client = client,

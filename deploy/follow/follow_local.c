@@ -10,17 +10,17 @@
 #include <unistd.h>
 
 #include "deploy/common/clock.h"
-#include "deploy/follow/follow.h"
-#include "deploy/engine/launch.h"
-#include "deploy/follow/result.h"
-#include "deploy/engine/query_root.h"
-#include "deploy/server/serve.h"
 #include "deploy/common/signals.h"
+#include "deploy/engine/launch.h"
+#include "deploy/engine/query_root.h"
+#include "deploy/follow/follow.h"
+#include "deploy/follow/result.h"
+#include "deploy/server/serve.h"
 
 /* How long a second Ctrl-C waits for what it kills. */
 #define HARD_MS 2000
 
-/* How often whoever waits for everything looks whether it has ended. */
+/* Poll interval while waiting for all executions. */
 #define LOOK_MS 250
 
 /* How often the engine looks whether its store is still there, and one that stays does. */
@@ -37,15 +37,15 @@ enum purpose {
     STAYING /* whatever comes */
 };
 
-struct attending {
+struct follower {
     const struct tr_invocation *invocation;
     struct tr_live *live;
     struct tr_serve *serve;
     enum purpose purpose;
-    struct tr_follow *follow;       /* of ONE */
-    struct tr_chronicle *chronicle; /* of STAYING */
-    struct tr_retaining retaining;  /* of STAYING: what the settings say */
-    uint64_t execution;             /* of ONE; 0: of others */
+    struct tr_follow *follow;      /* of ONE */
+    struct tr_service_log *log;    /* of STAYING */
+    struct tr_retaining retaining; /* of STAYING: what the settings say */
+    uint64_t execution;            /* of ONE; 0: of others */
     uint64_t monitor;
     bool is_over;
     uint32_t interrupts;
@@ -59,103 +59,103 @@ struct attending {
 
 /* ------------------------------------------------------------------------- signals */
 
-static void note(struct attending *attending, const char *text)
+static void note(struct follower *follower, const char *text)
 {
-    if (attending->chronicle != NULL) {
-        tr_chronicle_note(attending->chronicle, false, text);
-    } else if (attending->follow != NULL) {
-        tr_follow_note(attending->follow, text);
+    if (follower->log != NULL) {
+        tr_service_log_note(follower->log, false, text);
+    } else if (follower->follow != NULL) {
+        tr_follow_note(follower->follow, text);
     } else {
-        tr_command_note(attending->invocation, "%s", text);
+        tr_command_note(follower->invocation, "%s", text);
     }
 }
 
 /* Goes without waiting for anything: that is what a service is told, and no other's success. */
-static void leave(struct attending *attending)
+static void leave(struct follower *follower)
 {
-    if (!attending->is_over) {
-        bool is_service = attending->purpose == STAYING;
-        note(attending, is_service ? "leaving; what is unfinished goes on with the next engine"
-                                   : "leaving; what is unfinished goes on with `troupe resume`");
-        attending->status = is_service ? TR_EXIT_DONE : TR_EXIT_ENGINE;
+    if (!follower->is_over) {
+        bool is_service = follower->purpose == STAYING;
+        note(follower, is_service ? "leaving; what is unfinished goes on with the next engine"
+                                  : "leaving; what is unfinished goes on with `troupe resume`");
+        follower->status = is_service ? TR_EXIT_DONE : TR_EXIT_ENGINE;
     }
-    attending->is_leaving = true;
+    follower->is_leaving = true;
 }
 
 /* Ctrl-C: the first one aborts, the second one kills and leaves. What is acknowledged is kept. */
-static void interrupt(struct attending *attending)
+static void interrupt(struct follower *follower)
 {
-    bool is_hard = attending->interrupts++ > 0;
-    if (attending->execution == 0 || attending->is_over) {
-        leave(attending);
+    bool is_hard = follower->interrupts++ > 0;
+    if (follower->execution == 0 || follower->is_over) {
+        leave(follower);
         return;
     }
     if (is_hard) {
-        attending->leave_ms = tr_clock_ms() + HARD_MS;
-        note(attending, "killing its tasks; the abort is finished by the next engine");
+        follower->leave_ms = tr_clock_ms() + HARD_MS;
+        note(follower, "killing its tasks; the abort is finished by the next engine");
     } else {
-        note(attending, "aborting (Ctrl-C again kills its tasks and leaves)");
+        note(follower, "aborting (Ctrl-C again kills its tasks and leaves)");
     }
-    int error = tr_live_abort_kept(attending->live, attending->execution,
+    int error = tr_live_abort_kept(follower->live, follower->execution,
                                    tr_text_of("interrupted by Ctrl-C"), is_hard);
     if (error == TR_QUARANTINED) {
-        note(attending, tr_root_error_text(error));
+        note(follower, tr_query_root_error_text(error));
     } else if (error != 0 && error != TR_TIMEOUT) {
-        attending->leave_ms = tr_clock_ms();
+        follower->leave_ms = tr_clock_ms();
     }
 }
 
-static void look_at_signals(struct attending *attending)
+static void look_at_signals(struct follower *follower)
 {
     int number;
-    while ((number = tr_signals_next(attending->live->signals)) != 0) {
+    while ((number = tr_signals_next(follower->live->signals)) != 0) {
         if (number == SIGINT) {
-            interrupt(attending);
+            interrupt(follower);
             continue;
         }
-        leave(attending);
+        leave(follower);
     }
-    if (attending->leave_ms != 0 && tr_clock_ms() >= attending->leave_ms && !attending->is_over) {
-        attending->is_leaving = true;
-        attending->status = TR_EXIT_ABORTED;
+    if (follower->leave_ms != 0 && tr_clock_ms() >= follower->leave_ms && !follower->is_over) {
+        follower->is_leaving = true;
+        follower->status = TR_EXIT_ABORTED;
     }
 }
 
 /* ---------------------------------------------------------------------------- trouble */
 
 /* Says once that nothing can be written, and once that it goes on. */
-static void hear_of_store(struct attending *attending)
+static void hear_of_store(struct follower *follower)
 {
     char text[TRI_STORE_EXPLAIN_BYTES];
-    int error = tr_host_waits_for(attending->live->host);
-    if ((error == 0) == (attending->waits_for == 0)) {
+    int error = tr_host_waits_for(follower->live->host);
+    if ((error == 0) == (follower->waits_for == 0)) {
         return;
     }
-    attending->waits_for = error;
+    follower->waits_for = error;
     if (error == 0) {
-        note(attending, "the store can be written again; going on");
+        note(follower, "the store can be written again; going on");
         return;
     }
     snprintf(text, sizeof text, "the store %.300s cannot be written now: %s; this is tried again%s",
-             attending->live->folder, tr_error_text(error),
+             follower->live->folder, tr_error_text(error),
              error == TR_STORE_FULL ? " until there is room on its disk" : "");
-    note(attending, text);
+    note(follower, text);
 }
 
-/* Nobody can ever see what an engine does whose store was removed: it leaves. */
-static void look_at_store(struct attending *attending)
+/* An engine leaves when its store was removed: nobody can see what it does. */
+static void look_at_store(struct follower *follower)
 {
     char path[PATH_MAX];
-    if (tr_clock_ms() < attending->store_look_ms) {
+    if (tr_clock_ms() < follower->store_look_ms) {
         return;
     }
-    attending->store_look_ms =
-        tr_clock_ms() + (attending->purpose == STAYING ? STORE_LOOK_STAYING_MS : STORE_LOOK_MS);
-    int size = snprintf(path, sizeof path, "%s/troupe.db", attending->live->folder);
+    follower->store_look_ms =
+        tr_clock_ms() + (follower->purpose == STAYING ? STORE_LOOK_STAYING_MS : STORE_LOOK_MS);
+    int size = snprintf(path, sizeof path, "%s/troupe.db", follower->live->folder);
     if (size > 0 && (size_t)size < sizeof path && access(path, F_OK) != 0 && errno == ENOENT) {
-        note(attending, "leaving: the store is not there any more");
-        attending->is_leaving = true;
-        attending->status = TR_EXIT_ENGINE;
+        note(follower, "leaving: the store is not there any more");
+        follower->is_leaving = true;
+        follower->status = TR_EXIT_ENGINE;
     }
 }
 
@@ -187,57 +187,57 @@ static int count_unfinished(struct tr_live *live, uint64_t *count)
  * The end of all that is awake is looked for now and then; that of one execution is told. A history
  * that is damaged would never say so; what else is in the way may pass.
  */
-static int look_for_end(struct attending *attending, bool *has_ended)
+static int look_for_end(struct follower *follower, bool *has_ended)
 {
     int reason;
     uint64_t count;
     uint64_t now_ms = tr_clock_ms();
     *has_ended = false;
-    if (attending->purpose == STAYING) {
+    if (follower->purpose == STAYING) {
         return 0;
     }
-    if (attending->execution != 0) {
-        struct tr_ref root = tr_group_root(attending->execution);
-        *has_ended = tr_host_ended(attending->live->host, root, attending->monitor, &reason) == 0;
+    if (follower->execution != 0) {
+        struct tr_ref root = tr_group_root(follower->execution);
+        *has_ended = tr_host_ended(follower->live->host, root, follower->monitor, &reason) == 0;
         return 0;
     }
-    if (now_ms < attending->look_ms) {
+    if (now_ms < follower->look_ms) {
         return 0;
     }
-    int error = count_unfinished(attending->live, &count);
-    attending->look_ms = now_ms + LOOK_MS + LOOKING_PARTS * (tr_clock_ms() - now_ms);
-    *has_ended = error == 0 && count <= attending->live->sleepers.asleep;
+    int error = count_unfinished(follower->live, &count);
+    follower->look_ms = now_ms + LOOK_MS + LOOKING_PARTS * (tr_clock_ms() - now_ms);
+    *has_ended = error == 0 && count <= follower->live->dormant.dormant_count;
     return error == TR_STORE_DAMAGED ? error : 0;
 }
 
 /* What came of it, by the reader that is there. */
-static enum tr_exit_status print_result(struct attending *attending)
+static enum tr_exit_status print_result(struct follower *follower)
 {
-    struct tr_live *live = attending->live;
+    struct tr_live *live = follower->live;
     struct tr_reader *reader;
     if (tr_live_read(live, NULL, &reader) != 0) {
         reader = NULL;
     }
     enum tr_exit_status status =
-        tr_result_print(attending->invocation, live->folder, reader, attending->execution);
+        tr_result_print(follower->invocation, live->folder, reader, follower->execution);
     if (reader != NULL) {
         tr_live_read_end(live);
     }
     return status;
 }
 
-static void finish(struct attending *attending)
+static void finish(struct follower *follower)
 {
-    attending->is_over = true;
-    attending->status = TR_EXIT_DONE;
-    if (attending->execution != 0) {
-        tr_follow_finish(attending->follow);
-        attending->status = print_result(attending);
+    follower->is_over = true;
+    follower->status = TR_EXIT_DONE;
+    if (follower->execution != 0) {
+        tr_follow_finish(follower->follow);
+        follower->status = print_result(follower);
         (void)fflush(stdout);
     }
-    size_t followers = tr_serve_followers(attending->serve);
+    size_t followers = tr_serve_followers(follower->serve);
     if (followers > 0) {
-        tr_command_note(attending->invocation,
+        tr_command_note(follower->invocation,
                         "staying for %zu other command%s (Ctrl-C leaves; they lose the engine)",
                         followers, followers == 1 ? "" : "s");
     }
@@ -246,15 +246,15 @@ static void finish(struct attending *attending)
 /* ------------------------------------------------------------------------ retention */
 
 /* Forgets what the settings keep no longer, beside everything else, and tells of it. */
-static void keep_retention(struct attending *attending)
+static void keep_retention(struct follower *follower)
 {
     struct tr_pruned pruned;
     char words[TRI_STORE_EXPLAIN_BYTES];
-    if (!tr_retaining_step(&attending->retaining, &pruned, words)) {
+    if (!tr_retaining_step(&follower->retaining, &pruned, words)) {
         return;
     }
     if (words[0] != '\0') {
-        tr_chronicle_note(attending->chronicle, true, words);
+        tr_service_log_note(follower->log, true, words);
         return;
     }
     uint64_t executions = pruned.parts[TR_PRUNED_EXECUTIONS].count;
@@ -266,17 +266,17 @@ static void keep_retention(struct attending *attending)
         snprintf(words, sizeof words,
                  "forgot %llu executions and removed %llu files and folders, as the settings say",
                  (unsigned long long)executions, (unsigned long long)files);
-        tr_chronicle_note(attending->chronicle, false, words);
+        tr_service_log_note(follower->log, false, words);
     }
 }
 
-/* Whoever still forgets is stopped; the door is shut first, so that he waits for no answer. */
-static void end_retention(struct attending *attending)
+/* Stops a forgetting that still runs. The endpoint is closed first: nobody waits for an answer. */
+static void end_retention(struct follower *follower)
 {
-    if (attending->retaining.janitor != NULL) {
-        tri_endpoint_close(attending->live->door);
-        attending->live->door = NULL;
-        tr_retaining_fini(&attending->retaining);
+    if (follower->retaining.janitor != NULL) {
+        tri_endpoint_close(follower->live->endpoint);
+        follower->live->endpoint = NULL;
+        tr_retaining_fini(&follower->retaining);
     }
 }
 
@@ -297,114 +297,114 @@ static uint32_t until(uint64_t time_ms)
     return time_ms <= now_ms ? 0 : (uint32_t)(time_ms - now_ms);
 }
 
-static uint32_t timeout_of(const struct attending *attending)
+static uint32_t timeout_of(const struct follower *follower)
 {
-    uint32_t timeout_ms = tr_serve_timeout_ms(attending->serve);
-    timeout_ms = sooner(timeout_ms, until(attending->store_look_ms));
-    if (attending->is_over) {
+    uint32_t timeout_ms = tr_serve_timeout_ms(follower->serve);
+    timeout_ms = sooner(timeout_ms, until(follower->store_look_ms));
+    if (follower->is_over) {
         return timeout_ms;
     }
-    timeout_ms = sooner(timeout_ms, until(attending->leave_ms));
-    if (attending->purpose == AWAKE) {
-        timeout_ms = sooner(timeout_ms, until(attending->look_ms));
+    timeout_ms = sooner(timeout_ms, until(follower->leave_ms));
+    if (follower->purpose == AWAKE) {
+        timeout_ms = sooner(timeout_ms, until(follower->look_ms));
     }
-    if (attending->follow != NULL) {
-        timeout_ms = sooner(timeout_ms, tr_follow_timeout_ms(attending->follow));
+    if (follower->follow != NULL) {
+        timeout_ms = sooner(timeout_ms, tr_follow_timeout_ms(follower->follow));
     }
-    return attending->chronicle == NULL
-               ? timeout_ms
-               : sooner(timeout_ms, tr_chronicle_timeout_ms(attending->chronicle));
+    return follower->log == NULL ? timeout_ms
+                                 : sooner(timeout_ms, tr_service_log_timeout_ms(follower->log));
 }
 
 /* One turn; an error is the engine's end. */
-static int turn(struct attending *attending)
+static int turn(struct follower *follower)
 {
-    int error = tr_live_rest(attending->live, timeout_of(attending));
+    int error = tr_live_rest(follower->live, timeout_of(follower));
     if (error != 0) {
         return error;
     }
-    tr_serve_step(attending->serve);
-    look_at_signals(attending);
-    hear_of_store(attending);
-    look_at_store(attending);
+    tr_serve_step(follower->serve);
+    look_at_signals(follower);
+    hear_of_store(follower);
+    look_at_store(follower);
     bool has_ended = false;
-    error = attending->is_over ? 0 : look_for_end(attending, &has_ended);
+    error = follower->is_over ? 0 : look_for_end(follower, &has_ended);
     if (error != 0) {
         return error;
     }
     if (has_ended) {
-        finish(attending);
+        finish(follower);
     }
-    if (attending->is_over && tr_serve_followers(attending->serve) == 0) {
-        attending->is_leaving = true;
-        attending->live->hands_over = true;
+    if (follower->is_over && tr_serve_followers(follower->serve) == 0) {
+        follower->is_leaving = true;
+        follower->live->hands_over = true;
     }
-    if (!attending->is_over && attending->follow != NULL) {
-        tr_follow_step(attending->follow);
+    if (!follower->is_over && follower->follow != NULL) {
+        tr_follow_step(follower->follow);
     }
-    if (attending->chronicle != NULL) {
-        tr_chronicle_step(attending->chronicle);
-        keep_retention(attending);
+    if (follower->log != NULL) {
+        tr_service_log_step(follower->log);
+        keep_retention(follower);
     }
     return 0;
 }
 
-static enum tr_exit_status attend(struct attending *attending)
+static enum tr_exit_status follow_here(struct follower *follower)
 {
-    int error = tr_serve_new(attending->live, &attending->serve);
-    while (error == 0 && !attending->is_leaving) {
-        error = turn(attending);
+    int error = tr_serve_new(follower->live, &follower->serve);
+    while (error == 0 && !follower->is_leaving) {
+        error = turn(follower);
     }
-    tr_serve_free(attending->serve);
-    end_retention(attending);
+    tr_serve_free(follower->serve);
+    end_retention(follower);
     if (error != 0) {
-        const char *words = tr_host_explain(attending->live->host);
-        return tr_command_failed(attending->invocation->command,
+        const char *words = tr_host_explain(follower->live->host);
+        return tr_command_failed(follower->invocation->command,
                                  "the engine cannot go on: %s; `troupe resume` goes on from what "
                                  "the store holds",
                                  words[0] != '\0' ? words : tr_error_text(error));
     }
-    return attending->status;
+    return follower->status;
 }
 
-enum tr_exit_status tr_attend(const struct tr_invocation *invocation, struct tr_live *live,
-                              uint64_t execution)
+enum tr_exit_status tr_follow_local(const struct tr_invocation *invocation, struct tr_live *live,
+                                    uint64_t execution)
 {
-    struct attending attending = {
+    struct follower follower = {
         .invocation = invocation, .live = live, .execution = execution, .status = TR_EXIT_ENGINE};
     int error = tr_live_wake(live, execution);
     if (error == 0) {
-        error = tr_host_monitor(live->host, tr_group_root(execution), &attending.monitor);
+        error = tr_host_monitor(live->host, tr_group_root(execution), &follower.monitor);
     }
     if (error == 0) {
-        error = tr_follow_new(invocation, live->folder, execution, &attending.follow);
+        error = tr_follow_new(invocation, live->folder, execution, &follower.follow);
     }
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s", tr_error_text(error));
     }
-    enum tr_exit_status status = attend(&attending);
-    tr_follow_free(attending.follow);
+    enum tr_exit_status status = follow_here(&follower);
+    tr_follow_free(follower.follow);
     return status;
 }
 
-enum tr_exit_status tr_attend_awake(const struct tr_invocation *invocation, struct tr_live *live)
+enum tr_exit_status tr_follow_local_active(const struct tr_invocation *invocation,
+                                           struct tr_live *live)
 {
-    struct attending attending = {
+    struct follower follower = {
         .invocation = invocation, .live = live, .purpose = AWAKE, .status = TR_EXIT_ENGINE};
-    return attend(&attending);
+    return follow_here(&follower);
 }
 
-enum tr_exit_status tr_attend_staying(const struct tr_invocation *invocation, struct tr_live *live,
-                                      struct tr_chronicle *chronicle)
+enum tr_exit_status tr_follow_local_service(const struct tr_invocation *invocation,
+                                            struct tr_live *live, struct tr_service_log *log)
 {
-    struct attending attending = {.invocation = invocation,
-                                  .live = live,
-                                  .purpose = STAYING,
-                                  .chronicle = chronicle,
-                                  .retaining = {.folder = live->folder},
-                                  .status = TR_EXIT_ENGINE};
+    struct follower follower = {.invocation = invocation,
+                                .live = live,
+                                .purpose = STAYING,
+                                .log = log,
+                                .retaining = {.folder = live->folder},
+                                .status = TR_EXIT_ENGINE};
     if (live->settings != NULL) {
-        attending.retaining.retention = live->settings->retention;
+        follower.retaining.retention = live->settings->retention;
     }
-    return attend(&attending);
+    return follow_here(&follower);
 }

@@ -1,10 +1,11 @@
 /*
- * Staying with an execution until it has ended, in the engine of this process or as a guest of
+ * Staying with an execution until it has ended, in the engine of this process or as a client of
  * another's; both show it, pass Ctrl-C on, and give the exit status that the command ends with.
  */
-#ifndef TR_DEPLOY_ATTEND_H
-#define TR_DEPLOY_ATTEND_H
+#ifndef TR_DEPLOY_FOLLOW_FOLLOW_LOCAL_H
+#define TR_DEPLOY_FOLLOW_FOLLOW_LOCAL_H
 
+#include "deploy/cli/command.h"
 #include "deploy/engine/assemble.h"
 #include "deploy/follow/service_log.h"
 
@@ -14,24 +15,26 @@
  * leaves; SIGTERM and SIGHUP leave at once, and what is unfinished goes on with the next engine.
  * Prints the result.
  */
-enum tr_exit_status tr_attend(const struct tr_invocation *invocation, struct tr_live *live,
-                              uint64_t execution);
+enum tr_exit_status tr_follow_local(const struct tr_invocation *invocation, struct tr_live *live,
+                                    uint64_t execution);
 
 /* Turns the engine until nothing that is awake is unfinished; signals as above, Ctrl-C leaves. */
-enum tr_exit_status tr_attend_awake(const struct tr_invocation *invocation, struct tr_live *live);
+enum tr_exit_status tr_follow_local_active(const struct tr_invocation *invocation,
+                                           struct tr_live *live);
 
 /*
  * Turns the engine of a service, which tells what happens, until a signal: then it commits and
- * leaves with TR_EXIT_DONE, as those expect who stop services.
+ * leaves with TR_EXIT_DONE, as service managers expect.
  */
-enum tr_exit_status tr_attend_staying(const struct tr_invocation *invocation, struct tr_live *live,
-                                      struct tr_chronicle *chronicle);
+enum tr_exit_status tr_follow_local_service(const struct tr_invocation *invocation,
+                                            struct tr_live *live, struct tr_service_log *log);
 
 /*
  * Follows an execution in another process's engine. Ctrl-C aborts it there; SIGTERM and SIGHUP end
  * this command alone. Prints the result.
  */
-enum tr_exit_status tr_visit(const struct tr_invocation *invocation, struct tri_client *client,
-                             const char *folder, uint64_t execution);
+enum tr_exit_status tr_follow_live(const struct tr_invocation *invocation,
+                                   struct tri_client *client, const char *folder,
+                                   uint64_t execution);
 
 #endif

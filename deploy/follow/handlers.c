@@ -10,7 +10,7 @@
 #include "schemas/codec/error.h"
 
 struct search {
-    struct tr_account account;
+    struct tr_node_tree tree;
     const struct tr_execution *execution;
     int (*take)(void *self, const struct tr_node_status *row);
     void *self;
@@ -30,7 +30,7 @@ static int take_row(void *self, const void *value)
     struct search *search = self;
     const struct tr_node_status *row = value;
     struct tr_stop stop;
-    int error = tr_route_find(&search->account.route, row->path, &stop);
+    int error = tr_route_find(&search->tree.route, row->path, &stop);
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
@@ -55,13 +55,13 @@ int tr_handlers_failed(struct tr_reader *reader, const char *folder,
 {
     static const uint8_t phases[] = {TR_NODE_PHASE_FAILED, TR_NODE_PHASE_TIMED_OUT};
     struct search search = {.execution = execution, .take = take, .self = self};
-    int error = tr_account_open(reader, folder, execution, &search.account);
+    int error = tr_node_tree_open(reader, folder, execution, &search.tree);
     if (error != 0) {
         return error;
     }
-    for (size_t i = 0; error == 0 && search.account.graph != NULL && i < TR_COUNT_OF(phases); i++) {
+    for (size_t i = 0; error == 0 && search.tree.graph != NULL && i < TR_COUNT_OF(phases); i++) {
         error = read_phase(&search, reader, phases[i]);
     }
-    tr_account_fini(&search.account);
+    tr_node_tree_fini(&search.tree);
     return error;
 }

@@ -2,8 +2,8 @@
  * The nodes that clean up, on_failure and finally, where they failed themselves: the first failure
  * stays the execution's, so neither it nor the chain of its causes tells of them.
  */
-#ifndef TR_DEPLOY_HANDLERS_H
-#define TR_DEPLOY_HANDLERS_H
+#ifndef TR_DEPLOY_FOLLOW_HANDLERS_H
+#define TR_DEPLOY_FOLLOW_HANDLERS_H
 
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history.h"

@@ -9,12 +9,13 @@
 
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/limits.h"
-#include "deploy/inputs/inputs.h"
-#include "deploy/engine/launch.h"
-#include "deploy/common/problems.h"
-#include "deploy/inputs/runnable.h"
+#include "deploy/cli/diagnostics.h"
 #include "deploy/cli/store.h"
+#include "deploy/engine/launch.h"
+#include "deploy/inputs/inputs.h"
+#include "deploy/inputs/runnable.h"
 #include "runtime/memory.h"
+#include "schemas/codec/spelling.h"
 
 void tr_prepared_init(struct tr_prepared *prepared, const struct tr_invocation *invocation)
 {
@@ -35,7 +36,7 @@ enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *fi
     struct tr_report report;
     tr_report_init(&report);
     int error = tr_graph_check_file(file, &report, &prepared->graph);
-    enum tr_exit_status status = tr_problems_tell(prepared->invocation, &report, error);
+    enum tr_exit_status status = tr_diagnostics_print_report(prepared->invocation, &report, error);
     tr_report_fini(&report);
     return status;
 }
@@ -100,7 +101,7 @@ enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, cons
     tr_settings_tables(&prepared->settings, &engine);
     int error =
         tr_graph_check_runnable(prepared->graph, prepared->workflow, &engine, name, &report);
-    enum tr_exit_status status = tr_problems_tell(prepared->invocation, &report, error);
+    enum tr_exit_status status = tr_diagnostics_print_report(prepared->invocation, &report, error);
     tr_report_fini(&report);
     return status;
 }
@@ -127,7 +128,7 @@ enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct
     };
     tr_report_init(&report);
     int error = pairs == NULL ? TR_MEMORY : tr_inputs_read(&request, &report, &prepared->inputs);
-    enum tr_exit_status status = tr_problems_tell(prepared->invocation, &report, error);
+    enum tr_exit_status status = tr_diagnostics_print_report(prepared->invocation, &report, error);
     tr_report_fini(&report);
     tr_free(pairs);
     return status;
@@ -149,7 +150,7 @@ enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared)
 {
     char folder[PATH_MAX];
     tr_store_look(prepared->invocation, folder);
-    return tr_settings_load(prepared->invocation, folder, &prepared->settings);
+    return tr_diagnostics_load_settings(prepared->invocation, folder, &prepared->settings);
 }
 
 enum tr_exit_status tr_prepare(struct tr_prepared *prepared)
@@ -178,6 +179,6 @@ uint8_t tr_cache_mode_of(const struct tr_invocation *invocation)
 {
     static const char words[] = "use|refresh|off";
     const char *word = tr_arguments_value(&invocation->arguments, "cache");
-    int place = word == NULL ? 0 : tr_words_find(words, word);
+    int place = word == NULL ? 0 : tr_spelling_find(words, word);
     return place < 0 ? TR_CACHE_USE : (uint8_t)place;
 }

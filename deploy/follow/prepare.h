@@ -2,11 +2,11 @@
  * What `run` and `submit` have in common before anything begins: FILE [WORKFLOW] and the options
  * that say what is to be run, checked as a whole.
  */
-#ifndef TR_DEPLOY_PREPARE_H
-#define TR_DEPLOY_PREPARE_H
+#ifndef TR_DEPLOY_FOLLOW_PREPARE_H
+#define TR_DEPLOY_FOLLOW_PREPARE_H
 
-#include "actors/graph/document/buffer.h"
 #include "actors/graph/compiled/graph.h"
+#include "actors/graph/document/buffer.h"
 #include "deploy/settings/settings.h"
 
 /* What is to be run. */

@@ -8,10 +8,13 @@
 
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/slot.h"
-#include "deploy/history/graphs.h"
-#include "deploy/follow/handlers.h"
+#include "deploy/cli/next.h"
+#include "deploy/common/failure.h"
 #include "deploy/common/show.h"
+#include "deploy/follow/handlers.h"
+#include "deploy/history/graphs.h"
 #include "deploy/history/values.h"
+#include "deploy/recovery/causes.h"
 
 /* Clean-up nodes that failed which are named. */
 #define HANDLERS_SHOWN 3
@@ -20,14 +23,16 @@
 struct result {
     const struct tr_invocation *invocation;
     const char *folder;
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     struct tr_graph *graph;
     const struct tr_variables *outputs; /* NULL: unknown */
     struct tr_buffer slots;
+    struct tr_causes causes;
     uint32_t handlers; /* clean-up nodes that failed */
 };
 
-enum tr_exit_status tr_result_status(uint8_t phase)
+/* The exit status of a phase. */
+static enum tr_exit_status status_of(uint8_t phase)
 {
     switch (phase) {
     case TR_EXECUTION_SUCCEEDED:
@@ -87,12 +92,15 @@ static int read_result(struct result *result, struct tr_reader *given, uint64_t 
     if (error != 0) {
         return error;
     }
-    error = tr_execution_get(reader, execution, &result->copy);
+    error = tr_executions_get(reader, execution, &result->copy);
     if (error == 0 && result->copy.row.phase == TR_EXECUTION_SUCCEEDED) {
         error = read_slots(result, reader);
         if (error == 0) {
             error = read_graph(result);
         }
+    } else if (error == 0) {
+        const struct tr_target target = {.element = TR_ELEMENT_NONE};
+        error = tr_causes_read(reader, &result->copy.row, &target, &result->causes);
     }
     if (error != 0) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the result cannot be read from %.300s: %s",
@@ -186,16 +194,16 @@ static int print_outputs(const struct result *result, struct tr_document *docume
 static void print_failed(const struct result *result, struct tr_document *document)
 {
     const struct tr_execution *row = &result->copy.row;
-    tr_document_begin_map(document, "error");
-    tr_document_text(document, "code", row->code);
-    tr_document_text(document, "message", row->message);
-    tr_document_text(document, "node", row->failed);
-    if (row->failed_element == TR_ELEMENT_NONE) {
-        tr_document_null(document, "element");
-    } else {
-        tr_document_number(document, "element", (int64_t)row->failed_element);
-    }
-    tr_document_end(document);
+    tr_failure_write(document, "error",
+                     &(struct tr_shown_failure){.code = row->code,
+                                                .message = row->message,
+                                                .has_flyte_message = true,
+                                                .flyte_message = row->flyte_message,
+                                                .has_node = true,
+                                                .node = row->failed,
+                                                .element = row->failed_element,
+                                                .has_attempt = true,
+                                                .attempt = tr_causes_attempt(&result->causes)});
 }
 
 static int print_document(const struct result *result)
@@ -226,10 +234,8 @@ static void print_why(const struct result *result, struct tr_text place, struct 
     struct tr_buffer lines;
     tr_buffer_init(&lines, 0);
     tr_line_print(place, 0, &lines);
-    tr_buffer_add_string(&lines, code.size > 0 ? ": " : "");
-    tr_line_print(code, 0, &lines);
-    tr_buffer_add_string(&lines, message.size > 0 ? ": " : "");
-    tr_lines_print(message, 2, &lines);
+    tr_buffer_add_string(&lines, code.size + message.size > 0 ? ": " : "");
+    tr_failure_lines(code, message, 2, &lines);
     fprintf(stderr, "troupe %s: %.*s\n", result->invocation->command->name, (int)lines.size,
             (const char *)lines.data);
     tr_buffer_fini(&lines);
@@ -283,6 +289,20 @@ static void explain_end(const struct result *result)
     }
     print_why(result, tr_buffer_text(&place), row->code, row->message);
     tr_buffer_fini(&place);
+    const struct tr_attempt *attempt = tr_causes_attempt(&result->causes);
+    if (attempt != NULL) {
+        tr_attempt_print(attempt, 2, stderr);
+    }
+}
+
+/* How one goes on with one that has not succeeded. */
+static void print_next(const struct result *result)
+{
+    struct tr_next next;
+    const struct tr_text none = {0};
+    tr_next_init(&next, result->invocation, stderr);
+    tr_next_print(&next, "explain", result->copy.row.name, none, TR_ELEMENT_NONE);
+    tr_next_print(&next, "recover", result->copy.row.name, none, TR_ELEMENT_NONE);
 }
 
 static int print_result(struct result *result, struct tr_reader *reader)
@@ -304,6 +324,7 @@ static int print_result(struct result *result, struct tr_reader *reader)
     if (!has_succeeded) {
         explain_end(result);
         print_handlers(result, reader);
+        print_next(result);
     }
     return error;
 }
@@ -314,8 +335,9 @@ enum tr_exit_status tr_result_print(const struct tr_invocation *invocation, cons
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     struct result result = {.invocation = invocation, .folder = folder};
     tr_buffer_init(&result.slots, 0);
+    tr_arena_init(&result.causes.arena);
     int error = read_result(&result, reader, execution, explain);
-    enum tr_exit_status status = tr_result_status(result.copy.row.phase);
+    enum tr_exit_status status = status_of(result.copy.row.phase);
     if (error == 0 && !tr_phase_is_end(TR_SUBJECT_EXECUTION, result.copy.row.phase)) {
         status = tr_command_failed(invocation->command, "%.*s has not ended: it is %s",
                                    (int)result.copy.row.name.size, result.copy.row.name.data,
@@ -327,8 +349,9 @@ enum tr_exit_status tr_result_print(const struct tr_invocation *invocation, cons
     if (error != 0) {
         status = tr_command_failed(invocation->command, "%s", explain);
     }
+    tr_causes_fini(&result.causes);
     tr_buffer_fini(&result.slots);
     tr_graph_free(result.graph);
-    tr_execution_copy_fini(&result.copy);
+    tr_executions_row_fini(&result.copy);
     return status;
 }

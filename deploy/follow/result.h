@@ -2,8 +2,8 @@
  * What `run` and all that end with an execution's status print: its outputs on stdout, why it
  * failed on stderr, or all of it as one document.
  */
-#ifndef TR_DEPLOY_RESULT_H
-#define TR_DEPLOY_RESULT_H
+#ifndef TR_DEPLOY_FOLLOW_RESULT_H
+#define TR_DEPLOY_FOLLOW_RESULT_H
 
 #include "deploy/cli/command.h"
 #include "deploy/history/executions.h"
@@ -15,8 +15,5 @@
  */
 enum tr_exit_status tr_result_print(const struct tr_invocation *invocation, const char *folder,
                                     struct tr_reader *reader, uint64_t execution);
-
-/* The exit status of a phase. */
-enum tr_exit_status tr_result_status(uint8_t phase);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deploy/common/show.h"
 #include "runtime/memory.h"
 
 /* The width of a progress bar. */
@@ -14,7 +15,7 @@
 /* Elements between two lines of an array's progress, as a part of all: one in so many. */
 #define PROGRESS_PARTS 10
 
-/* How nodes of each phase look: colour, and who is shown first where room is short. */
+/* How nodes of each phase look: colour, and which come first where room is short. */
 static const struct {
     const char *color;
     uint8_t rank;
@@ -39,20 +40,6 @@ static const struct {
 static uint8_t rank_of(const struct tr_node_seen *node)
 {
     return node->phase < TR_NODE_PHASE_COUNT ? looks[node->phase].rank : 5;
-}
-
-void tr_span_print(uint64_t milliseconds, struct tr_buffer *buffer)
-{
-    unsigned long long seconds = milliseconds / 1000;
-    if (milliseconds < 10000) {
-        tr_buffer_print(buffer, "%llu.%02us", seconds, (unsigned)(milliseconds % 1000 / 10));
-    } else if (seconds < 60) {
-        tr_buffer_print(buffer, "%llu.%us", seconds, (unsigned)(milliseconds % 1000 / 100));
-    } else if (seconds < 3600) {
-        tr_buffer_print(buffer, "%llum%02llus", seconds / 60, seconds % 60);
-    } else {
-        tr_buffer_print(buffer, "%lluh%02llum", seconds / 3600, seconds / 60 % 60);
-    }
 }
 
 static bool is_over(const struct tr_node_seen *node)
@@ -157,6 +144,18 @@ static void print_bar(const struct tr_node_seen *node, struct tr_buffer *buffer)
     }
     if (node->retrying > 0) {
         tr_buffer_print(buffer, " %llu waiting to retry", (unsigned long long)node->retrying);
+    }
+}
+
+/* Of an array that has ended: how many elements did not succeed, or were in the cache. */
+static void print_counts(const struct tr_node_seen *node, struct tr_buffer *buffer)
+{
+    if (node->failed > 0 && node->phase == TR_NODE_PHASE_SUCCEEDED) {
+        tr_buffer_print(buffer, ", %llu of %llu failed", (unsigned long long)node->failed,
+                        (unsigned long long)node->total);
+    }
+    if (node->cached > 0) {
+        tr_buffer_print(buffer, ", %llu from the cache", (unsigned long long)node->cached);
     }
 }
 
@@ -316,6 +315,9 @@ static void print_news(const struct tr_screen_head *head, struct tr_node_seen *n
     }
     if (is_over(node) && node->cache_status == TR_CACHE_STATUS_HIT) {
         tr_buffer_add_string(buffer, ", from the cache");
+    }
+    if (is_over(node) && !has_progress(node)) {
+        print_counts(node, buffer);
     }
     if (node->message[0] != '\0') {
         tr_buffer_add_string(buffer, ": ");

@@ -2,8 +2,8 @@
  * The live view: an execution and its nodes as a few lines that are drawn again and again in the
  * same place of a terminal, and the same as plain lines where there is none.
  */
-#ifndef TR_DEPLOY_SCREEN_H
-#define TR_DEPLOY_SCREEN_H
+#ifndef TR_DEPLOY_FOLLOW_SCREEN_H
+#define TR_DEPLOY_FOLLOW_SCREEN_H
 
 #include "actors/graph/document/buffer.h"
 #include "deploy/history/nodes.h"
@@ -37,8 +37,5 @@ uint32_t tr_screen_draw(const struct tr_screen *screen, const struct tr_screen_h
  */
 void tr_screen_lines(const struct tr_screen_head *head, struct tr_nodes *nodes,
                      struct tr_buffer *buffer);
-
-/* Appends a span of time as people read it: 0.12s, 3.4s, 2m05s, 1h02m. */
-void tr_span_print(uint64_t milliseconds, struct tr_buffer *buffer);
 
 #endif

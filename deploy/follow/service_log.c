@@ -11,12 +11,12 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "deploy/history/changes.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/document.h"
-#include "deploy/history/executions.h"
-#include "deploy/follow/screen.h"
+#include "deploy/common/failure.h"
 #include "deploy/common/show.h"
+#include "deploy/history/changes.h"
+#include "deploy/history/executions.h"
 #include "runtime/memory.h"
 
 /* Rows may be committed later than younger ones, by no more than this. */
@@ -29,7 +29,7 @@ struct known {
     uint8_t phase;
 };
 
-struct tr_chronicle {
+struct tr_service_log {
     const struct tr_invocation *invocation;
     struct tr_live *live;
     int changes;
@@ -44,9 +44,9 @@ struct tr_chronicle {
 
 /* ----------------------------------------------------------------------------- one line */
 
-static bool is_json(const struct tr_chronicle *chronicle)
+static bool is_json(const struct tr_service_log *log)
 {
-    return chronicle->invocation->output == TR_OUTPUT_JSON;
+    return log->invocation->output == TR_OUTPUT_JSON;
 }
 
 static void print_text(struct tr_text text)
@@ -60,13 +60,13 @@ static void print_text(struct tr_text text)
     tr_buffer_fini(&line);
 }
 
-void tr_chronicle_note(struct tr_chronicle *chronicle, bool is_warning, const char *text)
+void tr_service_log_note(struct tr_service_log *log, bool is_warning, const char *text)
 {
     struct tr_document document;
-    if (!is_warning && chronicle->invocation->is_quiet) {
+    if (!is_warning && log->invocation->is_quiet) {
         return;
     }
-    if (!is_json(chronicle)) {
+    if (!is_json(log)) {
         print_text(tr_text_of(text));
         return;
     }
@@ -118,19 +118,19 @@ static void print_phase(const struct tr_execution *row, struct tr_buffer *text)
     tr_buffer_add_string(text, " after ");
     tr_span_print(tr_took_ms(row->created_ms, row->started_ms, row->ended_ms, row->ended_ms), text);
     if (row->code.size > 0) {
-        tr_buffer_print(text, ": %.*s: ", (int)row->code.size, row->code.data);
-        tr_buffer_add_text(text, row->message);
+        tr_buffer_add_string(text, ": ");
+        tr_failure_line(row->code, row->message, 0, text);
     }
 }
 
-static void tell(const struct tr_chronicle *chronicle, const struct tr_execution *row, bool is_new)
+static void tell(const struct tr_service_log *log, const struct tr_execution *row, bool is_new)
 {
     struct tr_buffer text;
     bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
-    if (chronicle->invocation->is_quiet) {
+    if (log->invocation->is_quiet) {
         return;
     }
-    if (is_json(chronicle)) {
+    if (is_json(log)) {
         write_row(row, is_new ? "begins" : has_ended ? "ended" : "phase");
         return;
     }
@@ -145,16 +145,16 @@ static void tell(const struct tr_chronicle *chronicle, const struct tr_execution
     tr_buffer_fini(&text);
 }
 
-/* --------------------------------------------------------------------------- who is known */
+/* --------------------------------------------------------------------------- known executions */
 
 /* The place of a number, or where it belongs. */
-static size_t place_of(const struct tr_chronicle *chronicle, uint64_t execution)
+static size_t place_of(const struct tr_service_log *log, uint64_t execution)
 {
     size_t low = 0;
-    size_t high = chronicle->count;
+    size_t high = log->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        bool is_behind = chronicle->known[middle].execution < execution;
+        bool is_behind = log->known[middle].execution < execution;
         low = is_behind ? middle + 1 : low;
         high = is_behind ? high : middle;
     }
@@ -166,50 +166,50 @@ static uint64_t latest_ms(const struct tr_execution *row)
     return row->ended_ms > row->created_ms ? row->ended_ms : row->created_ms;
 }
 
-static int add(struct tr_chronicle *chronicle, size_t place, const struct tr_execution *row)
+static int add(struct tr_service_log *log, size_t place, const struct tr_execution *row)
 {
-    if (chronicle->count == chronicle->capacity) {
-        size_t capacity = 2 * chronicle->capacity + 16;
-        struct known *grown = tr_realloc(chronicle->known, capacity * sizeof *grown);
+    if (log->count == log->capacity) {
+        size_t capacity = 2 * log->capacity + 16;
+        struct known *grown = tr_realloc(log->known, capacity * sizeof *grown);
         if (grown == NULL) {
             return TR_MEMORY;
         }
-        chronicle->known = grown;
-        chronicle->capacity = capacity;
+        log->known = grown;
+        log->capacity = capacity;
     }
-    struct known *at = &chronicle->known[place];
-    memmove(at + 1, at, (chronicle->count - place) * sizeof *at);
+    struct known *at = &log->known[place];
+    memmove(at + 1, at, (log->count - place) * sizeof *at);
     *at = (struct known){row->execution, latest_ms(row), row->phase};
-    chronicle->count++;
+    log->count++;
     return 0;
 }
 
 /* Tells of a row what was not told yet. */
 static int take(void *self, const void *value)
 {
-    struct tr_chronicle *chronicle = self;
+    struct tr_service_log *log = self;
     const struct tr_execution *row = value;
     bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
-    size_t place = place_of(chronicle, row->execution);
-    bool is_known = place < chronicle->count && chronicle->known[place].execution == row->execution;
-    if (latest_ms(row) > chronicle->newest_ms) {
-        chronicle->newest_ms = latest_ms(row);
+    size_t place = place_of(log, row->execution);
+    bool is_known = place < log->count && log->known[place].execution == row->execution;
+    if (latest_ms(row) > log->newest_ms) {
+        log->newest_ms = latest_ms(row);
     }
     if (!is_known) {
-        int error = add(chronicle, place, row);
-        if (error == 0 && chronicle->has_begun) {
-            tell(chronicle, row, true);
+        int error = add(log, place, row);
+        if (error == 0 && log->has_begun) {
+            tell(log, row, true);
         }
-        if (error != 0 || !has_ended || !chronicle->has_begun) {
+        if (error != 0 || !has_ended || !log->has_begun) {
             return error;
         }
-    } else if (chronicle->known[place].phase == row->phase) {
+    } else if (log->known[place].phase == row->phase) {
         return 0;
     }
-    chronicle->known[place].phase = row->phase;
-    chronicle->known[place].latest_ms = latest_ms(row);
-    if (has_ended || chronicle->invocation->is_verbose) {
-        tell(chronicle, row, false);
+    log->known[place].phase = row->phase;
+    log->known[place].latest_ms = latest_ms(row);
+    if (has_ended || log->invocation->is_verbose) {
+        tell(log, row, false);
     }
     return 0;
 }
@@ -219,68 +219,72 @@ static bool is_live(const struct known *known)
     return !tr_phase_is_end(TR_SUBJECT_EXECUTION, known->phase);
 }
 
-static uint64_t recent_ms(const struct tr_chronicle *chronicle)
+static uint64_t recent_ms(const struct tr_service_log *log)
 {
-    return chronicle->newest_ms < LATE_MS ? 0 : chronicle->newest_ms - LATE_MS;
+    return log->newest_ms < LATE_MS ? 0 : log->newest_ms - LATE_MS;
 }
 
 /* Looks at those that live, one by one. */
-static int look_at_known(struct tr_chronicle *chronicle, struct tr_reader *reader)
+static int look_at_known(struct tr_service_log *log, struct tr_reader *reader)
 {
     int error = 0;
-    for (size_t i = 0; error == 0 && i < chronicle->count; i++) {
-        const struct known *known = &chronicle->known[i];
+    for (size_t i = 0; error == 0 && i < log->count; i++) {
+        const struct known *known = &log->known[i];
         if (is_live(known)) {
             struct tr_reader_filter filter =
                 tr_filter_number("execution", TR_FILTER_EQUAL, known->execution);
             struct tr_reader_query query = {
                 .record = &tr_execution_schema, .filters = &filter, .filter_count = 1};
-            error = tr_reader_rows(reader, &query, take, chronicle);
+            error = tr_reader_rows(reader, &query, take, log);
         }
     }
     return error;
 }
 
 /* Looks at those of which `field`, a time, is not long ago. */
-static int look_at_recent(struct tr_chronicle *chronicle, struct tr_reader *reader,
-                          const char *field, uint64_t since_ms)
+static int look_at_recent(struct tr_service_log *log, struct tr_reader *reader, const char *field,
+                          uint64_t since_ms)
 {
     struct tr_reader_filter filter = tr_filter_number(field, TR_FILTER_GREATER_EQUAL, since_ms);
     struct tr_reader_query query = {.record = &tr_execution_schema,
                                     .filters = &filter,
                                     .filter_count = 1,
                                     .order = {{field, false}}};
-    return tr_reader_rows(reader, &query, take, chronicle);
+    return tr_reader_rows(reader, &query, take, log);
 }
 
-/* Who has ended and cannot come again is forgotten. */
-static void forget(struct tr_chronicle *chronicle)
+/* What has ended and cannot come again is forgotten. */
+static void forget(struct tr_service_log *log)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < chronicle->count; i++) {
-        const struct known *known = &chronicle->known[i];
-        if (is_live(known) || known->latest_ms >= recent_ms(chronicle)) {
-            chronicle->known[kept++] = *known;
+    for (size_t i = 0; i < log->count; i++) {
+        const struct known *known = &log->known[i];
+        if (is_live(known) || known->latest_ms >= recent_ms(log)) {
+            log->known[kept++] = *known;
         }
     }
-    chronicle->count = kept;
+    log->count = kept;
 }
 
-static int look(struct tr_chronicle *chronicle)
+static int look(struct tr_service_log *log)
 {
     struct tr_reader *reader;
-    uint64_t since_ms = recent_ms(chronicle);
-    int error = tr_live_read(chronicle->live, NULL, &reader);
+    uint64_t since_ms = recent_ms(log);
+    int error = tr_live_read(log->live, NULL, &reader);
     if (error != 0) {
         return error;
     }
-    if (chronicle->invocation->is_verbose) {
-        error = look_at_known(chronicle, reader);
+    if (log->invocation->is_verbose) {
+        error = look_at_known(log, reader);
     }
-    error = error != 0 ? error : look_at_recent(chronicle, reader, "created_ms", since_ms);
-    error = error != 0 ? error : look_at_recent(chronicle, reader, "ended_ms", since_ms);
-    tr_live_read_end(chronicle->live);
-    forget(chronicle);
+    if (error == 0) {
+        error = look_at_recent(log, reader, "created_ms", since_ms);
+    }
+    if (error == 0) {
+        error = look_at_recent(log, reader, "ended_ms", since_ms);
+    }
+    tr_live_read_end(log->live);
+    forget(log);
     return error;
 }
 
@@ -294,112 +298,114 @@ static int by_number(const void *a, const void *b)
 }
 
 /* What was there before: the unfinished ones, and the newest. */
-static int begin(struct tr_chronicle *chronicle)
+static int begin(struct tr_service_log *log)
 {
-    const struct tr_sleepers *sleepers = &chronicle->live->sleepers;
+    const struct tr_dormant *dormant = &log->live->dormant;
     int error = 0;
-    chronicle->newest_ms = tr_clock_wall_ms();
-    for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
-        struct tr_execution row = {.execution = sleepers->items[i].execution,
+    log->newest_ms = tr_clock_wall_ms();
+    for (uint32_t i = 0; error == 0 && i < dormant->count; i++) {
+        struct tr_execution row = {.execution = dormant->items[i].execution,
                                    .phase = TR_EXECUTION_RUNNING};
-        error = add(chronicle, chronicle->count, &row);
+        error = add(log, log->count, &row);
     }
-    if (chronicle->count > 0) {
-        qsort(chronicle->known, chronicle->count, sizeof *chronicle->known, by_number);
+    if (log->count > 0) {
+        qsort(log->known, log->count, sizeof *log->known, by_number);
     }
-    error = error != 0 ? error : look(chronicle);
-    chronicle->has_begun = true;
+    if (error == 0) {
+        error = look(log);
+    }
+    log->has_begun = true;
     return error;
 }
 
-static void stop_listening(struct tr_chronicle *chronicle)
+static void stop_listening(struct tr_service_log *log)
 {
-    if (chronicle->changes >= 0) {
-        close(chronicle->changes);
-        chronicle->changes = -1;
+    if (log->changes >= 0) {
+        close(log->changes);
+        log->changes = -1;
     }
 }
 
 /* What is written from now on wakes the engine. */
-static int listen_anew(struct tr_chronicle *chronicle)
+static int listen_anew(struct tr_service_log *log)
 {
     struct epoll_event event = {.events = EPOLLIN};
-    stop_listening(chronicle);
-    int error = tr_changes_open(chronicle->live->folder, &chronicle->changes);
+    stop_listening(log);
+    int error = tr_changes_open(log->live->folder, &log->changes);
     if (error != 0) {
         return error;
     }
-    return epoll_ctl(chronicle->live->events, EPOLL_CTL_ADD, chronicle->changes, &event) != 0
-               ? TR_SYSTEM
-               : 0;
+    return epoll_ctl(log->live->events, EPOLL_CTL_ADD, log->changes, &event) != 0 ? TR_SYSTEM : 0;
 }
 
-int tr_chronicle_new(const struct tr_invocation *invocation, struct tr_live *live,
-                     struct tr_chronicle **out)
+int tr_service_log_new(const struct tr_invocation *invocation, struct tr_live *live,
+                       struct tr_service_log **out)
 {
-    struct tr_chronicle *chronicle = tr_alloc_zero(1, sizeof *chronicle);
-    if (chronicle == NULL) {
+    struct tr_service_log *log = tr_alloc_zero(1, sizeof *log);
+    if (log == NULL) {
         return TR_MEMORY;
     }
-    chronicle->invocation = invocation;
-    chronicle->live = live;
-    chronicle->changes = -1;
-    int error = listen_anew(chronicle);
-    error = error != 0 ? error : begin(chronicle);
+    log->invocation = invocation;
+    log->live = live;
+    log->changes = -1;
+    int error = listen_anew(log);
+    if (error == 0) {
+        error = begin(log);
+    }
     if (error != 0) {
-        tr_chronicle_free(chronicle);
+        tr_service_log_free(log);
         return error;
     }
-    *out = chronicle;
+    *out = log;
     return 0;
 }
 
-void tr_chronicle_free(struct tr_chronicle *chronicle)
+void tr_service_log_free(struct tr_service_log *log)
 {
-    if (chronicle == NULL) {
+    if (log == NULL) {
         return;
     }
-    stop_listening(chronicle);
-    tr_free(chronicle->known);
-    tr_free(chronicle);
+    stop_listening(log);
+    tr_free(log->known);
+    tr_free(log);
 }
 
 /*
  * Whether something was written; from then on until the look nothing more of that is heard, and no
  * write has to tell.
  */
-static bool is_due(struct tr_chronicle *chronicle)
+static bool is_due(struct tr_service_log *log)
 {
-    struct pollfd one = {.fd = chronicle->changes, .events = POLLIN};
-    if (!chronicle->is_due && poll(&one, 1, 0) > 0) {
-        chronicle->is_due = true;
-        stop_listening(chronicle);
+    struct pollfd one = {.fd = log->changes, .events = POLLIN};
+    if (!log->is_due && poll(&one, 1, 0) > 0) {
+        log->is_due = true;
+        stop_listening(log);
     }
-    return chronicle->is_due;
+    return log->is_due;
 }
 
-void tr_chronicle_step(struct tr_chronicle *chronicle)
+void tr_service_log_step(struct tr_service_log *log)
 {
     uint64_t now_ms = tr_clock_ms();
-    if (!is_due(chronicle) || now_ms < chronicle->next_ms) {
+    if (!is_due(log) || now_ms < log->next_ms) {
         return;
     }
-    bool is_heard = listen_anew(chronicle) == 0; /* else it looks again when it may */
-    chronicle->is_due = look(chronicle) != 0 || !is_heard;
+    bool is_heard = listen_anew(log) == 0; /* else it looks again when it may */
+    log->is_due = look(log) != 0 || !is_heard;
     uint64_t took_ms = tr_clock_ms() - now_ms;
-    chronicle->next_ms = now_ms + TR_CHRONICLE_MS + TR_CHRONICLE_PARTS * took_ms;
+    log->next_ms = now_ms + TR_SERVICE_LOG_MS + TR_SERVICE_LOG_PARTS * took_ms;
 }
 
-void tr_chronicle_last(struct tr_chronicle *chronicle)
+void tr_service_log_last(struct tr_service_log *log)
 {
-    (void)!look(chronicle);
+    (void)!look(log);
 }
 
-uint32_t tr_chronicle_timeout_ms(const struct tr_chronicle *chronicle)
+uint32_t tr_service_log_timeout_ms(const struct tr_service_log *log)
 {
     uint64_t now_ms = tr_clock_ms();
-    if (!chronicle->is_due) {
+    if (!log->is_due) {
         return UINT32_MAX;
     }
-    return now_ms < chronicle->next_ms ? (uint32_t)(chronicle->next_ms - now_ms) : 0;
+    return now_ms < log->next_ms ? (uint32_t)(log->next_ms - now_ms) : 0;
 }

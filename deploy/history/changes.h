@@ -1,8 +1,8 @@
 /*
  * Waiting for something to happen in a store, or to a file: what watches sleeps until then.
  */
-#ifndef TR_DEPLOY_CHANGES_H
-#define TR_DEPLOY_CHANGES_H
+#ifndef TR_DEPLOY_HISTORY_CHANGES_H
+#define TR_DEPLOY_HISTORY_CHANGES_H
 
 #include "schemas/codec/base.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/shelf.h"
+#include "actors/store/graph_registry.h"
 #include "deploy/history/graphs.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/history.h"

@@ -127,12 +127,13 @@ static bool is_failure(uint8_t phase)
     return phase == TR_NODE_PHASE_FAILED || phase == TR_NODE_PHASE_TIMED_OUT;
 }
 
-/* The group of a code; the last one takes what has no room. NULL without memory. */
+/* The group of a code and a cause; the last one takes what has no room. NULL without memory. */
 static struct tr_failed_group *group_of(struct tr_failed_groups *groups,
                                         const struct tr_element_entry *entry)
 {
     for (uint32_t i = 0; i < groups->count; i++) {
-        if (tr_text_equal(groups->items[i].code, entry->code)) {
+        if (tr_text_equal(groups->items[i].code, entry->code) &&
+            tr_text_alike(groups->items[i].message, entry->message)) {
             return &groups->items[i];
         }
     }

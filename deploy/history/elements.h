@@ -1,8 +1,8 @@
 /*
  * The elements of arrays, unfolded from the blocks that history keeps them in.
  */
-#ifndef TR_DEPLOY_ELEMENTS_H
-#define TR_DEPLOY_ELEMENTS_H
+#ifndef TR_DEPLOY_HISTORY_ELEMENTS_H
+#define TR_DEPLOY_HISTORY_ELEMENTS_H
 
 #include "actors/graph/document/arena.h"
 #include "runtime/journal/reader.h"

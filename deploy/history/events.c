@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/history/elements.h"
+#include "deploy/common/failure.h"
 #include "deploy/common/show.h"
+#include "deploy/history/elements.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -208,8 +209,12 @@ int tr_events_read(struct tr_events *events, struct tr_reader *reader)
     events->count = 0;
     int error = tr_reader_rows(reader, &query, take_phase, events);
     query.record = &tr_element_block_schema;
-    error = error != 0 ? error : tr_reader_rows(reader, &query, take_block, events);
-    error = error != 0 ? error : sort(events);
+    if (error == 0) {
+        error = tr_reader_rows(reader, &query, take_block, events);
+    }
+    if (error == 0) {
+        error = sort(events);
+    }
     for (uint64_t i = 0; error == 0 && i < events->actor_places; i++) {
         events->actors[i].told = events->actors[i].next;
     }
@@ -249,7 +254,7 @@ void tr_event_write(const struct tr_event *event, struct tr_document *document)
     tr_document_text(document, "phase",
                      tr_text_of(tr_phase_word((enum tr_subject)row->subject, row->phase)));
     tr_document_text(document, "cause", row->cause);
-    tr_document_failure(document, "error",
-                        &(struct tr_shown_failure){.code = row->code, .message = row->message});
+    tr_failure_write(document, "error",
+                     &(struct tr_shown_failure){.code = row->code, .message = row->message});
     tr_document_end(document);
 }

@@ -2,8 +2,8 @@
  * What happens in an execution, as it happens: changes of phase of the execution, its nodes, the
  * elements of its arrays and their attempts, each told once.
  */
-#ifndef TR_DEPLOY_EVENTS_H
-#define TR_DEPLOY_EVENTS_H
+#ifndef TR_DEPLOY_HISTORY_EVENTS_H
+#define TR_DEPLOY_HISTORY_EVENTS_H
 
 #include "actors/graph/document/arena.h"
 #include "deploy/common/document.h"

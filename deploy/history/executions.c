@@ -37,12 +37,20 @@ static struct tr_text keep(char **at, struct tr_text text)
     T(project)   \
     T(domain)    \
     T(name)      \
-    T(workflow) T(plan) T(parent) T(cause) T(code) T(message) T(failed) T(settings) T(recovery)
+    T(workflow)  \
+    T(plan)      \
+    T(parent)    \
+    T(cause)     \
+    T(code)      \
+    T(message)   \
+    T(failed)    \
+    T(settings)  \
+    T(recovery) T(flyte_message)
 
 /* Takes the first row, or replaces what there was: the last one stays. */
 static int take(void *self, const void *value)
 {
-    struct tr_execution_copy *copy = self;
+    struct tr_executions_row *copy = self;
     const struct tr_execution *row = value;
     size_t size = row->graph.size + 1;
 #define ADD(name) size += row->name.size;
@@ -64,19 +72,19 @@ static int take(void *self, const void *value)
     return 0;
 }
 
-void tr_execution_copy_fini(struct tr_execution_copy *copy)
+void tr_executions_row_fini(struct tr_executions_row *copy)
 {
     tr_free(copy->texts);
-    *copy = (struct tr_execution_copy){.texts = NULL};
+    *copy = (struct tr_executions_row){.texts = NULL};
 }
 
 /* ------------------------------------------------------------------------ queries */
 
 /* Copies the first row of a query. */
 static int first(struct tr_reader *reader, struct tr_reader_query *query,
-                 struct tr_execution_copy *out)
+                 struct tr_executions_row *out)
 {
-    struct tr_execution_copy copy = {.texts = NULL};
+    struct tr_executions_row copy = {.texts = NULL};
     query->record = &tr_execution_schema;
     query->limit = 1;
     int error = tr_reader_rows(reader, query, take, &copy);
@@ -84,22 +92,22 @@ static int first(struct tr_reader *reader, struct tr_reader_query *query,
         error = TR_NOT_FOUND;
     }
     if (error != 0) {
-        tr_execution_copy_fini(&copy);
+        tr_executions_row_fini(&copy);
         return error;
     }
     *out = copy;
     return 0;
 }
 
-int tr_execution_get(struct tr_reader *reader, uint64_t number, struct tr_execution_copy *copy)
+int tr_executions_get(struct tr_reader *reader, uint64_t number, struct tr_executions_row *copy)
 {
     struct tr_reader_filter filter = tr_filter_number("execution", TR_FILTER_EQUAL, number);
     struct tr_reader_query query = {.filters = &filter, .filter_count = 1};
     return first(reader, &query, copy);
 }
 
-int tr_execution_named(struct tr_reader *reader, struct tr_text project, struct tr_text domain,
-                       struct tr_text name, struct tr_execution_copy *copy)
+int tr_executions_named(struct tr_reader *reader, struct tr_text project, struct tr_text domain,
+                        struct tr_text name, struct tr_executions_row *copy)
 {
     struct tr_reader_filter filters[] = {
         tr_filter_text("name", TR_FILTER_EQUAL, name),
@@ -111,7 +119,7 @@ int tr_execution_named(struct tr_reader *reader, struct tr_text project, struct 
     return first(reader, &query, copy);
 }
 
-static int find_last(struct tr_reader *reader, char *problem, struct tr_execution_copy *copy)
+static int find_last(struct tr_reader *reader, char *problem, struct tr_executions_row *copy)
 {
     struct tr_reader_query query = {.order = {{"created_ms", true}}};
     int error = first(reader, &query, copy);
@@ -137,8 +145,8 @@ static bool cut(const char *word, struct tr_text parts[3])
 }
 
 /* Those that might be meant, for a message. */
-struct several {
-    struct tr_execution_copy copy;
+struct selection {
+    struct tr_executions_row copy;
     uint64_t count;
     size_t size;
     char names[TR_EXECUTIONS_PROBLEM_BYTES / 2];
@@ -146,22 +154,23 @@ struct several {
 
 static int note(void *self, const void *value)
 {
-    struct several *several = self;
+    struct selection *selection = self;
     const struct tr_execution *row = value;
-    if (several->count < NAMED_MAX) {
-        int size = snprintf(several->names + several->size, sizeof several->names - several->size,
-                            "%s%.*s/%.*s/%.*s", several->count > 0 ? ", " : "",
-                            (int)row->project.size, row->project.data, (int)row->domain.size,
-                            row->domain.data, (int)row->name.size, row->name.data);
-        several->size += size > 0 ? (size_t)size : 0;
+    if (selection->count < NAMED_MAX) {
+        int size =
+            snprintf(selection->names + selection->size, sizeof selection->names - selection->size,
+                     "%s%.*s/%.*s/%.*s", selection->count > 0 ? ", " : "", (int)row->project.size,
+                     row->project.data, (int)row->domain.size, row->domain.data,
+                     (int)row->name.size, row->name.data);
+        selection->size += size > 0 ? (size_t)size : 0;
     }
-    several->count++;
-    return several->count == 1 ? take(&several->copy, row) : 0;
+    selection->count++;
+    return selection->count == 1 ? take(&selection->copy, row) : 0;
 }
 
 /* All whose name is this, or begins so. */
 static int find_some(struct tr_reader *reader, const char *word, enum tr_filter_op op,
-                     struct several *several)
+                     struct selection *selection)
 {
     struct tr_reader_filter filter = tr_filter_text("name", op, tr_text_of(word));
     struct tr_reader_query query = {.record = &tr_execution_schema,
@@ -169,37 +178,37 @@ static int find_some(struct tr_reader *reader, const char *word, enum tr_filter_
                                     .filter_count = 1,
                                     .order = {{"created_ms", true}},
                                     .limit = NAMED_MAX + 1};
-    return tr_reader_rows(reader, &query, note, several);
+    return tr_reader_rows(reader, &query, note, selection);
 }
 
 static int find_by_name(struct tr_reader *reader, const char *word, char *problem,
-                        struct tr_execution_copy *copy)
+                        struct tr_executions_row *copy)
 {
-    struct several several = {.count = 0};
-    int error = find_some(reader, word, TR_FILTER_EQUAL, &several);
-    if (error == 0 && several.count == 0) {
-        error = find_some(reader, word, TR_FILTER_PREFIX, &several);
+    struct selection selection = {.count = 0};
+    int error = find_some(reader, word, TR_FILTER_EQUAL, &selection);
+    if (error == 0 && selection.count == 0) {
+        error = find_some(reader, word, TR_FILTER_PREFIX, &selection);
     }
-    if (error == 0 && several.count == 0) {
+    if (error == 0 && selection.count == 0) {
         snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
                  "there is no execution '%.80s'; @last is the newest, `troupe list` shows all",
                  word);
         error = TR_NOT_FOUND;
-    } else if (error == 0 && several.count > 1) {
+    } else if (error == 0 && selection.count > 1) {
         snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES, "'%.80s' may be %s%s; write more of it",
-                 word, several.names, several.count > NAMED_MAX ? ", ..." : "");
+                 word, selection.names, selection.count > NAMED_MAX ? ", ..." : "");
         error = TR_INVALID;
     }
     if (error != 0) {
-        tr_execution_copy_fini(&several.copy);
+        tr_executions_row_fini(&selection.copy);
         return error;
     }
-    *copy = several.copy;
+    *copy = selection.copy;
     return 0;
 }
 
-int tr_execution_find(struct tr_reader *reader, const char *word, char *problem,
-                      struct tr_execution_copy *copy)
+int tr_executions_find(struct tr_reader *reader, const char *word, char *problem,
+                       struct tr_executions_row *copy)
 {
     struct tr_text parts[3];
     problem[0] = '\0';
@@ -211,7 +220,7 @@ int tr_execution_find(struct tr_reader *reader, const char *word, char *problem,
     }
     int error = TR_NOT_FOUND;
     if (cut(word, parts)) {
-        error = tr_execution_named(reader, parts[0], parts[1], parts[2], copy);
+        error = tr_executions_named(reader, parts[0], parts[1], parts[2], copy);
     }
     if (error == TR_NOT_FOUND) {
         snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,

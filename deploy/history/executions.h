@@ -2,8 +2,8 @@
  * Executions as commands name them: EXEC is a name, a unique beginning of one, PROJECT/DOMAIN/NAME,
  * or @last. Read from the history, with or without a live engine.
  */
-#ifndef TR_DEPLOY_EXECUTIONS_H
-#define TR_DEPLOY_EXECUTIONS_H
+#ifndef TR_DEPLOY_HISTORY_EXECUTIONS_H
+#define TR_DEPLOY_HISTORY_EXECUTIONS_H
 
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history.h"
@@ -12,30 +12,30 @@
 #define TR_EXECUTIONS_PROBLEM_BYTES 1024
 
 /* A row that outlives its reader. */
-struct tr_execution_copy {
+struct tr_executions_row {
     struct tr_execution row;
     char *texts;
 };
 
-void tr_execution_copy_fini(struct tr_execution_copy *copy);
+void tr_executions_row_fini(struct tr_executions_row *copy);
 
 /* Opens the history of a store; `explain` (TRI_STORE_EXPLAIN_BYTES) as for tr_reader_open. */
 TR_MUST_USE int tr_history_open(const char *folder, char *explain, struct tr_reader **reader);
 
 /* Copies the row of a number. TR_NOT_FOUND, TR_MEMORY, and what the reader says. */
-TR_MUST_USE int tr_execution_get(struct tr_reader *reader, uint64_t number,
-                                 struct tr_execution_copy *copy);
+TR_MUST_USE int tr_executions_get(struct tr_reader *reader, uint64_t number,
+                                  struct tr_executions_row *copy);
 
 /* Copies the newest row of exactly this name in a project and a domain. Errors as above. */
-TR_MUST_USE int tr_execution_named(struct tr_reader *reader, struct tr_text project,
-                                   struct tr_text domain, struct tr_text name,
-                                   struct tr_execution_copy *copy);
+TR_MUST_USE int tr_executions_named(struct tr_reader *reader, struct tr_text project,
+                                    struct tr_text domain, struct tr_text name,
+                                    struct tr_executions_row *copy);
 
 /*
  * Copies the row of the one that is meant. TR_NOT_FOUND or TR_INVALID (several are meant), with
  * words in `problem` that say what there is; TR_MEMORY, and what the reader says.
  */
-TR_MUST_USE int tr_execution_find(struct tr_reader *reader, const char *word, char *problem,
-                                  struct tr_execution_copy *copy);
+TR_MUST_USE int tr_executions_find(struct tr_reader *reader, const char *word, char *problem,
+                                   struct tr_executions_row *copy);
 
 #endif

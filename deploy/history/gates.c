@@ -88,9 +88,9 @@ static int each_node(const struct tr_graph *graph, struct tr_text workflow,
         return error;
     }
     for (uint32_t i = 0; i < reach.count && goes_on; i++) {
-        const struct tr_workflow *reached = &graph->workflows[reach.order[i]];
-        for (uint32_t k = 0; k < reached->node_count && goes_on; k++) {
-            goes_on = visit(self, &reached->nodes[k]);
+        const struct tr_workflow *connection = &graph->workflows[reach.order[i]];
+        for (uint32_t k = 0; k < connection->node_count && goes_on; k++) {
+            goes_on = visit(self, &connection->nodes[k]);
         }
     }
     reach_fini(&reach);

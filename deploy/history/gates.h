@@ -1,9 +1,9 @@
 /*
  * The gates of an execution's graph: which ids people may answer, and with what. For the commands
- * that answer, and for the engine's door, which believes no command.
+ * that answer, and for the engine, which trusts no command.
  */
-#ifndef TR_DEPLOY_GATES_H
-#define TR_DEPLOY_GATES_H
+#ifndef TR_DEPLOY_HISTORY_GATES_H
+#define TR_DEPLOY_HISTORY_GATES_H
 
 #include "actors/graph/compiled/graph.h"
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "actors/graph/document/limits.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/document/limits.h"
 #include "deploy/common/file.h"
 #include "runtime/memory.h"
 

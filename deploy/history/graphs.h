@@ -2,8 +2,8 @@
  * The graphs of a store: each definition that was ever run lies in STORE/graphs, packed, under its
  * SHA-256, before an execution of it begins.
  */
-#ifndef TR_DEPLOY_GRAPHS_H
-#define TR_DEPLOY_GRAPHS_H
+#ifndef TR_DEPLOY_HISTORY_GRAPHS_H
+#define TR_DEPLOY_HISTORY_GRAPHS_H
 
 #include "actors/graph/compiled/graph.h"
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "actors/graph/document/buffer.h"
-#include "deploy/history/shared_folder.h"
 #include "deploy/common/stream.h"
+#include "deploy/history/shared_folder.h"
 #include "runtime/blob/fence.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"

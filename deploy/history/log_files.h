@@ -2,8 +2,8 @@
  * What attempts of processes wrote: the files stdout and stderr of their folders, printed as far as
  * they go, and from there on when there is more.
  */
-#ifndef TR_DEPLOY_LOG_FILES_H
-#define TR_DEPLOY_LOG_FILES_H
+#ifndef TR_DEPLOY_HISTORY_LOG_FILES_H
+#define TR_DEPLOY_HISTORY_LOG_FILES_H
 
 #include <stdio.h>
 

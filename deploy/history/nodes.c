@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deploy/common/failure.h"
 #include "runtime/memory.h"
+
+/* The most of a message that a line of progress shows. */
+#define MESSAGE_COLUMNS 400
 
 void tr_nodes_init(struct tr_nodes *nodes, uint64_t execution)
 {
@@ -95,11 +99,12 @@ static bool set_text(char **text, struct tr_text value)
 
 static bool set_message(struct tr_node_seen *node, const struct tr_node_status *row)
 {
-    char words[512];
-    snprintf(words, sizeof words, "%.*s%s%.*s", (int)row->code.size, row->code.data,
-             row->code.size > 0 && row->message.size > 0 ? ": " : "", (int)row->message.size,
-             row->message.data);
-    return set_text(&node->message, tr_text_of(words));
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_failure_line(row->code, row->message, MESSAGE_COLUMNS, &words);
+    bool is_set = words.error == 0 && set_text(&node->message, tr_buffer_text(&words));
+    tr_buffer_fini(&words);
+    return is_set;
 }
 
 int tr_nodes_take_status(struct tr_nodes *nodes, const struct tr_node_status *row)
@@ -132,6 +137,7 @@ int tr_nodes_take_progress(struct tr_nodes *nodes, const struct tr_progress *row
     node->succeeded = row->succeeded;
     node->failed = row->failed;
     node->retrying = row->retrying;
+    node->cached = row->cached;
     return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
  * What is known of the nodes of one execution: read from the history again and again, sorted by
- * path. For those who show how an execution goes.
+ * path. For commands that show how an execution goes.
  */
-#ifndef TR_DEPLOY_NODES_H
-#define TR_DEPLOY_NODES_H
+#ifndef TR_DEPLOY_HISTORY_NODES_H
+#define TR_DEPLOY_HISTORY_NODES_H
 
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history.h"
@@ -14,7 +14,7 @@ struct tr_node_seen {
     char *kind;    /* "task", "map", … */
     char *message; /* "CODE: message" of a failure; "" */
     uint8_t phase; /* enum tr_node_phase */
-    uint8_t shown; /* the phase that whoever shows it has shown; his own */
+    uint8_t shown; /* the phase that was shown last; the caller sets it */
     uint32_t attempts;
     uint8_t cache_status;
     uint64_t created_ms;
@@ -24,9 +24,10 @@ struct tr_node_seen {
     uint64_t total;
     uint64_t running;
     uint64_t succeeded;
+    uint64_t cached; /* of those: from the cache */
     uint64_t failed;
     uint64_t retrying;
-    uint64_t shown_done; /* the elements that whoever shows it has shown; his own */
+    uint64_t shown_done; /* the elements that were shown last; the caller sets it */
 };
 
 struct tr_nodes {

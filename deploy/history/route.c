@@ -170,7 +170,9 @@ int tr_route_find(struct tr_route *route, struct tr_text path, struct tr_stop *o
         /* The path so far, without the slash behind it: that of the node in the history. */
         size_t size = path.size - rest.size - (rest.size > 0 ? 1 : 0);
         struct tr_text so_far = {.data = path.data, .size = size};
-        error = error != 0 ? error : tr_route_inside(route, so_far, &stop, &inside);
+        if (error == 0) {
+            error = tr_route_inside(route, so_far, &stop, &inside);
+        }
     }
     if (error == 0) {
         *out = stop;

@@ -2,8 +2,8 @@
  * Folders of attempts that were made elsewhere and lie on a share, as histories name them:
  * SHARE/SET/ATTEMPT. SHARE is what the operator has named; others write to the rest, too.
  */
-#ifndef TR_DEPLOY_SHARED_FOLDER_H
-#define TR_DEPLOY_SHARED_FOLDER_H
+#ifndef TR_DEPLOY_HISTORY_SHARED_FOLDER_H
+#define TR_DEPLOY_HISTORY_SHARED_FOLDER_H
 
 #include "runtime/process/shared.h"
 #include "schemas/engine/history.h"

@@ -2,8 +2,8 @@
  * What people name to look at: EXEC, EXEC/NODE, EXEC/NODE[17], EXEC/NODE[17]@2, and the same behind
  * /PROJECT/DOMAIN. NODE is a path: "squares", "w/inner", "sq[3]/inner".
  */
-#ifndef TR_DEPLOY_TARGET_H
-#define TR_DEPLOY_TARGET_H
+#ifndef TR_DEPLOY_HISTORY_TARGET_H
+#define TR_DEPLOY_HISTORY_TARGET_H
 
 #include "schemas/engine/flow.h"
 
@@ -14,7 +14,7 @@
 #define TR_TARGET_PROBLEM_BYTES 512
 
 struct tr_target {
-    char execution[TR_TARGET_EXECUTION_BYTES]; /* as tr_execution_find takes it */
+    char execution[TR_TARGET_EXECUTION_BYTES]; /* as tr_executions_find takes it */
     struct tr_text path;                       /* empty: the execution itself; views the word */
     uint64_t element;                          /* or TR_ELEMENT_NONE */
     uint32_t attempt;

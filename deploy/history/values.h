@@ -2,8 +2,8 @@
  * What executions and nodes got and gave, as JSON: slots of the history, read by the types that the
  * compiled graph has for them.
  */
-#ifndef TR_DEPLOY_VALUES_H
-#define TR_DEPLOY_VALUES_H
+#ifndef TR_DEPLOY_HISTORY_VALUES_H
+#define TR_DEPLOY_HISTORY_VALUES_H
 
 #include "deploy/common/document.h"
 #include "deploy/history/route.h"

@@ -81,7 +81,7 @@ static uint32_t find(const struct tr_waiting *waiting, struct tr_key key)
     return TR_WAITING_NONE;
 }
 
-/* It wakes whom it is for; and who said it to somebody outside waits for that one to read it. */
+/* It activates its receiver; and a sender to another host waits until it is read there. */
 static int take_message(void *self, struct tr_ref from, struct tr_ref to)
 {
     struct tr_waiting *waiting = self;
@@ -121,7 +121,7 @@ static int take_service(void *self, const struct tr_actor_image *image)
 
 /* ------------------------------------------------------------------------- addresses */
 
-/* Finds parents, who can be woken by their children. */
+/* Finds parents, which can be activated by their children. */
 static void find_parents(struct tr_waiting *waiting)
 {
     struct tr_waiter *items = waiting->vector.items;
@@ -181,7 +181,7 @@ static int by_address(const void *a, const void *b)
     uint64_t first = one->element + 1;
     uint64_t second = other->element + 1;
     order = order != 0 ? order : (first > second) - (first < second);
-    /* So does a dynamic task before what it has decided: it was born before. */
+    /* So does a dynamic task before what it has decided: it was spawned before. */
     return order != 0
                ? order
                : (one->key.serial > other->key.serial) - (one->key.serial < other->key.serial);
@@ -219,15 +219,19 @@ static int read_all(struct tr_waiting *waiting)
     error = error != 0 || waiting->vector.count == 0
                 ? error
                 : tr_images_messages(waiting->reader, take_message, waiting);
-    error = error != 0 ? error
-                       : tr_images_of_behaviour(waiting->reader, tr_resources_behaviour.id,
-                                                take_service, waiting);
-    error = error != 0 ? error
-                       : tr_images_of_behaviour(waiting->reader, tr_catalog_behaviour.id,
-                                                take_service, waiting);
-    error = error != 0 ? error
-                       : tr_images_of_behaviour(waiting->reader, tr_refresh_behaviour.id,
-                                                take_service, waiting);
+    if (error != 0) {
+        return error;
+    }
+    error =
+        tr_images_of_behaviour(waiting->reader, tr_resources_behaviour.id, take_service, waiting);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_images_of_behaviour(waiting->reader, tr_catalog_behaviour.id, take_service, waiting);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_images_of_behaviour(waiting->reader, tr_refresh_behaviour.id, take_service, waiting);
     if (error != 0) {
         return error;
     }

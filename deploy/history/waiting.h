@@ -2,8 +2,8 @@
  * The actors of one execution as the store has them, put into the order of their addresses, with
  * what could wake each: what `explain` speaks of.
  */
-#ifndef TR_DEPLOY_WAITING_H
-#define TR_DEPLOY_WAITING_H
+#ifndef TR_DEPLOY_HISTORY_WAITING_H
+#define TR_DEPLOY_HISTORY_WAITING_H
 
 #include "actors/explain/explain.h"
 #include "runtime/journal/images.h"
@@ -32,8 +32,8 @@ struct tr_waiter {
     const void *state; /* of its behaviour's schema; NULL: it cannot be read */
     bool is_quarantined;
     bool is_backing_off;
-    int failed_with;       /* as in images.h */
-    struct tr_key said_to; /* the last of those outside who have not read what it said; 0: none */
+    int failed_with;       /* as in runtime/journal/images.h */
+    struct tr_key said_to; /* the last actor outside that has not read what it said; 0: none */
     uint32_t events;       /* open questions and calls, timers, messages on their way, children */
 };
 
@@ -43,7 +43,7 @@ struct tr_waiting_service {
     uint32_t behaviour;
     bool is_quarantined;
     bool is_backing_off;
-    int failed_with; /* as in images.h */
+    int failed_with; /* as in runtime/journal/images.h */
     const void *state;
     struct tr_waiting_pages pages;
 };

@@ -74,7 +74,9 @@ static int bind(const struct tr_inquiry *inquiry, struct tr_bytes plan, struct t
         *code = keep_condition(slots, words);
         return 0;
     }
-    error = error != 0 ? error : tr_offload_slots(inquiry->store_folder, slots, words);
+    if (error == 0) {
+        error = tr_offload_slots(inquiry->store_folder, slots, words);
+    }
     *code = error == TR_LIMIT ? "InputSizeExceeded" : "";
     return error == TR_LIMIT ? 0 : error;
 }

@@ -1,9 +1,9 @@
 /*
- * Inputs that look into values which lie elsewhere (actors/bind_plan.h): bound by the files
+ * Inputs that look into values which lie elsewhere (actors/values/bind_plan.h): bound by the files
  * service's thread, which may wait for disks. What comes out large lies in the blobs again.
  */
-#ifndef TR_DEPLOY_BIND_VALUES_H
-#define TR_DEPLOY_BIND_VALUES_H
+#ifndef TR_DEPLOY_INPUTS_BIND_VALUES_H
+#define TR_DEPLOY_INPUTS_BIND_VALUES_H
 
 #include "runtime/troupe.h"
 

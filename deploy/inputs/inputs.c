@@ -13,8 +13,8 @@
 #include "actors/graph/document/limits.h"
 #include "actors/graph/document/yaml.h"
 #include "deploy/common/file.h"
-#include "deploy/cli/options.h"
 #include "runtime/memory.h"
+#include "schemas/codec/spelling.h"
 
 /* What was given for one input. */
 struct given_input {
@@ -38,7 +38,7 @@ static struct tri_place place_of(struct inputs *inputs, struct tr_text source)
     return (struct tri_place){.source = tri_report_source(inputs->report, source)};
 }
 
-/* ----------------------------------------------------------------- who is meant */
+/* ----------------------------------------------------------------- what is meant */
 
 static const struct tr_plan *plan_of(const struct tr_inputs_request *request)
 {
@@ -65,22 +65,9 @@ static struct tr_text names_text(struct inputs *inputs)
     return text;
 }
 
-/* The input most like a name, or NULL. */
-static const char *nearest_name(struct inputs *inputs, struct tr_text name)
+static struct tr_text input_at(const void *self, uint32_t position)
 {
-    const char *nearest = NULL;
-    unsigned least = UINT32_MAX;
-    struct tr_text typed = tr_arena_print(&inputs->arena, "%.*s", TRI_SHOWN(name));
-    for (uint32_t i = 0; i < inputs->variables->count && typed.size > 0; i++) {
-        struct tr_text one =
-            tr_arena_print(&inputs->arena, "%.*s", TRI_TEXT(inputs->variables->items[i].name));
-        unsigned distance = tr_words_distance(typed.data, one.data);
-        if (tr_words_are_near(typed.data, distance) && distance < least) {
-            nearest = one.data;
-            least = distance;
-        }
-    }
-    return nearest;
+    return ((const struct tr_variables *)self)->items[position].name;
 }
 
 /* Says that an input is none. */
@@ -93,10 +80,12 @@ static void tell_unknown(struct inputs *inputs, struct tri_place place, struct t
                        TRI_SHOWN(name), TRI_SHOWN(plan->name));
         return;
     }
-    const char *nearest = nearest_name(inputs, name);
-    if (nearest != NULL) {
-        tri_report_add(inputs->report, place, NULL, "there is no input '%.*s'\ndid you mean '%s'?",
-                       TRI_SHOWN(name), nearest);
+    struct tr_text nearest =
+        tr_spelling_nearest(name, input_at, inputs->variables, inputs->variables->count);
+    if (nearest.size > 0) {
+        tri_report_add(inputs->report, place, NULL,
+                       "there is no input '%.*s'\ndid you mean '%.*s'?", TRI_SHOWN(name),
+                       TRI_SHOWN(nearest));
     } else if (inputs->variables->count == 0) {
         tri_report_add(inputs->report, place, NULL,
                        "there is no input '%.*s'\nthis workflow has none", TRI_SHOWN(name));

@@ -8,8 +8,8 @@
  * inputs file is JSON where its name ends so, else YAML; relative paths in it count from its
  * folder, those in a VALUE from the current one. Where both name an input, `-i` wins.
  */
-#ifndef TR_DEPLOY_INPUTS_H
-#define TR_DEPLOY_INPUTS_H
+#ifndef TR_DEPLOY_INPUTS_INPUTS_H
+#define TR_DEPLOY_INPUTS_INPUTS_H
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/document/report.h"
@@ -27,7 +27,7 @@ struct tr_inputs_request {
 
 /*
  * Reads them into the slots of a launch: one for each input of the workflow, in its order, large
- * ones as they are (deploy/offload.h takes them to where they belong). What is
+ * ones as they are (deploy/inputs/offload.h takes them to where they belong). What is
  * wrong is in the report, all of it: TR_INVALID. TR_MEMORY, TR_LIMIT.
  */
 TR_MUST_USE int tr_inputs_read(const struct tr_inputs_request *request, struct tr_report *report,

@@ -149,7 +149,9 @@ static int take_slots(struct offload *offload, size_t inline_max, struct tr_buff
             tr_buffer_add(&kept, slot.data, slot.size);
         }
     }
-    error = error != 0 ? error : kept.error;
+    if (error == 0) {
+        error = kept.error;
+    }
     if (error != 0) {
         tr_buffer_fini(&kept);
         return error;
@@ -249,7 +251,7 @@ int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,
     char *path = tr_text_copy(where->uri);
     int error = path == NULL ? TR_MEMORY : 0;
     if (error == 0) {
-        error = tr_file_map(tr_repath_home(store_folder, path, home) ? home : path, literal);
+        error = tr_file_map(tr_relocate_find(store_folder, path, home) ? home : path, literal);
     }
     if (error != 0 && error != TR_MEMORY) {
         snprintf(explain, TR_OFFLOAD_EXPLAIN_BYTES, "the value at %.400s cannot be read: %s", path,

@@ -1,10 +1,11 @@
 /*
  * Large values before a launch: what is larger than messages carry is written to the store's blobs,
- * and the slot in its place says where it lies (actors/value.h); and the way back. For a command's
- * own thread, or the files service's; the engine of the store may be this process or another one.
+ * and the slot in its place says where it lies (actors/graph/value/slot.h); and the way back. For a
+ * command's own thread, or the files service's; the engine of the store may be this process or
+ * another one.
  */
-#ifndef TR_DEPLOY_OFFLOAD_H
-#define TR_DEPLOY_OFFLOAD_H
+#ifndef TR_DEPLOY_INPUTS_OFFLOAD_H
+#define TR_DEPLOY_INPUTS_OFFLOAD_H
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/value/slot.h"

@@ -14,7 +14,8 @@
 #define BLOBS "/blobs/"
 #define SCHEME "file://"
 
-static int copy(const struct tr_repath *paths, struct tr_cursor *cursor, struct tr_buffer *buffer);
+static int copy(const struct tr_relocation *paths, struct tr_cursor *cursor,
+                struct tr_buffer *buffer);
 
 static bool take(struct tr_text *text, struct tr_text prefix)
 {
@@ -27,7 +28,7 @@ static bool take(struct tr_text *text, struct tr_text prefix)
 }
 
 /* The text with its path changed, at the end of `buffer`; false: it is none of that store. */
-static bool change(const struct tr_repath *paths, struct tr_text text, struct tr_buffer *buffer)
+static bool change(const struct tr_relocation *paths, struct tr_text text, struct tr_buffer *buffer)
 {
     bool has_scheme = take(&text, tr_text_of(SCHEME));
     bool is_blob = take(&text, paths->from) && text.size > strlen(BLOBS) &&
@@ -40,7 +41,7 @@ static bool change(const struct tr_repath *paths, struct tr_text text, struct tr
     return is_blob;
 }
 
-static int copy_text(const struct tr_repath *paths, struct tr_cursor *cursor,
+static int copy_text(const struct tr_relocation *paths, struct tr_cursor *cursor,
                      struct tr_buffer *buffer)
 {
     struct tr_cursor whole = *cursor;
@@ -57,7 +58,7 @@ static int copy_text(const struct tr_repath *paths, struct tr_cursor *cursor,
     return error != 0 ? error : cursor->error;
 }
 
-static int copy_extension(const struct tr_repath *paths, struct tr_cursor *cursor,
+static int copy_extension(const struct tr_relocation *paths, struct tr_cursor *cursor,
                           struct tr_buffer *buffer)
 {
     struct tr_bytes bytes = tr_read_any(cursor);
@@ -76,7 +77,7 @@ static int copy_extension(const struct tr_repath *paths, struct tr_cursor *curso
     return error != 0 ? error : cursor->error;
 }
 
-static int copy_items(const struct tr_repath *paths, struct tr_cursor *cursor, uint64_t count,
+static int copy_items(const struct tr_relocation *paths, struct tr_cursor *cursor, uint64_t count,
                       struct tr_buffer *buffer)
 {
     int error = cursor->error;
@@ -86,7 +87,8 @@ static int copy_items(const struct tr_repath *paths, struct tr_cursor *cursor, u
     return error;
 }
 
-static int copy(const struct tr_repath *paths, struct tr_cursor *cursor, struct tr_buffer *buffer)
+static int copy(const struct tr_relocation *paths, struct tr_cursor *cursor,
+                struct tr_buffer *buffer)
 {
     struct tr_bytes bytes;
     uint32_t count;
@@ -110,7 +112,8 @@ static int copy(const struct tr_repath *paths, struct tr_cursor *cursor, struct 
     }
 }
 
-int tr_repath(const struct tr_repath *paths, struct tr_bytes value, struct tr_buffer *buffer)
+int tr_relocate_value(const struct tr_relocation *paths, struct tr_bytes value,
+                      struct tr_buffer *buffer)
 {
     struct tr_cursor check = tr_cursor_of(value);
     struct tr_cursor cursor = check;
@@ -121,7 +124,7 @@ int tr_repath(const struct tr_repath *paths, struct tr_bytes value, struct tr_bu
     return error != 0 ? error : buffer->error;
 }
 
-bool tr_repath_home(const char *folder, const char *path, char home[PATH_MAX])
+bool tr_relocate_find(const char *folder, const char *path, char home[PATH_MAX])
 {
     const char *slash = strrchr(path, '/');
     size_t before = slash == NULL ? 0 : (size_t)(slash - path) + 1;

@@ -47,8 +47,8 @@ static struct tr_task_template template_of(const struct tr_task *task,
         .name = task->name,
         .type = task->type,
         .folder = task->folder,
-        .words = task->words,
-        .word_count = task->word_count,
+        .argv = task->argv,
+        .argc = task->argc,
         .is_stdin_inputs = task->is_stdin_inputs,
         .is_stdout_outputs = task->is_stdout_outputs,
         .is_interruptible = settings->is_interruptible,
@@ -111,8 +111,9 @@ static void tell_unknown_type(const struct walk *walk, const struct tr_task *tas
     tr_arena_init(&arena);
     struct tri_definition scratch = {.scratch = &arena, .nearest_left = UINT32_MAX};
     add_types(walk->engine, &arena, &types);
-    struct tr_text nearest = tri_nearest(&scratch, task->type, type_at, types.items, types.count);
-    struct tr_text remedy = tri_did_you_mean(&scratch, nearest, all_types(&arena, &types));
+    struct tr_text nearest =
+        tri_keys_nearest(&scratch, task->type, type_at, types.items, types.count);
+    struct tr_text remedy = tri_keys_did_you_mean(&scratch, nearest, all_types(&arena, &types));
     tri_report_add(walk->report, place_of(walk, &task->origin), NULL,
                    "no plugin here runs tasks of type '%.*s'\n%.*s", TRI_SHOWN(task->type),
                    TRI_TEXT(remedy));

@@ -3,8 +3,8 @@
  * types that a plugin serves, and each task's configuration is what its plugin understands. The
  * language allows more than a given program has plugins for.
  */
-#ifndef TR_DEPLOY_RUNNABLE_H
-#define TR_DEPLOY_RUNNABLE_H
+#ifndef TR_DEPLOY_INPUTS_RUNNABLE_H
+#define TR_DEPLOY_INPUTS_RUNNABLE_H
 
 #include "actors/engine.h"
 

@@ -4,11 +4,12 @@
  */
 #include "actors/graph/compiler/compile.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/diagnostics.h"
+#include "deploy/cli/store.h"
 #include "deploy/common/document.h"
 #include "deploy/common/problems.h"
 #include "deploy/inputs/runnable.h"
 #include "deploy/settings/settings.h"
-#include "deploy/cli/store.h"
 #include "schemas/codec/error.h"
 
 struct check {
@@ -104,7 +105,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         return check_files(&check);
     }
     tr_store_look(invocation, folder);
-    enum tr_exit_status status = tr_settings_load(invocation, folder, &check.settings);
+    enum tr_exit_status status = tr_diagnostics_load_settings(invocation, folder, &check.settings);
     if (status == TR_EXIT_DONE) {
         status = check_files(&check);
     }

@@ -3,17 +3,45 @@
  */
 #include "deploy/look/explain.h"
 
-#include "deploy/asleep.h"
+#include "deploy/cli/activity.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/connect.h"
+#include "deploy/cli/next.h"
 #include "deploy/look/explain_schedule.h"
 #include "deploy/look/get_report.h"
-#include "deploy/reach.h"
+#include "deploy/recovery/causes.h"
 #include "schemas/codec/error.h"
+
+/* How one goes on: with what the attempt that failed wrote, and with running it again. */
+static int print_next(const struct tr_browse *browse, const struct tr_explain_request *request)
+{
+    const struct tr_execution *row = request->execution;
+    struct tr_causes causes;
+    struct tr_next next;
+    bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
+    int error = tr_causes_read(browse->reader, row, request->target, &causes);
+    if (error != 0) {
+        return error;
+    }
+    const struct tr_attempt *attempt = tr_causes_attempt(&causes);
+    tr_next_init(&next, browse->invocation, request->stream);
+    if (attempt != NULL) {
+        tr_next_print(&next, "logs", row->name, attempt->path, attempt->element);
+    }
+    if (has_ended && row->phase != TR_EXECUTION_SUCCEEDED) {
+        tr_next_print(&next, "recover", row->name, (struct tr_text){0}, TR_ELEMENT_NONE);
+    } else if (!has_ended) {
+        tr_next_print(&next, request->is_live ? "watch" : "resume", row->name, (struct tr_text){0},
+                      TR_ELEMENT_NONE);
+    }
+    tr_causes_fini(&causes);
+    return 0;
+}
 
 static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          const struct tr_found *found,
-                                         const struct tr_asleep *asleep)
+                                         const struct tr_activity *activity)
 {
     const struct tr_invocation *invocation = browse->invocation;
     const char *folder = browse->place.folder;
@@ -22,10 +50,10 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          .folder = folder,
                                          .execution = row,
                                          .target = &found->target,
-                                         .is_live = asleep->is_live,
-                                         .is_asleep = tr_asleep_has(asleep, row),
-                                         .jobs = asleep->is_live ? tr_reach_jobs(folder) : 0,
-                                         .is_aside = tr_asleep_is_aside(asleep, row),
+                                         .is_live = activity->is_live,
+                                         .is_dormant = tr_activity_is_dormant(activity, row),
+                                         .jobs = activity->is_live ? tr_connect_jobs(folder) : 0,
+                                         .is_aside = tr_activity_is_aside(activity, row),
                                          .now_ms = browse->now_ms,
                                          .output = invocation->output,
                                          .is_verbose = invocation->is_verbose,
@@ -37,11 +65,16 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
     if (error == TR_NOT_FOUND && problem[0] != '\0') {
         return tr_command_refused(invocation->command, "%s", problem);
     }
-    error = error != 0
-                ? error
-                : tr_reader_steady_ms(browse->reader, browse->now_ms, &request.now.steady_ms);
+    if (error == 0) {
+        error = tr_reader_steady_ms(browse->reader, browse->now_ms, &request.now.steady_ms);
+    }
     request.now.ahead_ms = request.now.steady_ms - browse->now_ms;
-    error = error != 0 ? error : tr_explain_write(&request);
+    if (error == 0) {
+        error = tr_explain_write(&request);
+    }
+    if (error == 0 && invocation->output == TR_OUTPUT_TEXT) {
+        error = print_next(browse, &request);
+    }
     return error == 0 ? TR_EXIT_DONE : tr_browse_failed(browse, error);
 }
 
@@ -54,8 +87,8 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         return status;
     }
     /* Asked before anything is read: an engine may leave when it has nothing more to do. */
-    struct tr_asleep asleep;
-    tr_asleep_read(browse.place.folder, tr_browse_is_live(&browse), &asleep);
+    struct tr_activity activity;
+    tr_activity_read(browse.place.folder, tr_browse_is_live(&browse), &activity);
     int error = tr_reader_refresh(browse.reader);
     bool is_schedule = false;
     status = error == 0 ? tr_explain_schedule(&browse, invocation->arguments.words[0], &is_schedule)
@@ -64,10 +97,10 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = tr_browse_find(&browse, invocation->arguments.words[0], &found);
     }
     if (status == TR_EXIT_DONE && !is_schedule) {
-        status = explain_found(&browse, &found, &asleep);
+        status = explain_found(&browse, &found, &activity);
         tr_found_fini(&found);
     }
-    tr_asleep_fini(&asleep);
+    tr_activity_fini(&activity);
     tr_browse_close(&browse);
     return status;
 }

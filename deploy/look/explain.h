@@ -2,8 +2,8 @@
  * `troupe explain`: what anything of an execution waits for that has not ended, and why one that
  * has ended did not succeed.
  */
-#ifndef TR_DEPLOY_EXPLAIN_H
-#define TR_DEPLOY_EXPLAIN_H
+#ifndef TR_DEPLOY_LOOK_EXPLAIN_H
+#define TR_DEPLOY_LOOK_EXPLAIN_H
 
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ struct tr_explain_request {
     const struct tr_execution *execution;
     const struct tr_target *target; /* what is meant of it */
     bool is_live;                   /* an engine has the store, */
-    bool is_asleep;                 /* which lets it sleep */
+    bool is_dormant;                /* which lets it sleep */
     uint32_t jobs;                  /* its job slots; 0: not known */
     bool is_aside;                  /* which has not loaded it, as the next one will not */
     uint64_t now_ms;

@@ -2,10 +2,11 @@
  * Writing why something failed: the chain of causes, from the execution down to the attempt, and
  * the clean-up that failed besides.
  */
-#include "deploy/recovery/causes.h"
-#include "deploy/look/explain.h"
-#include "deploy/follow/handlers.h"
+#include "deploy/common/failure.h"
 #include "deploy/common/show.h"
+#include "deploy/follow/handlers.h"
+#include "deploy/look/explain.h"
+#include "deploy/recovery/causes.h"
 #include "schemas/codec/error.h"
 
 /* Clean-up nodes that failed which are shown without -v. */
@@ -24,20 +25,24 @@ static void write_cause(struct tr_document *document, const struct tr_cause *cau
     tr_document_text(document, "node", cause->path);
     tr_document_element(document, "element", cause->element);
     if (cause->is_attempt) {
-        tr_document_number(document, "attempt", cause->attempt);
+        tr_document_number(document, "attempt", cause->attempt.attempt);
     } else {
         tr_document_null(document, "attempt");
     }
     tr_document_text(document, "phase", cause->phase);
     tr_document_text(document, "code", cause->code);
     tr_document_text(document, "message", cause->message);
-    tr_document_text(document, "folder", cause->folder);
+    tr_document_text(document, "folder", cause->attempt.folder);
+    tr_attempt_end_write(document, &cause->attempt);
     tr_document_end(document);
 }
 
-static void print_cause(FILE *stream, const struct tr_cause *cause, const char *lead)
+/* One link. What it says itself is left out where the link before has said the same. */
+static void print_cause(FILE *stream, const struct tr_cause *cause, const struct tr_cause *before,
+                        const char *lead)
 {
     struct tr_buffer line;
+    bool is_said = before != NULL && tr_text_equal(cause->message, before->message);
     tr_buffer_init(&line, 0);
     if (cause->path.size > 0) {
         tr_buffer_print(&line, "%s%.*s", lead, (int)cause->path.size, cause->path.data);
@@ -46,20 +51,19 @@ static void print_cause(FILE *stream, const struct tr_cause *cause, const char *
         tr_buffer_print(&line, "[%llu]", (unsigned long long)cause->element);
     }
     if (cause->is_attempt) {
-        tr_buffer_print(&line, "@%u", cause->attempt);
+        tr_buffer_print(&line, "@%u", cause->attempt.attempt);
     }
     tr_buffer_print(&line, "%s%.*s", line.size > 0 ? " " : "it ", (int)cause->phase.size,
                     cause->phase.data);
-    tr_buffer_add_string(&line, cause->code.size > 0 ? ": " : "");
-    tr_line_print(cause->code, 0, &line);
-    tr_buffer_add_string(&line, cause->message.size > 0 ? ": " : "");
-    tr_line_print(cause->message, 0, &line);
-    if (cause->folder.size > 0) {
-        tr_buffer_print(&line, " (its files are in %.*s)", (int)cause->folder.size,
-                        cause->folder.data);
+    if (!is_said && cause->code.size + cause->message.size > 0) {
+        tr_buffer_add_string(&line, ": ");
+        tr_failure_lines(cause->code, cause->message, 4, &line);
     }
     fprintf(stream, "  %.*s\n", (int)line.size, (const char *)line.data);
     tr_buffer_fini(&line);
+    if (cause->is_attempt) {
+        tr_attempt_print(&cause->attempt, 4, stream);
+    }
 }
 
 /* The chain of causes of a target, or of the execution; its first line begins with `lead`. */
@@ -75,7 +79,8 @@ static int show_chain(struct telling *telling, const struct tr_target *target, c
         if (telling->document != NULL) {
             write_cause(telling->document, &causes.items[i]);
         } else {
-            print_cause(request->stream, &causes.items[i], i == 0 ? lead : "because ");
+            print_cause(request->stream, &causes.items[i], i == 0 ? NULL : &causes.items[i - 1],
+                        i == 0 ? lead : "because ");
         }
     }
     tr_causes_fini(&causes);

@@ -9,8 +9,8 @@
 
 #include "actors/graph/compiled/graph.h"
 #include "deploy/common/document.h"
-#include "deploy/history/graphs.h"
 #include "deploy/common/show.h"
+#include "deploy/history/graphs.h"
 #include "schemas/engine/phase.h"
 #include "schemas/engine/schedule.h"
 
@@ -71,13 +71,13 @@ static const char *catch_up_word(const struct explaining *explaining)
 static void read_last(struct explaining *explaining)
 {
     const struct tr_schedule_row *row = explaining->row;
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     explaining->last_phase[0] = '\0';
-    if (row->last.size > 0 && tr_execution_named(explaining->browse->reader, row->project,
-                                                 row->domain, row->last, &copy) == 0) {
+    if (row->last.size > 0 && tr_executions_named(explaining->browse->reader, row->project,
+                                                  row->domain, row->last, &copy) == 0) {
         snprintf(explaining->last_phase, sizeof explaining->last_phase, "%s",
                  tr_phase_shown(&copy.row));
-        tr_execution_copy_fini(&copy);
+        tr_executions_row_fini(&copy);
     }
 }
 
@@ -120,7 +120,7 @@ static bool is_late(const struct explaining *explaining)
 static struct tr_text waiting_words(const struct explaining *explaining)
 {
     const struct tr_schedule_row *row = explaining->row;
-    uint8_t step = explaining->is_live ? row->step : (uint8_t)TR_SCHEDULE_RESTING;
+    uint8_t step = explaining->is_live ? row->step : (uint8_t)TR_SCHEDULE_IDLE;
     return tr_text_of(tr_schedule_step_words(step));
 }
 
@@ -345,13 +345,13 @@ static int explain(struct explaining *explaining)
 /* Whether an execution has just this name, wherever it is. */
 static bool is_execution(const struct tr_browse *browse, const char *name)
 {
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     char problem[TR_EXECUTIONS_PROBLEM_BYTES];
-    if (tr_execution_find(browse->reader, name, problem, &copy) != 0) {
+    if (tr_executions_find(browse->reader, name, problem, &copy) != 0) {
         return false;
     }
     bool is_there = tr_text_equal(copy.row.name, tr_text_of(name));
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     return is_there;
 }
 

@@ -2,8 +2,8 @@
  * `troupe explain PLAN`: why a schedule has not started what people expect of it: what it waits
  * for, what became of its last time, and the latest times that were not started.
  */
-#ifndef TR_DEPLOY_EXPLAIN_SCHEDULE_H
-#define TR_DEPLOY_EXPLAIN_SCHEDULE_H
+#ifndef TR_DEPLOY_LOOK_EXPLAIN_SCHEDULE_H
+#define TR_DEPLOY_LOOK_EXPLAIN_SCHEDULE_H
 
 #include "deploy/cli/browse.h"
 

@@ -2,8 +2,8 @@
  * Writing explanations: a line for each actor that waits, one for each node that has not begun,
  * and the chain of causes of what has failed.
  *
- * Whoever has not ended has something outstanding that will wake it, or this says that it has not
- * (law 13).
+ * What has not ended has something outstanding that will wake it, or this says that it has not
+ * (law 13 of runtime/ARCHITECTURE.md).
  */
 #include <string.h>
 
@@ -11,12 +11,11 @@
 #include "actors/engine.h"
 #include "actors/store/task_name.h"
 #include "actors/workflow/workflow.h"
-#include "deploy/history/node_tree.h"
-#include "deploy/look/explain.h"
-#include "deploy/follow/screen.h"
 #include "deploy/common/show.h"
 #include "deploy/engine/slots.h"
+#include "deploy/history/node_tree.h"
 #include "deploy/history/waiting.h"
+#include "deploy/look/explain.h"
 #include "schemas/codec/error.h"
 
 /* Kinds of waits of elements that are told apart. */
@@ -27,7 +26,7 @@ struct explaining {
     const struct tr_explain_request *request;
     struct tr_document document;
     bool has_document;
-    struct tr_account *account; /* for graphs alone */
+    struct tr_node_tree *tree; /* for graphs alone */
     struct tr_waiting waiting;
     struct tr_text path;     /* of the workflow whose nodes are being shown */
     uint64_t element;        /* and its own, if it is one */
@@ -36,7 +35,7 @@ struct explaining {
     uint32_t hidden;         /* nodes and elements that are not shown */
     uint32_t alike[CLASSES]; /* elements of the array that is being shown, by what they wait for */
     struct tr_text alike_path;
-    bool is_held_up; /* who the actor that is being shown waits for stands still */
+    bool is_held_up; /* what the actor that is being shown waits for stands still */
     bool *hides;     /* of each actor: neither it nor what is below it is shown */
     int error;
 };
@@ -70,7 +69,7 @@ static void write_line(struct explaining *explaining, struct tr_text path, uint6
 
 /* ------------------------------------------------------------------- words for actors */
 
-/* Who makes what a task waits for, and whether that one sleeps. */
+/* What makes the result a task waits for, and whether that is dormant. */
 static int explain_maker(struct tr_waiting *waiting, struct tr_key task, struct tr_buffer *text)
 {
     uint64_t maker = 0;
@@ -79,7 +78,7 @@ static int explain_maker(struct tr_waiting *waiting, struct tr_key task, struct 
     int error = tr_explain_cache(waiting->catalog.state, &pages, task, text, &maker);
     if (error == 0 && maker != 0 && resources->state != NULL) {
         pages.self = &resources->pages;
-        tr_explain_asleep(resources->state, &pages, maker, text);
+        tr_explain_dormant(resources->state, &pages, maker, text);
     }
     return error;
 }
@@ -179,7 +178,7 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
         .page = tr_waiting_page, .self = &own, .is_left = !explaining->request->is_live};
     uint64_t now_ms = explaining->request->now_ms;
     char name[TR_TASK_NAME_BYTES_MAX + 1];
-    *has_event |= state->is_held; /* whoever resumes it */
+    *has_event |= state->is_held; /* a person resumes it */
     name_attempt(explaining, waiter, state->attempt, name);
     int error = tr_explain_task(state, &pages, tr_text_of(name), explaining->request->now, text);
     *has_event |= state->is_held;
@@ -219,7 +218,7 @@ static const struct tr_graph *graph_of(struct explaining *explaining,
                       : waiter->behaviour == tr_launch_behaviour.id
                           ? ((const struct tr_launch_state *)waiter->state)->graph
                           : ((const struct tr_workflow_state *)waiter->state)->graph;
-    return tr_account_graph(explaining->account, number);
+    return tr_node_tree_graph(explaining->tree, number);
 }
 
 /* Beside its own parallelism the engine bounds an array. */
@@ -348,7 +347,9 @@ static int show_actor(struct explaining *explaining, const struct tr_waiter *wai
     bool is_held_up = explaining->is_held_up;
     bool is_stuck = waiter->is_quarantined || is_held_up || !has_event;
     explain_trouble(waiter, is_stuck && !is_held_up, &text);
-    error = error != 0 ? error : text.error;
+    if (error == 0) {
+        error = text.error;
+    }
     if (error == 0) {
         write_line(explaining, waiter->path, waiter->element, tr_buffer_text(&text), is_stuck);
     }
@@ -486,15 +487,15 @@ static void print_head(const struct explaining *explaining)
     if (request->is_aside) {
         fprintf(
             request->stream,
-            "  it is put aside, since loading it has ended the engine %d times in a row: `troupe "
+            "  it is set aside, since loading it has ended the engine %d times in a row: `troupe "
             "resume %.*s` lets the next engine try again, `troupe abort %.*s` ends it\n",
             TR_ASIDE_ENDS, (int)row->name.size, row->name.data, (int)row->name.size,
             row->name.data);
     } else if (!has_ended(row) && !request->is_live) {
         fprintf(request->stream, "  no engine runs on %s: nothing goes on until `troupe resume`\n",
                 request->folder);
-    } else if (request->is_asleep) {
-        fprintf(request->stream, "  it is asleep: `troupe resume %.*s` goes on with it\n",
+    } else if (request->is_dormant) {
+        fprintf(request->stream, "  it is dormant: `troupe resume %.*s` goes on with it\n",
                 (int)row->name.size, row->name.data);
     }
 }
@@ -523,7 +524,7 @@ static int write_document(struct explaining *explaining)
                      tr_text_of(tr_execution_phase_word(request->execution->phase)));
     tr_document_bool(document, "is_paused", request->execution->is_paused);
     tr_document_bool(document, "is_live", request->is_live);
-    tr_document_bool(document, "is_asleep", request->is_asleep);
+    tr_document_bool(document, "is_dormant", request->is_dormant);
     tr_document_begin_list(document, "waiting");
     int error = show_waiting(explaining);
     tr_document_end(document);
@@ -538,14 +539,14 @@ static int write_document(struct explaining *explaining)
 
 int tr_explain_write(const struct tr_explain_request *request)
 {
-    struct tr_account account;
+    struct tr_node_tree tree;
     struct explaining explaining = {
         .request = request,
         .has_document = request->output == TR_OUTPUT_JSON || request->output == TR_OUTPUT_YAML,
     };
-    int error = tr_account_open(request->reader, request->folder, request->execution, &account);
+    int error = tr_node_tree_open(request->reader, request->folder, request->execution, &tree);
     if (error == 0) {
-        explaining.account = &account;
+        explaining.tree = &tree;
         error =
             tr_waiting_read(request->reader, request->execution->execution, &explaining.waiting);
     }
@@ -553,6 +554,6 @@ int tr_explain_write(const struct tr_explain_request *request)
         error = explaining.has_document ? write_document(&explaining) : print_text(&explaining);
         tr_waiting_fini(&explaining.waiting);
     }
-    tr_account_fini(&account);
+    tr_node_tree_fini(&tree);
     return error;
 }

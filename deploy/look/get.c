@@ -23,12 +23,12 @@ static enum tr_exit_status get_found(const struct tr_browse *browse, const struc
         printf("%.*s\n", (int)row->name.size, row->name.data);
         return TR_EXIT_DONE;
     }
-    struct tr_asleep asleep;
-    tr_asleep_read(get.folder, tr_browse_is_live(browse), &asleep);
-    get.asleep = &asleep;
+    struct tr_activity activity;
+    tr_activity_read(get.folder, tr_browse_is_live(browse), &activity);
+    get.activity = &activity;
     int error = found->target.path.size == 0 ? tr_get_execution(&get)
                                              : tr_get_node(&get, &found->target, problem);
-    tr_asleep_fini(&asleep);
+    tr_activity_fini(&activity);
     if (error == TR_NOT_FOUND && problem[0] != '\0') {
         return tr_command_refused(invocation->command, "%s", problem);
     }

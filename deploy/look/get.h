@@ -1,14 +1,14 @@
 /*
  * `troupe get`: all that is known of one execution, one node, one element, one attempt. What is
- * written, as text or as one document; deploy/README.md has the fields.
+ * written, as text or as one document; schemas/documents.schema.json has the fields.
  */
-#ifndef TR_DEPLOY_GET_H
-#define TR_DEPLOY_GET_H
+#ifndef TR_DEPLOY_LOOK_GET_H
+#define TR_DEPLOY_LOOK_GET_H
 
-#include "deploy/history/node_tree.h"
-#include "deploy/asleep.h"
+#include "deploy/cli/activity.h"
 #include "deploy/common/document.h"
 #include "deploy/history/elements.h"
+#include "deploy/history/node_tree.h"
 #include "deploy/history/target.h"
 #include "deploy/history/values.h"
 
@@ -20,7 +20,7 @@ struct tr_get {
     struct tr_reader *reader;
     const char *folder; /* of the store */
     const struct tr_execution *execution;
-    const struct tr_asleep *asleep; /* NULL: none is */
+    const struct tr_activity *activity; /* NULL: none is */
     uint64_t now_ms;
     enum tr_output output;
     bool is_verbose;
@@ -55,6 +55,9 @@ void tri_get_times(const struct tr_get *get, uint64_t created_ms, uint64_t start
 
 /* A failure as lines; nothing for none. */
 void tri_get_failure(const struct tr_get *get, struct tr_text code, struct tr_text message);
+
+/* The end of what an attempt wrote to stderr, as lines of its head; nothing if there is none. */
+void tri_get_output(const struct tr_get *get, const struct tr_attempt *row);
 
 /* Values as lines, one for each. TR_MEMORY. */
 TR_MUST_USE int tri_get_values(const struct tr_get *get, const char *word,

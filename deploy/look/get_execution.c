@@ -1,25 +1,25 @@
 /*
  * `troupe get EXEC`: a head, what it got and gave, and its nodes as a tree.
  */
-#include "deploy/look/get.h"
-#include "deploy/follow/screen.h"
+#include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
+#include "deploy/look/get.h"
 #include "schemas/codec/error.h"
 
 /* The columns of a note that are shown without -v. */
 #define NOTE_COLUMNS 100
 
-static int read_values(const struct tr_get *get, const struct tr_account *account,
+static int read_values(const struct tr_get *get, const struct tr_node_tree *tree,
                        enum tr_value_side side, struct tr_values *values)
 {
     *values = (struct tr_values){.is_known = false};
-    if (account->graph == NULL) {
+    if (tree->graph == NULL) {
         return 0;
     }
     return tr_values_read(&(struct tr_values_request){.reader = get->reader,
-                                                      .graph = account->graph,
-                                                      .workflow = account->route.root,
+                                                      .graph = tree->graph,
+                                                      .workflow = tree->route.root,
                                                       .execution = get->execution->execution,
                                                       .path = tr_text_of(""),
                                                       .side = side},
@@ -29,11 +29,9 @@ static int read_values(const struct tr_get *get, const struct tr_account *accoun
 /* ------------------------------------------------------------------------- as text */
 
 /* What is to be said of a node beside its phase. */
-static void print_note(const struct tr_get *get, const struct tr_account_node *node,
+static void print_note(const struct tr_get *get, const struct tr_node_tree_node *node,
                        struct tr_buffer *note)
 {
-    struct tr_buffer error;
-    tr_buffer_init(&error, 0);
     if (node->progress.total > 0) {
         tri_get_progress_print(&node->progress, note);
     }
@@ -44,17 +42,14 @@ static void print_note(const struct tr_get *get, const struct tr_account_node *n
         tr_buffer_print(note, "%scache %s", note->size > 0 ? ", " : "",
                         tr_cache_status_word(node->row.cache_status));
     }
-    tr_buffer_add_text(&error, node->row.code);
-    tr_buffer_add_string(&error, node->row.code.size > 0 && node->row.message.size > 0 ? ": " : "");
-    tr_buffer_add_text(&error, node->row.message);
-    if (error.size > 0) {
+    if (node->row.code.size + node->row.message.size > 0) {
         tr_buffer_add_string(note, note->size > 0 ? ", " : "");
-        tr_line_print(tr_buffer_text(&error), get->is_verbose ? 0 : NOTE_COLUMNS, note);
+        tr_failure_line(node->row.code, node->row.message, get->is_verbose ? 0 : NOTE_COLUMNS,
+                        note);
     }
-    tr_buffer_fini(&error);
 }
 
-static void add_row(const struct tr_get *get, const struct tr_account_node *node,
+static void add_row(const struct tr_get *get, const struct tr_node_tree_node *node,
                     struct tr_table *table)
 {
     struct tr_buffer words;
@@ -83,44 +78,44 @@ static void add_row(const struct tr_get *get, const struct tr_account_node *node
  * Which nodes are worth a line where there are many: those of the elements of arrays only if they
  * have not succeeded.
  */
-static bool is_worth_a_line(const struct tr_account *account, uint32_t at)
+static bool is_worth_a_line(const struct tr_node_tree *tree, uint32_t at)
 {
-    uint8_t phase = account->nodes[at].row.phase;
+    uint8_t phase = tree->nodes[at].row.phase;
     bool is_fine = phase == TR_NODE_PHASE_SUCCEEDED || phase == TR_NODE_PHASE_RECOVERED ||
                    phase == TR_NODE_PHASE_SKIPPED;
-    return !is_fine || !tr_account_is_in_element(account, at);
+    return !is_fine || !tr_node_tree_is_in_element(tree, at);
 }
 
-static int print_nodes(const struct tr_get *get, const struct tr_account *account)
+static int print_nodes(const struct tr_get *get, const struct tr_node_tree *tree)
 {
     static const char *const heads[] = {"NODE", "KIND", "PHASE", "TOOK", "NOTE"};
-    bool shows_all = get->is_verbose || account->count <= TR_GET_NODES;
+    bool shows_all = get->is_verbose || tree->count <= TR_GET_NODES;
     uint32_t shown = 0;
     struct tr_table table;
     tr_table_init(&table, TR_COUNT_OF(heads));
     for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {
         tr_table_text(&table, tr_text_of(heads[i]));
     }
-    for (uint32_t i = 0; i < account->count; i++) {
-        if (shows_all || (shown < TR_GET_NODES && is_worth_a_line(account, i))) {
-            add_row(get, &account->nodes[i], &table);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        if (shows_all || (shown < TR_GET_NODES && is_worth_a_line(tree, i))) {
+            add_row(get, &tree->nodes[i], &table);
             shown++;
         }
     }
     fputc('\n', get->stream);
-    int error = account->count == 0 ? 0 : tr_table_write(&table, 0, get->stream);
+    int error = tree->count == 0 ? 0 : tr_table_write(&table, 0, get->stream);
     tr_table_fini(&table);
-    if (shown < account->count) {
-        fprintf(get->stream, "and %u more nodes; -v shows all\n", account->count - shown);
+    if (shown < tree->count) {
+        fprintf(get->stream, "and %u more nodes; -v shows all\n", tree->count - shown);
     }
     return error;
 }
 
-static void print_head(const struct tr_get *get, const struct tr_account *account)
+static void print_head(const struct tr_get *get, const struct tr_node_tree *tree)
 {
     const struct tr_execution *row = get->execution;
     fprintf(get->stream, "%.*s  %s%s\n", (int)row->name.size, row->name.data, tr_phase_shown(row),
-            tr_asleep_word(get->asleep, row));
+            tr_activity_word(get->activity, row));
     tri_get_line(get, "workflow", row->workflow);
     if (row->plan.size > 0) {
         tri_get_line(get, "plan", row->plan);
@@ -141,22 +136,26 @@ static void print_head(const struct tr_get *get, const struct tr_account *accoun
         tri_get_line_print(get, "at", "%.*s[%llu]", (int)row->failed.size, row->failed.data,
                            (unsigned long long)row->failed_element);
     }
-    if (account->graph == NULL) {
+    if (tree->graph == NULL) {
         tri_get_line_print(get, "note", "its definition cannot be read: %s",
-                           tr_error_text(account->graph_error));
+                           tr_error_text(tree->graph_error));
     }
 }
 
-static int print_text(const struct tr_get *get, const struct tr_account *account,
+static int print_text(const struct tr_get *get, const struct tr_node_tree *tree,
                       const struct tr_values *inputs, const struct tr_values *outputs)
 {
-    print_head(get, account);
+    print_head(get, tree);
     int error = tri_get_values(get, "inputs", inputs);
-    error = error != 0 ? error : tri_get_values(get, "outputs", outputs);
-    error = error != 0 ? error : print_nodes(get, account);
-    for (uint32_t i = 0; error == 0 && i < account->count; i++) {
-        if (account->nodes[i].progress.failed > 0) {
-            error = tri_get_groups(get, &account->nodes[i].progress);
+    if (error == 0) {
+        error = tri_get_values(get, "outputs", outputs);
+    }
+    if (error == 0) {
+        error = print_nodes(get, tree);
+    }
+    for (uint32_t i = 0; error == 0 && i < tree->count; i++) {
+        if (tree->nodes[i].progress.failed > 0) {
+            error = tri_get_groups(get, &tree->nodes[i].progress);
         }
     }
     return error;
@@ -164,7 +163,7 @@ static int print_text(const struct tr_get *get, const struct tr_account *account
 
 /* ------------------------------------------------------------------- as a document */
 
-static int write_node(const struct tr_get *get, const struct tr_account_node *node,
+static int write_node(const struct tr_get *get, const struct tr_node_tree_node *node,
                       struct tr_document *document)
 {
     const struct tr_node_status *row = &node->row;
@@ -180,8 +179,11 @@ static int write_node(const struct tr_get *get, const struct tr_account_node *no
     tr_document_time(document, "ended_at", row->ended_ms);
     tr_document_number(document, "attempts", row->attempts);
     tr_document_text(document, "cache", tr_text_of(tr_cache_status_word(row->cache_status)));
-    tr_document_failure(document, "error",
-                        &(struct tr_shown_failure){.code = row->code, .message = row->message});
+    tr_failure_write(document, "error",
+                     &(struct tr_shown_failure){.code = row->code,
+                                                .message = row->message,
+                                                .has_flyte_message = true,
+                                                .flyte_message = row->flyte_message});
     if (node->progress.total > 0) {
         error = tri_get_array_write(get, &node->progress, document);
     } else {
@@ -194,28 +196,12 @@ static int write_node(const struct tr_get *get, const struct tr_account_node *no
 static void write_head(const struct tr_get *get, struct tr_document *document)
 {
     const struct tr_execution *row = get->execution;
-    tr_document_text(document, "execution", row->name);
-    tr_document_text(document, "project", row->project);
-    tr_document_text(document, "domain", row->domain);
-    tr_document_text(document, "workflow", row->workflow);
-    tr_document_text(document, "plan", row->plan);
-    tr_document_text(document, "phase", tr_text_of(tr_execution_phase_word(row->phase)));
-    tr_document_time(document, "created_at", row->created_ms);
-    tr_document_time(document, "started_at", row->started_ms);
-    tr_document_time(document, "ended_at", row->ended_ms);
+    tr_document_execution(document, row);
     tr_document_text(document, "cause", row->cause);
-    tr_document_bool(document, "is_paused", row->is_paused);
-    tr_document_text(document, "parent", row->parent);
     tr_document_number(document, "number", (int64_t)row->execution);
-    tr_document_failure(document, "error",
-                        &(struct tr_shown_failure){.code = row->code,
-                                                   .message = row->message,
-                                                   .has_node = true,
-                                                   .node = row->failed,
-                                                   .element = row->failed_element});
 }
 
-static int write_document(const struct tr_get *get, const struct tr_account *account,
+static int write_document(const struct tr_get *get, const struct tr_node_tree *tree,
                           const struct tr_values *inputs, const struct tr_values *outputs)
 {
     struct tr_document document;
@@ -223,13 +209,16 @@ static int write_document(const struct tr_get *get, const struct tr_account *acc
     tr_document_begin_map(&document, NULL);
     write_head(get, &document);
     int error = tr_values_write(inputs, "inputs", &document);
-    error = error != 0 ? error : tr_values_write(outputs, "outputs", &document);
+    if (error == 0) {
+        error = tr_values_write(outputs, "outputs", &document);
+    }
     tr_document_begin_list(&document, "nodes");
-    for (uint32_t i = 0; error == 0 && i < account->count; i++) {
-        error = write_node(get, &account->nodes[i], &document);
+    for (uint32_t i = 0; error == 0 && i < tree->count; i++) {
+        error = write_node(get, &tree->nodes[i], &document);
     }
     tr_document_end(&document);
-    tr_document_bool(&document, "is_asleep", tr_asleep_has(get->asleep, get->execution));
+    tr_document_bool(&document, "is_dormant",
+                     tr_activity_is_dormant(get->activity, get->execution));
     tr_document_end(&document);
     tr_document_fini(&document);
     return error;
@@ -237,21 +226,23 @@ static int write_document(const struct tr_get *get, const struct tr_account *acc
 
 int tr_get_execution(const struct tr_get *get)
 {
-    struct tr_account account;
+    struct tr_node_tree tree;
     struct tr_values inputs = {.is_known = false};
     struct tr_values outputs = {.is_known = false};
-    int error = tr_account_read(get->reader, get->folder, get->execution, &account);
+    int error = tr_node_tree_read(get->reader, get->folder, get->execution, &tree);
     if (error != 0) {
         return error;
     }
-    error = read_values(get, &account, TR_VALUE_INPUTS, &inputs);
-    error = error != 0 ? error : read_values(get, &account, TR_VALUE_OUTPUTS, &outputs);
+    error = read_values(get, &tree, TR_VALUE_INPUTS, &inputs);
     if (error == 0) {
-        error = tri_get_has_document(get) ? write_document(get, &account, &inputs, &outputs)
-                                          : print_text(get, &account, &inputs, &outputs);
+        error = read_values(get, &tree, TR_VALUE_OUTPUTS, &outputs);
+    }
+    if (error == 0) {
+        error = tri_get_has_document(get) ? write_document(get, &tree, &inputs, &outputs)
+                                          : print_text(get, &tree, &inputs, &outputs);
     }
     tr_values_fini(&inputs);
     tr_values_fini(&outputs);
-    tr_account_fini(&account);
+    tr_node_tree_fini(&tree);
     return error;
 }

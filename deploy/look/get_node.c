@@ -4,15 +4,16 @@
  */
 #include <string.h>
 
-#include "deploy/look/get_report.h"
-#include "deploy/follow/screen.h"
+#include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
+#include "deploy/look/get_report.h"
 
 /* ------------------------------------------------------------------------- as text */
 
 static void print_attempt(const struct tr_get *get, const struct tr_attempt *row)
 {
+    struct tr_buffer used;
     fprintf(get->stream, "\nattempt %u  %s\n", row->attempt, tr_task_phase_word(row->phase));
     if (row->plugin.size > 0) {
         tri_get_line_print(get, "plugin", "%.*s, as %.*s", (int)row->plugin.size, row->plugin.data,
@@ -25,6 +26,13 @@ static void print_attempt(const struct tr_get *get, const struct tr_attempt *row
     } else if (row->exit_status != 0) {
         tri_get_line_print(get, "exit", "%u", row->exit_status);
     }
+    tri_get_output(get, row);
+    tr_buffer_init(&used, 0);
+    tr_attempt_usage_print(row, &used);
+    if (used.size > 0) {
+        tri_get_line(get, "used", tr_buffer_text(&used));
+    }
+    tr_buffer_fini(&used);
     if (row->is_unknown) {
         tri_get_line(get, "outcome",
                      tr_text_of(row->phase == TR_TASK_PHASE_SUCCESS
@@ -56,10 +64,8 @@ static void add_change(const struct tr_report_change *change, struct tr_table *t
     /* Of a failure the cause often says the same as its message. */
     bool has_cause = row->cause.size > 0 && !tr_text_equal(row->cause, row->message);
     tr_line_print(has_cause ? row->cause : tr_text_of(""), 0, &words);
-    tr_buffer_add_string(&words, has_cause && row->code.size > 0 ? "; " : "");
-    tr_line_print(row->code, 0, &words);
-    tr_buffer_add_string(&words, words.size > 0 && row->message.size > 0 ? ": " : "");
-    tr_line_print(row->message, 100, &words);
+    tr_buffer_add_string(&words, has_cause && row->code.size + row->message.size > 0 ? "; " : "");
+    tr_failure_line(row->code, row->message, 100, &words);
     tr_table_text(table, tr_buffer_text(&words));
     tr_buffer_fini(&words);
 }
@@ -127,11 +133,15 @@ static int print_text(const struct tr_get_report *report)
         tr_buffer_fini(&words);
     }
     int error = tri_get_values(get, "inputs", &report->inputs);
-    error = error != 0 ? error : tri_get_values(get, "outputs", &report->outputs);
+    if (error == 0) {
+        error = tri_get_values(get, "outputs", &report->outputs);
+    }
     for (uint32_t i = 0; i < report->attempts.count; i++) {
         print_attempt(get, &attempts[i]);
     }
-    error = error != 0 ? error : print_changes(report);
+    if (error == 0) {
+        error = print_changes(report);
+    }
     return error == 0 && is_array ? tri_get_groups(get, &report->progress) : error;
 }
 
@@ -149,11 +159,9 @@ static void write_attempt(const struct tr_attempt *row, struct tr_document *docu
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "started_at", row->started_ms);
     tr_document_time(document, "ended_at", row->ended_ms);
-    tr_document_failure(document, "error",
-                        &(struct tr_shown_failure){.code = row->code, .message = row->message});
-    tr_document_number(document, "exit_status", row->exit_status);
-    tr_document_number(document, "signal", row->signal);
-    tr_document_bool(document, "is_unknown", row->is_unknown);
+    tr_failure_write(document, "error",
+                     &(struct tr_shown_failure){.code = row->code, .message = row->message});
+    tr_attempt_end_write(document, row);
     tr_document_end(document);
 }
 
@@ -175,8 +183,8 @@ static void write_change(const struct tr_report_change *change, struct tr_docume
     tr_document_text(document, "phase",
                      tr_text_of(tr_phase_word((enum tr_subject)row->subject, row->phase)));
     tr_document_text(document, "cause", row->cause);
-    tr_document_failure(document, "error",
-                        &(struct tr_shown_failure){.code = row->code, .message = row->message});
+    tr_failure_write(document, "error",
+                     &(struct tr_shown_failure){.code = row->code, .message = row->message});
     tr_document_end(document);
 }
 
@@ -199,8 +207,11 @@ static void write_head(const struct tr_get_report *report, struct tr_document *d
         tr_document_null(document, "kept_from");
     }
     tr_document_text(document, "cache", tr_text_of(tr_cache_status_word(row->cache_status)));
-    tr_document_failure(document, "error",
-                        &(struct tr_shown_failure){.code = row->code, .message = row->message});
+    tr_failure_write(document, "error",
+                     &(struct tr_shown_failure){.code = row->code,
+                                                .message = row->message,
+                                                .has_flyte_message = true,
+                                                .flyte_message = row->flyte_message});
 }
 
 /* How each element stands. */
@@ -223,8 +234,8 @@ static int write_elements(const struct tr_get_report *report, struct tr_document
         tr_document_text(document, "phase", tr_text_of(tr_node_phase_word(phase)));
         tr_document_number(document, "attempt", row->attempt);
         tr_document_time(document, "at", row->at_ms);
-        tr_document_failure(document, "error",
-                            &(struct tr_shown_failure){.code = row->code, .message = row->message});
+        tr_failure_write(document, "error",
+                         &(struct tr_shown_failure){.code = row->code, .message = row->message});
         tr_document_end(document);
     }
     tr_document_end(document);
@@ -251,8 +262,12 @@ static int write_document(const struct tr_get_report *report)
     tr_document_begin_map(&document, NULL);
     write_head(report, &document);
     int error = tr_values_write(&report->inputs, "inputs", &document);
-    error = error != 0 ? error : tr_values_write(&report->outputs, "outputs", &document);
-    error = error != 0 ? error : write_array(report, &document);
+    if (error == 0) {
+        error = tr_values_write(&report->outputs, "outputs", &document);
+    }
+    if (error == 0) {
+        error = write_array(report, &document);
+    }
     tr_document_begin_list(&document, "attempts");
     for (uint32_t i = 0; i < report->attempts.count; i++) {
         write_attempt(&attempts[i], &document);

@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "deploy/look/get.h"
-#include "deploy/follow/screen.h"
+#include "deploy/common/failure.h"
 #include "deploy/common/show.h"
+#include "deploy/look/get.h"
 #include "schemas/codec/error.h"
 
 /* The columns of a value that are shown without -v. */
@@ -60,16 +60,25 @@ void tri_get_times(const struct tr_get *get, uint64_t created_ms, uint64_t start
 
 void tri_get_failure(const struct tr_get *get, struct tr_text code, struct tr_text message)
 {
-    bool has_both = code.size > 0 && message.size > 0;
+    struct tr_buffer lines;
     if (code.size == 0 && message.size == 0) {
         return;
     }
-    struct tr_buffer lines;
     tr_buffer_init(&lines, 0);
-    tr_line_print(code, 0, &lines);
-    tr_buffer_add_string(&lines, has_both ? ": " : "");
-    tr_lines_print(message, TEXT_COLUMN, &lines);
+    tr_failure_lines(code, message, TEXT_COLUMN, &lines);
     fprintf(get->stream, "  %-9s  %.*s\n", "error", (int)lines.size, (const char *)lines.data);
+    tr_buffer_fini(&lines);
+}
+
+void tri_get_output(const struct tr_get *get, const struct tr_attempt *row)
+{
+    struct tr_buffer lines;
+    if (row->error_output.size == 0) {
+        return;
+    }
+    tr_buffer_init(&lines, 0);
+    tr_lines_print(row->error_output, TEXT_COLUMN, &lines);
+    fprintf(get->stream, "  %-9s  %.*s\n", "stderr", (int)lines.size, (const char *)lines.data);
     tr_buffer_fini(&lines);
 }
 
@@ -128,6 +137,9 @@ void tri_get_progress_print(const struct tr_progress *progress, struct tr_buffer
     };
     tr_buffer_print(buffer, "%llu of %llu succeeded", (unsigned long long)progress->succeeded,
                     (unsigned long long)progress->total);
+    if (progress->cached > 0) {
+        tr_buffer_print(buffer, " (%llu from the cache)", (unsigned long long)progress->cached);
+    }
     for (size_t i = 0; i < TR_COUNT_OF(parts); i++) {
         if (parts[i].count > 0) {
             tr_buffer_print(buffer, ", %llu %s", (unsigned long long)parts[i].count,
@@ -176,6 +188,7 @@ int tri_get_array_write(const struct tr_get *get, const struct tr_progress *prog
     tr_document_number(document, "succeeded", (int64_t)progress->succeeded);
     tr_document_number(document, "failed", (int64_t)progress->failed);
     tr_document_number(document, "retrying", (int64_t)progress->retrying);
+    tr_document_number(document, "cached", (int64_t)progress->cached);
     tr_document_time(document, "counted_at", progress->at_ms);
     tr_document_begin_list(document, "errors");
     for (uint32_t i = 0; i < groups.count; i++) {
@@ -191,9 +204,8 @@ static void print_group(const struct tr_get *get, const struct tr_failed_group *
 {
     struct tr_buffer line;
     tr_buffer_init(&line, 0);
-    tr_line_print(group->code.size > 0 ? group->code : tr_text_of("other"), 0, &line);
-    tr_buffer_add_string(&line, group->message.size > 0 ? ": " : "");
-    tr_line_print(group->message, get->is_verbose ? 0 : MESSAGE_COLUMNS, &line);
+    tr_failure_line(group->code.size > 0 ? group->code : tr_text_of("other"), group->message,
+                    get->is_verbose ? 0 : MESSAGE_COLUMNS, &line);
     fprintf(get->stream, "  %6llu x %.*s  at", (unsigned long long)group->count, (int)line.size,
             (const char *)line.data);
     for (uint64_t i = 0; i < group->count && i < TR_FAILED_SHOWN_MAX; i++) {

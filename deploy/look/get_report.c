@@ -3,6 +3,7 @@
  * it stands is put together from the changes that its array has written down.
  */
 #include "deploy/look/get_report.h"
+#include "deploy/common/schemas.h"
 
 #include "actors/services/launch.h"
 #include "deploy/history/executions.h"
@@ -15,13 +16,8 @@ static int take_status(void *self, const void *value)
 {
     struct tr_get_report *report = self;
     report->row = *(const struct tr_node_status *)value;
-    report->row.kind = tr_arena_text(&report->arena, report->row.kind);
-    report->row.target = tr_arena_text(&report->arena, report->row.target);
-    report->row.name = tr_arena_text(&report->arena, report->row.name);
-    report->row.code = tr_arena_text(&report->arena, report->row.code);
-    report->row.message = tr_arena_text(&report->arena, report->row.message);
     report->is_begun = true;
-    return report->arena.error;
+    return tr_schemas_row_keep(&report->arena, &tr_node_status_schema, &report->row);
 }
 
 static int take_progress(void *self, const void *value)
@@ -54,13 +50,7 @@ static int take_attempt(void *self, const void *value)
         return arena->error;
     }
     *row = *from;
-    row->plugin = tr_arena_text(arena, from->plugin);
-    row->generated_name = tr_arena_text(arena, from->generated_name);
-    row->folder = tr_arena_text(arena, from->folder);
-    row->logs = tr_arena_text(arena, from->logs);
-    row->code = tr_arena_text(arena, from->code);
-    row->message = tr_arena_text(arena, from->message);
-    return arena->error;
+    return tr_schemas_row_keep(arena, &tr_attempt_schema, row);
 }
 
 static int read_attempts(struct tr_get_report *report)
@@ -93,10 +83,7 @@ static int take_change(void *self, const void *value)
         return report->arena.error;
     }
     change->row = *from;
-    change->row.cause = tr_arena_text(&report->arena, from->cause);
-    change->row.code = tr_arena_text(&report->arena, from->code);
-    change->row.message = tr_arena_text(&report->arena, from->message);
-    return report->arena.error;
+    return tr_schemas_row_keep(&report->arena, &tr_phase_schema, &change->row);
 }
 
 static int read_changes(struct tr_get_report *report, uint64_t execution)
@@ -150,7 +137,7 @@ static struct tr_text launched_address(struct tr_get_report *report)
                                   .path = report->target->path,
                                   .element = report->target->element};
     char name[TR_LAUNCH_NAME_BYTES];
-    tr_launch_name(tr_launch_target(report->account.graph, node), &start, name);
+    tr_launch_name(tr_launch_target(report->tree.graph, node), &start, name);
     return tr_arena_print(&report->arena, "/%.*s/%.*s/%s", TRI_TEXT(execution->project),
                           TRI_TEXT(execution->domain), name);
 }
@@ -205,8 +192,8 @@ static int read_values(struct tr_get_report *report, enum tr_value_side side,
     }
     int error =
         tr_values_read(&(struct tr_values_request){.reader = report->get->reader,
-                                                   .graph = report->account.graph,
-                                                   .workflow = report->account.route.root,
+                                                   .graph = report->tree.graph,
+                                                   .workflow = report->tree.route.root,
                                                    .stop = &report->stop,
                                                    .execution = report->get->execution->execution,
                                                    .path = report->target->path,
@@ -240,21 +227,22 @@ static int find_origin(struct tr_get_report *report)
     const struct tr_target *target = report->target;
     struct tr_reader *reader = report->get->reader;
     uint64_t execution = report->get->execution->execution;
-    struct tr_execution_copy earlier;
+    struct tr_executions_row earlier;
     report->array_ran_in = execution;
     report->ran_in = execution;
     int error =
-        tr_recall_origin(reader, execution, target->path, TR_ELEMENT_NONE, &report->array_ran_in);
-    error = error != 0 ? error
-                       : tr_recall_origin(reader, execution, target->path, target->element,
-                                          &report->ran_in);
+        tr_reuse_origin(reader, execution, target->path, TR_ELEMENT_NONE, &report->array_ran_in);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_reuse_origin(reader, execution, target->path, target->element, &report->ran_in);
     if (error != 0 || report->ran_in == execution) {
         return error;
     }
-    error = tr_execution_get(reader, report->ran_in, &earlier);
+    error = tr_executions_get(reader, report->ran_in, &earlier);
     if (error == 0) {
         report->kept_from = tr_arena_text(&report->arena, earlier.row.name);
-        tr_execution_copy_fini(&earlier);
+        tr_executions_row_fini(&earlier);
     }
     return error != 0 ? error : report->arena.error;
 }
@@ -270,16 +258,21 @@ static int read_all_changes(struct tr_get_report *report)
 static int read_report(struct tr_get_report *report)
 {
     uint64_t execution = report->get->execution->execution;
-    int error = tr_account_open(report->get->reader, report->get->folder, report->get->execution,
-                                &report->account);
-    if (error == 0 && report->account.graph != NULL) {
-        error = tr_route_find(&report->account.route, report->target->path, &report->stop);
+    int error = tr_node_tree_open(report->get->reader, report->get->folder, report->get->execution,
+                                  &report->tree);
+    if (error == 0 && report->tree.graph != NULL) {
+        error = tr_route_find(&report->tree.route, report->target->path, &report->stop);
         error = error == TR_NOT_FOUND ? 0 : error;
     }
-    error = error != 0 ? error : find_origin(report);
-    error = error != 0 ? error : read_one(report, execution, &tr_node_status_schema, take_status);
-    error = error != 0 ? error
-                       : read_one(report, report->array_ran_in, &tr_progress_schema, take_progress);
+    if (error == 0) {
+        error = find_origin(report);
+    }
+    if (error == 0) {
+        error = read_one(report, execution, &tr_node_status_schema, take_status);
+    }
+    if (error == 0) {
+        error = read_one(report, report->array_ran_in, &tr_progress_schema, take_progress);
+    }
     report->progress.path = report->target->path;
     describe(report);
     report->is_known = report->is_begun || report->stop.workflow != NULL;
@@ -288,7 +281,10 @@ static int read_report(struct tr_get_report *report)
     if (error == 0 && tri_report_is_of_element(report)) {
         error = read_element(report);
     }
-    error = error != 0 ? error : read_attempts(report);
+    if (error != 0) {
+        return error;
+    }
+    error = read_attempts(report);
     return error != 0 ? error : read_all_changes(report);
 }
 
@@ -385,7 +381,10 @@ int tr_get_report_read(const struct tr_get *get, const struct tr_target *target,
                        struct tr_get_report *report)
 {
     int error = find(get, target, problem, report);
-    error = error != 0 ? error : read_values(report, TR_VALUE_INPUTS, &report->inputs);
+    if (error != 0) {
+        return error;
+    }
+    error = read_values(report, TR_VALUE_INPUTS, &report->inputs);
     return error != 0 ? error : read_values(report, TR_VALUE_OUTPUTS, &report->outputs);
 }
 
@@ -393,7 +392,7 @@ void tr_get_report_fini(struct tr_get_report *report)
 {
     tr_values_fini(&report->inputs);
     tr_values_fini(&report->outputs);
-    tr_account_fini(&report->account);
+    tr_node_tree_fini(&report->tree);
     tr_arena_fini(&report->arena);
 }
 

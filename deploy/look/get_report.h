@@ -1,8 +1,8 @@
 /*
  * What `get` reads of one node, one element or one attempt, before any of it is written.
  */
-#ifndef TR_DEPLOY_GET_REPORT_H
-#define TR_DEPLOY_GET_REPORT_H
+#ifndef TR_DEPLOY_LOOK_GET_REPORT_H
+#define TR_DEPLOY_LOOK_GET_REPORT_H
 
 #include "deploy/look/get.h"
 
@@ -16,12 +16,12 @@ struct tr_report_change {
 struct tr_get_report {
     const struct tr_get *get;
     const struct tr_target *target;
-    struct tr_account account; /* without nodes */
-    struct tr_stop stop;       /* workflow NULL: the graph is not known */
-    bool is_known;             /* there is such a node */
-    uint64_t array_ran_in;     /* the execution that ran the node: of one that is kept an earlier */
-    uint64_t ran_in;           /* the same of what was asked for */
-    struct tr_text kept_from;  /* the name of that one; empty: it was not kept */
+    struct tr_node_tree tree; /* without nodes */
+    struct tr_stop stop;      /* workflow NULL: the graph is not known */
+    bool is_known;            /* there is such a node */
+    uint64_t array_ran_in;    /* the execution that ran the node: of one that is kept an earlier */
+    uint64_t ran_in;          /* the same of what was asked for */
+    struct tr_text kept_from; /* the name of that one; empty: it was not kept */
     bool is_begun;
     struct tr_text node_kind; /* of the node, also where an element is meant; empty: unknown */
     bool is_node_begun;       /* the same */

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-#include "actors/graph/document/moment.h"
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/filters.h"
 #include "deploy/common/document.h"
-#include "deploy/follow/screen.h"
+#include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
 #include "schemas/codec/error.h"
@@ -24,70 +24,6 @@ struct list {
     bool has_more;
 };
 
-/* ------------------------------------------------------------------------- options */
-
-/* Whether a word names a phase: blanks in it may be dashes. */
-static bool is_phase(struct tr_text word, const char *phase)
-{
-    for (size_t i = 0; i < word.size; i++) {
-        char typed = word.data[i] == '-' || word.data[i] == '_' ? ' ' : word.data[i];
-        if (typed != phase[i]) {
-            return false;
-        }
-    }
-    return phase[word.size] == '\0' && word.size > 0;
-}
-
-static int unknown_phase(struct tr_text word, char *problem)
-{
-    int size = snprintf(problem, TR_OPTIONS_PROBLEM_BYTES, "--phase: '%.*s' is no phase; there are",
-                        word.size > 60 ? 60 : (int)word.size, word.data);
-    for (uint8_t phase = 1; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
-        size += snprintf(problem + size, TR_OPTIONS_PROBLEM_BYTES - (size_t)size, "%s '%s'",
-                         phase > 1 ? "," : "", tr_execution_phase_word(phase));
-    }
-    return TR_INVALID;
-}
-
-int tr_list_phases(const char *words, uint32_t *phases, char *problem)
-{
-    uint32_t found = 0;
-    while (true) {
-        struct tr_text word = {.data = words, .size = strcspn(words, ",")};
-        uint8_t phase = 1;
-        while (phase < TR_EXECUTION_PHASE_COUNT &&
-               !is_phase(word, tr_execution_phase_word(phase))) {
-            phase++;
-        }
-        if (phase == TR_EXECUTION_PHASE_COUNT) {
-            return unknown_phase(word, problem);
-        }
-        found |= 1U << phase;
-        words += word.size;
-        if (*words++ == '\0') {
-            *phases = found;
-            return 0;
-        }
-    }
-}
-
-bool tr_list_since(const char *word, uint64_t now_ms, uint64_t *since_ms)
-{
-    int64_t nanoseconds;
-    struct tr_moment moment;
-    if (tr_duration_parse(tr_text_of(word), &nanoseconds)) {
-        uint64_t span_ms = nanoseconds < 0 ? 0 : (uint64_t)nanoseconds / 1000000;
-        *since_ms = span_ms > now_ms ? 0 : now_ms - span_ms;
-        return nanoseconds >= 0;
-    }
-    if (tr_moment_parse(tr_text_of(word), &moment)) {
-        *since_ms =
-            moment.seconds < 0 ? 0 : (uint64_t)moment.seconds * 1000 + moment.nanoseconds / 1000000;
-        return true;
-    }
-    return false;
-}
-
 /* ------------------------------------------------------------------------- writing */
 
 static void write_cells(struct list *list, const struct tr_execution *row)
@@ -97,7 +33,7 @@ static void write_cells(struct list *list, const struct tr_execution *row)
     tr_buffer_init(&words, 0);
     tr_table_text(&list->table, row->name);
     tr_table_text(&list->table, row->workflow);
-    tr_asleep_phase_print(list->request->asleep, row, &words);
+    tr_activity_phase_print(list->request->activity, row, &words);
     tr_table_text(&list->table, tr_buffer_text(&words));
     tr_buffer_cut(&words, 0);
     tr_age_print(now_ms < row->created_ms ? 0 : now_ms - row->created_ms, &words);
@@ -116,24 +52,8 @@ static void write_map(struct list *list, const struct tr_execution *row)
 {
     struct tr_document *document = &list->document;
     tr_document_begin_map(document, NULL);
-    tr_document_text(document, "execution", row->name);
-    tr_document_text(document, "project", row->project);
-    tr_document_text(document, "domain", row->domain);
-    tr_document_text(document, "workflow", row->workflow);
-    tr_document_text(document, "plan", row->plan);
-    tr_document_text(document, "parent", row->parent);
-    tr_document_text(document, "phase", tr_text_of(tr_execution_phase_word(row->phase)));
-    tr_document_time(document, "created_at", row->created_ms);
-    tr_document_time(document, "started_at", row->started_ms);
-    tr_document_time(document, "ended_at", row->ended_ms);
-    tr_document_failure(document, "error",
-                        &(struct tr_shown_failure){.code = row->code,
-                                                   .message = row->message,
-                                                   .has_node = true,
-                                                   .node = row->failed,
-                                                   .element = row->failed_element});
-    tr_document_bool(document, "is_paused", row->is_paused);
-    tr_document_bool(document, "is_asleep", tr_asleep_has(list->request->asleep, row));
+    tr_document_execution(document, row);
+    tr_document_bool(document, "is_dormant", tr_activity_is_dormant(list->request->activity, row));
     tr_document_text(document, "cause", row->cause);
     tr_document_end(document);
 }
@@ -256,10 +176,10 @@ static enum tr_exit_status read_options(const struct tr_browse *browse,
     const char *phases = tr_arguments_value(arguments, "phase");
     const char *since = tr_arguments_value(arguments, "since");
     const char *limit = tr_arguments_value(arguments, "limit");
-    if (phases != NULL && tr_list_phases(phases, &request->phases, problem) != 0) {
+    if (phases != NULL && tr_filters_read_phases(phases, &request->phases, problem) != 0) {
         return tr_command_mistake(command, "%s", problem);
     }
-    if (since != NULL && !tr_list_since(since, browse->now_ms, &request->since_ms)) {
+    if (since != NULL && !tr_filters_read_since(since, browse->now_ms, &request->since_ms)) {
         return tr_command_mistake(command,
                                   "--since: '%.60s' is no time; write a span such as 2h, or a date "
                                   "such as 2026-08-20",
@@ -287,12 +207,14 @@ static enum tr_exit_status list_executions(const struct tr_browse *browse)
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    struct tr_asleep asleep;
-    tr_asleep_read(browse->place.folder, tr_browse_is_live(browse), &asleep);
-    request.asleep = &asleep;
+    struct tr_activity activity;
+    tr_activity_read(browse->place.folder, tr_browse_is_live(browse), &activity);
+    request.activity = &activity;
     int error = tr_reader_refresh(browse->reader);
-    error = error != 0 ? error : tr_list_write(browse->reader, &request, stdout, &more);
-    tr_asleep_fini(&asleep);
+    if (error == 0) {
+        error = tr_list_write(browse->reader, &request, stdout, &more);
+    }
+    tr_activity_fini(&activity);
     if (error != 0) {
         return tr_browse_failed(browse, error);
     }

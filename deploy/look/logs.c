@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "deploy/cli/browse.h"
-#include "deploy/history/changes.h"
 #include "deploy/cli/commands.h"
-#include "deploy/history/elements.h"
-#include "deploy/look/get_report.h"
-#include "deploy/history/log_files.h"
-#include "deploy/recovery/reuse.h"
 #include "deploy/common/show.h"
 #include "deploy/common/stream.h"
+#include "deploy/history/changes.h"
+#include "deploy/history/elements.h"
+#include "deploy/history/log_files.h"
+#include "deploy/look/get_report.h"
+#include "deploy/recovery/reuse.h"
 #include "schemas/codec/error.h"
 
 /* While something is followed, the history is looked at at least so often. */
@@ -80,8 +80,8 @@ static int read_attempts(struct logs *logs)
     uint64_t ran_in = logs->execution->execution;
     int error = 0;
     if (logs->target->path.size > 0) { /* what was kept has its logs where it ran */
-        error = tr_recall_origin(logs->browse->reader, ran_in, logs->target->path,
-                                 logs->target->element, &ran_in);
+        error = tr_reuse_origin(logs->browse->reader, ran_in, logs->target->path,
+                                logs->target->element, &ran_in);
     }
     struct tr_reader_filter filters[] = {
         tr_filter_number("execution", TR_FILTER_EQUAL, ran_in),
@@ -110,15 +110,15 @@ static int take_entry(void *self, const struct tr_element_entry *entry)
 
 static int find_over(struct logs *logs)
 {
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     struct tr_reader *reader = logs->browse->reader;
     const struct tr_target *target = logs->target;
-    int error = tr_execution_get(reader, logs->execution->execution, &copy);
+    int error = tr_executions_get(reader, logs->execution->execution, &copy);
     if (error != 0) {
         return error;
     }
     logs->is_over = tr_phase_is_end(TR_SUBJECT_EXECUTION, copy.row.phase);
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     struct tr_reader_filter filters[] = {
         tr_filter_number("execution", TR_FILTER_EQUAL, logs->execution->execution),
         tr_filter_text("path", TR_FILTER_EQUAL, target->path),
@@ -158,8 +158,12 @@ static void watch_files(const struct logs *logs)
 static int look(struct logs *logs)
 {
     int error = tr_reader_refresh(logs->browse->reader);
-    error = error != 0 ? error : read_attempts(logs);
-    error = error != 0 ? error : find_over(logs);
+    if (error == 0) {
+        error = read_attempts(logs);
+    }
+    if (error == 0) {
+        error = find_over(logs);
+    }
     tr_reader_let_go(logs->browse->reader); /* as long as it waits */
     if (error == 0) {
         tr_log_files_print(&logs->files);
@@ -257,8 +261,12 @@ static enum tr_exit_status show(struct logs *logs)
 {
     char problem[TR_TARGET_PROBLEM_BYTES] = "";
     int error = read_attempts(logs);
-    error = error != 0 ? error : find_over(logs);
-    error = error != 0 ? error : check_target(logs, problem);
+    if (error == 0) {
+        error = find_over(logs);
+    }
+    if (error == 0) {
+        error = check_target(logs, problem);
+    }
     if (error == TR_NOT_FOUND && problem[0] != '\0') {
         return tr_command_refused(logs->browse->invocation->command, "%s", problem);
     }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/common/document.h"
-#include "deploy/reach.h"
+#include "deploy/cli/connect.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/document.h"
 #include "schemas/runtime/request.h"
 
 #define ACTORS_SHOWN 1000
@@ -37,7 +37,7 @@ static enum tr_exit_status list(const struct tr_invocation *invocation,
     struct listing listing = {.invocation = invocation, .has_document = has_document(invocation)};
     enum tr_exit_status status = tr_store_find(invocation, false, &store);
     if (status == TR_EXIT_DONE) {
-        status = tr_reach_live(invocation, store.folder, &client);
+        status = tr_connect_live(invocation, store.folder, &client);
     }
     if (status != TR_EXIT_DONE) {
         return status;

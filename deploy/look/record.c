@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deploy/common/clock.h"
-#include "deploy/reach.h"
-#include "deploy/replay.h"
+#include "deploy/cli/connect.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/clock.h"
+#include "deploy/look/replay.h"
 #include "schemas/runtime/request.h"
 
 /* An engine that says nothing for so long has given up on us; else it speaks each second. */
@@ -155,7 +155,7 @@ enum tr_exit_status tr_record_file(const struct tr_invocation *invocation, const
         status = tr_store_find(invocation, false, &store);
     }
     if (status == TR_EXIT_DONE) {
-        status = tr_reach_live(invocation, store.folder, &client);
+        status = tr_connect_live(invocation, store.folder, &client);
     }
     FILE *file = status == TR_EXIT_DONE ? open_file(path) : NULL;
     if (status == TR_EXIT_DONE && file == NULL) {

@@ -1,20 +1,23 @@
 /*
  * Replaying a recording: its entries, one by one, into a sandbox that has what the engine's
- * handlers look at: graphs from the store, plugins, and who served all when it was recorded.
+ * handlers look at: graphs from the store, plugins, and the services when it was recorded.
  */
-#include "deploy/replay.h"
+#include "deploy/look/replay.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/engine/assemble.h"
+#include "deploy/cli/diagnostics.h"
+#include "deploy/cli/store.h"
 #include "deploy/common/file.h"
+#include "deploy/common/schemas.h"
+#include "deploy/engine/assemble.h"
 #include "deploy/history/graphs.h"
 #include "deploy/look/replay_show.h"
-#include "deploy/common/schemas.h"
-#include "deploy/cli/store.h"
+#include "deploy/server/recording_context.h"
+#include "deploy/settings/settings.h"
 #include "runtime/memory.h"
 #include "runtime/trace/recording.h"
 
@@ -37,42 +40,7 @@ struct replay {
     bool is_over;    /* the entry that says why there is no more has come */
 };
 
-/* ------------------------------------------------------------------- surroundings */
-
-struct tr_bytes tr_surroundings_pack(const struct tr_engine *engine,
-                                     uint8_t buffer[TR_SURROUNDINGS_BYTES])
-{
-    struct tr_writer writer = tr_writer_of(buffer, TR_SURROUNDINGS_BYTES);
-    tr_write_array(&writer, 2 + (uint32_t)engine->endpoint_count);
-    tr_write_ref(&writer, engine->resources);
-    tr_write_ref(&writer, engine->catalog);
-    for (size_t i = 0; i < engine->endpoint_count; i++) {
-        tr_write_ref(&writer, engine->endpoints[i].refresh);
-    }
-    TR_ASSERT(writer.error == 0); /* the bound is ours */
-    return (struct tr_bytes){.data = buffer, .size = tr_writer_size(&writer)};
-}
-
-int tr_surroundings_unpack(struct tr_bytes bytes, struct tr_engine *engine)
-{
-    struct tr_cursor cursor = tr_cursor_of(bytes);
-    if (bytes.size == 0 || tr_read_nil(&cursor)) {
-        return 0;
-    }
-    uint32_t count = tr_read_array(&cursor);
-    bool is_known = count >= 2;
-    struct tr_ref resources = is_known ? tr_read_ref(&cursor) : (struct tr_ref){0};
-    struct tr_ref catalog = is_known ? tr_read_ref(&cursor) : (struct tr_ref){0};
-    if (cursor.error != 0 || !is_known) {
-        return cursor.error != 0 ? cursor.error : TR_MALFORMED;
-    }
-    engine->resources = resources;
-    engine->catalog = catalog;
-    for (size_t i = 0; i < engine->endpoint_count && count == 2 + engine->endpoint_count; i++) {
-        engine->endpoints[i].refresh = tr_read_ref(&cursor);
-    }
-    return cursor.error;
-}
+/* ------------------------------------------------------------------------- graphs */
 
 /* The hash that a file of graphs/ is named by; whether it is one. */
 static bool read_hash(const char *name, uint8_t hash[TR_GRAPH_HASH_BYTES])
@@ -106,7 +74,7 @@ static int add_graph(struct replay *replay, const char *name)
                         replay->store.folder, name, tr_error_text(error));
         return 0;
     }
-    return tr_shelf_put(&replay->engine->shelf, graph, &number);
+    return tr_graph_registry_put(&replay->engine->registry, graph, &number);
 }
 
 static int add_graphs(struct replay *replay)
@@ -138,7 +106,7 @@ static int make_engine(struct replay *replay)
     tr_settings_tables(&replay->settings, replay->engine);
     replay->engine->store_folder = replay->store.folder;
     replay->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
-    int error = tr_surroundings_unpack(replay->head.surroundings, replay->engine);
+    int error = tr_recording_context_unpack(replay->head.context, replay->engine);
     return error != 0 ? error : add_graphs(replay);
 }
 
@@ -201,7 +169,7 @@ static enum tr_exit_status put_actor(struct replay *replay)
     if (error == 0) {
         error = tr_recorded_image_unpack(entry.body, entry.version, &image);
     }
-    if (error == 0 && image.is_blanked) {
+    if (error == 0 && image.is_redacted) {
         return refuse_blanked(replay, "the actor's state");
     }
     struct tri_sandbox_options options = {
@@ -217,7 +185,7 @@ static enum tr_exit_status put_actor(struct replay *replay)
         error = tri_sandbox_new(&options, &replay->sandbox);
     }
     if (error == 0) {
-        error = tri_sandbox_put(replay->sandbox, replay->head.actor, image.luggage);
+        error = tri_sandbox_put(replay->sandbox, replay->head.actor, image.snapshot);
     }
     return error == 0 ? TR_EXIT_DONE : refuse(replay, error);
 }
@@ -235,7 +203,7 @@ static enum tr_exit_status handle(struct replay *replay, const struct tr_recordi
     if (error != 0) {
         return refuse(replay, error);
     }
-    if (recorded.is_blanked) {
+    if (recorded.is_redacted) {
         return refuse_blanked(replay, "a message");
     }
     tr_replay_show_message(&replay->show, &recorded);
@@ -257,7 +225,7 @@ static enum tr_exit_status end(struct replay *replay, const struct tr_recording_
         return refuse(replay, error);
     }
     tr_command_note(replay->invocation, "the recording ends after %llu messages: %.*s",
-                    (unsigned long long)last.count, (int)last.words.size, last.words.data);
+                    (unsigned long long)last.count, (int)last.message.size, last.message.data);
     replay->is_over = true;
     return TR_EXIT_DONE;
 }
@@ -323,7 +291,7 @@ static void free_replay(struct replay *replay)
 {
     tri_sandbox_free(replay->sandbox);
     if (replay->engine != NULL) {
-        tr_shelf_fini(&replay->engine->shelf);
+        tr_graph_registry_fini(&replay->engine->registry);
         tr_free(replay->engine);
     }
     tr_settings_fini(&replay->settings);
@@ -344,7 +312,7 @@ enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char
     enum tr_exit_status status = tr_store_find(invocation, false, &replay->store);
     int error = 0;
     if (status == TR_EXIT_DONE) {
-        status = tr_settings_load(invocation, replay->store.folder, &replay->settings);
+        status = tr_diagnostics_load_settings(invocation, replay->store.folder, &replay->settings);
     }
     if (status == TR_EXIT_DONE) {
         error =

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "deploy/cli/commands.h"
-#include "deploy/reach.h"
-#include "deploy/replay.h"
+#include "deploy/cli/connect.h"
 #include "deploy/cli/store.h"
+#include "deploy/look/replay.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/process.h"
 #include "schemas/runtime/request.h"
@@ -62,7 +62,7 @@ static enum tr_exit_status show(const struct tr_invocation *invocation, struct t
 {
     struct tri_request answer;
     struct tr_answered answered = {.error = 0};
-    struct tr_open_tap open = {.words = words, .is_json = invocation->output == TR_OUTPUT_JSON};
+    struct tr_open_tap open = {.filter = words, .is_json = invocation->output == TR_OUTPUT_JSON};
     int error = tr_client_call(client, &tr_open_tap_schema, &open, &tr_answered_schema, 0,
                                take_line, stdout, &answer);
     if (error == TR_CLOSED || error == TR_TIMEOUT) {
@@ -88,7 +88,7 @@ static enum tr_exit_status tap(const struct tr_invocation *invocation, struct tr
     enum tr_exit_status status = TR_EXIT_ENGINE;
     if (buffer != NULL && words != NULL) {
         struct tr_writer writer = tr_writer_of(buffer, WORDS_BYTES_MAX);
-        int error = tr_process_words_pack(words, &writer);
+        int error = tr_process_strings_pack(words, &writer);
         struct tr_bytes packed = {.data = buffer, .size = tr_writer_size(&writer)};
         status = error != 0 ? tr_command_mistake(invocation->command, "the filter is too long")
                             : show(invocation, client, packed);
@@ -104,7 +104,7 @@ static enum tr_exit_status show_live(const struct tr_invocation *invocation)
     struct tri_client *client = NULL;
     enum tr_exit_status status = tr_store_find(invocation, false, &store);
     if (status == TR_EXIT_DONE) {
-        status = tr_reach_live(invocation, store.folder, &client);
+        status = tr_connect_live(invocation, store.folder, &client);
     }
     if (status == TR_EXIT_DONE) {
         status = tap(invocation, client);
@@ -156,7 +156,7 @@ const struct tr_command tr_command_tap = {
             "disk yet is marked.\n\n"
             "--record FILE ACTOR [limit=N] [seconds=N] writes down what the actor is, and each "
             "message it\nhandles. --replay FILE [ACTOR] gives them to it again in a sandbox that "
-            "nothing leaves, and\nshows what it does: state, messages, births, timers, records.",
+            "nothing leaves, and\nshows what it does: state, messages, spawns, timers, records.",
     .examples = "  troupe tap type=node_ended payload=200\n"
                 "  troupe tap point=failed limit=10 -o json\n"
                 "  troupe tap --record it.rec --with-secrets /default/development/it\n"

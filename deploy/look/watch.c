@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "deploy/asleep.h"
+#include "deploy/cli/activity.h"
 #include "deploy/cli/browse.h"
-#include "deploy/history/changes.h"
-#include "deploy/common/clock.h"
 #include "deploy/cli/commands.h"
+#include "deploy/common/clock.h"
 #include "deploy/common/document.h"
-#include "deploy/history/events.h"
 #include "deploy/follow/follow.h"
 #include "deploy/follow/result.h"
+#include "deploy/history/changes.h"
+#include "deploy/history/events.h"
 #include "runtime/link/endpoint.h"
 #include "schemas/codec/error.h"
 #include "schemas/runtime/request.h"
@@ -41,19 +41,19 @@ struct watch {
 /* -------------------------------------------------------------------------- the engine */
 
 /* Says that nothing happens until somebody wakes what is watched. */
-static void note_asleep(const struct watch *watch)
+static void note_dormant(const struct watch *watch)
 {
-    struct tr_asleep asleep;
+    struct tr_activity activity;
     struct tr_execution row = {.execution = watch->execution, .phase = watch->phase};
-    tr_asleep_read(watch->browse->place.folder, true, &asleep);
-    if (tr_asleep_has(&asleep, &row)) {
+    tr_activity_read(watch->browse->place.folder, true, &activity);
+    if (tr_activity_is_dormant(&activity, &row)) {
         tr_command_note(watch->browse->invocation,
-                        "it is asleep: nothing goes on until `troupe resume %s`",
+                        "it is dormant: nothing goes on until `troupe resume %s`",
                         watch->browse->invocation->arguments.word_count > 0
                             ? watch->browse->invocation->arguments.words[0]
                             : "@last");
     }
-    tr_asleep_fini(&asleep);
+    tr_activity_fini(&activity);
 }
 
 /* An engine that came with `run` stays as long as somebody follows. */
@@ -71,7 +71,7 @@ static void find_engine(struct watch *watch)
         watch->client = NULL;
         return;
     }
-    note_asleep(watch);
+    note_dormant(watch);
 }
 
 /* Waits until something has happened; what the engine says is not needed, but that it is there. */
@@ -108,13 +108,15 @@ static int look_at_events(struct watch *watch)
 /* Goes on to what is there now. */
 static int look(struct watch *watch)
 {
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     uint64_t begin_ms = tr_clock_ms();
     int error = tr_reader_refresh(watch->browse->reader);
-    error = error != 0 ? error : tr_execution_get(watch->browse->reader, watch->execution, &copy);
+    if (error == 0) {
+        error = tr_executions_get(watch->browse->reader, watch->execution, &copy);
+    }
     if (error == 0) {
         watch->phase = copy.row.phase;
-        tr_execution_copy_fini(&copy);
+        tr_executions_row_fini(&copy);
         error = watch->has_document ? look_at_events(watch) : 0;
     }
     tr_reader_let_go(watch->browse->reader); /* as long as it waits */
@@ -150,7 +152,7 @@ static int turn(struct watch *watch)
     return error;
 }
 
-/* Stays until it has ended; nobody who reads any more ends it, too. */
+/* Stays until it has ended, or until its reader has left. */
 static int stay(struct watch *watch)
 {
     int error = look(watch);
@@ -170,9 +172,12 @@ static enum tr_exit_status watch_execution(struct tr_browse *browse, uint64_t ex
     quiet.is_quiet |= watch.has_document;
     tr_events_init(&watch.events, execution);
     int error = tr_changes_open(browse->place.folder, &watch.changes);
-    error =
-        error != 0 ? error : tr_follow_new(&quiet, browse->place.folder, execution, &watch.follow);
-    error = error != 0 ? error : stay(&watch);
+    if (error == 0) {
+        error = tr_follow_new(&quiet, browse->place.folder, execution, &watch.follow);
+    }
+    if (error == 0) {
+        error = stay(&watch);
+    }
     enum tr_exit_status status = TR_EXIT_ENGINE;
     if (error != 0) {
         status = tr_browse_failed(browse, error);

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "deploy/common/clock.h"
+#include "deploy/common/schemas.h"
 #include "deploy/offline/end_aside.h"
 #include "deploy/offline/external_jobs.h"
 #include "deploy/offline/send.h"
-#include "deploy/common/schemas.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/flow.h"
 #include "schemas/engine/history_views.h"
@@ -52,7 +52,6 @@ static int end_aside(struct marking *marking, struct tr_reader *reader,
                      const struct tr_execution *row)
 {
     uint64_t number = row->execution;
-    const struct tr_packed_executions alone = {.numbers = &number, .count = 1};
     struct tr_end_aside ending = {.store = marking->store,
                                   .row = row,
                                   .cause = tr_text_of(marking->cause),
@@ -60,8 +59,10 @@ static int end_aside(struct marking *marking, struct tr_reader *reader,
                                   .said = marking->said,
                                   .ops = &marking->ops,
                                   .arena = &marking->arena};
-    int error = tr_outside_end(marking->folder, reader, &alone, marking->explain);
-    error = error != 0 ? error : tr_end_aside(&ending);
+    int error = tr_external_jobs_end(marking->folder, reader, &number, 1, marking->explain);
+    if (error == 0) {
+        error = tr_end_aside(&ending);
+    }
     marking->said = ending.said;
     return error;
 }
@@ -71,11 +72,15 @@ static int mark(struct marking *marking, const struct tr_execution *row)
     const struct tr_node_abort word = {.phase = TR_NODE_PHASE_ABORTED,
                                        .cause = tr_text_of(marking->cause),
                                        .is_hard = marking->is_hard};
-    const struct tr_saying saying = {
+    const struct tr_offline_message sending = {
         .to = tr_group_root(row->execution), .number = ++marking->said, .clock = FIRST_CLOCK};
     struct tri_op op;
-    int error = tr_say(&marking->arena, marking->store, &saying, &tr_node_abort_schema, &word, &op);
-    error = error != 0 ? error : add(marking, &op);
+    int error = tr_send_offline(&marking->arena, marking->store, &sending, &tr_node_abort_schema,
+                                &word, &op);
+    if (error != 0) {
+        return error;
+    }
+    error = add(marking, &op);
     return error != 0 ? error : mark_row(marking, row);
 }
 
@@ -124,8 +129,8 @@ static bool is_aside(const struct marking *marking, uint64_t execution)
 /* By its row as it is now that nobody else writes: an engine may have ended it meanwhile. */
 static int mark_one(struct marking *marking, struct tr_reader *reader, uint64_t execution)
 {
-    struct tr_execution_copy copy;
-    int error = tr_execution_get(reader, execution, &copy);
+    struct tr_executions_row copy;
+    int error = tr_executions_get(reader, execution, &copy);
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error; /* it was forgotten */
     }
@@ -133,26 +138,27 @@ static int mark_one(struct marking *marking, struct tr_reader *reader, uint64_t 
         error = is_aside(marking, execution) ? end_aside(marking, reader, &copy.row)
                                              : mark(marking, &copy.row);
     }
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     return error;
 }
 
-static int mark_all(struct marking *marking, const struct tr_several *several)
+static int mark_all(struct marking *marking, const struct tr_executions_row *executions,
+                    size_t count)
 {
     struct tr_reader *reader;
     int error = tr_history_open(marking->folder, marking->explain, &reader);
     if (error != 0) {
         return error;
     }
-    for (size_t i = 0; error == 0 && i < several->count; i++) {
-        error = mark_one(marking, reader, several->items[i].row.execution);
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        error = mark_one(marking, reader, executions[i].row.execution);
     }
     tr_reader_close(reader);
     return error != 0 ? error : commit(marking);
 }
 
-int tr_abort_later(const char *folder, const struct tr_several *several, const char *cause,
-                   bool is_hard, char *explain)
+int tr_abort_later(const char *folder, const struct tr_executions_row *executions, size_t count,
+                   const char *cause, bool is_hard, char *explain)
 {
     struct marking marking = {
         .folder = folder, .cause = cause, .is_hard = is_hard, .explain = explain};
@@ -161,11 +167,11 @@ int tr_abort_later(const char *folder, const struct tr_several *several, const c
         return error;
     }
     tr_arena_init(&marking.arena);
-    error = mark_all(&marking, several);
+    error = mark_all(&marking, executions, count);
     tri_store_close(marking.store);
     tr_arena_fini(&marking.arena);
-    for (size_t i = 0; error == 0 && i < several->count; i++) {
-        error = tr_aside_lift(folder, several->items[i].row.execution);
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        error = tr_aside_lift(folder, executions[i].row.execution);
     }
     return error;
 }

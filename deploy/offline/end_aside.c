@@ -1,5 +1,5 @@
 /*
- * Its actors go, those who monitored them hear DOWN, its launcher hears the last word of its root,
+ * Its actors go, their monitors hear DOWN, its launcher hears the last word of its root,
  * and its history the end.
  */
 #include "deploy/offline/end_aside.h"
@@ -20,11 +20,11 @@ static int add(struct tr_end_aside *ending, const struct tri_op *op)
     return 0;
 }
 
-static int say(struct tr_end_aside *ending, const struct tr_saying *saying,
+static int say(struct tr_end_aside *ending, const struct tr_offline_message *sending,
                const struct tr_schema *schema, const void *body)
 {
     struct tri_op op;
-    int error = tr_say(ending->arena, ending->store, saying, schema, body, &op);
+    int error = tr_send_offline(ending->arena, ending->store, sending, schema, body, &op);
     return error != 0 ? error : add(ending, &op);
 }
 
@@ -46,7 +46,7 @@ int tr_row_add(struct tr_arena *arena, struct tri_vector *ops, const struct tr_s
     return error != 0 ? error : tri_op_find_row_key(added, record);
 }
 
-/* Tells who monitors an actor of its end, as that would have. */
+/* Tells the monitors of an actor of its end, as that would have. */
 static int tell_monitors(struct tr_end_aside *ending, struct tr_ref gone, struct tr_bytes edges)
 {
     struct tr_cursor cursor = tr_cursor_of(edges);
@@ -63,12 +63,12 @@ static int tell_monitors(struct tr_end_aside *ending, struct tr_ref gone, struct
         error = cursor.error;
         bool hears = kind == TRI_EDGE_MONITORED && peer.key.group != gone.key.group;
         if (error == 0 && hears) {
-            const struct tr_saying saying = {.to = peer,
-                                             .kind = TR_KIND_SIGNAL,
-                                             .number = ++ending->said,
-                                             .clock = ending->now_ms << 16};
+            const struct tr_offline_message sending = {.to = peer,
+                                                       .kind = TR_KIND_SIGNAL,
+                                                       .number = ++ending->said,
+                                                       .clock = ending->now_ms << 16};
             const struct tr_down down = {.actor = gone, .monitor = id, .reason = -TR_KILLED};
-            error = say(ending, &saying, &tr_down_schema, &down);
+            error = say(ending, &sending, &tr_down_schema, &down);
         }
     }
     return error;
@@ -78,14 +78,14 @@ static int tell_launcher(struct tr_end_aside *ending, struct tr_ref root,
                          const struct tr_image *image)
 {
     struct tr_execution_ended ended = {.name = ending->row->name, .phase = TR_EXECUTION_ABORTED};
-    const struct tr_saying saying = {.from = root,
-                                     .to = image->parent,
-                                     .number = image->sequence + 1,
-                                     .clock = ending->now_ms << 16};
+    const struct tr_offline_message sending = {.from = root,
+                                               .to = image->parent,
+                                               .number = image->sequence + 1,
+                                               .clock = ending->now_ms << 16};
     struct tr_bytes graph = ending->row->graph;
     memcpy(&ended.graph, graph.data,
            graph.size < sizeof ended.graph ? graph.size : sizeof ended.graph);
-    return say(ending, &saying, &tr_execution_ended_schema, &ended);
+    return say(ending, &sending, &tr_execution_ended_schema, &ended);
 }
 
 static int note_end(struct tr_end_aside *ending, struct tr_ref root, const struct tr_image *image)
@@ -103,7 +103,7 @@ static int note_end(struct tr_end_aside *ending, struct tr_ref root, const struc
     };
     row.phase = TR_EXECUTION_ABORTED;
     row.ended_ms = ending->now_ms;
-    row.code = tr_text_of("PutAside");
+    row.code = tr_text_of("SetAside");
     row.message = ending->cause;
     int error = tr_row_add(ending->arena, ending->ops, &tr_execution_schema, &row);
     return error != 0 ? error : tr_row_add(ending->arena, ending->ops, &tr_phase_schema, &phase);
@@ -119,11 +119,17 @@ static int end_actor(void *self, const struct tri_op *op)
     int error = tr_image_unpack(op->data, tr_image_schema.version, &image);
     struct tr_ref gone = {.key = op->key, .incarnation = image.incarnation};
     struct tri_op end = {.kind = TRI_OP_DELETE_ACTOR, .key = op->key};
-    error = error != 0 ? error : add(ending, &end);
-    error = error != 0 ? error : tell_monitors(ending, gone, image.edges);
+    if (error == 0) {
+        error = add(ending, &end);
+    }
+    if (error == 0) {
+        error = tell_monitors(ending, gone, image.edges);
+    }
     if (error == 0 && tr_key_equal(op->key, tr_group_root(op->key.group).key)) {
         error = tell_launcher(ending, gone, &image);
-        error = error != 0 ? error : note_end(ending, gone, &image);
+        if (error == 0) {
+            error = note_end(ending, gone, &image);
+        }
     }
     return error;
 }

@@ -1,9 +1,9 @@
 /*
- * Ending an execution that was put aside: no engine loads it, so it is taken out of the store as it
+ * Ending an execution that was set aside: no engine loads it, so it is taken out of the store as it
  * is. Its history says that it was aborted, and keeps what was known of its nodes.
  */
-#ifndef TR_DEPLOY_END_ASIDE_H
-#define TR_DEPLOY_END_ASIDE_H
+#ifndef TR_DEPLOY_OFFLINE_END_ASIDE_H
+#define TR_DEPLOY_OFFLINE_END_ASIDE_H
 
 #include "deploy/history/executions.h"
 #include "runtime/journal/store.h"

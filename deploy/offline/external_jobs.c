@@ -14,6 +14,7 @@
 #include "actors/graph/document/arena.h"
 #include "deploy/common/clock.h"
 #include "runtime/keeper/keeper_client.h"
+#include "schemas/engine/history.h"
 
 /* How long all of it may take. */
 #define OUTSIDE_MS 30000
@@ -45,13 +46,13 @@ static int take_attempt(void *self, const void *value)
     return outside->arena.error;
 }
 
-static int find_keys(struct outside *outside, struct tr_reader *reader,
-                     const struct tr_packed_executions *executions)
+static int find_keys(struct outside *outside, struct tr_reader *reader, const uint64_t *executions,
+                     size_t count)
 {
     int error = 0;
-    for (size_t i = 0; error == 0 && i < executions->count; i++) {
+    for (size_t i = 0; error == 0 && i < count; i++) {
         struct tr_reader_filter filters[] = {
-            tr_filter_number("execution", TR_FILTER_EQUAL, executions->numbers[i]),
+            tr_filter_number("execution", TR_FILTER_EQUAL, executions[i]),
             tr_filter_number("ended_ms", TR_FILTER_EQUAL, 0),
         };
         struct tr_reader_query query = {
@@ -187,7 +188,9 @@ static int reach_keeper(struct outside *outside, const char *folder)
         return 0;
     }
     int error = tri_keeper_client_new(&options, &outside->client);
-    error = error != 0 ? error : talk(outside);
+    if (error == 0) {
+        error = talk(outside);
+    }
     tri_keeper_client_free(outside->client);
     return error;
 }
@@ -201,13 +204,15 @@ static int refuse_unrecorded(struct outside *outside)
     return TR_BUSY;
 }
 
-static int reach(const char *folder, struct tr_reader *reader,
-                 const struct tr_packed_executions *executions, bool stops, char *explain)
+static int reach(const char *folder, struct tr_reader *reader, const uint64_t *executions,
+                 size_t count, bool stops, char *explain)
 {
     struct outside outside = {.stops = stops, .explain = explain};
     tr_arena_init(&outside.arena);
-    int error = find_keys(&outside, reader, executions);
-    error = error != 0 ? error : reach_keeper(&outside, folder);
+    int error = find_keys(&outside, reader, executions, count);
+    if (error == 0) {
+        error = reach_keeper(&outside, folder);
+    }
     if (error == 0 && outside.ended > 0) {
         error = refuse_unrecorded(&outside);
     }
@@ -219,14 +224,14 @@ static int reach(const char *folder, struct tr_reader *reader,
     return error;
 }
 
-int tr_outside_check_recorded(const char *folder, struct tr_reader *reader,
-                              const struct tr_packed_executions *executions, char *explain)
+int tr_external_jobs_check_recorded(const char *folder, struct tr_reader *reader,
+                                    const uint64_t *executions, size_t count, char *explain)
 {
-    return reach(folder, reader, executions, false, explain);
+    return reach(folder, reader, executions, count, false, explain);
 }
 
-int tr_outside_end(const char *folder, struct tr_reader *reader,
-                   const struct tr_packed_executions *executions, char *explain)
+int tr_external_jobs_end(const char *folder, struct tr_reader *reader, const uint64_t *executions,
+                         size_t count, char *explain)
 {
-    return reach(folder, reader, executions, true, explain);
+    return reach(folder, reader, executions, count, true, explain);
 }

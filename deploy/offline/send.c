@@ -8,8 +8,9 @@
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/envelope.h"
 
-int tr_say(struct tr_arena *arena, const struct tri_store *store, const struct tr_saying *saying,
-           const struct tr_schema *schema, const void *body, struct tri_op *op)
+int tr_send_offline(struct tr_arena *arena, const struct tri_store *store,
+                    const struct tr_offline_message *sending, const struct tr_schema *schema,
+                    const void *body, struct tri_op *op)
 {
     size_t size_max = TR_ENVELOPE_BYTES + schema->size_max(body);
     uint8_t *bytes = tr_arena_alloc(arena, size_max);
@@ -19,22 +20,22 @@ int tr_say(struct tr_arena *arena, const struct tri_store *store, const struct t
     struct tr_writer writer = tr_writer_of(bytes + TR_ENVELOPE_BYTES, size_max - TR_ENVELOPE_BYTES);
     int error = schema->pack(body, &writer);
     const struct tr_ref program = {{0, TR_SERVICE_CONTROL}, (uint32_t)store->incarnation};
-    struct tr_ref from = tr_key_is_none(saying->from.key) ? program : saying->from;
+    struct tr_ref from = tr_key_is_none(sending->from.key) ? program : sending->from;
     struct tr_envelope envelope = {
         .envelope_version = TR_ENVELOPE_VERSION,
-        .kind = saying->kind != 0 ? saying->kind : TR_KIND_TELL,
+        .kind = sending->kind != 0 ? sending->kind : TR_KIND_TELL,
         .flags = TR_FLAG_PRIORITY,
         .version = schema->version,
         .type = schema->id,
         .body_size = (uint32_t)tr_writer_size(&writer),
-        .to_group = saying->to.key.group,
-        .to_serial = saying->to.key.serial,
-        .to_incarnation = saying->to.incarnation,
+        .to_group = sending->to.key.group,
+        .to_serial = sending->to.key.serial,
+        .to_incarnation = sending->to.incarnation,
         .from_group = from.key.group,
         .from_serial = from.key.serial,
         .from_incarnation = from.incarnation,
-        .sequence = saying->number,
-        .clock = saying->clock,
+        .sequence = sending->number,
+        .clock = sending->clock,
     };
     tr_envelope_pack(&envelope, bytes);
     if (error == 0) {

@@ -2,15 +2,15 @@
  * What the program says to actors of a store that has no engine: the next one finds the messages
  * in their mailboxes.
  */
-#ifndef TR_DEPLOY_SAY_H
-#define TR_DEPLOY_SAY_H
+#ifndef TR_DEPLOY_OFFLINE_SEND_H
+#define TR_DEPLOY_OFFLINE_SEND_H
 
 #include "actors/graph/document/arena.h"
 #include "runtime/journal/store.h"
 
 /* A message of the program, as an opened store will have it. */
-struct tr_saying {
-    struct tr_ref from; /* in whose name; none: the program's own */
+struct tr_offline_message {
+    struct tr_ref from; /* the sender; none: the program's own */
     struct tr_ref to;
     uint8_t kind;    /* TR_KIND_...; 0: a tell */
     uint64_t number; /* from 1 on: how many it has said (in this opening of the store) */
@@ -18,8 +18,9 @@ struct tr_saying {
 };
 
 /* Makes the operation that writes it. TR_MEMORY, TR_LIMIT (the arena's), and those of packing. */
-TR_MUST_USE int tr_say(struct tr_arena *arena, const struct tri_store *store,
-                       const struct tr_saying *saying, const struct tr_schema *schema,
-                       const void *body, struct tri_op *op);
+TR_MUST_USE int tr_send_offline(struct tr_arena *arena, const struct tri_store *store,
+                                const struct tr_offline_message *sending,
+                                const struct tr_schema *schema, const void *body,
+                                struct tri_op *op);
 
 #endif

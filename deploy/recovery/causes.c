@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "deploy/common/schemas.h"
 #include "deploy/history/elements.h"
 #include "deploy/recovery/reuse.h"
 #include "schemas/codec/error.h"
@@ -165,8 +166,8 @@ static int take_attempt(void *self, const void *value)
         cause->code = keep(causes, row->code);
         cause->message = keep(causes, row->message);
         cause->is_attempt = true;
-        cause->attempt = row->attempt;
-        cause->folder = keep(causes, row->folder);
+        cause->attempt = *row;
+        return tr_schemas_row_keep(&causes->arena, &tr_attempt_schema, &cause->attempt);
     }
     return causes->arena.error;
 }
@@ -194,15 +195,17 @@ int tr_causes_read(struct tr_reader *reader, const struct tr_execution *executio
     causes->failed_element = has_target ? target->element : execution->failed_element;
     tr_arena_init(&causes->arena);
     causes->ran_in = execution->execution;
-    int error = has_target ? tr_recall_origin(reader, execution->execution, target->path,
-                                              target->element, &causes->ran_in)
+    int error = has_target ? tr_reuse_origin(reader, execution->execution, target->path,
+                                             target->element, &causes->ran_in)
                            : add_execution(causes);
     if (error == 0 && causes->failed.size > 0) {
         /* Of an element that is meant itself its array says nothing new. */
         bool is_element = has_target && target->element != TR_ELEMENT_NONE;
         error = is_element ? add_element(causes, causes->failed, target->element)
                            : add_nodes(causes, has_target ? causes->failed.size : 1);
-        error = error != 0 ? error : add_attempts(causes);
+        if (error == 0) {
+            error = add_attempts(causes);
+        }
     }
     if (error != 0) {
         tr_causes_fini(causes);
@@ -214,4 +217,10 @@ void tr_causes_fini(struct tr_causes *causes)
 {
     tr_arena_fini(&causes->arena);
     causes->count = 0;
+}
+
+const struct tr_attempt *tr_causes_attempt(const struct tr_causes *causes)
+{
+    const struct tr_cause *last = causes->count == 0 ? NULL : &causes->items[causes->count - 1];
+    return last != NULL && last->is_attempt ? &last->attempt : NULL;
 }

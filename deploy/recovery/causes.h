@@ -1,8 +1,8 @@
 /*
  * Why an execution failed: from the execution down to the attempt, each with what it says itself.
  */
-#ifndef TR_DEPLOY_CAUSES_H
-#define TR_DEPLOY_CAUSES_H
+#ifndef TR_DEPLOY_RECOVERY_CAUSES_H
+#define TR_DEPLOY_RECOVERY_CAUSES_H
 
 #include "actors/graph/document/arena.h"
 #include "deploy/history/target.h"
@@ -17,8 +17,7 @@ struct tr_cause {
     struct tr_text code;
     struct tr_text message;
     bool is_attempt;
-    uint32_t attempt;
-    struct tr_text folder; /* of an attempt: where its files are */
+    struct tr_attempt attempt;
 };
 
 /* Links of a chain: workflows nest no deeper. */
@@ -44,5 +43,8 @@ struct tr_causes {
 TR_MUST_USE int tr_causes_read(struct tr_reader *reader, const struct tr_execution *execution,
                                const struct tr_target *target, struct tr_causes *causes);
 void tr_causes_fini(struct tr_causes *causes);
+
+/* The attempt at the end of the chain; NULL: it ends elsewhere. Lives as long as the causes. */
+const struct tr_attempt *tr_causes_attempt(const struct tr_causes *causes);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * The plan of a recovery: from which earlier executions results are taken over, and what runs again
- * all the same. The command that begins a recovery writes it into the store's blobs; whoever begins
- * a node asks about it there (deploy/recall.h).
+ * all the same. The command that begins a recovery writes it into the store's blobs; an engine that
+ * begins a node asks about it there (deploy/recovery/reuse.h).
  *
  * Paths are those of history: "total", "w/inner", "sq[3]", "sq[3]/inner".
  */
-#ifndef TR_DEPLOY_RECOVERY_H
-#define TR_DEPLOY_RECOVERY_H
+#ifndef TR_DEPLOY_RECOVERY_RECOVERY_H
+#define TR_DEPLOY_RECOVERY_RECOVERY_H
 
 #include "actors/graph/document/arena.h"
 #include "actors/graph/document/buffer.h"

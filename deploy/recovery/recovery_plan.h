@@ -9,8 +9,8 @@
  *
  * Pure: the history is read by tr_recovery_past_read, everything else is given.
  */
-#ifndef TR_DEPLOY_RECOVERY_PLAN_H
-#define TR_DEPLOY_RECOVERY_PLAN_H
+#ifndef TR_DEPLOY_RECOVERY_RECOVERY_PLAN_H
+#define TR_DEPLOY_RECOVERY_RECOVERY_PLAN_H
 
 #include "actors/graph/compiled/graph.h"
 #include "deploy/recovery/recovery.h"

@@ -75,14 +75,14 @@ static bool is_relative(struct tr_text word)
 
 static bool are_same_tasks(const struct tr_task *a, const struct tr_task *b)
 {
-    bool is_same = tr_text_equal(a->type, b->type) && a->word_count == b->word_count &&
+    bool is_same = tr_text_equal(a->type, b->type) && a->argc == b->argc &&
                    a->is_stdin_inputs == b->is_stdin_inputs &&
                    a->is_stdout_outputs == b->is_stdout_outputs &&
                    are_same_variables(&a->interface.inputs, &b->interface.inputs) &&
                    are_same_variables(&a->interface.outputs, &b->interface.outputs);
-    for (uint32_t i = 0; is_same && i < a->word_count; i++) {
-        is_same = tr_text_equal(a->words[i], b->words[i]) &&
-                  (!is_relative(a->words[i]) || tr_text_equal(a->folder, b->folder));
+    for (uint32_t i = 0; is_same && i < a->argc; i++) {
+        is_same = tr_text_equal(a->argv[i], b->argv[i]) &&
+                  (!is_relative(a->argv[i]) || tr_text_equal(a->folder, b->folder));
     }
     return is_same;
 }
@@ -184,6 +184,9 @@ static bool are_same_arms(const struct tr_recovery_node *a, const struct tr_reco
 
 /* --------------------------------------------------------------------------- nodes */
 
+static bool workflow_is_same(const struct tr_graph *a, const struct tr_workflow *in_a,
+                             const struct tr_graph *b, const struct tr_workflow *in_b);
+
 static bool are_same_plans(const struct tr_graph *a, const struct tr_plan *x,
                            const struct tr_graph *b, const struct tr_plan *y)
 {
@@ -192,8 +195,8 @@ static bool are_same_plans(const struct tr_graph *a, const struct tr_plan *x,
         is_same = x->values[i].input == y->values[i].input &&
                   bytes_equal(x->values[i].value, y->values[i].value);
     }
-    return is_same && tr_recovery_workflow_is_same(a, &a->workflows[x->workflow], b,
-                                                   &b->workflows[y->workflow]);
+    return is_same &&
+           workflow_is_same(a, &a->workflows[x->workflow], b, &b->workflows[y->workflow]);
 }
 
 static bool are_same_targets(const struct tr_recovery_node *a, const struct tr_recovery_node *b)
@@ -208,8 +211,8 @@ static bool are_same_targets(const struct tr_recovery_node *a, const struct tr_r
         return are_same_plans(a->graph, &a->graph->plans[x], b->graph, &b->graph->plans[y]);
     case TR_TARGET_WORKFLOW:
         return is_inside ? tr_text_equal(a->graph->workflows[x].name, b->graph->workflows[y].name)
-                         : tr_recovery_workflow_is_same(a->graph, &a->graph->workflows[x], b->graph,
-                                                        &b->graph->workflows[y]);
+                         : workflow_is_same(a->graph, &a->graph->workflows[x], b->graph,
+                                            &b->graph->workflows[y]);
     case TR_TARGET_NONE:
         break;
     }
@@ -243,8 +246,9 @@ const struct tr_node *tr_recovery_node_find(const struct tr_workflow *workflow, 
     return NULL;
 }
 
-bool tr_recovery_workflow_is_same(const struct tr_graph *a, const struct tr_workflow *in_a,
-                                  const struct tr_graph *b, const struct tr_workflow *in_b)
+/* Whether all nodes of two workflows do the same, those inside them too, and they give the same. */
+static bool workflow_is_same(const struct tr_graph *a, const struct tr_workflow *in_a,
+                             const struct tr_graph *b, const struct tr_workflow *in_b)
 {
     bool is_same = in_a->node_count == in_b->node_count;
     for (uint32_t i = 0; is_same && i < in_a->node_count; i++) {
@@ -252,8 +256,8 @@ bool tr_recovery_workflow_is_same(const struct tr_graph *a, const struct tr_work
         struct tr_recovery_node y = {b, in_b, tr_recovery_node_find(in_b, x.node->id, i)};
         is_same = y.node != NULL && tr_recovery_node_is_same(&x, &y);
         if (is_same && x.node->kind == TR_NODE_WORKFLOW) {
-            is_same = tr_recovery_workflow_is_same(a, &a->workflows[x.node->target], b,
-                                                   &b->workflows[y.node->target]);
+            is_same = workflow_is_same(a, &a->workflows[x.node->target], b,
+                                       &b->workflows[y.node->target]);
         }
     }
     return is_same;

@@ -2,8 +2,8 @@
  * Whether parts of two graphs do the same: what a node does, what it gets and what it gives. How
  * often it is tried, how long it may take and what it may use does not count.
  */
-#ifndef TR_DEPLOY_RECOVERY_SAME_H
-#define TR_DEPLOY_RECOVERY_SAME_H
+#ifndef TR_DEPLOY_RECOVERY_RECOVERY_SAME_H
+#define TR_DEPLOY_RECOVERY_RECOVERY_SAME_H
 
 #include "actors/graph/compiled/graph.h"
 
@@ -19,10 +19,6 @@ struct tr_recovery_node {
  * what is in it is compared by itself.
  */
 bool tr_recovery_node_is_same(const struct tr_recovery_node *a, const struct tr_recovery_node *b);
-
-/* Whether all nodes of two workflows do the same, those inside them too, and they give the same. */
-bool tr_recovery_workflow_is_same(const struct tr_graph *a, const struct tr_workflow *in_a,
-                                  const struct tr_graph *b, const struct tr_workflow *in_b);
 
 /* The node of this name in a workflow, looked for first where another one has it; or NULL. */
 const struct tr_node *tr_recovery_node_find(const struct tr_workflow *workflow, struct tr_text id,

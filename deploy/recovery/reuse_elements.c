@@ -10,7 +10,7 @@
 
 /* The elements that an answer is about, and what is found of them. */
 struct range {
-    struct tri_recall *recall;
+    struct tri_reuse *reuse;
     struct tr_text array;
     uint64_t first;
     uint64_t end;  /* where the answer ends */
@@ -20,32 +20,32 @@ struct range {
 /* Whether an element is asked about, and the plan lets it be kept. */
 static int is_kept(struct range *range, uint64_t element, bool *is_kept)
 {
-    struct tri_recall *recall = range->recall;
+    struct tri_reuse *reuse = range->reuse;
     *is_kept = element >= range->first && element < range->end;
     if (!*is_kept) {
         return 0;
     }
-    tr_buffer_cut(&recall->path, 0);
-    tr_buffer_print(&recall->path, "%.*s[%llu]", (int)range->array.size, range->array.data,
+    tr_buffer_cut(&reuse->path, 0);
+    tr_buffer_print(&reuse->path, "%.*s[%llu]", (int)range->array.size, range->array.data,
                     (unsigned long long)element);
-    *is_kept = recall->path.error == 0 &&
-               tr_recovery_way(&recall->plan, tr_buffer_text(&recall->path)) == TR_RECOVERY_KEPT;
-    return recall->path.error;
+    *is_kept = reuse->path.error == 0 &&
+               tr_recovery_way(&reuse->plan, tr_buffer_text(&reuse->path)) == TR_RECOVERY_KEPT;
+    return reuse->path.error;
 }
 
 /* Adds an element that is kept with its slots; the range ends where the answer is full. */
 static int add_element(struct range *range, uint64_t element, struct tr_bytes slots)
 {
-    struct tri_recall *recall = range->recall;
-    if (range->kept > 0 && recall->answer.size + slots.size > TRI_RECALL_ANSWER_BYTES_MAX) {
+    struct tri_reuse *reuse = range->reuse;
+    if (range->kept > 0 && reuse->answer.size + slots.size > TRI_REUSE_ANSWER_BYTES_MAX) {
         range->end = element;
         return 0;
     }
     range->kept++;
-    tr_buffer_array(&recall->answer, 2);
-    tr_buffer_u64(&recall->answer, element);
-    tr_buffer_add(&recall->answer, slots.data, slots.size);
-    return recall->answer.error;
+    tr_buffer_array(&reuse->answer, 2);
+    tr_buffer_u64(&reuse->answer, element);
+    tr_buffer_add(&reuse->answer, slots.data, slots.size);
+    return reuse->answer.error;
 }
 
 static int take_row(void *self, const void *value)
@@ -80,7 +80,7 @@ static int read_rows(struct range *range, uint64_t execution)
     struct tr_reader_query query = {.record = &tr_element_output_schema,
                                     .filters = filters,
                                     .filter_count = TR_COUNT_OF(filters)};
-    return tr_reader_rows(range->recall->reader, &query, take_row, range);
+    return tr_reader_rows(range->reuse->reader, &query, take_row, range);
 }
 
 static int take_progress(void *self, const void *row)
@@ -90,7 +90,7 @@ static int take_progress(void *self, const void *row)
 }
 
 /* Whether all elements of an array gave something, so that its lists say all. */
-static int is_whole(struct tri_recall *recall, uint64_t execution, struct tr_text path,
+static int is_whole(struct tri_reuse *reuse, uint64_t execution, struct tr_text path,
                     bool *is_whole)
 {
     struct tr_progress progress = {.total = 0};
@@ -100,7 +100,7 @@ static int is_whole(struct tri_recall *recall, uint64_t execution, struct tr_tex
     };
     struct tr_reader_query query = {
         .record = &tr_progress_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
-    int error = tr_reader_rows(recall->reader, &query, take_progress, &progress);
+    int error = tr_reader_rows(reuse->reader, &query, take_progress, &progress);
     *is_whole = progress.total > 0 && progress.succeeded == progress.total;
     return error;
 }
@@ -135,7 +135,7 @@ static int open_list(struct tr_bytes slot, struct list *list)
 static int take_items(struct range *range, struct list *lists, uint32_t count,
                       struct tr_buffer *slots)
 {
-    struct tri_recall *recall = range->recall;
+    struct tri_reuse *reuse = range->reuse;
     int error = 0;
     if (slots != NULL) {
         tr_buffer_cut(slots, 0);
@@ -147,8 +147,8 @@ static int take_items(struct range *range, struct list *lists, uint32_t count,
             return TR_STORE_DAMAGED;
         }
         if (slots != NULL) {
-            error = tr_offload_literal(recall->inquiry->store_folder, item, lists[i].is_wrapped,
-                                       slots, recall->explain);
+            error = tr_offload_literal(reuse->inquiry->store_folder, item, lists[i].is_wrapped,
+                                       slots, reuse->explain);
         }
     }
     return error != 0 || slots == NULL ? error : slots->error;
@@ -174,7 +174,9 @@ static int walk_lists(struct range *range, struct list *lists, uint32_t count)
         bool has_it = false;
         error = have_element(lists, count, element) ? is_kept(range, element, &has_it)
                                                     : TR_STORE_DAMAGED;
-        error = error != 0 ? error : take_items(range, lists, count, has_it ? &slots : NULL);
+        if (error == 0) {
+            error = take_items(range, lists, count, has_it ? &slots : NULL);
+        }
         if (error == 0 && has_it) {
             error = add_element(range, element, tr_buffer_bytes(&slots));
         }
@@ -190,14 +192,14 @@ static int walk_lists(struct range *range, struct list *lists, uint32_t count)
 static int read_lists(struct range *range, uint64_t execution,
                       const struct tr_recover_elements *question)
 {
-    struct tri_recall *recall = range->recall;
+    struct tri_reuse *reuse = range->reuse;
     struct tr_cursor cursor;
     struct tr_cursor wrapped;
     uint32_t outputs = question->outputs;
     uint32_t flags = tr_slots_begin(question->wrapped, &wrapped);
     int error =
-        tri_recall_read_values(recall, execution, range->array, TR_VALUE_OUTPUTS, &recall->slots);
-    uint32_t count = tr_slots_begin(tr_buffer_bytes(&recall->slots), &cursor);
+        tri_reuse_read_values(reuse, execution, range->array, TR_VALUE_OUTPUTS, &reuse->slots);
+    uint32_t count = tr_slots_begin(tr_buffer_bytes(&reuse->slots), &cursor);
     if (error != 0 || count < outputs) {
         return error;
     }
@@ -207,7 +209,9 @@ static int read_lists(struct range *range, uint64_t execution,
         error = open_list(tr_read_any(&cursor), &lists[i]);
         lists[i].is_wrapped = i < flags && tr_read_bool(&wrapped);
     }
-    error = error != 0 ? error : walk_lists(range, lists, outputs);
+    if (error == 0) {
+        error = walk_lists(range, lists, outputs);
+    }
     for (uint32_t i = 0; lists != NULL && i < outputs; i++) {
         tr_file_unmap(lists[i].mapped);
     }
@@ -216,23 +220,23 @@ static int read_lists(struct range *range, uint64_t execution,
 }
 
 /* The execution of the plan in which the array itself ran. */
-static int find_array(struct tri_recall *recall, struct tr_text path, uint64_t *execution,
+static int find_array(struct tri_reuse *reuse, struct tr_text path, uint64_t *execution,
                       uint8_t *phase)
 {
-    int error = tri_recall_find(recall, path, execution, phase);
-    for (uint32_t i = 0; error == 0 && i < recall->plan.from_count; i++) {
-        if (recall->plan.from[i] == *execution && *phase == TR_NODE_PHASE_RECOVERED &&
-            i + 1 < recall->plan.from_count) {
-            *execution = recall->plan.from[i + 1];
-            error = tri_recall_node_phase(recall, *execution, path, phase);
+    int error = tri_reuse_find(reuse, path, execution, phase);
+    for (uint32_t i = 0; error == 0 && i < reuse->plan.from_count; i++) {
+        if (reuse->plan.from[i] == *execution && *phase == TR_NODE_PHASE_RECOVERED &&
+            i + 1 < reuse->plan.from_count) {
+            *execution = reuse->plan.from[i + 1];
+            error = tri_reuse_node_phase(reuse, *execution, path, phase);
         }
     }
     return error;
 }
 
-static int answer_elements(struct tri_recall *recall, const struct tr_recover_elements *question)
+static int answer_elements(struct tri_reuse *reuse, const struct tr_recover_elements *question)
 {
-    struct range range = {.recall = recall,
+    struct range range = {.reuse = reuse,
                           .array = question->path,
                           .first = question->first,
                           .end = question->first + question->count};
@@ -240,39 +244,42 @@ static int answer_elements(struct tri_recall *recall, const struct tr_recover_el
     uint64_t execution = 0;
     uint8_t phase;
     bool is_listed = false;
-    int error = find_array(recall, question->path, &execution, &phase);
-    if (error == 0 && tri_recall_has_given(phase)) {
-        error = is_whole(recall, execution, question->path, &is_listed);
+    int error = find_array(reuse, question->path, &execution, &phase);
+    if (error == 0 && tri_reuse_has_given(phase)) {
+        error = is_whole(reuse, execution, question->path, &is_listed);
     }
     if (error == 0) {
         error = is_listed ? read_lists(&range, execution, question) : read_rows(&range, execution);
     }
     tr_buffer_init(&list, 0);
-    error = error != 0 ? error : tri_recall_close_list(&recall->answer, range.kept, &list);
     if (error == 0) {
-        struct tr_recovered_elements answer = {.from = recall->from.row.name,
+        error = tri_reuse_close_list(&reuse->answer, range.kept, &list);
+    }
+    if (error == 0) {
+        struct tr_recovered_elements answer = {.from = reuse->from.row.name,
                                                .first = question->first,
                                                .count = (uint32_t)(range.end - range.first),
                                                .is_listed = is_listed,
                                                .elements = tr_buffer_bytes(&list)};
-        error = tr_inquiry_answer(recall->inquiry, &tr_recovered_elements_schema, &answer);
+        error = tr_inquiry_answer(reuse->inquiry, &tr_recovered_elements_schema, &answer);
     }
     tr_buffer_fini(&list);
     return error;
 }
 
-int tr_recall_elements(const struct tr_inquiry *inquiry, char *explain)
+int tr_reuse_elements(const struct tr_inquiry *inquiry, char *explain)
 {
     struct tr_recover_elements question;
-    struct tri_recall recall;
+    struct tri_reuse reuse;
     bool is_fine = tr_recover_elements_unpack(inquiry->body, inquiry->version, &question) == 0 &&
                    question.count > 0 && question.count <= TR_RECOVER_ELEMENTS_MAX;
     if (!is_fine) {
         return TR_MALFORMED;
     }
-    int error = tri_recall_begin(&recall, inquiry, question.recovery, explain);
-    error = error != 0 ? error
-                       : tri_recall_explain_history(&recall, answer_elements(&recall, &question));
-    tri_recall_finish(&recall);
+    int error = tri_reuse_begin(&reuse, inquiry, question.recovery, explain);
+    if (error == 0) {
+        error = tri_reuse_explain_history(&reuse, answer_elements(&reuse, &question));
+    }
+    tri_reuse_finish(&reuse);
     return error;
 }

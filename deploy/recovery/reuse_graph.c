@@ -18,11 +18,11 @@ static int take_graph(void *self, const void *row)
 }
 
 /* Reads the hash of the graph that the node at a path had decided, into `slots`. */
-static int read_graph(struct tri_recall *recall, struct tr_text path)
+static int read_graph(struct tri_reuse *reuse, struct tr_text path)
 {
     uint64_t execution;
     uint8_t phase;
-    int error = tri_recall_find(recall, path, &execution, &phase);
+    int error = tri_reuse_find(reuse, path, &execution, &phase);
     if (error != 0) {
         return error;
     }
@@ -32,19 +32,21 @@ static int read_graph(struct tri_recall *recall, struct tr_text path)
     };
     const struct tr_reader_query query = {
         .record = &tr_node_status_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
-    return tr_reader_rows(recall->reader, &query, take_graph, &recall->slots);
+    return tr_reader_rows(reuse->reader, &query, take_graph, &reuse->slots);
 }
 
-int tr_recall_graph(const struct tr_inquiry *inquiry, struct tr_text recovery, struct tr_text path,
-                    const uint8_t *hash, bool *is_same, char *explain)
+int tr_reuse_graph(const struct tr_inquiry *inquiry, struct tr_text recovery, struct tr_text path,
+                   const uint8_t *hash, bool *is_same, char *explain)
 {
-    struct tri_recall recall;
-    int error = tri_recall_begin(&recall, inquiry, recovery, explain);
-    error = error != 0 ? error : tri_recall_explain_history(&recall, read_graph(&recall, path));
+    struct tri_reuse reuse;
+    int error = tri_reuse_begin(&reuse, inquiry, recovery, explain);
     if (error == 0) {
-        *is_same = recall.slots.size == TR_GRAPH_HASH_BYTES &&
-                   memcmp(recall.slots.data, hash, TR_GRAPH_HASH_BYTES) == 0;
+        error = tri_reuse_explain_history(&reuse, read_graph(&reuse, path));
     }
-    tri_recall_finish(&recall);
+    if (error == 0) {
+        *is_same = reuse.slots.size == TR_GRAPH_HASH_BYTES &&
+                   memcmp(reuse.slots.data, hash, TR_GRAPH_HASH_BYTES) == 0;
+    }
+    tri_reuse_finish(&reuse);
     return error;
 }

@@ -1,6 +1,7 @@
 /*
  * From the words of a recovery to a plan. What an element of a map has launched recovers what that
- * element had launched in the earlier execution, which is found by its name (actors/launch.h).
+ * element had launched in the earlier execution, which is found by its name
+ * (actors/services/launch.h).
  */
 #include <string.h>
 
@@ -44,13 +45,13 @@ static bool read_launched(struct tr_text recovery, struct launched *launched)
     return launched->path.size > 0;
 }
 
-int tri_recall_add_sources(struct tri_recall *recall, const struct tr_execution *row,
-                           struct tr_recovery *plan)
+int tri_reuse_add_sources(struct tri_reuse *reuse, const struct tr_execution *row,
+                          struct tr_recovery *plan)
 {
-    struct tr_recovery own = recall->plan;
-    int error = row->recovery.size == 0 ? 0 : tri_recall_resolve(recall, row->recovery);
-    struct tr_recovery before = recall->plan;
-    recall->plan = own;
+    struct tr_recovery own = reuse->plan;
+    int error = row->recovery.size == 0 ? 0 : tri_reuse_resolve(reuse, row->recovery);
+    struct tr_recovery before = reuse->plan;
+    reuse->plan = own;
     plan->from[plan->from_count++] = row->execution;
     for (uint32_t i = 0; row->recovery.size > 0 && i < before.from_count &&
                          plan->from_count < TR_RECOVERY_DEPTH_MAX;
@@ -62,14 +63,14 @@ int tri_recall_add_sources(struct tri_recall *recall, const struct tr_execution 
 
 static int take_target(void *self, const void *value)
 {
-    struct tri_recall *recall = self;
+    struct tri_reuse *reuse = self;
     const struct tr_node_status *row = value;
-    recall->launched = tr_arena_text(&recall->arena, row->target);
-    return recall->arena.error;
+    reuse->launched = tr_arena_text(&reuse->arena, row->target);
+    return reuse->arena.error;
 }
 
 /* The name of what the map at a path launches for each element, into `launched` of the question. */
-static int read_target(struct tri_recall *recall, uint64_t execution, struct tr_text path)
+static int read_target(struct tri_reuse *reuse, uint64_t execution, struct tr_text path)
 {
     struct tr_reader_filter filters[] = {
         tr_filter_number("execution", TR_FILTER_EQUAL, execution),
@@ -77,85 +78,88 @@ static int read_target(struct tri_recall *recall, uint64_t execution, struct tr_
     };
     struct tr_reader_query query = {
         .record = &tr_node_status_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
-    recall->launched = tr_text_of("");
-    return tr_reader_rows(recall->reader, &query, take_target, recall);
+    reuse->launched = tr_text_of("");
+    return tr_reader_rows(reuse->reader, &query, take_target, reuse);
 }
 
 /* The execution that the element had launched in the one of this number. TR_NOT_FOUND. */
-static int find_launched(struct tri_recall *recall, uint64_t number,
-                         const struct launched *launched, struct tr_execution_copy *found)
+static int find_launched(struct tri_reuse *reuse, uint64_t number, const struct launched *launched,
+                         struct tr_executions_row *found)
 {
     char name[TR_LAUNCH_NAME_BYTES];
-    struct tr_execution_copy outer;
-    int error = read_target(recall, number, launched->path);
-    error = error != 0 ? error : tr_execution_get(recall->reader, number, &outer);
+    struct tr_executions_row outer;
+    int error = read_target(reuse, number, launched->path);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_executions_get(reuse->reader, number, &outer);
     if (error != 0) {
         return error;
     }
     const struct tr_execution *row = &outer.row;
     struct tr_node_start start = {
         .number = number,
-        .execution = tr_arena_print(&recall->arena, "%.*s/%.*s/%.*s", (int)row->project.size,
+        .execution = tr_arena_print(&reuse->arena, "%.*s/%.*s/%.*s", (int)row->project.size,
                                     row->project.data, (int)row->domain.size, row->domain.data,
                                     (int)row->name.size, row->name.data),
         .path = launched->path,
         .element = launched->number,
     };
-    tr_launch_name(recall->launched, &start, name);
-    error = recall->arena.error != 0 ? recall->arena.error
-                                     : tr_execution_named(recall->reader, row->project, row->domain,
+    tr_launch_name(reuse->launched, &start, name);
+    error = reuse->arena.error != 0 ? reuse->arena.error
+                                    : tr_executions_named(reuse->reader, row->project, row->domain,
                                                           tr_text_of(name), found);
-    tr_execution_copy_fini(&outer);
+    tr_executions_row_fini(&outer);
     return error;
 }
 
 /* With the plan of the outer execution in hand. */
-static int resolve_launched(struct tri_recall *recall, const struct launched *launched)
+static int resolve_launched(struct tri_reuse *reuse, const struct launched *launched)
 {
     struct tr_recovery plan = {.from_count = 0};
-    struct tr_execution_copy found;
+    struct tr_executions_row found;
     uint64_t execution = 0;
     uint8_t phase = TR_NODE_PHASE_NOT_YET_STARTED;
     int error = 0;
-    if (tr_recovery_way(&recall->plan, launched->element) != TR_RECOVERY_ANEW) {
-        error = tri_recall_find(recall, launched->path, &execution, &phase);
+    if (tr_recovery_way(&reuse->plan, launched->element) != TR_RECOVERY_ANEW) {
+        error = tri_reuse_find(reuse, launched->path, &execution, &phase);
     }
     if (error == 0 && phase != TR_NODE_PHASE_NOT_YET_STARTED) {
-        error = find_launched(recall, execution, launched, &found);
+        error = find_launched(reuse, execution, launched, &found);
         if (error == 0) {
-            error = tri_recall_add_sources(recall, &found.row, &plan);
-            tr_execution_copy_fini(&found);
+            error = tri_reuse_add_sources(reuse, &found.row, &plan);
+            tr_executions_row_fini(&found);
         }
         error = error == TR_NOT_FOUND ? 0 : error; /* it was not launched, or is forgotten */
     }
-    recall->launched = tr_text_of("");
-    recall->plan = plan;
+    reuse->launched = tr_text_of("");
+    reuse->plan = plan;
     return error;
 }
 
-int tri_recall_resolve(struct tri_recall *recall, struct tr_text recovery)
+int tri_reuse_resolve(struct tri_reuse *reuse, struct tr_text recovery)
 {
     struct launched launched;
     if (!read_launched(recovery, &launched)) {
-        return tr_recovery_read(recovery, &recall->arena, &recall->plan, recall->explain);
+        return tr_recovery_read(recovery, &reuse->arena, &reuse->plan, reuse->explain);
     }
-    int error = tri_recall_resolve(recall, launched.outer);
-    return error != 0 ? error : resolve_launched(recall, &launched);
+    int error = tri_reuse_resolve(reuse, launched.outer);
+    return error != 0 ? error : resolve_launched(reuse, &launched);
 }
 
-int tr_recall_plan(struct tr_reader *reader, struct tr_text recovery, struct tr_arena *arena,
-                   struct tr_recovery *plan, char *explain)
+int tr_reuse_plan(struct tr_reader *reader, struct tr_text recovery, struct tr_arena *arena,
+                  struct tr_recovery *plan, char *explain)
 {
     struct launched launched;
-    struct tri_recall recall = {.reader = reader, .explain = explain};
+    struct tri_reuse reuse = {.reader = reader, .explain = explain};
     if (!read_launched(recovery, &launched)) {
         return tr_recovery_read(recovery, arena, plan, explain);
     }
-    tr_arena_init(&recall.arena);
-    int error = tri_recall_resolve(&recall, recovery);
+    tr_arena_init(&reuse.arena);
+    int error = tri_reuse_resolve(&reuse, recovery);
     if (error == 0) {
-        *plan = recall.plan; /* of what was launched it has no words */
+        *plan = reuse.plan; /* of what was launched it has no words */
     }
-    tr_arena_fini(&recall.arena);
+    tr_arena_fini(&reuse.arena);
     return error;
 }

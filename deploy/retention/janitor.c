@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/common/client.h"
 #include "deploy/common/clock.h"
-#include "deploy/reach.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -30,7 +30,7 @@ static void *work(void *argument)
     if (janitor->error == 0) {
         janitor->error = tr_prune(&janitor->request, client, janitor->explain, &janitor->pruned);
     } else {
-        snprintf(janitor->explain, sizeof janitor->explain, "the engine's door is shut: %s",
+        snprintf(janitor->explain, sizeof janitor->explain, "the engine's socket is closed: %s",
                  tr_error_text(janitor->error));
     }
     tri_client_close(client);

@@ -1,11 +1,12 @@
 /*
- * Pruning by the engine itself: on a thread of its own, which is a guest of its own process, so
+ * Pruning by the engine itself: on a thread of its own, which is a client of its own process, so
  * that the engine goes on and has one way to forget.
  *
- * What the program calls is for one thread, which steps the engine meanwhile (deploy/serve.h).
+ * What the program calls is for one thread, which steps the engine meanwhile
+ * (deploy/server/serve.h).
  */
-#ifndef TR_DEPLOY_JANITOR_H
-#define TR_DEPLOY_JANITOR_H
+#ifndef TR_DEPLOY_RETENTION_JANITOR_H
+#define TR_DEPLOY_RETENTION_JANITOR_H
 
 #include "deploy/retention/pruning.h"
 #include "runtime/journal/store.h"
@@ -13,7 +14,7 @@
 struct tr_janitor;
 
 /*
- * Begins what a request says; its texts and numbers outlive the janitor, who stops by himself.
+ * Begins what a request says; its texts and numbers outlive the janitor, which stops by itself.
  * TR_MEMORY, TR_SYSTEM.
  */
 TR_MUST_USE int tr_janitor_start(const struct tr_prune_request *request,
@@ -24,8 +25,8 @@ bool tr_janitor_is_done(const struct tr_janitor *janitor);
 
 /*
  * Stops him where he is not done, and waits for his end. Where the engine is not stepped any more,
- * its door is shut before, so that he does not wait for answers. What tr_prune says, with its words
- * in `explain` (TRI_STORE_EXPLAIN_BYTES); NULL is fine.
+ * its socket is closed before, so that it does not wait for answers. What tr_prune says, with its
+ * words in `explain` (TRI_STORE_EXPLAIN_BYTES); NULL is fine.
  */
 int tr_janitor_end(struct tr_janitor *janitor, struct tr_pruned *pruned, char *explain);
 

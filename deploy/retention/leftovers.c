@@ -139,12 +139,12 @@ static int note(struct leftovers *leftovers, const char *name)
 /* Which attempts of the execution succeeded; one that the history does not know is left alone. */
 static int ask_history(struct leftovers *leftovers, struct tr_text names[3])
 {
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     int error = leftovers->reader == NULL ? tr_history_open(leftovers->request->folder,
                                                             leftovers->explain, &leftovers->reader)
                                           : tr_reader_refresh(leftovers->reader);
     if (error == 0) {
-        error = tr_execution_named(leftovers->reader, names[0], names[1], names[2], &copy);
+        error = tr_executions_named(leftovers->reader, names[0], names[1], names[2], &copy);
     }
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
@@ -155,7 +155,7 @@ static int ask_history(struct leftovers *leftovers, struct tr_text names[3])
     struct tr_reader_query query = {
         .record = &tr_attempt_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
     error = tr_reader_rows(leftovers->reader, &query, take_attempt, leftovers);
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     return error;
 }
 

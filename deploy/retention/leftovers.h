@@ -1,11 +1,12 @@
 /*
  * What attempts have left that ended well: their working folders are removed when they have, but
- * who removes them is only told to, and a kill of the engine in between loses that word.
+ * the service that removes them is only told to, and a kill of the engine in between loses that
+ * word.
  *
  * The folders say which executions are worth a look, and the history which attempts succeeded.
  */
-#ifndef TR_DEPLOY_LEFTOVERS_H
-#define TR_DEPLOY_LEFTOVERS_H
+#ifndef TR_DEPLOY_RETENTION_LEFTOVERS_H
+#define TR_DEPLOY_RETENTION_LEFTOVERS_H
 
 #include "deploy/retention/pruning.h"
 

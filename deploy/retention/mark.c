@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "deploy/history/executions.h"
 #include "deploy/common/file.h"
 #include "deploy/common/schemas.h"
+#include "deploy/history/executions.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
 
@@ -24,8 +24,8 @@
 static const char *const read_names[] = {"-inputs.json"};
 
 struct search {
-    const struct tr_named_options *options;
-    struct tr_names *names;
+    const struct tr_mark_options *options;
+    struct tr_references *references;
     const struct tr_schema *record; /* whose rows come */
     char *explain;
 };
@@ -67,7 +67,9 @@ static int each_file(const struct search *search, const char *name,
     while (error == 0 && (entry = readdir(folder)) != NULL) {
         if (entry->d_name[0] != '.') {
             error = check_stop(search);
-            error = error != 0 ? error : show(search, path, entry->d_name);
+            if (error == 0) {
+                error = show(search, path, entry->d_name);
+            }
         }
     }
     closedir(folder);
@@ -77,11 +79,11 @@ static int each_file(const struct search *search, const char *name,
 static bool is_read(const char *file)
 {
     size_t size = strlen(file);
-    if (size <= TR_NAME_DIGITS) {
+    if (size <= TR_REFERENCE_DIGITS) {
         return true;
     }
     for (size_t i = 0; i < TR_COUNT_OF(read_names); i++) {
-        if (strcmp(file + TR_NAME_DIGITS, read_names[i]) == 0) {
+        if (strcmp(file + TR_REFERENCE_DIGITS, read_names[i]) == 0) {
             return true;
         }
     }
@@ -91,16 +93,16 @@ static bool is_read(const char *file)
 static int add_blob(const struct search *search, const char *path, const char *file)
 {
     (void)path;
-    return tr_names_add(search->names, file, false, is_read(file));
+    return tr_references_add(search->references, file, false, is_read(file));
 }
 
 static int add_graph(const struct search *search, const char *path, const char *file)
 {
     (void)path;
-    return tr_names_add(search->names, file, true, true);
+    return tr_references_add(search->references, file, true, true);
 }
 
-/* Whoever is young stays; who has gone meanwhile does not matter. */
+/* Keeps files newer than the cutoff; ignores files deleted during the scan. */
 static int keep_young(const struct search *search, const char *path, const char *file,
                       uint64_t before_ms)
 {
@@ -109,7 +111,7 @@ static int keep_young(const struct search *search, const char *path, const char 
     int size = snprintf(whole, sizeof whole, "%s/%s", path, file);
     if (size > 0 && (size_t)size < sizeof whole && lstat(whole, &status) == 0 &&
         changed_ms(&status) > before_ms) {
-        tr_names_keep(search->names, file);
+        tr_references_keep(search->references, file);
     }
     return 0;
 }
@@ -127,8 +129,11 @@ static int keep_young_graph(const struct search *search, const char *path, const
 static int list_files(const struct search *search)
 {
     int error = each_file(search, "blobs", add_blob);
-    error = error != 0 ? error : each_file(search, "graphs", add_graph);
-    return error != 0 ? error : tr_names_sort(search->names);
+    if (error != 0) {
+        return error;
+    }
+    error = each_file(search, "graphs", add_graph);
+    return error != 0 ? error : tr_references_sort(search->references);
 }
 
 static int keep_young_files(const struct search *search)
@@ -142,14 +147,14 @@ static int keep_young_files(const struct search *search)
 static int read_whole(void *self, const struct tri_op *op)
 {
     const struct search *search = self;
-    tr_names_read(search->names, op->data, false);
+    tr_references_read(search->references, op->data, false);
     return check_stop(search);
 }
 
 static int read_page(void *self, const struct tri_op *op)
 {
     const struct search *search = self;
-    tr_names_read(search->names, op->data, true);
+    tr_references_read(search->references, op->data, true);
     return check_stop(search);
 }
 
@@ -198,13 +203,13 @@ static void read_field(const struct search *search, const struct tr_field *field
     } else if (field->kind == TR_FIELD_u64) {
         bytes = (struct tr_bytes){.data = place, .size = sizeof(uint64_t)};
     }
-    tr_names_read(search->names, bytes, false);
+    tr_references_read(search->references, bytes, false);
 }
 
 static int read_row(void *self, const void *row)
 {
     const struct search *search = self;
-    const struct tr_named_options *options = search->options;
+    const struct tr_mark_options *options = search->options;
     const struct tr_field *fields = search->record->fields();
     bool has_execution = fields[0].offset == 0 && strcmp(fields[0].name, "execution") == 0;
     if (has_execution && options->gone_count > 0 &&
@@ -225,7 +230,7 @@ static int read_schedule(void *self, const void *value)
 {
     const struct search *search = self;
     const struct tr_schedule_row *row = value;
-    tr_names_read(search->names, row->graph, false);
+    tr_references_read(search->references, row->graph, false);
     return check_stop(search);
 }
 
@@ -274,7 +279,7 @@ static int read_file(const struct search *search, const char *folder, const char
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : fail(search, error, path);
     }
-    tr_names_read(search->names, bytes, false);
+    tr_references_read(search->references, bytes, false);
     tr_file_unmap(bytes);
     return 0;
 }
@@ -293,53 +298,70 @@ static int read_named(const struct search *search)
     const char *file;
     bool is_graph;
     int error = 0;
-    while (error == 0 && tr_names_next(search->names, &file, &is_graph)) {
+    while (error == 0 && tr_references_next(search->references, &file, &is_graph)) {
         char folder[PATH_MAX];
         snprintf(folder, sizeof folder, "%s/%s", search->options->folder,
                  is_graph ? "graphs" : "blobs");
         error = check_stop(search);
-        error = error != 0 ? error : read_file(search, folder, file);
+        if (error == 0) {
+            error = read_file(search, folder, file);
+        }
     }
     return error;
 }
 
-int tr_named_find(const struct tr_named_options *options, char *explain, struct tr_names **names)
+int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
+                       struct tr_references **references)
 {
     struct search search = {.options = options, .explain = explain};
     explain[0] = '\0';
-    int error = tr_names_new(&search.names);
-    error = error != 0 ? error : list_files(&search);
-    error = error != 0 ? error : keep_young_files(&search);
-    error = error != 0 ? error : each_file(&search, "cache", read_cache_folder);
-    error = error != 0 ? error : read_actors(&search);
-    error = error != 0 ? error : read_history(&search);
-    error = error != 0 ? error : read_named(&search);
+    int error = tr_references_new(&search.references);
+    if (error == 0) {
+        error = list_files(&search);
+    }
+    if (error == 0) {
+        error = keep_young_files(&search);
+    }
+    if (error == 0) {
+        error = each_file(&search, "cache", read_cache_folder);
+    }
+    if (error == 0) {
+        error = read_actors(&search);
+    }
+    if (error == 0) {
+        error = read_history(&search);
+    }
+    if (error == 0) {
+        error = read_named(&search);
+    }
     if (error != 0) {
-        tr_names_free(search.names);
+        tr_references_free(search.references);
         return fail(&search, error, options->folder);
     }
-    *names = search.names;
+    *references = search.references;
     return 0;
 }
 
-int tr_named_list(const char *folder, char *explain, struct tr_names **names)
+int tr_mark_list(const char *folder, char *explain, struct tr_references **references)
 {
-    struct tr_named_options options = {.folder = folder};
+    struct tr_mark_options options = {.folder = folder};
     struct search search = {.options = &options, .explain = explain};
     explain[0] = '\0';
-    int error = tr_names_new(&search.names);
-    error = error != 0 ? error : list_files(&search);
+    int error = tr_references_new(&search.references);
+    if (error == 0) {
+        error = list_files(&search);
+    }
     if (error != 0) {
-        tr_names_free(search.names);
+        tr_references_free(search.references);
         return fail(&search, error, folder);
     }
-    *names = search.names;
+    *references = search.references;
     return 0;
 }
 
-int tr_named_follow(const char *folder, struct tr_names *names, char *explain)
+int tr_mark_follow(const char *folder, struct tr_references *references, char *explain)
 {
-    struct tr_named_options options = {.folder = folder};
-    struct search search = {.options = &options, .names = names, .explain = explain};
+    struct tr_mark_options options = {.folder = folder};
+    struct search search = {.options = &options, .references = references, .explain = explain};
     return read_named(&search);
 }

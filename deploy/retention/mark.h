@@ -10,14 +10,14 @@
  *     the documents of the cache
  *     a graph that stays, or a large value that stays (a blob without a name of its own)
  */
-#ifndef TR_DEPLOY_NAMED_H
-#define TR_DEPLOY_NAMED_H
+#ifndef TR_DEPLOY_RETENTION_MARK_H
+#define TR_DEPLOY_RETENTION_MARK_H
 
 #include <stdatomic.h>
 
 #include "deploy/retention/references.h"
 
-struct tr_named_options {
+struct tr_mark_options {
     const char *folder; /* of the store */
     uint64_t blobs_before_ms;
     uint64_t graphs_before_ms;
@@ -30,16 +30,16 @@ struct tr_named_options {
  * Finds them. What cannot be read is an error, since it might name something: those of the store,
  * TR_SYSTEM (errno), TR_MEMORY, TR_CLOSED; `explain` (TRI_STORE_EXPLAIN_BYTES) has words.
  */
-TR_MUST_USE int tr_named_find(const struct tr_named_options *options, char *explain,
-                              struct tr_names **names);
+TR_MUST_USE int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
+                                   struct tr_references **references);
 
 /*
  * The blobs and graphs of a store, none of them named yet, in order. TR_MEMORY, TR_SYSTEM (errno)
  * with words.
  */
-TR_MUST_USE int tr_named_list(const char *folder, char *explain, struct tr_names **names);
+TR_MUST_USE int tr_mark_list(const char *folder, char *explain, struct tr_references **references);
 
-/* Reads what the named ones name, until there is nothing new. Errors as tr_named_find. */
-TR_MUST_USE int tr_named_follow(const char *folder, struct tr_names *names, char *explain);
+/* Reads what the named ones name, until there is nothing new. Errors as tr_mark_referenced. */
+TR_MUST_USE int tr_mark_follow(const char *folder, struct tr_references *references, char *explain);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The order of forgetting: which executions; their folders and their rows; then what is still
- * named; then the cache, and whatever is not. Who stops in between leaves nothing that the next one
+ * named; then the cache, and whatever is not. A stop in between leaves nothing that the next one
  * does not find: an execution's own row goes last.
  */
 #include "deploy/retention/pruning.h"
@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deploy/common/client.h"
+#include "deploy/history/executions.h"
 #include "deploy/retention/leftovers.h"
 #include "deploy/retention/mark.h"
 #include "deploy/retention/pruning_files.h"
 #include "deploy/retention/pruning_share.h"
-#include "deploy/reach.h"
 #include "runtime/memory.h"
 #include "schemas/engine/retention.h"
 
@@ -166,8 +167,12 @@ static int forget_rows(const struct pruning *pruning, uint64_t number)
         if (error == 0 && answer.type != tr_forgotten_schema.id) {
             error = TR_UNKNOWN_TYPE; /* an older engine */
         }
-        error = error != 0 ? error : tr_forgotten_unpack(answer.body, answer.version, &forgotten);
-        error = error != 0 ? error : (int)forgotten.error;
+        if (error == 0) {
+            error = tr_forgotten_unpack(answer.body, answer.version, &forgotten);
+        }
+        if (error == 0) {
+            error = (int)forgotten.error;
+        }
     }
     return error == 0 ? 0
                       : fail(pruning->explain, error, "the engine does not forget an execution");
@@ -185,9 +190,9 @@ static int prune_folders(const struct pruning *pruning, const struct tr_executio
 
 static int prune_execution(const struct pruning *pruning, uint64_t number)
 {
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     struct tr_pruned_part *parts = pruning->pruned->parts;
-    int error = tr_execution_get(pruning->reader, number, &copy);
+    int error = tr_executions_get(pruning->reader, number, &copy);
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0
                                      : fail(pruning->explain, error, "the history cannot be read");
@@ -198,7 +203,7 @@ static int prune_execution(const struct pruning *pruning, uint64_t number)
         error = forget_rows(pruning, number);
     }
     parts[TR_PRUNED_EXECUTIONS].count += error == 0 ? 1 : 0;
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     return error;
 }
 
@@ -292,8 +297,8 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
     const struct tr_prune_request *request = pruning->request;
     struct tr_pruned_part *parts = pruning->pruned->parts;
     uint64_t before_ms = smaller(request->unnamed_before_ms, choice->oldest_ms - 1);
-    struct tr_names *names;
-    struct tr_named_options options = {
+    struct tr_references *references;
+    struct tr_mark_options options = {
         .folder = request->folder,
         .blobs_before_ms = request->unnamed_before_ms,
         .graphs_before_ms = before_ms,
@@ -301,7 +306,7 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
         .gone_count = request->is_dry ? choice->chosen.count : 0,
         .is_stopping = request->is_stopping,
     };
-    int error = tr_named_find(&options, pruning->explain, &names);
+    int error = tr_mark_referenced(&options, pruning->explain, &references);
     if (error != 0) {
         return error;
     }
@@ -309,14 +314,14 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
         error = tr_prune_cache(request, pruning->explain, &parts[TR_PRUNED_CACHE]);
     }
     if (error == 0) {
-        error =
-            tr_prune_graphs(request, names, before_ms, pruning->explain, &parts[TR_PRUNED_GRAPHS]);
+        error = tr_prune_graphs(request, references, before_ms, pruning->explain,
+                                &parts[TR_PRUNED_GRAPHS]);
     }
     if (error == 0) {
-        error =
-            tr_prune_blobs(request, names, before_ms, pruning->explain, &parts[TR_PRUNED_BLOBS]);
+        error = tr_prune_blobs(request, references, before_ms, pruning->explain,
+                               &parts[TR_PRUNED_BLOBS]);
     }
-    tr_names_free(names);
+    tr_references_free(references);
     return error;
 }
 
@@ -329,8 +334,11 @@ static int prune_all(struct pruning *pruning, const struct choice *choice)
     error = prune_attempts(pruning, choice);
     for (size_t i = 0; error == 0 && i < choice->chosen.count; i++) {
         error = tr_reader_refresh(pruning->reader);
-        error = error != 0 ? fail(pruning->explain, error, "the history cannot be read")
-                           : prune_execution(pruning, choice->chosen.items[i]);
+        if (error != 0) {
+            error = fail(pruning->explain, error, "the history cannot be read");
+            break;
+        }
+        error = prune_execution(pruning, choice->chosen.items[i]);
     }
     tr_reader_close(pruning->reader);
     if (error == 0) {
@@ -351,7 +359,9 @@ int tr_prune(const struct tr_prune_request *request, struct tri_client *client, 
     if (error == 0 && choice.chosen.count > 0 && client == NULL && !request->is_dry) {
         error = fail(explain, TR_NO_CONNECTION, "executions that have ended meanwhile");
     }
-    error = error != 0 ? error : prune_all(&pruning, &choice);
+    if (error == 0) {
+        error = prune_all(&pruning, &choice);
+    }
     choice_fini(&choice);
     return error;
 }

@@ -1,11 +1,11 @@
 /*
  * Forgetting: executions that have ended, what their attempts have left, results in the cache, and
- * every file of a store that nothing names any more (deploy/named.h has the rule).
+ * every file of a store that nothing names any more (deploy/retention/mark.h has the rule).
  *
  * It works beside a live engine, which deletes the rows; files it removes itself.
  */
-#ifndef TR_DEPLOY_PRUNING_H
-#define TR_DEPLOY_PRUNING_H
+#ifndef TR_DEPLOY_RETENTION_PRUNING_H
+#define TR_DEPLOY_RETENTION_PRUNING_H
 
 #include <stdatomic.h>
 

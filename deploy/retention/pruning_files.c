@@ -160,7 +160,7 @@ static int prune_graph(const struct tr_prune_request *request, int folder, const
     return error;
 }
 
-int tr_prune_graphs(const struct tr_prune_request *request, const struct tr_names *names,
+int tr_prune_graphs(const struct tr_prune_request *request, const struct tr_references *references,
                     uint64_t before_ms, char *explain, struct tr_pruned_part *part)
 {
     char path[PATH_MAX];
@@ -172,7 +172,7 @@ int tr_prune_graphs(const struct tr_prune_request *request, const struct tr_name
         return errno == ENOENT ? 0 : fail(explain, TR_SYSTEM, path);
     }
     while (error == 0 && (entry = readdir(folder)) != NULL) {
-        if (!tr_names_has(names, entry->d_name)) {
+        if (!tr_references_has(references, entry->d_name)) {
             error = prune_graph(request, dirfd(folder), entry->d_name, before_ms, part);
         }
     }
@@ -183,10 +183,10 @@ int tr_prune_graphs(const struct tr_prune_request *request, const struct tr_name
 static bool is_used(void *self, const char *uri)
 {
     const char *slash = strrchr(uri, '/');
-    return tr_names_has(self, slash == NULL ? uri : slash + 1);
+    return tr_references_has(self, slash == NULL ? uri : slash + 1);
 }
 
-int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_names *names,
+int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_references *references,
                    uint64_t pieces_before_ms, char *explain, struct tr_pruned_part *part)
 {
     struct tri_blobs *blobs;
@@ -195,7 +195,7 @@ int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_names
         .before_ms = request->unnamed_before_ms,
         .pieces_before_ms = pieces_before_ms,
         .is_dry = request->is_dry,
-        .self = (void *)(uintptr_t)names,
+        .self = (void *)(uintptr_t)references,
         .is_used = is_used,
     };
     int error = tri_blobs_open_beside(request->folder, &blobs);

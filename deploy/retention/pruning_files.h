@@ -1,11 +1,11 @@
 /*
  * Removing files and folders of a store by their age, for pruning.c.
  */
-#ifndef TR_DEPLOY_PRUNING_FILES_H
-#define TR_DEPLOY_PRUNING_FILES_H
+#ifndef TR_DEPLOY_RETENTION_PRUNING_FILES_H
+#define TR_DEPLOY_RETENTION_PRUNING_FILES_H
 
-#include "deploy/retention/references.h"
 #include "deploy/retention/pruning.h"
+#include "deploy/retention/references.h"
 
 /* Removes what a name below the store's folder says, a file or a folder; none is fine. */
 TR_MUST_USE int tr_prune_folder(const struct tr_prune_request *request, const char *name,
@@ -22,12 +22,12 @@ TR_MUST_USE int tr_prune_cache(const struct tr_prune_request *request, char *exp
 
 /* Removes graphs that are not among the names, older than `before_ms`. */
 TR_MUST_USE int tr_prune_graphs(const struct tr_prune_request *request,
-                                const struct tr_names *names, uint64_t before_ms, char *explain,
-                                struct tr_pruned_part *part);
+                                const struct tr_references *references, uint64_t before_ms,
+                                char *explain, struct tr_pruned_part *part);
 
 /* Removes blobs that are not among the names, and values that nobody finishes. */
-TR_MUST_USE int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_names *names,
-                               uint64_t pieces_before_ms, char *explain,
-                               struct tr_pruned_part *part);
+TR_MUST_USE int tr_prune_blobs(const struct tr_prune_request *request,
+                               const struct tr_references *references, uint64_t pieces_before_ms,
+                               char *explain, struct tr_pruned_part *part);
 
 #endif

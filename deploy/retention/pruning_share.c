@@ -43,7 +43,7 @@ static void remove_one(const struct tr_prune_request *request, const struct tri_
 static void remove_checkpoint(const struct tr_prune_request *request, const struct tr_attempt *row,
                               const struct tri_shared *shared, struct tr_pruned *pruned)
 {
-    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_PATH_BYTES_MAX];
     int front = (int)(row->folder.size - row->generated_name.size); /* its last part */
     int size = row->element == TR_ELEMENT_NONE
                    ? snprintf(path, sizeof path, "%.*s" CHECKPOINT, front, row->folder.data)

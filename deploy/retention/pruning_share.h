@@ -2,8 +2,8 @@
  * Folders of attempts that were made elsewhere and lie on a share, not in the store: they go when
  * those of processes would (pruning.h).
  */
-#ifndef TR_DEPLOY_PRUNING_SHARE_H
-#define TR_DEPLOY_PRUNING_SHARE_H
+#ifndef TR_DEPLOY_RETENTION_PRUNING_SHARE_H
+#define TR_DEPLOY_RETENTION_PRUNING_SHARE_H
 
 #include "deploy/retention/pruning.h"
 

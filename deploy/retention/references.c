@@ -10,7 +10,7 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-#define HALF (TR_NAME_DIGITS / 2)
+#define HALF (TR_REFERENCE_DIGITS / 2)
 
 /* A name need not be the first thing in its run: what stands before it may look like a digit. */
 #define STARTS_MAX 4
@@ -19,7 +19,7 @@
 #define FILTER_BITS 16
 
 struct name {
-    char digits[TR_NAME_DIGITS];
+    char digits[TR_REFERENCE_DIGITS];
     size_t file; /* where its text begins */
     bool is_graph;
     bool is_read;
@@ -32,9 +32,9 @@ struct number {
     uint32_t name;
 };
 
-struct tr_names {
-    struct name *names; /* by their digits */
-    uint32_t *seconds;  /* by the second half of their digits */
+struct tr_references {
+    struct name *references; /* by their digits */
+    uint32_t *seconds;       /* by the second half of their digits */
     struct number *numbers;
     uint32_t *waiting; /* named, and to be read */
     size_t count;
@@ -47,26 +47,26 @@ struct tr_names {
 
 /* ------------------------------------------------------------------------ the files */
 
-int tr_names_new(struct tr_names **out)
+int tr_references_new(struct tr_references **out)
 {
-    struct tr_names *names = tr_alloc_zero(1, sizeof *names);
-    if (names == NULL) {
+    struct tr_references *references = tr_alloc_zero(1, sizeof *references);
+    if (references == NULL) {
         return TR_MEMORY;
     }
-    tr_buffer_init(&names->files, 0);
-    *out = names;
+    tr_buffer_init(&references->files, 0);
+    *out = references;
     return 0;
 }
 
-void tr_names_free(struct tr_names *names)
+void tr_references_free(struct tr_references *references)
 {
-    if (names != NULL) {
-        tr_free(names->names);
-        tr_free(names->seconds);
-        tr_free(names->numbers);
-        tr_free(names->waiting);
-        tr_buffer_fini(&names->files);
-        tr_free(names);
+    if (references != NULL) {
+        tr_free(references->references);
+        tr_free(references->seconds);
+        tr_free(references->numbers);
+        tr_free(references->waiting);
+        tr_buffer_fini(&references->files);
+        tr_free(references);
     }
 }
 
@@ -79,7 +79,7 @@ static int digit_value(uint8_t byte)
 
 static bool has_digits(const char *file)
 {
-    for (size_t i = 0; i < TR_NAME_DIGITS; i++) {
+    for (size_t i = 0; i < TR_REFERENCE_DIGITS; i++) {
         if (digit_value((uint8_t)file[i]) < 0) {
             return false; /* the closing zero is none, too */
         }
@@ -87,46 +87,47 @@ static bool has_digits(const char *file)
     return true;
 }
 
-static int grow(struct tr_names *names)
+static int grow(struct tr_references *references)
 {
-    size_t capacity = 2 * names->capacity + 64;
-    struct name *grown = tr_realloc(names->names, capacity * sizeof *grown);
+    size_t capacity = 2 * references->capacity + 64;
+    struct name *grown = tr_realloc(references->references, capacity * sizeof *grown);
     if (grown == NULL) {
         return TR_MEMORY;
     }
-    names->names = grown;
-    names->capacity = capacity;
+    references->references = grown;
+    references->capacity = capacity;
     return 0;
 }
 
-int tr_names_add(struct tr_names *names, const char *file, bool is_graph, bool is_read)
+int tr_references_add(struct tr_references *references, const char *file, bool is_graph,
+                      bool is_read)
 {
     if (!has_digits(file)) {
         return 0;
     }
-    int error = names->count == names->capacity ? grow(names) : 0;
+    int error = references->count == references->capacity ? grow(references) : 0;
     if (error != 0) {
         return error;
     }
     struct name name = {
-        .file = names->files.size, .is_graph = is_graph, .is_read = is_read || is_graph};
+        .file = references->files.size, .is_graph = is_graph, .is_read = is_read || is_graph};
     memcpy(name.digits, file, sizeof name.digits);
-    tr_buffer_add(&names->files, file, strlen(file) + 1);
-    if (names->files.error == 0) {
-        names->names[names->count++] = name;
+    tr_buffer_add(&references->files, file, strlen(file) + 1);
+    if (references->files.error == 0) {
+        references->references[references->count++] = name;
     }
-    return names->files.error;
+    return references->files.error;
 }
 
 static int compare_names(const void *a, const void *b)
 {
     return memcmp(((const struct name *)a)->digits, ((const struct name *)b)->digits,
-                  TR_NAME_DIGITS);
+                  TR_REFERENCE_DIGITS);
 }
 
-static int compare_seconds(const void *a, const void *b, void *names)
+static int compare_seconds(const void *a, const void *b, void *references)
 {
-    const struct name *all = ((const struct tr_names *)names)->names;
+    const struct name *all = ((const struct tr_references *)references)->references;
     return memcmp(all[*(const uint32_t *)a].digits + HALF, all[*(const uint32_t *)b].digits + HALF,
                   HALF);
 }
@@ -151,57 +152,61 @@ static uint64_t number_of(const struct name *name)
     return number;
 }
 
-static void add_number(struct tr_names *names, uint64_t number, uint32_t name)
+static void add_number(struct tr_references *references, uint64_t number, uint32_t name)
 {
     uint32_t bit = (uint32_t)(number & ((1U << FILTER_BITS) - 1));
-    names->filter[bit / 8] |= (uint8_t)(1U << bit % 8);
-    names->numbers[names->number_count++] = (struct number){.number = number, .name = name};
+    references->filter[bit / 8] |= (uint8_t)(1U << bit % 8);
+    references->numbers[references->number_count++] =
+        (struct number){.number = number, .name = name};
 }
 
-int tr_names_sort(struct tr_names *names)
+int tr_references_sort(struct tr_references *references)
 {
-    size_t count = names->count + 1; /* nothing is allocated, too */
-    names->seconds = tr_alloc_zero(count, sizeof *names->seconds);
-    names->waiting = tr_alloc_zero(count, sizeof *names->waiting);
-    names->numbers = tr_alloc_zero(2 * count, sizeof *names->numbers);
-    if (names->seconds == NULL || names->waiting == NULL || names->numbers == NULL) {
+    size_t count = references->count + 1; /* nothing is allocated, too */
+    references->seconds = tr_alloc_zero(count, sizeof *references->seconds);
+    references->waiting = tr_alloc_zero(count, sizeof *references->waiting);
+    references->numbers = tr_alloc_zero(2 * count, sizeof *references->numbers);
+    if (references->seconds == NULL || references->waiting == NULL || references->numbers == NULL) {
         return TR_MEMORY;
     }
-    if (names->count > 0) {
-        qsort(names->names, names->count, sizeof *names->names, compare_names);
+    if (references->count > 0) {
+        qsort(references->references, references->count, sizeof *references->references,
+              compare_names);
     }
-    for (uint32_t i = 0; i < names->count; i++) {
-        names->seconds[i] = i;
-        if (names->names[i].is_graph) {
-            uint64_t number = number_of(&names->names[i]);
-            add_number(names, number, i);
-            add_number(names, __builtin_bswap64(number), i);
+    for (uint32_t i = 0; i < references->count; i++) {
+        references->seconds[i] = i;
+        if (references->references[i].is_graph) {
+            uint64_t number = number_of(&references->references[i]);
+            add_number(references, number, i);
+            add_number(references, __builtin_bswap64(number), i);
         }
     }
-    qsort_r(names->seconds, names->count, sizeof *names->seconds, compare_seconds, names);
-    qsort(names->numbers, names->number_count, sizeof *names->numbers, compare_numbers);
+    qsort_r(references->seconds, references->count, sizeof *references->seconds, compare_seconds,
+            references);
+    qsort(references->numbers, references->number_count, sizeof *references->numbers,
+          compare_numbers);
     return 0;
 }
 
 /* ------------------------------------------------------------------------- the marks */
 
-static void mark(struct tr_names *names, uint32_t index)
+static void mark(struct tr_references *references, uint32_t index)
 {
-    struct name *name = &names->names[index];
+    struct name *name = &references->references[index];
     if (!name->is_named && name->is_read) {
-        names->waiting[names->waiting_count++] = index;
+        references->waiting[references->waiting_count++] = index;
     }
     name->is_named = true;
 }
 
 /* The first name whose digits are not below these. */
-static size_t find_first(const struct tr_names *names, const uint8_t *digits, size_t size)
+static size_t find_first(const struct tr_references *references, const uint8_t *digits, size_t size)
 {
     size_t low = 0;
-    size_t high = names->count;
+    size_t high = references->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (memcmp(names->names[middle].digits, digits, size) < 0) {
+        if (memcmp(references->references[middle].digits, digits, size) < 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -210,64 +215,71 @@ static size_t find_first(const struct tr_names *names, const uint8_t *digits, si
     return low;
 }
 
-static void mark_first_half(struct tr_names *names, const uint8_t *digits)
+static void mark_first_half(struct tr_references *references, const uint8_t *digits)
 {
-    for (size_t i = find_first(names, digits, HALF);
-         i < names->count && memcmp(names->names[i].digits, digits, HALF) == 0; i++) {
-        mark(names, (uint32_t)i);
+    for (size_t i = find_first(references, digits, HALF);
+         i < references->count && memcmp(references->references[i].digits, digits, HALF) == 0;
+         i++) {
+        mark(references, (uint32_t)i);
     }
 }
 
-static const char *second_of(const struct tr_names *names, size_t place)
+static const char *second_of(const struct tr_references *references, size_t place)
 {
-    return names->names[names->seconds[place]].digits + HALF;
+    return references->references[references->seconds[place]].digits + HALF;
 }
 
-static void mark_second_half(struct tr_names *names, const uint8_t *digits)
+static void mark_second_half(struct tr_references *references, const uint8_t *digits)
 {
     size_t low = 0;
-    size_t high = names->count;
+    size_t high = references->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (memcmp(second_of(names, middle), digits, HALF) < 0) {
+        if (memcmp(second_of(references, middle), digits, HALF) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    for (; low < names->count && memcmp(second_of(names, low), digits, HALF) == 0; low++) {
-        mark(names, names->seconds[low]);
+    for (; low < references->count && memcmp(second_of(references, low), digits, HALF) == 0;
+         low++) {
+        mark(references, references->seconds[low]);
     }
 }
 
-void tr_names_keep(struct tr_names *names, const char *file)
+void tr_references_keep(struct tr_references *references, const char *file)
 {
-    size_t i =
-        has_digits(file) ? find_first(names, (const uint8_t *)file, TR_NAME_DIGITS) : names->count;
-    for (; i < names->count && memcmp(names->names[i].digits, file, TR_NAME_DIGITS) == 0; i++) {
-        if (strcmp((const char *)names->files.data + names->names[i].file, file) == 0) {
-            mark(names, (uint32_t)i);
+    size_t i = has_digits(file) ? find_first(references, (const uint8_t *)file, TR_REFERENCE_DIGITS)
+                                : references->count;
+    for (; i < references->count &&
+           memcmp(references->references[i].digits, file, TR_REFERENCE_DIGITS) == 0;
+         i++) {
+        if (strcmp((const char *)references->files.data + references->references[i].file, file) ==
+            0) {
+            mark(references, (uint32_t)i);
         }
     }
 }
 
-bool tr_names_next(struct tr_names *names, const char **file, bool *is_graph)
+bool tr_references_next(struct tr_references *references, const char **file, bool *is_graph)
 {
-    if (names->waiting_count == 0) {
+    if (references->waiting_count == 0) {
         return false;
     }
-    const struct name *name = &names->names[names->waiting[--names->waiting_count]];
-    *file = (const char *)names->files.data + name->file;
+    const struct name *name =
+        &references->references[references->waiting[--references->waiting_count]];
+    *file = (const char *)references->files.data + name->file;
     *is_graph = name->is_graph;
     return true;
 }
 
-bool tr_names_each(const struct tr_names *names, size_t *place, const char **file, bool *is_graph)
+bool tr_references_each(const struct tr_references *references, size_t *place, const char **file,
+                        bool *is_graph)
 {
-    while (*place < names->count) {
-        const struct name *name = &names->names[(*place)++];
+    while (*place < references->count) {
+        const struct name *name = &references->references[(*place)++];
         if (name->is_named) {
-            *file = (const char *)names->files.data + name->file;
+            *file = (const char *)references->files.data + name->file;
             *is_graph = name->is_graph;
             return true;
         }
@@ -275,13 +287,16 @@ bool tr_names_each(const struct tr_names *names, size_t *place, const char **fil
     return false;
 }
 
-bool tr_names_has(const struct tr_names *names, const char *file)
+bool tr_references_has(const struct tr_references *references, const char *file)
 {
-    size_t i =
-        has_digits(file) ? find_first(names, (const uint8_t *)file, TR_NAME_DIGITS) : names->count;
-    for (; i < names->count && memcmp(names->names[i].digits, file, TR_NAME_DIGITS) == 0; i++) {
-        if (strcmp((const char *)names->files.data + names->names[i].file, file) == 0) {
-            return names->names[i].is_named;
+    size_t i = has_digits(file) ? find_first(references, (const uint8_t *)file, TR_REFERENCE_DIGITS)
+                                : references->count;
+    for (; i < references->count &&
+           memcmp(references->references[i].digits, file, TR_REFERENCE_DIGITS) == 0;
+         i++) {
+        if (strcmp((const char *)references->files.data + references->references[i].file, file) ==
+            0) {
+            return references->references[i].is_named;
         }
     }
     return true;
@@ -290,19 +305,19 @@ bool tr_names_has(const struct tr_names *names, const char *file)
 /* ------------------------------------------------------------------------- the bytes */
 
 /* A run of digits, of which at least half a name is there. */
-static void read_run(struct tr_names *names, const uint8_t *run, size_t size, bool is_cut)
+static void read_run(struct tr_references *references, const uint8_t *run, size_t size, bool is_cut)
 {
     size_t starts = size - HALF + 1 < STARTS_MAX ? size - HALF + 1 : STARTS_MAX;
     for (size_t i = 0; i < starts; i++) {
-        mark_first_half(names, run + i);
+        mark_first_half(references, run + i);
     }
-    for (size_t end = HALF; is_cut && end <= size && end <= TR_NAME_DIGITS; end++) {
-        mark_second_half(names, run + end - HALF);
+    for (size_t end = HALF; is_cut && end <= size && end <= TR_REFERENCE_DIGITS; end++) {
+        mark_second_half(references, run + end - HALF);
     }
 }
 
 /* Looks at each half of a name's length for its end first, since most bytes are no digits. */
-static void read_digits(struct tr_names *names, struct tr_bytes bytes, bool is_page)
+static void read_digits(struct tr_references *references, struct tr_bytes bytes, bool is_page)
 {
     size_t at = 0; /* the run begins here, or something that is none */
     while (at + HALF <= bytes.size) {
@@ -318,44 +333,44 @@ static void read_digits(struct tr_names *names, struct tr_bytes bytes, bool is_p
         while (end < bytes.size && digit_value(bytes.data[end]) >= 0) {
             end++;
         }
-        read_run(names, bytes.data + at, end - at, is_page && at == 0);
+        read_run(references, bytes.data + at, end - at, is_page && at == 0);
         at = end;
     }
 }
 
-static void read_number(struct tr_names *names, uint64_t number)
+static void read_number(struct tr_references *references, uint64_t number)
 {
     size_t low = 0;
-    size_t high = names->number_count;
+    size_t high = references->number_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (names->numbers[middle].number < number) {
+        if (references->numbers[middle].number < number) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    for (; low < names->number_count && names->numbers[low].number == number; low++) {
-        mark(names, names->numbers[low].name);
+    for (; low < references->number_count && references->numbers[low].number == number; low++) {
+        mark(references, references->numbers[low].name);
     }
 }
 
-static void read_numbers(struct tr_names *names, struct tr_bytes bytes)
+static void read_numbers(struct tr_references *references, struct tr_bytes bytes)
 {
     for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size; at++) {
         uint64_t number;
         memcpy(&number, bytes.data + at, sizeof number);
         uint32_t bit = (uint32_t)(number & ((1U << FILTER_BITS) - 1));
-        if ((names->filter[bit / 8] >> bit % 8 & 1) != 0) {
-            read_number(names, number);
+        if ((references->filter[bit / 8] >> bit % 8 & 1) != 0) {
+            read_number(references, number);
         }
     }
 }
 
-void tr_names_read(struct tr_names *names, struct tr_bytes bytes, bool is_page)
+void tr_references_read(struct tr_references *references, struct tr_bytes bytes, bool is_page)
 {
-    read_digits(names, bytes, is_page);
-    if (names->number_count > 0) {
-        read_numbers(names, bytes);
+    read_digits(references, bytes, is_page);
+    if (references->number_count > 0) {
+        read_numbers(references, bytes);
     }
 }

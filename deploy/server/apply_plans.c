@@ -14,7 +14,7 @@
 
 struct apply {
     struct tr_live *live;
-    const struct tr_graph *graph; /* on the shelf */
+    const struct tr_graph *graph; /* in the graph registry */
     bool deletes;
     tr_plan_applied *applied;
     void *self;
@@ -50,7 +50,9 @@ static int ask(struct apply *apply, const struct tr_schema *schema, const void *
 {
     struct kept kept = {.apply = apply};
     int error = tr_host_ask(apply->live->host, apply->schedules, schema, body, 0, take_kept, &kept);
-    error = error != 0 ? error : kept.error;
+    if (error == 0) {
+        error = kept.error;
+    }
     if (error == 0) {
         apply->applied(apply->self, plan, kept.change);
     }
@@ -170,13 +172,13 @@ int tr_live_apply(struct tr_live *live, struct tr_graph *graph, bool deletes,
         tr_graph_free(graph);
         return error;
     }
-    error = tr_shelf_put(&live->engine->shelf, graph, &number);
+    error = tr_graph_registry_put(&live->engine->registry, graph, &number);
     if (error == 0) {
         tr_arena_init(&apply.arena);
-        apply.graph = tr_shelf_find(&live->engine->shelf, number);
+        apply.graph = tr_graph_registry_find(&live->engine->registry, number);
         error = apply_all(&apply);
         tr_arena_fini(&apply.arena);
-        tr_shelf_drop(&live->engine->shelf, number);
+        tr_graph_registry_drop(&live->engine->registry, number);
     }
     if (error != 0 && explain[0] == '\0') {
         snprintf(explain, TR_APPLY_EXPLAIN_BYTES, "%s", tr_error_text(error));

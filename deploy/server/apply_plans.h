@@ -2,8 +2,8 @@
  * Registering the launch plans of a definition in a live engine, which fires their schedules if it
  * is one that does (`troupe serve`).
  */
-#ifndef TR_DEPLOY_APPLY_PLANS_H
-#define TR_DEPLOY_APPLY_PLANS_H
+#ifndef TR_DEPLOY_SERVER_APPLY_PLANS_H
+#define TR_DEPLOY_SERVER_APPLY_PLANS_H
 
 #include "deploy/engine/assemble.h"
 

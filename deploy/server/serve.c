@@ -9,9 +9,10 @@
 
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/document/report.h"
-#include "deploy/server/apply_plans.h"
+#include "deploy/common/program.h"
 #include "deploy/engine/launch.h"
 #include "deploy/inputs/runnable.h"
+#include "deploy/server/apply_plans.h"
 #include "deploy/server/serve_forget.h"
 #include "deploy/server/serve_gates.h"
 #include "deploy/server/serve_record.h"
@@ -19,16 +20,16 @@
 #include "runtime/memory.h"
 #include "schemas/runtime/request.h"
 
-/* How often those who follow are told that it goes on. */
+/* How often followers are told that it goes on. */
 #define FOLLOWING_MS 500
 
 /* Numbers of executions in one row of an answer. */
-#define ASLEEP_IN_A_ROW 4096
+#define DORMANT_IN_A_ROW 4096
 
 /* What is said of a definition that cannot be run; a launch's message is not longer. */
 #define PROBLEMS_BYTES_MAX 400
 
-/* Somebody who waits for an end. */
+/* A client that waits for an end. */
 struct follower {
     struct tri_peer peer;
     uint64_t execution;
@@ -45,17 +46,17 @@ struct tr_serve {
 };
 
 /*
- * Whoever asked may have gone meanwhile: then there is nobody to tell. What cannot be said, since
+ * The client may have gone meanwhile: then there is nobody to tell. What cannot be said, since
  * it is too large or no text, is a refusal.
  */
 static void answer(struct tr_serve *serve, const struct tri_peer *peer,
                    const struct tr_schema *schema, const void *body)
 {
-    int error = tri_endpoint_answer(serve->live->door, peer, schema, body);
+    int error = tri_endpoint_answer(serve->live->endpoint, peer, schema, body);
     if (error != 0 && error != TR_NO_CONNECTION && error != TR_BUSY) {
         struct tr_answered answered = {.error = error,
                                        .message = tr_text_of("the answer cannot be said")};
-        error = tri_endpoint_answer(serve->live->door, peer, &tr_answered_schema, &answered);
+        error = tri_endpoint_answer(serve->live->endpoint, peer, &tr_answered_schema, &answered);
     }
     (void)error;
 }
@@ -81,14 +82,14 @@ static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
         .program = tr_text_of(TR_PROGRAM_VERSION),
         .command = tr_text_of(serve->live->command),
         .pid = (uint64_t)getpid(),
-        .executions = serve->live->sleepers.count,
+        .executions = serve->live->dormant.count,
         .jobs = tr_live_jobs(serve->live),
     };
     answer(serve, peer, &tr_welcome_schema, &welcome);
     return 0;
 }
 
-/* Whoever handed it over may know kinds of tasks that this engine does not; says which. */
+/* The client that submitted it may know kinds of tasks that this engine does not; says which. */
 static bool is_runnable(struct tr_serve *serve, const struct tri_peer *peer,
                         const struct tr_order *order)
 {
@@ -119,7 +120,7 @@ static bool is_peer(const struct tri_peer *left, const struct tri_peer *right)
     return left->size == right->size && memcmp(left->name, right->name, left->size) == 0;
 }
 
-/* The engine stays for one who follows, and tells him of the end. */
+/* The engine stays for a follower, and tells it of the end. */
 static int add_follower(struct tr_serve *serve, const struct tri_peer *peer, uint64_t execution)
 {
     for (size_t i = 0; i < serve->follower_count; i++) {
@@ -193,7 +194,7 @@ static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
 {
     struct tr_follow follow = {.execution = 0};
     int error = tr_follow_unpack(request->body, request->version, &follow);
-    if (error == 0 && follow.wakes) {
+    if (error == 0 && follow.activates) {
         error = tr_live_wake(serve->live, follow.execution);
     }
     return error != 0 ? error : add_follower(serve, peer, follow.execution);
@@ -205,10 +206,10 @@ static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
  */
 static void detach_woken(struct tr_live *live, uint64_t execution)
 {
-    for (uint32_t i = 0; i < live->sleepers.count; i++) {
-        const struct tr_sleeper *sleeper = &live->sleepers.items[i];
-        if (sleeper->is_asleep && (execution == 0 || execution == sleeper->execution)) {
-            (void)!tr_detached_add(&live->detached, sleeper->execution);
+    for (uint32_t i = 0; i < live->dormant.count; i++) {
+        const struct tr_dormant_execution *entry = &live->dormant.items[i];
+        if (entry->is_dormant && (execution == 0 || execution == entry->execution)) {
+            (void)!tr_detached_add(&live->detached, entry->execution);
         }
     }
 }
@@ -216,8 +217,8 @@ static void detach_woken(struct tr_live *live, uint64_t execution)
 static int on_wake(struct tr_serve *serve, const struct tri_peer *peer,
                    const struct tri_request *request)
 {
-    struct tr_wake_execution wake;
-    int error = tr_wake_execution_unpack(request->body, request->version, &wake);
+    struct tr_activate_execution wake;
+    int error = tr_activate_execution_unpack(request->body, request->version, &wake);
     if (error == 0) {
         detach_woken(serve->live, wake.execution);
         error = tr_live_wake(serve->live, wake.execution);
@@ -228,36 +229,36 @@ static int on_wake(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
-static void show_asleep(struct tr_serve *serve, const struct tri_peer *peer,
-                        const uint64_t *executions, size_t count)
+static void show_dormant(struct tr_serve *serve, const struct tri_peer *peer,
+                         const uint64_t *executions, size_t count)
 {
     struct tr_bytes bytes = {.data = (const uint8_t *)executions,
                              .size = count * sizeof *executions};
-    answer(serve, peer, &tr_asleep_row_schema, &(struct tr_asleep_row){.executions = bytes});
+    answer(serve, peer, &tr_dormant_row_schema, &(struct tr_dormant_row){.executions = bytes});
 }
 
-static int on_list_asleep(struct tr_serve *serve, const struct tri_peer *peer,
-                          const struct tri_request *request)
+static int on_list_dormant(struct tr_serve *serve, const struct tri_peer *peer,
+                           const struct tri_request *request)
 {
-    const struct tr_sleepers *sleepers = &serve->live->sleepers;
-    struct tr_list_asleep list;
-    uint64_t numbers[ASLEEP_IN_A_ROW];
+    const struct tr_dormant *dormant = &serve->live->dormant;
+    struct tr_list_dormant list;
+    uint64_t numbers[DORMANT_IN_A_ROW];
     size_t count = 0;
-    int error = tr_list_asleep_unpack(request->body, request->version, &list);
+    int error = tr_list_dormant_unpack(request->body, request->version, &list);
     if (error != 0) {
         return error;
     }
-    for (uint32_t i = 0; i < sleepers->count; i++) {
-        if (sleepers->items[i].is_asleep) {
-            numbers[count++] = sleepers->items[i].execution;
+    for (uint32_t i = 0; i < dormant->count; i++) {
+        if (dormant->items[i].is_dormant) {
+            numbers[count++] = dormant->items[i].execution;
         }
-        if (count == ASLEEP_IN_A_ROW) {
-            show_asleep(serve, peer, numbers, count);
+        if (count == DORMANT_IN_A_ROW) {
+            show_dormant(serve, peer, numbers, count);
             count = 0;
         }
     }
     if (count > 0) {
-        show_asleep(serve, peer, numbers, count);
+        show_dormant(serve, peer, numbers, count);
     }
     finish(serve, peer, 0, "");
     return 0;
@@ -299,14 +300,16 @@ static int on_pause(struct tr_serve *serve, const struct tri_peer *peer,
 {
     struct tr_pause_execution pause;
     int error = tr_pause_execution_unpack(request->body, request->version, &pause);
-    error = error != 0 ? error : tr_serve_pause(serve->live, &pause);
+    if (error == 0) {
+        error = tr_serve_pause(serve->live, &pause);
+    }
     if (error == 0) {
         finish(serve, peer, 0, "");
     }
     return error;
 }
 
-/* To whom rows are shown. */
+/* The client that rows are sent to. */
 struct showing {
     struct tr_serve *serve;
     const struct tri_peer *peer;
@@ -399,9 +402,10 @@ static int on_resume_actors(struct tr_serve *serve, const struct tri_peer *peer,
     struct resuming resuming = {.showing = {serve, peer}};
     char message[64];
     int error = tr_resume_actors_unpack(request->body, request->version, &wish);
-    error = error != 0 ? error
-                       : tr_host_actors(serve->live->host, wish.pattern, UINT32_MAX,
-                                        take_quarantined, &resuming, NULL);
+    if (error == 0) {
+        error = tr_host_actors(serve->live->host, wish.pattern, UINT32_MAX, take_quarantined,
+                               &resuming, NULL);
+    }
     for (uint32_t i = 0; error == 0 && i < resuming.count; i++) {
         error = tr_host_resume(serve->live->host, resuming.actors[i], wish.drop);
     }
@@ -431,8 +435,8 @@ static int on_list_metrics(struct tr_serve *serve, const struct tri_peer *peer,
     if (error == 0) {
         struct tr_metric_row row = {
             .name = tr_text_of("requests_refused"),
-            .about = tr_text_of("frames at the engine's door that were no requests"),
-            .value = tri_endpoint_refused(serve->live->door)};
+            .about = tr_text_of("frames at the engine's socket that were no requests"),
+            .value = tri_endpoint_refused(serve->live->endpoint)};
         answer(serve, peer, &tr_metric_row_schema, &row);
         finish(serve, peer, 0, "");
     }
@@ -500,8 +504,8 @@ static const struct {
     {&tr_send_answer_schema, on_answer},
     {&tr_pause_execution_schema, on_pause},
     {&tr_apply_plans_schema, on_apply_plans},
-    {&tr_wake_execution_schema, on_wake},
-    {&tr_list_asleep_schema, on_list_asleep},
+    {&tr_activate_execution_schema, on_wake},
+    {&tr_list_dormant_schema, on_list_dormant},
     {&tr_list_actors_schema, on_list_actors},
     {&tr_resume_actors_schema, on_resume_actors},
     {&tr_list_metrics_schema, on_list_metrics},
@@ -540,7 +544,7 @@ static bool tend(struct tr_serve *serve, struct follower *follower, uint64_t now
     }
     struct tr_following following = {.execution = follower->execution};
     follower->said_ms = now_ms;
-    return tri_endpoint_answer(serve->live->door, &follower->peer, &tr_following_schema,
+    return tri_endpoint_answer(serve->live->endpoint, &follower->peer, &tr_following_schema,
                                &following) == 0;
 }
 
@@ -560,7 +564,7 @@ void tr_serve_step(struct tr_serve *serve)
 {
     struct tri_peer peer;
     struct tri_request request;
-    while (tri_endpoint_next(serve->live->door, &peer, &request) == 0) {
+    while (tri_endpoint_next(serve->live->endpoint, &peer, &request) == 0) {
         act(serve, &peer, &request);
     }
     tend_followers(serve);

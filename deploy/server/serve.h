@@ -1,15 +1,15 @@
 /*
- * What a live engine does for other commands: it takes their requests through its door, and tells
- * those who follow an execution of its end.
+ * What a live engine does for other commands: it takes their requests through its endpoint, and
+ * tells followers of an execution of its end.
  *
  *     loop: tr_live_rest(live, tr_serve_timeout_ms(serve)); tr_serve_step(serve);
  */
-#ifndef TR_DEPLOY_SERVE_H
-#define TR_DEPLOY_SERVE_H
+#ifndef TR_DEPLOY_SERVER_SERVE_H
+#define TR_DEPLOY_SERVER_SERVE_H
 
 #include "deploy/engine/assemble.h"
 
-/* Who may follow at once, and how many taps may be open for others. */
+/* How many may follow at once, and how many taps may be open for others. */
 #define TR_SERVE_FOLLOWERS_MAX 1024
 #define TR_SERVE_TAPS_MAX 8
 

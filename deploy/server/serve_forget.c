@@ -1,5 +1,5 @@
 /*
- * Forgetting: the rows of a share are read from the history, and the launcher, who knows what
+ * Forgetting: the rows of a share are read from the history, and the launcher, which knows what
  * lives, deletes them.
  */
 #include "deploy/server/serve_forget.h"
@@ -8,7 +8,7 @@
 #include "deploy/history/executions.h"
 #include "runtime/memory.h"
 
-/* How long the launcher may take. With a full disk that is all of it, and the door is shut. */
+/* How long the launcher may take. With a full disk that is all of it, and requests are refused. */
 #define FORGET_MS_MAX 5000
 
 /* A share that is gathered. */
@@ -67,13 +67,17 @@ static int delete_share(struct tr_live *live, const struct tr_execution *row,
     }
     forget.rows = tr_buffer_bytes(&rows);
     int error = rows.error;
-    error = error != 0 ? error : tr_live_launcher(live, row->project, row->domain, &launcher);
+    if (error == 0) {
+        error = tr_live_launcher(live, row->project, row->domain, &launcher);
+    }
     if (error == 0) {
         error = tr_host_ask(live->host, launcher, &tr_forget_rows_schema, &forget, FORGET_MS_MAX,
                             take_answer, &answer);
     }
     tr_buffer_fini(&rows);
-    error = error != 0 ? error : (int)answer;
+    if (error == 0) {
+        error = (int)answer;
+    }
     forgotten->rows = error == 0 ? share->count + (forget.is_last ? 1U : 0U) : 0;
     forgotten->is_done = error == 0 && forget.is_last;
     return error;
@@ -89,7 +93,9 @@ static int forget_share(struct tr_live *live, struct tr_reader *reader,
     tr_buffer_init(&share.rows, 0);
     int error = gather(reader, row->execution, &share);
     tr_live_read_end(live); /* nobody holds the store's log while it is written */
-    error = error != 0 ? error : delete_share(live, row, &share, forgotten);
+    if (error == 0) {
+        error = delete_share(live, row, &share, forgotten);
+    }
     tr_buffer_fini(&share.rows);
     return error;
 }
@@ -97,17 +103,17 @@ static int forget_share(struct tr_live *live, struct tr_reader *reader,
 void tr_serve_forget(struct tr_live *live, uint64_t execution, struct tr_forgotten *forgotten)
 {
     struct tr_reader *reader;
-    struct tr_execution_copy copy = {.texts = NULL};
+    struct tr_executions_row copy = {.texts = NULL};
     *forgotten = (struct tr_forgotten){.message = tr_text_of("")};
     int error = tr_live_read(live, NULL, &reader);
     if (error == 0) {
-        error = tr_execution_get(reader, execution, &copy);
+        error = tr_executions_get(reader, execution, &copy);
         if (error == 0) {
             error = forget_share(live, reader, &copy.row, forgotten);
         }
         tr_live_read_end(live);
     }
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     if (error == TR_NOT_FOUND) {
         forgotten->is_done = true;
         return;

@@ -1,8 +1,8 @@
 /*
  * How a live engine forgets an execution that has ended, a share at a time.
  */
-#ifndef TR_DEPLOY_SERVE_FORGET_H
-#define TR_DEPLOY_SERVE_FORGET_H
+#ifndef TR_DEPLOY_SERVER_SERVE_FORGET_H
+#define TR_DEPLOY_SERVER_SERVE_FORGET_H
 
 #include "deploy/engine/assemble.h"
 #include "schemas/engine/retention.h"

@@ -6,13 +6,13 @@
 #include <stdio.h>
 
 #include "actors/graph/document/report.h"
+#include "deploy/engine/query_root.h"
 #include "deploy/history/executions.h"
 #include "deploy/history/gates.h"
 #include "deploy/history/graphs.h"
-#include "deploy/engine/query_root.h"
 
 /* The graph of an execution, which becomes the caller's, and the name of its workflow in it. */
-static int read_graph(struct tr_live *live, uint64_t execution, struct tr_execution_copy *copy,
+static int read_graph(struct tr_live *live, uint64_t execution, struct tr_executions_row *copy,
                       struct tr_graph **graph)
 {
     struct tr_reader *reader;
@@ -21,14 +21,14 @@ static int read_graph(struct tr_live *live, uint64_t execution, struct tr_execut
     if (error != 0) {
         return error;
     }
-    error = tr_execution_get(reader, execution, copy);
+    error = tr_executions_get(reader, execution, copy);
     tr_live_read_end(live);
     if (error != 0) {
         return error;
     }
     error = tr_graphs_get(live->folder, copy->row.graph, graph);
     if (error != 0) {
-        tr_execution_copy_fini(copy);
+        tr_executions_row_fini(copy);
     }
     return error;
 }
@@ -85,13 +85,13 @@ static int hand_on(struct tr_live *live, const struct tr_send_answer *answer, st
         return error;
     }
     taking->sent->error = TR_MALFORMED; /* until an answer is read */
-    return tr_root_ask(live, answer->execution, &tr_send_signal_schema, &send, take, taking);
+    return tr_query_root(live, answer->execution, &tr_send_signal_schema, &send, take, taking);
 }
 
 void tr_serve_answer(struct tr_live *live, const struct tr_send_answer *answer, char *words,
                      struct tr_answer_sent *sent)
 {
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     struct tr_graph *graph = NULL;
     struct taking taking = {.sent = sent, .words = words};
     words[0] = '\0';
@@ -100,13 +100,17 @@ void tr_serve_answer(struct tr_live *live, const struct tr_send_answer *answer, 
     if (error == 0) {
         error = check(graph, copy.row.workflow, answer, words);
         tr_graph_free(graph);
-        tr_execution_copy_fini(&copy);
+        tr_executions_row_fini(&copy);
     }
-    error = error != 0 ? error : hand_on(live, answer, &taking);
-    sent->error = error != 0 ? error : sent->error;
+    if (error == 0) {
+        error = hand_on(live, answer, &taking);
+    }
+    if (error != 0) {
+        sent->error = error;
+    }
     if (sent->error != 0 && words[0] == '\0') {
         snprintf(words, TR_SERVE_WORDS_BYTES, "the execution did not answer: %s",
-                 tr_root_error_text((int)sent->error));
+                 tr_query_root_error_text((int)sent->error));
     }
     sent->message = tr_text_of(words);
 }
@@ -117,5 +121,5 @@ int tr_serve_pause(struct tr_live *live, const struct tr_pause_execution *pause)
     int error = tr_live_wake(live, pause->execution);
     return error != 0
                ? error
-               : tr_root_ask(live, pause->execution, &tr_node_pause_schema, &word, NULL, NULL);
+               : tr_query_root(live, pause->execution, &tr_node_pause_schema, &word, NULL, NULL);
 }

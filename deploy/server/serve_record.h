@@ -1,8 +1,8 @@
 /*
  * Recordings that a live engine makes for other commands, sent as the bytes of their files.
  */
-#ifndef TR_DEPLOY_SERVE_RECORD_H
-#define TR_DEPLOY_SERVE_RECORD_H
+#ifndef TR_DEPLOY_SERVER_SERVE_RECORD_H
+#define TR_DEPLOY_SERVER_SERVE_RECORD_H
 
 #include "deploy/server/serve.h"
 #include "runtime/tap/record.h"
@@ -14,13 +14,13 @@
 struct tr_serve_records {
     struct {
         struct tri_peer peer;
-        struct tr_record *record;
+        struct tr_tap_record *record;
         uint64_t said_ms;
     } items[TR_SERVE_RECORDS_MAX];
     size_t count;
 };
 
-/* Begins to record for whoever asked. TR_LIMIT, and what tr_record_open says. */
+/* Begins to record for a client. TR_LIMIT, and what tr_tap_record_open says. */
 TR_MUST_USE int tr_serve_record_open(struct tr_serve_records *records, struct tr_live *live,
                                      const struct tri_peer *peer,
                                      const struct tr_open_recording *open);

@@ -13,7 +13,7 @@
 #define LINES_MAX 256
 #define LINE_BYTES 16384
 
-/* How often somebody who sees nothing is told that the tap is open. */
+/* How often a client that sees nothing is told that the tap is open. */
 #define QUIET_MS 1000
 
 int tr_serve_tap_open(struct tr_serve_taps *taps, struct tr_live *live, const struct tri_peer *peer,
@@ -22,7 +22,7 @@ int tr_serve_tap_open(struct tr_serve_taps *taps, struct tr_live *live, const st
     struct tr_text words[WORDS_MAX];
     struct tr_cursor cursor;
     struct tr_tap_filter filter;
-    uint32_t count = tr_process_array_begin(open->words, &cursor);
+    uint32_t count = tr_process_array_begin(open->filter, &cursor);
     if (count > WORDS_MAX || taps->count == TR_SERVE_TAPS_MAX) {
         return TR_LIMIT;
     }
@@ -49,7 +49,7 @@ int tr_serve_tap_open(struct tr_serve_taps *taps, struct tr_live *live, const st
 static int send_line(struct tr_live *live, const struct tri_peer *peer, struct tr_text line)
 {
     struct tr_tap_row row = {.line = line};
-    return tri_endpoint_answer(live->door, peer, &tr_tap_row_schema, &row);
+    return tri_endpoint_answer(live->endpoint, peer, &tr_tap_row_schema, &row);
 }
 
 static int send_event(struct tr_live *live, const struct tri_peer *peer, bool is_json,
@@ -90,7 +90,7 @@ static bool step_one(struct tr_serve_taps *taps, size_t index, struct tr_live *l
     if (error != 0 && error != TR_TIMEOUT) {
         struct tr_answered answered = {.error = error == TR_CLOSED ? 0 : error,
                                        .message = tr_text_of(tr_error_text(error))};
-        return tri_endpoint_answer(live->door, peer, &tr_answered_schema, &answered) == TR_BUSY;
+        return tri_endpoint_answer(live->endpoint, peer, &tr_answered_schema, &answered) == TR_BUSY;
     }
     return true;
 }

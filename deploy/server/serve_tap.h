@@ -1,8 +1,8 @@
 /*
  * Taps that a live engine keeps open for other commands, printed where the schemas are.
  */
-#ifndef TR_DEPLOY_SERVE_TAP_H
-#define TR_DEPLOY_SERVE_TAP_H
+#ifndef TR_DEPLOY_SERVER_SERVE_TAP_H
+#define TR_DEPLOY_SERVER_SERVE_TAP_H
 
 #include "deploy/server/serve.h"
 #include "schemas/runtime/request.h"
@@ -18,7 +18,7 @@ struct tr_serve_taps {
 };
 
 /*
- * Opens a tap for whoever asked. TR_INVALID and TR_NOT_FOUND with words in `explain`
+ * Opens a tap for a client. TR_INVALID and TR_NOT_FOUND with words in `explain`
  * (TR_TAP_EXPLAIN_BYTES), TR_LIMIT, and what tr_tap_open says.
  */
 TR_MUST_USE int tr_serve_tap_open(struct tr_serve_taps *taps, struct tr_live *live,

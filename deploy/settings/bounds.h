@@ -2,8 +2,8 @@
  * How much an engine has in hand at most: what the settings say, else a share of what the machine,
  * the control group and the limits of this process leave.
  */
-#ifndef TR_DEPLOY_BOUNDS_H
-#define TR_DEPLOY_BOUNDS_H
+#ifndef TR_DEPLOY_SETTINGS_BOUNDS_H
+#define TR_DEPLOY_SETTINGS_BOUNDS_H
 
 #include "deploy/settings/settings.h"
 

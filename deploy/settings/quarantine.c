@@ -1,11 +1,13 @@
 /*
- * Who is in quarantine: the settings' plugins beside the store's list of who ended the engine.
+ * Plugins in quarantine: those of the settings beside the store's list of those that ended the
+ * engine.
  */
 #include "deploy/settings/quarantine.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/common/program.h"
 #include "runtime/troupe.h"
 
 /* A format's text in the arena's memory, which ends with a zero. */
@@ -24,14 +26,14 @@ static const struct tr_settings_plugin *loaded_of(const struct tr_settings_file 
 }
 
 /* "SIGSEGV in `handle`" */
-static const char *how_of(struct tr_arena *arena, const struct tr_blamed *blamed)
+static const char *how_of(struct tr_arena *arena, const struct tr_crash_attribution *crashes)
 {
-    const char *name = sigabbrev_np((int)blamed->ended_by);
-    if (blamed->ended_by == TR_BLAMED_STUCK) {
-        return TEXT("`%s` did not return", blamed->function);
+    const char *name = sigabbrev_np((int)crashes->ended_by);
+    if (crashes->ended_by == TR_CRASH_STUCK) {
+        return TEXT("`%s` did not return", crashes->function);
     }
-    return name == NULL ? TEXT("signal %u in `%s`", blamed->ended_by, blamed->function)
-                        : TEXT("SIG%s in `%s`", name, blamed->function);
+    return name == NULL ? TEXT("signal %u in `%s`", crashes->ended_by, crashes->function)
+                        : TEXT("SIG%s in `%s`", name, crashes->function);
 }
 
 /* Why it is not called, and what to do about it. */
@@ -64,7 +66,8 @@ static void bound(const struct tr_settings_file *settings, struct tr_engine_plug
 }
 
 static void fill(struct tr_plugin_standing *standing, const struct tr_settings_file *settings,
-                 const struct tr_blamed *blamed, size_t blamed_count, struct tr_arena *arena)
+                 const struct tr_crash_attribution *crashes, size_t crash_count,
+                 struct tr_arena *arena)
 {
     const struct tr_plugin *plugin = standing->known.plugin;
     const struct tr_settings_plugin *loaded = loaded_of(settings, plugin);
@@ -73,10 +76,10 @@ static void fill(struct tr_plugin_standing *standing, const struct tr_settings_f
     standing->known.blame = TEXT("%s %s", plugin->id, standing->version);
     bound(settings, &standing->known);
     standing->how = "";
-    for (size_t i = 0; i < blamed_count && standing->known.blame != NULL; i++) {
-        if (strcmp(blamed[i].part, standing->known.blame) == 0) {
-            standing->ends = blamed[i].count;
-            standing->how = how_of(arena, &blamed[i]);
+    for (size_t i = 0; i < crash_count && standing->known.blame != NULL; i++) {
+        if (strcmp(crashes[i].part, standing->known.blame) == 0) {
+            standing->ends = crashes[i].count;
+            standing->how = how_of(arena, &crashes[i]);
         }
     }
     if (standing->ends >= TR_QUARANTINE_ENDS) {
@@ -88,16 +91,16 @@ const struct tr_plugin_standing *tr_quarantine_read(const char *folder,
                                                     const struct tr_settings_file *settings,
                                                     struct tr_arena *arena, size_t *count)
 {
-    struct tr_blamed blamed[TR_BLAMED_MAX];
+    struct tr_crash_attribution crashes[TR_CRASH_ATTRIBUTIONS_MAX];
     struct tr_engine engine = {.plugin_count = 0};
-    size_t blamed_count = tr_blamed_read(folder, blamed);
+    size_t crash_count = tr_crash_attributions_read(folder, crashes);
     tr_settings_tables(settings, &engine);
     struct tr_plugin_standing *standings =
         tr_arena_array(arena, engine.plugin_count, sizeof *standings);
     *count = standings == NULL ? 0 : engine.plugin_count;
     for (size_t i = 0; i < *count; i++) {
         standings[i].known.plugin = engine.plugins[i];
-        fill(&standings[i], settings, blamed, blamed_count, arena);
+        fill(&standings[i], settings, crashes, crash_count, arena);
     }
     return standings;
 }
@@ -121,13 +124,13 @@ int tr_quarantine_apply(const char *folder, const struct tr_settings_file *setti
 }
 
 /* Whether it is of this plugin: its id, and a version behind it. */
-static bool is_of(const void *self, const struct tr_blamed *blamed)
+static bool is_of(const void *self, const struct tr_crash_attribution *crashes)
 {
     size_t size = strlen(self);
-    return strncmp(blamed->part, self, size) == 0 && blamed->part[size] == ' ';
+    return strncmp(crashes->part, self, size) == 0 && crashes->part[size] == ' ';
 }
 
 int tr_quarantine_lift(const char *folder, const char *id)
 {
-    return tr_blamed_forget(folder, is_of, id);
+    return tr_crash_attributions_forget(folder, is_of, id);
 }

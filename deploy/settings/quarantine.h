@@ -3,10 +3,10 @@
  * ended the engine, and whether it is called any more.
  *
  * A plugin is counted under its id and its version: that of its file, or of the program. So one
- * that was mended begins anew.
+ * that was repaired begins anew.
  */
-#ifndef TR_DEPLOY_QUARANTINE_H
-#define TR_DEPLOY_QUARANTINE_H
+#ifndef TR_DEPLOY_SETTINGS_QUARANTINE_H
+#define TR_DEPLOY_SETTINGS_QUARANTINE_H
 
 #include "deploy/settings/settings.h"
 

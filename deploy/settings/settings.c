@@ -4,22 +4,18 @@
  */
 #include "deploy/settings/settings.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "actors/graph/language/keys.h"
 #include "actors/graph/document/limits.h"
-#include "actors/graph/value/literal.h"
 #include "actors/graph/document/yaml.h"
+#include "actors/graph/language/keys.h"
+#include "actors/graph/value/literal.h"
 #include "deploy/settings/bounds.h"
-#include "deploy/common/file.h"
-#include "deploy/common/problems.h"
 #include "deploy/settings/settings_inside.h"
 #include "plugins/builtin/registry.h"
-#include "runtime/memory.h"
 
 #define NS_PER_MS 1000000
 
@@ -28,7 +24,7 @@
 static void read_jobs(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tr_settings_file *settings = target;
-    (void)tri_read_count(definition, value, 1, TR_SETTINGS_JOBS_MAX, &settings->jobs);
+    (void)tri_keys_read_count(definition, value, 1, TR_SETTINGS_JOBS_MAX, &settings->jobs);
 }
 
 static void read_durability(struct tri_definition *definition, const struct tr_tree *value,
@@ -38,7 +34,7 @@ static void read_durability(struct tri_definition *definition, const struct tr_t
     static const enum tr_durability levels[] = {TR_DURABILITY_FULL, TR_DURABILITY_PROCESS};
     struct tr_settings_file *settings = target;
     uint32_t position;
-    if (tri_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
+    if (tri_keys_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
         settings->durability = levels[position];
     }
 }
@@ -47,7 +43,7 @@ static void read_span(struct tri_definition *definition, const struct tr_tree *v
 {
     uint64_t *milliseconds = target;
     int64_t nanoseconds;
-    if (tri_read_duration(definition, value, &nanoseconds)) {
+    if (tri_keys_read_duration(definition, value, &nanoseconds)) {
         *milliseconds = (uint64_t)nanoseconds / NS_PER_MS;
     }
 }
@@ -70,14 +66,15 @@ static void read_retention(struct tri_definition *definition, const struct tr_tr
                                           {"failed_attempts", read_failed_attempts_ms, 0},
                                           {"cache", read_cache_ms, 0}};
     struct tr_settings_file *settings = target;
-    tri_read_keys(definition, value, "retention", keys, TR_COUNT_OF(keys), &settings->retention);
+    tri_keys_read_keys(definition, value, "retention", keys, TR_COUNT_OF(keys),
+                       &settings->retention);
 }
 
 static void read_bytes(struct tri_definition *definition, const struct tr_tree *value,
                        uint64_t *bytes)
 {
     uint64_t read = TR_BOUNDS_MEMORY_MIN;
-    tri_read_units(definition, value, &read);
+    tri_keys_read_units(definition, value, &read);
     if (read < TR_BOUNDS_MEMORY_MIN) {
         tri_report_add(definition->report, value->place, "InvalidValue",
                        "this is too little for an engine\nwrite at least %lluMi",
@@ -103,7 +100,8 @@ static void read_limit_execution_nodes(struct tri_definition *definition,
                                        const struct tr_tree *value, void *target)
 {
     uint32_t count;
-    if (tri_read_count(definition, value, TR_SETTINGS_NODES_MIN, TR_SETTINGS_NODES_MAX, &count)) {
+    if (tri_keys_read_count(definition, value, TR_SETTINGS_NODES_MIN, TR_SETTINGS_NODES_MAX,
+                            &count)) {
         ((struct tr_bounds *)target)->group_actors = count;
     }
 }
@@ -115,7 +113,7 @@ static void read_limits(struct tri_definition *definition, const struct tr_tree 
                                           {"execution_memory", read_limit_execution_memory, 0},
                                           {"execution_nodes", read_limit_execution_nodes, 0}};
     struct tr_settings_file *settings = target;
-    tri_read_keys(definition, value, "limits", keys, TR_COUNT_OF(keys), &settings->limits);
+    tri_keys_read_keys(definition, value, "limits", keys, TR_COUNT_OF(keys), &settings->limits);
 }
 
 /* ---------------------------------------------------------------------------- task types */
@@ -130,14 +128,15 @@ static void read_task_types(struct tri_definition *definition, const struct tr_t
                             void *target)
 {
     struct tr_settings_file *settings = target;
-    if (!tri_expect_map(definition, value, "task_types")) {
+    if (!tri_keys_expect_map(definition, value, "task_types")) {
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {
         struct tr_task_type type = {
             .plugin = tri_settings_find_plugin(definition, settings, value->pairs[i].value)};
         struct tr_task_type *added = NULL;
-        if (tri_read_text(definition, value->pairs[i].key, &type.name) && type.plugin != NULL) {
+        if (tri_keys_read_text(definition, value->pairs[i].key, &type.name) &&
+            type.plugin != NULL) {
             added = add(settings, &settings->task_types, sizeof *added);
         }
         if (added != NULL) {
@@ -155,12 +154,12 @@ static void read_default_plugin(struct tri_definition *definition, const struct 
 
 /* -------------------------------------------------------------------------------- quotas */
 
-#define READ_SLOTS(field)                                                                    \
-    static void read_##field(struct tri_definition *definition, const struct tr_tree *value, \
-                             void *target)                                                   \
-    {                                                                                        \
-        struct tr_settings_quota *quota = target;                                            \
-        (void)tri_read_count(definition, value, 1, TR_SETTINGS_QUOTA_MAX, &quota->field);    \
+#define READ_SLOTS(field)                                                                      \
+    static void read_##field(struct tri_definition *definition, const struct tr_tree *value,   \
+                             void *target)                                                     \
+    {                                                                                          \
+        struct tr_settings_quota *quota = target;                                              \
+        (void)tri_keys_read_count(definition, value, 1, TR_SETTINGS_QUOTA_MAX, &quota->field); \
     }
 READ_SLOTS(slots)
 READ_SLOTS(per_project)
@@ -175,9 +174,9 @@ static bool read_quota(struct tri_definition *definition, const struct tr_tree *
                                           {"per_project", read_per_project, 0},
                                           {"per_domain", read_per_domain, 0}};
     if (value->kind != TR_TREE_MAP) {
-        return tri_read_count(definition, value, 1, TR_SETTINGS_QUOTA_MAX, &quota->slots);
+        return tri_keys_read_count(definition, value, 1, TR_SETTINGS_QUOTA_MAX, &quota->slots);
     }
-    tri_read_keys(definition, value, "a quota", keys, TR_COUNT_OF(keys), quota);
+    tri_keys_read_keys(definition, value, "a quota", keys, TR_COUNT_OF(keys), quota);
     return true;
 }
 
@@ -185,13 +184,13 @@ static void read_quotas(struct tri_definition *definition, const struct tr_tree 
                         void *target)
 {
     struct tr_settings_file *settings = target;
-    if (!tri_expect_map(definition, value, "quotas")) {
+    if (!tri_keys_expect_map(definition, value, "quotas")) {
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {
         struct tr_settings_quota quota = {.slots = 0};
         struct tr_settings_quota *added = NULL;
-        if (tri_read_text(definition, value->pairs[i].key, &quota.name) &&
+        if (tri_keys_read_text(definition, value->pairs[i].key, &quota.name) &&
             read_quota(definition, value->pairs[i].value, &quota)) {
             added = add(settings, &settings->quotas, sizeof *added);
         }
@@ -213,8 +212,9 @@ const char *tri_settings_place(struct tr_settings_file *settings, struct tr_text
 {
     char real[PATH_MAX];
     bool has_file = settings->path[0] != '\0' && realpath(settings->path, real) != NULL;
-    struct tr_text folder = has_file ? tri_path_folder(tr_text_of(real)) : tr_text_of("");
-    struct tr_text joined = tri_path_join(&settings->arena, folder, path);
+    struct tr_text folder =
+        has_file ? tri_definition_path_folder(tr_text_of(real)) : tr_text_of("");
+    struct tr_text joined = tri_definition_path_join(&settings->arena, folder, path);
     struct tr_text text = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(joined));
     return text.size == 0 ? NULL : text.data;
 }
@@ -224,7 +224,7 @@ static void read_secrets_folder(struct tri_definition *definition, const struct 
 {
     struct source_reader *reader = target;
     struct tr_text folder;
-    if (tri_read_text(definition, value, &folder)) {
+    if (tri_keys_read_text(definition, value, &folder)) {
         reader->source.kind = TR_SECRET_FOLDER;
         reader->source.folder = tri_settings_place(reader->settings, folder);
     }
@@ -247,7 +247,7 @@ static void read_secrets_command(struct tri_definition *definition, const struct
 {
     struct source_reader *reader = target;
     const char **words = NULL;
-    if (!tri_expect_list(definition, value, "a command")) {
+    if (!tri_keys_expect_list(definition, value, "a command")) {
         return;
     }
     if (value->count == 0) {
@@ -258,7 +258,7 @@ static void read_secrets_command(struct tri_definition *definition, const struct
     words = tr_arena_array(&reader->settings->arena, value->count + 1, sizeof *words);
     for (uint32_t i = 0; words != NULL && i < value->count; i++) {
         struct tr_text word;
-        if (!tri_read_text(definition, value->items[i], &word)) {
+        if (!tri_keys_read_text(definition, value->items[i], &word)) {
             return;
         }
         words[i] = command_word(reader->settings, word);
@@ -280,7 +280,7 @@ static bool read_source(struct tri_definition *definition, const struct tr_tree 
                                           {"command", read_secrets_command, 0}};
     uint32_t position;
     if (value->kind != TR_TREE_MAP) {
-        bool is_known = tri_read_word(definition, value, words, TR_COUNT_OF(words), &position);
+        bool is_known = tri_keys_read_word(definition, value, words, TR_COUNT_OF(words), &position);
         reader->source.kind = is_known ? kinds[position] : TR_SECRET_ENVIRONMENT;
         return is_known;
     }
@@ -290,7 +290,7 @@ static bool read_source(struct tri_definition *definition, const struct tr_tree 
                        "[PROGRAM, WORD…]}, each in an element of its own");
         return false;
     }
-    tri_read_keys(definition, value, "a source of secrets", keys, TR_COUNT_OF(keys), reader);
+    tri_keys_read_keys(definition, value, "a source of secrets", keys, TR_COUNT_OF(keys), reader);
     return reader->source.folder != NULL || reader->source.command != NULL;
 }
 
@@ -298,7 +298,7 @@ static void read_secrets(struct tri_definition *definition, const struct tr_tree
                          void *target)
 {
     struct tr_settings_file *settings = target;
-    if (!tri_expect_list(definition, value, "secrets")) {
+    if (!tri_keys_expect_list(definition, value, "secrets")) {
         return;
     }
     if (value->count == 0) {
@@ -356,7 +356,7 @@ void tr_settings_read(struct tr_settings_file *settings, struct tr_report *repor
         is_blank(text) ? NULL : tr_yaml_read(&scratch, report, source, text);
     if (tree != NULL) {
         tri_settings_load_plugins(&definition, tree, settings);
-        tri_read_keys(&definition, tree, "the settings", keys, TR_COUNT_OF(keys), settings);
+        tri_keys_read_keys(&definition, tree, "the settings", keys, TR_COUNT_OF(keys), settings);
     }
     if (scratch.error != 0 && settings->arena.error == 0) {
         settings->arena.error = scratch.error;
@@ -425,41 +425,11 @@ static bool find_file(const char *folder, char *path)
            put_path(path, home, ".config/troupe/" TR_SETTINGS_NAME);
 }
 
-static enum tr_exit_status read_file(const struct tr_invocation *invocation,
-                                     struct tr_settings_file *settings)
+bool tr_settings_find(const char *folder, char path[PATH_MAX])
 {
-    char *text;
-    size_t size;
-    struct tr_report report;
-    int error = tr_file_read(settings->path, TR_FILE_BYTES_MAX, &text, &size);
-    if (error != 0) {
-        return tr_command_refused(invocation->command, "the settings %s cannot be read: %s",
-                                  settings->path,
-                                  error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+    bool is_found = find_file(folder, path);
+    if (!is_found) {
+        path[0] = '\0';
     }
-    tr_report_init(&report);
-    tr_settings_read(settings, &report, tri_report_source(&report, tr_text_of(settings->path)),
-                     (struct tr_text){.data = text, .size = size});
-    bool is_good = tr_report_total(&report) == 0 && settings->arena.error == 0;
-    if (!is_good) {
-        error = tr_problems_print(&report, stderr);
-    }
-    tr_report_fini(&report);
-    tr_free(text);
-    if (error != 0 || settings->arena.error != 0) {
-        return tr_command_failed(invocation->command, "%s",
-                                 tr_error_text(error != 0 ? error : settings->arena.error));
-    }
-    return is_good ? TR_EXIT_DONE : TR_EXIT_USAGE;
-}
-
-enum tr_exit_status tr_settings_load(const struct tr_invocation *invocation, const char *folder,
-                                     struct tr_settings_file *settings)
-{
-    tr_settings_init(settings);
-    if (!find_file(folder, settings->path)) {
-        settings->path[0] = '\0';
-        return TR_EXIT_DONE;
-    }
-    return read_file(invocation, settings);
+    return is_found;
 }

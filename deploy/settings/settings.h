@@ -4,14 +4,13 @@
  * It is STORE/settings.yaml, else the file that $TROUPE_SETTINGS names, else troupe/settings.yaml
  * in $XDG_CONFIG_HOME or ~/.config: the first that is there, alone. deploy/README.md has the keys.
  */
-#ifndef TR_DEPLOY_SETTINGS_H
-#define TR_DEPLOY_SETTINGS_H
+#ifndef TR_DEPLOY_SETTINGS_SETTINGS_H
+#define TR_DEPLOY_SETTINGS_SETTINGS_H
 
 #include <limits.h>
 
 #include "actors/engine.h"
 #include "actors/graph/document/report.h"
-#include "deploy/cli/command.h"
 #include "deploy/retention/janitor.h"
 #include "plugins/builtin/load.h"
 
@@ -73,16 +72,16 @@ struct tr_settings_file {
     struct tr_arena arena;
 };
 
-/*
- * Finds and reads the settings of a store (`folder` may be empty: none yet). What is wrong is said
- * on stderr, each error with its place: TR_EXIT_USAGE. Ended with tr_settings_fini in any case.
- */
-enum tr_exit_status tr_settings_load(const struct tr_invocation *invocation, const char *folder,
-                                     struct tr_settings_file *settings);
-void tr_settings_fini(struct tr_settings_file *settings);
-
 /* Settings in which nothing is said, with the plugins that are linked in. */
 void tr_settings_init(struct tr_settings_file *settings);
+void tr_settings_fini(struct tr_settings_file *settings);
+
+/*
+ * Finds the file for a store (`folder` may be empty: none yet), the first of those that are there;
+ * one that $TROUPE_SETTINGS names has to be, and is not looked for. False: there is none, and
+ * `path` is empty.
+ */
+bool tr_settings_find(const char *folder, char path[PATH_MAX]);
 
 /* Reads settings from a text; `source` is its number in the report, which says what is wrong. */
 void tr_settings_read(struct tr_settings_file *settings, struct tr_report *report, uint32_t source,

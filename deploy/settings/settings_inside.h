@@ -2,8 +2,8 @@
  * What the files of settings.h share: settings.c reads the file, settings_plugins.c what it says
  * of plugins.
  */
-#ifndef TR_DEPLOY_SETTINGS_INSIDE_H
-#define TR_DEPLOY_SETTINGS_INSIDE_H
+#ifndef TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
+#define TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
 
 #include "actors/graph/language/definition.h"
 #include "deploy/settings/settings.h"

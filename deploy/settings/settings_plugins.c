@@ -57,7 +57,7 @@ const struct tr_plugin *tri_settings_find_plugin(struct tri_definition *definiti
                                                  const struct tr_tree *name)
 {
     struct tr_text id;
-    if (!tri_read_text(definition, name, &id)) {
+    if (!tri_keys_read_text(definition, name, &id)) {
         return NULL;
     }
     const struct tr_plugin *plugin = plugin_of(settings, id);
@@ -65,9 +65,9 @@ const struct tr_plugin *tri_settings_find_plugin(struct tri_definition *definiti
         return plugin;
     }
     struct tr_text nearest =
-        tri_nearest(definition, id, plugin_name_at, settings, settings->plugins.count);
+        tri_keys_nearest(definition, id, plugin_name_at, settings, settings->plugins.count);
     struct tr_text remedy =
-        tri_did_you_mean(definition, nearest, all_plugins(definition, settings));
+        tri_keys_did_you_mean(definition, nearest, all_plugins(definition, settings));
     tri_report_add(definition->report, name->place, NULL, "there is no plugin '%.*s'\n%.*s",
                    TRI_SHOWN(id), TRI_TEXT(remedy));
     return NULL;
@@ -79,7 +79,7 @@ static void load_plugin(struct tri_definition *definition, const struct tr_pair 
     struct tr_text file;
     struct tr_settings_plugin loaded;
     char problem[1024];
-    if (!tri_read_text(definition, path, &file)) {
+    if (!tri_keys_read_text(definition, path, &file)) {
         return;
     }
     loaded.path = tri_settings_place(settings, file);
@@ -132,7 +132,7 @@ void tri_settings_load_plugins(struct tri_definition *definition, const struct t
                              void *target)                                                   \
     {                                                                                        \
         struct endpoint_reader *reader = target;                                             \
-        (void)tri_read_count(definition, value, 1, (most), &reader->endpoint.field);         \
+        (void)tri_keys_read_count(definition, value, 1, (most), &reader->endpoint.field);    \
     }
 READ_COUNT(calls_per_second, TR_SETTINGS_CALLS_PER_SECOND_MAX)
 READ_COUNT(calls_at_once, TR_SETTINGS_CALLS_AT_ONCE_MAX)
@@ -144,7 +144,7 @@ static void read_streams(struct tri_definition *definition, const struct tr_tree
 {
     struct endpoint_reader *reader = target;
     uint32_t count;
-    if (tri_read_count(definition, value, 0, TR_SETTINGS_STREAMS_MAX, &count)) {
+    if (tri_keys_read_count(definition, value, 0, TR_SETTINGS_STREAMS_MAX, &count)) {
         reader->endpoint.streams_max = count == 0 ? TR_WEBAPI_NO_STREAMS : count;
     }
 }
@@ -154,7 +154,7 @@ static void read_span(struct tri_definition *definition, const struct tr_tree *v
                       uint32_t least_ms, uint32_t most_ms, uint32_t *span_ms)
 {
     int64_t nanoseconds;
-    if (!tri_read_duration(definition, value, &nanoseconds)) {
+    if (!tri_keys_read_duration(definition, value, &nanoseconds)) {
         return;
     }
     if (nanoseconds / NS_PER_MS < least_ms || nanoseconds / NS_PER_MS > most_ms) {
@@ -186,7 +186,7 @@ static void read_insecure(struct tri_definition *definition, const struct tr_tre
                           void *target)
 {
     struct endpoint_reader *reader = target;
-    (void)tri_read_bool(definition, value, &reader->endpoint.is_insecure);
+    (void)tri_keys_read_bool(definition, value, &reader->endpoint.is_insecure);
 }
 
 static bool begins_with(struct tr_text text, const char *beginning)
@@ -219,7 +219,7 @@ static void read_url(struct tri_definition *definition, const struct tr_tree *va
 {
     struct endpoint_reader *reader = target;
     struct tr_text url;
-    if (!tri_read_text(definition, value, &url)) {
+    if (!tri_keys_read_text(definition, value, &url)) {
         return;
     }
     const char *mistake = mistake_of_url(url);
@@ -241,7 +241,7 @@ static void read_file(struct tri_definition *definition, const struct tr_tree *v
                       struct endpoint_reader *reader, struct tr_text *file)
 {
     struct tr_text path;
-    if (!tri_read_text(definition, value, &path)) {
+    if (!tri_keys_read_text(definition, value, &path)) {
         return;
     }
     const char *place = tri_settings_place(reader->settings, path);
@@ -293,7 +293,8 @@ static void read_authorization(struct tri_definition *definition, const struct t
             reader->endpoint.authorization = kinds[i].authorization;
             reader->endpoint.secret = (struct tr_secret){.name = tr_text_of("authorization")};
             if (has_secret) {
-                (void)tri_read_secret(definition, value->pairs[0].value, &reader->endpoint.secret);
+                (void)tri_keys_read_secret(definition, value->pairs[0].value,
+                                           &reader->endpoint.secret);
             }
             return;
         }
@@ -421,10 +422,10 @@ static void refuse_own(struct tri_definition *definition, const struct tr_tree *
             place = own->pairs[i].key->place;
             nearest = named[-1] == '.'
                           ? tr_text_of("")
-                          : tri_nearest(definition, name, key_at, NULL, TR_COUNT_OF(keys));
+                          : tri_keys_nearest(definition, name, key_at, NULL, TR_COUNT_OF(keys));
         }
     }
-    struct tr_text remedy = tri_did_you_mean(definition, nearest, "");
+    struct tr_text remedy = tri_keys_did_you_mean(definition, nearest, "");
     tri_report_add(definition->report, place, "InvalidValue", "%s%s%.*s", problem,
                    remedy.size > 0 ? "\n" : "", TRI_TEXT(remedy));
 }
@@ -439,7 +440,7 @@ static bool read_own(struct tri_definition *definition, struct endpoint_reader *
     char problem[512] = "";
     if (webapi->check_endpoint == NULL) {
         for (uint32_t i = 0; i < own->count; i++) {
-            tri_unknown_key(definition, own->pairs[i].key, what, keys, TR_COUNT_OF(keys));
+            tri_keys_unknown_key(definition, own->pairs[i].key, what, keys, TR_COUNT_OF(keys));
         }
         return own->count == 0;
     }
@@ -484,11 +485,11 @@ static void read_endpoint(struct tri_definition *definition, const struct endpoi
     struct endpoint_reader reader = *base;
     struct tri_name name;
     char what[160];
-    if (!tri_read_name(definition, pair->key, &name)) {
+    if (!tri_keys_read_name(definition, pair->key, &name)) {
         return;
     }
     (void)snprintf(what, sizeof what, "the endpoint %.*s", TRI_SHOWN(name.text));
-    if (!tri_expect_map(definition, pair->value, what)) {
+    if (!tri_keys_expect_map(definition, pair->value, what)) {
         return;
     }
     const struct tr_tree *known = part_of(definition, pair->value, ENDPOINT_KEYS, true);
@@ -498,7 +499,7 @@ static void read_endpoint(struct tri_definition *definition, const struct endpoi
         return;
     }
     reader.endpoint.name = tr_arena_text(&base->settings->arena, name.text);
-    tri_read_keys(definition, known, what, ENDPOINT_KEYS, &reader);
+    tri_keys_read_keys(definition, known, what, ENDPOINT_KEYS, &reader);
     if (tr_tree_find(known, "url") == NULL) {
         tri_report_add(definition->report, pair->value->place, "ValueRequired",
                        "%s has no url\nwrite url: http://HOST[:PORT][/PATH], or https://", what);
@@ -511,7 +512,7 @@ static void read_endpoint(struct tri_definition *definition, const struct endpoi
 static void read_endpoints(struct tri_definition *definition, const struct endpoint_reader *base,
                            const struct tr_tree *endpoints, const struct tr_tree *own)
 {
-    if (!tri_expect_map(definition, endpoints, "endpoints")) {
+    if (!tri_keys_expect_map(definition, endpoints, "endpoints")) {
         return;
     }
     if (endpoints->count == 0) {
@@ -536,7 +537,7 @@ static void read_webapi(struct tri_definition *definition, struct endpoint_reade
         return;
     }
     reader->endpoint.name = tr_text_of("default");
-    tri_read_keys(definition, known, what, PLUGIN_KEYS, reader);
+    tri_keys_read_keys(definition, known, what, PLUGIN_KEYS, reader);
     if (endpoint != NULL && endpoints != NULL) {
         tri_report_add(definition->report, endpoint->place, "InvalidValue",
                        "%s has 'endpoint' and 'endpoints'\nwrite one of them", what);
@@ -557,7 +558,7 @@ void tri_settings_read_plugins(struct tri_definition *definition, const struct t
                                void *target)
 {
     struct tr_settings_file *settings = target;
-    if (!tri_expect_map(definition, value, "plugins")) {
+    if (!tri_keys_expect_map(definition, value, "plugins")) {
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {
@@ -573,8 +574,8 @@ void tri_settings_read_plugins(struct tri_definition *definition, const struct t
         }
         (void)snprintf(what, sizeof what, "the plugin %.60s", plugin->id);
         if (plugin->webapi == NULL) {
-            tri_read_keys(definition, tree, what, CORE_KEYS, &reader);
-        } else if (tri_expect_map(definition, tree, what)) {
+            tri_keys_read_keys(definition, tree, what, CORE_KEYS, &reader);
+        } else if (tri_keys_expect_map(definition, tree, what)) {
             read_webapi(definition, &reader, tree, what);
         }
     }

@@ -1,5 +1,5 @@
 /*
- * Parcels: entries behind eight bytes. The order of entries, and the count at the end, say whether
+ * Archives: entries behind eight bytes. The order of entries, and the count at the end, say whether
  * it is whole; each entry's checksum, whether it is what was written.
  */
 #include "deploy/transfer/archive.h"
@@ -18,13 +18,13 @@
 
 static int part_of(const char *path, char part[PATH_MAX])
 {
-    int size = snprintf(part, PATH_MAX, "%s" TR_PARCEL_PART, path);
+    int size = snprintf(part, PATH_MAX, "%s" TR_ARCHIVE_PART, path);
     return size < 0 || size >= PATH_MAX ? TR_LIMIT : 0;
 }
 
 /* --------------------------------------------------------------------------- writing */
 
-static void fail(struct tr_parcel_writer *writer, int error)
+static void fail(struct tr_archive_writer *writer, int error)
 {
     if (writer->error == 0) {
         writer->error = error;
@@ -32,7 +32,7 @@ static void fail(struct tr_parcel_writer *writer, int error)
     }
 }
 
-static void write_bytes(struct tr_parcel_writer *writer, const void *data, size_t size)
+static void write_bytes(struct tr_archive_writer *writer, const void *data, size_t size)
 {
     struct tr_bytes bytes = {.data = data, .size = size};
     int error = writer->error == 0 ? tri_below_write_all(writer->descriptor, bytes) : 0;
@@ -41,9 +41,9 @@ static void write_bytes(struct tr_parcel_writer *writer, const void *data, size_
     }
 }
 
-int tr_parcel_create(const char *path, struct tr_parcel_writer *writer)
+int tr_archive_create(const char *path, struct tr_archive_writer *writer)
 {
-    static const uint8_t unsealed[TR_PARCEL_MAGIC_BYTES];
+    static const uint8_t unsealed[TR_ARCHIVE_MAGIC_BYTES];
     char part[PATH_MAX];
     int error = part_of(path, part);
     if (error != 0) {
@@ -53,13 +53,13 @@ int tr_parcel_create(const char *path, struct tr_parcel_writer *writer)
     if (fd < 0) {
         return TR_SYSTEM;
     }
-    *writer = (struct tr_parcel_writer){.descriptor = fd};
+    *writer = (struct tr_archive_writer){.descriptor = fd};
     write_bytes(writer, unsealed, sizeof unsealed);
     return 0;
 }
 
-void tr_parcel_add(struct tr_parcel_writer *writer, const struct tr_schema *schema,
-                   const void *value)
+void tr_archive_add(struct tr_archive_writer *writer, const struct tr_schema *schema,
+                    const void *value)
 {
     uint8_t *entry;
     size_t size;
@@ -73,15 +73,15 @@ void tr_parcel_add(struct tr_parcel_writer *writer, const struct tr_schema *sche
     }
     write_bytes(writer, entry, size);
     tr_free(entry);
-    writer->end.ops += schema == &tr_parcel_op_schema ? 1 : 0;
-    writer->end.files += schema == &tr_parcel_file_schema ? 1 : 0;
+    writer->end.ops += schema == &tr_archive_op_schema ? 1 : 0;
+    writer->end.files += schema == &tr_archive_file_schema ? 1 : 0;
     writer->end.bytes += size;
 }
 
-int tr_parcel_finish(struct tr_parcel_writer *writer)
+int tr_archive_finish(struct tr_archive_writer *writer)
 {
-    struct tr_parcel_end end = writer->end;
-    tr_parcel_add(writer, &tr_parcel_end_schema, &end);
+    struct tr_archive_end end = writer->end;
+    tr_archive_add(writer, &tr_archive_end_schema, &end);
     if (writer->error == 0 && fsync(writer->descriptor) != 0) {
         fail(writer, TR_SYSTEM);
     }
@@ -91,7 +91,7 @@ int tr_parcel_finish(struct tr_parcel_writer *writer)
     return writer->error;
 }
 
-void tr_parcel_give_up(struct tr_parcel_writer *writer, const char *path)
+void tr_archive_abandon(struct tr_archive_writer *writer, const char *path)
 {
     char part[PATH_MAX];
     if (writer->descriptor >= 0) {
@@ -125,18 +125,20 @@ static int write_magic(const char *path, const char *magic)
         return errno == ENOENT ? TR_NOT_FOUND : TR_SYSTEM;
     }
     bool is_written =
-        pwrite(fd, magic, TR_PARCEL_MAGIC_BYTES, 0) == TR_PARCEL_MAGIC_BYTES && fsync(fd) == 0;
+        pwrite(fd, magic, TR_ARCHIVE_MAGIC_BYTES, 0) == TR_ARCHIVE_MAGIC_BYTES && fsync(fd) == 0;
     int number = errno;
     close(fd);
     errno = number;
     return is_written ? 0 : TR_SYSTEM;
 }
 
-int tr_parcel_seal(const char *path)
+int tr_archive_seal(const char *path)
 {
     char part[PATH_MAX];
     int error = part_of(path, part);
-    error = error != 0 ? error : write_magic(part, TR_PARCEL_MAGIC);
+    if (error == 0) {
+        error = write_magic(part, TR_ARCHIVE_MAGIC);
+    }
     if (error == TR_NOT_FOUND) {
         return access(path, F_OK) == 0 ? TR_EXISTS : TR_SYSTEM;
     }
@@ -146,9 +148,9 @@ int tr_parcel_seal(const char *path)
     return sync_folder_of(path);
 }
 
-int tr_parcel_spend(const char *path)
+int tr_archive_spend(const char *path)
 {
-    int error = write_magic(path, TR_PARCEL_SPENT);
+    int error = write_magic(path, TR_ARCHIVE_SPENT);
     return error == TR_NOT_FOUND ? TR_SYSTEM : error;
 }
 
@@ -156,9 +158,9 @@ int tr_parcel_spend(const char *path)
 
 /* Where the reading of a file stands. */
 struct reading {
-    const struct tr_parcel_visitor *visitor;
+    const struct tr_archive_visitor *visitor;
     char *problem;
-    struct tr_parcel_end found;
+    struct tr_archive_end found;
     bool has_head;
     bool has_end;
     size_t at;
@@ -166,7 +168,7 @@ struct reading {
 
 static int refuse(const struct reading *reading, int error, const char *words)
 {
-    snprintf(reading->problem, TR_PARCEL_PROBLEM_BYTES, "%s (at byte %zu)", words, reading->at);
+    snprintf(reading->problem, TR_ARCHIVE_PROBLEM_BYTES, "%s (at byte %zu)", words, reading->at);
     return error;
 }
 
@@ -183,8 +185,8 @@ static int unpack(const struct reading *reading, const struct tr_schema *schema,
 
 static int read_head(struct reading *reading, const struct tr_recording_entry *entry)
 {
-    struct tr_parcel_head head;
-    int error = unpack(reading, &tr_parcel_head_schema, entry, &head);
+    struct tr_archive_head head;
+    int error = unpack(reading, &tr_archive_head_schema, entry, &head);
     reading->has_head = true;
     return error != 0 || reading->visitor->head == NULL
                ? error
@@ -193,8 +195,8 @@ static int read_head(struct reading *reading, const struct tr_recording_entry *e
 
 static int read_op(struct reading *reading, const struct tr_recording_entry *entry)
 {
-    struct tr_parcel_op op;
-    int error = unpack(reading, &tr_parcel_op_schema, entry, &op);
+    struct tr_archive_op op;
+    int error = unpack(reading, &tr_archive_op_schema, entry, &op);
     reading->found.ops++;
     return error != 0 || reading->visitor->op == NULL
                ? error
@@ -203,8 +205,8 @@ static int read_op(struct reading *reading, const struct tr_recording_entry *ent
 
 static int read_file(struct reading *reading, const struct tr_recording_entry *entry)
 {
-    struct tr_parcel_file file;
-    int error = unpack(reading, &tr_parcel_file_schema, entry, &file);
+    struct tr_archive_file file;
+    int error = unpack(reading, &tr_archive_file_schema, entry, &file);
     reading->found.files++;
     return error != 0 || reading->visitor->file == NULL
                ? error
@@ -213,11 +215,11 @@ static int read_file(struct reading *reading, const struct tr_recording_entry *e
 
 static int read_end(struct reading *reading, const struct tr_recording_entry *entry)
 {
-    struct tr_parcel_end end;
-    int error = unpack(reading, &tr_parcel_end_schema, entry, &end);
+    struct tr_archive_end end;
+    int error = unpack(reading, &tr_archive_end_schema, entry, &end);
     reading->has_end = true;
     if (error == 0 && (end.ops != reading->found.ops || end.files != reading->found.files ||
-                       end.bytes != entry->at - TR_PARCEL_MAGIC_BYTES)) {
+                       end.bytes != entry->at - TR_ARCHIVE_MAGIC_BYTES)) {
         return refuse(reading, TR_MALFORMED, "something is missing in it");
     }
     return error;
@@ -228,12 +230,12 @@ static int read_entry(struct reading *reading, const struct tr_recording_entry *
     static const struct {
         const struct tr_schema *schema;
         int (*read)(struct reading *reading, const struct tr_recording_entry *entry);
-    } kinds[] = {{&tr_parcel_head_schema, read_head},
-                 {&tr_parcel_op_schema, read_op},
-                 {&tr_parcel_file_schema, read_file},
-                 {&tr_parcel_end_schema, read_end}};
-    bool is_head = entry->type == tr_parcel_head_schema.id;
-    bool is_late = entry->type == tr_parcel_op_schema.id && reading->found.files > 0;
+    } kinds[] = {{&tr_archive_head_schema, read_head},
+                 {&tr_archive_op_schema, read_op},
+                 {&tr_archive_file_schema, read_file},
+                 {&tr_archive_end_schema, read_end}};
+    bool is_head = entry->type == tr_archive_head_schema.id;
+    bool is_late = entry->type == tr_archive_op_schema.id && reading->found.files > 0;
     reading->at = entry->at;
     if (reading->has_end || is_head == reading->has_head || is_late) {
         return refuse(reading, TR_MALFORMED, "what stands there belongs elsewhere");
@@ -249,27 +251,27 @@ static int read_entry(struct reading *reading, const struct tr_recording_entry *
 
 static int check_magic(const struct reading *reading, struct tr_bytes bytes)
 {
-    static const uint8_t unsealed[TR_PARCEL_MAGIC_BYTES];
-    if (bytes.size < TR_PARCEL_MAGIC_BYTES) {
+    static const uint8_t unsealed[TR_ARCHIVE_MAGIC_BYTES];
+    if (bytes.size < TR_ARCHIVE_MAGIC_BYTES) {
         return refuse(reading, TR_MALFORMED, "it is no export of an execution");
     }
     if (memcmp(bytes.data, unsealed, sizeof unsealed) == 0) {
         return refuse(reading, TR_BUSY,
                       "the export was not finished; say it again where it was begun");
     }
-    if (memcmp(bytes.data, TR_PARCEL_SPENT, TR_PARCEL_MAGIC_BYTES) == 0) {
+    if (memcmp(bytes.data, TR_ARCHIVE_SPENT, TR_ARCHIVE_MAGIC_BYTES) == 0) {
         return refuse(reading, TR_BUSY,
                       "it was imported already, and goes on there; export it there to move it on");
     }
-    return memcmp(bytes.data, TR_PARCEL_MAGIC, TR_PARCEL_MAGIC_BYTES) == 0
+    return memcmp(bytes.data, TR_ARCHIVE_MAGIC, TR_ARCHIVE_MAGIC_BYTES) == 0
                ? 0
                : refuse(reading, TR_MALFORMED, "it is no export of an execution");
 }
 
-int tr_parcel_read(struct tr_bytes bytes, const struct tr_parcel_visitor *visitor, char *problem)
+int tr_archive_read(struct tr_bytes bytes, const struct tr_archive_visitor *visitor, char *problem)
 {
     struct reading reading = {.visitor = visitor, .problem = problem};
-    struct tr_recording_reader reader = {.bytes = bytes, .at = TR_PARCEL_MAGIC_BYTES};
+    struct tr_recording_reader reader = {.bytes = bytes, .at = TR_ARCHIVE_MAGIC_BYTES};
     int error = check_magic(&reading, bytes);
     while (error == 0) {
         struct tr_recording_entry entry;

@@ -1,21 +1,21 @@
 /*
- * Adoption: what changes in the images and messages of a parcel, and what is said in addition.
+ * Import: what changes in the images and messages of an archive, and what is said in addition.
  */
-#include "deploy/adoption.h"
+#include "deploy/transfer/import_live.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "actors/engine.h"
-#include "deploy/engine/assemble.h"
 #include "deploy/common/clock.h"
+#include "deploy/engine/assemble.h"
 #include "deploy/offline/send.h"
 #include "schemas/engine/state_task.h"
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/envelope.h"
 
-/* What is being adopted. */
-struct adoption {
+/* What is being imported. */
+struct import {
     struct tr_unpacking *unpacking;
     struct tri_store *store;
     struct tr_reader *reader;
@@ -40,7 +40,7 @@ static const struct tr_behaviour *find_behaviour(uint16_t id)
     return NULL;
 }
 
-int tr_adoption_check(struct tr_unpacking *unpacking, const struct tri_op *op)
+int tr_import_live_check(struct tr_unpacking *unpacking, const struct tri_op *op)
 {
     struct tr_image image;
     int error = tr_image_unpack(op->data, tr_image_schema.version, &image);
@@ -58,7 +58,7 @@ int tr_adoption_check(struct tr_unpacking *unpacking, const struct tri_op *op)
                          : behaviour->state->unpack(image.state, image.state_version, state);
 }
 
-int tr_adoption_check_message(const struct tri_op *op)
+int tr_import_live_check_message(const struct tri_op *op)
 {
     size_t size;
     int error = tr_envelope_check(op->data, &size);
@@ -67,10 +67,10 @@ int tr_adoption_check_message(const struct tri_op *op)
 
 /* -------------------------------------------------------------------- what is said */
 
-static const struct tr_execution *row_of(const struct adoption *adoption, uint64_t group)
+static const struct tr_execution *row_of(const struct import *import, uint64_t group)
 {
-    const struct tr_execution *rows = adoption->unpacking->executions.items;
-    for (uint32_t i = 0; i < adoption->unpacking->executions.count; i++) {
+    const struct tr_execution *rows = import->unpacking->executions.items;
+    for (uint32_t i = 0; i < import->unpacking->executions.count; i++) {
         if (rows[i].execution == group) {
             return &rows[i];
         }
@@ -78,42 +78,43 @@ static const struct tr_execution *row_of(const struct adoption *adoption, uint64
     return NULL;
 }
 
-static struct tri_op *add_op(const struct adoption *adoption)
+static struct tri_op *add_op(const struct import *import)
 {
-    struct tr_unpacking *unpacking = adoption->unpacking;
+    struct tr_unpacking *unpacking = import->unpacking;
     return tri_vector_add(&unpacking->arena, &unpacking->ops, sizeof(struct tri_op));
 }
 
 /* A message of the program to an actor. */
-static int say(struct adoption *adoption, struct tr_ref to, const struct tr_schema *schema,
+static int say(struct import *import, struct tr_ref to, const struct tr_schema *schema,
                const void *body)
 {
-    const struct tr_saying saying = {
-        .to = to, .number = ++adoption->said, .clock = tr_clock_wall_ms() << 16};
+    const struct tr_offline_message sending = {
+        .to = to, .number = ++import->said, .clock = tr_clock_wall_ms() << 16};
     struct tri_op said;
-    int error = tr_say(&adoption->unpacking->arena, adoption->store, &saying, schema, body, &said);
-    struct tri_op *op = error == 0 ? add_op(adoption) : NULL;
+    int error =
+        tr_send_offline(&import->unpacking->arena, import->store, &sending, schema, body, &said);
+    struct tri_op *op = error == 0 ? add_op(import) : NULL;
     if (op != NULL) {
         *op = said;
     }
-    return error == 0 && op == NULL ? adoption->unpacking->arena.error : error;
+    return error == 0 && op == NULL ? import->unpacking->arena.error : error;
 }
 
 /* What a service of the other host had said has a name that one of this host may have given. */
-static int rename_message(struct adoption *adoption, struct tri_op *op)
+static int rename_message(struct import *import, struct tri_op *op)
 {
     struct tr_envelope envelope;
     if (op->key.group != 0) {
         return 0;
     }
-    uint8_t *bytes = tr_arena_alloc(&adoption->unpacking->arena, op->data.size);
+    uint8_t *bytes = tr_arena_alloc(&import->unpacking->arena, op->data.size);
     if (bytes == NULL) {
-        return adoption->unpacking->arena.error;
+        return import->unpacking->arena.error;
     }
     memcpy(bytes, op->data.data, op->data.size);
     tr_envelope_unpack(bytes, &envelope);
-    envelope.from_incarnation = (uint32_t)adoption->store->incarnation;
-    envelope.sequence = ++adoption->said;
+    envelope.from_incarnation = (uint32_t)import->store->incarnation;
+    envelope.sequence = ++import->said;
     tr_envelope_pack(&envelope, bytes);
     op->incarnation = envelope.from_incarnation;
     op->number = envelope.sequence;
@@ -136,38 +137,37 @@ static int is_launcher(void *self, const struct tr_actor_image *image)
 }
 
 /* The root becomes a child of the launcher here; that one hears of it. */
-static int adopt_root(struct adoption *adoption, struct tri_op *op, struct tr_image *image)
+static int import_root(struct import *import, struct tri_op *op, struct tr_image *image)
 {
-    struct search search = {.row = row_of(adoption, op->key.group)};
+    struct search search = {.row = row_of(import, op->key.group)};
     if (search.row == NULL || search.row->graph.size < sizeof(uint64_t)) {
         return TR_MALFORMED;
     }
     int error =
-        tr_images_of_behaviour(adoption->reader, tr_launcher_behaviour.id, is_launcher, &search);
+        tr_images_of_behaviour(import->reader, tr_launcher_behaviour.id, is_launcher, &search);
     if (error != 0 || tr_key_is_none(search.launcher.key)) {
         return error != 0 ? error : TR_NOT_FOUND;
     }
-    struct tri_op *end = add_op(adoption);
+    struct tri_op *end = add_op(import);
     if (end == NULL) {
-        return adoption->unpacking->arena.error;
+        return import->unpacking->arena.error;
     }
-    /* If it comes back, its last word here may not have been heard yet (deploy/leaving.c). */
+    /* If it comes back, its last word here may not have been heard yet (export_live.c). */
     *end = (struct tri_op){.kind = TRI_OP_DELETE_MESSAGE,
                            .key = op->key,
                            .incarnation = image->incarnation,
                            .number = image->sequence + 1};
     image->parent = search.launcher;
-    struct tr_execution_adopted adopted = {
+    struct tr_execution_imported imported = {
         .name = search.row->name,
         .execution = {.key = op->key, .incarnation = image->incarnation},
         .graph = tr_graph_number(search.row->graph.data),
     };
-    return say(adoption, search.launcher, &tr_execution_adopted_schema, &adopted);
+    return say(import, search.launcher, &tr_execution_imported_schema, &imported);
 }
 
 /* A task that counts on a service of the other store, or on what ran beside it. */
-static int tell_task(struct adoption *adoption, const struct tri_op *op,
-                     const struct tr_image *image)
+static int tell_task(struct import *import, const struct tri_op *op, const struct tr_image *image)
 {
     struct tr_task_state state;
     struct tr_services_changed changed = {};
@@ -178,16 +178,15 @@ static int tell_task(struct adoption *adoption, const struct tri_op *op,
         return error;
     }
     struct tr_ref task = {.key = op->key, .incarnation = image->incarnation};
-    return say(adoption, task, &tr_services_changed_schema, &changed);
+    return say(import, task, &tr_services_changed_schema, &changed);
 }
 
-static int pack_image(const struct adoption *adoption, const struct tr_image *image,
-                      struct tri_op *op)
+static int pack_image(const struct import *import, const struct tr_image *image, struct tri_op *op)
 {
     size_t size_max = tr_image_schema.size_max(image);
-    uint8_t *bytes = tr_arena_alloc(&adoption->unpacking->arena, size_max);
+    uint8_t *bytes = tr_arena_alloc(&import->unpacking->arena, size_max);
     if (bytes == NULL) {
-        return adoption->unpacking->arena.error;
+        return import->unpacking->arena.error;
     }
     struct tr_writer writer = tr_writer_of(bytes, size_max);
     int error = tr_image_pack(image, &writer);
@@ -195,44 +194,46 @@ static int pack_image(const struct adoption *adoption, const struct tr_image *im
     return error;
 }
 
-static int adopt_actor(struct adoption *adoption, struct tri_op *op)
+static int import_actor(struct import *import, struct tri_op *op)
 {
     struct tr_image image;
     int error = tr_image_unpack(op->data, tr_image_schema.version, &image);
     if (error == 0 && image.behaviour == tr_task_behaviour.id) {
-        error = tell_task(adoption, op, &image);
+        error = tell_task(import, op, &image);
     }
     if (error == 0 && tr_key_equal(op->key, tr_group_root(op->key.group).key)) {
-        error = adopt_root(adoption, op, &image);
-        error = error != 0 ? error : pack_image(adoption, &image, op);
+        error = import_root(import, op, &image);
+        if (error == 0) {
+            error = pack_image(import, &image, op);
+        }
     }
     return error;
 }
 
-static int adopt_op(struct adoption *adoption, struct tri_op *op)
+static int import_op(struct import *import, struct tri_op *op)
 {
     bool is_message = op->kind == TRI_OP_PUT_MESSAGE;
     uint64_t group = is_message ? tr_envelope_get(op->data.data, 64, to_group) : op->key.group;
-    if (row_of(adoption, group) == NULL) {
+    if (row_of(import, group) == NULL) {
         return TR_MALFORMED; /* of somebody else */
     }
     if (is_message) {
-        return rename_message(adoption, op);
+        return rename_message(import, op);
     }
-    return op->kind == TRI_OP_PUT_ACTOR ? adopt_actor(adoption, op) : 0;
+    return op->kind == TRI_OP_PUT_ACTOR ? import_actor(import, op) : 0;
 }
 
-int tr_adoption_prepare(struct tr_unpacking *unpacking, struct tri_store *store,
-                        struct tr_reader *reader)
+int tr_import_live_prepare(struct tr_unpacking *unpacking, struct tri_store *store,
+                           struct tr_reader *reader)
 {
-    struct adoption adoption = {.unpacking = unpacking, .store = store, .reader = reader};
+    struct import import = {.unpacking = unpacking, .store = store, .reader = reader};
     uint32_t count = unpacking->ops.count; /* those that are added need nothing */
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < count; i++) {
         /* The list moves when it grows: the operation is changed aside. */
         struct tri_op op = ((struct tri_op *)unpacking->ops.items)[i];
         if (op.kind != TRI_OP_PUT_RECORD) {
-            error = adopt_op(&adoption, &op);
+            error = import_op(&import, &op);
             ((struct tri_op *)unpacking->ops.items)[i] = op;
         }
     }

@@ -31,16 +31,16 @@ static int fail(const struct tr_packing *packing, int error, const char *what)
 
 /* A look through all executions for those that one of the found has launched. */
 struct finding {
-    struct tr_packed_executions *found;
+    struct tr_packing_set *found;
     struct tr_buffer addresses; /* of those found, each "/PROJECT/DOMAIN/NAME/" and a zero */
     uint64_t first;
     bool has_more;
 };
 
-void tr_packed_executions_fini(struct tr_packed_executions *executions)
+void tr_packing_set_fini(struct tr_packing_set *executions)
 {
     tr_free(executions->numbers);
-    *executions = (struct tr_packed_executions){.count = 0};
+    *executions = (struct tr_packing_set){.count = 0};
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -50,7 +50,7 @@ static int compare_numbers(const void *a, const void *b)
     return left < right ? -1 : left > right ? 1 : 0;
 }
 
-bool tr_packed_executions_has(const struct tr_packed_executions *executions, uint64_t number)
+bool tr_packing_set_has(const struct tr_packing_set *executions, uint64_t number)
 {
     for (size_t i = 0; i < executions->count; i++) {
         if (executions->numbers[i] == number) {
@@ -78,10 +78,10 @@ static bool is_launched(const struct finding *finding, struct tr_text parent)
 static int take_execution(void *self, const void *value)
 {
     struct finding *finding = self;
-    struct tr_packed_executions *found = finding->found;
+    struct tr_packing_set *found = finding->found;
     const struct tr_execution *row = value;
     bool is_wanted = row->execution == finding->first || is_launched(finding, row->parent);
-    if (!is_wanted || tr_packed_executions_has(found, row->execution)) {
+    if (!is_wanted || tr_packing_set_has(found, row->execution)) {
         return 0;
     }
     uint64_t *grown = tr_realloc(found->numbers, (found->count + 1) * sizeof *grown);
@@ -102,21 +102,21 @@ static int take_execution(void *self, const void *value)
     return finding->addresses.error;
 }
 
-int tr_packed_executions_find(struct tr_reader *reader, const struct tr_execution *row,
-                              struct tr_packed_executions *executions)
+int tr_packing_set_find(struct tr_reader *reader, const struct tr_execution *row,
+                        struct tr_packing_set *executions)
 {
     struct finding finding = {.found = executions, .first = row->execution, .has_more = true};
     struct tr_reader_query query = {.record = &tr_execution_schema};
     int error = 0;
     tr_buffer_init(&finding.addresses, 0);
-    *executions = (struct tr_packed_executions){.count = 0};
+    *executions = (struct tr_packing_set){.count = 0};
     while (error == 0 && finding.has_more) {
         finding.has_more = false;
         error = tr_reader_rows(reader, &query, take_execution, &finding);
     }
     tr_buffer_fini(&finding.addresses);
     if (error != 0) {
-        tr_packed_executions_fini(executions);
+        tr_packing_set_fini(executions);
     } else if (executions->count > 0) {
         qsort(executions->numbers, executions->count, sizeof *executions->numbers, compare_numbers);
     }
@@ -126,28 +126,28 @@ int tr_packed_executions_find(struct tr_reader *reader, const struct tr_executio
 /* ----------------------------------------------------------------------------- rows */
 
 int tr_packing_begin(struct tr_packing *packing, const char *path,
-                     const struct tr_parcel_head *head)
+                     const struct tr_archive_head *head)
 {
     packing->writer.descriptor = -1;
-    int error = tr_named_list(packing->folder, packing->explain, &packing->names);
+    int error = tr_mark_list(packing->folder, packing->explain, &packing->references);
     if (error != 0) {
         return error;
     }
-    error = tr_parcel_create(path, &packing->writer);
+    error = tr_archive_create(path, &packing->writer);
     if (error != 0) {
         return fail(packing, error, path);
     }
-    tr_parcel_add(&packing->writer, &tr_parcel_head_schema, head);
+    tr_archive_add(&packing->writer, &tr_archive_head_schema, head);
     return 0;
 }
 
-void tr_packing_add(struct tr_packing *packing, const struct tr_parcel_op *op, bool is_page)
+void tr_packing_add(struct tr_packing *packing, const struct tr_archive_op *op, bool is_page)
 {
-    tr_names_read(packing->names, op->data, is_page);
-    tr_parcel_add(&packing->writer, &tr_parcel_op_schema, op);
+    tr_references_read(packing->references, op->data, is_page);
+    tr_archive_add(&packing->writer, &tr_archive_op_schema, op);
 }
 
-/* Rows of one record on their way into the parcel. */
+/* Rows of one record on their way into the archive. */
 struct rows {
     struct tr_packing *packing;
     const struct tr_schema *record;
@@ -164,10 +164,10 @@ static int add_row(void *self, const void *row)
     struct tr_writer writer = tr_writer_of(bytes, size_max);
     int error = rows->record->pack(row, &writer);
     if (error == 0) {
-        struct tr_parcel_op op = {.kind = TRI_OP_PUT_RECORD,
-                                  .type = rows->record->id,
-                                  .incarnation = rows->record->version,
-                                  .data = {.data = bytes, .size = tr_writer_size(&writer)}};
+        struct tr_archive_op op = {.kind = TRI_OP_PUT_RECORD,
+                                   .type = rows->record->id,
+                                   .incarnation = rows->record->version,
+                                   .data = {.data = bytes, .size = tr_writer_size(&writer)}};
         tr_packing_add(rows->packing, &op, false);
         error = rows->packing->writer.error;
     }
@@ -196,16 +196,16 @@ int tr_packing_rows(struct tr_packing *packing, struct tr_reader *reader)
 /* A regular file that is added piece by piece. */
 struct adding {
     struct tr_packing *packing;
-    struct tr_parcel_file file; /* the piece, up to its bytes */
-    struct tr_bytes bytes;      /* the whole */
-    uint64_t at;                /* up to which it has been added */
+    struct tr_archive_file file; /* the piece, up to its bytes */
+    struct tr_bytes bytes;       /* the whole */
+    uint64_t at;                 /* up to which it has been added */
 };
 
 /* Adds a hole and the data behind it; a file of which nothing is there yet has an empty piece. */
 static void add_range(struct adding *adding, const struct tri_range *data)
 {
-    struct tr_parcel_file *file = &adding->file;
-    struct tr_parcel_writer *writer = &adding->packing->writer;
+    struct tr_archive_file *file = &adding->file;
+    struct tr_archive_writer *writer = &adding->packing->writer;
     file->hole = data->begin - adding->at;
     do {
         uint64_t begin = adding->at + file->hole;
@@ -213,8 +213,8 @@ static void add_range(struct adding *adding, const struct tri_range *data)
         file->offset = adding->at;
         file->bytes = (struct tr_bytes){
             .data = adding->bytes.data + begin,
-            .size = left < TR_PARCEL_PIECE_BYTES ? (size_t)left : TR_PARCEL_PIECE_BYTES};
-        tr_parcel_add(writer, &tr_parcel_file_schema, file);
+            .size = left < TR_ARCHIVE_PIECE_BYTES ? (size_t)left : TR_ARCHIVE_PIECE_BYTES};
+        tr_archive_add(writer, &tr_archive_file_schema, file);
         adding->at = begin + file->bytes.size;
         file->hole = 0;
     } while (adding->at < data->end && writer->error == 0);
@@ -241,14 +241,16 @@ static int add_file(struct tr_packing *packing, const char *path, const char *na
     struct adding adding = {
         .packing = packing,
         .file = {.path = tr_text_of(name),
-                 .kind = (mode & 0100) != 0 ? TR_PARCEL_PROGRAM : TR_PARCEL_PLAIN}};
+                 .kind = (mode & 0100) != 0 ? TR_ARCHIVE_PROGRAM : TR_ARCHIVE_PLAIN}};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int error = fd < 0 ? TR_SYSTEM : tr_file_map(path, &adding.bytes);
     if (error == 0) {
         error = add_ranges(&adding, fd);
         tr_file_unmap(adding.bytes);
     }
-    error = error != 0 ? fail(packing, error, path) : 0;
+    if (error != 0) {
+        error = fail(packing, error, path);
+    }
     if (fd >= 0) {
         close(fd);
     }
@@ -262,18 +264,18 @@ static int add_link(struct tr_packing *packing, const char *path, const char *na
     if (size < 0) {
         return fail(packing, TR_SYSTEM, path);
     }
-    const struct tr_parcel_file file = {
+    const struct tr_archive_file file = {
         .path = tr_text_of(name),
-        .kind = TR_PARCEL_LINK,
+        .kind = TR_ARCHIVE_LINK,
         .bytes = {.data = (const uint8_t *)target, .size = (size_t)size}};
-    tr_parcel_add(&packing->writer, &tr_parcel_file_schema, &file);
+    tr_archive_add(&packing->writer, &tr_archive_file_schema, &file);
     return packing->writer.error == 0 ? 0 : fail(packing, packing->writer.error, path);
 }
 
 static void add_folder(struct tr_packing *packing, const char *name)
 {
-    struct tr_parcel_file file = {.path = tr_text_of(name), .kind = TR_PARCEL_FOLDER};
-    tr_parcel_add(&packing->writer, &tr_parcel_file_schema, &file);
+    struct tr_archive_file file = {.path = tr_text_of(name), .kind = TR_ARCHIVE_FOLDER};
+    tr_archive_add(&packing->writer, &tr_archive_file_schema, &file);
 }
 
 /* A blob that is a folder: all that is in it. */
@@ -325,12 +327,12 @@ int tr_packing_finish(struct tr_packing *packing)
     const char *file;
     bool is_graph;
     size_t place = 0;
-    int error = tr_named_follow(packing->folder, packing->names, packing->explain);
-    while (error == 0 && tr_names_each(packing->names, &place, &file, &is_graph)) {
+    int error = tr_mark_follow(packing->folder, packing->references, packing->explain);
+    while (error == 0 && tr_references_each(packing->references, &place, &file, &is_graph)) {
         error = add_named(packing, file, is_graph);
     }
     if (error == 0) {
-        error = tr_parcel_finish(&packing->writer);
+        error = tr_archive_finish(&packing->writer);
         error = error == 0 ? 0 : fail(packing, error, "the file cannot be written");
     }
     return error;
@@ -339,8 +341,8 @@ int tr_packing_finish(struct tr_packing *packing)
 void tr_packing_fini(struct tr_packing *packing, const char *path, bool is_kept)
 {
     if (!is_kept) {
-        tr_parcel_give_up(&packing->writer, path);
+        tr_archive_abandon(&packing->writer, path);
     }
-    tr_names_free(packing->names);
-    packing->names = NULL;
+    tr_references_free(packing->references);
+    packing->references = NULL;
 }

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/adoption.h"
 #include "deploy/common/file.h"
 #include "deploy/inputs/relocate.h"
+#include "deploy/transfer/import_live.h"
 #include "deploy/transfer/unpacking_files.h"
 #include "schemas/codec/error.h"
 
@@ -25,7 +25,7 @@ static int fail(const struct tr_unpacking *unpacking, int error, const char *wor
 
 /* -------------------------------------------------------------------------- reading */
 
-static int take_head(void *self, const struct tr_parcel_head *head)
+static int take_head(void *self, const struct tr_archive_head *head)
 {
     struct tr_unpacking *unpacking = self;
     unpacking->head = *head;
@@ -61,15 +61,18 @@ static int pack_row(struct tr_unpacking *unpacking, const struct tr_schema *reco
 static int repath_value(struct tr_unpacking *unpacking, struct tri_op *op)
 {
     struct tr_node_value row;
-    struct tr_repath paths = {.from = unpacking->head.folder, .to = tr_text_of(unpacking->folder)};
+    struct tr_relocation paths = {.from = unpacking->head.folder,
+                                  .to = tr_text_of(unpacking->folder)};
     struct tr_buffer slots;
     int error = tr_node_value_unpack(op->data, (uint8_t)op->incarnation, &row);
     tr_buffer_init(&slots, 0);
     if (error == 0 && row.slots.size > 0) {
-        error = tr_repath(&paths, row.slots, &slots);
+        error = tr_relocate_value(&paths, row.slots, &slots);
         row.slots = tr_buffer_bytes(&slots);
     }
-    error = error != 0 ? error : pack_row(unpacking, &tr_node_value_schema, &row, op);
+    if (error == 0) {
+        error = pack_row(unpacking, &tr_node_value_schema, &row, op);
+    }
     tr_buffer_fini(&slots);
     return error;
 }
@@ -136,9 +139,9 @@ static int check_living(struct tr_unpacking *unpacking, const struct tri_op *op)
     }
     switch (op->kind) {
     case TRI_OP_PUT_ACTOR:
-        return tr_adoption_check(unpacking, op);
+        return tr_import_live_check(unpacking, op);
     case TRI_OP_PUT_MESSAGE:
-        return tr_adoption_check_message(op);
+        return tr_import_live_check_message(op);
     case TRI_OP_PUT_PAGE:
         return op->data.size <= TR_PAGE_BYTES_MAX && op->number < TR_PAGES_MAX ? 0 : TR_MALFORMED;
     case TRI_OP_PUT_COUNTER:
@@ -148,7 +151,7 @@ static int check_living(struct tr_unpacking *unpacking, const struct tri_op *op)
     }
 }
 
-static int take_op(void *self, const struct tr_parcel_op *entry)
+static int take_op(void *self, const struct tr_archive_op *entry)
 {
     struct tr_unpacking *unpacking = self;
     struct tri_op op = {.kind = entry->kind,
@@ -170,7 +173,7 @@ static int take_op(void *self, const struct tr_parcel_op *entry)
     return 0;
 }
 
-static int check_file(void *self, const struct tr_parcel_file *file)
+static int check_file(void *self, const struct tr_archive_file *file)
 {
     const struct tr_unpacking *unpacking = self;
     return tr_unpacking_is_path(file->path)
@@ -180,10 +183,10 @@ static int check_file(void *self, const struct tr_parcel_file *file)
 
 int tr_unpacking_read(struct tr_unpacking *unpacking)
 {
-    char problem[TR_PARCEL_PROBLEM_BYTES] = "";
-    struct tr_parcel_visitor visitor = {
+    char problem[TR_ARCHIVE_PROBLEM_BYTES] = "";
+    struct tr_archive_visitor visitor = {
         .self = unpacking, .head = take_head, .op = take_op, .file = check_file};
-    int error = tr_parcel_read(unpacking->bytes, &visitor, problem);
+    int error = tr_archive_read(unpacking->bytes, &visitor, problem);
     if (error == 0 && unpacking->executions.count == 0) {
         error = fail(unpacking, TR_MALFORMED, "it holds no execution");
     }
@@ -214,12 +217,12 @@ void tr_unpacking_fini(struct tr_unpacking *unpacking)
 static int check_execution(const struct tr_unpacking *unpacking, struct tr_reader *reader,
                            const struct tr_execution *row)
 {
-    struct tr_execution_copy copy = {.texts = NULL};
+    struct tr_executions_row copy = {.texts = NULL};
     char words[TRI_STORE_EXPLAIN_BYTES];
-    int error = tr_execution_named(reader, row->project, row->domain, row->name, &copy);
+    int error = tr_executions_named(reader, row->project, row->domain, row->name, &copy);
     const char *what = "an execution of its name";
     if (error == TR_NOT_FOUND) {
-        error = tr_execution_get(reader, row->execution, &copy);
+        error = tr_executions_get(reader, row->execution, &copy);
         what = "its number";
     }
     bool comes_back = error == 0 && unpacking->head.is_unfinished &&
@@ -234,7 +237,7 @@ static int check_execution(const struct tr_unpacking *unpacking, struct tr_reade
                  tr_execution_phase_word(copy.row.phase));
         error = fail(unpacking, TR_EXISTS, words);
     }
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
@@ -258,7 +261,8 @@ static int compare_ops(const void *a, const void *b)
 int tr_unpacking_commit(struct tr_unpacking *unpacking, struct tri_store *store,
                         struct tr_reader *reader)
 {
-    int error = unpacking->head.is_unfinished ? tr_adoption_prepare(unpacking, store, reader) : 0;
+    int error =
+        unpacking->head.is_unfinished ? tr_import_live_prepare(unpacking, store, reader) : 0;
     if (error != 0) {
         return fail(unpacking, error, tr_error_text(error));
     }

@@ -1,18 +1,18 @@
 /*
- * Unpacking a parcel into a store: all of it or nothing, in one commit behind its files.
+ * Unpacking an archive into a store: all of it or nothing, in one commit behind its files.
  */
-#ifndef TR_DEPLOY_UNPACKING_H
-#define TR_DEPLOY_UNPACKING_H
+#ifndef TR_DEPLOY_TRANSFER_UNPACKING_H
+#define TR_DEPLOY_TRANSFER_UNPACKING_H
 
 #include "actors/graph/document/arena.h"
-#include "deploy/transfer/packing.h"
 #include "deploy/transfer/archive.h"
+#include "deploy/transfer/packing.h"
 
-/* A parcel that is unpacked. Zeros but for `folder` and `explain` at first. */
+/* An archive that is unpacked. Zeros but for `folder` and `explain` at first. */
 struct tr_unpacking {
     const char *folder;    /* of the store that takes it, absolute */
     struct tr_bytes bytes; /* the file */
-    struct tr_parcel_head head;
+    struct tr_archive_head head;
     struct tr_arena arena;
     struct tri_vector ops;        /* struct tri_op */
     struct tri_vector executions; /* struct tr_execution: views of the file */
@@ -21,7 +21,7 @@ struct tr_unpacking {
 
 /*
  * Maps the file and reads all of it: nothing is changed. Errors: TR_NOT_FOUND, TR_SYSTEM (errno),
- * those of tr_parcel_read, TR_MEMORY; `explain` has words.
+ * those of tr_archive_read, TR_MEMORY; `explain` has words.
  */
 TR_MUST_USE int tr_unpacking_open(struct tr_unpacking *unpacking, const char *path);
 

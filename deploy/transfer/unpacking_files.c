@@ -59,12 +59,12 @@ static size_t settled_part(struct tr_text path)
 static bool has_digest(struct tr_text path)
 {
     size_t at = 0;
-    while (at < path.size && at < TR_NAME_DIGITS &&
+    while (at < path.size && at < TR_REFERENCE_DIGITS &&
            ((path.data[at] >= '0' && path.data[at] <= '9') ||
             (path.data[at] >= 'a' && path.data[at] <= 'f'))) {
         at++;
     }
-    return at == TR_NAME_DIGITS && (path.size == at || strchr("-/", path.data[at]) != NULL);
+    return at == TR_REFERENCE_DIGITS && (path.size == at || strchr("-/", path.data[at]) != NULL);
 }
 
 bool tr_unpacking_is_path(struct tr_text path)
@@ -109,7 +109,7 @@ static int settle_graph(struct files *files, const char *path)
 static int settle_blob(struct files *files, const char *path)
 {
     const char *name = files->settling + strlen("blobs/");
-    const char *hint = name[TR_NAME_DIGITS] == '-' ? name + TR_NAME_DIGITS + 1 : "";
+    const char *hint = name[TR_REFERENCE_DIGITS] == '-' ? name + TR_REFERENCE_DIGITS + 1 : "";
     struct tri_blob blob;
     const struct tri_blob_put put = {
         .path = tr_text_of(path), .hint = tr_text_of(hint), .is_nameless = hint[0] == '\0'};
@@ -170,17 +170,17 @@ static int make_link(const struct tri_below_place *place, struct tr_bytes target
 }
 
 /* Makes what is no folder; a file is open from then on. */
-static int make_file(struct files *files, const char *path, const struct tr_parcel_file *file)
+static int make_file(struct files *files, const char *path, const struct tr_archive_file *file)
 {
     struct tri_below_place place;
     int error = tri_below_find(files->store, tr_text_of(path), 0700, &place);
     if (error != 0) {
         return fail(files, error, path);
     }
-    if (file->kind == TR_PARCEL_LINK) {
+    if (file->kind == TR_ARCHIVE_LINK) {
         error = make_link(&place, file->bytes);
     } else {
-        mode_t mode = file->kind == TR_PARCEL_PROGRAM ? 0700 : 0600;
+        mode_t mode = file->kind == TR_ARCHIVE_PROGRAM ? 0700 : 0600;
         files->descriptor = openat(place.folder, place.last,
                                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         error = files->descriptor < 0 ? TR_SYSTEM : 0;
@@ -190,7 +190,7 @@ static int make_file(struct files *files, const char *path, const struct tr_parc
     return error;
 }
 
-static int begin_file(struct files *files, const struct tr_parcel_file *file)
+static int begin_file(struct files *files, const struct tr_archive_file *file)
 {
     char path[PATH_MAX];
     size_t settled = settled_part(file->path);
@@ -208,7 +208,8 @@ static int begin_file(struct files *files, const struct tr_parcel_file *file)
     snprintf(files->path, sizeof files->path, "%.*s", (int)file->path.size, file->path.data);
     snprintf(path, sizeof path, ASIDE "/%.4000s", files->path);
     files->size = 0;
-    return file->kind == TR_PARCEL_FOLDER ? make_folder(files, path) : make_file(files, path, file);
+    return file->kind == TR_ARCHIVE_FOLDER ? make_folder(files, path)
+                                           : make_file(files, path, file);
 }
 
 /* Leaves a hole behind what is there. */
@@ -226,11 +227,11 @@ static int add_hole(struct files *files, uint64_t size)
     return is_left ? 0 : TR_SYSTEM;
 }
 
-static int take_file(void *self, const struct tr_parcel_file *file)
+static int take_file(void *self, const struct tr_archive_file *file)
 {
     struct files *files = self;
     int error = file->offset == 0 ? begin_file(files, file) : 0;
-    if (error != 0 || file->kind == TR_PARCEL_FOLDER || file->kind == TR_PARCEL_LINK) {
+    if (error != 0 || file->kind == TR_ARCHIVE_FOLDER || file->kind == TR_ARCHIVE_LINK) {
         return error;
     }
     bool is_next = files->descriptor >= 0 && files->size == file->offset &&
@@ -239,7 +240,9 @@ static int take_file(void *self, const struct tr_parcel_file *file)
         return fail(files, TR_MALFORMED, files->path);
     }
     error = add_hole(files, file->hole);
-    error = error != 0 ? error : tri_below_write_all(files->descriptor, file->bytes);
+    if (error == 0) {
+        error = tri_below_write_all(files->descriptor, file->bytes);
+    }
     files->size += file->bytes.size;
     return error == 0 ? 0 : fail(files, error, files->path);
 }
@@ -253,9 +256,9 @@ static void clear(const struct files *files)
 
 int tr_unpacking_files(struct tr_unpacking *unpacking)
 {
-    char problem[TR_PARCEL_PROBLEM_BYTES];
+    char problem[TR_ARCHIVE_PROBLEM_BYTES];
     struct files files = {.unpacking = unpacking, .descriptor = -1};
-    struct tr_parcel_visitor visitor = {.self = &files, .file = take_file};
+    struct tr_archive_visitor visitor = {.self = &files, .file = take_file};
     files.store = open(unpacking->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (files.store < 0) {
         return fail(&files, TR_SYSTEM, unpacking->folder);
@@ -263,8 +266,10 @@ int tr_unpacking_files(struct tr_unpacking *unpacking)
     clear(&files);
     int error = tri_blobs_open_beside(unpacking->folder, &files.blobs);
     if (error == 0) {
-        error = tr_parcel_read(unpacking->bytes, &visitor, problem);
-        error = error != 0 ? error : settle(&files);
+        error = tr_archive_read(unpacking->bytes, &visitor, problem);
+        if (error == 0) {
+            error = settle(&files);
+        }
     }
     if (files.descriptor >= 0) {
         close(files.descriptor);

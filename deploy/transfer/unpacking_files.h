@@ -1,9 +1,9 @@
 /*
- * The files of a parcel, on their way into a store: written aside, held against their names, and
+ * The files of an archive, on their way into a store: written aside, held against their names, and
  * put in their places.
  */
-#ifndef TR_DEPLOY_UNPACKING_FILES_H
-#define TR_DEPLOY_UNPACKING_FILES_H
+#ifndef TR_DEPLOY_TRANSFER_UNPACKING_FILES_H
+#define TR_DEPLOY_TRANSFER_UNPACKING_FILES_H
 
 #include "schemas/codec/base.h"
 

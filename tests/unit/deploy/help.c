@@ -39,7 +39,7 @@ struct tr_graph *help_graph(const char *yaml)
 {
     struct tr_report report;
     struct tr_graph *graph = NULL;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("t.yaml"), .folder = tr_text_of("/defined"), .text = tr_text_of(yaml)};
     tr_report_init(&report);
     if (tr_graph_compile(&request, &report, &graph) != 0) {

@@ -106,19 +106,6 @@ static void test_a_flag_may_stand_twice(void **state)
     tr_arguments_fini(&arguments);
 }
 
-static void test_distances(void **state)
-{
-    (void)state;
-    assert_int_equal(tr_words_distance("check", "check"), 0);
-    assert_int_equal(tr_words_distance("chekc", "check"), 1);
-    assert_int_equal(tr_words_distance("chck", "check"), 1);
-    assert_int_equal(tr_words_distance("", "check"), 5);
-    assert_true(tr_words_are_near("chck", 2));
-    assert_false(tr_words_are_near("chck", 3));
-    assert_int_equal(tr_words_find("use|refresh|off", "off"), 2);
-    assert_int_equal(tr_words_find("use|refresh|off", "of"), -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,7 +113,6 @@ int main(void)
         cmocka_unit_test(test_values_may_be_written_in_several_ways),
         cmocka_unit_test(test_mistakes_are_named),
         cmocka_unit_test(test_a_flag_may_stand_twice),
-        cmocka_unit_test(test_distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

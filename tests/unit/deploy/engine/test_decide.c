@@ -1,6 +1,6 @@
 /*
- * What the program answers to a dynamic task: the graph is stored before it is on the shelf, and
- * what is wrong with a document, or with the store, is told as what it is.
+ * What the program answers to a dynamic task: the graph is stored before it is in the graph
+ * registry, and what is wrong with a document, or with the store, is told as what it is.
  */
 #include "deploy/engine/decide.h"
 
@@ -11,11 +11,12 @@
 
 #include "actors/engine.h"
 #include "actors/graph/value/slot.h"
-#include "deploy/history/graphs.h"
 #include "deploy/engine/inquiries.h"
+#include "deploy/history/graphs.h"
 #include "plugins/builtin/registry.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/inquiry.h"
+#include "tests/support/graph_find.h"
 #include "tests/support/test.h"
 #include "tests/unit/deploy/help.h"
 
@@ -74,7 +75,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    tr_shelf_fini(&engine->shelf);
+    tr_graph_registry_fini(&engine->registry);
     free(engine);
     tr_graph_free(graph);
     help_folder_leave();
@@ -105,7 +106,7 @@ static int ask(const struct tr_graph_make *make)
 static struct tr_graph_make make_of(const char *text)
 {
     return (struct tr_graph_make){.graph = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES},
-                                  .task = tr_graph_find_task(graph, tr_text_of("plan")),
+                                  .task = graph_find_task(graph, tr_text_of("plan")),
                                   .depth = 1,
                                   .text = tr_text_of(text)};
 }
@@ -145,7 +146,7 @@ static void test_the_graph_is_stored_and_held(void **state)
     assert_true(is_made);
     assert_string_equal(code, "");
     uint64_t number = tr_graph_number(made_hash);
-    const struct tr_graph *held = tr_shelf_find(&engine->shelf, number);
+    const struct tr_graph *held = tr_graph_registry_find(&engine->registry, number);
     assert_non_null(held);
     assert_int_equal(workflow, held->main_workflow);
     struct tr_bytes hash = {.data = made_hash, .size = sizeof made_hash};
@@ -153,9 +154,9 @@ static void test_the_graph_is_stored_and_held(void **state)
     tr_graph_free(stored);
     assert_int_equal(decide(fine), 0); /* another task, or the same one after a crash */
     assert_int_equal(drop(), 0);
-    assert_ptr_equal(tr_shelf_find(&engine->shelf, number), held);
+    assert_ptr_equal(tr_graph_registry_find(&engine->registry, number), held);
     assert_int_equal(drop(), 0);
-    assert_null(tr_shelf_find(&engine->shelf, number));
+    assert_null(tr_graph_registry_find(&engine->registry, number));
     assert_int_equal(drop(), 0); /* nothing is there to let go of */
 }
 
@@ -237,7 +238,8 @@ static void test_large_literals_lie_elsewhere(void **state)
     assert_memory_equal(hash, made_hash, sizeof hash);
     tr_buffer_fini(&text);
     assert_true(is_made);
-    const struct tr_graph *held = tr_shelf_find(&engine->shelf, tr_graph_number(made_hash));
+    const struct tr_graph *held =
+        tr_graph_registry_find(&engine->registry, tr_graph_number(made_hash));
     const struct tr_workflow *own = &held->workflows[workflow];
     assert_true(tr_slot_is_offloaded(own->bindings[own->nodes[1].input_first].literal, &where));
 }

@@ -1,17 +1,17 @@
 /*
- * Who sleeps, who launched whom, and who wakes with whom.
+ * Which executions are dormant, what launched them, and which become active together.
  */
-#include "deploy/sleepers.h"
+#include "deploy/engine/dormant.h"
 #include "tests/support/test.h"
 
-static struct tr_sleepers sleepers;
+static struct tr_dormant dormant;
 static uint64_t woken[16];
 static size_t woken_count;
 
 static int set_up(void **state)
 {
     (void)state;
-    tr_sleepers_init(&sleepers);
+    tr_dormant_init(&dormant);
     woken_count = 0;
     return 0;
 }
@@ -19,8 +19,18 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    tr_sleepers_fini(&sleepers);
+    tr_dormant_fini(&dormant);
     return 0;
+}
+
+static bool is_dormant(uint64_t execution)
+{
+    for (uint32_t i = 0; i < dormant.count; i++) {
+        if (dormant.items[i].execution == execution) {
+            return dormant.items[i].is_dormant;
+        }
+    }
+    return false;
 }
 
 static void add(uint64_t number, const char *name, const char *parent, uint8_t phase)
@@ -31,7 +41,7 @@ static void add(uint64_t number, const char *name, const char *parent, uint8_t p
                                .name = tr_text_of(name),
                                .parent = tr_text_of(parent),
                                .phase = phase};
-    assert_int_equal(tr_sleepers_add(&sleepers, &row, true), 0);
+    assert_int_equal(tr_dormant_add(&dormant, &row, true), 0);
 }
 
 static void note(void *self, uint64_t execution)
@@ -43,7 +53,7 @@ static void note(void *self, uint64_t execution)
 static void wake(uint64_t execution)
 {
     woken_count = 0;
-    tr_sleepers_wake(&sleepers, execution, note, NULL);
+    tr_dormant_activate(&dormant, execution, note, NULL);
 }
 
 static void test_one_wakes_with_what_it_launched(void **state)
@@ -54,20 +64,20 @@ static void test_one_wakes_with_what_it_launched(void **state)
     add(2, "parent", "", TR_EXECUTION_RUNNING);
     add(9, "parent-2", "", TR_EXECUTION_RUNNING);
     add(8, "stray", "demo/development/nobody/launch", TR_EXECUTION_RUNNING);
-    tr_sleepers_order(&sleepers);
-    assert_int_equal(sleepers.asleep, 5);
+    tr_dormant_order(&dormant);
+    assert_int_equal(dormant.dormant_count, 5);
     wake(2);
     assert_int_equal(woken_count, 3);
-    assert_int_equal(sleepers.asleep, 2);
-    assert_false(tr_sleepers_has(&sleepers, 5));
-    assert_true(tr_sleepers_has(&sleepers, 9));
+    assert_int_equal(dormant.dormant_count, 2);
+    assert_false(is_dormant(5));
+    assert_true(is_dormant(9));
     wake(2);
     assert_int_equal(woken_count, 0); /* they are awake */
     wake(7);
     assert_int_equal(woken_count, 0); /* it is not here */
     wake(0);
     assert_int_equal(woken_count, 2);
-    assert_int_equal(sleepers.asleep, 0);
+    assert_int_equal(dormant.dormant_count, 0);
 }
 
 static void test_a_child_wakes_alone(void **state)
@@ -75,20 +85,20 @@ static void test_a_child_wakes_alone(void **state)
     (void)state;
     add(2, "parent", "", TR_EXECUTION_RUNNING);
     add(3, "child", "demo/development/parent/launch", TR_EXECUTION_RUNNING);
-    tr_sleepers_order(&sleepers);
+    tr_dormant_order(&dormant);
     wake(3);
     assert_int_equal(woken_count, 1);
     assert_int_equal(woken[0], 3);
-    assert_true(tr_sleepers_has(&sleepers, 2));
+    assert_true(is_dormant(2));
 }
 
 static void test_an_abort_does_not_sleep(void **state)
 {
     (void)state;
     add(2, "it", "", TR_EXECUTION_ABORTING);
-    tr_sleepers_order(&sleepers);
-    assert_int_equal(sleepers.asleep, 0);
-    assert_int_equal(sleepers.count, 1);
+    tr_dormant_order(&dormant);
+    assert_int_equal(dormant.dormant_count, 0);
+    assert_int_equal(dormant.count, 1);
 }
 
 /* It goes on to what was launched, which has perhaps not heard of it. */
@@ -99,9 +109,9 @@ static void test_an_abort_keeps_the_launched_awake(void **state)
     add(3, "child", "/demo/development/parent/launch", TR_EXECUTION_RUNNING);
     add(2, "parent", "", TR_EXECUTION_ABORTING);
     add(9, "parent-2", "", TR_EXECUTION_RUNNING);
-    tr_sleepers_order(&sleepers);
-    assert_int_equal(sleepers.asleep, 1);
-    assert_true(tr_sleepers_has(&sleepers, 9));
+    tr_dormant_order(&dormant);
+    assert_int_equal(dormant.dormant_count, 1);
+    assert_true(is_dormant(9));
 }
 
 /* Whatever a store says, looking for who launched whom ends. */
@@ -111,7 +121,7 @@ static void test_a_circle_of_parents_ends(void **state)
     add(2, "a", "demo/development/b/n", TR_EXECUTION_RUNNING);
     add(3, "b", "demo/development/a/n", TR_EXECUTION_RUNNING);
     add(4, "c", "///", TR_EXECUTION_RUNNING);
-    tr_sleepers_order(&sleepers);
+    tr_dormant_order(&dormant);
     wake(4);
     assert_int_equal(woken_count, 1);
     wake(2);

@@ -2,6 +2,7 @@
  * The live view: what a picture shows when there is room and when there is none, and that lines are
  * printed once for each change.
  */
+#include "deploy/common/show.h"
 #include "deploy/follow/screen.h"
 
 #include <stdio.h>
@@ -94,7 +95,7 @@ static void test_a_picture_in_the_order_of_time(void **state)
     assert_string_equal(drawn, "it  running  2.50s\n"
                                "  b         succeeded 0.12s\n"
                                "  a         running   2.00s  [##########..........] 5/10 1 failed\n"
-                               "  c         failed    1.00s  Code: no luck\n");
+                               "  c         failed    1.00s  no luck [Code]\n");
 }
 
 static void test_lines_are_no_wider_than_the_screen(void **state)
@@ -144,7 +145,7 @@ static void test_lines_come_once(void **state)
     put("b", TR_NODE_PHASE_FAILED, 300, 700, "why");
     lines();
     assert_string_equal(drawn,
-                        "0.70s   b: failed in 0.40s: Code: why\n1.20s   a: succeeded in 1.00s\n");
+                        "0.70s   b: failed in 0.40s: why [Code]\n1.20s   a: succeeded in 1.00s\n");
     lines();
     assert_string_equal(drawn, "");
 }

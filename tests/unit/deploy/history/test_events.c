@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deploy/history/changes.h"
 #include "deploy/common/clock.h"
+#include "deploy/history/changes.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 

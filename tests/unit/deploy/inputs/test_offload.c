@@ -12,6 +12,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/value/slot.h"
 #include "deploy/history/values.h"
+#include "tests/support/graph_find.h"
 #include "tests/unit/deploy/help.h"
 
 #define LARGE (TR_INLINE_BYTES_MAX + 100)
@@ -178,8 +179,7 @@ static void test_large_literals_of_a_graph_leave(void **state)
     assert_int_equal(tr_graph_unpack(tr_buffer_bytes(&packed), &again), 0);
     assert_memory_equal(again->hash, graph->hash, sizeof hash);
     const struct tr_workflow *workflow = &again->workflows[0];
-    const struct tr_node *node =
-        &workflow->nodes[tr_workflow_find_node(workflow, tr_text_of("one"))];
+    const struct tr_node *node = &workflow->nodes[graph_find_node(workflow, tr_text_of("one"))];
     expect_outside(workflow->bindings[node->input_first].literal, LARGE);
     assert_int_equal(again->plans[0].value_count, 2);
     for (uint32_t i = 0; i < 2; i++) {

@@ -9,13 +9,13 @@
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
-static const struct tr_repath paths = {.from = {"/old", 4}, .to = {"/new/store", 10}};
+static const struct tr_relocation paths = {.from = {"/old", 4}, .to = {"/new/store", 10}};
 
 static void expect(struct tr_buffer *value, struct tr_buffer *wanted)
 {
     struct tr_buffer changed;
     tr_buffer_init(&changed, 0);
-    assert_int_equal(tr_repath(&paths, tr_buffer_bytes(value), &changed), 0);
+    assert_int_equal(tr_relocate_value(&paths, tr_buffer_bytes(value), &changed), 0);
     assert_int_equal(changed.size, wanted->size);
     assert_memory_equal(changed.data, wanted->data, wanted->size);
     tr_buffer_fini(&changed);
@@ -69,9 +69,10 @@ static void what_is_no_value_is_refused(void **state)
     memset(deep, 0x91, sizeof deep);
     struct tr_buffer changed;
     tr_buffer_init(&changed, 0);
-    assert_true(tr_repath(&paths, (struct tr_bytes){cut, sizeof cut}, &changed) != 0);
-    assert_int_equal(tr_repath(&paths, (struct tr_bytes){two, sizeof two}, &changed), TR_MALFORMED);
-    assert_true(tr_repath(&paths, (struct tr_bytes){deep, sizeof deep}, &changed) != 0);
+    assert_true(tr_relocate_value(&paths, (struct tr_bytes){cut, sizeof cut}, &changed) != 0);
+    assert_int_equal(tr_relocate_value(&paths, (struct tr_bytes){two, sizeof two}, &changed),
+                     TR_MALFORMED);
+    assert_true(tr_relocate_value(&paths, (struct tr_bytes){deep, sizeof deep}, &changed) != 0);
     tr_buffer_fini(&changed);
 }
 

@@ -14,6 +14,7 @@
 #include "deploy/history/waiting.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/state_task.h"
+#include "tests/support/graph_find.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 
@@ -46,7 +47,7 @@ static uint32_t workflow_of(const char *name)
 
 static uint32_t node_of(const char *workflow, const char *id)
 {
-    return tr_workflow_find_node(&graph->workflows[workflow_of(workflow)], TEXT(id));
+    return graph_find_node(&graph->workflows[workflow_of(workflow)], TEXT(id));
 }
 
 static void write_execution(uint8_t phase, const char *code, const char *failed, uint64_t element)
@@ -173,9 +174,9 @@ static const char *explain(const char *word, enum tr_output output, bool is_live
     char problem[TR_TARGET_PROBLEM_BYTES];
     struct tr_reader *reader = past_read();
     struct tr_target target;
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     assert_int_equal(tr_target_read(word, false, problem, &target), 0);
-    assert_int_equal(tr_execution_find(reader, target.execution, problem, &copy), 0);
+    assert_int_equal(tr_executions_find(reader, target.execution, problem, &copy), 0);
     struct tr_explain_request request = {.reader = reader,
                                          .folder = folder,
                                          .execution = &copy.row,
@@ -187,7 +188,7 @@ static const char *explain(const char *word, enum tr_output output, bool is_live
                                          .is_verbose = is_verbose,
                                          .stream = past_stream()};
     outcome = tr_explain_write(&request);
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     tr_reader_close(reader);
     return past_text();
 }
@@ -330,21 +331,23 @@ static void test_the_chain_of_causes(void **state)
 {
     (void)state;
     write_failure();
-    expect("main",
-           "main-aaaaa  failed after 2.00s\n"
-           "  it failed: OOMKilled: of all\n"
-           "  because w failed: OOMKilled: of w\n"
-           "  because w/squares failed: OOMKilled: of squares\n"
-           "  because w/squares[17] failed: OOMKilled: of [17]\n"
-           "  because w/squares[17]@0 failed, may be retried: Odd: line line (its files are in "
-           "/a/0)\n"
-           "  because w/squares[17]@1 failed: OOMKilled: of @1 (its files are in /a/1)\n");
-    expect("main/w/squares[17]",
-           "main-aaaaa  failed after 2.00s\n"
-           "  w/squares[17] failed: OOMKilled: of [17]\n"
-           "  because w/squares[17]@0 failed, may be retried: Odd: line line (its files are in "
-           "/a/0)\n"
-           "  because w/squares[17]@1 failed: OOMKilled: of @1 (its files are in /a/1)\n");
+    expect("main", "main-aaaaa  failed after 2.00s\n"
+                   "  it failed: of all [OOMKilled]\n"
+                   "  because w failed: of w [OOMKilled]\n"
+                   "  because w/squares failed: of squares [OOMKilled]\n"
+                   "  because w/squares[17] failed: of [17] [OOMKilled]\n"
+                   "  because w/squares[17]@0 failed, may be retried: line [Odd]\n"
+                   "    line\n"
+                   "    its files are in /a/0\n"
+                   "  because w/squares[17]@1 failed: of @1 [OOMKilled]\n"
+                   "    its files are in /a/1\n");
+    expect("main/w/squares[17]", "main-aaaaa  failed after 2.00s\n"
+                                 "  w/squares[17] failed: of [17] [OOMKilled]\n"
+                                 "  because w/squares[17]@0 failed, may be retried: line [Odd]\n"
+                                 "    line\n"
+                                 "    its files are in /a/0\n"
+                                 "  because w/squares[17]@1 failed: of @1 [OOMKilled]\n"
+                                 "    its files are in /a/1\n");
     json_t *document = json_loads(explain("main", TR_OUTPUT_JSON, false, false), 0, NULL);
     assert_int_equal(json_array_size(json_object_get(document, "causes")), 6);
     const json_t *last = json_array_get(json_object_get(document, "causes"), 5);

@@ -12,6 +12,7 @@
 #include "actors/graph/value/slot.h"
 #include "deploy/cli/browse.h"
 #include "schemas/codec/error.h"
+#include "tests/support/graph_find.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 
@@ -54,7 +55,7 @@ static const struct tr_variables *variables_of(const char *name, bool is_outputs
     if (name == NULL) {
         return &workflow->interface.inputs;
     }
-    const struct tr_node *node = &workflow->nodes[tr_workflow_find_node(workflow, TEXT(name))];
+    const struct tr_node *node = &workflow->nodes[graph_find_node(workflow, TEXT(name))];
     return is_outputs ? &node->outputs : &graph->tasks[node->target].interface.inputs;
 }
 
@@ -174,9 +175,9 @@ static const char *get(const char *word, enum tr_output output, bool is_verbose)
 {
     struct tr_reader *reader = past_read();
     struct tr_target target;
-    struct tr_execution_copy copy;
+    struct tr_executions_row copy;
     assert_int_equal(tr_target_read(word, false, problem, &target), 0);
-    assert_int_equal(tr_execution_find(reader, target.execution, problem, &copy), 0);
+    assert_int_equal(tr_executions_find(reader, target.execution, problem, &copy), 0);
     struct tr_get request = {.reader = reader,
                              .folder = folder,
                              .execution = &copy.row,
@@ -187,7 +188,7 @@ static const char *get(const char *word, enum tr_output output, bool is_verbose)
     problem[0] = '\0';
     outcome = target.path.size == 0 ? tr_get_execution(&request)
                                     : tr_get_node(&request, &target, problem);
-    tr_execution_copy_fini(&copy);
+    tr_executions_row_fini(&copy);
     tr_reader_close(reader);
     return past_text();
 }
@@ -216,8 +217,8 @@ static void test_an_execution_as_text(void **state)
                 "w           workflow  running          1m04s\n"
                 "  one       task      not yet started  -\n"
                 "maybe       switch    succeeded        0.00s\n"
-                "  maybe-n0  task      failed           0.10s  3 attempts, KeyError: 'a' in "
-                "line 3\n"
+                "  maybe-n0  task      failed           0.10s  3 attempts, 'a' in line 3 "
+                "[KeyError]\n"
                 "squares     map       succeeded        2.00s  3 of 4 succeeded, 1 failed\n"
                 "each        map       running          1m04s  10 of 100 succeeded, 2 running, "
                 "1 waiting to retry, 3 queued, 84 not begun\n"
@@ -226,7 +227,7 @@ static void test_an_execution_as_text(void **state)
                 "sum         task      not yet started  -\n"
                 "\n"
                 "squares: 1 of 4 elements failed\n"
-                "       1 x OOMKilled: too \"much\" of it  at [1]\n");
+                "       1 x too \"much\" of it [OOMKilled]  at [1]\n");
 }
 
 static void test_an_execution_without_its_definition(void **state)
@@ -237,7 +238,7 @@ static void test_an_execution_without_its_definition(void **state)
                               "  project    demo/development\n"
                               "  created    2026-11-22T00:00:00Z, 65s ago\n"
                               "  took       1.00s\n"
-                              "  error      OOMKilled: first\n"
+                              "  error      first [OOMKilled]\n"
                               "             second\n"
                               "  at         squares[17]\n"
                               "  note       its definition cannot be read: the store is damaged\n"
@@ -276,7 +277,7 @@ static void test_an_element_as_text(void **state)
                 "  created    2026-11-22T00:00:00Z, 64s ago\n"
                 "  took       0.10s\n"
                 "  attempts   2\n"
-                "  error      OOMKilled: too \"much\"\n"
+                "  error      too \"much\" [OOMKilled]\n"
                 "             of it\n"
                 "  inputs     a: 1\n"
                 "             by: 2\n"
@@ -286,7 +287,7 @@ static void test_an_element_as_text(void **state)
                 "  plugin     process, as main-squares-1-1\n"
                 "  created    2026-11-22T00:00:00Z, 64s ago\n"
                 "  took       0.00s\n"
-                "  error      OOMKilled: too much\n"
+                "  error      too much [OOMKilled]\n"
                 "  ended by   signal 9 (Killed)\n"
                 "  outcome    unknown: nobody can say whether it was done\n"
                 "  folder     /store/attempts/1\n"
@@ -295,10 +296,10 @@ static void test_an_element_as_text(void **state)
                 "TIME                      OF         PHASE             WHY\n"
                 "2026-11-22T00:00:00.050Z  attempt 0  queued\n"
                 "2026-11-22T00:00:00.050Z  attempt 0  running\n"
-                "2026-11-22T00:00:00.100Z  attempt 0  waiting to retry  OOMKilled: once\n"
+                "2026-11-22T00:00:00.100Z  attempt 0  waiting to retry  once [OOMKilled]\n"
                 "2026-11-22T00:00:00.150Z  attempt 1  running\n"
-                "2026-11-22T00:00:00.150Z  attempt 1  failed            OOMKilled: too \"much\" of "
-                "it\n");
+                "2026-11-22T00:00:00.150Z  attempt 1  failed            too \"much\" of it "
+                "[OOMKilled]\n");
 }
 
 static json_t *get_json(const char *word)

@@ -1,6 +1,7 @@
 /*
  * `troupe list`: which executions, in which order, and how they are written.
  */
+#include "deploy/cli/filters.h"
 #include "deploy/look/list.h"
 
 #include <stdio.h>
@@ -79,8 +80,9 @@ static void test_the_document(void **state)
         "\"workflow\":\"nightly\",\"plan\":\"every-night\",\"parent\":\"\",\"phase\":\"failed\","
         "\"created_at\":\"2026-11-22T00:01:00Z\",\"started_at\":\"2026-11-22T00:01:00Z\","
         "\"ended_at\":\"2026-11-22T00:03:05Z\",\"error\":{\"code\":\"OOMKilled\","
-        "\"message\":\"too\\nmuch\",\"node\":\"squares\",\"element\":17},"
-        "\"is_paused\":false,\"is_asleep\":false,\"cause\":\"\"}]\n");
+        "\"message\":\"too\\nmuch\",\"flyte_message\":\"too\\nmuch\","
+        "\"node\":\"squares\",\"element\":17},"
+        "\"is_paused\":false,\"is_dormant\":false,\"cause\":\"\"}]\n");
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_YAML, .workflow = "fan_out"}, NULL),
         "- execution: \"fan-out-aaaaa\"\n"
@@ -95,34 +97,34 @@ static void test_the_document(void **state)
         "  ended_at: \"2026-11-22T00:00:01.005Z\"\n"
         "  error: null\n"
         "  is_paused: false\n"
-        "  is_asleep: false\n"
+        "  is_dormant: false\n"
         "  cause: \"\"\n");
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_JSON, .project = "nobody"}, NULL),
         "[]\n");
 }
 
-/* Without an engine all that has not ended is asleep; with one, what it says. */
-static void test_sleepers_are_marked(void **state)
+/* Without an engine all that has not ended is dormant; with one, what it says. */
+static void test_dormant_ones_are_marked(void **state)
 {
     (void)state;
-    struct tr_asleep asleep = {.is_live = false};
+    struct tr_activity activity = {.is_live = false};
     struct tr_list_request request = {
-        .output = TR_OUTPUT_TABLE, .workflow = "fan_*", .asleep = &asleep};
+        .output = TR_OUTPUT_TABLE, .workflow = "fan_*", .activity = &activity};
     assert_string_equal(list(request, NULL),
-                        "NAME           WORKFLOW  PHASE            AGE  DURATION\n"
-                        "w\xc3\xb6rter         fan_in    timed out        80s  -\n"
-                        "fan-in-ccccc   fan_in    running, asleep  80s  1m20s\n"
-                        "fan-out-aaaaa  fan_out   succeeded        3m   1.00s\n");
-    asleep.is_live = true;
-    assert_null(strstr(list(request, NULL), "asleep"));
+                        "NAME           WORKFLOW  PHASE             AGE  DURATION\n"
+                        "w\xc3\xb6rter         fan_in    timed out         80s  -\n"
+                        "fan-in-ccccc   fan_in    running, dormant  80s  1m20s\n"
+                        "fan-out-aaaaa  fan_out   succeeded         3m   1.00s\n");
+    activity.is_live = true;
+    assert_null(strstr(list(request, NULL), "dormant"));
 }
 
 static uint32_t phases(const char *words)
 {
     char problem[TR_OPTIONS_PROBLEM_BYTES];
     uint32_t bits = 0;
-    assert_int_equal(tr_list_phases(words, &bits, problem), 0);
+    assert_int_equal(tr_filters_read_phases(words, &bits, problem), 0);
     return bits;
 }
 
@@ -165,20 +167,20 @@ static void test_words_of_options(void **state)
     uint32_t bits = 99;
     static const char *const bad[] = {"", "run", "running,", "running, failed", "runningg"};
     for (size_t i = 0; i < TR_COUNT_OF(bad); i++) {
-        assert_int_equal(tr_list_phases(bad[i], &bits, problem), TR_INVALID);
+        assert_int_equal(tr_filters_read_phases(bad[i], &bits, problem), TR_INVALID);
         assert_int_equal(bits, 99);
         assert_non_null(strstr(problem, "'timed out'"));
     }
     uint64_t since_ms = 0;
-    assert_true(tr_list_since("2h", PAST_MS, &since_ms));
+    assert_true(tr_filters_read_since("2h", PAST_MS, &since_ms));
     assert_int_equal(since_ms, PAST_MS - 7200000);
-    assert_true(tr_list_since("2026-11-22", 0, &since_ms));
+    assert_true(tr_filters_read_since("2026-11-22", 0, &since_ms));
     assert_int_equal(since_ms, PAST_MS);
-    assert_true(tr_list_since("2026-11-22T01:00:00.5+01:00", 0, &since_ms));
+    assert_true(tr_filters_read_since("2026-11-22T01:00:00.5+01:00", 0, &since_ms));
     assert_int_equal(since_ms, PAST_MS + 500);
-    assert_false(tr_list_since("yesterday", PAST_MS, &since_ms));
-    assert_false(tr_list_since("-2h", PAST_MS, &since_ms));
-    assert_false(tr_list_since("2", PAST_MS, &since_ms));
+    assert_false(tr_filters_read_since("yesterday", PAST_MS, &since_ms));
+    assert_false(tr_filters_read_since("-2h", PAST_MS, &since_ms));
+    assert_false(tr_filters_read_since("2", PAST_MS, &since_ms));
 }
 
 int main(void)
@@ -186,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_document, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sleepers_are_marked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_dormant_ones_are_marked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_filters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_limit_says_that_there_are_more, set_up, tear_down),
         cmocka_unit_test(test_words_of_options),

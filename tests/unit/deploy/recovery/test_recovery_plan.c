@@ -46,7 +46,7 @@ static struct tr_graph *compile(const char *text, const char *folder)
 {
     struct tr_report report;
     struct tr_graph *graph = NULL;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("plan.yaml"), .folder = tr_text_of(folder), .text = tr_text_of(text)};
     tr_report_init(&report);
     int error = tr_graph_compile(&request, &report, &graph);

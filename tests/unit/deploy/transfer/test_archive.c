@@ -19,7 +19,7 @@ struct heard {
     uint32_t files;
 };
 
-static char problem[TR_PARCEL_PROBLEM_BYTES];
+static char problem[TR_ARCHIVE_PROBLEM_BYTES];
 
 static int enter(void **state)
 {
@@ -37,37 +37,37 @@ static int leave(void **state)
 
 static void write_part(bool has_head, bool is_in_order)
 {
-    struct tr_parcel_writer writer;
-    struct tr_parcel_head head = {.program = tr_text_of("0"), .execution = 16};
-    struct tr_parcel_op op = {.kind = 6, .data = {(const uint8_t *)"row", 3}};
-    struct tr_parcel_file file = {.path = tr_text_of("blobs/x"),
-                                  .bytes = {(const uint8_t *)"bytes", 5}};
-    assert_int_equal(tr_parcel_create("it", &writer), 0);
+    struct tr_archive_writer writer;
+    struct tr_archive_head head = {.program = tr_text_of("0"), .execution = 16};
+    struct tr_archive_op op = {.kind = 6, .data = {(const uint8_t *)"row", 3}};
+    struct tr_archive_file file = {.path = tr_text_of("blobs/x"),
+                                   .bytes = {(const uint8_t *)"bytes", 5}};
+    assert_int_equal(tr_archive_create("it", &writer), 0);
     if (has_head) {
-        tr_parcel_add(&writer, &tr_parcel_head_schema, &head);
+        tr_archive_add(&writer, &tr_archive_head_schema, &head);
     }
-    tr_parcel_add(&writer, is_in_order ? &tr_parcel_op_schema : &tr_parcel_file_schema,
-                  is_in_order ? (void *)&op : (void *)&file);
-    tr_parcel_add(&writer, is_in_order ? &tr_parcel_file_schema : &tr_parcel_op_schema,
-                  is_in_order ? (void *)&file : (void *)&op);
-    assert_int_equal(tr_parcel_finish(&writer), 0);
+    tr_archive_add(&writer, is_in_order ? &tr_archive_op_schema : &tr_archive_file_schema,
+                   is_in_order ? (void *)&op : (void *)&file);
+    tr_archive_add(&writer, is_in_order ? &tr_archive_file_schema : &tr_archive_op_schema,
+                   is_in_order ? (void *)&file : (void *)&op);
+    assert_int_equal(tr_archive_finish(&writer), 0);
 }
 
-static int hear_head(void *self, const struct tr_parcel_head *head)
+static int hear_head(void *self, const struct tr_archive_head *head)
 {
     assert_int_equal(head->execution, 16);
     ((struct heard *)self)->heads++;
     return 0;
 }
 
-static int hear_op(void *self, const struct tr_parcel_op *op)
+static int hear_op(void *self, const struct tr_archive_op *op)
 {
     assert_int_equal(op->data.size, 3);
     ((struct heard *)self)->ops++;
     return 0;
 }
 
-static int hear_file(void *self, const struct tr_parcel_file *file)
+static int hear_file(void *self, const struct tr_archive_file *file)
 {
     assert_memory_equal(file->bytes.data, "bytes", 5);
     ((struct heard *)self)->files++;
@@ -76,11 +76,11 @@ static int hear_file(void *self, const struct tr_parcel_file *file)
 
 static int read_bytes(struct tr_bytes bytes, struct heard *heard)
 {
-    struct tr_parcel_visitor visitor = {
+    struct tr_archive_visitor visitor = {
         .self = heard, .head = hear_head, .op = hear_op, .file = hear_file};
     *heard = (struct heard){.heads = 0};
     problem[0] = '\0';
-    return tr_parcel_read(bytes, &visitor, problem);
+    return tr_archive_read(bytes, &visitor, problem);
 }
 
 static int read_path(const char *path)
@@ -100,7 +100,7 @@ static void what_was_written_is_read(void **state)
     struct heard heard;
     struct stat status;
     write_part(true, true);
-    assert_int_equal(tr_parcel_seal("it"), 0);
+    assert_int_equal(tr_archive_seal("it"), 0);
     assert_int_equal(stat("it", &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     assert_int_equal(tr_file_map("it", &bytes), 0);
@@ -125,24 +125,24 @@ static void only_what_is_sealed_is_read(void **state)
     write_part(true, true);
     assert_int_equal(read_path("it.part"), TR_BUSY);
     assert_non_null(strstr(problem, "the export was not finished"));
-    assert_int_equal(tr_parcel_seal("it"), 0);
-    assert_int_equal(tr_parcel_seal("it"), TR_EXISTS);
+    assert_int_equal(tr_archive_seal("it"), 0);
+    assert_int_equal(tr_archive_seal("it"), TR_EXISTS);
     assert_int_not_equal(access("it.part", F_OK), 0);
     assert_int_equal(read_path("it"), 0);
-    assert_int_equal(tr_parcel_spend("it"), 0);
+    assert_int_equal(tr_archive_spend("it"), 0);
     assert_int_equal(read_path("it"), TR_BUSY);
     assert_non_null(strstr(problem, "it was imported already"));
-    assert_int_equal(tr_parcel_seal("nothing"), TR_SYSTEM);
+    assert_int_equal(tr_archive_seal("nothing"), TR_SYSTEM);
 }
 
 static void entries_have_an_order(void **state)
 {
     (void)state;
     write_part(false, true);
-    assert_int_equal(tr_parcel_seal("it"), 0);
+    assert_int_equal(tr_archive_seal("it"), 0);
     assert_int_equal(read_path("it"), TR_MALFORMED);
     write_part(true, false);
-    assert_int_equal(tr_parcel_seal("it"), 0);
+    assert_int_equal(tr_archive_seal("it"), 0);
     assert_int_equal(read_path("it"), TR_MALFORMED);
     assert_non_null(strstr(problem, "belongs elsewhere"));
 }

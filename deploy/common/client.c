@@ -1,0 +1,44 @@
+/*
+ * One question at a time: what belongs to another one is passed over.
+ */
+#include "deploy/common/client.h"
+
+#include "deploy/common/clock.h"
+#include "schemas/runtime/request.h"
+
+static int first(uint64_t end_ms, struct tri_client *client, struct tri_request *answer)
+{
+    uint64_t now_ms = tr_clock_ms();
+    if (end_ms == UINT64_MAX) {
+        return tri_client_next(client, -1, UINT32_MAX, answer);
+    }
+    return now_ms >= end_ms ? TR_CLOSED
+                            : tri_client_next(client, -1, (uint32_t)(end_ms - now_ms), answer);
+}
+
+int tr_client_call(struct tri_client *client, const struct tr_schema *schema, const void *body,
+                   const struct tr_schema *last, uint32_t timeout_ms,
+                   int (*row)(void *self, const struct tri_request *row), void *self,
+                   struct tri_request *answer)
+{
+    uint32_t number;
+    uint64_t end_ms = timeout_ms == 0 ? UINT64_MAX : tr_clock_ms() + timeout_ms;
+    int error = tri_client_ask(client, schema, body, &number);
+    while (error == 0) {
+        struct tri_request came;
+        error = first(end_ms, client, &came);
+        if (error == TR_TIMEOUT) {
+            error = 0;
+            continue;
+        }
+        if (error != 0 || came.number != number) {
+            continue;
+        }
+        if (came.type == last->id || came.type == tr_answered_schema.id) {
+            *answer = came;
+            return 0;
+        }
+        error = row == NULL ? 0 : row(self, &came);
+    }
+    return error == TR_CLOSED ? TR_TIMEOUT : error;
+}
