@@ -1,5 +1,5 @@
 /*
- * The outside of the plugin `remote`: every job that was ever started, by who it is.
+ * The environment of the plugin `remote`: every job that was ever started, by who it is.
  *
  * It notices a job that is started twice, two attempts of one task at a time, more jobs than the
  * quota allows, calls whose intent is not committed, and what is left running when an execution has
@@ -13,6 +13,7 @@
 #include "tests/sim/engine_history.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
+#include "tests/support/graph_find.h"
 
 #define MS 1000000ULL
 #define NAME_BYTES 64
@@ -144,7 +145,7 @@ static struct identity identity_of(const struct sim_host *host, const struct tr_
 
 /*
  * Who submits is in the store, and so is that he does: without that a crash would forget it, and
- * the job would be begun again (law 5).
+ * the job would be begun again (law 5 of runtime/ARCHITECTURE.md).
  */
 static void check_intent(const struct sim_host *host, const struct tr_envelope *envelope,
                          const struct tr_sim_job *told)
@@ -163,9 +164,10 @@ static void check_intent(const struct sim_host *host, const struct tr_envelope *
                     tr_image_unpack(bytes, tr_image_schema.version, &image) == 0 &&
                     tr_task_state_unpack(image.state, image.state_version, &task) == 0;
     if (!is_there || task.attempt != told->attempt || task.intent == TR_INTENT_NEW) {
-        sim_fail("outside: attempt %u of %llu/%llu is submitted, and its intent is not committed",
-                 told->attempt, (unsigned long long)envelope->from_group,
-                 (unsigned long long)envelope->from_serial);
+        sim_fail(
+            "environment: attempt %u of %llu/%llu is submitted, and its intent is not committed",
+            told->attempt, (unsigned long long)envelope->from_group,
+            (unsigned long long)envelope->from_serial);
     }
 }
 
@@ -179,8 +181,8 @@ static void check_attempt_before(const struct sim_backend *backend, const struct
     before.attempt--;
     const struct job *job = *place_of(backend, &before);
     if (job != NULL && job->was_started && !job->is_over) {
-        sim_fail("outside: %s[%lld]@%u begins, and the attempt before still runs", identity->path,
-                 (long long)identity->element, identity->attempt);
+        sim_fail("environment: %s[%lld]@%u begins, and the attempt before still runs",
+                 identity->path, (long long)identity->element, identity->attempt);
     }
 }
 
@@ -190,8 +192,9 @@ static void check_name(const struct sim_backend *backend, const struct job *job)
         const struct job *other = backend->jobs[i];
         if (other != NULL && other != job && other->identity.host == job->identity.host &&
             strcmp(other->name, job->name) == 0) {
-            sim_fail("outside: %s is the name of %s@%u and of %s@%u", job->name, job->identity.path,
-                     job->identity.attempt, other->identity.path, other->identity.attempt);
+            sim_fail("environment: %s is the name of %s@%u and of %s@%u", job->name,
+                     job->identity.path, job->identity.attempt, other->identity.path,
+                     other->identity.attempt);
         }
     }
 }
@@ -211,7 +214,7 @@ void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, u
         const struct job *job = backend->jobs[i];
         if (job != NULL && job->identity.host == host && job->identity.number == number &&
             job->was_started && !job->is_over) {
-            sim_fail("outside: execution %llu of host %u has ended, and %s[%lld]@%u runs",
+            sim_fail("environment: execution %llu of host %u has ended, and %s[%lld]@%u runs",
                      (unsigned long long)number, host, job->identity.path,
                      (long long)job->identity.element, job->identity.attempt);
         }
@@ -238,10 +241,10 @@ static const struct tr_task *find_task(const struct sim_stage *stage,
                                        struct tr_graph **decided)
 {
     const struct tr_graph *graph = stage->graphs[execution->graph].graph;
-    uint32_t index = tr_graph_find_task(graph, name);
+    uint32_t index = graph_find_task(graph, name);
     if (index == TR_GRAPH_NONE) {
         graph = *decided = sim_decisions_with_task(stage->decisions, name);
-        index = graph == NULL ? TR_GRAPH_NONE : tr_graph_find_task(graph, name);
+        index = graph == NULL ? TR_GRAPH_NONE : graph_find_task(graph, name);
     }
     return index == TR_GRAPH_NONE ? NULL : &graph->tasks[index];
 }
@@ -270,7 +273,7 @@ static void make_outputs(const struct sim_stage *stage, const struct sim_executi
 static void start(struct sim_backend *backend, struct sim_host *host, struct job *job,
                   const struct tr_sim_job *told)
 {
-    struct sim_random *chance = &host->world->chance.outside;
+    struct sim_random *chance = &host->world->chance.environment;
     struct sim_stage *stage = backend->stage;
     char path[SIM_PATH_BYTES];
     const struct sim_execution *execution =
@@ -279,13 +282,13 @@ static void start(struct sim_backend *backend, struct sim_host *host, struct job
         execution = sim_history_named(stage->history, host->index, told->execution);
     }
     if (execution == NULL) {
-        sim_fail("outside: a job of an execution that nobody launched");
+        sim_fail("environment: a job of an execution that nobody launched");
         return;
     }
     struct tr_graph *decided = NULL;
     const struct tr_task *task = find_task(stage, execution, told->task, &decided);
     if (task == NULL) {
-        sim_fail("outside: a job of a task that is none");
+        sim_fail("environment: a job of a task that is none");
         return;
     }
     check_attempt_before(backend, &job->identity);
@@ -300,7 +303,7 @@ static void start(struct sim_backend *backend, struct sim_host *host, struct job
     }
     tr_graph_free(decided);
     if (++backend->running[host->index] > stage->quota) {
-        sim_fail("outside: more than %u jobs run at once", stage->quota);
+        sim_fail("environment: more than %u jobs run at once", stage->quota);
     }
 }
 
@@ -308,7 +311,7 @@ static void submit(struct sim_backend *backend, struct sim_host *host, struct jo
                    const struct tr_sim_job *told)
 {
     if (job->was_started) {
-        sim_fail("outside: %s[%lld]@%u is submitted again", job->identity.path,
+        sim_fail("environment: %s[%lld]@%u is submitted again", job->identity.path,
                  (long long)job->identity.element, job->identity.attempt);
     } else if (!job->is_cancelled) {
         start(backend, host, job, told);
@@ -353,7 +356,7 @@ static void cancel(struct sim_backend *backend, struct job *job)
 static void answer(struct sim_host *host, const struct tr_envelope *envelope, const struct job *job,
                    uint8_t status)
 {
-    struct sim_random *chance = &host->world->chance.outside;
+    struct sim_random *chance = &host->world->chance.environment;
     struct tr_sim_job_news news = {
         .name = tr_text_of(job->name),
         .status = status,
@@ -363,10 +366,10 @@ static void answer(struct sim_host *host, const struct tr_envelope *envelope, co
     if (envelope->deadline_ms != 0 && sim_below(chance, 10) == 0) {
         return;
     }
-    sim_outside_reply(host, envelope, &tr_sim_job_news_schema, &news, delay_ns);
+    sim_environment_reply(host, envelope, &tr_sim_job_news_schema, &news, delay_ns);
     if (sim_below(chance, 8) == 0) {
-        sim_outside_reply(host, envelope, &tr_sim_job_news_schema, &news,
-                          delay_ns + sim_below(chance, 100 * MS));
+        sim_environment_reply(host, envelope, &tr_sim_job_news_schema, &news,
+                              delay_ns + sim_below(chance, 100 * MS));
     }
 }
 
@@ -383,7 +386,7 @@ static struct job *job_of(struct sim_backend *backend, const struct sim_host *ho
         check_name(backend, job);
     }
     if (!tr_text_equal(tr_text_of(job->name), told->name)) {
-        sim_fail("outside: %s[%lld]@%u was called %s and is now called %.*s", identity.path,
+        sim_fail("environment: %s[%lld]@%u was called %s and is now called %.*s", identity.path,
                  (long long)identity.element, identity.attempt, job->name, (int)told->name.size,
                  told->name.data);
     }
@@ -396,11 +399,11 @@ void sim_backend_hear(struct sim_backend *backend, struct sim_host *host,
     struct tr_sim_job told;
     if (envelope->type != tr_sim_job_schema.id ||
         tr_sim_job_unpack(body, envelope->version, &told) != 0) {
-        sim_fail("outside: a message of type %u", envelope->type);
+        sim_fail("environment: a message of type %u", envelope->type);
         return;
     }
     struct job *job = job_of(backend, host, &told);
-    sim_say("host %u outside: verb %u for %s (%s[%lld]@%u)", host->index, told.verb, job->name,
+    sim_say("host %u environment: verb %u for %s (%s[%lld]@%u)", host->index, told.verb, job->name,
             job->identity.path, (long long)told.element, told.attempt);
     switch ((enum sim_verb)told.verb) {
     case SIM_VERB_SUBMIT:

@@ -150,9 +150,9 @@ void sim_check_idle(struct sim_host *host)
             {"groups", worker->groups.count, most},
             {"families", worker->families.count, most},
             {"routes", worker->routes.count, most},
-            {"unborn messages", worker->unborn_count, 0},
+            {"unspawned messages", worker->unspawned_count, 0},
             {"held messages", worker->held != NULL, 0},
-            {"borders", worker->borders.count, 0},
+            {"interhost actors", worker->interhost_actors.count, 0},
             {"actors that wait for other hosts", worker->far_waiters.count, 0},
         };
         for (size_t j = 0; j < TR_COUNT_OF(left); j++) {
@@ -212,9 +212,9 @@ void sim_explain(const struct sim_host *host)
         const struct tri_worker *worker = &host->host->workers[i];
         fprintf(stderr,
                 "  host %u worker %u: %u actors, %u cuts outstanding, %u operations in its batch, "
-                "%u frames and %u parcels in its outbox, %u unborn, holds for %d\n",
+                "%u frames and %u parcels in its outbox, %u unspawned, holds for %d\n",
                 host->index, i, worker->actor_count, worker->cuts_outstanding,
                 worker->batch.op_count, worker->outbox.waiting_count, worker->outbox.backlog_count,
-                worker->unborn_count, worker->held != NULL);
+                worker->unspawned_count, worker->held != NULL);
     }
 }

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/compile.h"
 #include "schemas/runtime/inquiry.h"
-#include "tests/sim/asks.h"
 #include "tests/sim/recall.h"
+#include "tests/sim/repeats.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
+#include "tests/support/graph_find.h"
 
 #define MS 1000000ULL
 #define ANSWER_NS_MOST (60 * MS)
@@ -78,7 +79,7 @@ struct tr_graph *sim_decisions_with_task(const struct sim_decisions *decisions, 
     for (const struct decided *decided = decisions->first; decided != NULL;
          decided = decided->next) {
         struct tr_graph *graph = unpack(sim_bytes_of(&decided->packed));
-        if (tr_graph_find_task(graph, task) != TR_GRAPH_NONE) {
+        if (graph_find_task(graph, task) != TR_GRAPH_NONE) {
             return graph;
         }
         tr_graph_free(graph);
@@ -113,7 +114,7 @@ bool sim_decides(const struct sim_stage *stage, const struct sim_execution *exec
                  struct tr_text task, struct tr_bytes inputs, struct tr_buffer *json)
 {
     const struct tr_graph *graph = stage->graphs[execution->graph].graph;
-    const struct tr_task *decider = &graph->tasks[tr_graph_find_task(graph, task)];
+    const struct tr_task *decider = &graph->tasks[graph_find_task(graph, task)];
     uint64_t number = sim_mix(stage->world->plan.seed ^ 81);
     for (size_t i = 0; i < task.size; i++) {
         number = sim_mix(number ^ (uint8_t)task.data[i]);
@@ -124,22 +125,22 @@ bool sim_decides(const struct sim_stage *stage, const struct sim_execution *exec
 
 /* ----------------------------------------------------------------------------------- questions */
 
-static void hold(struct tr_shelf *shelf, struct tr_graph *graph)
+static void hold(struct tr_graph_registry *registry, struct tr_graph *graph)
 {
     uint64_t number;
-    int error = tr_shelf_put(shelf, graph, &number);
+    int error = tr_graph_registry_put(registry, graph, &number);
     TR_ASSERT(error == 0);
 }
 
 static void answer(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body,
                    const struct tr_graph_made *made)
 {
-    struct sim_random *chance = &host->world->chance.outside;
-    uint64_t delay_ns = sim_asks_delay_ns(host, envelope, body, ANSWER_NS_MOST);
-    sim_outside_reply(host, envelope, &tr_graph_made_schema, made, delay_ns);
+    struct sim_random *chance = &host->world->chance.environment;
+    uint64_t delay_ns = sim_repeats_delay_ns(host, envelope, body, ANSWER_NS_MOST);
+    sim_environment_reply(host, envelope, &tr_graph_made_schema, made, delay_ns);
     if (sim_below(chance, 8) == 0) {
-        sim_outside_reply(host, envelope, &tr_graph_made_schema, made,
-                          delay_ns + sim_below(chance, ANSWER_NS_MOST));
+        sim_environment_reply(host, envelope, &tr_graph_made_schema, made,
+                              delay_ns + sim_below(chance, ANSWER_NS_MOST));
     }
 }
 
@@ -151,10 +152,10 @@ static void make(struct sim_decisions *decisions, struct sim_host *host,
     struct tr_graph *parent = sim_decisions_graph(decisions, asked->graph.data);
     struct tr_report report;
     struct tr_graph *graph;
-    struct tr_graph_made made = {.life = engine->life};
+    struct tr_graph_made made = {.engine_start = engine->life};
     uint8_t hash[TR_GRAPH_HASH_BYTES];
     if (parent == NULL) {
-        sim_fail("outside: a graph is to be made from one that nobody has");
+        sim_fail("environment: a graph is to be made from one that nobody has");
         return;
     }
     const struct tr_decision decision = {.parent = parent,
@@ -174,7 +175,7 @@ static void make(struct sim_decisions *decisions, struct sim_host *host,
         made.is_same =
             asked->recovery.size > 0 &&
             sim_recall_is_same_by_name(decisions->stage, asked->recovery, asked->path, graph->hash);
-        hold(&engine->shelf, graph);
+        hold(&engine->registry, graph);
     } else {
         made.code = tr_text_of("DynamicWorkflowBuildFailed");
         made.message = tr_text_of("it is wrong");
@@ -185,11 +186,11 @@ static void make(struct sim_decisions *decisions, struct sim_host *host,
 static void drop(struct sim_host *host, uint64_t number)
 {
     struct tr_engine *engine = host->own;
-    if (tr_shelf_find(&engine->shelf, number) == NULL) {
-        sim_fail("outside: host %u lets go of a graph that it does not hold", host->index);
+    if (tr_graph_registry_find(&engine->registry, number) == NULL) {
+        sim_fail("environment: host %u lets go of a graph that it does not hold", host->index);
         return;
     }
-    tr_shelf_drop(&engine->shelf, number);
+    tr_graph_registry_drop(&engine->registry, number);
 }
 
 bool sim_decisions_hear(struct sim_decisions *decisions, struct sim_host *host,
@@ -213,22 +214,22 @@ bool sim_decisions_hear(struct sim_decisions *decisions, struct sim_host *host,
 /* ------------------------------------------------------------------------------------- a start */
 
 /* Whether what history has of a node or of a launched execution needs a graph. */
-static bool needs_graph(const struct sim_entry_of *entry, const struct sim_host *host)
+static bool needs_graph(const struct sim_observation_of *entry, const struct sim_host *host)
 {
     return entry->host == host->index && entry->has_graph &&
            !tr_phase_is_end(TR_SUBJECT_NODE, entry->phase);
 }
 
 void sim_decisions_load(const struct sim_decisions *decisions, const struct sim_host *host,
-                        struct tr_shelf *shelf)
+                        struct tr_graph_registry *registry)
 {
     uint32_t cursor = 0;
-    const struct sim_entry_of *entry;
+    const struct sim_observation_of *entry;
     while ((entry = sim_history_next(decisions->stage->history, &cursor)) != NULL) {
         if (needs_graph(entry, host)) {
             struct tr_graph *graph = sim_decisions_graph(decisions, entry->graph);
             TR_ASSERT(graph != NULL);
-            hold(shelf, graph);
+            hold(registry, graph);
         }
     }
 }
@@ -237,7 +238,7 @@ void sim_decisions_load(const struct sim_decisions *decisions, const struct sim_
 static bool has_launched(const struct sim_decisions *decisions, const struct decided *decided)
 {
     uint32_t cursor = 0;
-    const struct sim_entry_of *entry;
+    const struct sim_observation_of *entry;
     while ((entry = sim_history_next(decisions->stage->history, &cursor)) != NULL) {
         size_t size = strlen(entry->path);
         bool is_launched = size > 0 && entry->path[size - 1] == '!' && entry->has_graph;
@@ -249,12 +250,12 @@ static bool has_launched(const struct sim_decisions *decisions, const struct dec
 }
 
 void sim_decisions_check_released(const struct sim_decisions *decisions,
-                                  const struct sim_host *host, struct tr_shelf *shelf)
+                                  const struct sim_host *host, struct tr_graph_registry *registry)
 {
     for (const struct decided *decided = decisions->first; decided != NULL;
          decided = decided->next) {
         uint64_t number = tr_graph_number(decided->hash);
-        if (tr_shelf_find(shelf, number) != NULL && !has_launched(decisions, decided)) {
+        if (tr_graph_registry_find(registry, number) != NULL && !has_launched(decisions, decided)) {
             sim_fail("host %u: everybody has ended, and a graph that was decided is still held",
                      host->index);
         }

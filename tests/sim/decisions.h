@@ -1,12 +1,13 @@
 /*
  * The files service of a simulated host, as far as dynamic tasks need it: the graphs that they
- * decide are compiled, kept as in the store's folder, and held on the host's shelf. Answers are
- * late, and come twice; a crash takes those that are on their way, and every hold with them.
+ * decide are compiled, kept as in the store's folder, and held in the host's graph registry.
+ * Answers are late, and come twice; a crash takes those that are on their way, and every hold with
+ * them.
  */
 #ifndef TR_TESTS_SIM_DECISIONS_H
 #define TR_TESTS_SIM_DECISIONS_H
 
-#include "actors/shelf.h"
+#include "actors/store/graph_registry.h"
 #include "schemas/runtime/envelope.h"
 #include "tests/sim/engine.h"
 
@@ -21,11 +22,11 @@ bool sim_decisions_hear(struct sim_decisions *decisions, struct sim_host *host,
 
 /* A host starts: holds what its live dynamic nodes run, and what was launched from in there. */
 void sim_decisions_load(const struct sim_decisions *decisions, const struct sim_host *host,
-                        struct tr_shelf *shelf);
+                        struct tr_graph_registry *registry);
 
 /* Everybody has ended: nobody has a hold of what was decided, but the start for the launched. */
 void sim_decisions_check_released(const struct sim_decisions *decisions,
-                                  const struct sim_host *host, struct tr_shelf *shelf);
+                                  const struct sim_host *host, struct tr_graph_registry *registry);
 
 /* A copy of the graph of a hash, to be freed; NULL: there is none. */
 struct tr_graph *sim_decisions_graph(const struct sim_decisions *decisions, const uint8_t *hash);

@@ -33,7 +33,7 @@ struct tri_disk_faults {
     uint64_t fail_sync_at;  /* the sync with this number fails, and what it did not write is lost */
     bool room_is_limited;   /* files can grow by room_bytes more in all, then the disk is full */
     uint64_t room_bytes;
-    bool sync_lies; /* planted: a sync says that it was done, and does nothing */
+    bool sync_lies; /* injected: a sync says that it was done, and does nothing */
 };
 
 /* What has happened since the disk was made. */

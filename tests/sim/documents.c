@@ -66,14 +66,14 @@ static void put(struct sim_documents *documents, uint32_t host,
 static void answer(struct sim_host *host, const struct tr_envelope *envelope,
                    const struct tr_document *document)
 {
-    struct sim_random *chance = &host->world->chance.outside;
+    struct sim_random *chance = &host->world->chance.environment;
     uint64_t delay_ns = sim_below(chance, ANSWER_NS_MOST);
     if (sim_below(chance, 20) == 0) {
         struct tr_blob_failed failed = {.error = TR_STORE_FAILED,
                                         .message = tr_text_of("it broke")};
-        sim_outside_reply(host, envelope, &tr_blob_failed_schema, &failed, delay_ns);
+        sim_environment_reply(host, envelope, &tr_blob_failed_schema, &failed, delay_ns);
     } else {
-        sim_outside_reply(host, envelope, &tr_document_schema, document, delay_ns);
+        sim_environment_reply(host, envelope, &tr_document_schema, document, delay_ns);
     }
 }
 
@@ -86,9 +86,9 @@ static void get(const struct sim_documents *documents, struct sim_host *host,
     if (entry != NULL) {
         document.bytes = sim_bytes_of(&entry->bytes);
     }
-    if (document.bytes.size > 0 && sim_below(&host->world->chance.outside, 20) == 0) {
+    if (document.bytes.size > 0 && sim_below(&host->world->chance.environment, 20) == 0) {
         sim_bytes_set(&damaged, document.bytes.data, document.bytes.size);
-        damaged.size = sim_below(&host->world->chance.outside, damaged.size);
+        damaged.size = sim_below(&host->world->chance.environment, damaged.size);
         document.bytes = sim_bytes_of(&damaged);
     }
     answer(host, envelope, &document);
@@ -107,7 +107,7 @@ bool sim_documents_hear(struct sim_documents *documents, struct sim_host *host,
     }
     if (envelope->type == tr_document_put_schema.id &&
         tr_document_put_unpack(body, envelope->version, &given) == 0) {
-        if (sim_below(&host->world->chance.outside, 20) != 0) {
+        if (sim_below(&host->world->chance.environment, 20) != 0) {
             put(documents, host->index, &given);
         }
         answer(host, envelope, &(struct tr_document){.is_found = true});

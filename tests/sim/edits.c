@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/recovery/recovery_plan.h"
 #include "deploy/history/route.h"
+#include "deploy/recovery/recovery_plan.h"
 #include "runtime/memory.h"
 #include "tests/support/flow_value.h"
 
@@ -36,10 +36,10 @@ struct drawing {
 
 /* ------------------------------------------------------------------------------- what there was */
 
-static const struct sim_entry_of *next_entry(const struct drawing *drawing, uint32_t *cursor)
+static const struct sim_observation_of *next_entry(const struct drawing *drawing, uint32_t *cursor)
 {
     const struct sim_execution *from = drawing->execution->from;
-    const struct sim_entry_of *entry;
+    const struct sim_observation_of *entry;
     do {
         entry = sim_history_next(drawing->stage->history, cursor);
     } while (entry != NULL && (entry->host != from->host || entry->number != from->number ||
@@ -63,7 +63,7 @@ static void read_past(struct drawing *drawing)
 {
     struct tr_arena *arena = &drawing->edits->arena;
     struct tri_vector found = {0};
-    const struct sim_entry_of *entry;
+    const struct sim_observation_of *entry;
     uint32_t cursor = 0;
     while ((entry = next_entry(drawing, &cursor)) != NULL) {
         if (entry->element == TR_ELEMENT_NONE && strchr(entry->path, '[') == NULL) {
@@ -147,7 +147,7 @@ static void edit_input(struct drawing *drawing, const struct tr_stop *stop,
 }
 
 /* Names what an entry was, if the graph has it, as a node that a person may name. */
-static void name_entry(struct drawing *drawing, const struct sim_entry_of *entry)
+static void name_entry(struct drawing *drawing, const struct sim_observation_of *entry)
 {
     struct sim_edits *edits = drawing->edits;
     struct tr_recovery_target *target = &edits->targets[edits->target_count];
@@ -178,7 +178,7 @@ static void name_entry(struct drawing *drawing, const struct sim_entry_of *entry
 
 static void draw_targets(struct drawing *drawing)
 {
-    const struct sim_entry_of *entry;
+    const struct sim_observation_of *entry;
     uint32_t cursor = 0;
     uint32_t count = 0;
     while (next_entry(drawing, &cursor) != NULL) {

@@ -40,7 +40,7 @@ extern const struct tr_behaviour sim_client_behaviour;
 
 /* A graph of a world. */
 struct sim_graph {
-    struct tr_graph *graph;  /* for the outside and the model */
+    struct tr_graph *graph;  /* for the environment and the model */
     struct tr_buffer packed; /* as hosts read it at their starts */
 };
 
@@ -109,15 +109,15 @@ struct sim_stage {
     bool has_pauses;                    /* people pause executions */
     bool has_dynamic;                   /* tasks decide graphs */
     bool has_schedules;                 /* plans fire by themselves, on the first host */
-    bool has_planner;                   /* who registers them was born, and that is committed */
+    bool has_planner;                   /* who registers them was spawned, and that is committed */
     bool has_recoveries;                /* executions recover others */
     bool has_lost_answers;              /* too many crashes came between, so attempts have failed */
-    bool has_client[SIM_HOSTS_MAX];     /* it was born, and that is committed */
+    bool has_client[SIM_HOSTS_MAX];     /* it was spawned, and that is committed */
     bool is_quota_known[SIM_HOSTS_MAX]; /* to the resource manager, since the host's start */
     struct sim_backend *backend;
     struct sim_documents *documents;
     struct sim_decisions *decisions;
-    struct sim_asks *asks;
+    struct sim_repeats *repeats;
     struct sim_timetable *timetable; /* NULL: there are no schedules */
     struct sim_history *history;
 };
@@ -150,7 +150,7 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(gates)                 \
     S(sleeps)                \
     S(pauses)                \
-    S(asleep)                \
+    S(dormant)               \
     S(launched)              \
     S(fired)                 \
     S(fires_skipped)         \
@@ -187,7 +187,7 @@ void sim_signal_value(const struct sim_stage *stage, const struct sim_execution 
 /* The resource manager has heard of its quota. */
 void sim_engine_note_quota(struct sim_host *host);
 
-/* Whether the fault is planted that the plugin submits without asking. */
+/* Whether the fault is injected that the plugin submits without asking. */
 bool sim_engine_submits_blindly(void);
 
 #endif

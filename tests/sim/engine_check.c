@@ -15,6 +15,7 @@
 #include "tests/sim/engine_model.h"
 #include "tests/sim/timetable.h"
 #include "tests/support/flow_value.h"
+#include "tests/support/graph_find.h"
 
 struct sim_seen sim_engine_seen;
 
@@ -38,8 +39,9 @@ static bool is_allowed(const struct sim_model *model, const struct sim_expected 
 }
 
 /* Values that must be the same: all but those that hold errors. */
-static void check_values(const struct sim_entry_of *entry, const struct tr_variables *variables,
-                         enum tr_value_side side, struct tr_bytes wanted)
+static void check_values(const struct sim_observation_of *entry,
+                         const struct tr_variables *variables, enum tr_value_side side,
+                         struct tr_bytes wanted)
 {
     struct tr_bytes found = sim_bytes_of(&entry->values[side]);
     if (found.size == 0 || wanted.size == 0) {
@@ -48,7 +50,8 @@ static void check_values(const struct sim_entry_of *entry, const struct tr_varia
     sim_engine_seen.values_compared++;
     if (flow_value_digest_slots(variables, found) != flow_value_digest_slots(variables, wanted)) {
         sim_fail("execution %llu: '%s' has other %s than the model",
-                 (unsigned long long)entry->number, entry->path, tr_value_side_word((uint8_t)side));
+                 (unsigned long long)entry->number, entry->path,
+                 side == TR_VALUE_INPUTS ? "inputs" : "outputs");
     }
 }
 
@@ -85,7 +88,7 @@ static void check_not_run(const struct sim_model *model, const struct sim_expect
 static void check_expected(const struct sim_model *model, const struct sim_expected *expected)
 {
     const struct sim_execution *execution = model->execution;
-    struct sim_entry_of *entry =
+    struct sim_observation_of *entry =
         sim_history_find(model->stage->history, execution->host, execution->number, expected->path,
                          expected->element);
     uint8_t phase = entry == NULL ? TR_NODE_PHASE_NOT_YET_STARTED : entry->phase;
@@ -113,13 +116,13 @@ static void check_expected(const struct sim_model *model, const struct sim_expec
 }
 
 /* What a task gave follows from what it got, whatever the time it took. */
-static void check_work(const struct sim_model *model, const struct sim_entry_of *entry)
+static void check_work(const struct sim_model *model, const struct sim_observation_of *entry)
 {
     struct tr_bytes inputs = sim_bytes_of(&entry->values[TR_VALUE_INPUTS]);
     struct tr_bytes outputs = sim_bytes_of(&entry->values[TR_VALUE_OUTPUTS]);
     uint32_t index = entry->target[0] == '\0'
                          ? TR_GRAPH_NONE
-                         : tr_graph_find_task(model->graph, tr_text_of(entry->target));
+                         : graph_find_task(model->graph, tr_text_of(entry->target));
     if (index == TR_GRAPH_NONE || outputs.size == 0) {
         return;
     }
@@ -156,7 +159,7 @@ static bool enter(const struct sim_model *model, struct tr_text path, struct fou
         found->workflow = workflow_of(found->graph, found->node);
         return true;
     }
-    const struct sim_entry_of *entry =
+    const struct sim_observation_of *entry =
         sim_history_find(stage->history, execution->host, execution->number, path, TR_ELEMENT_NONE);
     struct tr_graph *graph = entry != NULL && entry->has_graph
                                  ? sim_decisions_graph(stage->decisions, entry->graph)
@@ -219,13 +222,13 @@ static bool has_parent_succeeded(const struct sim_model *model, struct tr_text p
         }
         path.size--;
     }
-    const struct sim_entry_of *parent =
+    const struct sim_observation_of *parent =
         sim_history_find(model->stage->history, execution->host, execution->number, path, element);
     return parent != NULL && parent->phase == TR_NODE_PHASE_SUCCEEDED;
 }
 
 /* What succeeded has nothing in it that failed, but what is optional, whatever the time it took. */
-static void check_inside(const struct sim_model *model, const struct sim_entry_of *entry)
+static void check_inside(const struct sim_model *model, const struct sim_observation_of *entry)
 {
     struct tr_text path = tr_text_of(entry->path);
     bool has_failed = entry->phase != TR_NODE_PHASE_SUCCEEDED &&
@@ -253,7 +256,7 @@ static void check_rest(const struct sim_model *model)
 {
     const struct sim_execution *execution = model->execution;
     uint32_t cursor = 0;
-    const struct sim_entry_of *entry;
+    const struct sim_observation_of *entry;
     while ((entry = sim_history_next(model->stage->history, &cursor)) != NULL) {
         if (entry->host != execution->host || entry->number != execution->number ||
             entry->path[0] == '\0') {
@@ -315,7 +318,7 @@ static void check_whole(const struct sim_model *model)
     if (phase == TR_EXECUTION_FAILED && !is_timed(model)) {
         check_failure(model);
     }
-    const struct sim_entry_of *entry = sim_history_find(
+    const struct sim_observation_of *entry = sim_history_find(
         model->stage->history, execution->host, execution->number, tr_text_of(""), TR_ELEMENT_NONE);
     const struct tr_workflow *workflow = &model->graph->workflows[model->graph->main_workflow];
     if (phase == TR_EXECUTION_SUCCEEDED && !is_timed(model) &&
@@ -408,7 +411,7 @@ void sim_engine_check_staying(struct sim_host *host, const struct tri_worker *wo
     }
     if (behaviour->id == tr_resources_behaviour.id) {
         struct tr_engine *engine = host->own;
-        sim_decisions_check_released(sim_stage_of(host->world)->decisions, host, &engine->shelf);
+        sim_decisions_check_released(sim_stage_of(host->world)->decisions, host, &engine->registry);
     }
 }
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "tests/sim/engine.h"
-#include "tests/sim/workload.h"
 #include "tests/sim/recall.h"
+#include "tests/sim/workload.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
 

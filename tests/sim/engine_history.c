@@ -25,7 +25,7 @@ struct origin {
 struct sim_history {
     struct sim_stage *stage;
     struct origin *origins;
-    struct sim_entry_of **entries; /* a table by who it is */
+    struct sim_observation_of **entries; /* a table by who it is */
     uint32_t capacity;
     uint32_t count;
 };
@@ -35,7 +35,7 @@ struct sim_history *sim_history_new(struct sim_stage *stage)
     struct sim_history *history = sim_must(calloc(1, sizeof *history));
     history->stage = stage;
     history->capacity = 256;
-    history->entries = sim_must(calloc(history->capacity, sizeof(struct sim_entry_of *)));
+    history->entries = sim_must(calloc(history->capacity, sizeof(struct sim_observation_of *)));
     return history;
 }
 
@@ -68,14 +68,14 @@ static uint64_t digest_of(uint32_t host, uint64_t number, struct tr_text path, u
     return digest;
 }
 
-static struct sim_entry_of **place_of(const struct sim_history *history, uint32_t host,
-                                      uint64_t number, struct tr_text path, uint64_t element)
+static struct sim_observation_of **place_of(const struct sim_history *history, uint32_t host,
+                                            uint64_t number, struct tr_text path, uint64_t element)
 {
     uint64_t at = digest_of(host, number, path, element);
-    struct sim_entry_of **place;
+    struct sim_observation_of **place;
     for (;;) {
         place = &history->entries[at++ & (history->capacity - 1)];
-        const struct sim_entry_of *entry = *place;
+        const struct sim_observation_of *entry = *place;
         if (entry == NULL ||
             (entry->host == host && entry->number == number && entry->element == element &&
              tr_text_equal(tr_text_of(entry->path), path))) {
@@ -86,10 +86,10 @@ static struct sim_entry_of **place_of(const struct sim_history *history, uint32_
 
 static void grow(struct sim_history *history)
 {
-    struct sim_entry_of **old = history->entries;
+    struct sim_observation_of **old = history->entries;
     uint32_t count = history->capacity;
     history->capacity *= 2;
-    history->entries = sim_must(calloc(history->capacity, sizeof(struct sim_entry_of *)));
+    history->entries = sim_must(calloc(history->capacity, sizeof(struct sim_observation_of *)));
     for (uint32_t i = 0; i < count; i++) {
         if (old[i] != NULL) {
             *place_of(history, old[i]->host, old[i]->number, tr_text_of(old[i]->path),
@@ -100,15 +100,15 @@ static void grow(struct sim_history *history)
 }
 
 /* The entry, made where it is missing. */
-static struct sim_entry_of *entry_at(struct sim_history *history, uint32_t host, uint64_t number,
-                                     struct tr_text path, uint64_t element)
+static struct sim_observation_of *entry_at(struct sim_history *history, uint32_t host,
+                                           uint64_t number, struct tr_text path, uint64_t element)
 {
     if (history->count * 2 > history->capacity) {
         grow(history);
     }
-    struct sim_entry_of **place = place_of(history, host, number, path, element);
+    struct sim_observation_of **place = place_of(history, host, number, path, element);
     if (*place == NULL) {
-        struct sim_entry_of *entry = sim_must(calloc(1, sizeof *entry));
+        struct sim_observation_of *entry = sim_must(calloc(1, sizeof *entry));
         TR_ASSERT(path.size < SIM_PATH_BYTES);
         entry->host = host;
         entry->number = number;
@@ -120,16 +120,16 @@ static struct sim_entry_of *entry_at(struct sim_history *history, uint32_t host,
     return *place;
 }
 
-struct sim_entry_of *sim_history_find(const struct sim_history *history, uint32_t host,
-                                      uint64_t number, struct tr_text path, uint64_t element)
+struct sim_observation_of *sim_history_find(const struct sim_history *history, uint32_t host,
+                                            uint64_t number, struct tr_text path, uint64_t element)
 {
     return *place_of(history, host, number, path, element);
 }
 
-struct sim_entry_of *sim_history_next(const struct sim_history *history, uint32_t *cursor)
+struct sim_observation_of *sim_history_next(const struct sim_history *history, uint32_t *cursor)
 {
     while (*cursor < history->capacity) {
-        struct sim_entry_of *entry = history->entries[(*cursor)++];
+        struct sim_observation_of *entry = history->entries[(*cursor)++];
         if (entry != NULL) {
             return entry;
         }
@@ -141,7 +141,7 @@ uint64_t sim_history_row_count(const struct sim_history *history, uint32_t host)
 {
     uint64_t count = 0;
     uint32_t cursor = 0;
-    const struct sim_entry_of *entry;
+    const struct sim_observation_of *entry;
     while ((entry = sim_history_next(history, &cursor)) != NULL) {
         count += entry->host == host && entry->has_row ? 1 : 0;
     }
@@ -194,8 +194,8 @@ struct sim_execution *sim_history_named(const struct sim_history *history, uint3
     return NULL;
 }
 
-static struct sim_entry_of *entry_of(struct sim_history *history, uint32_t host, uint64_t number,
-                                     struct tr_text path, uint64_t element)
+static struct sim_observation_of *entry_of(struct sim_history *history, uint32_t host,
+                                           uint64_t number, struct tr_text path, uint64_t element)
 {
     char whole[SIM_PATH_BYTES];
     const struct sim_execution *whose = sim_history_whose(history, host, number, path, whole);
@@ -244,7 +244,7 @@ static uint8_t node_phase_of(uint8_t phase)
                                              : TR_NODE_PHASE_RUNNING;
 }
 
-static void set_graph(struct sim_entry_of *entry, struct tr_bytes hash)
+static void set_graph(struct sim_observation_of *entry, struct tr_bytes hash)
 {
     entry->has_graph = hash.size == TR_GRAPH_HASH_BYTES;
     if (entry->has_graph) {
@@ -287,7 +287,7 @@ static void take_launched(struct sim_history *history, const struct sim_host *ho
     check_change(row, origin->phase, origin->is_paused);
     origin->phase = row->phase;
     origin->is_paused = row->is_paused;
-    struct sim_entry_of *entry =
+    struct sim_observation_of *entry =
         entry_of(history, host->index, row->execution, tr_text_of(""), TR_ELEMENT_NONE);
     entry->phase = node_phase_of(row->phase);
     set_graph(entry, row->graph);
@@ -349,7 +349,7 @@ static void take_node(struct sim_history *history, const struct sim_host *host,
 {
     struct tr_node_status row;
     if (READ(node_status, op, &row)) {
-        struct sim_entry_of *entry =
+        struct sim_observation_of *entry =
             entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
         entry->has_row = true;
         if (tr_text_equal(row.kind, tr_text_of("task")) && row.target.size < sizeof entry->target) {
@@ -372,7 +372,7 @@ static void take_change(struct sim_history *history, const struct sim_host *host
     if (!READ(phase, op, &row) || row.subject != TR_SUBJECT_NODE) {
         return;
     }
-    struct sim_entry_of *entry =
+    struct sim_observation_of *entry =
         entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
     if (!tr_phase_may_follow(TR_SUBJECT_NODE, entry->chain, row.phase)) {
         sim_fail("history: %s is %s after it was %s", entry->path, tr_node_phase_word(row.phase),
@@ -386,7 +386,7 @@ static void take_value(struct sim_history *history, const struct sim_host *host,
 {
     struct tr_node_value row;
     if (READ(node_value, op, &row) && row.side <= TR_VALUE_OUTPUTS) {
-        struct sim_entry_of *entry =
+        struct sim_observation_of *entry =
             entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
         sim_bytes_set(&entry->values[row.side], row.slots.data, row.slots.size);
     }
@@ -397,7 +397,8 @@ static void take_element(struct sim_history *history, const struct sim_host *hos
                          const struct tr_element_block *row, const json_t *change)
 {
     uint64_t element = (uint64_t)json_integer_value(json_array_get(change, 0));
-    struct sim_entry_of *entry = entry_of(history, host->index, row->execution, row->path, element);
+    struct sim_observation_of *entry =
+        entry_of(history, host->index, row->execution, row->path, element);
     for (size_t i = 3; i < json_array_size(change); i++) {
         const json_t *item = json_array_get(change, i);
         if (!json_is_integer(item)) {
@@ -438,7 +439,7 @@ static void take_progress(struct sim_history *history, const struct sim_host *ho
     if (!READ(progress, op, &row)) {
         return;
     }
-    struct sim_entry_of *entry =
+    struct sim_observation_of *entry =
         entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
     entry->total = row.total;
     entry->succeeded = row.succeeded;
@@ -463,7 +464,7 @@ static void take_element_outputs(struct sim_history *history, const struct sim_h
         (void)tr_read_array(&cursor);
         uint64_t element = tr_read_u64(&cursor);
         struct tr_bytes slots = tr_read_any(&cursor);
-        struct sim_entry_of *entry =
+        struct sim_observation_of *entry =
             entry_of(history, host->index, row.execution, row.path, element);
         sim_bytes_set(&entry->values[TR_VALUE_OUTPUTS], slots.data, slots.size);
     }

@@ -10,7 +10,7 @@
 #define SIM_PATH_BYTES 256
 
 /* A node, or an element of a map. */
-struct sim_entry_of {
+struct sim_observation_of {
     uint32_t host;
     uint64_t number; /* of the execution */
     uint64_t element;
@@ -46,11 +46,11 @@ struct sim_execution *sim_history_named(const struct sim_history *history, uint3
                                         struct tr_text address);
 
 /* The entry of a node or an element, or NULL. */
-struct sim_entry_of *sim_history_find(const struct sim_history *history, uint32_t host,
-                                      uint64_t number, struct tr_text path, uint64_t element);
+struct sim_observation_of *sim_history_find(const struct sim_history *history, uint32_t host,
+                                            uint64_t number, struct tr_text path, uint64_t element);
 
 /* All entries, one after the other; begin with 0. */
-struct sim_entry_of *sim_history_next(const struct sim_history *history, uint32_t *cursor);
+struct sim_observation_of *sim_history_next(const struct sim_history *history, uint32_t *cursor);
 
 /* How many rows of node_status there must be for a host. */
 uint64_t sim_history_row_count(const struct sim_history *history, uint32_t host);

@@ -1,8 +1,8 @@
 /*
- * The engine's planted faults, one row each. They are made around its handlers and in the plugin: a
+ * The engine's injected bugs, one row each. They are made around its handlers and in the plugin: a
  * message is kept from its actor or changed, or a state is spoilt behind its back.
  */
-#include "tests/sim/engine_plant.h"
+#include "tests/sim/engine_inject.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 #include "schemas/engine/state_task.h"
 #include "tests/sim/engine_turn.h"
 
-/* What a plant gets of a turn. */
+/* What a injected bug gets of a turn. */
 #define TURN                                                                   \
     struct tr_context *context, void *state, const struct tr_message *message, \
         const struct tr_behaviour *behaviour
 
 static bool strikes(uint32_t once_in)
 {
-    return sim_plant_strikes(sim_world()->host_in_step, once_in);
+    return sim_inject_strikes(sim_world()->host_in_step, once_in);
 }
 
 /* Whether this is such a message to such an actor, and its time has come. */
@@ -363,7 +363,7 @@ static int forget_ended(TURN)
     return sim_engine_handle(context, state, message);
 }
 
-/* Packs a state that was changed into the room that a plant has for it. */
+/* Packs a state that was changed into the room that a injected bug has for it. */
 static void put_state(struct tr_image *image, const struct tr_schema *schema, const void *state,
                       uint8_t *room)
 {
@@ -399,126 +399,155 @@ static void load_first(struct sim_host *host, struct tr_image *image, uint8_t *r
 
 bool sim_engine_submits_blindly(void)
 {
-    const struct sim_plant *plant = sim_world()->plant;
-    return plant != NULL && plant->is_in_plugin && strikes(2);
+    const struct sim_bug *bug = sim_world()->bug;
+    return bug != NULL && bug->is_in_plugin && strikes(2);
 }
 
-const struct sim_plant sim_engine_plants[] = {
+const struct sim_bug sim_engine_bugs[] = {
     {.name = "node-end-forgotten",
      .text = "a workflow does not take note of a node's end",
+     .found_by = "liveness: the workflow waits for ever",
      .first_seed = 1,
      .turn = forget_end},
     {.name = "element-end-forgotten",
      .text = "an array does not take note of an element's end",
+     .found_by = "liveness: the array waits for ever",
      .first_seed = 1,
      .turn = forget_element},
     {.name = "abort-lost",
      .text = "a task does not hear that it is to end",
+     .found_by = "liveness: a job without an end goes on",
      .first_seed = 2,
      .turn = lose_abort},
     {.name = "token-kept",
      .text = "the resource manager does not hear that a token is free again",
+     .found_by = "liveness: others wait for it",
      .first_seed = 118,
      .turn = lose_release},
     {.name = "token-granted-anyhow",
      .text = "a token is granted whether there is one or not",
+     .found_by = "the environment: more jobs than the quota allows",
      .first_seed = 1,
      .turn = grant_anyhow},
     {.name = "owner-not-told",
      .text = "a task does not hear that it may make what the cache has not",
+     .found_by = "liveness: the task waits for ever",
      .first_seed = 3,
      .turn = lose_owner},
     {.name = "outputs-swapped",
      .text = "a node's outputs go into the places of each other",
+     .found_by = "the model: other values; history, where the types differ",
      .first_seed = 19,
      .turn = swap_outputs},
     {.name = "failure-forgotten",
      .text = "a workflow takes a node that failed for one that was skipped",
+     .found_by = "the model: another end",
      .first_seed = 1,
      .turn = forget_failure},
     {.name = "retry-counted-twice",
      .text = "a task counts a retry twice",
+     .found_by = "the model: another end",
      .first_seed = 62,
      .turn = count_twice},
     {.name = "successes-miscounted",
      .text = "an array is content with one success less",
+     .found_by = "the model: another end",
      .first_seed = 97,
      .turn = need_fewer},
     {.name = "element-forgotten",
      .text = "after a start an array has forgotten one element that had ended",
+     .found_by = "liveness: the array waits for ever",
      .first_seed = 1,
      .turn = forget_ended},
     {.name = "attempt-not-loaded",
      .text = "after a start a task counts its attempts from 0 again",
+     .found_by = "liveness: what it waits for is another attempt's",
      .first_seed = 32,
      .load = load_first},
     {.name = "launched-end-lost",
      .text = "a launch node does not hear how what it launched has ended",
+     .found_by = "the model: another end",
      .first_seed = 18,
      .turn = lose_launched},
     {.name = "decided-end-lost",
      .text = "a dynamic task does not hear that its graph has ended",
+     .found_by = "liveness: the task waits for ever",
      .first_seed = 1,
      .turn = lose_inner},
     {.name = "pause-not-passed-on",
      .text = "a workflow inside another one does not hear of a pause",
+     .found_by = "a look at who is paused inside what is",
      .first_seed = 65,
      .turn = lose_pause_begin},
     {.name = "pause-not-lifted",
      .text = "a workflow inside another one does not hear that a pause is over",
+     .found_by = "liveness: nothing begins there",
      .first_seed = 74,
      .turn = lose_pause_end},
     {.name = "signals-forgotten",
      .text = "after a start nobody remembers signals, nor who waits for them",
+     .found_by = "a worker's state against the store; liveness: a gate waits for ever",
      .first_seed = 3,
      .load = load_no_signals},
     {.name = "kept-runs-again",
      .text = "a workflow runs what it is to keep of an earlier execution",
+     .found_by = "the model: it is kept there",
      .first_seed = 1,
      .turn = keep_nothing},
     {.name = "edit-forgotten",
      .text = "a workflow does not hear which inputs of its nodes are edited",
+     .found_by = "the model: other values",
      .first_seed = 31,
      .turn = forget_edits},
     {.name = "time-not-heard",
      .text = "a schedule does not hear that its time has come",
+     .found_by = "the timetable: it stood still",
      .first_seed = 2,
      .turn = lose_time},
     {.name = "time-passed-over",
      .text = "a schedule starts nothing at a time that fires",
+     .found_by = "the timetable: nothing was started",
      .first_seed = 9,
      .turn = pass_time_over},
     {.name = "overlap-forgotten",
      .text = "a schedule has forgotten that what it started before still runs",
+     .found_by = "the timetable: two run at once",
      .first_seed = 82,
      .turn = forget_running},
     {.name = "task-by-wall",
      .text = "a task goes by the clock that people set",
+     .found_by = "the timers: one lies behind",
      .first_seed = 6,
      .turn = task_by_wall},
     {.name = "workflow-by-wall",
      .text = "a workflow goes by the clock that people set",
+     .found_by = "the timers: one lies behind",
      .first_seed = 25,
      .turn = workflow_by_wall},
     {.name = "resources-by-wall",
      .text = "the resource manager goes by the clock that people set",
+     .found_by = "the timers: one lies behind",
      .first_seed = 25,
      .turn = resources_by_wall},
     {.name = "schedule-by-wall",
      .text = "a schedule goes by the clock that people set",
+     .found_by = "the timers: one lies behind",
      .first_seed = 37,
      .turn = schedule_by_wall},
     {.name = "array-by-wall",
      .text = "an array goes by the clock that people set",
+     .found_by = "the timers: one lies behind",
      .first_seed = 6,
      .turn = array_by_wall},
     {.name = "submitted-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
+     .found_by = "the environment: the intent is not committed",
      .first_seed = 1,
-     .send = sim_plant_calls_early},
+     .send = sim_inject_calls_early},
     {.name = "submitted-blindly",
      .text = "the plugin submits again after a failed call, without asking",
+     .found_by = "the environment: submitted again",
      .first_seed = 1,
      .is_in_plugin = true},
 };
-const size_t sim_engine_plant_count = TR_COUNT_OF(sim_engine_plants);
+const size_t sim_engine_bug_count = TR_COUNT_OF(sim_engine_bugs);

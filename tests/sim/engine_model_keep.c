@@ -153,7 +153,7 @@ bool sim_keep(struct sim_flow *flow, const struct tr_node *node, struct tr_text 
               struct sim_given *result)
 {
     struct sim_model *model = flow->model;
-    const struct sim_entry_of *entry = NULL;
+    const struct sim_observation_of *entry = NULL;
     bool is_again = flow->nodes[node - flow->workflow->nodes].is_again;
     model->recovers = false;
     if (!flow->recovers || node->kind == TR_NODE_END || node->role != TR_ROLE_GRAPH) {

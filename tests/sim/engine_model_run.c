@@ -2,8 +2,8 @@
  * The model of what a node runs that is not a map: tasks, also those that decide graphs, gates, and
  * executions of their own.
  */
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/compile.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/engine_model_inside.h"
 #include "tests/sim/recall.h"

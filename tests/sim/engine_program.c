@@ -77,7 +77,7 @@ void sim_engine_open(const struct sim_host *host, struct tr_engine *engine)
         uint64_t number;
         int error = tr_graph_unpack(tr_buffer_bytes(&stage->graphs[i].packed), &graph);
         TR_ASSERT(error == 0);
-        error = tr_shelf_put(&engine->shelf, graph, &number);
+        error = tr_graph_registry_put(&engine->registry, graph, &number);
         TR_ASSERT(error == 0);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * What the programs of the engine's play and of the grades' do alike: graphs from a seed to the
- * shelf of a host, actors that are born one behind the other, and what these are told.
+ * What the programs of the engine's play and of the idempotency play do alike: graphs from a seed
+ * to the registry of a host, actors that are spawned one behind the other, and what these are told.
  */
 #ifndef TR_TESTS_SIM_ENGINE_PROGRAM_H
 #define TR_TESTS_SIM_ENGINE_PROGRAM_H
@@ -18,11 +18,14 @@ void sim_stage_add_execution(struct sim_stage *stage, const struct sim_execution
 void sim_stage_begin(struct sim_stage *stage, struct sim_world *world);
 void sim_stage_end(struct sim_stage *stage);
 
-/* As a program does at its start: settings, and graphs from the store's folder on the shelf. */
+/*
+ * As a program does at its start: settings, and graphs from the store's folder in the graph
+ * registry.
+ */
 void sim_engine_open(const struct sim_host *host, struct tr_engine *engine);
 
 /*
- * The first of `count` members that is wanted and is not there, by what it was born as; `count`:
+ * The first of `count` members that is wanted and is not there, by what it was spawned as; `count`:
  * all are.
  */
 uint32_t sim_engine_next_member(const struct sim_host *host, const struct tr_ref *refs,

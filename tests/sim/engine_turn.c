@@ -66,12 +66,12 @@ int sim_engine_handle_by_wall(struct tr_context *context, void *state,
     return error;
 }
 
-/* The turn as the world's plant spoils it, or as it is. */
+/* The turn as the world's injected bug spoils it, or as it is. */
 static int take_turn(struct tr_context *context, void *state, const struct tr_message *message)
 {
-    const struct sim_plant *plant = sim_world()->plant;
-    return plant != NULL && plant->turn != NULL
-               ? plant->turn(context, state, message, original_of(context))
+    const struct sim_bug *bug = sim_world()->bug;
+    return bug != NULL && bug->turn != NULL
+               ? bug->turn(context, state, message, original_of(context))
                : sim_engine_handle(context, state, message);
 }
 

@@ -1,5 +1,5 @@
 /*
- * The outside of each host: reads calls, hands them to the play, and sends answers late, out of
+ * The environment of each host: reads calls, hands them to the play, and sends answers late, out of
  * order, or not at all. No crash takes back what it has heard.
  */
 #include <stdlib.h>
@@ -19,8 +19,8 @@ struct sim_outbox {
     uint8_t body[];
 };
 
-void sim_outside_reply(struct sim_host *host, const struct tr_envelope *call,
-                       const struct tr_schema *schema, const void *body, uint64_t delay_ns)
+void sim_environment_reply(struct sim_host *host, const struct tr_envelope *call,
+                           const struct tr_schema *schema, const void *body, uint64_t delay_ns)
 {
     uint8_t *packed = sim_must(malloc(TR_MESSAGE_BYTES_MAX));
     struct tr_writer writer = tr_writer_of(packed, TR_MESSAGE_BYTES_MAX);
@@ -42,7 +42,7 @@ void sim_outside_reply(struct sim_host *host, const struct tr_envelope *call,
     host->outside_box = reply;
 }
 
-void sim_outside_hear(struct sim_host *host, struct tr_bytes message)
+void sim_environment_hear(struct sim_host *host, struct tr_bytes message)
 {
     struct tr_envelope envelope;
     tr_envelope_unpack(message.data, &envelope);
@@ -50,7 +50,7 @@ void sim_outside_hear(struct sim_host *host, struct tr_bytes message)
     host->world->play->hear(host, &envelope, tr_envelope_body(message.data));
 }
 
-/* Says something to the worker of birth of whoever waits for it. */
+/* Says something to the worker of origin of whoever waits for it. */
 static void say(struct sim_host *host, struct tr_ref to, uint64_t ask, uint8_t kind,
                 const struct tr_schema *schema, const void *body)
 {
@@ -64,13 +64,13 @@ static void say(struct sim_host *host, struct tr_ref to, uint64_t ask, uint8_t k
         .cause_incarnation = to.incarnation,
         .cause_sequence = ask,
     };
-    uint32_t worker = tri_birth_worker(&host->host->shared, to.key);
-    int error = tri_voice_say(&host->outside, worker, &envelope, schema, body);
+    uint32_t worker = tri_origin_worker(&host->host->shared, to.key);
+    int error = tri_sender_say(&host->environment, worker, &envelope, schema, body);
     TR_ASSERT(error == 0);
 }
 
-void sim_outside_say(struct sim_host *host, const struct tr_envelope *call, uint8_t kind,
-                     const struct tr_schema *schema, const void *body)
+void sim_environment_say(struct sim_host *host, const struct tr_envelope *call, uint8_t kind,
+                         const struct tr_schema *schema, const void *body)
 {
     say(host, tr_envelope_from(call), call->sequence, kind, schema, body);
 }
@@ -100,37 +100,37 @@ static bool send_replies(struct sim_host *host)
             link = &reply->next;
         }
     }
-    tri_voice_flush(&host->outside);
+    tri_sender_flush(&host->environment);
     return did_send;
 }
 
-static bool read_calls(struct sim_host *host, struct tri_link *link)
+static bool read_calls(struct sim_host *host, struct tri_channel *link)
 {
     struct tri_frame frame;
     bool did_read = false;
-    while (tri_link_receive(link, &frame) == 0) {
+    while (tri_channel_receive(link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
         while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
-            sim_outside_hear(host, bytes);
+            sim_environment_hear(host, bytes);
         }
-        tri_link_release(link, &frame);
+        tri_channel_release(link, &frame);
         did_read = true;
     }
     return did_read;
 }
 
-bool sim_outside_step(struct sim_host *host)
+bool sim_environment_step(struct sim_host *host)
 {
-    bool did_read = read_calls(host, host->outside.link);
+    bool did_read = read_calls(host, host->environment.link);
     did_read = read_calls(host, host->files) || did_read;
     const struct sim_play *play = host->world->play;
     bool did_elapse = play->elapse != NULL && play->elapse(host);
     return send_replies(host) || did_read || did_elapse;
 }
 
-uint64_t sim_outside_due_ns(const struct sim_host *host)
+uint64_t sim_environment_due_ns(const struct sim_host *host)
 {
     const struct sim_play *play = host->world->play;
     uint64_t due_ns = play->due_ns != NULL ? play->due_ns(host) : UINT64_MAX;
@@ -140,12 +140,12 @@ uint64_t sim_outside_due_ns(const struct sim_host *host)
     return due_ns;
 }
 
-void sim_outside_forget(struct sim_host *host, bool all)
+void sim_environment_forget(struct sim_host *host, bool all)
 {
     struct sim_outbox **link = &host->outside_box;
     while (*link != NULL) {
         struct sim_outbox *reply = *link;
-        if (all || reply->is_inside || sim_below(&host->world->chance.outside, 2) == 0) {
+        if (all || reply->is_inside || sim_below(&host->world->chance.environment, 2) == 0) {
             *link = reply->next;
             free(reply);
         } else {

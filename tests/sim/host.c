@@ -25,7 +25,7 @@ static uint64_t env_monotonic_ns(struct tr_env *env)
     struct sim_host *host = host_of(env);
     host->world->now_ns +=
         sim_below(&host->world->chance.order, host->world->plan.clock_ns_max + 1);
-    return host->world->now_ns - host->born_ns;
+    return host->world->now_ns - host->spawned_ns;
 }
 
 static uint64_t env_wall_ms(struct tr_env *env)
@@ -40,7 +40,7 @@ static uint64_t env_entropy(struct tr_env *env)
     return sim_draw(&host_of(env)->world->chance.order);
 }
 
-static int env_link_open(struct tr_env *env, uint32_t place, struct tri_link **link)
+static int env_link_open(struct tr_env *env, uint32_t place, struct tri_channel **link)
 {
     return sim_net_open(&host_of(env)->net, place, link);
 }
@@ -70,9 +70,9 @@ static void make_parties(struct sim_host *host)
         add_party(host, SIM_JOURNAL, 0);
     }
     add_party(host, SIM_PROGRAM, 0);
-    add_party(host, SIM_OUTSIDE, 0);
-    if (host->world->plan.envoy_count > 0) {
-        add_party(host, SIM_BORDER, 0);
+    add_party(host, SIM_ENVIRONMENT, 0);
+    if (host->world->plan.remote_count > 0) {
+        add_party(host, SIM_INTERHOST, 0);
     }
 }
 
@@ -109,15 +109,15 @@ static int open_store(struct sim_host *host)
         return 0;
     }
     struct tri_store *inner = NULL;
-    if (host->world->plant != NULL && host->world->plant->start != NULL) {
-        host->world->plant->start(host);
-        host->world->was_planted = true;
+    if (host->world->bug != NULL && host->world->bug->start != NULL) {
+        host->world->bug->start(host);
+        host->world->was_injected = true;
     }
     int error = open_inner(host, &inner);
     if (error == 0) {
         host->store = sim_store_around(host, inner);
         sim_shadow_reopen(host->shadow, inner->last_number);
-        bool is_blind = host->world->plant != NULL && host->world->plant->is_blind;
+        bool is_blind = host->world->bug != NULL && host->world->bug->is_blind;
         if (!host->world->has_failed && !is_blind) {
             sim_shadow_compare(host->shadow, inner);
         }
@@ -142,25 +142,26 @@ static int open_links(struct sim_host *host)
         error = sim_net_open(&host->net, i, &made->workers[i].link);
     }
     if (error == 0 && host->store != NULL) {
-        error = sim_net_open(&host->net, TRI_PLACE_JOURNAL, &made->journal.voice.link);
+        error = sim_net_open(&host->net, TRI_PLACE_JOURNAL, &made->journal.sender.link);
     }
     if (error == 0) {
-        error = sim_net_open(&host->net, TRI_PLACE_CONTROL, &made->voice.link);
+        error = sim_net_open(&host->net, TRI_PLACE_CONTROL, &made->sender.link);
     }
     if (error == 0) {
-        tri_voice_init(&host->outside, TR_SERVICE_HTTP, made->shared.host_epoch);
-        error = sim_net_open(&host->net, TRI_PLACE_HTTP, &host->outside.link);
+        tri_sender_init(&host->environment, TR_SERVICE_HTTP, made->shared.host_epoch);
+        error = sim_net_open(&host->net, TRI_PLACE_HTTP, &host->environment.link);
     }
     if (error == 0) {
         error = sim_net_open(&host->net, TRI_PLACE_FILES, &host->files);
     }
-    if (error == 0 && host->world->plan.envoy_count > 0) {
-        error = tri_border_service_init(&host->border, &host->env.base, &made->shared.directory,
-                                        made->shared.worker_count, made->shared.host_epoch);
+    if (error == 0 && host->world->plan.remote_count > 0) {
+        error =
+            tri_interhost_service_init(&host->interhost, &host->env.base, &made->shared.directory,
+                                       made->shared.worker_count, made->shared.host_epoch);
     }
-    if (error == 0 && host->world->plan.envoy_count > 0) {
-        host->border.wire = sim_network_open(host);
-        error = sim_net_open(&host->net, TRI_PLACE_BORDER, &host->border.voice.link);
+    if (error == 0 && host->world->plan.remote_count > 0) {
+        host->interhost.wire = sim_network_open(host);
+        error = sim_net_open(&host->net, TRI_PLACE_INTERHOST, &host->interhost.sender.link);
     }
     return error;
 }
@@ -168,7 +169,7 @@ static int open_links(struct sim_host *host)
 /* Hosts are numbered from 1 on; who knows no other has none. */
 static uint16_t number_of(const struct sim_host *host)
 {
-    return host->world->plan.envoy_count > 0 ? (uint16_t)(host->index + 1) : 0;
+    return host->world->plan.remote_count > 0 ? (uint16_t)(host->index + 1) : 0;
 }
 
 /* All others; nobody needs their addresses here. */
@@ -187,7 +188,7 @@ static int make(struct sim_host *host)
 {
     struct tr_peer peers[SIM_HOSTS_MAX];
     struct tr_host_options options = {
-        .has_http = true, /* tri_host_init starts nothing: the place is the ledger's */
+        .has_http = true, /* tri_host_init starts nothing: the place is the simulator's */
         .worker_count = draw_worker_count(host),
         .durability = host->world->plan.durability,
         .behaviours = host->world->play->behaviours,
@@ -222,11 +223,11 @@ static int make(struct sim_host *host)
 static void unmake(struct sim_host *host)
 {
     int64_t before = (int64_t)tr_memory_used();
-    if (host->border.lines != NULL) {
-        tri_border_service_fini(&host->border);
-        tri_wire_close(host->border.wire);
+    if (host->interhost.lines != NULL) {
+        tri_interhost_service_fini(&host->interhost);
+        tri_wire_close(host->interhost.wire);
     }
-    host->border = (struct tri_border_service){0};
+    host->interhost = (struct tri_interhost_service){0};
     if (host->host != NULL) {
         tri_host_fini(host->host);
         free(host->host);
@@ -236,8 +237,8 @@ static void unmake(struct sim_host *host)
         host->world->play->close(host);
         host->own = NULL;
     }
-    tri_voice_fini(&host->outside);
-    host->outside = (struct tri_voice){0};
+    tri_sender_fini(&host->environment);
+    host->environment = (struct tri_sender){0};
     sim_net_drop(&host->net);
     tri_store_close(host->store);
     host->store = NULL;
@@ -253,7 +254,7 @@ static void unmake(struct sim_host *host)
 static void set_clocks(struct sim_host *host)
 {
     struct sim_world *world = host->world;
-    host->born_ns = world->now_ns - sim_below(&world->chance.faults, world->now_ns + 1);
+    host->spawned_ns = world->now_ns - sim_below(&world->chance.faults, world->now_ns + 1);
     uint64_t most = world->plan.clock_jump_ms;
     if (most > 0 && host->starts > 1) {
         host->wall_offset_ms = (int64_t)sim_below(&world->chance.faults, 2 * most) - (int64_t)most;
@@ -315,7 +316,7 @@ static void go_down(struct sim_host *host)
 {
     struct sim_world *world = host->world;
     sim_program_forget(host);
-    sim_outside_forget(host, false);
+    sim_environment_forget(host, false);
     host->room_until_ns = 0;
     host->up_at_ns = world->now_ns + 1 + sim_below(&world->chance.faults, 40 * MS);
 }
@@ -363,7 +364,7 @@ void sim_host_stop(struct sim_host *host)
 void sim_host_free(struct sim_host *host)
 {
     sim_shadow_free(host->shadow);
-    sim_outside_forget(host, true);
+    sim_environment_forget(host, true);
     if (host->disk != NULL) {
         tri_disk_free(host->disk);
     }
@@ -401,7 +402,7 @@ bool sim_host_is_idle(const struct sim_host *host)
         }
     }
     return !tri_journal_is_busy(&host->host->journal) &&
-           tri_outbox_is_empty(&host->host->journal.voice.outbox) &&
-           tri_outbox_is_empty(&host->outside.outbox) &&
-           tri_outbox_is_empty(&host->host->voice.outbox);
+           tri_outbox_is_empty(&host->host->journal.sender.outbox) &&
+           tri_outbox_is_empty(&host->environment.outbox) &&
+           tri_outbox_is_empty(&host->host->sender.outbox);
 }

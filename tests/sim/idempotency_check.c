@@ -19,7 +19,7 @@ static bool is_same(const char *own, struct tr_text text)
     return tr_text_equal(tr_text_of(own), text);
 }
 
-/* What is known of an identity, whichever shop it is of; NULL: nobody has asked for it. */
+/* What is known of an identity, whichever back end it is of; NULL: nobody has asked for it. */
 static struct sim_wanted *find_wanted(const struct sim_jobs *jobs, struct tr_text identity)
 {
     struct sim_wanted *wanted = jobs->wanted;
@@ -35,35 +35,39 @@ void sim_jobs_check_ended(const struct sim_jobs *jobs, uint64_t number)
 {
     for (const struct sim_made *job = jobs->made; job != NULL; job = job->next) {
         bool is_running = job->number == number && sim_job_step(jobs, job) != SIM_STEP_ENDED;
-        if (is_running && !job->is_excused && sim_shop_is_sound(jobs, job->wanted->shop)) {
+        if (is_running && !job->is_excused && sim_back_end_is_sound(jobs, job->wanted->back_end)) {
             sim_fail("jobs: execution %llu has ended, and %s runs as %s",
                      (unsigned long long)number, job->wanted->identity, job->handle);
         }
     }
 }
 
-void sim_jobs_check_duplicates(const struct sim_jobs *jobs, struct tr_text shop, uint64_t count)
+void sim_jobs_check_duplicates(const struct sim_jobs *jobs, struct tr_text back_end, uint64_t count)
 {
-    for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
-        if (is_same(sim_shops[i].name, shop) && count > jobs->extra[i]) {
-            sim_fail("jobs: %s has made %u jobs too many, and %llu were found", sim_shops[i].name,
-                     jobs->extra[i], (unsigned long long)count);
+    for (uint32_t i = 0; i < SIM_BACK_END_COUNT; i++) {
+        if (is_same(sim_back_ends[i].name, back_end) && count > jobs->extra[i]) {
+            sim_fail("jobs: %s has made %u jobs too many, and %llu were found",
+                     sim_back_ends[i].name, jobs->extra[i], (unsigned long long)count);
         }
     }
 }
 
-/* Who was in doubt has looked until the lag was over, and once more after another one. */
+/*
+ * Where an outcome was unknown the job was looked for until the lag was over, and once more after
+ * another one.
+ */
 static bool was_there_in_time(const struct sim_made *job)
 {
-    return sim_shops[job->wanted->shop].has_find && job->seen_ns < job->made_ns + LOOKED_FOR_NS;
+    return sim_back_ends[job->wanted->back_end].has_find &&
+           job->seen_ns < job->made_ns + LOOKED_FOR_NS;
 }
 
 /* Whether somebody has to know that a job runs: he was shown it, or has to have looked for it. */
 static bool has_to_be_known(const struct sim_jobs *jobs, const struct sim_made *job)
 {
-    bool is_promised = !job->is_excused && sim_shop_is_sound(jobs, job->wanted->shop);
-    bool is_doubtful = !job->is_proxied && was_there_in_time(job);
-    return job->was_shown || is_promised || is_doubtful;
+    bool is_promised = !job->is_excused && sim_back_end_is_sound(jobs, job->wanted->back_end);
+    bool was_looked_for = !job->is_proxied && was_there_in_time(job);
+    return job->was_shown || is_promised || was_looked_for;
 }
 
 void sim_jobs_check_end(const struct sim_jobs *jobs)
@@ -71,7 +75,7 @@ void sim_jobs_check_end(const struct sim_jobs *jobs)
     for (const struct sim_made *job = jobs->made; job != NULL; job = job->next) {
         if (sim_job_step(jobs, job) != SIM_STEP_ENDED && has_to_be_known(jobs, job)) {
             sim_fail("jobs: everybody has ended, and %s of %s still runs as %s",
-                     job->wanted->identity, sim_shops[job->wanted->shop].name, job->handle);
+                     job->wanted->identity, sim_back_ends[job->wanted->back_end].name, job->handle);
         }
     }
 }
@@ -86,17 +90,17 @@ static bool is_of_this_life(const struct sim_jobs *jobs, const struct tr_attempt
 }
 
 /* A host that fell may have had a call under way that nobody was to see. */
-static bool may_be_doubtful(const struct sim_jobs *jobs, const struct tr_attempt *row,
-                            const struct sim_wanted *wanted)
+static bool may_be_unknown(const struct sim_jobs *jobs, const struct tr_attempt *row,
+                           const struct sim_wanted *wanted)
 {
-    return (wanted != NULL && wanted->was_doubtful) ||
+    return (wanted != NULL && wanted->was_unknown) ||
            (jobs->has_fallen && !is_of_this_life(jobs, row));
 }
 
-/* Who looks for a job of a shop that shows each within its lag has found it. */
+/* Who looks for a job of a back end that shows each within its lag has found it. */
 static bool could_be_found(const struct sim_jobs *jobs, const struct sim_wanted *wanted)
 {
-    return sim_shops[wanted->shop].has_find && !jobs->grades->is_beyond && wanted->jobs > 0;
+    return sim_back_ends[wanted->back_end].has_find && !jobs->setup->is_beyond && wanted->jobs > 0;
 }
 
 /* Why an attempt must not end as unknown, or not be marked so; NULL: it may. */
@@ -104,16 +108,16 @@ static const char *why_known(const struct sim_jobs *jobs, const struct tr_attemp
                              bool has_ended_so)
 {
     const struct sim_wanted *wanted = find_wanted(jobs, row->generated_name);
-    if (!may_be_doubtful(jobs, row, wanted)) {
-        return "nothing about it was ever in doubt";
+    if (!may_be_unknown(jobs, row, wanted)) {
+        return "its outcome was never unknown";
     }
     if (wanted == NULL || !has_ended_so) {
         return NULL;
     }
-    return sim_shop_is_sound(jobs, wanted->shop) ? "its shop can be asked"
-           : wanted->is_told                     ? "what became of it was told"
-           : could_be_found(jobs, wanted)        ? "it could be found"
-                                                 : NULL;
+    return sim_back_end_is_sound(jobs, wanted->back_end) ? "its back end can be asked"
+           : wanted->is_told                             ? "what became of it was told"
+           : could_be_found(jobs, wanted)                ? "it could be found"
+                                                         : NULL;
 }
 
 void sim_jobs_check_unknown(const struct sim_jobs *jobs, const struct tr_attempt *row)
@@ -126,7 +130,7 @@ void sim_jobs_check_unknown(const struct sim_jobs *jobs, const struct tr_attempt
     if (!row->is_unknown) {
         return;
     }
-    sim_grades_seen.unknown++;
+    sim_idempotency_seen.unknown++;
     const char *why = why_known(jobs, row, has_ended_so);
     if (why != NULL) {
         sim_fail("history: %.*s is unknown, and %s", (int)name.size, name.data, why);

@@ -1,5 +1,6 @@
 /*
- * The planted faults of the grades: around the refresh actor's turns, in the plugins, in tables.
+ * The injected bugs of the play `idempotency`: around the refresh actor's turns, in the plugins, in
+ * tables.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +19,13 @@
 
 static bool strikes(uint32_t once_in)
 {
-    return sim_plant_strikes(sim_world()->host_in_step, once_in);
+    return sim_inject_strikes(sim_world()->host_in_step, once_in);
 }
 
-bool sim_grades_strikes(const char *name, uint32_t once_in)
+bool sim_idempotency_strikes(const char *name, uint32_t once_in)
 {
-    const struct sim_plant *plant = sim_world()->plant;
-    return plant != NULL && strcmp(plant->name, name) == 0 && strikes(once_in);
+    const struct sim_bug *bug = sim_world()->bug;
+    return bug != NULL && strcmp(bug->name, name) == 0 && strikes(once_in);
 }
 
 static bool is_refresh(const struct tr_behaviour *behaviour)
@@ -35,7 +36,7 @@ static bool is_refresh(const struct tr_behaviour *behaviour)
 /* ------------------------------------------------------------------------ in the refresh actor */
 
 /* After a start a call that was under way counts as one that never left. */
-static int forget_doubt(TURN)
+static int forget_unknown_outcome(TURN)
 {
     struct tr_ask_failed failed;
     struct tr_message changed = *message;
@@ -52,19 +53,19 @@ static int forget_doubt(TURN)
     return sim_engine_handle(context, state, &changed);
 }
 
-/* Takes a turn of the refresh actor with the shapes of all shops spoiled. */
+/* Takes a turn of the refresh actor with the shapes of all back ends spoiled. */
 static int with_shapes(TURN, bool is_meant, void (*spoil)(struct tr_webapi *shape))
 {
-    struct tr_webapi kept[SIM_SHOP_COUNT];
+    struct tr_webapi kept[SIM_BACK_END_COUNT];
     if (!is_refresh(behaviour) || !is_meant || !strikes(1)) {
         return sim_engine_handle(context, state, message);
     }
-    memcpy(kept, sim_shop_shapes, sizeof kept);
-    for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
-        spoil(&sim_shop_shapes[i]);
+    memcpy(kept, sim_back_end_shapes, sizeof kept);
+    for (uint32_t i = 0; i < SIM_BACK_END_COUNT; i++) {
+        spoil(&sim_back_end_shapes[i]);
     }
     int error = sim_engine_handle(context, state, message);
-    memcpy(sim_shop_shapes, kept, sizeof kept);
+    memcpy(sim_back_end_shapes, kept, sizeof kept);
     return error;
 }
 
@@ -81,10 +82,10 @@ static int make_early(TURN)
 
 static void make_exact(struct tr_webapi *shape)
 {
-    shape->grade = TR_WEBAPI_GRADE_EXACT;
+    shape->idempotency = TR_WEBAPI_IDEMPOTENCY_EXACT;
 }
 
-/* Nothing is left where a doubtful job was. */
+/* Nothing is left where a job of unknown outcome was. */
 static int skip_stone(TURN)
 {
     bool is_meant =
@@ -95,8 +96,8 @@ static int skip_stone(TURN)
 static void take_refusals(struct tr_webapi *shape)
 {
     static const struct tr_webapi_rule rules[] = {
-        {.verb = TR_WEBAPI_VERB_STREAM, .status = 400, .judgement = TR_WEBAPI_UNSURE_JUDGED},
-        {.verb = TR_WEBAPI_VERB_STREAM, .status = 410, .judgement = TR_WEBAPI_UNSURE_JUDGED},
+        {.verb = TR_WEBAPI_VERB_STREAM, .status = 400, .response_class = TR_WEBAPI_RESPONSE_UNSURE},
+        {.verb = TR_WEBAPI_VERB_STREAM, .status = 410, .response_class = TR_WEBAPI_RESPONSE_UNSURE},
     };
     shape->stream.gone = 0;
     shape->rules = rules;
@@ -187,61 +188,61 @@ static void tell_older(struct tr_task_context *task, struct tr_task_event *event
 }
 
 /* Of each identity the first handle that anybody was told of is the only one. */
-bool sim_grades_hides(const struct sim_line *line)
+bool sim_idempotency_hides(const struct sim_line *line)
 {
-    if (line->handle.size == 0 || !sim_grades_strikes("second-ignored", 1)) {
+    if (line->handle.size == 0 || !sim_idempotency_strikes("second-ignored", 1)) {
         return false;
     }
-    struct sim_jobs *jobs = sim_grades_of(sim_world())->jobs;
+    struct sim_jobs *jobs = sim_idempotency_of(sim_world())->jobs;
     return !tr_text_equal(sim_jobs_first_handle(jobs, line), line->handle);
 }
 
-void sim_grades_misread(struct sim_line *line)
+void sim_idempotency_misread(struct sim_line *line)
 {
     static char handle[HANDLE_BYTES];
-    if (sim_grades_strikes("place-ahead", 4)) {
+    if (sim_idempotency_strikes("place-ahead", 4)) {
         line->cursor++;
-    } else if (sim_grades_strikes("order-ignored", 1)) {
+    } else if (sim_idempotency_strikes("order-ignored", 1)) {
         line->order = 0;
-    } else if (sim_grades_strikes("line-is-job", 4)) {
+    } else if (sim_idempotency_strikes("line-is-job", 4)) {
         (void)snprintf(handle, sizeof handle, "%.*s-again", (int)line->handle.size,
                        line->handle.data);
         line->handle = tr_text_of(handle);
     }
 }
 
-bool sim_grades_stops_streams(struct tr_text cursor)
+bool sim_idempotency_stops_streams(struct tr_text cursor)
 {
-    return cursor.size > 0 && sim_grades_strikes("stream-not-reopened", 1);
+    return cursor.size > 0 && sim_idempotency_strikes("stream-not-reopened", 1);
 }
 
-static const struct sim_shop *shop_of(const struct tr_webapi_batch *batch)
+static const struct sim_back_end *back_end_of(const struct tr_webapi_batch *batch)
 {
     struct tr_text name = {.data = batch->endpoint->url.data + strlen("http://"),
                            .size = batch->endpoint->url.size - strlen("http://")};
-    const struct sim_shop *shop = sim_shops;
-    while (!tr_text_equal(name, tr_text_of(shop->name))) {
-        shop++;
-        TR_ASSERT(shop < sim_shops + SIM_SHOP_COUNT);
+    const struct sim_back_end *back_end = sim_back_ends;
+    while (!tr_text_equal(name, tr_text_of(back_end->name))) {
+        back_end++;
+        TR_ASSERT(back_end < sim_back_ends + SIM_BACK_END_COUNT);
     }
-    return shop;
+    return back_end;
 }
 
-static bool is_weak(const struct sim_shop *shop)
+static bool is_weak(const struct sim_back_end *back_end)
 {
-    return shop->grade < TR_WEBAPI_GRADE_RECONCILABLE;
+    return back_end->idempotency < TR_WEBAPI_IDEMPOTENCY_RECONCILABLE;
 }
 
-static bool has_stream(const struct sim_shop *shop)
+static bool has_stream(const struct sim_back_end *back_end)
 {
-    return shop->has_stream;
+    return back_end->has_stream;
 }
 
-/* Answers that are not read: of which verb, which shops, what the reader returns, how often. */
+/* Answers that are not read: of which verb, which back ends, what the reader returns, how often. */
 static const struct {
     const char *name;
     uint8_t verb;
-    bool (*is_of)(const struct sim_shop *shop);
+    bool (*is_of)(const struct sim_back_end *back_end);
     int error;
     uint32_t once_in;
 } unread[] = {
@@ -250,11 +251,11 @@ static const struct {
     {"stream-trusted", TR_WEBAPI_VERB_STATUS, has_stream, 0, 1},
 };
 
-bool sim_grades_leaves(const struct tr_webapi_batch *batch, uint8_t verb, int *error)
+bool sim_idempotency_leaves(const struct tr_webapi_batch *batch, uint8_t verb, int *error)
 {
     for (size_t i = 0; i < TR_COUNT_OF(unread); i++) {
-        if (unread[i].verb == verb && unread[i].is_of(shop_of(batch)) &&
-            sim_grades_strikes(unread[i].name, unread[i].once_in)) {
+        if (unread[i].verb == verb && unread[i].is_of(back_end_of(batch)) &&
+            sim_idempotency_strikes(unread[i].name, unread[i].once_in)) {
             *error = unread[i].error;
             return true;
         }
@@ -263,9 +264,9 @@ bool sim_grades_leaves(const struct tr_webapi_batch *batch, uint8_t verb, int *e
 }
 
 /* What a task keeps is made up from what another one keeps. */
-static void seed_state(struct tr_sim_grade_attempt *state)
+static void seed_state(struct tr_sim_idempotency_attempt *state)
 {
-    static struct tr_sim_grade_attempt other;
+    static struct tr_sim_idempotency_attempt other;
     if (strikes(3) && other.stage == TR_WEBAPI_STAGE_SUBMITTED) {
         *state = other;
     } else {
@@ -273,121 +274,146 @@ static void seed_state(struct tr_sim_grade_attempt *state)
     }
 }
 
-void sim_grades_spoil(struct tr_task_context *task, struct tr_sim_grade_attempt *state,
-                      struct tr_task_event *event)
+void sim_idempotency_spoil(struct tr_task_context *task, struct tr_sim_idempotency_attempt *state,
+                           struct tr_task_event *event)
 {
-    const struct sim_plant *plant = sim_world()->plant;
-    if (plant == NULL) {
+    const struct sim_bug *bug = sim_world()->bug;
+    if (bug == NULL) {
         return;
     }
-    if (strcmp(plant->name, "older-news") == 0) {
+    if (strcmp(bug->name, "older-news") == 0) {
         tell_older(task, event);
-    } else if (strcmp(plant->name, "state-seeded") == 0) {
+    } else if (strcmp(bug->name, "state-seeded") == 0) {
         seed_state(state);
     }
 }
 
-const struct sim_plant sim_grades_plants[] = {
+const struct sim_bug sim_idempotency_bugs[] = {
     {.name = "made-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
+     .found_by = "the jobs: a second one; liveness",
      .first_seed = 1,
-     .send = sim_plant_calls_early},
-    {.name = "doubt-forgotten",
+     .send = sim_inject_calls_early},
+    {.name = "unknown-outcome-forgotten",
      .text = "a call that a crash has cut off counts as one that never left",
+     .found_by = "the jobs: a second one",
      .first_seed = 2,
-     .turn = forget_doubt},
+     .turn = forget_unknown_outcome},
     {.name = "made-before-lag",
      .text = "what is not found at once is made again",
+     .found_by = "the jobs: a second one, or one that runs for no task",
      .first_seed = 1,
      .turn = make_early},
     {.name = "stone-skipped",
-     .text = "nobody looks any more for what was doubtful when its task has ended",
+     .text = "jobs of unknown outcome are not looked for any more when their task has ended",
+     .found_by = "the end: a job still runs",
      .first_seed = 1436,
      .turn = skip_stone},
     {.name = "second-ignored",
      .text = "a second job of one identity is passed over",
+     .found_by = "the end: a job still runs",
      .first_seed = 824,
      .is_in_plugin = true},
     {.name = "answer-unread",
-     .text = "what a shop of a weak grade says of what it has made is not read",
+     .text = "what a back end by tag or a blind one says of what it has made is not read",
+     .found_by = "the jobs: an outcome is unknown that was not, or that was told",
      .first_seed = 29,
      .is_in_plugin = true},
     {.name = "found-unread",
-     .text = "what is found at a shop by tag is not read",
+     .text = "what is found at a back end by tag is not read",
+     .found_by = "the jobs: an outcome is unknown that was told; one that runs for no task",
      .first_seed = 78,
      .is_in_plugin = true},
     {.name = "stream-trusted",
      .text = "a job whose group has a stream is asked about, and the answer is not read",
+     .found_by = "the jobs: its task hears of its end too late",
      .first_seed = 34,
      .is_in_plugin = true},
     {.name = "stream-not-reopened",
      .text = "a stream that has ended is not asked for again",
+     .found_by = "liveness: an unknown outcome lasts for ever",
      .first_seed = 1,
      .is_in_plugin = true},
     {.name = "refusal-unheard",
      .text = "a stream's place that is refused is asked for again",
+     .found_by = "liveness: an unknown outcome lasts for ever",
      .first_seed = 1,
      .turn = insist},
     {.name = "place-ahead",
      .text = "a stream goes on one line behind its place",
+     .found_by = "the jobs: a place that is not there yet; a second one",
      .first_seed = 1,
      .is_in_plugin = true},
     {.name = "line-is-job",
      .text = "a line of a stream is taken for a job of its own",
+     .found_by = "the jobs: more too many are counted than there were",
      .first_seed = 1,
      .is_in_plugin = true},
-    {.name = "mumble-passed-over",
+    {.name = "malformed-passed-over",
      .text = "a line of a stream that makes no sense is passed over without a word",
+     .found_by = "the jobs: a second one",
      .first_seed = 1570,
      .is_in_plugin = true},
     {.name = "order-ignored",
      .text = "a line of a stream is taken for the latest, whatever its order",
+     .found_by = "the jobs: a task is told older news",
      .first_seed = 1,
      .is_in_plugin = true},
     {.name = "cancel-by-handle",
      .text = "an abort ends only jobs whose handle is known",
+     .found_by = "the end of an execution: a job of it runs",
      .first_seed = 43,
      .is_in_plugin = true},
     {.name = "state-seeded",
      .text = "what a task keeps is made up from what another one keeps",
+     .found_by = "liveness: the task waits for ever",
      .first_seed = 1,
      .is_in_plugin = true},
     {.name = "older-news",
      .text = "a task is told the end of another attempt",
+     .found_by = "the model: another end",
      .first_seed = 1,
      .is_in_plugin = true},
     {.name = "rate-ignored",
      .text = "an endpoint's calls at once are not bounded",
+     .found_by = "the bound on calls at once",
      .first_seed = 1,
      .is_in_plugin = true},
     {.name = "news-lost",
      .text = "a task does not hear what has become of its job",
+     .found_by = "liveness: the task waits for ever",
      .first_seed = 1,
      .turn = lose_news},
     {.name = "room-lost",
      .text = "a task does not hear that there is room for its job",
+     .found_by = "liveness: the task waits for ever",
      .first_seed = 4,
      .turn = lose_room},
     {.name = "ends-not-heard",
      .text = "the refresh actor hears neither that a task is done with its job nor of its end",
+     .found_by = "liveness: rows stay",
      .first_seed = 1,
      .turn = lose_ends},
     {.name = "cancel-lost",
      .text = "the refresh actor does not hear that a job is to be ended",
+     .found_by = "liveness: the task waits for ever",
      .first_seed = 18,
      .turn = lose_cancel},
     {.name = "alarm-lost",
      .text = "the refresh actor does not hear that its time has come",
+     .found_by = "liveness: nothing is asked any more",
      .first_seed = 1,
      .turn = lose_timer},
     {.name = "refresh-by-wall",
      .text = "the refresh actor goes by the clock that people set",
+     .found_by = "liveness: something has not ended",
      .first_seed = 2,
      .turn = refresh_by_wall},
     {.name = "time-put-back",
      .text = "how late it is is not written, so time goes back where people set the clock back",
+     .found_by = "the jobs: its task hears of its end too late",
      .first_seed = 40,
      .is_blind = true,
-     .keep = sim_plant_keeps_clock},
+     .keep = sim_inject_keeps_clock},
 };
-const size_t sim_grades_plant_count = TR_COUNT_OF(sim_grades_plants);
+const size_t sim_idempotency_bug_count = TR_COUNT_OF(sim_idempotency_bugs);

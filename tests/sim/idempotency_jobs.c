@@ -2,7 +2,7 @@
  * The jobs of the job server: how they are made, go on and end.
  *
  * A second job for one identity is a finding at the moment it is made, unless its back end is not
- * of its grade in this world (a proxy asks twice, a job stays unseen for too long), or the task's
+ * of its level in this world (a proxy asks twice, a job stays unseen for too long), or the task's
  * policy is to have it repeated where nobody knows.
  */
 #include "tests/sim/idempotency_jobs.h"
@@ -15,15 +15,16 @@
 #include "actors/graph/value/slot.h"
 #include "tests/sim/engine_history.h"
 #include "tests/support/flow_value.h"
+#include "tests/support/graph_find.h"
 
 #define MS 1000000ULL
 #define LONG_NS (600 * 1000 * MS)
 
-struct sim_grades_seen sim_grades_seen;
+struct sim_idempotency_seen sim_idempotency_seen;
 
 static struct sim_random *chance_of(const struct sim_jobs *jobs)
 {
-    return &jobs->world->chance.outside;
+    return &jobs->world->chance.environment;
 }
 
 static bool is_same(const char *own, struct tr_text text)
@@ -31,17 +32,18 @@ static bool is_same(const char *own, struct tr_text text)
     return tr_text_equal(tr_text_of(own), text);
 }
 
-struct sim_wanted *sim_wanted_of(struct sim_jobs *jobs, uint32_t shop, struct tr_text identity)
+struct sim_wanted *sim_wanted_of(struct sim_jobs *jobs, uint32_t back_end, struct tr_text identity)
 {
     struct sim_wanted *wanted = jobs->wanted;
-    while (wanted != NULL && !(wanted->shop == shop && is_same(wanted->identity, identity))) {
+    while (wanted != NULL &&
+           !(wanted->back_end == back_end && is_same(wanted->identity, identity))) {
         wanted = wanted->next;
     }
     if (wanted == NULL) {
         TR_ASSERT(identity.size < SIM_JOB_NAME_BYTES);
         wanted = sim_must(calloc(1, sizeof *wanted));
         wanted->next = jobs->wanted;
-        wanted->shop = shop;
+        wanted->back_end = back_end;
         memcpy(wanted->identity, identity.data, identity.size);
         jobs->wanted = wanted;
     }
@@ -63,10 +65,10 @@ bool sim_job_is_hidden(const struct sim_jobs *jobs, const struct sim_made *job)
     return job->seen_ns > jobs->world->now_ns;
 }
 
-bool sim_job_is(const struct sim_made *job, uint32_t shop, struct tr_text identity,
+bool sim_job_is(const struct sim_made *job, uint32_t back_end, struct tr_text identity,
                 struct tr_text handle)
 {
-    return job->wanted->shop == shop &&
+    return job->wanted->back_end == back_end &&
            (handle.size > 0 ? is_same(job->handle, handle)
                             : is_same(job->wanted->identity, identity));
 }
@@ -101,8 +103,8 @@ struct sim_line sim_job_line(const struct sim_jobs *jobs, const struct sim_made 
         line.failure = ends[outcome].failure;
         line.code = tr_text_of(ends[outcome].code);
         bool has_failed = line.failure != TR_FAILURE_NONE;
-        line.message =
-            tr_text_of(has_failed && !sim_shops[job->wanted->shop].has_failures ? "it-failed" : "");
+        line.message = tr_text_of(
+            has_failed && !sim_back_ends[job->wanted->back_end].has_failures ? "it-failed" : "");
         line.outputs = tr_text_of(outcome == SIM_JOB_DONE ? job->outputs : "");
     }
     return line;
@@ -131,7 +133,7 @@ static struct work work_of(const struct sim_jobs *jobs, struct tr_bytes told)
     }
     TR_ASSERT(work.execution != NULL);
     const struct tr_graph *graph = stage->graphs[work.execution->graph].graph;
-    uint32_t index = tr_graph_find_task(graph, work.told.task);
+    uint32_t index = graph_find_task(graph, work.told.task);
     TR_ASSERT(index != TR_GRAPH_NONE);
     work.task = &graph->tasks[index];
     work.outcome = sim_outcome(stage, work.execution, work.task, work.told.inputs, work.told.path,
@@ -182,11 +184,11 @@ static uint64_t draw_duration(const struct sim_jobs *jobs, const struct sim_exec
 
 /* -------------------------------------------------------------------------------- how it begins */
 
-bool sim_shop_is_sound(const struct sim_jobs *jobs, uint32_t shop)
+bool sim_back_end_is_sound(const struct sim_jobs *jobs, uint32_t back_end)
 {
-    uint8_t grade = sim_shops[shop].grade;
-    return grade == TR_WEBAPI_GRADE_EXACT ||
-           (grade == TR_WEBAPI_GRADE_RECONCILABLE && !jobs->grades->is_beyond);
+    uint8_t idempotency = sim_back_ends[back_end].idempotency;
+    return idempotency == TR_WEBAPI_IDEMPOTENCY_EXACT ||
+           (idempotency == TR_WEBAPI_IDEMPOTENCY_RECONCILABLE && !jobs->setup->is_beyond);
 }
 
 /* A second one is made: the first one goes on for long, so that somebody has to end it. */
@@ -200,10 +202,11 @@ static void note_second(struct sim_jobs *jobs, const struct sim_wanted *wanted, 
             job->end_ns = jobs->world->now_ns + LONG_NS;
         }
     }
-    jobs->extra[wanted->shop]++;
-    sim_grades_seen.made_twice++;
+    jobs->extra[wanted->back_end]++;
+    sim_idempotency_seen.made_twice++;
     if (!is_excused) {
-        sim_fail("jobs: %s makes %s a second time", sim_shops[wanted->shop].name, wanted->identity);
+        sim_fail("jobs: %s makes %s a second time", sim_back_ends[wanted->back_end].name,
+                 wanted->identity);
     }
 }
 
@@ -212,7 +215,8 @@ static void check_begin(const struct sim_jobs *jobs, const struct sim_made *job)
 {
     uint32_t running = 0;
     for (const struct sim_made *other = jobs->made; other != NULL; other = other->next) {
-        bool is_running = !other->is_excused && sim_shop_is_sound(jobs, other->wanted->shop) &&
+        bool is_running = !other->is_excused &&
+                          sim_back_end_is_sound(jobs, other->wanted->back_end) &&
                           sim_job_step(jobs, other) != SIM_STEP_ENDED;
         running += is_running ? 1 : 0;
         if (is_running && other->number == job->number && other->element == job->element &&
@@ -232,11 +236,11 @@ static uint64_t draw_seen_ns(const struct sim_jobs *jobs, uint64_t heard_ns)
     struct sim_random *chance = chance_of(jobs);
     uint64_t now_ns = jobs->world->now_ns;
     uint64_t most_ms =
-        jobs->grades->is_beyond && sim_below(chance, 2) == 0 ? 4 * SIM_LAG_MS : SIM_LAG_MS - 300;
+        jobs->setup->is_beyond && sim_below(chance, 2) == 0 ? 4 * SIM_LAG_MS : SIM_LAG_MS - 300;
     if (sim_below(chance, 2) == 0) {
         return now_ns;
     }
-    sim_grades_seen.hidden++;
+    sim_idempotency_seen.hidden++;
     uint64_t seen_ns = heard_ns + sim_below(chance, most_ms * MS);
     return seen_ns > now_ns ? seen_ns : now_ns;
 }
@@ -266,10 +270,10 @@ static struct sim_made *make(struct sim_jobs *jobs, struct sim_wanted *wanted, s
     (void)snprintf(job->handle, sizeof job->handle, "j%llu", (unsigned long long)++jobs->handles);
     jobs->made = job;
     wanted->jobs++;
-    sim_grades_seen.jobs++;
-    sim_grades_seen.cancelled_by_others += work->outcome == SIM_JOB_CANCELLED ? 1 : 0;
+    sim_idempotency_seen.jobs++;
+    sim_idempotency_seen.cancelled_by_others += work->outcome == SIM_JOB_CANCELLED ? 1 : 0;
     check_begin(jobs, job);
-    sim_say("jobs: %s makes %s as %s, seen from %llu ms on", sim_shops[wanted->shop].name,
+    sim_say("jobs: %s makes %s as %s, seen from %llu ms on", sim_back_ends[wanted->back_end].name,
             wanted->identity, job->handle, (unsigned long long)(job->seen_ns / MS));
     return job;
 }
@@ -283,19 +287,19 @@ static struct sim_made *find_made(const struct sim_jobs *jobs, const struct sim_
     return job;
 }
 
-void sim_job_make(struct sim_jobs *jobs, uint32_t shop, struct tr_text group, struct tr_bytes told,
-                  uint64_t heard_ns, bool is_proxied, struct sim_line *said)
+void sim_job_make(struct sim_jobs *jobs, uint32_t back_end, struct tr_text group,
+                  struct tr_bytes told, uint64_t heard_ns, bool is_proxied, struct sim_line *said)
 {
     const struct work work = work_of(jobs, told);
-    struct sim_wanted *wanted = sim_wanted_of(jobs, shop, work.told.name);
+    struct sim_wanted *wanted = sim_wanted_of(jobs, back_end, work.told.name);
     struct sim_made *job = find_made(jobs, wanted);
-    bool is_exact = sim_shops[shop].grade == TR_WEBAPI_GRADE_EXACT;
+    bool is_exact = sim_back_ends[back_end].idempotency == TR_WEBAPI_IDEMPOTENCY_EXACT;
     if (is_exact && job != NULL) {
-        sim_grades_seen.known_again++;
+        sim_idempotency_seen.known_again++;
     } else {
-        bool repeats = sim_shops[shop].grade < TR_WEBAPI_GRADE_RECONCILABLE &&
-                       jobs->grades->policy == TR_WEBAPI_POLICY_REPEAT;
-        bool is_excused = !is_exact && (is_proxied || repeats || jobs->grades->is_beyond ||
+        bool repeats = sim_back_ends[back_end].idempotency < TR_WEBAPI_IDEMPOTENCY_RECONCILABLE &&
+                       jobs->setup->policy == TR_WEBAPI_POLICY_REPEAT;
+        bool is_excused = !is_exact && (is_proxied || repeats || jobs->setup->is_beyond ||
                                         (job != NULL && job->is_excused));
         note_second(jobs, wanted, is_excused);
         job = make(jobs, wanted, group, &work, heard_ns, is_excused);
@@ -307,9 +311,9 @@ void sim_job_make(struct sim_jobs *jobs, uint32_t shop, struct tr_text group, st
 void sim_job_cancel(struct sim_jobs *jobs, struct sim_made *job)
 {
     if (sim_job_step(jobs, job) != SIM_STEP_ENDED) {
-        sim_grades_seen.cancelled++;
+        sim_idempotency_seen.cancelled++;
         job->is_cancelled = true;
-        sim_say("jobs: %s ends %s", sim_shops[job->wanted->shop].name, job->handle);
+        sim_say("jobs: %s ends %s", sim_back_ends[job->wanted->back_end].name, job->handle);
     }
 }
 

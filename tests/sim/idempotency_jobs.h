@@ -1,15 +1,15 @@
 /*
- * Inside the job server: its jobs (grades_jobs.c), what its streams tell of them (grades_log.c),
- * and who asks for what (grades_server.c).
+ * Inside the job server: its jobs (idempotency_jobs.c), what its streams tell of them
+ * (idempotency_log.c), and who asks for what (idempotency_server.c).
  */
-#ifndef TR_TESTS_SIM_GRADES_JOBS_H
-#define TR_TESTS_SIM_GRADES_JOBS_H
+#ifndef TR_TESTS_SIM_IDEMPOTENCY_JOBS_H
+#define TR_TESTS_SIM_IDEMPOTENCY_JOBS_H
 
 #include "tests/sim/idempotency.h"
 
 #define SIM_JOB_NAME_BYTES 64
 #define SIM_JOB_HANDLE_BYTES 24
-#define SIM_JOB_GROUP_BYTES (TR_WEBAPI_GROUP_BYTES_MAX + 1)
+#define SIM_JOB_GROUP_BYTES (TR_WEBAPI_JOB_SET_BYTES_MAX + 1)
 
 /* What a job goes through, in order: `order` of its lines. */
 enum sim_job_step { SIM_STEP_NONE, SIM_STEP_QUEUED, SIM_STEP_RUNNING, SIM_STEP_ENDED };
@@ -17,10 +17,10 @@ enum sim_job_step { SIM_STEP_NONE, SIM_STEP_QUEUED, SIM_STEP_RUNNING, SIM_STEP_E
 /* An attempt that somebody has asked for. */
 struct sim_wanted {
     struct sim_wanted *next;
-    uint32_t shop;
+    uint32_t back_end;
     char identity[SIM_JOB_NAME_BYTES];
     bool is_called_for;               /* a call that makes it is under way */
-    bool was_doubtful;                /* nobody could say once what became of such a call */
+    bool was_unknown;                 /* nobody could say once what became of such a call */
     uint64_t told_in;                 /* the exchange that says what became of it */
     bool is_told;                     /* that was heard, and whoever did lives on */
     uint8_t heard_phase;              /* which its task has heard of, in this life */
@@ -43,7 +43,7 @@ struct sim_made {
     uint64_t run_ns;
     uint64_t end_ns;
     bool is_cancelled;
-    bool is_excused;   /* its back end is not of its grade, so that it may be one too many */
+    bool is_excused;   /* its back end is not of its level, so that it may be one too many */
     bool is_proxied;   /* it was asked for by a proxy, too, which nobody may notice */
     bool was_shown;    /* to somebody who looked for its identity */
     uint64_t shown_in; /* the exchange that shows it */
@@ -60,7 +60,7 @@ struct sim_event {
 
 struct sim_log {
     struct sim_log *next;
-    uint32_t shop;
+    uint32_t back_end;
     char group[SIM_JOB_GROUP_BYTES];
     struct sim_event *events;
     uint32_t count;
@@ -93,7 +93,7 @@ struct sim_later {
 struct sim_jobs {
     struct sim_world *world;
     struct sim_stage *stage;
-    struct sim_grades *grades;
+    struct sim_idempotency *setup;
     struct sim_web *web;
     struct sim_wanted *wanted;
     struct sim_made *made;
@@ -105,22 +105,22 @@ struct sim_jobs {
     uint64_t fell_ns;      /* the last time */
     uint64_t away_from_ns; /* nobody is answered from then */
     uint64_t away_until_ns;
-    uint32_t calls[SIM_SHOP_COUNT]; /* under way, without streams */
-    uint32_t heard[SIM_SHOP_COUNT]; /* in all, with streams */
-    uint32_t extra[SIM_SHOP_COUNT]; /* jobs that were made for who had one */
+    uint32_t calls[SIM_BACK_END_COUNT]; /* under way, without streams */
+    uint32_t heard[SIM_BACK_END_COUNT]; /* in all, with streams */
+    uint32_t extra[SIM_BACK_END_COUNT]; /* jobs that were made for who had one */
 };
 
-/* ------------------------------------------------------------------------------- grades_jobs.c */
+/* --------------------------------------------------------------------------- idempotency_jobs.c */
 
 /* What is known of an identity, made where it is missing. */
-struct sim_wanted *sim_wanted_of(struct sim_jobs *jobs, uint32_t shop, struct tr_text identity);
+struct sim_wanted *sim_wanted_of(struct sim_jobs *jobs, uint32_t back_end, struct tr_text identity);
 
-/* Whether a shop is of its grade in this world, and that grade promises one job an identity. */
-bool sim_shop_is_sound(const struct sim_jobs *jobs, uint32_t shop);
+/* Whether a back end is of its level in this world, and that level promises one job an identity. */
+bool sim_back_end_is_sound(const struct sim_jobs *jobs, uint32_t back_end);
 
 /* Makes a job, or finds the one that has its key; `said` is what the caller hears of it. */
-void sim_job_make(struct sim_jobs *jobs, uint32_t shop, struct tr_text group, struct tr_bytes told,
-                  uint64_t heard_ns, bool is_proxied, struct sim_line *said);
+void sim_job_make(struct sim_jobs *jobs, uint32_t back_end, struct tr_text group,
+                  struct tr_bytes told, uint64_t heard_ns, bool is_proxied, struct sim_line *said);
 
 /* Whether it is refused, whoever asks for it. */
 bool sim_job_is_refused(struct sim_jobs *jobs, struct tr_bytes told);
@@ -130,7 +130,7 @@ uint8_t sim_job_step(const struct sim_jobs *jobs, const struct sim_made *job);
 struct sim_line sim_job_line(const struct sim_jobs *jobs, const struct sim_made *job, uint8_t step);
 
 /* Whether it is one of the meant ones: by its handle, or where that is empty by its identity. */
-bool sim_job_is(const struct sim_made *job, uint32_t shop, struct tr_text identity,
+bool sim_job_is(const struct sim_made *job, uint32_t back_end, struct tr_text identity,
                 struct tr_text handle);
 bool sim_job_is_hidden(const struct sim_jobs *jobs, const struct sim_made *job);
 
@@ -138,15 +138,15 @@ void sim_job_cancel(struct sim_jobs *jobs, struct sim_made *job);
 
 void sim_jobs_drop(struct sim_jobs *jobs);
 
-/* -------------------------------------------------------------------------------- grades_log.c */
+/* ---------------------------------------------------------------------------- idempotency_log.c */
 
 /* Somebody follows a group: from the start, or from a place in its log. */
-void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
+void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t back_end, struct tr_text group,
                     const char *cursor);
 
 /* What somebody who follows from there would be told at once: the status of the answer. */
-uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
-                        const char *cursor, struct tr_buffer *answer);
+uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t back_end,
+                        struct tr_text group, const char *cursor, struct tr_buffer *answer);
 
 /* Notes what has happened, and tells it; and when there is something next. */
 bool sim_log_elapse(struct sim_jobs *jobs);

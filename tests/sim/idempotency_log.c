@@ -1,8 +1,8 @@
 /*
  * What the job server's streams tell: a log for each group, whose lines lag, come twice and out of
  * order. A line has a place in the log for good, from which a stream goes on, unless that is
- * refused. Of shops that can be asked for a job, too, the log may lose its beginning, and streams
- * leave lines out, mumble, or fall silent.
+ * refused. Of back ends that can be asked for a job, too, the log may lose its beginning, and
+ * streams leave lines out, answer malformed, or fall silent.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define ENDS_ONE_IN 24
 #define LATE_ONE_IN 8
 #define LEFT_OUT_ONE_IN 8
-#define MUMBLED_ONE_IN 6
+#define MALFORMED_ONE_IN 6
 #define LAG_NS_MOST (200 * MS)
 #define LATE_NS_MOST (1500 * MS)
 
@@ -32,20 +32,22 @@
 /* Whether something goes wrong that does so once in so many times. */
 static bool happens(const struct sim_jobs *jobs, bool may, uint32_t once_in)
 {
-    return may && !jobs->world->is_calm && sim_below(&jobs->world->chance.outside, once_in) == 0;
+    return may && !jobs->world->is_calm &&
+           sim_below(&jobs->world->chance.environment, once_in) == 0;
 }
 
-static struct sim_log *log_of(struct sim_jobs *jobs, uint32_t shop, struct tr_text group)
+static struct sim_log *log_of(struct sim_jobs *jobs, uint32_t back_end, struct tr_text group)
 {
     struct sim_log *log = jobs->logs;
-    while (log != NULL && !(log->shop == shop && tr_text_equal(tr_text_of(log->group), group))) {
+    while (log != NULL &&
+           !(log->back_end == back_end && tr_text_equal(tr_text_of(log->group), group))) {
         log = log->next;
     }
     if (log == NULL) {
         TR_ASSERT(group.size < SIM_JOB_GROUP_BYTES);
         log = sim_must(calloc(1, sizeof *log));
         log->next = jobs->logs;
-        log->shop = shop;
+        log->back_end = back_end;
         memcpy(log->group, group.data, group.size);
         jobs->logs = log;
     }
@@ -65,7 +67,7 @@ static void swap(struct sim_jobs *jobs, struct sim_event *first)
         first->step = second->step;
         second->job = moved.job;
         second->step = moved.step;
-        sim_grades_seen.lines_swapped++;
+        sim_idempotency_seen.lines_swapped++;
     }
 }
 
@@ -73,10 +75,10 @@ static void swap(struct sim_jobs *jobs, struct sim_event *first)
 static uint64_t draw_lag_ns(const struct sim_jobs *jobs, uint8_t step)
 {
     bool is_late = happens(jobs, step > SIM_STEP_QUEUED, LATE_ONE_IN);
-    sim_grades_seen.lines_late += is_late ? 1 : 0;
+    sim_idempotency_seen.lines_late += is_late ? 1 : 0;
     return jobs->world->is_calm
                ? 0
-               : sim_below(&jobs->world->chance.outside, is_late ? LATE_NS_MOST : LAG_NS_MOST);
+               : sim_below(&jobs->world->chance.environment, is_late ? LATE_NS_MOST : LAG_NS_MOST);
 }
 
 /* Lines appear one behind the other, and none later than its job may stay unseen. */
@@ -101,16 +103,16 @@ static void add(struct sim_jobs *jobs, struct sim_log *log, struct sim_made *job
 static bool note(struct sim_jobs *jobs, struct sim_made *job)
 {
     uint8_t step = sim_job_step(jobs, job);
-    if (!sim_shops[job->wanted->shop].has_stream || job->logged >= step) {
+    if (!sim_back_ends[job->wanted->back_end].has_stream || job->logged >= step) {
         return false;
     }
-    struct sim_log *log = log_of(jobs, job->wanted->shop, tr_text_of(job->group));
+    struct sim_log *log = log_of(jobs, job->wanted->back_end, tr_text_of(job->group));
     while (job->logged < step) {
         job->logged++;
         add(jobs, log, job, job->logged);
         if (happens(jobs, true, TWICE_ONE_IN)) {
             add(jobs, log, job, job->logged);
-            sim_grades_seen.lines_twice++;
+            sim_idempotency_seen.lines_twice++;
         }
     }
     return true;
@@ -126,7 +128,7 @@ static void write_line(const struct sim_jobs *jobs, const struct sim_log *log, u
     struct sim_line line = sim_job_line(jobs, event->job, event->step);
     line.cursor = place + 1;
     sim_line_write(&line, text);
-    sim_grades_seen.lines++;
+    sim_idempotency_seen.lines++;
     sim_say("jobs: %s tells of %s, step %u", log->group, event->job->wanted->identity, event->step);
 }
 
@@ -142,7 +144,7 @@ static void say(struct sim_jobs *jobs, const struct sim_stream *stream, uint32_t
 /* Whether a stream may withhold something: of its group's jobs each can be asked for. */
 static bool is_torn(const struct sim_jobs *jobs, const struct sim_log *log)
 {
-    return jobs->grades->is_torn && sim_shops[log->shop].has_find;
+    return jobs->setup->is_torn && sim_back_ends[log->back_end].has_find;
 }
 
 static void tell(struct sim_jobs *jobs, struct sim_stream *stream)
@@ -150,9 +152,9 @@ static void tell(struct sim_jobs *jobs, struct sim_stream *stream)
     uint32_t place = stream->cursor++;
     bool is_known = stream->log->events[place].step > SIM_STEP_QUEUED;
     if (happens(jobs, is_known && is_torn(jobs, stream->log), LEFT_OUT_ONE_IN)) {
-        sim_grades_seen.lines_left_out++;
-    } else if (happens(jobs, is_torn(jobs, stream->log), MUMBLED_ONE_IN)) {
-        sim_grades_seen.lines_mumbled++;
+        sim_idempotency_seen.lines_left_out++;
+    } else if (happens(jobs, is_torn(jobs, stream->log), MALFORMED_ONE_IN)) {
+        sim_idempotency_seen.malformed_lines++;
         sim_web_line(jobs->web, stream->number, tr_text_of("well"));
     } else {
         say(jobs, stream, place);
@@ -184,22 +186,22 @@ static bool advance(struct sim_jobs *jobs, struct sim_stream *stream)
 
 static void trim(struct sim_jobs *jobs, struct sim_log *log)
 {
-    if (happens(jobs, jobs->grades->is_trimmed && sim_shops[log->shop].has_find, 3)) {
+    if (happens(jobs, jobs->setup->is_trimmed && sim_back_ends[log->back_end].has_find, 3)) {
         while (log->trimmed < log->count &&
                log->events[log->trimmed].appear_ns <= jobs->world->now_ns) {
             log->trimmed++;
         }
-        sim_grades_seen.trimmed++;
+        sim_idempotency_seen.trimmed++;
     }
 }
 
 /* All places there are so far are refused from now on, in one word or another. */
 static void forget_places(struct sim_jobs *jobs, struct sim_log *log)
 {
-    if (happens(jobs, jobs->grades->is_forgetful, FORGETS_ONE_IN)) {
+    if (happens(jobs, jobs->setup->is_forgetful, FORGETS_ONE_IN)) {
         log->forgotten = log->count + 1;
-        log->says_gone = sim_below(&jobs->world->chance.outside, 2) == 0;
-        sim_grades_seen.forgotten_places++;
+        log->says_gone = sim_below(&jobs->world->chance.environment, 2) == 0;
+        sim_idempotency_seen.forgotten_places++;
     }
 }
 
@@ -215,10 +217,10 @@ static uint32_t refusal_of(const struct sim_log *log, uint32_t place)
 static uint32_t place_of(const struct sim_jobs *jobs, const struct sim_log *log, uint32_t place)
 {
     uint32_t most = place > log->trimmed ? place - log->trimmed : 0;
-    if (happens(jobs, jobs->grades->is_forgetful && most > 0, EARLIER_ONE_IN)) {
+    if (happens(jobs, jobs->setup->is_forgetful && most > 0, EARLIER_ONE_IN)) {
         most = most < EARLIER_LINES_MOST ? most : EARLIER_LINES_MOST;
-        sim_grades_seen.earlier_places++;
-        return place - (uint32_t)sim_between(&jobs->world->chance.outside, 1, most);
+        sim_idempotency_seen.earlier_places++;
+        return place - (uint32_t)sim_between(&jobs->world->chance.environment, 1, most);
     }
     return place < log->trimmed ? log->trimmed : place;
 }
@@ -243,10 +245,10 @@ static uint32_t take_place(struct sim_jobs *jobs, struct sim_log *log, const cha
     return status;
 }
 
-void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
+void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t back_end, struct tr_text group,
                     const char *cursor)
 {
-    struct sim_log *log = log_of(jobs, shop, group);
+    struct sim_log *log = log_of(jobs, back_end, group);
     uint32_t place;
     uint32_t status = take_place(jobs, log, cursor, &place);
     if (status != 0) {
@@ -260,16 +262,16 @@ void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struc
                                   .cursor = place_of(jobs, log, place),
                                   .is_silent = happens(jobs, is_torn(jobs, log), SILENT_ONE_IN)};
     jobs->streams = stream;
-    sim_grades_seen.streams++;
-    sim_grades_seen.silent_streams += stream->is_silent ? 1 : 0;
+    sim_idempotency_seen.streams++;
+    sim_idempotency_seen.silent_streams += stream->is_silent ? 1 : 0;
     sim_say("jobs: stream %llu follows %s from %u of %u", (unsigned long long)number, log->group,
             stream->cursor, log->count);
 }
 
-uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
-                        const char *cursor, struct tr_buffer *answer)
+uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t back_end,
+                        struct tr_text group, const char *cursor, struct tr_buffer *answer)
 {
-    struct sim_log *log = log_of(jobs, shop, group);
+    struct sim_log *log = log_of(jobs, back_end, group);
     uint32_t place;
     uint32_t status = take_place(jobs, log, cursor, &place);
     for (uint32_t i = place_of(jobs, log, place); status == 0 && i < log->count; i++) {
@@ -280,7 +282,7 @@ uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, s
         write_line(jobs, log, i, answer);
         tr_buffer_add_string(answer, "\n");
     }
-    sim_grades_seen.so_fars++;
+    sim_idempotency_seen.backlogs++;
     return status == 0 ? 200 : status;
 }
 
@@ -310,7 +312,7 @@ uint64_t sim_log_due_ns(const struct sim_jobs *jobs)
 {
     uint64_t due_ns = UINT64_MAX;
     for (const struct sim_made *job = jobs->made; job != NULL; job = job->next) {
-        bool is_logged = sim_shops[job->wanted->shop].has_stream;
+        bool is_logged = sim_back_ends[job->wanted->back_end].has_stream;
         uint64_t next = !is_logged || job->logged == SIM_STEP_ENDED ? UINT64_MAX
                         : job->is_cancelled                         ? jobs->world->now_ns
                         : job->logged == SIM_STEP_RUNNING           ? job->end_ns

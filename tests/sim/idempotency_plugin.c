@@ -1,6 +1,7 @@
 /*
- * The plugins of the shops, as their authors write them: a task becomes a job, jobs become a
- * request, lines become reports. Nothing in here knows of doubts, batches, retries or restarts.
+ * The plugins of the back ends, as their authors write them: a task becomes a job, jobs become a
+ * request, lines become reports. Nothing in here knows of unknown outcomes, batches, retries or
+ * restarts.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,10 +12,11 @@
 #include "plugins/sdk/webapi.h"
 #include "tests/sim/idempotency.h"
 
-SIM_GRADE_ATTEMPT_SCHEMAS(TR_SCHEMA_DEFINE)
+SIM_IDEMPOTENCY_ATTEMPT_SCHEMAS(TR_SCHEMA_DEFINE)
 
-#define SIM_SHOP_ROW(shop, grade, ...) {#shop, TR_WEBAPI_GRADE_##grade, __VA_ARGS__},
-const struct sim_shop sim_shops[SIM_SHOP_COUNT] = {SIM_SHOPS(SIM_SHOP_ROW)};
+#define SIM_BACK_END_ROW(back_end, level, ...) \
+    {#back_end, TR_WEBAPI_IDEMPOTENCY_##level, __VA_ARGS__},
+const struct sim_back_end sim_back_ends[SIM_BACK_END_COUNT] = {SIM_BACK_ENDS(SIM_BACK_END_ROW)};
 
 /* Room beside the texts of an item. */
 #define ITEM_BYTES 32
@@ -95,14 +97,14 @@ static int group(struct tr_task_context *task, const void *state,
                  const struct tr_webapi_endpoint *endpoint, struct tr_text *name)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
-    char *text = tr_task_scratch(task, TR_WEBAPI_GROUP_BYTES_MAX);
+    char *text = tr_task_scratch(task, TR_WEBAPI_JOB_SET_BYTES_MAX);
     (void)state;
     (void)endpoint;
     if (text == NULL) {
         return TR_MEMORY;
     }
-    (void)snprintf(text, TR_WEBAPI_GROUP_BYTES_MAX, "%" PRIu64 ".%.*s", identity->execution_number,
-                   (int)identity->path.size, identity->path.data);
+    (void)snprintf(text, TR_WEBAPI_JOB_SET_BYTES_MAX, "%" PRIu64 ".%.*s",
+                   identity->execution_number, (int)identity->path.size, identity->path.data);
     *name = tr_text_of(text);
     return 0;
 }
@@ -143,12 +145,13 @@ static int prepare(struct tr_task_context *task, void *state,
 static int write_path(struct tr_webapi_batch *batch, const char *verb,
                       struct tr_webapi_request *request)
 {
-    char *path = batch->api->scratch(batch, TR_WEBAPI_GROUP_BYTES_MAX + 64);
+    char *path = batch->api->scratch(batch, TR_WEBAPI_JOB_SET_BYTES_MAX + 64);
     if (path == NULL) {
         return TR_MEMORY;
     }
-    (void)snprintf(path, TR_WEBAPI_GROUP_BYTES_MAX + 64, "/%s%s/%.*s", verb,
-                   batch->is_whole_group ? "-all" : "", (int)batch->group.size, batch->group.data);
+    (void)snprintf(path, TR_WEBAPI_JOB_SET_BYTES_MAX + 64, "/%s%s/%.*s", verb,
+                   batch->is_whole_job_set ? "-all" : "", (int)batch->job_set.size,
+                   batch->job_set.data);
     request->path = tr_text_of(path);
     return 0;
 }
@@ -196,13 +199,13 @@ WRITE_VERB(failures, false)
 static int write_get(struct tr_webapi_batch *batch, const char *verb, struct tr_text cursor,
                      struct tr_webapi_request *request)
 {
-    char *path = batch->api->scratch(batch, TR_WEBAPI_GROUP_BYTES_MAX + 64);
+    char *path = batch->api->scratch(batch, TR_WEBAPI_JOB_SET_BYTES_MAX + 64);
     if (path == NULL) {
         return TR_MEMORY;
     }
     cursor = cursor.size > 0 ? cursor : tr_text_of("start");
-    (void)snprintf(path, TR_WEBAPI_GROUP_BYTES_MAX + 64, "/%s/%.*s/%.*s", verb,
-                   (int)batch->group.size, batch->group.data, (int)cursor.size, cursor.data);
+    (void)snprintf(path, TR_WEBAPI_JOB_SET_BYTES_MAX + 64, "/%s/%.*s/%.*s", verb,
+                   (int)batch->job_set.size, batch->job_set.data, (int)cursor.size, cursor.data);
     request->method = "GET";
     request->path = tr_text_of(path);
     return 0;
@@ -211,12 +214,12 @@ static int write_get(struct tr_webapi_batch *batch, const char *verb, struct tr_
 static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
                         struct tr_webapi_request *request)
 {
-    return sim_grades_stops_streams(cursor) ? TR_INVALID
-                                            : write_get(batch, "stream", cursor, request);
+    return sim_idempotency_stops_streams(cursor) ? TR_INVALID
+                                                 : write_get(batch, "stream", cursor, request);
 }
 
-static int write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
-                        struct tr_webapi_request *request)
+static int write_backlog(struct tr_webapi_batch *batch, struct tr_text cursor,
+                         struct tr_webapi_request *request)
 {
     return write_get(batch, "so-far", cursor, request);
 }
@@ -236,7 +239,7 @@ static int report(struct tr_webapi_batch *batch, const struct sim_line *line)
         .message = line->message,
         .outputs = line->outputs,
     };
-    return sim_grades_hides(line) ? 0 : batch->api->report(batch, &said);
+    return sim_idempotency_hides(line) ? 0 : batch->api->report(batch, &said);
 }
 
 static int read_lines(struct tr_webapi_batch *batch, const struct tr_webapi_response *response)
@@ -255,7 +258,7 @@ static int read_answer(struct tr_webapi_batch *batch, uint8_t verb,
                        const struct tr_webapi_response *response)
 {
     int error;
-    return sim_grades_leaves(batch, verb, &error) ? error : read_lines(batch, response);
+    return sim_idempotency_leaves(batch, verb, &error) ? error : read_lines(batch, response);
 }
 
 #define READ_VERB(verb, NUMBER)                                       \
@@ -276,9 +279,9 @@ static int read_line(struct tr_webapi_batch *batch, struct tr_bytes text)
     struct sim_line line;
     char cursor[24];
     if (!sim_line_read(text, &line)) {
-        return sim_grades_strikes("mumble-passed-over", 1) ? 0 : TR_MALFORMED;
+        return sim_idempotency_strikes("malformed-passed-over", 1) ? 0 : TR_MALFORMED;
     }
-    sim_grades_misread(&line);
+    sim_idempotency_misread(&line);
     (void)snprintf(cursor, sizeof cursor, "%" PRIu64, line.cursor);
     int error = report(batch, &line);
     return error != 0 ? error : batch->api->resume(batch, tr_text_of(cursor));
@@ -289,9 +292,9 @@ static int read_line(struct tr_webapi_batch *batch, struct tr_bytes text)
 /* What is kept of an attempt is lost: what it was is found out by its identity. */
 static void wipe(struct tr_task_context *task, void *state)
 {
-    if (sim_grades_of(sim_world())->is_wiped && tr_task_random(task) % 8 == 0) {
-        memset(state, 0, sizeof(struct tr_sim_grade_attempt));
-        sim_grades_seen.wiped++;
+    if (sim_idempotency_of(sim_world())->is_wiped && tr_task_random(task) % 8 == 0) {
+        memset(state, 0, sizeof(struct tr_sim_idempotency_attempt));
+        sim_idempotency_seen.wiped++;
     }
 }
 
@@ -300,7 +303,7 @@ static void check_news(const struct tr_task_event *event)
     struct tr_refresh_news news;
     if (tr_task_event_is(event, refresh_news) &&
         tr_task_event_read(event, refresh_news, &news) == 0) {
-        sim_jobs_check_news(sim_grades_of(sim_world())->jobs, &news);
+        sim_jobs_check_news(sim_idempotency_of(sim_world())->jobs, &news);
     }
 }
 
@@ -310,15 +313,15 @@ static int handle(struct tr_task_context *task, void *state, const struct tr_tas
     struct tr_task_event changed = *event;
     check_news(event);
     wipe(task, state);
-    sim_grades_spoil(task, state, &changed);
+    sim_idempotency_spoil(task, state, &changed);
     return tr_webapi_handle(task, state, &changed, transition);
 }
 
 static int abort_job(struct tr_task_context *task, void *state, bool is_hard,
                      const struct tr_task_event *event, struct tr_transition *transition)
 {
-    const struct tr_sim_grade_attempt *own = state;
-    if (own->handle.size == 0 && sim_grades_strikes("cancel-by-handle", 1)) {
+    const struct tr_sim_idempotency_attempt *own = state;
+    if (own->handle.size == 0 && sim_idempotency_strikes("cancel-by-handle", 1)) {
         return tr_task_aborted(transition);
     }
     return tr_webapi_abort(task, state, is_hard, event, transition);
@@ -332,43 +335,43 @@ static int check(const struct tr_task_template *task, char *problem, size_t prob
 /* --------------------------------------------------------------------------------- their tables */
 
 /* `items_max` 0: there is no such verb. */
-#define VERB(verb, is_there)                                           \
-    {                                                                  \
-        (is_there) ? SIM_SHOP_ITEMS_MAX : 0, write_##verb, read_##verb \
+#define VERB(verb, is_there)                                               \
+    {                                                                      \
+        (is_there) ? SIM_BACK_END_ITEMS_MAX : 0, write_##verb, read_##verb \
     }
 
-#define SHAPE(shop, shop_grade, finds, streams, explains, ends, refuses) \
-    {.grade = TR_WEBAPI_GRADE_##shop_grade,                              \
-     .lag_ms = SIM_LAG_MS,                                               \
-     .group = group,                                                     \
-     .prepare = prepare,                                                 \
-     .create = VERB(create, 1),                                          \
-     .status = VERB(status, 1),                                          \
-     .cancel = VERB(cancel, 1),                                          \
-     .ends_groups = (ends) != 0,                                         \
-     .find = VERB(find, finds),                                          \
-     .failures = VERB(failures, explains),                               \
-     .stream = {.write = (streams) ? write_stream : NULL,                \
-                .line = read_line,                                       \
-                .gone = 410,                                             \
-                .write_so_far = (streams) && (finds) ? write_so_far : NULL}},
-struct tr_webapi sim_shop_shapes[SIM_SHOP_COUNT] = {SIM_SHOPS(SHAPE)};
+#define SHAPE(back_end, back_end_level, finds, streams, explains, ends, refuses) \
+    {.idempotency = TR_WEBAPI_IDEMPOTENCY_##back_end_level,                      \
+     .lag_ms = SIM_LAG_MS,                                                       \
+     .job_set = group,                                                           \
+     .prepare = prepare,                                                         \
+     .create = VERB(create, 1),                                                  \
+     .status = VERB(status, 1),                                                  \
+     .cancel = VERB(cancel, 1),                                                  \
+     .ends_job_sets = (ends) != 0,                                               \
+     .find = VERB(find, finds),                                                  \
+     .failures = VERB(failures, explains),                                       \
+     .stream = {.write = (streams) ? write_stream : NULL,                        \
+                .line = read_line,                                               \
+                .gone = 410,                                                     \
+                .write_backlog = (streams) && (finds) ? write_backlog : NULL}},
+struct tr_webapi sim_back_end_shapes[SIM_BACK_END_COUNT] = {SIM_BACK_ENDS(SHAPE)};
 
-#define TYPES(shop, ...) {#shop, NULL},
-static const char *const task_types[SIM_SHOP_COUNT][2] = {SIM_SHOPS(TYPES)};
+#define TYPES(back_end, ...) {#back_end, NULL},
+static const char *const task_types[SIM_BACK_END_COUNT][2] = {SIM_BACK_ENDS(TYPES)};
 
-#define PLUGIN(shop, ...)                       \
-    {.abi = TR_PLUGIN_ABI,                      \
-     .id = #shop,                               \
-     .task_types = task_types[SIM_SHOP_##shop], \
-     .resource = SIM_REMOTE_RESOURCE,           \
-     .state = &tr_sim_grade_attempt_schema,     \
-     .check = check,                            \
-     .handle = handle,                          \
-     .abort = abort_job,                        \
-     .finalize = tr_webapi_finalize,            \
-     .webapi = &sim_shop_shapes[SIM_SHOP_##shop]},
-static const struct tr_plugin tables[SIM_SHOP_COUNT] = {SIM_SHOPS(PLUGIN)};
+#define PLUGIN(back_end, ...)                           \
+    {.abi = TR_PLUGIN_ABI,                              \
+     .id = #back_end,                                   \
+     .task_types = task_types[SIM_BACK_END_##back_end], \
+     .resource = SIM_REMOTE_RESOURCE,                   \
+     .state = &tr_sim_idempotency_attempt_schema,       \
+     .check = check,                                    \
+     .handle = handle,                                  \
+     .abort = abort_job,                                \
+     .finalize = tr_webapi_finalize,                    \
+     .webapi = &sim_back_end_shapes[SIM_BACK_END_##back_end]},
+static const struct tr_plugin tables[SIM_BACK_END_COUNT] = {SIM_BACK_ENDS(PLUGIN)};
 
-#define TABLE(shop, ...) &tables[SIM_SHOP_##shop],
-const struct tr_plugin *const sim_shop_plugins[SIM_SHOP_COUNT] = {SIM_SHOPS(TABLE)};
+#define TABLE(back_end, ...) &tables[SIM_BACK_END_##back_end],
+const struct tr_plugin *const sim_back_end_plugins[SIM_BACK_END_COUNT] = {SIM_BACK_ENDS(TABLE)};

@@ -26,7 +26,7 @@ struct visit {
     struct sim_jobs *jobs;
     uint64_t number;
     uint64_t heard_ns;
-    uint32_t shop;
+    uint32_t back_end;
     char verb[16];
     char group[SIM_JOB_GROUP_BYTES];
     char cursor[24];
@@ -44,23 +44,23 @@ struct item {
 
 static struct sim_random *chance_of(const struct sim_jobs *jobs)
 {
-    return &jobs->world->chance.outside;
+    return &jobs->world->chance.environment;
 }
 
 /* "http://SHOP/VERB/GROUP/CURSOR" */
 static bool read_url(struct tr_text url, struct visit *visit)
 {
     char text[256];
-    char shop[16];
+    char back_end[16];
     (void)snprintf(text, sizeof text, "%.*s", (int)url.size, url.data);
     visit->cursor[0] = '\0';
     visit->group[0] = '\0';
-    if (sscanf(text, "http://%15[a-z]/%15[a-z-]/%128[^/]/%23s", shop, visit->verb, visit->group,
+    if (sscanf(text, "http://%15[a-z]/%15[a-z-]/%128[^/]/%23s", back_end, visit->verb, visit->group,
                visit->cursor) < 2) {
         return false;
     }
-    for (visit->shop = 0; visit->shop < SIM_SHOP_COUNT; visit->shop++) {
-        if (strcmp(sim_shops[visit->shop].name, shop) == 0) {
+    for (visit->back_end = 0; visit->back_end < SIM_BACK_END_COUNT; visit->back_end++) {
+        if (strcmp(sim_back_ends[visit->back_end].name, back_end) == 0) {
             return true;
         }
     }
@@ -111,23 +111,23 @@ static uint32_t each_item(struct visit *visit, each *call)
 
 static void begin_call(struct visit *visit, const struct item *item)
 {
-    struct sim_wanted *wanted = sim_wanted_of(visit->jobs, visit->shop, item->identity);
+    struct sim_wanted *wanted = sim_wanted_of(visit->jobs, visit->back_end, item->identity);
     if (wanted->is_called_for) {
         sim_fail("jobs: %s is asked to make %s in two calls at once, or twice in one",
-                 sim_shops[visit->shop].name, wanted->identity);
+                 sim_back_ends[visit->back_end].name, wanted->identity);
     }
     wanted->is_called_for = true;
 }
 
 static void end_call(struct visit *visit, const struct item *item)
 {
-    sim_wanted_of(visit->jobs, visit->shop, item->identity)->is_called_for = false;
+    sim_wanted_of(visit->jobs, visit->back_end, item->identity)->is_called_for = false;
 }
 
-static void doubt_item(struct visit *visit, const struct item *item)
+static void make_unknown(struct visit *visit, const struct item *item)
 {
-    sim_wanted_of(visit->jobs, visit->shop, item->identity)->was_doubtful = true;
-    if (sim_shops[visit->shop].grade < TR_WEBAPI_GRADE_RECONCILABLE) {
+    sim_wanted_of(visit->jobs, visit->back_end, item->identity)->was_unknown = true;
+    if (sim_back_ends[visit->back_end].idempotency < TR_WEBAPI_IDEMPOTENCY_RECONCILABLE) {
         visit->jobs->stage->has_lost_answers = true; /* the model cannot know what comes of it */
     }
 }
@@ -135,7 +135,7 @@ static void doubt_item(struct visit *visit, const struct item *item)
 /* What the answer was to say of it is not in it. */
 static void unsay_item(struct visit *visit, const struct item *item)
 {
-    sim_wanted_of(visit->jobs, visit->shop, item->identity)->told_in = 0;
+    sim_wanted_of(visit->jobs, visit->back_end, item->identity)->told_in = 0;
 }
 
 static void pass(struct visit *visit, const struct item *item)
@@ -148,17 +148,17 @@ static void pass(struct visit *visit, const struct item *item)
 static void check_rate(struct sim_jobs *jobs, const struct sim_host *host,
                        const struct visit *visit)
 {
-    const struct tr_webapi_endpoint *endpoint = &jobs->grades->endpoint;
+    const struct tr_webapi_endpoint *endpoint = &jobs->setup->endpoint;
     uint64_t seconds = jobs->world->now_ns / (1000 * MS) + 2;
     uint64_t most = (seconds + host->starts) * endpoint->calls_per_second;
-    if (jobs->heard[visit->shop] > most) {
+    if (jobs->heard[visit->back_end] > most) {
         sim_fail("jobs: %s has had %u calls in %llu seconds, and %u a second are allowed",
-                 sim_shops[visit->shop].name, jobs->heard[visit->shop], (unsigned long long)seconds,
-                 endpoint->calls_per_second);
+                 sim_back_ends[visit->back_end].name, jobs->heard[visit->back_end],
+                 (unsigned long long)seconds, endpoint->calls_per_second);
     }
-    if (jobs->calls[visit->shop] > endpoint->calls_at_once) {
-        sim_fail("jobs: %u calls at once of %s, and %u are allowed", jobs->calls[visit->shop],
-                 sim_shops[visit->shop].name, endpoint->calls_at_once);
+    if (jobs->calls[visit->back_end] > endpoint->calls_at_once) {
+        sim_fail("jobs: %u calls at once of %s, and %u are allowed", jobs->calls[visit->back_end],
+                 sim_back_ends[visit->back_end].name, endpoint->calls_at_once);
     }
 }
 
@@ -171,13 +171,13 @@ static void check_call(struct sim_jobs *jobs, const struct sim_host *host,
     bool is_create = is_verb(&visit, "create");
     bool is_all = is_verb(&visit, "cancel-all");
     uint32_t count = each_item(&visit, is_create ? begin_call : pass);
-    bool is_fine = is_empty ? count == 0 : count > 0 && (is_all || count <= SIM_SHOP_ITEMS_MAX);
+    bool is_fine = is_empty ? count == 0 : count > 0 && (is_all || count <= SIM_BACK_END_ITEMS_MAX);
     if (!is_fine) {
-        sim_fail("jobs: %s %s has %u items", sim_shops[visit.shop].name, visit.verb, count);
+        sim_fail("jobs: %s %s has %u items", sim_back_ends[visit.back_end].name, visit.verb, count);
     }
-    jobs->heard[visit.shop]++;
-    jobs->calls[visit.shop] += is_stream ? 0 : 1;
-    sim_grades_seen.batches += count > 1 ? 1 : 0;
+    jobs->heard[visit.back_end]++;
+    jobs->calls[visit.back_end] += is_stream ? 0 : 1;
+    sim_idempotency_seen.batches += count > 1 ? 1 : 0;
     check_rate(jobs, host, &visit);
 }
 
@@ -188,7 +188,7 @@ static void say(struct visit *visit, const struct sim_line *line)
     sim_line_write(line, &visit->answer);
     tr_buffer_add_string(&visit->answer, "\n");
     if (visit->number != 0 && (line->handle.size > 0 || line->news == TR_WEBAPI_REFUSED)) {
-        sim_wanted_of(visit->jobs, visit->shop, line->identity)->told_in = visit->number;
+        sim_wanted_of(visit->jobs, visit->back_end, line->identity)->told_in = visit->number;
     }
 }
 
@@ -210,11 +210,11 @@ static void create(struct visit *visit, const struct item *item)
     struct sim_line line = {.identity = item->identity, .news = TR_WEBAPI_LATER};
     if (sim_job_is_refused(jobs, item->job)) {
         line.news = TR_WEBAPI_REFUSED;
-        sim_grades_seen.refused++;
+        sim_idempotency_seen.refused++;
     } else if (is_put_off(visit)) {
-        sim_grades_seen.later++;
+        sim_idempotency_seen.later++;
     } else {
-        sim_job_make(jobs, visit->shop, tr_text_of(visit->group), item->job, visit->heard_ns,
+        sim_job_make(jobs, visit->back_end, tr_text_of(visit->group), item->job, visit->heard_ns,
                      visit->is_proxied, &line);
     }
     say(visit, &line);
@@ -222,13 +222,13 @@ static void create(struct visit *visit, const struct item *item)
 
 static void create_all(struct visit *visit)
 {
-    if (sim_shops[visit->shop].refuses_batches) {
+    if (sim_back_ends[visit->back_end].refuses_batches) {
         (void)each_item(visit, note_refused);
     }
     if (visit->status == 200) {
         (void)each_item(visit, create);
     } else {
-        sim_grades_seen.refused_batches++;
+        sim_idempotency_seen.refused_batches++;
     }
 }
 
@@ -237,7 +237,7 @@ static struct sim_made *meant(const struct visit *visit, const struct item *item
 {
     struct sim_made *found = NULL;
     for (struct sim_made *job = visit->jobs->made; job != NULL; job = job->next) {
-        if (sim_job_is(job, visit->shop, item->identity, item->handle) &&
+        if (sim_job_is(job, visit->back_end, item->identity, item->handle) &&
             (sees_all || !sim_job_is_hidden(visit->jobs, job))) {
             found = job;
         }
@@ -265,9 +265,9 @@ static void cancel(struct visit *visit, const struct item *item)
 
 static void cancel_all(struct visit *visit)
 {
-    sim_grades_seen.cancelled_groups++;
+    sim_idempotency_seen.cancelled_groups++;
     for (struct sim_made *job = visit->jobs->made; job != NULL; job = job->next) {
-        if (job->wanted->shop == visit->shop && strcmp(job->group, visit->group) == 0) {
+        if (job->wanted->back_end == visit->back_end && strcmp(job->group, visit->group) == 0) {
             sim_job_cancel(visit->jobs, job);
         }
     }
@@ -276,11 +276,11 @@ static void cancel_all(struct visit *visit)
 static void find(struct visit *visit, const struct item *item)
 {
     for (struct sim_made *job = visit->jobs->made; job != NULL; job = job->next) {
-        bool is_one = sim_job_is(job, visit->shop, item->identity, tr_text_of(""));
+        bool is_one = sim_job_is(job, visit->back_end, item->identity, tr_text_of(""));
         if (is_one && !sim_job_is_hidden(visit->jobs, job)) {
             struct sim_line line = sim_job_line(visit->jobs, job, sim_job_step(visit->jobs, job));
             job->shown_in = visit->number;
-            sim_grades_seen.found++;
+            sim_idempotency_seen.found++;
             say(visit, &line);
         }
     }
@@ -292,14 +292,14 @@ static void failures(struct visit *visit, const struct item *item)
     if (job != NULL && sim_job_step(visit->jobs, job) == SIM_STEP_ENDED) {
         struct sim_line line = sim_job_line(visit->jobs, job, SIM_STEP_ENDED);
         line.message = tr_text_of("it-failed-because");
-        sim_grades_seen.explained++;
+        sim_idempotency_seen.explained++;
         say(visit, &line);
     }
 }
 
 static void tell_so_far(struct visit *visit)
 {
-    visit->status = sim_log_so_far(visit->jobs, visit->number, visit->shop,
+    visit->status = sim_log_so_far(visit->jobs, visit->number, visit->back_end,
                                    tr_text_of(visit->group), visit->cursor, &visit->answer);
 }
 
@@ -373,13 +373,14 @@ static enum mishap draw_mishap(const struct visit *visit)
         return WELL;
     }
     if (jobs->world->now_ns >= jobs->away_from_ns && jobs->world->now_ns < jobs->away_until_ns) {
-        sim_grades_seen.away++;
+        sim_idempotency_seen.away++;
         return SILENT;
     }
     enum mishap mishap = (enum mishap)mishaps[sim_below(chance_of(jobs), TR_COUNT_OF(mishaps))];
-    bool may_be_proxied = jobs->grades->is_doubled && is_verb(visit, "create") &&
-                          (sim_shops[visit->shop].grade == TR_WEBAPI_GRADE_EXACT ||
-                           sim_shops[visit->shop].has_stream);
+    bool may_be_proxied =
+        jobs->setup->is_doubled && is_verb(visit, "create") &&
+        (sim_back_ends[visit->back_end].idempotency == TR_WEBAPI_IDEMPOTENCY_EXACT ||
+         sim_back_ends[visit->back_end].has_stream);
     return mishap == PROXIED && !may_be_proxied ? WELL : mishap;
 }
 
@@ -387,16 +388,16 @@ static void answer_with(struct visit *visit, enum mishap mishap)
 {
     switch (mishap) {
     case BROKEN:
-        sim_grades_seen.broken++;
+        sim_idempotency_seen.broken++;
         visit->answer.size = 0;
         answer(visit, 500, 0);
         return;
     case NONSENSE:
-        sim_grades_seen.nonsense++;
+        sim_idempotency_seen.nonsense++;
         visit->answer.size = 0;
         tr_buffer_add_string(&visit->answer, "well, well\n");
         (void)each_item(visit, unsay_item);
-        (void)each_item(visit, is_verb(visit, "create") ? doubt_item : pass);
+        (void)each_item(visit, is_verb(visit, "create") ? make_unknown : pass);
         answer(visit, 200, 0);
         return;
     case SILENT:
@@ -413,22 +414,22 @@ static void answer_with(struct visit *visit, enum mishap mishap)
 static void take_up(struct visit *visit, struct tr_text url, enum mishap mishap)
 {
     if (mishap == THROTTLED) {
-        sim_grades_seen.throttled++;
+        sim_idempotency_seen.throttled++;
         answer(visit, 429, 0);
         return;
     }
     if (mishap == DELAYED) {
-        sim_grades_seen.made_late++;
+        sim_idempotency_seen.made_late++;
         put_off_work(visit, url, false);
         return;
     }
     if (mishap == PROXIED) {
-        sim_grades_seen.proxied++;
+        sim_idempotency_seen.proxied++;
         put_off_work(visit, url, true);
         visit->is_proxied = true;
     }
     work(visit);
-    sim_say("jobs: %s %s of %s is served as %llu, mishap %u", sim_shops[visit->shop].name,
+    sim_say("jobs: %s %s of %s is served as %llu, mishap %u", sim_back_ends[visit->back_end].name,
             visit->verb, visit->group, (unsigned long long)visit->number, mishap);
     answer_with(visit, mishap);
 }
@@ -440,7 +441,7 @@ static void serve(void *self, struct sim_web *web, uint64_t number,
     struct visit visit = visit_of(jobs, number, request->url, request->body);
     (void)web;
     if (is_verb(&visit, "stream")) {
-        sim_log_follow(jobs, number, visit.shop, tr_text_of(visit.group), visit.cursor);
+        sim_log_follow(jobs, number, visit.back_end, tr_text_of(visit.group), visit.cursor);
         return;
     }
     tr_buffer_init(&visit.answer, 0);
@@ -477,10 +478,10 @@ static void ended(void *self, uint64_t number, const struct tr_http_request *req
     if (is_verb(&visit, "stream")) {
         return;
     }
-    jobs->calls[visit.shop]--;
+    jobs->calls[visit.back_end]--;
     if (is_verb(&visit, "create")) {
         (void)each_item(&visit, end_call);
-        (void)each_item(&visit, is_certain ? pass : doubt_item);
+        (void)each_item(&visit, is_certain ? pass : make_unknown);
     }
     for (struct sim_made *job = jobs->made; job != NULL && status == 200; job = job->next) {
         job->was_shown = job->was_shown || job->shown_in == number;
@@ -499,7 +500,7 @@ struct sim_jobs *sim_jobs_new(struct sim_world *world)
     struct sim_random random = sim_random_of(world->plan.seed, 71);
     jobs->world = world;
     jobs->stage = sim_stage_of(world);
-    jobs->grades = sim_grades_of(world);
+    jobs->setup = sim_idempotency_of(world);
     jobs->web = sim_web_new(world, &server);
     if (sim_below(&random, 4) == 0) {
         jobs->away_from_ns = sim_below(&random, world->plan.faults_ns);
@@ -571,17 +572,18 @@ uint64_t sim_jobs_due_ns(const struct sim_jobs *jobs, const struct sim_host *hos
 
 /*
  * What was answered may not have been written down, and what was written down may not have left:
- * so whatever was begun before may be in doubt.
+ * so the outcome of what was begun before may be unknown.
  */
 void sim_jobs_forget(struct sim_jobs *jobs, const struct sim_host *host)
 {
     sim_web_forget(jobs->web, host);
     jobs->has_fallen = true;
     jobs->fell_ns = jobs->world->now_ns;
-    for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
+    for (uint32_t i = 0; i < SIM_BACK_END_COUNT; i++) {
         jobs->stage->has_lost_answers =
             jobs->stage->has_lost_answers ||
-            (jobs->grades->is_used[i] && sim_shops[i].grade < TR_WEBAPI_GRADE_RECONCILABLE);
+            (jobs->setup->is_used[i] &&
+             sim_back_ends[i].idempotency < TR_WEBAPI_IDEMPOTENCY_RECONCILABLE);
     }
     for (struct sim_wanted *wanted = jobs->wanted; wanted != NULL; wanted = wanted->next) {
         wanted->is_told = false;

@@ -1,5 +1,5 @@
 /*
- * The planted faults, one row each, and those that concern the store.
+ * The injected bugs, one row each, and those that concern the store.
  */
 #include "tests/sim/inject.h"
 
@@ -8,10 +8,10 @@
 
 #include "tests/sim/world.h"
 
-bool sim_plant_strikes(struct sim_host *host, uint32_t once_in)
+bool sim_inject_strikes(struct sim_host *host, uint32_t once_in)
 {
-    bool strikes = sim_below(&host->world->chance.plant, once_in) == 0;
-    host->world->was_planted = host->world->was_planted || strikes;
+    bool strikes = sim_below(&host->world->chance.bug, once_in) == 0;
+    host->world->was_injected = host->world->was_injected || strikes;
     return strikes;
 }
 
@@ -20,7 +20,7 @@ bool sim_plant_strikes(struct sim_host *host, uint32_t once_in)
 /* Whether an operation of this kind is kept: one in twenty is not. */
 static bool keep_unless(struct sim_host *host, const struct tri_op *op, enum tri_op_kind lost)
 {
-    return op->kind != lost || !sim_plant_strikes(host, 20);
+    return op->kind != lost || !sim_inject_strikes(host, 20);
 }
 
 static bool keep_marks(struct sim_host *host, const struct tri_op *op)
@@ -67,18 +67,18 @@ static bool keep_ends(struct sim_host *host, const struct tri_op *op)
 static bool keep_cells(struct sim_host *host, const struct tri_op *op)
 {
     bool is_other = op->kind != TRI_OP_PUT_META || op->number == TRI_META_CLOCK;
-    return is_other || !sim_plant_strikes(host, 2);
+    return is_other || !sim_inject_strikes(host, 2);
 }
 
-bool sim_plant_keeps_clock(struct sim_host *host, const struct tri_op *op)
+bool sim_inject_keeps_clock(struct sim_host *host, const struct tri_op *op)
 {
     bool is_clock = op->kind == TRI_OP_PUT_META && op->number == TRI_META_CLOCK;
-    return !is_clock || !sim_plant_strikes(host, 1);
+    return !is_clock || !sim_inject_strikes(host, 1);
 }
 
 static bool skip_commit(struct sim_host *host)
 {
-    return sim_plant_strikes(host, 40);
+    return sim_inject_strikes(host, 40);
 }
 
 /* ------------------------------------------------------------------------------ spoiled disks */
@@ -86,14 +86,14 @@ static bool skip_commit(struct sim_host *host)
 static void start_forgetting(struct sim_host *host)
 {
     if (host->model != NULL) {
-        tri_model_faults(host->model)->plant = TRI_MODEL_FORGETS;
+        tri_model_faults(host->model)->bug = TRI_MODEL_FORGETS;
     }
 }
 
 static void start_tearing(struct sim_host *host)
 {
     if (host->model != NULL) {
-        tri_model_faults(host->model)->plant = TRI_MODEL_TEARS;
+        tri_model_faults(host->model)->bug = TRI_MODEL_TEARS;
     }
 }
 
@@ -157,11 +157,6 @@ static bool is_no_monitor(struct image_edge *edge)
     return edge->kind != TRI_EDGE_MONITORED;
 }
 
-static bool is_no_link(struct image_edge *edge)
-{
-    return edge->kind != TRI_EDGE_LINK;
-}
-
 static bool make_early(struct image_edge *edge)
 {
     if (edge->kind == TRI_EDGE_TIMER && edge->due_ms > 3600000) {
@@ -182,12 +177,6 @@ static void lose_monitors(struct sim_host *host, struct tr_image *image, uint8_t
     rewrite_edges(image, edges, is_no_monitor);
 }
 
-static void lose_links(struct sim_host *host, struct tr_image *image, uint8_t *edges)
-{
-    (void)host;
-    rewrite_edges(image, edges, is_no_link);
-}
-
 static void fire_early(struct sim_host *host, struct tr_image *image, uint8_t *edges)
 {
     (void)host;
@@ -201,7 +190,7 @@ static void lose_sequence(struct sim_host *host, struct tr_image *image, uint8_t
     image->sequence = 0;
 }
 
-uint8_t *sim_plant_image(struct sim_host *host, struct tr_bytes bytes, size_t *size)
+uint8_t *sim_inject_image(struct sim_host *host, struct tr_bytes bytes, size_t *size)
 {
     size_t most = 2 * bytes.size + 64;
     uint8_t *changed = sim_must(malloc(most));
@@ -209,8 +198,8 @@ uint8_t *sim_plant_image(struct sim_host *host, struct tr_bytes bytes, size_t *s
     struct tr_image image;
     int error = tr_image_unpack(bytes, tr_image_schema.version, &image);
     TR_ASSERT(error == 0);
-    host->world->plant->load(host, &image, edges);
-    host->world->was_planted = true;
+    host->world->bug->load(host, &image, edges);
+    host->world->was_injected = true;
     struct tr_writer writer = tr_writer_of(changed, most);
     error = tr_image_pack(&image, &writer);
     TR_ASSERT(error == 0);
@@ -221,166 +210,197 @@ uint8_t *sim_plant_image(struct sim_host *host, struct tr_bytes bytes, size_t *s
 
 /* -------------------------------------------------------------------------------- the table */
 
-const struct sim_plant sim_plants[] = {
+const struct sim_bug sim_bugs[] = {
     {.name = "link-reorders",
      .text = "two batches of one pipe change places",
+     .found_by = "a sender: order of each pair",
      .first_seed = 19,
-     .send = sim_plant_reorders},
+     .send = sim_inject_reorders},
     {.name = "link-doubles",
      .text = "a batch is delivered twice",
-     .first_seed = 1,
-     .send = sim_plant_doubles},
+     .found_by =
+         "the runtime: a flush that was not waited for; without moves a sender: order of each pair",
+     .first_seed = 5,
+     .send = sim_inject_doubles},
     {.name = "link-loses",
      .text = "a batch is not delivered",
-     .first_seed = 2,
-     .send = sim_plant_loses},
+     .found_by = "liveness: an actor waits for ever",
+     .first_seed = 5,
+     .send = sim_inject_loses},
     {.name = "call-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
-     .first_seed = 8,
-     .send = sim_plant_calls_early},
+     .found_by = "the environment: done twice, or seen and not in the store",
+     .first_seed = 12,
+     .send = sim_inject_calls_early},
     {.name = "flush-lost",
      .text = "a flush of a move is not forwarded",
+     .found_by = "liveness: the actor never opens",
      .first_seed = 5,
-     .send = sim_plant_loses_flush},
+     .send = sim_inject_loses_flush},
     {.name = "opened-early",
      .text = "one flush of a move counts twice, so the actor opens before its old ways are empty",
+     .found_by = "the runtime: one flush too many",
      .first_seed = 1,
-     .send = sim_plant_opens_early},
-    {.name = "luggage-without-mailbox",
+     .send = sim_inject_opens_early},
+    {.name = "snapshot-without-mailbox",
      .text = "an actor moves and its mailbox does not",
-     .first_seed = 1,
-     .send = sim_plant_empties_luggage},
+     .found_by = "the end: a message is left in the store; liveness",
+     .first_seed = 8,
+     .send = sim_inject_empties_snapshot},
     {.name = "parent-forgotten",
      .text = "an actor moves and the address of its parent does not",
+     .found_by = "the address of a child: its beginning is missing",
      .first_seed = 1,
-     .send = sim_plant_forgets_parents},
+     .send = sim_inject_forgets_parents},
     {.name = "down-lost",
      .text = "a DOWN between workers is lost",
+     .found_by = "liveness: a parent or witness waits",
      .first_seed = 5,
-     .send = sim_plant_loses_down},
+     .send = sim_inject_loses_down},
     {.name = "orphans-forgotten",
      .text = "children on other workers do not hear that their parent has ended",
+     .found_by = "the end: groups or actors are left",
      .first_seed = 5,
-     .send = sim_plant_loses_orphans},
+     .send = sim_inject_loses_orphans},
     {.name = "mark-lost",
      .text = "the store keeps a message that was handled",
+     .found_by = "actors: a message comes twice",
      .first_seed = 1,
      .is_blind = true,
      .keep = keep_marks},
     {.name = "mailbox-not-written",
      .text = "an image is written without a message of its mailbox",
+     .found_by = "liveness: a message never comes",
      .first_seed = 1,
      .is_blind = true,
      .keep = keep_messages},
     {.name = "image-not-written",
      .text = "a handled message is taken out, and the state after it is not written",
+     .found_by = "actors and liveness: an older state",
      .first_seed = 2,
      .is_blind = true,
      .keep = keep_images},
-    {.name = "births-not-counted",
-     .text = "the counter of births is not written, so a serial is given twice",
+    {.name = "spawns-not-counted",
+     .text = "the counter of spawns is not written, so a serial is given twice",
+     .found_by = "the runtime: two actors of one key",
      .first_seed = 5,
      .is_blind = true,
      .keep = keep_counters},
     {.name = "groups-not-counted",
      .text = "the counter of groups is not written, so a group's number is given twice",
+     .found_by = "the program: a group is given twice",
      .first_seed = 194,
      .is_blind = true,
      .keep = keep_cells},
     {.name = "clock-not-kept",
      .text = "how late it is is not written, so time goes back where people set the clock back",
+     .found_by = "a ticker: minutes late",
      .first_seed = 6,
      .is_blind = true,
-     .keep = sim_plant_keeps_clock},
+     .keep = sim_inject_keeps_clock},
     {.name = "end-not-written",
      .text = "an actor that has ended stays in the store",
+     .found_by = "a worker's state against the store: an actor that has ended",
      .first_seed = 1,
      .is_blind = true,
      .keep = keep_ends},
     {.name = "page-lost",
      .text = "a page is not written",
+     .found_by = "a page writer: the bytes of a page",
      .first_seed = 5,
      .is_blind = true,
      .keep = keep_pages},
     {.name = "record-lost",
      .text = "a record is not written",
+     .found_by = "the end: records written and records stored",
      .first_seed = 5,
      .is_blind = true,
      .keep = keep_records},
     {.name = "record-not-deleted",
      .text = "rows of a record that were deleted stay",
-     .first_seed = 15,
+     .found_by = "the end: rows of pages that are there",
+     .first_seed = 60,
      .is_blind = true,
      .keep = keep_forgetting},
     {.name = "commit-not-kept",
      .text = "the store says that a commit is done, and keeps nothing of it",
+     .found_by = "the shadow: the store against its batches",
      .first_seed = 2,
      .skips_commit = skip_commit},
     {.name = "last-commit-forgotten",
      .text = "a crash takes the last acknowledged commit away",
+     .found_by = "committed means present",
      .first_seed = 1,
      .start = start_forgetting},
     {.name = "commit-torn",
      .text = "a crash leaves half of the last acknowledged commit",
+     .found_by = "the shadow: the store against its batches",
      .first_seed = 1,
      .start = start_tearing},
     {.name = "sync-skipped",
      .text = "under SQLite, a sync says that it is done and does nothing",
+     .found_by = "committed means present, or a store that cannot be opened",
      .first_seed = 9,
      .start = start_lying},
     {.name = "timers-not-loaded",
      .text = "a start forgets running timers",
+     .found_by = "a worker's state against the store; liveness",
      .first_seed = 1,
      .load = lose_timers},
     {.name = "timers-early",
      .text = "after a start timers come an hour early",
+     .found_by = "a ticker: not before its time",
      .first_seed = 1,
      .load = fire_early},
     {.name = "monitors-not-loaded",
      .text = "a start forgets who is to hear of an end",
+     .found_by = "liveness: DOWN is not heard",
      .first_seed = 1,
      .load = lose_monitors},
-    {.name = "links-not-loaded",
-     .text = "a start forgets which lives are tied",
-     .first_seed = 19,
-     .load = lose_links},
     {.name = "sequence-not-loaded",
      .text = "after a start an actor numbers its messages from 1 again",
+     .found_by = "a worker's state against the store",
      .first_seed = 1,
      .load = lose_sequence},
-    {.name = "border-not-written",
-     .text = "a page of a border is not written: a number, or a message that it keeps",
+    {.name = "interhost-not-written",
+     .text = "a page of an interhost actor is not written: a number, or a message that it keeps",
+     .found_by = "the runtime: a pair without its page; remote actors",
      .first_seed = 5,
      .is_blind = true,
-     .keep = sim_plant_keeps_border},
+     .keep = sim_inject_keeps_interhost},
     {.name = "acknowledged-early",
      .text = "a message of another host is acknowledged before what came of it is committed",
+     .found_by = "a remote actor: order of each pair; liveness",
      .first_seed = 19,
-     .send = sim_plant_acknowledges_early},
+     .send = sim_inject_acknowledges_early},
     {.name = "resend-skipped",
      .text = "what is not acknowledged is not sent again",
+     .found_by = "liveness: a note never comes",
      .first_seed = 5,
-     .send = sim_plant_skips_resend},
+     .send = sim_inject_skips_resend},
     {.name = "number-twice",
      .text = "a message of another host comes again with the next number",
+     .found_by = "a remote actor: order of each pair",
      .first_seed = 5,
-     .send = sim_plant_numbers_again},
+     .send = sim_inject_numbers_again},
     {.name = "link-down-untold",
      .text = "nobody hears that the link to another host was down",
-     .first_seed = 915,
-     .send = sim_plant_hides_down},
+     .found_by = "a remote actor: rumours are lost and no link was down",
+     .first_seed = 614,
+     .send = sim_inject_hides_down},
     {.name = "link-up-untold",
      .text = "nobody hears that the link to another host is up again",
+     .found_by = "liveness: nothing is sent",
      .first_seed = 5,
-     .send = sim_plant_hides_up},
+     .send = sim_inject_hides_up},
 };
-const size_t sim_plant_count = TR_COUNT_OF(sim_plants);
+const size_t sim_bug_count = TR_COUNT_OF(sim_bugs);
 
-void sim_plant_send(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size)
+void sim_inject_send(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size)
 {
-    const struct sim_plant *plant = host->world->plant;
-    if (plant != NULL && plant->send != NULL) {
-        plant->send(host, from, to, data, size);
+    const struct sim_bug *bug = host->world->bug;
+    if (bug != NULL && bug->send != NULL) {
+        bug->send(host, from, to, data, size);
     } else {
         sim_net_push(&host->net, from, to, data, size);
     }

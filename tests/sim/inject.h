@@ -1,18 +1,19 @@
 /*
- * Planted faults: what a mistake in the runtime would do, done on purpose, to see that the
+ * Injected bugs: what a mistake in the runtime would do, done on purpose, to see that the
  * simulator finds it. They are made around the function tables of links and stores; the runtime
  * itself has no hooks for them and costs nothing.
  */
-#ifndef TR_TESTS_SIM_PLANT_H
-#define TR_TESTS_SIM_PLANT_H
+#ifndef TR_TESTS_SIM_INJECT_H
+#define TR_TESTS_SIM_INJECT_H
 
 #include "runtime/journal/store.h"
 #include "schemas/runtime/control.h"
 #include "tests/sim/play.h"
 
-struct sim_plant {
+struct sim_bug {
     const char *name;
     const char *text;
+    const char *found_by;
     uint64_t first_seed; /* that finds it */
     bool is_blind;       /* the shadow does not look at the store: others must notice */
     /* A batch goes into a pipe: does that, or something worse. Takes the data over. NULL: sound. */
@@ -31,51 +32,51 @@ struct sim_plant {
     void (*start)(struct sim_host *host);
 };
 
-/* Those of the runtime, for the players. */
-extern const struct sim_plant sim_plants[];
-extern const size_t sim_plant_count;
+/* Those of the runtime, for the actors. */
+extern const struct sim_bug sim_bugs[];
+extern const size_t sim_bug_count;
 
-/* The plant of a play with this name, or NULL. */
-const struct sim_plant *sim_plant_find(const struct sim_play *play, const char *name);
+/* The injected bug of a play with this name, or NULL. */
+const struct sim_bug *sim_inject_find(const struct sim_play *play, const char *name);
 
 /* Whether the fault strikes this time: once in so many, drawn from the seed. */
-bool sim_plant_strikes(struct sim_host *host, uint32_t once_in);
+bool sim_inject_strikes(struct sim_host *host, uint32_t once_in);
 
-/* Puts a batch into its pipe, by way of the world's plant. */
-void sim_plant_send(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size);
+/* Puts a batch into its pipe, by way of the world's injected bug. */
+void sim_inject_send(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size);
 
-/* The bytes of an image as the world's plant makes them; of malloc. */
-uint8_t *sim_plant_image(struct sim_host *host, struct tr_bytes image, size_t *size);
+/* The bytes of an image as the world's injected bug makes them; of malloc. */
+uint8_t *sim_inject_image(struct sim_host *host, struct tr_bytes image, size_t *size);
 
 /*
- * A store around another one, which the world's plant may spoil, and which feeds the shadow of the
- * host. Closing it closes the inner one.
+ * A store around another one, which the world's injected bug may spoil, and which feeds the shadow
+ * of the host. Closing it closes the inner one.
  */
 struct tri_store *sim_store_around(struct sim_host *host, struct tri_store *inner);
 
-/* plant_link.c: what goes wrong between places. */
-typedef void sim_plant_link(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                            size_t size);
-sim_plant_link sim_plant_reorders;
-sim_plant_link sim_plant_doubles;
-sim_plant_link sim_plant_loses;
-sim_plant_link sim_plant_calls_early;
-sim_plant_link sim_plant_loses_flush;
-sim_plant_link sim_plant_opens_early;
-sim_plant_link sim_plant_loses_down;
-sim_plant_link sim_plant_loses_orphans;
-sim_plant_link sim_plant_empties_luggage;
-sim_plant_link sim_plant_forgets_parents;
+/* inject_link.c: what goes wrong between places. */
+typedef void sim_inject_link(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                             size_t size);
+sim_inject_link sim_inject_reorders;
+sim_inject_link sim_inject_doubles;
+sim_inject_link sim_inject_loses;
+sim_inject_link sim_inject_calls_early;
+sim_inject_link sim_inject_loses_flush;
+sim_inject_link sim_inject_opens_early;
+sim_inject_link sim_inject_loses_down;
+sim_inject_link sim_inject_loses_orphans;
+sim_inject_link sim_inject_empties_snapshot;
+sim_inject_link sim_inject_forgets_parents;
 
-/* plant_border.c: what goes wrong between hosts. */
-sim_plant_link sim_plant_acknowledges_early;
-sim_plant_link sim_plant_skips_resend;
-sim_plant_link sim_plant_numbers_again;
-sim_plant_link sim_plant_hides_down;
-sim_plant_link sim_plant_hides_up;
-bool sim_plant_keeps_border(struct sim_host *host, const struct tri_op *op);
+/* inject_interhost.c: what goes wrong between hosts. */
+sim_inject_link sim_inject_acknowledges_early;
+sim_inject_link sim_inject_skips_resend;
+sim_inject_link sim_inject_numbers_again;
+sim_inject_link sim_inject_hides_down;
+sim_inject_link sim_inject_hides_up;
+bool sim_inject_keeps_interhost(struct sim_host *host, const struct tri_op *op);
 
 /* All but how late it is. */
-bool sim_plant_keeps_clock(struct sim_host *host, const struct tri_op *op);
+bool sim_inject_keeps_clock(struct sim_host *host, const struct tri_op *op);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Planted faults of what hosts say to each other: between a border, the journal that lets its words
- * go, and the service that brings those of others.
+ * Injected bugs of what hosts say to each other: between an interhost actor, the journal that lets
+ * its words go, and the service that brings those of others.
  */
-#include "runtime/border/border.h"
+#include "runtime/cluster/interhost.h"
 #include "tests/sim/inject.h"
 #include "tests/sim/world.h"
 
@@ -44,24 +44,24 @@ static bool is_type(struct tr_bytes message, const struct tr_schema *schema)
     return tr_envelope_get(message.data, 16, type) == schema->id;
 }
 
-static struct tr_border_send read_send(struct tr_bytes message)
+static struct tr_interhost_send read_send(struct tr_bytes message)
 {
-    struct tr_border_send send;
-    int error =
-        tr_border_send_unpack(tr_envelope_body(message.data), tr_border_send_schema.version, &send);
+    struct tr_interhost_send send;
+    int error = tr_interhost_send_unpack(tr_envelope_body(message.data),
+                                         tr_interhost_send_schema.version, &send);
     TR_ASSERT(error == 0);
     return send;
 }
 
-bool sim_plant_keeps_border(struct sim_host *host, const struct tri_op *op)
+bool sim_inject_keeps_interhost(struct sim_host *host, const struct tri_op *op)
 {
-    bool is_of_border = op->kind == TRI_OP_PUT_PAGE && tri_is_border(op->key);
-    return !is_of_border || !sim_plant_strikes(host, 6);
+    bool is_of_interhost = op->kind == TRI_OP_PUT_PAGE && tri_is_interhost(op->key);
+    return !is_of_interhost || !sim_inject_strikes(host, 6);
 }
 
 /* An acknowledgement does not wait for the commit of what it acknowledges. */
-void sim_plant_acknowledges_early(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                                  size_t size)
+void sim_inject_acknowledges_early(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                                   size_t size)
 {
     if (to != TRI_PLACE_JOURNAL) {
         sim_net_push(&host->net, from, to, data, size);
@@ -72,21 +72,21 @@ void sim_plant_acknowledges_early(struct sim_host *host, uint32_t from, uint32_t
     struct tri_op op;
     size_t offset = 0;
     while (tri_batch_next(batch, &offset, &op)) {
-        bool is_ack = op.kind == TRI_OP_CALL && op.type == TRI_PLACE_BORDER &&
-                      is_type(op.data, &tr_border_ack_schema);
-        if (is_ack && sim_plant_strikes(host, 2)) {
+        bool is_ack = op.kind == TRI_OP_CALL && op.type == TRI_PLACE_INTERHOST &&
+                      is_type(op.data, &tr_interhost_ack_schema);
+        if (is_ack && sim_inject_strikes(host, 2)) {
             add(&early, op.data); /* it goes once more when it may: that does no harm */
         }
     }
     if (early.count > 0) {
         size_t early_size;
         uint8_t *frame = tri_frame_take(&early, TRI_PLACE_JOURNAL, &early_size);
-        sim_net_push(&host->net, TRI_PLACE_JOURNAL, TRI_PLACE_BORDER, frame, early_size);
+        sim_net_push(&host->net, TRI_PLACE_JOURNAL, TRI_PLACE_INTERHOST, frame, early_size);
     }
     sim_net_push(&host->net, from, to, data, size);
 }
 
-/* What was sent once by this world's borders: as many as a small world has. */
+/* What was sent once by this world's interhost actors: as many as a small world has. */
 #define SENT_MAX 65536
 
 static struct sent {
@@ -100,7 +100,7 @@ static struct sent {
 /* Whether a number of a stream has been sent before. */
 static bool was_sent(struct sim_host *host, struct tr_bytes message)
 {
-    struct tr_border_send send = read_send(message);
+    struct tr_interhost_send send = read_send(message);
     struct sent one = {
         .seed = host->world->plan.seed,
         .from = tr_envelope_get(message.data, 64, from_group),
@@ -118,16 +118,16 @@ static bool was_sent(struct sim_host *host, struct tr_bytes message)
 static void skip_resent(struct sim_host *host, struct tr_bytes message,
                         struct tri_frame_builder *builder)
 {
-    bool is_again = is_type(message, &tr_border_send_schema) && was_sent(host, message);
-    if (!is_again || !sim_plant_strikes(host, 1)) {
+    bool is_again = is_type(message, &tr_interhost_send_schema) && was_sent(host, message);
+    if (!is_again || !sim_inject_strikes(host, 1)) {
         add(builder, message);
     }
 }
 
-void sim_plant_skips_resend(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                            size_t size)
+void sim_inject_skips_resend(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                             size_t size)
 {
-    if (from == TRI_PLACE_JOURNAL && to == TRI_PLACE_BORDER) {
+    if (from == TRI_PLACE_JOURNAL && to == TRI_PLACE_INTERHOST) {
         push_rebuilt(host, from, to, data, size, skip_resent);
     } else {
         sim_net_push(&host->net, from, to, data, size);
@@ -139,19 +139,19 @@ static void number_again(struct sim_host *host, struct tr_bytes message,
                          struct tri_frame_builder *builder)
 {
     add(builder, message);
-    if (!is_type(message, &tr_border_send_schema) || !sim_plant_strikes(host, 16)) {
+    if (!is_type(message, &tr_interhost_send_schema) || !sim_inject_strikes(host, 16)) {
         return;
     }
-    struct tr_border_send send = read_send(message);
+    struct tr_interhost_send send = read_send(message);
     if (send.number == 0) {
         return;
     }
     send.number++;
-    size_t body_max = tr_border_send_schema.size_max(&send);
+    size_t body_max = tr_interhost_send_schema.size_max(&send);
     uint8_t *changed = tr_alloc(TR_ENVELOPE_BYTES + body_max);
     TR_ASSERT(changed != NULL);
     struct tr_writer writer = tr_writer_of(changed + TR_ENVELOPE_BYTES, body_max);
-    int error = tr_border_send_pack(&send, &writer);
+    int error = tr_interhost_send_pack(&send, &writer);
     TR_ASSERT(error == 0);
     memcpy(changed, message.data, TR_ENVELOPE_BYTES);
     tr_envelope_put(changed, 32, body_size, (uint32_t)tr_writer_size(&writer));
@@ -163,11 +163,11 @@ static void number_again(struct sim_host *host, struct tr_bytes message,
 static void lose_link(struct sim_host *host, struct tr_bytes message,
                       struct tri_frame_builder *builder, bool is_up)
 {
-    struct tr_border_link link;
-    bool is_news = is_type(message, &tr_border_link_schema) &&
-                   tr_border_link_unpack(tr_envelope_body(message.data),
-                                         tr_border_link_schema.version, &link) == 0;
-    if (!is_news || link.is_up != is_up || !sim_plant_strikes(host, 1)) {
+    struct tr_interhost_link link;
+    bool is_news = is_type(message, &tr_interhost_link_schema) &&
+                   tr_interhost_link_unpack(tr_envelope_body(message.data),
+                                            tr_interhost_link_schema.version, &link) == 0;
+    if (!is_news || link.is_up != is_up || !sim_inject_strikes(host, 1)) {
         add(builder, message);
     }
 }
@@ -184,31 +184,31 @@ static void lose_up(struct sim_host *host, struct tr_bytes message,
     lose_link(host, message, builder, true);
 }
 
-/* Changes what the border's service tells the workers. */
+/* Changes what the interhost service tells the workers. */
 static void change_incoming(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
                             size_t size, rebuild *change)
 {
-    if (from == TRI_PLACE_BORDER && to < TR_WORKERS_MAX) {
+    if (from == TRI_PLACE_INTERHOST && to < TR_WORKERS_MAX) {
         push_rebuilt(host, from, to, data, size, change);
     } else {
         sim_net_push(&host->net, from, to, data, size);
     }
 }
 
-void sim_plant_numbers_again(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                             size_t size)
+void sim_inject_numbers_again(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                              size_t size)
 {
     change_incoming(host, from, to, data, size, number_again);
 }
 
-void sim_plant_hides_down(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                          size_t size)
+void sim_inject_hides_down(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                           size_t size)
 {
     change_incoming(host, from, to, data, size, lose_down);
 }
 
-void sim_plant_hides_up(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                        size_t size)
+void sim_inject_hides_up(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                         size_t size)
 {
     change_incoming(host, from, to, data, size, lose_up);
 }

@@ -1,5 +1,5 @@
 /*
- * Planted faults between places: whole batches, and single messages within them.
+ * Injected bugs between places: whole batches, and single messages within them.
  */
 #include "tests/sim/inject.h"
 #include "tests/sim/workload.h"
@@ -10,19 +10,19 @@ static bool is_between_workers(uint32_t from, uint32_t to)
     return from < TR_WORKERS_MAX && to < TR_WORKERS_MAX && from != to;
 }
 
-void sim_plant_reorders(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                        size_t size)
+void sim_inject_reorders(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                         size_t size)
 {
     sim_net_push(&host->net, from, to, data, size);
-    if (is_between_workers(from, to) && sim_plant_strikes(host, 2)) {
+    if (is_between_workers(from, to) && sim_inject_strikes(host, 2)) {
         sim_net_swap_last(&host->net, from, to);
     }
 }
 
-void sim_plant_doubles(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                       size_t size)
+void sim_inject_doubles(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                        size_t size)
 {
-    if (is_between_workers(from, to) && sim_plant_strikes(host, 16)) {
+    if (is_between_workers(from, to) && sim_inject_strikes(host, 16)) {
         uint8_t *copy = tr_alloc(size);
         TR_ASSERT(copy != NULL);
         memcpy(copy, data, size);
@@ -31,9 +31,9 @@ void sim_plant_doubles(struct sim_host *host, uint32_t from, uint32_t to, uint8_
     sim_net_push(&host->net, from, to, data, size);
 }
 
-void sim_plant_loses(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size)
+void sim_inject_loses(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size)
 {
-    if (is_between_workers(from, to) && sim_plant_strikes(host, 32)) {
+    if (is_between_workers(from, to) && sim_inject_strikes(host, 32)) {
         tr_free(data);
     } else {
         sim_net_push(&host->net, from, to, data, size);
@@ -41,8 +41,8 @@ void sim_plant_loses(struct sim_host *host, uint32_t from, uint32_t to, uint8_t 
 }
 
 /* Hears the calls of a batch at once, and takes them out of it. */
-void sim_plant_calls_early(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                           size_t size)
+void sim_inject_calls_early(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                            size_t size)
 {
     if (to != TRI_PLACE_JOURNAL) {
         sim_net_push(&host->net, from, to, data, size);
@@ -56,8 +56,8 @@ void sim_plant_calls_early(struct sim_host *host, uint32_t from, uint32_t to, ui
     size_t offset = 0;
     while (tri_batch_next(batch, &offset, &op)) {
         bool is_call = op.kind == TRI_OP_CALL && op.type == TRI_PLACE_HTTP;
-        if (is_call && sim_plant_strikes(host, 2)) {
-            sim_outside_hear(host, op.data);
+        if (is_call && sim_inject_strikes(host, 2)) {
+            sim_environment_hear(host, op.data);
         } else {
             tri_batch_add(&left, &op);
         }
@@ -121,62 +121,63 @@ static bool is_last_flush(uint32_t to, const uint8_t *message)
 
 static uint32_t lose_flush(struct sim_host *host, uint32_t to, const uint8_t *message)
 {
-    return is_last_flush(to, message) && sim_plant_strikes(host, 4) ? 0 : 1;
+    return is_last_flush(to, message) && sim_inject_strikes(host, 4) ? 0 : 1;
 }
 
 static uint32_t double_flush(struct sim_host *host, uint32_t to, const uint8_t *message)
 {
-    return is_last_flush(to, message) && sim_plant_strikes(host, 2) ? 2 : 1;
+    return is_last_flush(to, message) && sim_inject_strikes(host, 2) ? 2 : 1;
 }
 
 static uint32_t lose_down(struct sim_host *host, uint32_t to, const uint8_t *message)
 {
     (void)to;
-    return type_of(message) == tr_down_schema.id && sim_plant_strikes(host, 4) ? 0 : 1;
+    return type_of(message) == tr_down_schema.id && sim_inject_strikes(host, 4) ? 0 : 1;
 }
 
 static uint32_t lose_orphans(struct sim_host *host, uint32_t to, const uint8_t *message)
 {
     (void)to;
-    return type_of(message) == tr_orphans_schema.id && sim_plant_strikes(host, 2) ? 0 : 1;
+    return type_of(message) == tr_orphans_schema.id && sim_inject_strikes(host, 2) ? 0 : 1;
 }
 
-void sim_plant_loses_flush(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                           size_t size)
+void sim_inject_loses_flush(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                            size_t size)
 {
     send_filtered(host, from, to, data, size, lose_flush);
 }
 
-void sim_plant_opens_early(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                           size_t size)
+void sim_inject_opens_early(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                            size_t size)
 {
     send_filtered(host, from, to, data, size, double_flush);
 }
 
-void sim_plant_loses_down(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                          size_t size)
+void sim_inject_loses_down(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                           size_t size)
 {
     send_filtered(host, from, to, data, size, lose_down);
 }
 
-void sim_plant_loses_orphans(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                             size_t size)
+void sim_inject_loses_orphans(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                              size_t size)
 {
     send_filtered(host, from, to, data, size, lose_orphans);
 }
 
-/* A move without the messages that wait; `packed` has room for the luggage. */
+/* A move without the messages that wait; `packed` has room for the snapshot. */
 static void empty_mailbox(struct tr_move_image *move, uint8_t *packed, size_t capacity)
 {
     static const uint8_t none[] = {0x90};
-    struct tr_luggage luggage;
-    int error = tr_luggage_unpack(move->luggage, tr_luggage_schema.version, &luggage);
+    struct tr_actor_snapshot snapshot;
+    int error =
+        tr_actor_snapshot_unpack(move->snapshot, tr_actor_snapshot_schema.version, &snapshot);
     TR_ASSERT(error == 0);
-    luggage.mailbox = (struct tr_bytes){.data = none, .size = sizeof none};
+    snapshot.mailbox = (struct tr_bytes){.data = none, .size = sizeof none};
     struct tr_writer writer = tr_writer_of(packed, capacity);
-    error = tr_luggage_pack(&luggage, &writer);
+    error = tr_actor_snapshot_pack(&snapshot, &writer);
     TR_ASSERT(error == 0);
-    move->luggage = (struct tr_bytes){.data = packed, .size = tr_writer_size(&writer)};
+    move->snapshot = (struct tr_bytes){.data = packed, .size = tr_writer_size(&writer)};
 }
 
 static void forget_parent(struct tr_move_image *move, uint8_t *packed, size_t capacity)
@@ -224,7 +225,7 @@ static void send_changed(struct sim_host *host, uint32_t from, uint32_t to, uint
     while (tri_frame_next(&frame, &offset, &message, &is_stored)) {
         uint8_t *changed = NULL;
         if (message.size > 0 && type_of(message.data) == tr_move_image_schema.id &&
-            sim_plant_strikes(host, 2)) {
+            sim_inject_strikes(host, 2)) {
             changed = tr_alloc(TR_ENVELOPE_BYTES + size + 64);
             TR_ASSERT(changed != NULL);
             message.size = pack_changed(message.data, change, changed, size + 64);
@@ -240,14 +241,14 @@ static void send_changed(struct sim_host *host, uint32_t from, uint32_t to, uint
     sim_net_push(&host->net, from, to, left, left_size);
 }
 
-void sim_plant_empties_luggage(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                               size_t size)
+void sim_inject_empties_snapshot(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                                 size_t size)
 {
     send_changed(host, from, to, data, size, empty_mailbox);
 }
 
-void sim_plant_forgets_parents(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                               size_t size)
+void sim_inject_forgets_parents(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                                size_t size)
 {
     send_changed(host, from, to, data, size, forget_parent);
 }

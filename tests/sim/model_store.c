@@ -26,8 +26,8 @@ struct record_version {
 struct tri_model {
     struct tri_model_version current;
     struct tri_model_version history[HISTORY_MAX]; /* the newest first */
-    struct tri_model_version in_doubt; /* a commit that failed: it may be there after the crash */
-    struct tri_model_version torn;     /* the last commit's first half */
+    struct tri_model_version uncertain; /* a commit that failed: it may be there after the crash */
+    struct tri_model_version torn;      /* the last commit's first half */
     uint64_t incarnation;
     uint64_t life; /* raised by kills and crashes: stores of an earlier life are dead */
     bool is_locked;
@@ -127,8 +127,7 @@ static int check_commit(struct model_store *self, const struct tri_commit *commi
     if (self->read_only || commit->last_number < self->store.last_number) {
         return say(self, TR_INVALID, "model: a reader does not commit, and numbers do not go back");
     }
-    if (self->store.incarnation != model->incarnation &&
-        model->faults.plant != TRI_MODEL_UNFENCED) {
+    if (self->store.incarnation != model->incarnation && model->faults.bug != TRI_MODEL_UNFENCED) {
         self->broken = TR_FENCED;
         return say(self, TR_FENCED,
                    "model: another engine has opened it (incarnation %llu, ours "
@@ -143,7 +142,7 @@ static int check_commit(struct model_store *self, const struct tri_commit *commi
 static void advance(struct tri_model *model, const struct tri_commit *commit)
 {
     struct tri_model_version next = tri_model_version_after(&model->current, commit, commit->count);
-    if (model->faults.plant == TRI_MODEL_TEARS) {
+    if (model->faults.bug == TRI_MODEL_TEARS) {
         tri_model_version_set(&model->torn,
                               tri_model_version_after(&model->current, commit, commit->count / 2));
     }
@@ -168,13 +167,13 @@ static int model_commit(struct tri_store *store, const struct tri_commit *commit
     }
     if (model->faults.fail_next) {
         model->faults.fail_next = false;
-        tri_model_version_set(&model->in_doubt,
+        tri_model_version_set(&model->uncertain,
                               tri_model_version_after(&model->current, commit, commit->count));
-        model->in_doubt.exists = true;
+        model->uncertain.exists = true;
         self->broken = TR_STORE_FAILED;
         return say(self, TR_STORE_FAILED, "model: the disk failed; start again");
     }
-    if (model->faults.plant != TRI_MODEL_KEEPS_NOTHING) {
+    if (model->faults.bug != TRI_MODEL_KEEPS_NOTHING) {
         advance(model, commit);
     }
     store->last_number = commit->last_number;
@@ -433,7 +432,7 @@ static void clear_history(struct tri_model *model)
     for (size_t i = 0; i < HISTORY_MAX; i++) {
         tri_model_version_clear(&model->history[i]);
     }
-    tri_model_version_clear(&model->in_doubt);
+    tri_model_version_clear(&model->uncertain);
     tri_model_version_clear(&model->torn);
 }
 
@@ -471,28 +470,28 @@ static void go_back(struct tri_model *model, size_t commits)
     }
 }
 
-static void plant(struct tri_model *model)
+static void bug(struct tri_model *model)
 {
     if (!model->history[0].exists) {
         return;
     }
-    if (model->faults.plant == TRI_MODEL_FORGETS) {
+    if (model->faults.bug == TRI_MODEL_FORGETS) {
         go_back(model, 1);
-    } else if (model->faults.plant == TRI_MODEL_TEARS) {
+    } else if (model->faults.bug == TRI_MODEL_TEARS) {
         tri_model_version_set(&model->current, tri_model_version_share(&model->torn));
     }
 }
 
 static void end_life(struct tri_model *model, uint64_t seed, size_t lost)
 {
-    if (model->in_doubt.exists && scramble(seed) % 2 == 0) {
-        tri_model_version_set(&model->current, tri_model_version_share(&model->in_doubt));
+    if (model->uncertain.exists && scramble(seed) % 2 == 0) {
+        tri_model_version_set(&model->current, tri_model_version_share(&model->uncertain));
     } else {
         go_back(model, lost);
     }
-    plant(model);
+    bug(model);
     clear_history(model);
-    model->faults = (struct tri_model_faults){.plant = model->faults.plant};
+    model->faults = (struct tri_model_faults){.bug = model->faults.bug};
     model->is_locked = false;
     model->life++;
 }

@@ -6,7 +6,7 @@
  * that stays when hosts come and go; stores are opened on it. It never changes by chance, except
  * where a crash may leave either of two things, and then the crash's seed decides.
  *
- * Faults can be planted in it, to see that whoever checks the store's users finds them. A list
+ * Faults can be injected in it, to see that whoever checks the store's users finds them. A list
  * that is not sorted, or names one thing twice, is an assertion here.
  *
  * One thread uses a model with all its stores. Memory is the system's.
@@ -18,8 +18,8 @@
 
 struct tri_model;
 
-/* What a planted fault does with the last commit that was acknowledged. */
-enum tri_model_plant {
+/* What a injected bug does with the last commit that was acknowledged. */
+enum tri_model_bug {
     TRI_MODEL_SOUND,         /* nothing */
     TRI_MODEL_FORGETS,       /* a crash takes it away */
     TRI_MODEL_TEARS,         /* a crash leaves the first half of its operations */
@@ -27,9 +27,9 @@ enum tri_model_plant {
     TRI_MODEL_UNFENCED,      /* commits of an engine that was shut out are taken */
 };
 
-/* What goes wrong with the next commits. A crash or kill clears all but the plant. */
+/* What goes wrong with the next commits. A crash or kill clears all but the injected bug. */
 struct tri_model_faults {
-    enum tri_model_plant plant;
+    enum tri_model_bug bug;
     unsigned full_commits; /* so many commits find no room */
     bool fail_next;        /* an I/O error: whether the commit is in is known after the crash */
     bool ignore_lock;      /* a second engine may open it, as when the lock is lost */

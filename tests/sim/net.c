@@ -12,7 +12,7 @@
 #include "tests/sim/inject.h"
 #include "tests/sim/world.h"
 
-static struct sim_end *end_of(struct tri_link *link)
+static struct sim_end *end_of(struct tri_channel *link)
 {
     return (struct sim_end *)link;
 }
@@ -69,7 +69,7 @@ static bool is_full(struct sim_net *net, uint32_t from, uint32_t to)
            (!world->is_calm && sim_chance(&world->chance.net, world->plan.clog));
 }
 
-static int net_send(struct tri_link *link, uint32_t place, uint8_t *data, size_t size)
+static int net_send(struct tri_channel *link, uint32_t place, uint8_t *data, size_t size)
 {
     struct sim_end *end = end_of(link);
     struct sim_net *net = end->net;
@@ -79,7 +79,7 @@ static int net_send(struct tri_link *link, uint32_t place, uint8_t *data, size_t
     if (place == TRI_PLACE_JOURNAL && link->place < TR_WORKERS_MAX) {
         sim_shadow_capture(net->host, link->place, data, size);
     }
-    sim_plant_send(net->host, link->place, place, data, size);
+    sim_inject_send(net->host, link->place, place, data, size);
     return 0;
 }
 
@@ -101,7 +101,7 @@ static struct sim_pipe *choose_pipe(struct sim_net *net, uint32_t place)
     return due[count == 1 ? 0 : sim_below(&world->chance.net, count)];
 }
 
-static int net_receive(struct tri_link *link, struct tri_frame *frame)
+static int net_receive(struct tri_channel *link, struct tri_frame *frame)
 {
     struct sim_end *end = end_of(link);
     struct sim_net *net = end->net;
@@ -125,7 +125,7 @@ static int net_receive(struct tri_link *link, struct tri_frame *frame)
     return 0;
 }
 
-static void net_release(struct tri_link *link, struct tri_frame *frame)
+static void net_release(struct tri_channel *link, struct tri_frame *frame)
 {
     struct sim_end *end = end_of(link);
     tr_free(end->received);
@@ -134,14 +134,14 @@ static void net_release(struct tri_link *link, struct tri_frame *frame)
 }
 
 /* In one thread nobody can wait: whoever sleeps is not stepped. */
-static void net_wait(struct tri_link *link, uint64_t timeout_ns)
+static void net_wait(struct tri_channel *link, uint64_t timeout_ns)
 {
     (void)link;
     (void)timeout_ns;
     sim_fail("something waits on a link inside of a step");
 }
 
-static void net_close(struct tri_link *link)
+static void net_close(struct tri_channel *link)
 {
     struct sim_end *end = end_of(link);
     tr_free(end->received);
@@ -149,7 +149,7 @@ static void net_close(struct tri_link *link)
     end->is_open = false;
 }
 
-static const struct tri_link_ops net_ops = {
+static const struct tri_channel_ops net_ops = {
     .send = net_send,
     .receive = net_receive,
     .release = net_release,
@@ -157,13 +157,13 @@ static const struct tri_link_ops net_ops = {
     .close = net_close,
 };
 
-int sim_net_open(struct sim_net *net, uint32_t place, struct tri_link **link)
+int sim_net_open(struct sim_net *net, uint32_t place, struct tri_channel **link)
 {
     struct sim_end *end = &net->ends[place];
     if (end->is_open) {
         return TR_EXISTS;
     }
-    end->base = (struct tri_link){.ops = &net_ops, .place = place};
+    end->base = (struct tri_channel){.ops = &net_ops, .place = place};
     end->net = net;
     end->is_open = true;
     *link = &end->base;
@@ -189,7 +189,7 @@ void sim_net_drop(struct sim_net *net)
             drop_pipe(&net->pipes[to][from]);
         }
         if (net->ends[to].is_open) {
-            tri_link_close(&net->ends[to].base);
+            tri_channel_close(&net->ends[to].base);
         }
     }
     net->in_flight = 0;

@@ -29,7 +29,7 @@ struct sim_pipe {
 
 /* What a place holds of the net. */
 struct sim_end {
-    struct tri_link base;
+    struct tri_channel base;
     struct sim_net *net;
     uint8_t *received; /* until it is released */
     uint32_t waiting;  /* batches in all pipes to here */
@@ -46,7 +46,7 @@ struct sim_net {
 };
 
 /* Opens the end of a place; as tr_env's link_open. */
-TR_MUST_USE int sim_net_open(struct sim_net *net, uint32_t place, struct tri_link **link);
+TR_MUST_USE int sim_net_open(struct sim_net *net, uint32_t place, struct tri_channel **link);
 
 /* Loses everything that is on its way, and closes all ends. */
 void sim_net_drop(struct sim_net *net);
@@ -60,7 +60,7 @@ void sim_net_hurry(struct sim_net *net);
 /* Lets the last two batches of a pipe change places, where there are two. */
 void sim_net_swap_last(struct sim_net *net, uint32_t from, uint32_t to);
 
-/* Puts a batch into a pipe whatever it holds: what a planted fault does. Takes the data over. */
+/* Puts a batch into a pipe whatever it holds: what a injected bug does. Takes the data over. */
 void sim_net_push(struct sim_net *net, uint32_t from, uint32_t to, uint8_t *data, size_t size);
 
 #endif

@@ -59,8 +59,8 @@ static void draw_network(struct sim_plan *plan, struct sim_random *random)
         sim_below(random, 5) == 0) {
         return;
     }
-    plan->envoy_count = (uint32_t)sim_between(random, 1, SIM_ENVOYS_MAX / SIM_HOSTS_MAX);
-    plan->envoy_burst = sim_below(random, 30) == 0 ? 900 : 0;
+    plan->remote_count = (uint32_t)sim_between(random, 1, SIM_REMOTES_MAX / SIM_HOSTS_MAX);
+    plan->remote_burst = sim_below(random, 30) == 0 ? 900 : 0;
     plan->network_delay_ns_max = sim_below(random, 3) == 0 ? 0 : sim_between(random, 1, 20) * MS;
     plan->lose = sometimes(random, 100000);
     plan->twice = sometimes(random, 200000);

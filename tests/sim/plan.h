@@ -12,7 +12,7 @@
 
 #define SIM_HOSTS_MAX 3
 #define SIM_WORKERS_MAX 4
-#define SIM_ENVOYS_MAX 6 /* of all hosts: two of each */
+#define SIM_REMOTES_MAX 6 /* of all hosts: two of each */
 
 /* Chances are in a million of the world's steps, where nothing else is said. */
 struct sim_plan {
@@ -24,7 +24,7 @@ struct sim_plan {
     enum tr_durability durability;
     bool uses_sqlite;
     uint32_t troupe_count; /* of each host */
-    uint32_t cast_count;   /* players of a troupe */
+    uint32_t cast_count;   /* actors of a troupe */
     uint32_t size;         /* how much each of them does: about so many messages */
     uint32_t burst;        /* messages in a row that fill a mailbox; 0: none */
     uint64_t faults_ns;    /* how long faults go on */
@@ -35,8 +35,8 @@ struct sim_plan {
     uint32_t pipe_frames_max;
     uint32_t clog; /* chance per frame that a pipe is full for no reason */
     /* Other hosts. */
-    uint32_t envoy_count; /* of each host; 0: hosts do not know each other */
-    uint32_t envoy_burst; /* notes in a row that fill a window; 0: none */
+    uint32_t remote_count; /* of each host; 0: hosts do not know each other */
+    uint32_t remote_burst; /* notes in a row that fill a window; 0: none */
     uint64_t network_delay_ns_max;
     uint32_t lose; /* chances per frame: it does not arrive, arrives twice, may be overtaken */
     uint32_t twice;

@@ -7,8 +7,8 @@
 
 #include "tests/sim/inject.h"
 
-const struct sim_play *const sim_plays[] = {&sim_players, &sim_web_play, &sim_engine,
-                                            &sim_grades_play};
+const struct sim_play *const sim_plays[] = {&sim_workload, &sim_web_play, &sim_engine,
+                                            &sim_idempotency_play};
 const size_t sim_play_count = TR_COUNT_OF(sim_plays);
 
 const struct sim_play *sim_play_find(const char *name)
@@ -21,11 +21,11 @@ const struct sim_play *sim_play_find(const char *name)
     return NULL;
 }
 
-const struct sim_plant *sim_plant_find(const struct sim_play *play, const char *name)
+const struct sim_bug *sim_inject_find(const struct sim_play *play, const char *name)
 {
-    for (size_t i = 0; i < *play->plant_count; i++) {
-        if (strcmp(play->plants[i].name, name) == 0) {
-            return &play->plants[i];
+    for (size_t i = 0; i < *play->bug_count; i++) {
+        if (strcmp(play->bugs[i].name, name) == 0) {
+            return &play->bugs[i];
         }
     }
     return NULL;

@@ -1,11 +1,12 @@
 /*
- * What a world plays: which actors live in its hosts, what its program asks for, what its outside
- * answers, and what must be true of it all. The world itself (its loop, faults, stores and links)
- * knows nothing of it but this table.
+ * What a world plays: which actors live in its hosts, what its program asks for, what its
+ * environment answers, and what must be true of it all. The world itself (its loop, faults, stores
+ * and links) knows nothing of it but this table.
  *
- * There are four: `players`, actors made to watch the runtime (players.h), `web`, players who speak
- * http with a server (web.h), `engine`, the actors of workflows against a model of them (engine.h),
- * and `grades`, the same with their jobs at back ends of the Web API shape (grades.h).
+ * There are four: `workload`, actors made to watch the runtime (workload.h), `web`, actors who
+ * speak http with a server (web.h), `engine`, the actors of workflows against a model of them
+ * (engine.h), and `idempotency`, the same with their jobs at back ends of the Web API shape
+ * (idempotency.h).
  */
 #ifndef TR_TESTS_SIM_PLAY_H
 #define TR_TESTS_SIM_PLAY_H
@@ -14,7 +15,7 @@
 #include "tests/sim/plan.h"
 
 struct sim_host;
-struct sim_plant;
+struct sim_bug;
 struct sim_world;
 
 /* Functions that are NULL are not needed. */
@@ -24,9 +25,9 @@ struct sim_play {
     const size_t *behaviour_count;
     const struct tr_schema *const *records;
     const size_t *record_count;
-    const struct sim_plant *plants; /* faults that can be planted in it */
-    const size_t *plant_count;
-    bool has_files; /* calls of TR_SERVICE_FILES reach the outside, too */
+    const struct sim_bug *bugs; /* faults that can be injected in it */
+    const size_t *bug_count;
+    bool has_files; /* calls of TR_SERVICE_FILES reach the environment, too */
 
     /* Changes what was drawn for a world. */
     void (*plan)(struct sim_plan *plan);
@@ -39,15 +40,15 @@ struct sim_play {
     void (*open)(struct sim_host *host);
     void (*close)(struct sim_host *host);
 
-    /* The program takes a turn: whether it asked for something. What it is told of births. */
+    /* The program takes a turn: whether it asked for something. What it is told of spawns. */
     bool (*ask)(struct sim_host *host);
-    void (*granted)(struct sim_host *host, const struct tr_granted *granted);
+    void (*granted)(struct sim_host *host, const struct tr_control_reply *granted);
     /* The program looks at an actor: whether it said something to it. */
     bool (*look)(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor);
     /* Whether a message that fails again and again is to be dropped when its actor resumes. */
     bool (*drops)(uint16_t type);
 
-    /* The outside is called: it answers by sim_outside_reply, or not. */
+    /* The environment is called: it answers by sim_environment_reply, or not. */
     void (*hear)(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body);
     /* Its time goes on: whether it did something; and when it will next, UINT64_MAX for never. */
     bool (*elapse)(struct sim_host *host);
@@ -69,10 +70,10 @@ struct sim_play {
     void (*check_end)(struct sim_host *host);
 };
 
-extern const struct sim_play sim_players;
+extern const struct sim_play sim_workload;
 extern const struct sim_play sim_web_play;
 extern const struct sim_play sim_engine;
-extern const struct sim_play sim_grades_play;
+extern const struct sim_play sim_idempotency_play;
 
 /* All there are, and one by its name, or NULL. */
 extern const struct sim_play *const sim_plays[];

@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/asks.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/documents.h"
 #include "tests/sim/engine_check.h"
 #include "tests/sim/engine_history.h"
-#include "tests/sim/engine_plant.h"
+#include "tests/sim/engine_inject.h"
 #include "tests/sim/engine_program.h"
 #include "tests/sim/engine_turn.h"
 #include "tests/sim/recall.h"
+#include "tests/sim/repeats.h"
 #include "tests/sim/timetable.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
 
 #define MS 1000000ULL
 
-/* What the program has born in each host, in this order. */
+/* What the program has spawned in each host, in this order. */
 enum member {
     MEMBER_RESOURCES,
     MEMBER_CATALOG,
@@ -62,7 +62,7 @@ static void plan_world(struct sim_plan *plan)
 {
     struct sim_random random = sim_random_of(plan->seed, 60);
     plan->host_count = sim_below(&random, 8) == 0 ? 2 : 1;
-    plan->envoy_count = 0; /* its hosts do not know each other */
+    plan->remote_count = 0; /* its hosts do not know each other */
     plan->cut = 0;
     plan->faults_ns = sim_between(&random, 50, 2500) * MS;
     plan->burst = 0;
@@ -184,7 +184,7 @@ static void begin(struct sim_world *world)
         make_recovery(stage, &random);
     }
     stage->timetable = stage->has_schedules ? sim_timetable_new(stage, &random) : NULL;
-    stage->asks = sim_asks_new();
+    stage->repeats = sim_repeats_new();
     stage->documents = sim_documents_new();
     sim_stage_begin(stage, world);
 }
@@ -193,7 +193,7 @@ static void end(struct sim_world *world)
 {
     struct sim_stage *stage = sim_stage_of(world);
     sim_documents_free(stage->documents);
-    sim_asks_free(stage->asks);
+    sim_repeats_free(stage->repeats);
     sim_timetable_free(stage->timetable);
     sim_stage_end(stage);
     free(stage);
@@ -277,7 +277,7 @@ void sim_signal_value(const struct sim_stage *stage, const struct sim_execution 
 
 /* ---------------------------------------------------------------------------------- a host */
 
-/* As a program does at its start: graphs from the store's folder are put on the shelf. */
+/* As a program does at its start: graphs from the store's folder are put in the graph registry. */
 static void open_host(struct sim_host *host)
 {
     const struct sim_stage *stage = sim_stage_of(host->world);
@@ -286,7 +286,7 @@ static void open_host(struct sim_host *host)
     own->engine.plugin_count = TR_COUNT_OF(plugins);
     own->engine.fires_schedules = true;
     sim_engine_open(host, &own->engine);
-    sim_decisions_load(stage->decisions, host, &own->engine.shelf);
+    sim_decisions_load(stage->decisions, host, &own->engine.registry);
     host->own = own;
 }
 
@@ -294,7 +294,7 @@ static void close_host(struct sim_host *host)
 {
     struct own *own = host->own;
     sim_stage_of(host->world)->is_quota_known[host->index] = false;
-    tr_shelf_fini(&own->engine.shelf);
+    tr_graph_registry_fini(&own->engine.registry);
     free(own);
 }
 
@@ -327,7 +327,7 @@ static void note_group(struct sim_host *host, struct tri_worker *worker, struct 
     bool is_root = tri_actor_behaviour(worker, actor)->id == tr_workflow_behaviour.id &&
                    actor->parent.group != actor->key.group;
     bool may_sleep = is_root && own->group_count < TR_COUNT_OF(own->groups);
-    if (may_sleep && sim_below(&host->world->chance.outside, 2) == 0) {
+    if (may_sleep && sim_below(&host->world->chance.environment, 2) == 0) {
         own->groups[own->group_count++] = actor->key.group;
     }
 }
@@ -336,19 +336,19 @@ static void note_group(struct sim_host *host, struct tri_worker *worker, struct 
 static void put_to_sleep(struct sim_host *host)
 {
     struct own *own = host->own;
-    struct sim_random *chance = &host->world->chance.outside;
+    struct sim_random *chance = &host->world->chance.environment;
     if (host->world->is_calm || sim_below(chance, 4) > 0) {
         return;
     }
     sim_each_actor(host, note_group);
     if (tr_host_sleep(host->host, own->groups, own->group_count) == 0 && own->group_count > 0) {
         own->wake_ns = host->world->now_ns + 1 + sim_below(chance, 400 * MS);
-        sim_engine_seen.asleep += own->group_count;
+        sim_engine_seen.dormant += own->group_count;
         sim_say("host %u: %u executions sleep", host->index, own->group_count);
     }
 }
 
-/* After a start: who was born before is there, and is not asked for again. */
+/* After a start: who was spawned before is there, and is not asked for again. */
 static void check_loaded(struct sim_host *host)
 {
     sim_each_actor(host, note_member);
@@ -372,7 +372,7 @@ static bool is_wanted(const struct sim_host *host, uint32_t member)
     }
 }
 
-/* The next one that is to be born, or MEMBER_COUNT. */
+/* The next one that is to be spawned, or MEMBER_COUNT. */
 static uint32_t next_member(const struct sim_host *host)
 {
     const struct own *own = host->own;
@@ -410,7 +410,7 @@ static bool ask(struct sim_host *host)
     if (own->wake_ns != 0 && own->wake_ns <= host->world->now_ns) {
         wake(host);
     }
-    if (host->program.wish != 0) {
+    if (host->program.request != 0) {
         return false;
     }
     if (!own->is_quota_told && next > MEMBER_RESOURCES) {
@@ -426,7 +426,7 @@ static bool ask(struct sim_host *host)
     return true;
 }
 
-static void granted(struct sim_host *host, const struct tr_granted *granted)
+static void granted(struct sim_host *host, const struct tr_control_reply *granted)
 {
     set_member(host, next_member(host), granted->actor);
 }
@@ -483,8 +483,8 @@ const struct sim_play sim_engine = {
     .behaviour_count = &sim_engine_behaviour_count,
     .records = sim_engine_records,
     .record_count = &sim_engine_record_count,
-    .plants = sim_engine_plants,
-    .plant_count = &sim_engine_plant_count,
+    .bugs = sim_engine_bugs,
+    .bug_count = &sim_engine_bug_count,
     .has_files = true,
     .plan = plan_world,
     .begin = begin,

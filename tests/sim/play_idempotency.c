@@ -1,7 +1,7 @@
 /*
- * The play of the grades: what a world of it is about, how its hosts begin, what its program does.
+ * The play `idempotency`: what a world of it is about, how its hosts begin, what its program does.
  *
- * Its graphs are short and wide: single tasks and maps, whose jobs go to one or two shops in
+ * Its graphs are short and wide: single tasks and maps, whose jobs go to one or two back ends in
  * batches. The rest is the engine's play: its client launches and aborts, its model says what has
  * to come of it all.
  */
@@ -19,19 +19,19 @@
 #define NODES_MAX 4
 #define WIDTH_MAX 18
 
-/* Who the program has born in a host, in this order; a refresh actor for each shop. */
+/* Who the program has spawned in a host, in this order; a refresh actor for each back end. */
 enum member {
     MEMBER_RESOURCES,
     MEMBER_LAUNCHER,
     MEMBER_REFRESH,
-    MEMBER_CLIENT = MEMBER_REFRESH + SIM_SHOP_COUNT,
+    MEMBER_CLIENT = MEMBER_REFRESH + SIM_BACK_END_COUNT,
     MEMBER_COUNT
 };
 
 /* What a host has while it is up. */
 struct own {
     struct tr_engine engine; /* stays first: handlers get it */
-    struct tr_engine_endpoint endpoints[SIM_SHOP_COUNT];
+    struct tr_engine_endpoint endpoints[SIM_BACK_END_COUNT];
     struct tr_ref refs[MEMBER_COUNT];
     bool is_quota_told;
 };
@@ -42,7 +42,7 @@ static void plan_world(struct sim_plan *plan)
 {
     struct sim_random random = sim_random_of(plan->seed, 70);
     plan->host_count = 1;
-    plan->envoy_count = 0;
+    plan->remote_count = 0;
     plan->cut = 0;
     plan->burst = 0;
     plan->faults_ns = sim_between(&random, 500, 8000) * MS;
@@ -52,20 +52,20 @@ static void plan_world(struct sim_plan *plan)
     plan->compare_every = 32;
 }
 
-static void draw_grades(struct sim_grades *grades, struct sim_random *random)
+static void draw_setup(struct sim_idempotency *setup, struct sim_random *random)
 {
-    uint64_t shops = sim_between(random, 1, 2);
-    for (uint64_t i = 0; i < shops; i++) {
-        grades->is_used[sim_below(random, SIM_SHOP_COUNT)] = true;
+    uint64_t back_ends = sim_between(random, 1, 2);
+    for (uint64_t i = 0; i < back_ends; i++) {
+        setup->is_used[sim_below(random, SIM_BACK_END_COUNT)] = true;
     }
-    grades->policy = sim_below(random, 2) == 0 ? TR_WEBAPI_POLICY_REPEAT : TR_WEBAPI_POLICY_FAIL;
-    grades->is_beyond = sim_below(random, 5) == 0;
-    grades->is_doubled = sim_below(random, 3) == 0;
-    grades->is_wiped = sim_below(random, 5) == 0;
-    grades->is_trimmed = sim_below(random, 3) == 0;
-    grades->is_torn = sim_below(random, 2) == 0;
-    grades->is_forgetful = sim_below(random, 2) == 0;
-    grades->endpoint = (struct tr_webapi_endpoint){
+    setup->policy = sim_below(random, 2) == 0 ? TR_WEBAPI_POLICY_REPEAT : TR_WEBAPI_POLICY_FAIL;
+    setup->is_beyond = sim_below(random, 5) == 0;
+    setup->is_doubled = sim_below(random, 3) == 0;
+    setup->is_wiped = sim_below(random, 5) == 0;
+    setup->is_trimmed = sim_below(random, 3) == 0;
+    setup->is_torn = sim_below(random, 2) == 0;
+    setup->is_forgetful = sim_below(random, 2) == 0;
+    setup->endpoint = (struct tr_webapi_endpoint){
         .calls_per_second = (uint32_t)sim_between(random, 4, 60),
         .calls_at_once = (uint32_t)sim_between(random, 1, 4),
         .streams_max = (uint32_t)sim_between(random, 1, 3),
@@ -73,8 +73,8 @@ static void draw_grades(struct sim_grades *grades, struct sim_random *random)
         .timeout_ms = (uint32_t)sim_between(random, 200, 900),
     };
     /* In some worlds there is room for few jobs; not drawn, so that seeds go the way they went. */
-    uint32_t interval_ms = grades->endpoint.interval_ms;
-    grades->endpoint.jobs_at_once = interval_ms % 3 == 0 ? interval_ms % 5 + 1 : 0;
+    uint32_t interval_ms = setup->endpoint.interval_ms;
+    setup->endpoint.jobs_at_once = interval_ms % 3 == 0 ? interval_ms % 5 + 1 : 0;
 }
 
 static void draw_rates(struct sim_rates *rates, struct sim_random *random)
@@ -88,25 +88,25 @@ static void draw_rates(struct sim_rates *rates, struct sim_random *random)
     }
 }
 
-/* One of the shops of a world. */
-static uint32_t draw_shop(const struct sim_grades *grades, struct sim_random *random)
+/* One of the back ends of a world. */
+static uint32_t draw_back_end(const struct sim_idempotency *setup, struct sim_random *random)
 {
-    uint32_t shop;
+    uint32_t back_end;
     do {
-        shop = (uint32_t)sim_below(random, SIM_SHOP_COUNT);
-    } while (!grades->is_used[shop]);
-    return shop;
+        back_end = (uint32_t)sim_below(random, SIM_BACK_END_COUNT);
+    } while (!setup->is_used[back_end]);
+    return back_end;
 }
 
-static void write_task(const struct sim_grades *grades, struct sim_random *random, uint64_t number,
-                       struct tr_buffer *text)
+static void write_task(const struct sim_idempotency *setup, struct sim_random *random,
+                       uint64_t number, struct tr_buffer *text)
 {
     tr_buffer_print(text,
                     "  t%u: {type: %s, inputs: {x: int}, outputs: {y: int, s: string}, "
                     "retries: %u, config: {in_doubt: %s}}\n",
-                    (unsigned)number, sim_shops[draw_shop(grades, random)].name,
+                    (unsigned)number, sim_back_ends[draw_back_end(setup, random)].name,
                     (unsigned)sim_below(random, 4),
-                    grades->policy == TR_WEBAPI_POLICY_REPEAT ? "repeat" : "fail");
+                    setup->policy == TR_WEBAPI_POLICY_REPEAT ? "repeat" : "fail");
 }
 
 static void write_list(struct sim_random *random, struct tr_buffer *text)
@@ -143,14 +143,14 @@ static void write_node(struct sim_random *random, uint64_t node, bool *was_map,
     *was_map = is_map;
 }
 
-static void write_graph(const struct sim_grades *grades, struct sim_random *random,
+static void write_graph(const struct sim_idempotency *setup, struct sim_random *random,
                         struct tr_buffer *text)
 {
     uint64_t nodes = sim_between(random, 1, NODES_MAX);
     bool was_map = false;
     tr_buffer_add_string(text, "troupe: 1\ntasks:\n");
-    write_task(grades, random, 0, text);
-    write_task(grades, random, 1, text);
+    write_task(setup, random, 0, text);
+    write_task(setup, random, 1, text);
     tr_buffer_add_string(text, "workflows:\n  main:\n    inputs: {}\n    nodes:\n");
     for (uint64_t i = 0; i < nodes; i++) {
         write_node(random, i, &was_map, text);
@@ -161,12 +161,12 @@ static void write_graph(const struct sim_grades *grades, struct sim_random *rand
     }
 }
 
-static void make_graph(struct sim_stage *stage, const struct sim_grades *grades,
+static void make_graph(struct sim_stage *stage, const struct sim_idempotency *setup,
                        struct sim_random *random)
 {
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
-    write_graph(grades, random, &text);
+    write_graph(setup, random, &text);
     sim_stage_add_graph(stage, tr_buffer_text(&text));
     tr_buffer_fini(&text);
 }
@@ -186,33 +186,33 @@ static void make_execution(struct sim_stage *stage, struct sim_random *random)
 static void begin(struct sim_world *world)
 {
     struct sim_random random = sim_random_of(world->plan.seed, 72);
-    struct sim_grades_stage *both = sim_must(calloc(1, sizeof *both));
+    struct sim_idempotency_stage *both = sim_must(calloc(1, sizeof *both));
     struct sim_stage *stage = &both->engine;
     world->own = both;
     stage->world = world;
     stage->quota = (uint32_t)(sim_below(&random, 3) == 0 ? sim_between(&random, 1, 6) : 1000);
-    draw_grades(&both->grades, &random);
+    draw_setup(&both->setup, &random);
     draw_rates(&stage->rates, &random);
     uint64_t graphs = sim_between(&random, 1, 2);
     for (uint64_t i = 0; i < graphs; i++) {
-        make_graph(stage, &both->grades, &random);
+        make_graph(stage, &both->setup, &random);
     }
     uint64_t executions = sim_between(&random, 1, 3);
     for (uint64_t i = 0; i < executions; i++) {
         make_execution(stage, &random);
     }
     sim_stage_begin(stage, world);
-    both->grades.jobs = sim_jobs_new(world);
-    sim_say("%s%s%s%s%s%s", both->grades.is_beyond ? "beyond the lag " : "",
-            both->grades.is_doubled ? "with a proxy " : "", both->grades.is_wiped ? "wiped " : "",
-            both->grades.is_trimmed ? "trimmed " : "", both->grades.is_torn ? "torn " : "",
-            both->grades.is_forgetful ? "forgetful" : "");
+    both->setup.jobs = sim_jobs_new(world);
+    sim_say("%s%s%s%s%s%s", both->setup.is_beyond ? "beyond the lag " : "",
+            both->setup.is_doubled ? "with a proxy " : "", both->setup.is_wiped ? "wiped " : "",
+            both->setup.is_trimmed ? "trimmed " : "", both->setup.is_torn ? "torn " : "",
+            both->setup.is_forgetful ? "forgetful" : "");
 }
 
 static void end(struct sim_world *world)
 {
     struct sim_stage *stage = sim_stage_of(world);
-    sim_jobs_free(sim_grades_of(world)->jobs);
+    sim_jobs_free(sim_idempotency_of(world)->jobs);
     sim_stage_end(stage);
     free(stage);
     world->own = NULL;
@@ -222,16 +222,16 @@ static void end(struct sim_world *world)
 
 static void set_endpoints(const struct sim_world *world, struct own *own)
 {
-    static char urls[SIM_SHOP_COUNT][32];
-    for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
-        (void)snprintf(urls[i], sizeof urls[i], "http://%s", sim_shops[i].name);
-        own->endpoints[i].plugin = sim_shop_plugins[i];
-        own->endpoints[i].endpoint = sim_grades_of(world)->endpoint;
+    static char urls[SIM_BACK_END_COUNT][32];
+    for (uint32_t i = 0; i < SIM_BACK_END_COUNT; i++) {
+        (void)snprintf(urls[i], sizeof urls[i], "http://%s", sim_back_ends[i].name);
+        own->endpoints[i].plugin = sim_back_end_plugins[i];
+        own->endpoints[i].endpoint = sim_idempotency_of(world)->endpoint;
         own->endpoints[i].endpoint.name = tr_text_of("default");
         own->endpoints[i].endpoint.url = tr_text_of(urls[i]);
     }
-    if (sim_grades_strikes("rate-ignored", 1)) {
-        for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
+    if (sim_idempotency_strikes("rate-ignored", 1)) {
+        for (uint32_t i = 0; i < SIM_BACK_END_COUNT; i++) {
             own->endpoints[i].endpoint.calls_at_once = 1000;
         }
     }
@@ -241,10 +241,10 @@ static void open_host(struct sim_host *host)
 {
     struct own *own = sim_must(calloc(1, sizeof *own));
     set_endpoints(host->world, own);
-    own->engine.plugins = sim_shop_plugins;
-    own->engine.plugin_count = SIM_SHOP_COUNT;
+    own->engine.plugins = sim_back_end_plugins;
+    own->engine.plugin_count = SIM_BACK_END_COUNT;
     own->engine.endpoints = own->endpoints;
-    own->engine.endpoint_count = SIM_SHOP_COUNT;
+    own->engine.endpoint_count = SIM_BACK_END_COUNT;
     own->engine.store = 1;
     sim_engine_open(host, &own->engine);
     host->own = own;
@@ -254,8 +254,8 @@ static void close_host(struct sim_host *host)
 {
     struct own *own = host->own;
     sim_stage_of(host->world)->is_quota_known[host->index] = false;
-    sim_jobs_forget(sim_grades_of(host->world)->jobs, host);
-    tr_shelf_fini(&own->engine.shelf);
+    sim_jobs_forget(sim_idempotency_of(host->world)->jobs, host);
+    tr_graph_registry_fini(&own->engine.registry);
     free(own);
 }
 
@@ -271,15 +271,15 @@ static void set_member(struct sim_host *host, uint32_t member, struct tr_ref act
     }
 }
 
-/* Which shop a refresh actor is for. */
-static uint32_t shop_of(const struct tr_refresh_state *state)
+/* Which back end a refresh actor is for. */
+static uint32_t back_end_of(const struct tr_refresh_state *state)
 {
-    uint32_t shop = 0;
-    while (!tr_text_equal(tr_array_get(&state->plugin), tr_text_of(sim_shops[shop].name))) {
-        shop++;
-        TR_ASSERT(shop < SIM_SHOP_COUNT);
+    uint32_t back_end = 0;
+    while (!tr_text_equal(tr_array_get(&state->plugin), tr_text_of(sim_back_ends[back_end].name))) {
+        back_end++;
+        TR_ASSERT(back_end < SIM_BACK_END_COUNT);
     }
-    return shop;
+    return back_end;
 }
 
 static const struct tr_behaviour *behaviour_of(uint32_t member)
@@ -294,15 +294,15 @@ static void note_member(struct sim_host *host, struct tri_worker *worker, struct
 {
     uint16_t id = tri_actor_behaviour(worker, actor)->id;
     for (uint32_t i = 0; i < MEMBER_COUNT; i++) {
-        bool is_shop = i >= MEMBER_REFRESH && i < MEMBER_CLIENT;
+        bool is_back_end = i >= MEMBER_REFRESH && i < MEMBER_CLIENT;
         if (id == behaviour_of(i)->id &&
-            (!is_shop || shop_of(tri_actor_state(actor)) == i - MEMBER_REFRESH)) {
+            (!is_back_end || back_end_of(tri_actor_state(actor)) == i - MEMBER_REFRESH)) {
             set_member(host, i, tri_actor_ref(actor));
         }
     }
 }
 
-/* After a start: who was born before is there, and is not asked for again. */
+/* After a start: who was spawned before is there, and is not asked for again. */
 static void check_loaded(struct sim_host *host)
 {
     sim_each_actor(host, note_member);
@@ -314,7 +314,8 @@ static bool is_wanted(const struct sim_host *host, uint32_t member)
     if (member == MEMBER_CLIENT) {
         return !sim_stage_of(host->world)->has_client[host->index];
     }
-    return member < MEMBER_REFRESH || sim_grades_of(host->world)->is_used[member - MEMBER_REFRESH];
+    return member < MEMBER_REFRESH ||
+           sim_idempotency_of(host->world)->is_used[member - MEMBER_REFRESH];
 }
 
 static uint32_t next_member(const struct sim_host *host)
@@ -326,21 +327,21 @@ static uint32_t next_member(const struct sim_host *host)
 static void wish(struct sim_host *host, uint32_t member)
 {
     struct tr_refresh_state first = {0};
-    bool is_shop = member >= MEMBER_REFRESH && member < MEMBER_CLIENT;
+    bool is_back_end = member >= MEMBER_REFRESH && member < MEMBER_CLIENT;
     const char *name = member == MEMBER_LAUNCHER ? "default/development"
-                       : is_shop                 ? sim_shops[member - MEMBER_REFRESH].name
+                       : is_back_end             ? sim_back_ends[member - MEMBER_REFRESH].name
                                                  : behaviour_of(member)->name;
     int error = tr_array_set(&first.plugin, tr_text_of(name));
     error = error != 0 ? error : tr_array_set(&first.endpoint, tr_text_of("default"));
     TR_ASSERT(error == 0);
-    sim_program_wish(host, behaviour_of(member), tr_text_of(name), is_shop ? &first : NULL);
+    sim_program_wish(host, behaviour_of(member), tr_text_of(name), is_back_end ? &first : NULL);
 }
 
 static bool ask(struct sim_host *host)
 {
     struct own *own = host->own;
     uint32_t next = next_member(host);
-    if (host->program.wish != 0) {
+    if (host->program.request != 0) {
         return false;
     }
     if (!own->is_quota_told && next > MEMBER_RESOURCES) {
@@ -353,7 +354,7 @@ static bool ask(struct sim_host *host)
     return true;
 }
 
-static void granted(struct sim_host *host, const struct tr_granted *granted)
+static void granted(struct sim_host *host, const struct tr_control_reply *granted)
 {
     set_member(host, next_member(host), granted->actor);
 }
@@ -366,28 +367,28 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
                                    own->refs[MEMBER_LAUNCHER]);
 }
 
-/* ---------------------------------------------------------------------------------- the outside */
+/* ------------------------------------------------------------------------------ the environment */
 
 static void hear(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body)
 {
-    sim_jobs_hear(sim_grades_of(host->world)->jobs, host, envelope, body);
+    sim_jobs_hear(sim_idempotency_of(host->world)->jobs, host, envelope, body);
 }
 
 static bool elapse(struct sim_host *host)
 {
-    return sim_jobs_elapse(sim_grades_of(host->world)->jobs, host);
+    return sim_jobs_elapse(sim_idempotency_of(host->world)->jobs, host);
 }
 
 static uint64_t due_ns(const struct sim_host *host)
 {
-    return sim_jobs_due_ns(sim_grades_of(host->world)->jobs, host);
+    return sim_jobs_due_ns(sim_idempotency_of(host->world)->jobs, host);
 }
 
 /* --------------------------------------------------------------------------------------- checks */
 
 static void record(struct sim_host *host, const struct tri_op *op)
 {
-    struct sim_jobs *jobs = sim_grades_of(host->world)->jobs;
+    struct sim_jobs *jobs = sim_idempotency_of(host->world)->jobs;
     struct tr_execution execution;
     struct tr_attempt attempt;
     struct tr_backend backend;
@@ -407,10 +408,10 @@ static void record(struct sim_host *host, const struct tri_op *op)
 }
 
 /* Whether a refresh actor still has something to do. */
-static bool has_rows(struct sim_host *host, uint32_t shop)
+static bool has_rows(struct sim_host *host, uint32_t back_end)
 {
     const struct own *own = host->own;
-    struct tr_ref ref = own->refs[MEMBER_REFRESH + shop];
+    struct tr_ref ref = own->refs[MEMBER_REFRESH + back_end];
     struct tri_actor *actor = ref.key.serial == 0 ? NULL : sim_find_actor(host, ref.key);
     const struct tr_refresh_state *state = actor == NULL ? NULL : tri_actor_state(actor);
     return ref.key.serial != 0 && (state == NULL || state->jobs > 0 || state->calls > 0 ||
@@ -421,8 +422,8 @@ static bool is_over(const struct sim_host *host)
 {
     struct sim_host *mine = (struct sim_host *)(uintptr_t)host;
     bool is_over = next_member(host) == MEMBER_COUNT &&
-                   !sim_jobs_is_busy(sim_grades_of(host->world)->jobs, host);
-    for (uint32_t i = 0; i < SIM_SHOP_COUNT && is_over; i++) {
+                   !sim_jobs_is_busy(sim_idempotency_of(host->world)->jobs, host);
+    for (uint32_t i = 0; i < SIM_BACK_END_COUNT && is_over; i++) {
         is_over = !has_rows(mine, i);
     }
     return is_over;
@@ -434,25 +435,25 @@ static void check_staying(struct sim_host *host, const struct tri_worker *worker
     const struct tr_refresh_state *state = tri_actor_state(actor);
     sim_engine_check_staying(host, worker, actor);
     if (tri_actor_behaviour(worker, actor)->id == tr_refresh_behaviour.id) {
-        sim_grades_seen.doubts += state->doubts;
-        sim_grades_seen.duplicates += state->duplicates;
+        sim_idempotency_seen.unknown_outcomes += state->unknown_outcomes;
+        sim_idempotency_seen.duplicates += state->duplicates;
     }
 }
 
 static void check_end(struct sim_host *host)
 {
     sim_engine_check_end(host);
-    sim_jobs_check_end(sim_grades_of(host->world)->jobs);
+    sim_jobs_check_end(sim_idempotency_of(host->world)->jobs);
 }
 
-const struct sim_play sim_grades_play = {
-    .name = "grades",
+const struct sim_play sim_idempotency_play = {
+    .name = "idempotency",
     .behaviours = sim_engine_behaviours,
     .behaviour_count = &sim_engine_behaviour_count,
     .records = sim_engine_records,
     .record_count = &sim_engine_record_count,
-    .plants = sim_grades_plants,
-    .plant_count = &sim_grades_plant_count,
+    .bugs = sim_idempotency_bugs,
+    .bug_count = &sim_idempotency_bug_count,
     .plan = plan_world,
     .begin = begin,
     .end = end,

@@ -10,8 +10,8 @@
 
 #include "runtime/memory.h"
 #include "tests/sim/inject.h"
-#include "tests/sim/workload.h"
 #include "tests/sim/web.h"
+#include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
 #define READERS_PER_HOST 3
@@ -108,7 +108,7 @@ static void end(struct sim_world *world)
 
 static void plan(struct sim_plan *plan)
 {
-    plan->envoy_count = 0;
+    plan->remote_count = 0;
     plan->burst = 0;
 }
 
@@ -124,11 +124,11 @@ static bool is_over(const struct sim_host *host)
 
 static bool ask(struct sim_host *host)
 {
-    if (host->program.wish != 0 || has_asked_for_all(host)) {
+    if (host->program.request != 0 || has_asked_for_all(host)) {
         return false;
     }
     const struct sim_plan *plan = &host->world->plan;
-    struct tr_sim_player first = {
+    struct tr_sim_actor first = {
         .seed = sim_mix(plan->seed * 64 + host->index * 8 + host->program.granted),
         .size = plan->size,
     };
@@ -136,7 +136,7 @@ static bool ask(struct sim_host *host)
     return true;
 }
 
-static void granted(struct sim_host *host, const struct tr_granted *granted)
+static void granted(struct sim_host *host, const struct tr_control_reply *granted)
 {
     (void)host;
     (void)granted;
@@ -145,7 +145,7 @@ static void granted(struct sim_host *host, const struct tr_granted *granted)
 /* A reader that is new is told to begin. */
 static bool look(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor)
 {
-    const struct tr_sim_player *state = tri_actor_state(actor);
+    const struct tr_sim_actor *state = tri_actor_state(actor);
     bool is_new = tri_actor_behaviour(worker, actor) == &sim_reader_behaviour &&
                   state->table.size == 0 && actor->mailbox_count == 0;
     if (is_new && sim_program_may_wish(host, actor->key)) {
@@ -200,7 +200,7 @@ static void check_end(struct sim_host *host)
 static void double_calls(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
                          size_t size)
 {
-    if (to == TRI_PLACE_HTTP && sim_plant_strikes(host, 16)) {
+    if (to == TRI_PLACE_HTTP && sim_inject_strikes(host, 16)) {
         uint8_t *copy = tr_alloc(size);
         TR_ASSERT(copy != NULL);
         memcpy(copy, data, size);
@@ -210,23 +210,30 @@ static void double_calls(struct sim_host *host, uint32_t from, uint32_t to, uint
 }
 
 /* web.c knows the names of those that strike there. */
-static const struct sim_plant plants[] = {
+static const struct sim_bug bugs[] = {
     {.name = "call-doubled",
      .text = "a batch of calls leaves the host twice",
+     .found_by = "the web: a call is heard twice",
      .first_seed = 2,
      .send = double_calls},
-    {.name = "served-twice", .text = "the server gets a request twice", .first_seed = 1},
-    {.name = "end-lost", .text = "the end of a request does not come", .first_seed = 2},
+    {.name = "served-twice",
+     .text = "the server gets a request twice",
+     .found_by = "the web: an exchange is served twice",
+     .first_seed = 1},
+    {.name = "end-lost",
+     .text = "the end of a request does not come",
+     .found_by = "liveness: a reader waits for ever",
+     .first_seed = 2},
 };
-static const size_t plant_count = TR_COUNT_OF(plants);
+static const size_t bug_count = TR_COUNT_OF(bugs);
 
 const struct sim_play sim_web_play = {
     .name = "web",
     .behaviours = behaviours,
     .behaviour_count = &behaviour_count,
     .record_count = &no_records,
-    .plants = plants,
-    .plant_count = &plant_count,
+    .bugs = bugs,
+    .bug_count = &bug_count,
     .plan = plan,
     .begin = begin,
     .end = end,

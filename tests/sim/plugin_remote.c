@@ -2,7 +2,8 @@
  * The plugin `remote`, in the core shape: submits a job, asks for it now and then, and cancels it.
  *
  * It submits once. Whenever a call has failed nobody knows whether it was heard, so the next thing
- * it does is to ask; only when the outside has not heard of the job it submits again (law 5).
+ * it does is to ask; only when the environment has not heard of the job it submits again (law 5 of
+ * runtime/ARCHITECTURE.md).
  */
 #include "tests/sim/remote.h"
 
@@ -15,7 +16,7 @@ SIM_REMOTE_SCHEMAS(TR_SCHEMA_DEFINE)
 #define LOOK_MOST_MS 150
 #define PATIENCE_MOST_MS 200
 
-/* Asks something of the outside about this attempt's job. */
+/* Asks something of the environment about this attempt's job. */
 static int call(struct tr_task_context *task, struct tr_sim_remote *state, enum sim_verb verb)
 {
     const struct tr_task_api *api = task->api;
@@ -65,7 +66,7 @@ static int give_outputs(struct tr_task_context *task, struct tr_bytes outputs)
     return task->api->outputs_json(task, tr_read_text(&cursor), tr_text_of("/"), &problem);
 }
 
-/* The outside has said how the job stands. */
+/* The environment has said how the job stands. */
 static int hear_news(struct tr_task_context *task, struct tr_sim_remote *state,
                      const struct tr_sim_job_news *news, struct tr_transition *transition)
 {
@@ -94,7 +95,7 @@ static int hear_news(struct tr_task_context *task, struct tr_sim_remote *state,
     }
 }
 
-/* Nobody knows what the outside has heard. */
+/* Nobody knows what the environment has heard. */
 static int hear_failure(struct tr_task_context *task, struct tr_sim_remote *state)
 {
     return call(task, state, sim_engine_submits_blindly() ? SIM_VERB_SUBMIT : SIM_VERB_ASK);
@@ -125,7 +126,9 @@ static int handle(struct tr_task_context *task, void *own, const struct tr_task_
     return 0;
 }
 
-/* Cancels until the outside says that nothing runs; an attempt that never called has nothing. */
+/*
+ * Cancels until the environment says that nothing runs; an attempt that never called has nothing.
+ */
 static int abort_job(struct tr_task_context *task, void *own, bool is_hard,
                      const struct tr_task_event *event, struct tr_transition *transition)
 {

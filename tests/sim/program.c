@@ -1,9 +1,9 @@
 /*
- * The program that started a host, and the people before it: asks for what the play wants born,
+ * The program that started a host, and the people before it: asks for what the play wants spawned,
  * moves actors about, and resumes those that are quarantined.
  *
- * It speaks from the control place with frames, as host/control.c does, but never waits. To find
- * its actors it simply looks into the workers.
+ * It speaks from the control place with frames, as runtime/host/control.c does, but never waits. To
+ * find its actors it simply looks into the workers.
  */
 #include "tests/sim/world.h"
 
@@ -16,7 +16,7 @@
 static void say(struct sim_host *host, uint32_t place, uint8_t kind, struct tr_ref to,
                 const struct tr_schema *schema, const void *body)
 {
-    struct tri_voice *voice = &host->host->voice;
+    struct tri_sender *sender = &host->host->sender;
     struct tr_envelope envelope = {
         .kind = kind,
         .flags = (uint8_t)(((schema->marks & TR_HINT) != 0 ? TR_FLAG_HINT : 0) |
@@ -25,9 +25,9 @@ static void say(struct sim_host *host, uint32_t place, uint8_t kind, struct tr_r
         .to_serial = to.key.serial,
         .to_incarnation = to.incarnation,
     };
-    int error = tri_voice_say(voice, place, &envelope, schema, body);
+    int error = tri_sender_say(sender, place, &envelope, schema, body);
     TR_ASSERT(error == 0);
-    tri_voice_flush(voice);
+    tri_sender_flush(sender);
 }
 
 static void say_to_worker(struct sim_host *host, uint32_t worker, const struct tr_schema *schema,
@@ -39,9 +39,9 @@ static void say_to_worker(struct sim_host *host, uint32_t worker, const struct t
 
 void sim_program_wake(struct sim_host *host)
 {
-    struct tr_wake wake = {.group = 0};
+    struct tr_activate wake = {.group = 0};
     for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
-        say_to_worker(host, i, &tr_wake_schema, &wake);
+        say_to_worker(host, i, &tr_activate_schema, &wake);
     }
 }
 
@@ -54,25 +54,25 @@ void sim_program_wish(struct sim_host *host, const struct tr_behaviour *behaviou
         int error = behaviour->state->pack(state, &writer);
         TR_ASSERT(error == 0);
     }
-    host->program.wish = ++host->host->wishes;
-    struct tr_birth birth = {
-        .wish = host->program.wish,
+    host->program.request = ++host->host->requests;
+    struct tr_spawn_request spawn = {
+        .request = host->program.request,
         .behaviour = behaviour->id,
         .name = name,
         .state = {.data = packed, .size = tr_writer_size(&writer)},
     };
     uint32_t worker =
         (uint32_t)sim_below(&host->world->chance.order, host->host->shared.worker_count);
-    say_to_worker(host, worker, &tr_birth_schema, &birth);
+    say_to_worker(host, worker, &tr_spawn_request_schema, &spawn);
 }
 
-static void hear_granted(struct sim_host *host, const struct tr_granted *granted)
+static void hear_granted(struct sim_host *host, const struct tr_control_reply *granted)
 {
-    if (granted->wish == 0 || granted->wish != host->program.wish) {
+    if (granted->request == 0 || granted->request != host->program.request) {
         host->program.moves -= host->program.moves > 0 ? 1 : 0;
         return;
     }
-    host->program.wish = 0;
+    host->program.request = 0;
     if (granted->reason == 0) { /* else it is asked again */
         host->program.granted++;
         host->world->play->granted(host, granted);
@@ -83,29 +83,29 @@ static bool hear(struct sim_host *host)
 {
     struct tri_frame frame;
     bool did_read = false;
-    while (tri_link_receive(host->host->voice.link, &frame) == 0) {
+    while (tri_channel_receive(host->host->sender.link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
         while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
-            struct tr_granted granted;
+            struct tr_control_reply granted;
             uint8_t version = tr_envelope_get(bytes.data, 8, version);
-            if (tr_envelope_get(bytes.data, 16, type) == tr_granted_schema.id &&
-                tr_granted_unpack(tr_envelope_body(bytes.data), version, &granted) == 0) {
+            if (tr_envelope_get(bytes.data, 16, type) == tr_control_reply_schema.id &&
+                tr_control_reply_unpack(tr_envelope_body(bytes.data), version, &granted) == 0) {
                 hear_granted(host, &granted);
             }
         }
-        tri_link_release(host->host->voice.link, &frame);
+        tri_channel_release(host->host->sender.link, &frame);
         did_read = true;
     }
     return did_read;
 }
 
-/* A message to an actor goes to the worker of its birth, which knows where it is. */
+/* A message to an actor goes to the worker of origin, which knows where it is. */
 void sim_program_say(struct sim_host *host, const struct tri_actor *actor, uint8_t kind,
                      const struct tr_schema *schema, const void *body)
 {
-    uint32_t worker = tri_birth_worker(&host->host->shared, actor->key);
+    uint32_t worker = tri_origin_worker(&host->host->shared, actor->key);
     say(host, worker, kind, tri_actor_ref(actor), schema, body);
 }
 
@@ -202,7 +202,7 @@ bool sim_program_step(struct sim_host *host)
     bool did_hear = hear(host);
     bool did_ask = host->world->play->ask(host);
     bool did_look = look(host);
-    tri_voice_flush(&host->host->voice);
+    tri_sender_flush(&host->host->sender);
     return did_hear || did_ask || did_look;
 }
 
@@ -242,7 +242,7 @@ void sim_program_move(struct sim_host *host)
     const struct tri_actor *actor = actor_number(host, (uint32_t)sim_below(chance, count));
     TR_ASSERT(actor != NULL);
     struct tr_move_ask ask = {
-        .wish = ++host->host->wishes,
+        .request = ++host->host->requests,
         .actor = actor->key,
         .to_worker = (uint32_t)sim_below(chance, workers),
     };

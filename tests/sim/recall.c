@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "schemas/runtime/files.h"
-#include "tests/sim/asks.h"
 #include "tests/sim/edits.h"
+#include "tests/sim/repeats.h"
 
 #define MS 1000000ULL
 #define ANSWER_NS_MOST (40 * MS)
@@ -65,7 +65,7 @@ static const struct sim_execution *read_name(struct sim_stage *stage, struct tr_
     unsigned index = (unsigned)(name.data[0] - '0');
     bool is_fine = name.size >= 2 && name.data[1] == ':' && index < stage->execution_count;
     if (!is_fine || stage->executions[index].from == NULL) {
-        sim_fail("outside: '%.*s' is no plan of a recovery", (int)name.size, name.data);
+        sim_fail("environment: '%.*s' is no plan of a recovery", (int)name.size, name.data);
         return NULL;
     }
     read_place((struct tr_text){.data = name.data + 2, .size = name.size - 2}, place);
@@ -100,11 +100,11 @@ static bool has_given(uint8_t phase)
     return phase == TR_NODE_PHASE_SUCCEEDED || phase == TR_NODE_PHASE_RECOVERED;
 }
 
-static const struct sim_entry_of *entry_in(const struct sim_stage *stage,
-                                           const struct sim_execution *execution,
-                                           struct tr_text path, uint64_t element)
+static const struct sim_observation_of *entry_in(const struct sim_stage *stage,
+                                                 const struct sim_execution *execution,
+                                                 struct tr_text path, uint64_t element)
 {
-    const struct sim_entry_of *entry =
+    const struct sim_observation_of *entry =
         sim_history_find(stage->history, execution->host, execution->number, path, element);
     return entry != NULL && entry->phase != TR_NODE_PHASE_NOT_YET_STARTED ? entry : NULL;
 }
@@ -132,7 +132,7 @@ static bool cut(struct tr_text *path, uint64_t *element)
 static bool is_inside_kept(const struct sim_stage *stage, const struct sim_execution *execution,
                            struct tr_text path, uint64_t element)
 {
-    const struct sim_entry_of *entry =
+    const struct sim_observation_of *entry =
         element == TR_ELEMENT_NONE ? NULL : entry_in(stage, execution, path, TR_ELEMENT_NONE);
     while (entry == NULL && cut(&path, &element)) {
         entry = entry_in(stage, execution, path, element);
@@ -144,12 +144,13 @@ static bool is_inside_kept(const struct sim_stage *stage, const struct sim_execu
 }
 
 /* The entry in the earlier execution, or in the one from which that kept what is around it. */
-static const struct sim_entry_of *find(const struct sim_stage *stage,
-                                       const struct sim_execution *execution, struct tr_text path,
-                                       uint64_t element, const struct sim_execution **where)
+static const struct sim_observation_of *find(const struct sim_stage *stage,
+                                             const struct sim_execution *execution,
+                                             struct tr_text path, uint64_t element,
+                                             const struct sim_execution **where)
 {
     for (const struct sim_execution *from = execution->from; from != NULL; from = from->from) {
-        const struct sim_entry_of *entry = entry_in(stage, from, path, element);
+        const struct sim_observation_of *entry = entry_in(stage, from, path, element);
         if (where != NULL) {
             *where = from;
         }
@@ -162,7 +163,7 @@ static const struct sim_entry_of *find(const struct sim_stage *stage,
 
 enum tr_recovery_way sim_recall_node(const struct sim_stage *stage,
                                      const struct sim_execution *execution, struct tr_text path,
-                                     bool is_again, const struct sim_entry_of **entry)
+                                     bool is_again, const struct sim_observation_of **entry)
 {
     enum tr_recovery_way way = way_of(execution, path);
     *entry = NULL;
@@ -195,7 +196,7 @@ bool sim_recall_launched(const struct sim_stage *stage, const struct sim_executi
 bool sim_recall_is_same(const struct sim_stage *stage, const struct sim_execution *execution,
                         struct tr_text path, const uint8_t *hash)
 {
-    const struct sim_entry_of *entry = find(stage, execution, path, TR_ELEMENT_NONE, NULL);
+    const struct sim_observation_of *entry = find(stage, execution, path, TR_ELEMENT_NONE, NULL);
     return entry != NULL && entry->has_graph &&
            memcmp(entry->graph, hash, TR_GRAPH_HASH_BYTES) == 0;
 }
@@ -203,7 +204,7 @@ bool sim_recall_is_same(const struct sim_stage *stage, const struct sim_executio
 /* ------------------------------------------------------------------------------------- elements */
 
 /* The elements' slots out of the lists of a map that wholly succeeded. */
-static void take_listed(const struct sim_entry_of *array, uint64_t element, uint32_t outputs,
+static void take_listed(const struct sim_observation_of *array, uint64_t element, uint32_t outputs,
                         struct tr_buffer *slots)
 {
     struct tr_cursor lists = tr_cursor_of(sim_bytes_of(&array->values[TR_VALUE_OUTPUTS]));
@@ -228,7 +229,7 @@ bool sim_recall_element(const struct sim_stage *stage, const struct sim_executio
 {
     char own[SIM_PATH_BYTES];
     const struct sim_execution *where = execution;
-    const struct sim_entry_of *array = NULL;
+    const struct sim_observation_of *array = NULL;
     do { /* of an array that was kept itself, the elements are where it ran */
         array = find(stage, where, path, TR_ELEMENT_NONE, &where);
     } while (array != NULL && array->phase == TR_NODE_PHASE_RECOVERED && where->from != NULL);
@@ -237,7 +238,8 @@ bool sim_recall_element(const struct sim_stage *stage, const struct sim_executio
     int size = snprintf(own, sizeof own, "%.*s[%llu]", (int)path.size, path.data,
                         (unsigned long long)element);
     TR_ASSERT(size < SIM_PATH_BYTES);
-    const struct sim_entry_of *entry = array == NULL ? NULL : entry_in(stage, where, path, element);
+    const struct sim_observation_of *entry =
+        array == NULL ? NULL : entry_in(stage, where, path, element);
     bool is_kept = entry != NULL && has_given(entry->phase) &&
                    way_of(execution, tr_text_of(own)) == TR_RECOVERY_KEPT;
     if (is_kept && *is_listed) {
@@ -295,7 +297,7 @@ static void write_edits(const struct sim_stage *stage, const struct sim_executio
 static void answer_node(const struct sim_stage *stage, const struct sim_execution *execution,
                         uint64_t node, struct tr_text path, bool is_again, struct tr_buffer *answer)
 {
-    const struct sim_entry_of *entry;
+    const struct sim_observation_of *entry;
     enum tr_recovery_way way = sim_recall_node(stage, execution, path, is_again, &entry);
     bool is_kept = way == TR_RECOVERY_KEPT && entry->values[TR_VALUE_OUTPUTS].size > 0;
     size_t got_size = is_kept ? entry->values[TR_VALUE_INPUTS].size : 0;
@@ -314,10 +316,10 @@ static void answer_node(const struct sim_stage *stage, const struct sim_executio
 static void reply(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body,
                   const struct tr_schema *schema, const void *answer)
 {
-    uint64_t delay_ns = sim_asks_delay_ns(host, envelope, body, ANSWER_NS_MOST);
-    sim_outside_reply(host, envelope, schema, answer, delay_ns);
-    if (sim_below(&host->world->chance.outside, 8) == 0) {
-        sim_outside_reply(host, envelope, schema, answer, delay_ns + ANSWER_NS_MOST / 2);
+    uint64_t delay_ns = sim_repeats_delay_ns(host, envelope, body, ANSWER_NS_MOST);
+    sim_environment_reply(host, envelope, schema, answer, delay_ns);
+    if (sim_below(&host->world->chance.environment, 8) == 0) {
+        sim_environment_reply(host, envelope, schema, answer, delay_ns + ANSWER_NS_MOST / 2);
     }
 }
 
@@ -330,7 +332,7 @@ static void answer_nodes(struct sim_stage *stage, struct sim_host *host,
     const struct sim_execution *execution = read_name(stage, question->recovery, place);
     struct tr_cursor cursor = tr_cursor_of(question->nodes);
     uint32_t count = tr_read_array(&cursor);
-    struct sim_random *chance = &host->world->chance.outside;
+    struct sim_random *chance = &host->world->chance.environment;
     struct tr_buffer nodes;
     count = sim_below(chance, 4) == 0 ? 1 + (uint32_t)sim_below(chance, count) : count;
     tr_buffer_init(&nodes, 0);
@@ -359,7 +361,7 @@ static void answer_elements(struct sim_stage *stage, struct sim_host *host,
     char whole[SIM_PATH_BYTES];
     char place[SIM_PATH_BYTES];
     const struct sim_execution *execution = read_name(stage, question->recovery, place);
-    struct sim_random *chance = &host->world->chance.outside;
+    struct sim_random *chance = &host->world->chance.environment;
     struct tr_recovered_elements answer = {.first = question->first, .count = question->count};
     struct tr_buffer kept;
     struct tr_buffer list;

@@ -21,7 +21,7 @@ void sim_recall_name(const struct sim_stage *stage, const struct sim_execution *
  */
 enum tr_recovery_way sim_recall_node(const struct sim_stage *stage,
                                      const struct sim_execution *execution, struct tr_text path,
-                                     bool is_again, const struct sim_entry_of **entry);
+                                     bool is_again, const struct sim_observation_of **entry);
 
 /*
  * What an element gave that is kept, a list of `outputs` slots; `is_listed`: of the types of the

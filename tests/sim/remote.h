@@ -1,6 +1,6 @@
 /*
- * Work that is done elsewhere, simulated: what the plugin `remote` says to the outside, and what
- * the outside is.
+ * Work that is done elsewhere, simulated: what the plugin `remote` says to the environment, and
+ * what the environment is.
  *
  * A job is known by the generated name of its attempt, and is kept for ever. What will become of it
  * is decided by the seed and by who it is, before anything has happened: so a model of the whole
@@ -17,7 +17,7 @@
 struct sim_host;
 struct sim_world;
 
-/* What is asked of the outside. */
+/* What is asked of the environment. */
 enum sim_verb {
     SIM_VERB_SUBMIT = 1, /* must come once for each name */
     SIM_VERB_ASK,        /* what became of it? */
@@ -25,7 +25,7 @@ enum sim_verb {
     SIM_VERB_FORGET,     /* told, without an answer: nobody will ask for it again */
 };
 
-/* What the outside says of a job. */
+/* What the environment says of a job. */
 enum sim_job_status {
     SIM_JOB_UNKNOWN, /* never heard of */
     SIM_JOB_RUNNING,
@@ -72,7 +72,7 @@ extern const struct tr_plugin sim_remote_plugin;
 /* The namespace of the resource manager that its attempts take tokens of. */
 #define SIM_REMOTE_RESOURCE "remote"
 
-/* ---------------------------------------------------------------------------------- the outside */
+/* ------------------------------------------------------------------------------ the environment */
 
 struct sim_backend;
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/picture.h"
+#include "tests/sim/worker_state.h"
 #include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
@@ -19,7 +19,7 @@
 
 /* A row: what it is known by, and its bytes. */
 struct row {
-    uint8_t class; /* 1 counter, 2 actor or page, 3 message, 4 cell, 5 leaf of a scribe */
+    uint8_t class; /* 1 counter, 2 actor or page, 3 message, 4 cell, 5 leaf of a page writer */
     struct tr_key key;
     uint64_t detail; /* of a page its number + 1, of a message its sequence, of a leaf its place */
     uint32_t incarnation;
@@ -32,7 +32,7 @@ struct row {
 struct caught {
     struct caught *next;
     uint64_t number;
-    struct sim_picture *picture; /* may be NULL */
+    struct sim_worker_state *worker_state; /* may be NULL */
     size_t size;
     uint8_t bytes[];
 };
@@ -63,7 +63,7 @@ struct sim_shadow *sim_shadow_new(struct sim_host *host)
 
 static void free_caught(struct caught *caught)
 {
-    sim_picture_free(caught->picture);
+    sim_worker_state_free(caught->worker_state);
     free(caught);
 }
 
@@ -343,12 +343,12 @@ void sim_shadow_capture(struct sim_host *host, uint32_t worker, const uint8_t *d
     struct tri_worker *from = &host->host->workers[worker];
     if (from->outbox.places[TRI_PLACE_JOURNAL].backlog_head == NULL &&
         sim_below(&world->chance.checks, world->plan.snapshot_every) == 0) {
-        caught->picture = sim_picture_take(from);
+        caught->worker_state = sim_worker_state_take(from);
         world->counts.snapshots++;
     }
     sim_say("host %u worker %u batch %llu leaves with %u operations%s", host->index, worker,
             (unsigned long long)header.number, header.op_count,
-            caught->picture != NULL ? " and a picture" : "");
+            caught->worker_state != NULL ? " and a worker's state" : "");
     struct caught **link = &shadow->caught;
     while (*link != NULL && (*link)->number < header.number) {
         link = &(*link)->next;
@@ -360,7 +360,7 @@ void sim_shadow_capture(struct sim_host *host, uint32_t worker, const uint8_t *d
     *link = caught;
 }
 
-/* Does the next batch to the shadow, and compares its picture. */
+/* Does the next batch to the shadow, and compares its worker's state. */
 static void apply_first(struct sim_shadow *shadow)
 {
     struct caught *caught = shadow->caught;
@@ -379,8 +379,8 @@ static void apply_first(struct sim_shadow *shadow)
                  (unsigned long long)shadow->last_number);
     }
     shadow->last_number = caught->number;
-    if (caught->picture != NULL) {
-        sim_picture_compare(caught->picture, shadow, caught->number);
+    if (caught->worker_state != NULL) {
+        sim_worker_state_compare(caught->worker_state, shadow, caught->number);
     }
     free_caught(caught);
 }

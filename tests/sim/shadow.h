@@ -1,11 +1,11 @@
 /*
  * The shadow of a store: what it must hold, worked out from the batches alone.
  *
- * Each batch is caught on its way to the journal, together with a picture of its worker at that
+ * Each batch is caught on its way to the journal, together with the state of its worker at that
  * moment. When a commit has succeeded, the batches up to its number are done to the shadow one by
- * one, the slow and simple way, and each picture is compared: every actor of the worker must be in
- * the shadow exactly as it was in memory (so nothing that changed was left out of a batch), and the
- * store must hold exactly what the shadow does (so nothing was lost on the way to it).
+ * one, the slow and simple way, and each worker's state is compared: every actor of the worker must
+ * be in the shadow exactly as it was in memory (so nothing that changed was left out of a batch),
+ * and the store must hold exactly what the shadow does (so nothing was lost on the way to it).
  */
 #ifndef TR_TESTS_SIM_SHADOW_H
 #define TR_TESTS_SIM_SHADOW_H
@@ -30,7 +30,7 @@ void sim_shadow_reopen(struct sim_shadow *shadow, uint64_t last_number);
 /* Compares all of a store with the shadow. */
 void sim_shadow_compare(struct sim_shadow *shadow, struct tri_store *store);
 
-/* A row of the players' records is committed, or rows are deleted. */
+/* A row of the actors' records is committed, or rows are deleted. */
 void sim_shadow_record(struct sim_shadow *shadow, const struct tri_op *op);
 
 /* How many records of a writer there must be; they are numbered from 1 on. */
@@ -43,7 +43,7 @@ bool sim_shadow_find(const struct sim_shadow *shadow, const struct tri_op *op,
 /* How many records there must be in all. */
 uint64_t sim_shadow_record_count(const struct sim_shadow *shadow);
 
-/* A page of a scribe, as its row has it. */
+/* A page of a page writer, as its row has it. */
 struct sim_leaf {
     struct tr_key writer;
     uint64_t place;

@@ -18,7 +18,7 @@ struct options {
     uint64_t first;
     uint64_t count;
     const struct sim_play *play; /* NULL: all of them */
-    const struct sim_plant *plant;
+    const struct sim_bug *bug;
     bool is_one;
     bool is_verbose;
 };
@@ -26,13 +26,13 @@ struct options {
 static const char *program_name;
 static uint64_t running_seed;
 static const struct sim_play *running_play;
-static const struct sim_plant *running_plant;
+static const struct sim_bug *running_bug;
 
 static void print_replay(void)
 {
     fprintf(stderr, "replay: %s --play %s%s%s --seed %llu\n", program_name, running_play->name,
-            running_plant == NULL ? "" : " --plant ",
-            running_plant == NULL ? "" : running_plant->name, (unsigned long long)running_seed);
+            running_bug == NULL ? "" : " --inject ", running_bug == NULL ? "" : running_bug->name,
+            (unsigned long long)running_seed);
 }
 
 static void on_signal(int number)
@@ -44,17 +44,18 @@ static void on_signal(int number)
 
 static void usage(void)
 {
-    fputs("Usage: simulate [--play NAME] [--seeds N] [--first S] [--seed S] [--plant NAME]\n"
-          "                [--list-plants]\n"
+    fputs("Usage: simulate [--play NAME] [--seeds N] [--first S] [--seed S] [--inject NAME]\n"
+          "                [--list-bugs]\n"
           "\n"
-          "  --play NAME    what is played: players, web, engine or grades; all, one after the\n"
-          "                 other, unless it is given; with --seed and --plant players\n"
+          "  --play NAME    what is played: workload, web, engine or idempotency; all, one after\n"
+          "                 the other, unless it is given; with --seed and --inject workload\n"
           "  --seeds N      run N seeds (default 300)\n"
           "  --first S      the first of them (default 1)\n"
           "  --seed S       run this seed only, and say what happens in it\n"
           "  --quiet        with --seed: say only how it ended\n"
-          "  --plant NAME   plant a fault, and end well when a seed finds it\n"
-          "  --list-plants  name the faults that can be planted\n",
+          "  --inject NAME  inject a bug, and end well when a seed finds it\n"
+          "  --list-bugs    the bugs that can be injected: play, name, the first seed that finds\n"
+          "                 it, what it breaks, and what finds it\n",
           stderr);
 }
 
@@ -69,13 +70,14 @@ static uint64_t number_of(const char *text)
     return number;
 }
 
-static void list_plants(void)
+static void list_bugs(void)
 {
     for (size_t i = 0; i < sim_play_count; i++) {
         const struct sim_play *play = sim_plays[i];
-        for (size_t k = 0; k < *play->plant_count; k++) {
-            printf("%-8s %-24s %6llu  %s\n", play->name, play->plants[k].name,
-                   (unsigned long long)play->plants[k].first_seed, play->plants[k].text);
+        for (size_t k = 0; k < *play->bug_count; k++) {
+            printf("%-11s %-26s %5llu  %s\n%46s%s\n", play->name, play->bugs[k].name,
+                   (unsigned long long)play->bugs[k].first_seed, play->bugs[k].text, "found by ",
+                   play->bugs[k].found_by);
         }
     }
 }
@@ -90,18 +92,18 @@ static const struct sim_play *play_of(const char *name)
     return play;
 }
 
-/* The play that has the plant, if none was named. */
-static const struct sim_plant *plant_of(struct options *options, const char *name)
+/* The play that has the injected bug, if none was named. */
+static const struct sim_bug *bug_of(struct options *options, const char *name)
 {
     for (size_t i = 0; i < sim_play_count; i++) {
-        const struct sim_plant *plant = sim_plant_find(sim_plays[i], name);
+        const struct sim_bug *bug = sim_inject_find(sim_plays[i], name);
         bool is_meant = options->play == NULL || options->play == sim_plays[i];
-        if (plant != NULL && is_meant) {
+        if (bug != NULL && is_meant) {
             options->play = sim_plays[i];
-            return plant;
+            return bug;
         }
     }
-    fprintf(stderr, "simulate: nobody knows the fault '%s' (--list-plants)\n", name);
+    fprintf(stderr, "simulate: nobody knows the bug '%s' (--list-bugs)\n", name);
     exit(2);
 }
 
@@ -111,8 +113,8 @@ static struct options read_options(int count, char **arguments)
     for (int i = 1; i < count; i++) {
         const char *name = arguments[i];
         const char *value = i + 1 < count ? arguments[i + 1] : "";
-        if (strcmp(name, "--list-plants") == 0) {
-            list_plants();
+        if (strcmp(name, "--list-bugs") == 0) {
+            list_bugs();
             exit(0);
         } else if (strcmp(name, "--quiet") == 0) {
             options.is_verbose = false;
@@ -124,8 +126,8 @@ static struct options read_options(int count, char **arguments)
         } else if (strcmp(name, "--seed") == 0) {
             options.first = number_of(value);
             options.is_one = true;
-        } else if (strcmp(name, "--plant") == 0) {
-            options.plant = plant_of(&options, value);
+        } else if (strcmp(name, "--inject") == 0) {
+            options.bug = bug_of(&options, value);
         } else if (strcmp(name, "--play") == 0) {
             options.play = play_of(value);
         } else {
@@ -156,9 +158,9 @@ static void add_counts(struct sim_counts *total, const struct sim_counts *counts
 static struct sim_result run_seed(uint64_t seed, const struct options *options, bool is_verbose)
 {
     running_seed = seed;
-    struct sim_result result = sim_run(options->play, seed, options->plant, is_verbose);
+    struct sim_result result = sim_run(options->play, seed, options->bug, is_verbose);
     if (!result.has_failed && seed % TWICE_EVERY == 0) {
-        struct sim_result again = sim_run(options->play, seed, options->plant, false);
+        struct sim_result again = sim_run(options->play, seed, options->bug, false);
         if (again.signature != result.signature) {
             result.has_failed = true;
             (void)snprintf(result.failure, sizeof result.failure,
@@ -176,7 +178,7 @@ static _Noreturn void end_failed(const struct options *options, const struct sim
     fprintf(stderr, "seed %llu: %s\n", (unsigned long long)running_seed, result->failure);
     print_replay();
     fflush(stderr);
-    _exit(options->plant != NULL ? 0 : 1);
+    _exit(options->bug != NULL ? 0 : 1);
 }
 
 static void run_all(const struct options *options)
@@ -233,10 +235,10 @@ int main(int count, char **arguments)
 {
     struct options options = read_options(count, arguments);
     bool is_all = options.play == NULL && !options.is_one;
-    options.play = options.play == NULL ? &sim_players : options.play;
+    options.play = options.play == NULL ? &sim_workload : options.play;
     program_name = arguments[0];
     running_play = options.play;
-    running_plant = options.plant;
+    running_bug = options.bug;
     signal(SIGSEGV, on_signal);
     signal(SIGBUS, on_signal);
     signal(SIGFPE, on_signal);
@@ -248,8 +250,8 @@ int main(int count, char **arguments)
     } else {
         run_one(&options);
     }
-    if (options.plant != NULL) {
-        fputs("the planted fault was not found\n", stderr);
+    if (options.bug != NULL) {
+        fputs("the injected bug was not found\n", stderr);
         return 1;
     }
     return 0;

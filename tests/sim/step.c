@@ -1,6 +1,6 @@
 /*
- * One turn of a party: a worker, a journal, a program, an outside. After each turn of a worker what
- * its flight recorder got is folded into the signature of the run.
+ * One turn of a party: a worker, a journal, a program, an environment. After each turn of a worker
+ * what its flight recorder got is folded into the signature of the run.
  */
 #include "tests/sim/world.h"
 
@@ -96,7 +96,7 @@ static bool step_journal(struct sim_host *host)
 {
     struct tri_journal *journal = &host->host->journal;
     struct sim_world *world = host->world;
-    bool may_fail = journal->voice.outbox.backlog_count == 0;
+    bool may_fail = journal->sender.outbox.backlog_count == 0;
     if (may_fail) {
         host->net.is_never_full = !world->is_calm && world->plan.memory > 0;
         sim_memory_arm(world, FAILING_ALLOCATION_WITHIN);
@@ -121,21 +121,21 @@ static bool step(struct sim_host *host, const struct sim_party *party, uint64_t 
     case SIM_PROGRAM: {
         bool did = sim_program_step(host);
         uint64_t look_ns = host->program.look_ns;
-        bool is_behind = !tri_outbox_is_empty(&host->host->voice.outbox);
+        bool is_behind = !tri_outbox_is_empty(&host->host->sender.outbox);
         *sleep_ns = is_behind ? 1000000 : look_ns - host->world->now_ns;
         return did;
     }
-    case SIM_BORDER: {
-        bool did = tri_border_service_step(&host->border);
-        *sleep_ns = tri_border_service_idle_ns(&host->border);
+    case SIM_INTERHOST: {
+        bool did = tri_interhost_service_step(&host->interhost);
+        *sleep_ns = tri_interhost_service_idle_ns(&host->interhost);
         return did;
     }
-    case SIM_OUTSIDE: {
-        bool did = sim_outside_step(host);
-        uint64_t due_ns = sim_outside_due_ns(host);
+    case SIM_ENVIRONMENT: {
+        bool did = sim_environment_step(host);
+        uint64_t due_ns = sim_environment_due_ns(host);
         uint64_t now_ns = host->world->now_ns;
         *sleep_ns = due_ns == UINT64_MAX ? UINT64_MAX : due_ns > now_ns ? due_ns - now_ns : 0;
-        if (!tri_outbox_is_empty(&host->outside.outbox)) {
+        if (!tri_outbox_is_empty(&host->environment.outbox)) {
             *sleep_ns = 1000000;
         }
         return did;
@@ -184,8 +184,8 @@ static uint32_t place_of(const struct sim_party *party)
         [SIM_WORKER] = 0,
         [SIM_JOURNAL] = TRI_PLACE_JOURNAL,
         [SIM_PROGRAM] = TRI_PLACE_CONTROL,
-        [SIM_OUTSIDE] = TRI_PLACE_HTTP,
-        [SIM_BORDER] = TRI_PLACE_BORDER,
+        [SIM_ENVIRONMENT] = TRI_PLACE_HTTP,
+        [SIM_INTERHOST] = TRI_PLACE_INTERHOST,
     };
     return party->kind == SIM_WORKER ? party->index : places[party->kind];
 }
@@ -196,13 +196,13 @@ uint64_t sim_party_due_ns(const struct sim_host *host, const struct sim_party *p
     if (party->is_asleep) {
         uint64_t frame_ns = sim_net_due_ns(&host->net, place_of(party));
         due_ns = frame_ns < party->wake_ns ? frame_ns : party->wake_ns;
-        if (party->kind == SIM_OUTSIDE) {
+        if (party->kind == SIM_ENVIRONMENT) {
             uint64_t files_ns = sim_net_due_ns(&host->net, TRI_PLACE_FILES);
-            uint64_t reply_ns = sim_outside_due_ns(host);
+            uint64_t reply_ns = sim_environment_due_ns(host);
             due_ns = reply_ns < due_ns ? reply_ns : due_ns;
             due_ns = files_ns < due_ns ? files_ns : due_ns;
         }
-        if (party->kind == SIM_BORDER) {
+        if (party->kind == SIM_INTERHOST) {
             uint64_t packet_ns = sim_network_due_ns(&host->world->network, host->index);
             due_ns = packet_ns < due_ns ? packet_ns : due_ns;
         }

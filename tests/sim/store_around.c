@@ -1,6 +1,6 @@
 /*
  * The store as a host sees it: the real one or its model, with a shadow that is told of every
- * commit, and, where something is planted, with a spoiler in between.
+ * commit, and, where something is injected, with a spoiler in between.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +25,17 @@ static void copy_head(struct around *around)
     around->base.last_number = around->inner->last_number;
 }
 
-/* The commit that the inner store gets: without what the plant takes away. */
+/* The commit that the inner store gets: without what the injected bug takes away. */
 static int commit_kept(struct around *around, const struct tri_commit *commit)
 {
-    const struct sim_plant *plant = around->host->world->plant;
-    if (plant == NULL || plant->keep == NULL) {
+    const struct sim_bug *bug = around->host->world->bug;
+    if (bug == NULL || bug->keep == NULL) {
         return tri_store_commit(around->inner, commit);
     }
     struct tri_op *ops = sim_must(malloc((commit->count + 1) * sizeof *ops));
     struct tri_commit kept = {.ops = ops, .last_number = commit->last_number};
     for (size_t i = 0; i < commit->count; i++) {
-        if (plant->keep(around->host, &commit->ops[i])) {
+        if (bug->keep(around->host, &commit->ops[i])) {
             ops[kept.count++] = commit->ops[i];
         }
     }
@@ -49,8 +49,8 @@ static int around_commit(struct tri_store *store, const struct tri_commit *commi
     struct around *around = around_of(store);
     struct sim_host *host = around->host;
     struct sim_world *world = host->world;
-    const struct sim_plant *plant = world->plant;
-    if (plant != NULL && plant->skips_commit != NULL && plant->skips_commit(host)) {
+    const struct sim_bug *bug = world->bug;
+    if (bug != NULL && bug->skips_commit != NULL && bug->skips_commit(host)) {
         store->last_number = commit->last_number;
         sim_shadow_commit(host->shadow, commit->last_number);
         return 0;
@@ -62,14 +62,15 @@ static int around_commit(struct tri_store *store, const struct tri_commit *commi
     copy_head(around);
     world->counts.commits++;
     sim_shadow_commit(host->shadow, commit->last_number);
-    bool is_blind = plant != NULL && plant->is_blind;
+    bool is_blind = bug != NULL && bug->is_blind;
     if (sim_below(&world->chance.checks, world->plan.compare_every) == 0 && !is_blind) {
         sim_shadow_compare(host->shadow, around->inner);
     }
     return 0;
 }
 
-/* What the loading host is told, by way of the plant; memory may fail where that is an answer. */
+/* What the loading host is told, by way of the injected bug; memory may fail where that is an
+ * answer. */
 struct loading {
     struct around *around;
     const struct tri_store_visitor *visitor;
@@ -88,12 +89,12 @@ static int load_actor(void *self, const struct tri_op *op)
 {
     const struct loading *loading = self;
     struct sim_host *host = loading->around->host;
-    const struct sim_plant *plant = host->world->plant;
+    const struct sim_bug *bug = host->world->bug;
     struct tri_op spoiled = *op;
     uint8_t *image = NULL;
-    if (plant != NULL && plant->load != NULL) {
+    if (bug != NULL && bug->load != NULL) {
         size_t size;
-        image = sim_plant_image(host, op->data, &size);
+        image = sim_inject_image(host, op->data, &size);
         spoiled.data = (struct tr_bytes){.data = image, .size = size};
     }
     sim_memory_arm(host->world, FAILING_ALLOCATION_WITHIN);

@@ -1,5 +1,5 @@
 /*
- * The grades in the simulator: some hundred seeds without a finding, in which everything was seen
+ * The play `idempotency`: some hundred seeds without a finding, in which everything was seen
  * that there is to see.
  */
 #include "tests/sim/idempotency.h"
@@ -8,21 +8,21 @@
 static void finds_nothing_in_sound_seeds(void **state)
 {
     (void)state;
-    seeds_find_nothing(&sim_grades_play);
+    seeds_find_nothing(&sim_idempotency_play);
 }
 
 static void has_seen_everything(void **state)
 {
     (void)state;
-#define SEEN(name) seeds_have_seen(#name, sim_grades_seen.name);
-    SIM_GRADES_SEEN(SEEN)
+#define SEEN(name) seeds_have_seen(#name, sim_idempotency_seen.name);
+    SIM_IDEMPOTENCY_SEEN(SEEN)
 #undef SEEN
 }
 
 static void takes_the_same_way_twice(void **state)
 {
     (void)state;
-    seeds_go_their_ways(&sim_grades_play);
+    seeds_go_their_ways(&sim_idempotency_play);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
  * What the model of a store does beyond the contract (which test_store.c checks): what a crash may
- * take at each level, what becomes of a commit that failed, and the planted faults.
+ * take at each level, what becomes of a commit that failed, and the injected bugs.
  */
 #include <string.h>
 
@@ -95,7 +95,7 @@ static void test_a_crash_takes_a_suffix_at_level_process(void **state)
     assert_true(complete > 3 && shortened > 30);
 }
 
-static void test_a_failed_commit_is_in_doubt(void **state)
+static void test_the_outcome_of_a_failed_commit_is_unknown(void **state)
 {
     (void)state;
     size_t there = 0;
@@ -115,13 +115,13 @@ static void test_a_failed_commit_is_in_doubt(void **state)
     assert_true(there > 20 && there < 80);
 }
 
-/* The number and the counters that are left behind two commits, a crash, and a plant. */
-static void run_plant(enum tri_model_plant plant, uint64_t *last_number, size_t *counters)
+/* The number and the counters that are left behind two commits, a crash, and a injected bug. */
+static void run_bug(enum tri_model_bug bug, uint64_t *last_number, size_t *counters)
 {
     struct tri_model *model = tri_model_new();
     struct tri_store *store = open_model(model, TR_DURABILITY_FULL);
     assert_int_equal(commit_number(store, 1), 0);
-    tri_model_faults(model)->plant = plant;
+    tri_model_faults(model)->bug = bug;
     assert_int_equal(commit_number(store, 2), 0);
     assert_int_equal(store->last_number, 2);
     tri_model_crash(model, 1);
@@ -137,21 +137,21 @@ static void test_planted_faults_do_what_they_say(void **state)
 {
     (void)state;
     static const struct {
-        enum tri_model_plant plant;
+        enum tri_model_bug bug;
         uint64_t last_number;
         size_t counters;
-    } plants[] = {
+    } bugs[] = {
         {TRI_MODEL_SOUND, 2, 4},
         {TRI_MODEL_FORGETS, 1, 2},
         {TRI_MODEL_TEARS, 2, 3},
         {TRI_MODEL_KEEPS_NOTHING, 1, 2},
     };
-    for (size_t i = 0; i < TR_COUNT_OF(plants); i++) {
+    for (size_t i = 0; i < TR_COUNT_OF(bugs); i++) {
         uint64_t last_number = 0;
         size_t counters = 0;
-        run_plant(plants[i].plant, &last_number, &counters);
-        assert_int_equal(last_number, plants[i].last_number);
-        assert_int_equal(counters, plants[i].counters);
+        run_bug(bugs[i].bug, &last_number, &counters);
+        assert_int_equal(last_number, bugs[i].last_number);
+        assert_int_equal(counters, bugs[i].counters);
     }
 }
 
@@ -162,9 +162,9 @@ static void test_a_planted_hole_in_the_fence(void **state)
     tri_model_faults(model)->ignore_lock = true;
     struct tri_store *first = open_model(model, TR_DURABILITY_FULL);
     struct tri_store *second = open_model(model, TR_DURABILITY_FULL);
-    tri_model_faults(model)->plant = TRI_MODEL_UNFENCED;
+    tri_model_faults(model)->bug = TRI_MODEL_UNFENCED;
     assert_int_equal(commit_number(first, 1), 0);
-    tri_model_faults(model)->plant = TRI_MODEL_SOUND;
+    tri_model_faults(model)->bug = TRI_MODEL_SOUND;
     assert_int_equal(commit_number(first, 2), TR_FENCED);
     assert_int_equal(commit_number(second, 2), 0);
     tri_store_close(first);
@@ -220,7 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_crash_takes_nothing_at_level_full),
         cmocka_unit_test(test_a_crash_takes_a_suffix_at_level_process),
-        cmocka_unit_test(test_a_failed_commit_is_in_doubt),
+        cmocka_unit_test(test_the_outcome_of_a_failed_commit_is_unknown),
         cmocka_unit_test(test_planted_faults_do_what_they_say),
         cmocka_unit_test(test_a_planted_hole_in_the_fence),
         cmocka_unit_test(test_records_are_kept_in_order),

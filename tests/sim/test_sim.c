@@ -18,7 +18,7 @@ static void finds_nothing_in_sound_seeds(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= seeds_wanted(); seed++) {
-        struct sim_result result = seeds_run(&sim_players, seed);
+        struct sim_result result = seeds_run(&sim_workload, seed);
         add_counts(&result.counts);
         if (seed <= SEEDS) {
             signatures[seed - 1] = result.signature;
@@ -38,7 +38,7 @@ static void takes_the_same_way_twice(void **state)
 {
     (void)state;
     for (uint64_t seed = 10; seed <= SEEDS; seed += 29) {
-        assert_true(seeds_run(&sim_players, seed).signature == signatures[seed - 1]);
+        assert_true(seeds_run(&sim_workload, seed).signature == signatures[seed - 1]);
     }
 }
 

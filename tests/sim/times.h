@@ -1,7 +1,8 @@
 /*
  * When the plans of a timetable fire: by a clock of their own, which runs faster than that of the
  * hosts where plans have cron expressions, and begins shortly before the clocks of a time zone
- * change. Cron is worked out once more here, minute by minute (support/cron_oracle.py does it so).
+ * change. Cron is worked out once more here, minute by minute (support/cron_reference.py does it
+ * so).
  */
 #ifndef TR_TESTS_SIM_TIMES_H
 #define TR_TESTS_SIM_TIMES_H

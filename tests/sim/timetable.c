@@ -14,8 +14,8 @@
 
 #include "actors/graph/compiled/pack.h"
 #include "actors/services/schedule.h"
-#include "tests/sim/workload.h"
 #include "tests/sim/times.h"
+#include "tests/sim/workload.h"
 #include "tests/support/flow_random.h"
 
 SIM_PLANNER_SCHEMAS(TR_SCHEMA_DEFINE)
@@ -179,8 +179,8 @@ bool sim_timetable_hear(struct sim_timetable *timetable, struct sim_host *host,
                     &seen);
     seen.wait_ms = seen.wait_ms == UINT64_MAX ? seen.wait_ms : seen.wait_ms / times->pace + 1;
     seen.exists = seen.fires && find(timetable, asked.plan, seen.fire) != NULL;
-    sim_outside_reply(host, envelope, &tr_schedule_seen_schema, &seen,
-                      sim_below(&host->world->chance.outside, ANSWER_NS_MOST));
+    sim_environment_reply(host, envelope, &tr_schedule_seen_schema, &seen,
+                          sim_below(&host->world->chance.environment, ANSWER_NS_MOST));
     return true;
 }
 

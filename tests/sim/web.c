@@ -115,11 +115,11 @@ bool sim_web_is_open(const struct sim_web *web, uint64_t number)
 
 /* ------------------------------------------------------------------------------ what comes back */
 
-/* Whether a planted fault of this name strikes now. */
-static bool is_planted(const struct exchange *exchange, const char *name)
+/* Whether a injected bug of this name strikes now. */
+static bool is_injected(const struct exchange *exchange, const char *name)
 {
-    const struct sim_plant *plant = exchange->host->world->plant;
-    return plant != NULL && strcmp(plant->name, name) == 0 && sim_plant_strikes(exchange->host, 10);
+    const struct sim_bug *bug = exchange->host->world->bug;
+    return bug != NULL && strcmp(bug->name, name) == 0 && sim_inject_strikes(exchange->host, 10);
 }
 
 /* The request as it was made; its views are of the exchange. */
@@ -143,14 +143,14 @@ static void tell_server(const struct exchange *exchange, uint32_t status, const 
 
 /* The one end of an exchange, which follows all that came before it. */
 static void end(struct exchange *exchange, uint32_t status, const char *fault,
-                struct tr_text headers, struct tr_bytes body)
+                uint32_t retry_after_s, struct tr_bytes body)
 {
     struct tr_http_response response = {
         .status = status,
         .fault = tr_text_of(fault),
-        .words = tr_text_of(strcmp(fault, "none") == 0 ? "" : "as the seed has it"),
-        .headers = {(const uint8_t *)headers.data, headers.size},
+        .message = tr_text_of(strcmp(fault, "none") == 0 ? "" : "as the seed has it"),
         .body = body,
+        .retry_after_s = retry_after_s,
     };
     if (exchange->has_ended) {
         sim_fail("web: exchange %llu has two ends", (unsigned long long)exchange->number);
@@ -159,15 +159,15 @@ static void end(struct exchange *exchange, uint32_t status, const char *fault,
     exchange->has_ended = true;
     drop_lines(exchange);
     tell_server(exchange, status, fault);
-    if (exchange->is_heard && !is_planted(exchange, "end-lost")) {
-        sim_outside_say(exchange->host, &exchange->call, TR_KIND_REPLY, &tr_http_response_schema,
-                        &response);
+    if (exchange->is_heard && !is_injected(exchange, "end-lost")) {
+        sim_environment_say(exchange->host, &exchange->call, TR_KIND_REPLY,
+                            &tr_http_response_schema, &response);
     }
 }
 
 static void end_with_fault(struct exchange *exchange, const char *fault)
 {
-    end(exchange, 0, fault, tr_text_of(""), (struct tr_bytes){0});
+    end(exchange, 0, fault, 0, (struct tr_bytes){0});
 }
 
 static void give_line(struct exchange *exchange)
@@ -175,7 +175,7 @@ static void give_line(struct exchange *exchange)
     struct line *line = exchange->lines;
     struct tr_http_part part = {.ask = exchange->call.sequence,
                                 .bytes = {(const uint8_t *)line->data, line->size}};
-    sim_outside_say(exchange->host, &exchange->call, TR_KIND_TELL, &tr_http_part_schema, &part);
+    sim_environment_say(exchange->host, &exchange->call, TR_KIND_TELL, &tr_http_part_schema, &part);
     exchange->in_hand += line->size;
     if (exchange->patience_ns == 0) {
         exchange->patience_ns = exchange->host->world->now_ns + PATIENCE_NS;
@@ -196,13 +196,13 @@ static uint64_t give_ns_of(const struct exchange *exchange)
 /* Gives one line, or the end. */
 static void give(struct sim_web *web, struct exchange *exchange)
 {
-    struct sim_random *chance = &web->world->chance.outside;
+    struct sim_random *chance = &web->world->chance.environment;
     struct tr_bytes body = {exchange->body, exchange->body_size};
     if (exchange->is_answered && exchange->fate == LOST_AFTER) {
         sim_web_seen.lost_after++;
         end_with_fault(exchange, "protocol");
     } else if (exchange->lines == NULL) {
-        end(exchange, exchange->status, "none", tr_text_of(""), body);
+        end(exchange, exchange->status, "none", 0, body);
     } else if (exchange->fate == CUT && sim_below(chance, 4) == 0) {
         sim_web_seen.cut++;
         end_with_fault(exchange, "protocol");
@@ -279,7 +279,7 @@ static void take_request(struct sim_web *web, struct sim_host *host,
                          const struct tr_envelope *envelope, struct tr_bytes body,
                          const struct tr_http_request *request)
 {
-    struct sim_random *chance = &web->world->chance.outside;
+    struct sim_random *chance = &web->world->chance.environment;
     if (own(web, host, envelope, envelope->sequence) != NULL) {
         sim_fail("web: call %llu is heard twice", (unsigned long long)envelope->sequence);
     }
@@ -351,7 +351,7 @@ static void serve(struct sim_web *web, struct exchange *exchange)
     sim_web_seen.served++;
     sim_web_seen.served_late += exchange->is_heard ? 0 : 1;
     web->server.serve(web->server.self, web, exchange->number, &request);
-    if (is_planted(exchange, "served-twice")) {
+    if (is_injected(exchange, "served-twice")) {
         serve(web, exchange);
     }
 }
@@ -373,8 +373,7 @@ static void arrive(struct sim_web *web, struct exchange *exchange)
         sim_web_seen.limited += exchange->fate == LIMITED ? 1 : 0;
         if (is_open(exchange)) {
             end(exchange, exchange->fate == REFUSED ? 503 : 429, "none",
-                tr_text_of(exchange->fate == LIMITED ? "Retry-After: 1\r\n" : ""),
-                (struct tr_bytes){0});
+                exchange->fate == LIMITED ? 1 : 0, (struct tr_bytes){0});
         }
         return;
     default:
@@ -444,7 +443,7 @@ void sim_web_forget(struct sim_web *web, const struct sim_host *host)
             tell_server(exchange, 0, "crash");
         }
         if (exchange->host == host && exchange->arrive_ns != 0 &&
-            sim_below(&web->world->chance.outside, 2) == 0) {
+            sim_below(&web->world->chance.environment, 2) == 0) {
             exchange->arrive_ns = 0; /* it had not left yet */
         }
     }

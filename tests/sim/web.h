@@ -1,5 +1,5 @@
 /*
- * The outside's http, simulated: what actors ask of TR_SERVICE_HTTP (schemas/runtime/http.h)
+ * The environment's http, simulated: what actors ask of TR_SERVICE_HTTP (schemas/runtime/http.h)
  * reaches a server that is modelled, late, never, or without its answer coming back.
  *
  * Who writes a server gives a table with one function, `serve`. It is called once for each request
@@ -18,7 +18,7 @@
  *
  * A request ends with its call, as in the real service. The web itself finds a call that is heard
  * twice, an exchange with two ends and a request served twice; one that never ends keeps the play
- * from being over. Each of these nets has a planted fault (sim_web_plants).
+ * from being over. Each of these nets has a injected bug (sim_web_bugs).
  */
 #ifndef TR_TESTS_SIM_WEB_H
 #define TR_TESTS_SIM_WEB_H

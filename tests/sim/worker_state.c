@@ -1,10 +1,10 @@
 /*
- * A picture is a list of the operations that would write the worker as it is.
+ * A worker's state is a list of the operations that would write the worker as it is.
  *
- * What the runtime did not mark as changed it would not write, so the picture differs from the
+ * What the runtime did not mark as changed it would not write, so the state differs from the
  * shadow where a mark was forgotten.
  */
-#include "tests/sim/picture.h"
+#include "tests/sim/worker_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,24 +18,24 @@ struct part {
     uint8_t bytes[];
 };
 
-struct sim_picture {
+struct sim_worker_state {
     uint32_t worker;
     struct part *first;
 };
 
-static void add(struct sim_picture *picture, const struct tri_op *op)
+static void add(struct sim_worker_state *worker_state, const struct tri_op *op)
 {
     struct part *part = sim_must(malloc(sizeof *part + op->data.size));
-    part->next = picture->first;
+    part->next = worker_state->first;
     part->op = *op;
     if (op->data.size > 0) {
         memcpy(part->bytes, op->data.data, op->data.size);
     }
     part->op.data.data = part->bytes;
-    picture->first = part;
+    worker_state->first = part;
 }
 
-static void add_image(struct sim_picture *picture, struct tri_worker *worker,
+static void add_image(struct sim_worker_state *worker_state, struct tri_worker *worker,
                       struct tri_actor *actor)
 {
     uint8_t bytes[2 * TR_STATE_BYTES_MAX + TR_NAME_BYTES_MAX + 16384];
@@ -48,11 +48,11 @@ static void add_image(struct sim_picture *picture, struct tri_worker *worker,
         .incarnation = actor->incarnation,
         .data = {.data = bytes, .size = tr_writer_size(&writer)},
     };
-    add(picture, &op);
+    add(worker_state, &op);
 }
 
 struct page_visit {
-    struct sim_picture *picture;
+    struct sim_worker_state *worker_state;
     struct tr_key key;
 };
 
@@ -60,44 +60,44 @@ static void add_page(void *self, uint32_t page, struct tr_bytes bytes)
 {
     const struct page_visit *visit = self;
     struct tri_op op = {.kind = TRI_OP_PUT_PAGE, .key = visit->key, .number = page, .data = bytes};
-    add(visit->picture, &op);
+    add(visit->worker_state, &op);
 }
 
-static void add_mailbox(struct sim_picture *picture, const struct tri_actor *actor)
+static void add_mailbox(struct sim_worker_state *worker_state, const struct tri_actor *actor)
 {
     for (const struct tri_message *message = actor->mailbox_head; message != NULL;
          message = message->next) {
         if (tri_message_is_durable(message)) {
             struct tri_op op = tri_message_op(message, TRI_OP_PUT_MESSAGE);
-            add(picture, &op);
+            add(worker_state, &op);
         }
     }
 }
 
-struct sim_picture *sim_picture_take(struct tri_worker *worker)
+struct sim_worker_state *sim_worker_state_take(struct tri_worker *worker)
 {
-    struct sim_picture *picture = sim_must(calloc(1, sizeof *picture));
-    picture->worker = worker->index;
+    struct sim_worker_state *worker_state = sim_must(calloc(1, sizeof *worker_state));
+    worker_state->worker = worker->index;
     uint64_t cursor = 0;
     uint32_t slot;
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
-        struct page_visit visit = {.picture = picture, .key = actor->key};
-        add_image(picture, worker, actor);
+        struct page_visit visit = {.worker_state = worker_state, .key = actor->key};
+        add_image(worker_state, worker, actor);
         tri_page_each(actor, &visit, add_page);
-        add_mailbox(picture, actor);
+        add_mailbox(worker_state, actor);
     }
-    return picture;
+    return worker_state;
 }
 
-void sim_picture_free(struct sim_picture *picture)
+void sim_worker_state_free(struct sim_worker_state *worker_state)
 {
-    while (picture != NULL && picture->first != NULL) {
-        struct part *part = picture->first;
-        picture->first = part->next;
+    while (worker_state != NULL && worker_state->first != NULL) {
+        struct part *part = worker_state->first;
+        worker_state->first = part->next;
         free(part);
     }
-    free(picture);
+    free(worker_state);
 }
 
 static struct tr_text text_of(struct tr_bytes bytes)
@@ -183,17 +183,17 @@ static const char *part_difference(const struct part *part, bool is_there, struc
     return is_there ? NULL : "message";
 }
 
-void sim_picture_compare(const struct sim_picture *picture, const struct sim_shadow *shadow,
-                         uint64_t number)
+void sim_worker_state_compare(const struct sim_worker_state *worker_state,
+                              const struct sim_shadow *shadow, uint64_t number)
 {
-    for (const struct part *part = picture->first; part != NULL; part = part->next) {
+    for (const struct part *part = worker_state->first; part != NULL; part = part->next) {
         struct tr_bytes bytes = {0};
         bool is_there = sim_shadow_find(shadow, &part->op, &bytes);
         const char *what = part_difference(part, is_there, bytes);
         if (what != NULL) {
             sim_fail("what is committed is what was: at number %llu worker %u had the %s of "
                      "%llu/%llu (number %llu) in memory, and the batches up to there have %s",
-                     (unsigned long long)number, picture->worker, what,
+                     (unsigned long long)number, worker_state->worker, what,
                      (unsigned long long)part->op.key.group,
                      (unsigned long long)part->op.key.serial, (unsigned long long)part->op.number,
                      is_there ? "something else" : "nothing");

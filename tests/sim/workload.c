@@ -1,5 +1,6 @@
 /*
- * What all players share: the frame around each turn, and small things that most of them do.
+ * What all actors of the workload share: the frame around each turn, and small things that most of
+ * them do.
  *
  * Around a turn stands chance: a handler fails for no reason after it has done everything, so that
  * all of its effects must be taken back; or memory fails in the middle of it.
@@ -12,9 +13,9 @@
 #include "runtime/actor/parts.h"
 #include "tests/sim/world.h"
 
-SIM_PLAYER_SCHEMAS(TR_SCHEMA_DEFINE)
+SIM_ACTOR_SCHEMAS(TR_SCHEMA_DEFINE)
 
-typedef int sim_turn(struct tr_context *context, struct tr_sim_player *state,
+typedef int sim_turn(struct tr_context *context, struct tr_sim_actor *state,
                      const struct tr_message *message);
 
 /* Allocations within which one fails, when one is to fail. */
@@ -29,7 +30,8 @@ static int take_turn(struct tr_context *context, void *state, const struct tr_me
     sim_memory_arm(world, FAILING_ALLOCATION_WITHIN);
     int error = turn(context, state, message);
     sim_memory_disarm(world);
-    /* Players fail on purpose with TR_FAILED; whatever else they give back they were given. */
+    /* Actors of the workload fail on purpose with TR_FAILED; whatever else they give back they were
+     * given. */
     bool is_excused =
         world->counts.failed_allocations != failed_before || error == 0 || error == TR_FAILED;
     if (!is_excused) {
@@ -42,24 +44,22 @@ static int take_turn(struct tr_context *context, void *state, const struct tr_me
     return error;
 }
 
-#define SIM_BEHAVIOUR_DEFINE(behaviour_name, behaviour_id, restarts, when_exhausted) \
-    static int handle_##behaviour_name(struct tr_context *context, void *state,      \
-                                       const struct tr_message *message)             \
-    {                                                                                \
-        return take_turn(context, state, message, sim_play_##behaviour_name);        \
-    }                                                                                \
-    const struct tr_behaviour sim_##behaviour_name##_behaviour = {                   \
-        .name = #behaviour_name,                                                     \
-        .id = (behaviour_id),                                                        \
-        .state = &tr_sim_player_schema,                                              \
-        .supervision = {.backoff_max_ms = 50,                                        \
-                        .restarts_max = (restarts),                                  \
-                        .exhausted = (when_exhausted)},                              \
-        .handle = handle_##behaviour_name,                                           \
+#define SIM_BEHAVIOUR_DEFINE(behaviour_name, behaviour_id)                      \
+    static int handle_##behaviour_name(struct tr_context *context, void *state, \
+                                       const struct tr_message *message)        \
+    {                                                                           \
+        return take_turn(context, state, message, sim_play_##behaviour_name);   \
+    }                                                                           \
+    const struct tr_behaviour sim_##behaviour_name##_behaviour = {              \
+        .name = #behaviour_name,                                                \
+        .id = (behaviour_id),                                                   \
+        .state = &tr_sim_actor_schema,                                          \
+        .supervision = {.backoff_max_ms = 50},                                  \
+        .handle = handle_##behaviour_name,                                      \
     };
 SIM_BEHAVIOURS(SIM_BEHAVIOUR_DEFINE)
 
-uint64_t sim_planned(const struct tr_sim_player *state, uint64_t place, uint64_t limit)
+uint64_t sim_planned(const struct tr_sim_actor *state, uint64_t place, uint64_t limit)
 {
     return sim_mix(state->seed ^ sim_mix(place)) % limit;
 }

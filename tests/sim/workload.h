@@ -1,18 +1,18 @@
 /*
- * The players: actors whose every message can be checked.
+ * The workload: actors whose every message can be checked.
  *
- * A troupe is a director (an actor without a parent) and its cast. Each player follows a plan drawn
+ * A troupe is a director (an actor without a parent) and its cast. Each actor follows a plan drawn
  * from its own seed, checks in its own durable state that what it hears is what it must hear, and
  * ends when its plan is done; the director ends when all of its cast have. So a message that is
  * lost leaves somebody waiting for ever, and one that is doubled, reordered or forgotten is noticed
  * by who hears it.
  */
-#ifndef TR_TESTS_SIM_PLAYERS_H
-#define TR_TESTS_SIM_PLAYERS_H
+#ifndef TR_TESTS_SIM_WORKLOAD_H
+#define TR_TESTS_SIM_WORKLOAD_H
 
 #include "runtime/troupe.h"
 
-/* What players say. */
+/* What actors say. */
 #define SIM_CAST_FIELDS(FIELD, ARRAY) \
     FIELD(u32, index, 1, 0)           \
     FIELD(u32, count, 1, 0)           \
@@ -33,21 +33,21 @@
     FIELD(u32, index, 1, 0)           \
     FIELD(u64, value, 1, 0)
 #define SIM_RUMOUR_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0) FIELD(u64, sent_ns, 1, 0)
-#define SIM_ERRAND_FIELDS(FIELD, ARRAY) \
-    FIELD(key, caller, 1, 0)            \
-    FIELD(u64, number, 1, 0)            \
-    FIELD(u32, manner, 1, 0)            \
+#define SIM_CALL_FIELDS(FIELD, ARRAY) \
+    FIELD(key, caller, 1, 0)          \
+    FIELD(u64, number, 1, 0)          \
+    FIELD(u32, manner, 1, 0)          \
     FIELD(u64, total, 1, 0)
 #define SIM_OUTCOME_FIELDS(FIELD, ARRAY) \
     FIELD(u64, number, 1, 0)             \
     FIELD(bool, is_known, 1, 0)
 
-/* What players are. `table` is the rest of a state, as each keeps it in a struct of its own. */
-#define SIM_PLAYER_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, seed, 1, 0)              \
-    FIELD(u64, seen, 1, 0)              \
-    FIELD(u64, size, 1, 0)              \
-    FIELD(u32, manner, 1, 0)            \
+/* What actors are. `table` is the rest of a state, as each keeps it in a struct of its own. */
+#define SIM_ACTOR_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, seed, 1, 0)             \
+    FIELD(u64, seen, 1, 0)             \
+    FIELD(u64, size, 1, 0)             \
+    FIELD(u32, manner, 1, 0)           \
     ARRAY(bytes, table, 1400, 1, 0)
 
 /* What they write down. */
@@ -57,14 +57,15 @@
     FIELD(u64, digest, 1, 0)                \
     FIELD(text, words, 1, 0)
 
-/* What a scribe's page is, as long as it is there: a row for each, replaced by every writing. */
+/* What a page writer's page is, as long as it is there: a row for each, replaced by every
+ * writing. */
 #define SIM_PAGE_LEAF_FIELDS(FIELD, ARRAY) \
     FIELD(key, writer, 1, TR_ROW_KEY)      \
     FIELD(u32, place, 1, TR_ROW_KEY)       \
     FIELD(u64, edition, 1, 0)              \
     FIELD(text, words, 1, 0)
 
-#define SIM_PLAYER_SCHEMAS(S)                                               \
+#define SIM_ACTOR_SCHEMAS(S)                                                \
     S(sim_cast, 900, TR_MESSAGE, 1, TR_DURABLE, SIM_CAST_FIELDS)            \
     S(sim_go, 901, TR_MESSAGE, 1, TR_DURABLE, SIM_GO_FIELDS)                \
     S(sim_note, 902, TR_MESSAGE, 1, TR_DURABLE, SIM_NOTE_FIELDS)            \
@@ -73,55 +74,52 @@
     S(sim_poison, 905, TR_MESSAGE, 1, TR_DURABLE, SIM_POISON_FIELDS)        \
     S(sim_done, 906, TR_MESSAGE, 1, TR_DURABLE, SIM_DONE_FIELDS)            \
     S(sim_rumour, 907, TR_MESSAGE, 1, TR_HINT, SIM_RUMOUR_FIELDS)           \
-    S(sim_errand, 908, TR_MESSAGE, 1, TR_DURABLE, SIM_ERRAND_FIELDS)        \
+    S(sim_call, 908, TR_MESSAGE, 1, TR_DURABLE, SIM_CALL_FIELDS)            \
     S(sim_outcome, 909, TR_MESSAGE, 1, TR_DURABLE, SIM_OUTCOME_FIELDS)      \
-    S(sim_player, 910, TR_STATE, 1, TR_DURABLE, SIM_PLAYER_FIELDS)          \
+    S(sim_actor, 910, TR_STATE, 1, TR_DURABLE, SIM_ACTOR_FIELDS)            \
     S(sim_page_entry, 911, TR_RECORD, 1, TR_DURABLE, SIM_PAGE_ENTRY_FIELDS) \
     S(sim_page_leaf, 912, TR_RECORD, 1, TR_DURABLE, SIM_PAGE_LEAF_FIELDS)
 
-SIM_PLAYER_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+SIM_ACTOR_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
-/* What an errand to the outside is. */
-enum sim_errand_manner {
-    SIM_ERRAND_DO = 1, /* must come once */
-    SIM_ERRAND_ASK,    /* has it come? */
-    SIM_ERRAND_FINAL,  /* the caller has nothing more to do; may come again */
+/* What a call to the environment is. */
+enum sim_call_manner {
+    SIM_CALL_DO = 1, /* must come once */
+    SIM_CALL_ASK,    /* has it come? */
+    SIM_CALL_FINAL,  /* the caller has nothing more to do; may come again */
 };
 
-/* The behaviours: (name, id, restarts before it is exhausted, what then). */
-#define SIM_BEHAVIOURS(B)                        \
-    B(director, 900, 0, TR_EXHAUSTED_QUARANTINE) \
-    B(teller, 901, 0, TR_EXHAUSTED_QUARANTINE)   \
-    B(asker, 902, 0, TR_EXHAUSTED_QUARANTINE)    \
-    B(answerer, 903, 0, TR_EXHAUSTED_QUARANTINE) \
-    B(branch, 904, 0, TR_EXHAUSTED_QUARANTINE)   \
-    B(mortal, 905, 1, TR_EXHAUSTED_STOP)         \
-    B(ticker, 906, 0, TR_EXHAUSTED_QUARANTINE)   \
-    B(scribe, 907, 0, TR_EXHAUSTED_QUARANTINE)   \
-    B(caller, 908, 0, TR_EXHAUSTED_QUARANTINE)   \
-    B(array, 909, 0, TR_EXHAUSTED_QUARANTINE)    \
-    B(element, 910, 0, TR_EXHAUSTED_QUARANTINE)  \
-    B(pair, 911, 0, TR_EXHAUSTED_QUARANTINE)     \
-    B(witness, 912, 0, TR_EXHAUSTED_QUARANTINE)  \
-    B(envoy, 913, 0, TR_EXHAUSTED_QUARANTINE)    \
-    B(reader, 914, 0, TR_EXHAUSTED_QUARANTINE)
+/* The behaviours: (name, id). */
+#define SIM_BEHAVIOURS(B) \
+    B(director, 900)      \
+    B(teller, 901)        \
+    B(asker, 902)         \
+    B(answerer, 903)      \
+    B(branch, 904)        \
+    B(ticker, 906)        \
+    B(page_writer, 907)   \
+    B(caller, 908)        \
+    B(array, 909)         \
+    B(element, 910)       \
+    B(witness, 912)       \
+    B(remote, 913)        \
+    B(reader, 914)
 
-#define SIM_BEHAVIOUR_DECLARE(name, id, restarts, exhausted) \
-    extern const struct tr_behaviour sim_##name##_behaviour;
+#define SIM_BEHAVIOUR_DECLARE(name, id) extern const struct tr_behaviour sim_##name##_behaviour;
 SIM_BEHAVIOURS(SIM_BEHAVIOUR_DECLARE)
 #undef SIM_BEHAVIOUR_DECLARE
 
-/* ------------------------------------------------------------------------------- for players */
+/* ------------------------------------------------------------------------------- for actors */
 
-/* A player's turn: what the behaviour of its name does with a message. */
-#define SIM_PLAY(name)                                                           \
-    int sim_play_##name(struct tr_context *context, struct tr_sim_player *state, \
+/* A actor's turn: what the behaviour of its name does with a message. */
+#define SIM_PLAY(name)                                                          \
+    int sim_play_##name(struct tr_context *context, struct tr_sim_actor *state, \
                         const struct tr_message *message)
-#define SIM_PLAY_DECLARE(name, id, restarts, exhausted) SIM_PLAY(name);
+#define SIM_PLAY_DECLARE(name, id) SIM_PLAY(name);
 SIM_BEHAVIOURS(SIM_PLAY_DECLARE)
 #undef SIM_PLAY_DECLARE
 
-/* The part of a state that is a player's own: read before, written after. */
+/* The part of a state that is a actor's own: read before, written after. */
 #define SIM_TABLE(type, own, state)                                                      \
     type own = {0};                                                                      \
     _Static_assert(sizeof(type) <= sizeof((state)->table.data), "a table fits a state"); \
@@ -134,8 +132,8 @@ SIM_BEHAVIOURS(SIM_PLAY_DECLARE)
         (state)->table.size = (uint16_t)sizeof(own);      \
     } while (false)
 
-/* A number of the player's plan: the same whenever it is asked for. */
-uint64_t sim_planned(const struct tr_sim_player *state, uint64_t place, uint64_t limit);
+/* A number of the actor's plan: the same whenever it is asked for. */
+uint64_t sim_planned(const struct tr_sim_actor *state, uint64_t place, uint64_t limit);
 
 /*
  * Whether a time lies ahead. What was due before a crash may be heard after it, and people may have
@@ -173,40 +171,40 @@ struct sim_refs {
 TR_MUST_USE int sim_read_cast(const struct tr_message *message, struct tr_sim_cast *cast,
                               struct sim_refs *refs);
 
-/* Whether an envoy knows already whom it has to do with. */
-bool sim_envoy_has_cast(const struct tr_sim_player *state);
+/* Whether a remote actor knows already whom it has to do with. */
+bool sim_remote_has_cast(const struct tr_sim_actor *state);
 
-/* One errand after another, each known to have been done once: a part of a table. */
-#define SIM_ERRANDS_MAX 48
-struct sim_errands {
+/* One call after another, each known to have been done once: a part of a table. */
+#define SIM_CALLS_MAX 48
+struct sim_calls {
     uint32_t planned;
     uint32_t begun;
     uint32_t done;
     bool is_final_begun;
     bool is_final_done;
-    uint64_t ask;    /* of the errand under way; 0: none */
-    uint32_t manner; /* enum sim_errand_manner of it */
+    uint64_t ask;    /* of the call under way; 0: none */
+    uint32_t manner; /* enum sim_call_manner of it */
     uint32_t number;
     uint64_t total;
 };
 
-/* Begins the next errand when none is under way; the last one is final and names the total. */
-TR_MUST_USE int sim_errand_next(struct tr_context *context, struct tr_sim_player *state,
-                                struct sim_errands *errands);
+/* Begins the next call when none is under way; the last one is final and names the total. */
+TR_MUST_USE int sim_call_next(struct tr_context *context, struct tr_sim_actor *state,
+                              struct sim_calls *calls);
 
-/* Whether the message was about an errand; if so it is dealt with. */
-TR_MUST_USE int sim_errand_hear(struct tr_context *context, struct tr_sim_player *state,
-                                struct sim_errands *errands, const struct tr_message *message,
-                                bool *is_mine);
+/* Whether the message was about a call; if so it is dealt with. */
+TR_MUST_USE int sim_call_hear(struct tr_context *context, struct tr_sim_actor *state,
+                              struct sim_calls *calls, const struct tr_message *message,
+                              bool *is_mine);
 
 /* ---------------------------------------------------------------------------- for the play */
 
 struct sim_host;
 
-/* What the outside does with a call, and checks (play.h). */
-void sim_players_hear(struct sim_host *host, const struct tr_envelope *envelope,
-                      struct tr_bytes body);
-void sim_players_check_loaded(struct sim_host *host);
-void sim_players_check_end(struct sim_host *host);
+/* What the environment does with a call, and checks (play.h). */
+void sim_workload_hear(struct sim_host *host, const struct tr_envelope *envelope,
+                       struct tr_bytes body);
+void sim_workload_check_loaded(struct sim_host *host);
+void sim_workload_check_end(struct sim_host *host);
 
 #endif

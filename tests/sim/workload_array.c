@@ -15,12 +15,12 @@ struct counting {
     uint64_t bits[ELEMENTS_MAX / 64];
 };
 
-static uint32_t planned_elements(const struct tr_sim_player *state)
+static uint32_t planned_elements(const struct tr_sim_actor *state)
 {
     return (uint32_t)(sim_planned(state, 1, 12) * state->size % ELEMENTS_MAX) + 1;
 }
 
-static uint32_t planned_window(const struct tr_sim_player *state)
+static uint32_t planned_window(const struct tr_sim_actor *state)
 {
     return (uint32_t)(1 + sim_planned(state, 2, 32));
 }
@@ -34,7 +34,7 @@ static int spawn_element(struct tr_context *context, struct counting *counting)
 {
     uint32_t number = counting->spawned++;
     bool is_watched = tr_random(context) % 3 == 0;
-    struct tr_sim_player first = {.seed = tr_random(context), .size = number};
+    struct tr_sim_actor first = {.seed = tr_random(context), .size = number};
     struct tr_spawn_options options = {
         .element = number, .is_element = true, .is_watched = is_watched, .state = &first};
     struct tr_ref element;
@@ -47,7 +47,7 @@ static int spawn_element(struct tr_context *context, struct counting *counting)
     return error;
 }
 
-static int fill_window(struct tr_context *context, const struct tr_sim_player *state,
+static int fill_window(struct tr_context *context, const struct tr_sim_actor *state,
                        struct counting *counting)
 {
     int error = 0;

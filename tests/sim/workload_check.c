@@ -1,6 +1,6 @@
 /*
- * What must be true of players after a start and at the end: what the outside has seen is not
- * forgotten, and their records are in the store.
+ * What must be true of the workload after a start and at the end: what the environment has seen is
+ * not forgotten, and their records are in the store.
  */
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -8,23 +8,23 @@
 #include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
-void sim_players_check_loaded(struct sim_host *host)
+void sim_workload_check_loaded(struct sim_host *host)
 {
-    const struct sim_ledger *ledger = &host->world->ledger;
-    for (uint32_t i = 0; i < ledger->count; i++) {
-        const struct sim_entry *entry = &ledger->entries[i];
+    const struct sim_observations *observations = &host->world->observations;
+    for (uint32_t i = 0; i < observations->count; i++) {
+        const struct sim_observation *entry = &observations->entries[i];
         if (entry->host != host->index || entry->is_final) {
             continue;
         }
         struct tri_actor *actor = sim_find_actor(host, entry->key);
         if (actor == NULL) {
-            sim_fail("committed means present: the outside knows %llu/%llu, the store does not",
+            sim_fail("committed means present: the environment knows %llu/%llu, the store does not",
                      (unsigned long long)entry->key.group, (unsigned long long)entry->key.serial);
             continue;
         }
-        const struct tr_sim_player *state = tri_actor_state(actor);
+        const struct tr_sim_actor *state = tri_actor_state(actor);
         if ((entry->seen & ~state->seen) != 0) {
-            sim_fail("committed means present: the outside has seen errands %llx of %llu/%llu, "
+            sim_fail("committed means present: the environment has seen calls %llx of %llu/%llu, "
                      "its state knows %llx",
                      (unsigned long long)entry->seen, (unsigned long long)entry->key.group,
                      (unsigned long long)entry->key.serial, (unsigned long long)state->seen);
@@ -93,10 +93,10 @@ static size_t model_leaves(struct sim_host *host, struct sim_leaf *leaves, size_
     return count;
 }
 
-/* The most pages that all scribes of a world have together. */
+/* The most pages that all page writers of a world have together. */
 #define LEAVES_MAX 4096
 
-/* A row for each page that a scribe has left, with its last edition, and no other. */
+/* A row for each page that a page writer has left, with its last edition, and no other. */
 static void check_leaves(struct sim_host *host)
 {
     struct sim_leaf *wanted = sim_must(calloc(2 * LEAVES_MAX, sizeof *wanted));
@@ -130,12 +130,12 @@ static void check_record_count(struct sim_host *host)
     }
 }
 
-/* Records: as many as their writers have told the outside. */
+/* Records: as many as their writers have told the environment. */
 static void check_records(struct sim_host *host)
 {
-    const struct sim_ledger *ledger = &host->world->ledger;
-    for (uint32_t i = 0; i < ledger->count; i++) {
-        const struct sim_entry *entry = &ledger->entries[i];
+    const struct sim_observations *observations = &host->world->observations;
+    for (uint32_t i = 0; i < observations->count; i++) {
+        const struct sim_observation *entry = &observations->entries[i];
         uint64_t records = sim_shadow_records(host->shadow, entry->key);
         if (entry->host == host->index && entry->total > 0 && records != 0 &&
             records != entry->total) {
@@ -146,7 +146,7 @@ static void check_records(struct sim_host *host)
     }
 }
 
-void sim_players_check_end(struct sim_host *host)
+void sim_workload_check_end(struct sim_host *host)
 {
     check_records(host);
     check_record_count(host);

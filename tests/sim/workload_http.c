@@ -2,9 +2,10 @@
  * A reader: adds to a counter at a server, once for each number, and then reads what the server has
  * of it, line by line.
  *
- * Where the outcome of an addition is not known it asks what became of it (law 5); the server takes
- * a number once, since a request of before a crash may reach it late. Each part of the stream is
- * answered; a stream that breaks off is taken up where it ended.
+ * Where the outcome of an addition is not known it asks what became of it (law 5 of
+ * runtime/ARCHITECTURE.md); the server takes a number once, since a request of before a crash may
+ * reach it late. Each part of the stream is answered; a stream that breaks off is taken up where it
+ * ended.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct reading {
 static const struct tr_ref service = {{0, TR_SERVICE_HTTP}, 0};
 
 /* What is asked next: METHOD /READER/WHAT/NUMBER. */
-static int request(struct tr_context *context, const struct tr_sim_player *state,
+static int request(struct tr_context *context, const struct tr_sim_actor *state,
                    struct reading *reading)
 {
     char url[128];

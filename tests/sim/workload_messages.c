@@ -16,7 +16,7 @@ struct telling {
 };
 
 /* How many notes go from one to another; both work it out of what they share. */
-static uint32_t planned_notes(const struct tr_sim_player *state, uint32_t from, uint32_t to)
+static uint32_t planned_notes(const struct tr_sim_actor *state, uint32_t from, uint32_t to)
 {
     if (from == to) {
         return 0;
@@ -47,14 +47,14 @@ static int send_note(struct tr_context *context, struct telling *telling, uint32
     return tr_tell(context, telling->refs.refs[to], &tr_sim_note_schema, &note);
 }
 
-static uint32_t left_to(const struct tr_sim_player *state, const struct telling *telling,
+static uint32_t left_to(const struct tr_sim_actor *state, const struct telling *telling,
                         uint32_t to)
 {
     return planned_notes(state, telling->index, to) - telling->sent[to];
 }
 
 /* Sends some notes to whoever has some coming; whether any are left then. */
-static int send_some(struct tr_context *context, struct tr_sim_player *state,
+static int send_some(struct tr_context *context, struct tr_sim_actor *state,
                      struct telling *telling, bool *is_all)
 {
     uint32_t most = state->manner > 0 ? 200 : (uint32_t)(1 + tr_random(context) % 5);
@@ -77,7 +77,7 @@ static int send_some(struct tr_context *context, struct tr_sim_player *state,
     return 0;
 }
 
-static int hear_note(struct tr_context *context, struct tr_sim_player *state,
+static int hear_note(struct tr_context *context, struct tr_sim_actor *state,
                      struct telling *telling, const struct tr_message *message)
 {
     struct tr_sim_note note;
@@ -103,7 +103,7 @@ static int hear_note(struct tr_context *context, struct tr_sim_player *state,
     return 0;
 }
 
-static bool is_complete(const struct tr_sim_player *state, const struct telling *telling)
+static bool is_complete(const struct tr_sim_actor *state, const struct telling *telling)
 {
     bool is_complete = telling->has_cast;
     for (uint32_t i = 0; is_complete && i < telling->refs.count; i++) {

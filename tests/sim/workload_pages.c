@@ -1,6 +1,6 @@
 /*
- * Scribes: pages whose bytes follow from a number in the state, a record for each change, and a row
- * for each page that there is.
+ * Page writers: pages whose bytes follow from a number in the state, a record for each change, and
+ * a row for each page that there is.
  */
 #include "tests/sim/workload.h"
 
@@ -19,7 +19,7 @@ struct writing {
     uint32_t worked;
     uint32_t entries;
     struct leaf pages[PAGES];
-    struct sim_errands errands;
+    struct sim_calls calls;
 };
 
 static uint32_t number_of(uint32_t place)
@@ -111,7 +111,7 @@ static int write_leaf(struct tr_context *context, const struct writing *writing,
                               : tr_record(context, &tr_sim_page_leaf_schema, &row);
 }
 
-/* Every second scribe takes its rows with it. */
+/* Every second page writer takes its rows with it. */
 static int forget_leaves(struct tr_context *context)
 {
     struct tr_sim_page_leaf row = {.writer = tr_self(context).key};
@@ -145,8 +145,8 @@ static int write_some(struct tr_context *context, struct writing *writing,
     return error;
 }
 
-/* All pages once more, then the outside hears how many records there must be. */
-static int close_book(struct tr_context *context, struct tr_sim_player *state,
+/* All pages once more, then the environment hears how many records there must be. */
+static int close_book(struct tr_context *context, struct tr_sim_actor *state,
                       struct writing *writing, const struct tr_message *message)
 {
     int error = 0;
@@ -156,15 +156,15 @@ static int close_book(struct tr_context *context, struct tr_sim_player *state,
     if (error == 0) {
         error = forget_leaves(context);
     }
-    writing->errands.total = writing->entries;
-    return error != 0 ? error : sim_errand_next(context, state, &writing->errands);
+    writing->calls.total = writing->entries;
+    return error != 0 ? error : sim_call_next(context, state, &writing->calls);
 }
 
-SIM_PLAY(scribe)
+SIM_PLAY(page_writer)
 {
     SIM_TABLE(struct writing, writing, state);
     bool is_mine;
-    int error = sim_errand_hear(context, state, &writing.errands, message, &is_mine);
+    int error = sim_call_hear(context, state, &writing.calls, message, &is_mine);
     if (error == 0 && (sim_is_go(message) || tr_message_is(message, &tr_sim_cast_schema))) {
         writing.worked++;
         error = write_some(context, &writing, message);
@@ -174,9 +174,9 @@ SIM_PLAY(scribe)
             error = close_book(context, state, &writing, message);
         }
     } else if (!is_mine) {
-        return sim_wrong(context, message, "not for a scribe");
+        return sim_wrong(context, message, "not for a page writer");
     }
-    if (error == 0 && writing.errands.is_final_done) {
+    if (error == 0 && writing.calls.is_final_done) {
         error = tr_stop(context);
     }
     SIM_KEEP(writing, state);

@@ -16,7 +16,7 @@ enum manner {
 };
 
 #define OPEN_MAX 8
-#define DEBTS_MAX 16
+#define DEFERRED_MAX 16
 
 static uint64_t value_of(uint64_t number)
 {
@@ -147,7 +147,7 @@ static int hear_no_answer(struct tr_context *context, struct asking *asking,
     return 0;
 }
 
-static int ask_more(struct tr_context *context, struct tr_sim_player *state, struct asking *asking)
+static int ask_more(struct tr_context *context, struct tr_sim_actor *state, struct asking *asking)
 {
     int error = 0;
     uint64_t count = 1 + tr_random(context) % 3;
@@ -191,24 +191,24 @@ SIM_PLAY(asker)
 
 /* ---------------------------------------------------------------------------- the answerer */
 
-struct debt {
-    struct tr_debt debt;
+struct deferred {
+    struct tr_deferred_reply deferred;
     uint64_t number;
     bool is_owed;
 };
 
 struct answering {
-    struct debt debts[DEBTS_MAX];
+    struct deferred deferred[DEFERRED_MAX];
     uint64_t owed_for_ever;
 };
 
 static int answer_later(struct tr_context *context, struct answering *answering,
                         const struct tr_message *message, uint64_t number)
 {
-    for (uint32_t i = 0; i < DEBTS_MAX; i++) {
-        if (!answering->debts[i].is_owed) {
-            answering->debts[i] =
-                (struct debt){.debt = tr_message_debt(message), .number = number, .is_owed = true};
+    for (uint32_t i = 0; i < DEFERRED_MAX; i++) {
+        if (!answering->deferred[i].is_owed) {
+            answering->deferred[i] = (struct deferred){
+                .deferred = tr_message_deferred(message), .number = number, .is_owed = true};
             return tr_timer_start(context, i, tr_random(context) % 30);
         }
     }
@@ -252,13 +252,13 @@ static int pay(struct tr_context *context, struct answering *answering,
     if (error != 0) {
         return error;
     }
-    struct debt *debt = &answering->debts[timer.id % DEBTS_MAX];
-    if (timer.id >= DEBTS_MAX || !debt->is_owed) {
-        return sim_wrong(context, message, "a timer for no debt");
+    struct deferred *deferred = &answering->deferred[timer.id % DEFERRED_MAX];
+    if (timer.id >= DEFERRED_MAX || !deferred->is_owed) {
+        return sim_wrong(context, message, "a timer for no deferred reply");
     }
-    struct tr_sim_answer answer = {.number = debt->number, .value = value_of(debt->number)};
-    error = tr_reply_debt(context, debt->debt, &tr_sim_answer_schema, &answer);
-    debt->is_owed = false;
+    struct tr_sim_answer answer = {.number = deferred->number, .value = value_of(deferred->number)};
+    error = tr_reply_deferred(context, deferred->deferred, &tr_sim_answer_schema, &answer);
+    deferred->is_owed = false;
     return error;
 }
 
@@ -270,6 +270,8 @@ SIM_PLAY(answerer)
         error = take_question(context, &answering, message);
     } else if (sim_is_signal(message, &tr_timer_schema)) {
         error = pay(context, &answering, message);
+    } else if (tr_message_is(message, &tr_sim_done_schema)) {
+        error = tr_stop(context);
     } else if (!tr_message_is(message, &tr_sim_cast_schema)) {
         return sim_wrong(context, message, "not for an answerer");
     }

@@ -1,15 +1,15 @@
 /*
- * Envoys: actors of several hosts that know each other. Each tells every other one a planned number
- * of notes, which none may lose, double or overtake; rumours, which may be lost, but only with a
- * link, and then it must have heard so; and questions, of which each has one outcome. Each monitors
- * all others, and who hears of an end has heard everything before.
+ * Remote actors: actors of several hosts that know each other. Each tells every other one a planned
+ * number of notes, which none may lose, double or overtake; rumours, which may be lost, but only
+ * with a link, and then it must have heard so; and questions, of which each has one outcome. Each
+ * monitors all others, and who hears of an end has heard everything before.
  */
 #include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
 #define FILLING_BYTES_MAX 40000
 
-/* What an envoy knows of another one. */
+/* What a remote actor knows of another one. */
 struct colleague {
     struct tr_ref ref;
     uint64_t monitor;
@@ -30,18 +30,18 @@ struct question {
     bool is_answerable;
 };
 
-struct envoying {
+struct remote_state {
     bool has_cast;
     uint32_t index;
     uint32_t count;
     uint32_t asked;
     uint32_t finished;
-    struct colleague others[SIM_ENVOYS_MAX];
+    struct colleague others[SIM_REMOTES_MAX];
     struct question question;
-    struct sim_errands errands;
+    struct sim_calls calls;
 };
 
-static uint32_t planned_notes(const struct tr_sim_player *state, uint32_t from, uint32_t to)
+static uint32_t planned_notes(const struct tr_sim_actor *state, uint32_t from, uint32_t to)
 {
     if (from == to) {
         return 0;
@@ -50,7 +50,7 @@ static uint32_t planned_notes(const struct tr_sim_player *state, uint32_t from, 
     if (state->manner > 0 && from == 0 && to == 1) {
         return state->manner;
     }
-    return (uint32_t)sim_planned(state, 3000 + from * SIM_ENVOYS_MAX + to, 4 * state->size + 1);
+    return (uint32_t)sim_planned(state, 3000 + from * SIM_REMOTES_MAX + to, 4 * state->size + 1);
 }
 
 static uint8_t filling_byte(uint64_t number, size_t place)
@@ -66,7 +66,7 @@ static size_t filling_size(uint64_t choice)
     return kind == 0 ? choice % FILLING_BYTES_MAX : kind < 4 ? choice % 900 : choice % 40;
 }
 
-static int send_note(struct tr_context *context, const struct envoying *envoying,
+static int send_note(struct tr_context *context, const struct remote_state *remote_state,
                      struct colleague *other)
 {
     uint8_t filling[FILLING_BYTES_MAX];
@@ -76,7 +76,7 @@ static int send_note(struct tr_context *context, const struct envoying *envoying
         filling[i] = filling_byte(number, i);
     }
     struct tr_sim_note note = {
-        .index = envoying->index, .number = number, .filling = {.data = filling, .size = size}};
+        .index = remote_state->index, .number = number, .filling = {.data = filling, .size = size}};
     return tr_tell(context, other->ref, &tr_sim_note_schema, &note);
 }
 
@@ -91,73 +91,73 @@ static uint64_t value_of(uint64_t number)
     return number * 40503 + 7;
 }
 
-static int put_question(struct tr_context *context, struct envoying *envoying,
+static int put_question(struct tr_context *context, struct remote_state *remote_state,
                         const struct colleague *other)
 {
     uint64_t choice = tr_random(context);
     bool is_answerable = choice % 4 != 0;
     bool has_deadline = !is_answerable || choice / 4 % 3 == 0;
     uint64_t timeout_ms = has_deadline ? 1 + choice / 16 % 80 : 0;
-    envoying->question = (struct question){
-        .number = ++envoying->asked,
+    remote_state->question = (struct question){
+        .number = ++remote_state->asked,
         .is_answerable = is_answerable,
         .due_ms = has_deadline ? tr_steady_ms(context) + timeout_ms : 0,
     };
-    struct tr_sim_question question = {.number = envoying->asked, .manner = is_answerable};
+    struct tr_sim_question question = {.number = remote_state->asked, .manner = is_answerable};
     return tr_ask(context, other->ref, &tr_sim_question_schema, &question, timeout_ms,
-                  &envoying->question.ask);
+                  &remote_state->question.ask);
 }
 
 /* Something to anybody; whether notes are left for later. */
-static int say_some(struct tr_context *context, const struct tr_sim_player *state,
-                    struct envoying *envoying, bool *is_all)
+static int say_some(struct tr_context *context, const struct tr_sim_actor *state,
+                    struct remote_state *remote_state, bool *is_all)
 {
     uint32_t most = state->manner > 0 ? 100 : (uint32_t)(1 + tr_random(context) % 4);
-    uint32_t begin = (uint32_t)(tr_random(context) % envoying->count);
+    uint32_t begin = (uint32_t)(tr_random(context) % remote_state->count);
     int error = 0;
     *is_all = true;
-    for (uint32_t i = 0; error == 0 && i < envoying->count; i++) {
-        uint32_t to = (begin + i) % envoying->count;
-        struct colleague *other = &envoying->others[to];
-        uint32_t planned = planned_notes(state, envoying->index, to);
+    for (uint32_t i = 0; error == 0 && i < remote_state->count; i++) {
+        uint32_t to = (begin + i) % remote_state->count;
+        struct colleague *other = &remote_state->others[to];
+        uint32_t planned = planned_notes(state, remote_state->index, to);
         while (error == 0 && most > 0 && other->sent < planned) {
-            error = send_note(context, envoying, other);
+            error = send_note(context, remote_state, other);
             most--;
             if (error == 0 && tr_random(context) % 2 == 0) {
                 error = send_rumour(context, other);
             }
         }
-        bool may_ask = to != envoying->index && envoying->question.ask == 0 &&
-                       envoying->asked < state->size && tr_random(context) % 2 == 0;
+        bool may_ask = to != remote_state->index && remote_state->question.ask == 0 &&
+                       remote_state->asked < state->size && tr_random(context) % 2 == 0;
         if (error == 0 && may_ask) {
-            error = put_question(context, envoying, other);
+            error = put_question(context, remote_state, other);
         }
         *is_all = *is_all && other->sent == planned;
     }
     return error;
 }
 
-static struct colleague *find_colleague(struct envoying *envoying, struct tr_key key)
+static struct colleague *find_colleague(struct remote_state *remote_state, struct tr_key key)
 {
-    for (uint32_t i = 0; i < envoying->count; i++) {
-        if (tr_key_equal(envoying->others[i].ref.key, key)) {
-            return &envoying->others[i];
+    for (uint32_t i = 0; i < remote_state->count; i++) {
+        if (tr_key_equal(remote_state->others[i].ref.key, key)) {
+            return &remote_state->others[i];
         }
     }
     return NULL;
 }
 
-static int hear_note(struct tr_context *context, const struct tr_sim_player *state,
-                     struct envoying *envoying, const struct tr_message *message)
+static int hear_note(struct tr_context *context, const struct tr_sim_actor *state,
+                     struct remote_state *remote_state, const struct tr_message *message)
 {
     struct tr_sim_note note;
     int error = tr_message_read(message, sim_note, &note);
     if (error != 0) {
         return error;
     }
-    struct colleague *other = &envoying->others[note.index % SIM_ENVOYS_MAX];
+    struct colleague *other = &remote_state->others[note.index % SIM_REMOTES_MAX];
     if (note.number != other->heard + 1ULL) {
-        return sim_wrong(context, message, "note %llu of envoy %u comes after note %u",
+        return sim_wrong(context, message, "note %llu of actor %u comes after note %u",
                          (unsigned long long)note.number, note.index, other->heard);
     }
     for (size_t i = 0; i < note.filling.size; i++) {
@@ -167,20 +167,20 @@ static int hear_note(struct tr_context *context, const struct tr_sim_player *sta
         }
     }
     other->heard++;
-    if (other->is_gone ||
-        (envoying->has_cast && note.number > planned_notes(state, note.index, envoying->index))) {
+    if (other->is_gone || (remote_state->has_cast &&
+                           note.number > planned_notes(state, note.index, remote_state->index))) {
         return sim_wrong(context, message, "a note after the last one");
     }
     return 0;
 }
 
 /* Rumours came to somebody who does not know their senders yet: there is nothing to check. */
-static int hear_rumour(struct tr_context *context, struct envoying *envoying,
+static int hear_rumour(struct tr_context *context, struct remote_state *remote_state,
                        const struct tr_message *message)
 {
     struct tr_sim_rumour rumour;
     int error = tr_message_read(message, sim_rumour, &rumour);
-    struct colleague *other = find_colleague(envoying, message->from.key);
+    struct colleague *other = find_colleague(remote_state, message->from.key);
     if (error != 0 || other == NULL) {
         return error;
     }
@@ -216,11 +216,11 @@ static int hear_question(struct tr_context *context, const struct tr_message *me
     return tr_reply(context, message, &tr_sim_answer_schema, &answer);
 }
 
-static int hear_answer(struct tr_context *context, struct envoying *envoying,
+static int hear_answer(struct tr_context *context, struct remote_state *remote_state,
                        const struct tr_message *message)
 {
     struct tr_sim_answer answer;
-    struct question *question = &envoying->question;
+    struct question *question = &remote_state->question;
     int error = tr_message_read(message, sim_answer, &answer);
     if (error != 0) {
         return error;
@@ -233,15 +233,15 @@ static int hear_answer(struct tr_context *context, struct envoying *envoying,
         return sim_wrong(context, message, "the answer to another question");
     }
     *question = (struct question){0};
-    envoying->finished++;
+    remote_state->finished++;
     return 0;
 }
 
-static int hear_no_answer(struct tr_context *context, struct envoying *envoying,
+static int hear_no_answer(struct tr_context *context, struct remote_state *remote_state,
                           const struct tr_message *message)
 {
     struct tr_ask_failed failed;
-    struct question *question = &envoying->question;
+    struct question *question = &remote_state->question;
     int error = tr_message_read(message, ask_failed, &failed);
     if (error != 0) {
         return error;
@@ -258,24 +258,24 @@ static int hear_no_answer(struct tr_context *context, struct envoying *envoying,
     }
     sim_world()->counts.links_noticed += reason == TR_NO_CONNECTION ? 1 : 0;
     *question = (struct question){0};
-    envoying->finished++;
+    remote_state->finished++;
     return 0;
 }
 
 /* Monitors another one, from now on: a link that was down before it did not hear of. */
-static int watch(struct tr_context *context, struct envoying *envoying, uint32_t index)
+static int watch(struct tr_context *context, struct remote_state *remote_state, uint32_t index)
 {
-    struct colleague *other = &envoying->others[index];
+    struct colleague *other = &remote_state->others[index];
     other->cuts++;
     return tr_monitor(context, other->ref, &other->monitor);
 }
 
-static int hear_down(struct tr_context *context, const struct tr_sim_player *state,
-                     struct envoying *envoying, const struct tr_message *message)
+static int hear_down(struct tr_context *context, const struct tr_sim_actor *state,
+                     struct remote_state *remote_state, const struct tr_message *message)
 {
     struct tr_down down;
     int error = sim_down(message, &down);
-    struct colleague *other = find_colleague(envoying, down.actor.key);
+    struct colleague *other = find_colleague(remote_state, down.actor.key);
     if (error != 0) {
         return error;
     }
@@ -283,111 +283,112 @@ static int hear_down(struct tr_context *context, const struct tr_sim_player *sta
         return sim_wrong(context, message, "DOWN of nobody, or again");
     }
     int reason = -(int)down.reason;
-    uint32_t from = (uint32_t)(other - envoying->others);
+    uint32_t from = (uint32_t)(other - remote_state->others);
     if (reason == TR_NO_CONNECTION) {
         sim_world()->counts.links_noticed++;
-        return watch(context, envoying, from);
+        return watch(context, remote_state, from);
     }
     if (reason != 0 && reason != TR_NO_ACTOR) {
-        return sim_wrong(context, message, "an envoy ended with %s", tr_error_name(reason));
+        return sim_wrong(context, message, "a remote actor ended with %s", tr_error_name(reason));
     }
-    if (other->heard != planned_notes(state, from, envoying->index)) {
+    if (other->heard != planned_notes(state, from, remote_state->index)) {
         return sim_wrong(context, message, "DOWN before the last note: %u of %u", other->heard,
-                         planned_notes(state, from, envoying->index));
+                         planned_notes(state, from, remote_state->index));
     }
     other->is_gone = true;
     return 0;
 }
 
-static int hear_cast(struct tr_context *context, struct envoying *envoying,
+static int hear_cast(struct tr_context *context, struct remote_state *remote_state,
                      const struct tr_message *message)
 {
     struct tr_sim_cast cast;
     struct sim_refs refs;
     int error = sim_read_cast(message, &cast, &refs);
-    if (error != 0 || envoying->has_cast) {
+    if (error != 0 || remote_state->has_cast) {
         return error; /* the program may ask twice */
     }
-    envoying->has_cast = true;
-    envoying->index = cast.index;
-    envoying->count = cast.count;
+    remote_state->has_cast = true;
+    remote_state->index = cast.index;
+    remote_state->count = cast.count;
     for (uint32_t i = 0; error == 0 && i < cast.count; i++) {
-        envoying->others[i].ref = refs.refs[i];
-        envoying->others[i].watched_ns = sim_world()->now_ns;
+        remote_state->others[i].ref = refs.refs[i];
+        remote_state->others[i].watched_ns = sim_world()->now_ns;
         if (i != cast.index) {
-            error = watch(context, envoying, i);
+            error = watch(context, remote_state, i);
         }
     }
     return error != 0 ? error : sim_go_on(context);
 }
 
 /* Everything is said and heard, and all before this one are gone: so nobody waits in a ring. */
-static bool is_complete(const struct tr_sim_player *state, const struct envoying *envoying)
+static bool is_complete(const struct tr_sim_actor *state, const struct remote_state *remote_state)
 {
-    bool is_complete = envoying->has_cast && envoying->question.ask == 0;
-    for (uint32_t i = 0; is_complete && i < envoying->count; i++) {
-        const struct colleague *other = &envoying->others[i];
-        is_complete = other->sent == planned_notes(state, envoying->index, i) &&
-                      other->heard == planned_notes(state, i, envoying->index) &&
-                      (i >= envoying->index || other->is_gone);
+    bool is_complete = remote_state->has_cast && remote_state->question.ask == 0;
+    for (uint32_t i = 0; is_complete && i < remote_state->count; i++) {
+        const struct colleague *other = &remote_state->others[i];
+        is_complete = other->sent == planned_notes(state, remote_state->index, i) &&
+                      other->heard == planned_notes(state, i, remote_state->index) &&
+                      (i >= remote_state->index || other->is_gone);
     }
     return is_complete;
 }
 
-static int hear(struct tr_context *context, struct tr_sim_player *state, struct envoying *envoying,
-                const struct tr_message *message)
+static int hear(struct tr_context *context, struct tr_sim_actor *state,
+                struct remote_state *remote_state, const struct tr_message *message)
 {
     if (tr_message_is(message, &tr_sim_cast_schema)) {
-        return hear_cast(context, envoying, message);
+        return hear_cast(context, remote_state, message);
     }
     if (tr_message_is(message, &tr_sim_note_schema)) {
-        return hear_note(context, state, envoying, message);
+        return hear_note(context, state, remote_state, message);
     }
     if (tr_message_is(message, &tr_sim_rumour_schema)) {
-        return hear_rumour(context, envoying, message);
+        return hear_rumour(context, remote_state, message);
     }
     if (tr_message_is(message, &tr_sim_question_schema)) {
         return hear_question(context, message);
     }
     if (tr_message_is(message, &tr_sim_answer_schema)) {
-        return hear_answer(context, envoying, message);
+        return hear_answer(context, remote_state, message);
     }
     if (sim_is_signal(message, &tr_ask_failed_schema)) {
-        return hear_no_answer(context, envoying, message);
+        return hear_no_answer(context, remote_state, message);
     }
     if (sim_is_signal(message, &tr_down_schema)) {
-        return hear_down(context, state, envoying, message);
+        return hear_down(context, state, remote_state, message);
     }
-    return sim_wrong(context, message, "not for an envoy");
+    return sim_wrong(context, message, "not for a remote actor");
 }
 
-bool sim_envoy_has_cast(const struct tr_sim_player *state)
+bool sim_remote_has_cast(const struct tr_sim_actor *state)
 {
-    SIM_TABLE(struct envoying, envoying, state);
-    return envoying.has_cast;
+    SIM_TABLE(struct remote_state, remote_state, state);
+    return remote_state.has_cast;
 }
 
-SIM_PLAY(envoy)
+SIM_PLAY(remote)
 {
-    SIM_TABLE(struct envoying, envoying, state);
+    SIM_TABLE(struct remote_state, remote_state, state);
     bool is_mine;
-    int error = sim_errand_hear(context, state, &envoying.errands, message, &is_mine);
+    int error = sim_call_hear(context, state, &remote_state.calls, message, &is_mine);
     if (error == 0 && !is_mine && sim_is_go(message)) {
         bool is_all = true;
-        if (!envoying.has_cast) {
+        if (!remote_state.has_cast) {
             return tr_stop(context); /* nobody knows of this one: it was asked for twice */
         }
-        error = say_some(context, state, &envoying, &is_all);
+        error = say_some(context, state, &remote_state, &is_all);
         if (error == 0 && !is_all) {
             error = sim_go_on(context);
         }
     } else if (error == 0 && !is_mine) {
-        error = hear(context, state, &envoying, message);
+        error = hear(context, state, &remote_state, message);
     }
-    if (error == 0 && is_complete(state, &envoying)) {
-        error = envoying.errands.is_final_done ? tr_stop(context)
-                                               : sim_errand_next(context, state, &envoying.errands);
+    if (error == 0 && is_complete(state, &remote_state)) {
+        error = remote_state.calls.is_final_done
+                    ? tr_stop(context)
+                    : sim_call_next(context, state, &remote_state.calls);
     }
-    SIM_KEEP(envoying, state);
+    SIM_KEEP(remote_state, state);
     return error;
 }

@@ -350,7 +350,7 @@ static void on_assertion(void)
     longjmp(assertion_end, 1);
 }
 
-struct sim_result sim_run(const struct sim_play *play, uint64_t seed, const struct sim_plant *plant,
+struct sim_result sim_run(const struct sim_play *play, uint64_t seed, const struct sim_bug *bug,
                           bool is_verbose)
 {
     struct sim_world *world = sim_must(calloc(1, sizeof *world));
@@ -360,7 +360,7 @@ struct sim_result sim_run(const struct sim_play *play, uint64_t seed, const stru
     if (play->plan != NULL) {
         play->plan(&world->plan);
     }
-    world->plant = plant;
+    world->bug = bug;
     world->is_verbose = is_verbose;
     tr_assert_hook_set(on_assertion);
     if (setjmp(assertion_end) == 0) {
@@ -377,7 +377,7 @@ struct sim_result sim_run(const struct sim_play *play, uint64_t seed, const stru
         .signature = world->signature,
         .virtual_ns = world->now_ns,
         .counts = world->counts,
-        .was_planted = world->was_planted,
+        .was_injected = world->was_injected,
     };
     memcpy(result.failure, world->failure, sizeof result.failure);
     the_world = NULL;

@@ -1,6 +1,6 @@
 /*
- * A world: several hosts, each with several workers, a journal, a program and an outside, in one
- * thread and from one seed.
+ * A world: several hosts, each with several workers, a journal, a program and an environment, in
+ * one thread and from one seed.
  *
  * Nothing happens here but what world.c steps: time is a number that jumps to the next thing due,
  * links are queues (net.h), stores are models or files in memory, and everything that is left to
@@ -14,11 +14,11 @@
 
 #include "runtime/host/host.h"
 #include "tests/sim/disk.h"
-#include "tests/sim/observations.h"
+#include "tests/sim/environment.h"
 #include "tests/sim/model_store.h"
 #include "tests/sim/net.h"
 #include "tests/sim/network.h"
-#include "tests/sim/outside.h"
+#include "tests/sim/observations.h"
 #include "tests/sim/play.h"
 #include "tests/sim/shadow.h"
 
@@ -27,16 +27,16 @@
 
 #define SIM_FAILURE_BYTES 1024
 
-struct sim_plant;
+struct sim_bug;
 struct sqlite3_stmt;
 
 /* Who takes turns in a host. */
 enum sim_party_kind {
     SIM_WORKER,
     SIM_JOURNAL,
-    SIM_PROGRAM, /* who started the host: asks for births, moves and resumes */
-    SIM_OUTSIDE, /* the services that calls reach */
-    SIM_BORDER,  /* what speaks to other hosts */
+    SIM_PROGRAM,     /* who started the host: asks for spawns, moves and resumes */
+    SIM_ENVIRONMENT, /* the services that calls reach */
+    SIM_INTERHOST,   /* what speaks to other hosts */
 };
 
 #define SIM_PARTIES_MAX (SIM_WORKERS_MAX + 4)
@@ -68,7 +68,7 @@ struct sim_wish {
 
 /* What the program of a host knows of it. */
 struct sim_program {
-    uint64_t wish;    /* the birth that is under way, 0: none */
+    uint64_t request; /* the spawn that is under way, 0: none */
     uint32_t granted; /* troupes of which it was told that they live */
     uint64_t look_ns; /* when it looks for actors that need it next */
     uint64_t look_pause_ns;
@@ -86,15 +86,15 @@ struct sim_host {
     struct tri_disk *disk;
     struct sim_net net;
     struct sim_shadow *shadow;
-    struct tri_voice outside;
-    struct tri_link *files; /* what comes for TR_SERVICE_FILES; the voice above answers */
-    struct tri_border_service border;
+    struct tri_sender environment;
+    struct tri_channel *files; /* what comes for TR_SERVICE_FILES; the sender above answers */
+    struct tri_interhost_service interhost;
     struct sim_wire wire;
     struct sim_outbox *outside_box; /* replies that are not sent yet */
     struct sim_program program;
     struct sim_party parties[SIM_PARTIES_MAX];
     uint32_t party_count;
-    uint64_t born_ns; /* where its monotonic clock began */
+    uint64_t spawned_ns; /* where its monotonic clock began */
     int64_t wall_offset_ms;
     uint64_t up_at_ns;      /* when it starts again */
     uint64_t room_until_ns; /* when a full disk has room again; 0: it has */
@@ -113,9 +113,9 @@ struct sim_chances {
     struct sim_random faults;
     struct sim_random memory;
     struct sim_random failure;
-    struct sim_random outside;
+    struct sim_random environment;
     struct sim_random checks;
-    struct sim_random plant;
+    struct sim_random bug;
     struct sim_random network;
 };
 
@@ -158,11 +158,11 @@ struct sim_world {
     struct sim_chances chance;
     struct sim_host hosts[SIM_HOSTS_MAX];
     struct sim_network network;
-    struct tr_ref envoys[SIM_ENVOYS_MAX]; /* those that were granted */
-    struct sim_ledger ledger;
+    struct tr_ref remotes[SIM_REMOTES_MAX]; /* those that were granted */
+    struct sim_observations observations;
     struct sim_counts counts;
-    const struct sim_plant *plant; /* NULL: nothing is planted */
-    bool was_planted;              /* the planted fault has struck */
+    const struct sim_bug *bug; /* NULL: nothing is injected */
+    bool was_injected;         /* the injected bug has struck */
     uint64_t now_ns;
     uint64_t signature;
     bool is_calm;     /* faults are over: from now on everything must reach its end */
@@ -180,11 +180,11 @@ struct sim_result {
     uint64_t signature;
     uint64_t virtual_ns;
     struct sim_counts counts;
-    bool was_planted;
+    bool was_injected;
 };
 
-/* Runs one seed from its beginning to its end. `plant` may be NULL. */
-struct sim_result sim_run(const struct sim_play *play, uint64_t seed, const struct sim_plant *plant,
+/* Runs one seed from its beginning to its end. `injected bug` may be NULL. */
+struct sim_result sim_run(const struct sim_play *play, uint64_t seed, const struct sim_bug *bug,
                           bool is_verbose);
 
 /* The world of this run. */
@@ -232,7 +232,7 @@ uint64_t sim_party_due_ns(const struct sim_host *host, const struct sim_party *p
 /* Lets all groups go on that sleep. */
 void sim_program_wake(struct sim_host *host);
 
-/* Asks for the birth of an actor without a parent. */
+/* Asks for the spawn of an actor without a parent. */
 void sim_program_wish(struct sim_host *host, const struct tr_behaviour *behaviour,
                       struct tr_text name, const void *state);
 

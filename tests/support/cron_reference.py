@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""An oracle for cron: prints cases as expression|zone|after|time,time,... for the test to compare.
+"""A reference for cron: cases as expression|zone|after|time,time,... for the test to compare.
 
 It knows nothing of how Troupe counts: a clock ticks minute by minute, and at each tick its date and
 time are held against the expression. Only days that cannot match, and on which the clock runs as on
-the days around, are passed over. cron_oracle.py COUNT [SEED]
+the days around, are passed over. cron_reference.py COUNT [SEED]
 """
 import datetime
 import random

@@ -1,25 +1,25 @@
 /*
- * The puppets' one handler, and the list of all that was heard. Writing to that list is what no
+ * The fake actors' one handler, and the list of all that was heard. Writing to that list is what no
  * real handler may do: it is the test's eye.
  */
 #include "tests/support/fake_actor.h"
 
 #include "tests/support/stage.h"
 
-PUPPET_SCHEMAS(TR_SCHEMA_DEFINE)
+FAKE_ACTOR_SCHEMAS(TR_SCHEMA_DEFINE)
 
-struct heard puppet_heard[HEARD_MAX];
-size_t puppet_heard_count;
+struct heard fake_actor_heard[HEARD_MAX];
+size_t fake_actor_heard_count;
 
-void puppet_forget(void)
+void fake_actor_forget(void)
 {
-    puppet_heard_count = 0;
+    fake_actor_heard_count = 0;
 }
 
 static struct heard *hear(struct tr_context *context, const struct tr_message *message)
 {
-    assert_true(puppet_heard_count < HEARD_MAX);
-    struct heard *heard = &puppet_heard[puppet_heard_count++];
+    assert_true(fake_actor_heard_count < HEARD_MAX);
+    struct heard *heard = &fake_actor_heard[fake_actor_heard_count++];
     *heard = (struct heard){.self = tr_self(context),
                             .from = message->from,
                             .type = message->type,
@@ -56,7 +56,7 @@ static int on_ask_failed(struct tr_context *context, const struct tr_message *me
 }
 
 /* note, hinted, question and answer look alike. */
-static int on_number(struct tr_context *context, struct tr_puppet *puppet,
+static int on_number(struct tr_context *context, struct tr_fake_actor *fake,
                      const struct tr_message *message)
 {
     struct tr_note note;
@@ -65,24 +65,25 @@ static int on_number(struct tr_context *context, struct tr_puppet *puppet,
         return error;
     }
     hear(context, message)->number = note.number;
-    puppet->count++;
-    puppet->number = note.number;
+    fake->count++;
+    fake->number = note.number;
     if (!tr_message_is(message, &tr_question_schema)) {
         return 0;
     }
     return tr_reply(context, message, &tr_answer_schema, &(struct tr_answer){note.number + 1});
 }
 
-static int on_act(struct tr_context *context, struct tr_puppet *puppet,
+static int on_act(struct tr_context *context, struct tr_fake_actor *fake,
                   const struct tr_message *message)
 {
     struct tr_act act;
     int error = tr_message_read(message, act, &act);
     return error != 0 ? error
-                      : ((puppet_script)(uintptr_t)act.script)(context, puppet, &act, message);
+                      : ((fake_actor_script)(uintptr_t)act.script)(context, fake, &act, message);
 }
 
-static int puppet_handle(struct tr_context *context, void *state, const struct tr_message *message)
+static int fake_actor_handle(struct tr_context *context, void *state,
+                             const struct tr_message *message)
 {
     switch (message->type) {
     case 1:
@@ -103,69 +104,53 @@ static int puppet_handle(struct tr_context *context, void *state, const struct t
     }
 }
 
-const struct tr_behaviour puppet_behaviour = {
-    .name = "puppet", .id = 61000, .state = &tr_puppet_schema, .handle = puppet_handle};
-const struct tr_behaviour puppet_stopping_behaviour = {
-    .name = "puppet that stops",
-    .id = 61001,
-    .state = &tr_puppet_schema,
-    .supervision = {.restarts_max = 1, .exhausted = TR_EXHAUSTED_STOP},
-    .handle = puppet_handle,
+const struct tr_behaviour fake_actor_behaviour = {
+    .name = "fake_actor", .id = 61000, .state = &tr_fake_actor_schema, .handle = fake_actor_handle};
+const struct tr_behaviour *const fake_actor_behaviours[] = {
+    &fake_actor_behaviour,
 };
-const struct tr_behaviour puppet_escalating_behaviour = {
-    .name = "puppet that escalates",
-    .id = 61002,
-    .state = &tr_puppet_schema,
-    .supervision = {.restarts_max = 1, .exhausted = TR_EXHAUSTED_ESCALATE},
-    .handle = puppet_handle,
-};
-const struct tr_behaviour *const puppet_behaviours[] = {
-    &puppet_behaviour,
-    &puppet_stopping_behaviour,
-    &puppet_escalating_behaviour,
-};
-const size_t puppet_behaviour_count = TR_COUNT_OF(puppet_behaviours);
+const size_t fake_actor_behaviour_count = TR_COUNT_OF(fake_actor_behaviours);
 
 static bool is_same(const struct heard *heard, struct tr_ref self, const struct tr_schema *schema)
 {
     return heard->type == schema->id && tr_key_equal(heard->self.key, self.key);
 }
 
-size_t puppet_heard_times(struct tr_ref self, const struct tr_schema *schema)
+size_t fake_actor_heard_times(struct tr_ref self, const struct tr_schema *schema)
 {
     size_t count = 0;
-    for (size_t i = 0; i < puppet_heard_count; i++) {
-        count += is_same(&puppet_heard[i], self, schema) ? 1 : 0;
+    for (size_t i = 0; i < fake_actor_heard_count; i++) {
+        count += is_same(&fake_actor_heard[i], self, schema) ? 1 : 0;
     }
     return count;
 }
 
-const struct heard *puppet_heard_last(struct tr_ref self, const struct tr_schema *schema)
+const struct heard *fake_actor_heard_last(struct tr_ref self, const struct tr_schema *schema)
 {
-    for (size_t i = puppet_heard_count; i > 0; i--) {
-        if (is_same(&puppet_heard[i - 1], self, schema)) {
-            return &puppet_heard[i - 1];
+    for (size_t i = fake_actor_heard_count; i > 0; i--) {
+        if (is_same(&fake_actor_heard[i - 1], self, schema)) {
+            return &fake_actor_heard[i - 1];
         }
     }
     return NULL;
 }
 
-void puppet_act(struct stage *stage, struct tr_ref puppet, puppet_script script, uint64_t number,
-                struct tr_ref peer)
+void fake_actor_act(struct stage *stage, struct tr_ref fake, fake_actor_script script,
+                    uint64_t number, struct tr_ref peer)
 {
     struct tr_act act = {.script = (uint64_t)(uintptr_t)script, .number = number, .peer = peer};
-    stage_tell(stage, puppet, &tr_act_schema, &act);
+    stage_tell(stage, fake, &tr_act_schema, &act);
     stage_run(stage);
 }
 
-void puppet_note(struct stage *stage, struct tr_ref puppet, uint64_t number)
+void fake_actor_note(struct stage *stage, struct tr_ref fake, uint64_t number)
 {
-    stage_tell(stage, puppet, &tr_note_schema, &(struct tr_note){number});
+    stage_tell(stage, fake, &tr_note_schema, &(struct tr_note){number});
 }
 
-const struct tr_puppet *puppet_state(struct stage *stage, struct tr_ref puppet)
+const struct tr_fake_actor *fake_actor_state(struct stage *stage, struct tr_ref fake)
 {
-    struct tri_actor *actor = stage_actor(stage, puppet);
+    struct tri_actor *actor = stage_actor(stage, fake);
     assert_non_null(actor);
     return tri_actor_state(actor);
 }

@@ -1,12 +1,12 @@
 /*
- * A puppet: an actor that does what a test tells it to, and remembers what it hears.
+ * A fake actor: an actor that does what a test tells it to, and remembers what it hears.
  *
  * `act` carries a function of the test, which the handler calls. Whatever else comes is written
- * into one list of everything heard, for all puppets, and kept in the puppet's own state as far as
- * a test may want to see it cut back or loaded again.
+ * into one list of everything heard, for all fake actors, and kept in the fake actor's own state as
+ * far as a test may want to see it cut back or loaded again.
  */
-#ifndef TR_TESTS_SUPPORT_PUPPET_H
-#define TR_TESTS_SUPPORT_PUPPET_H
+#ifndef TR_TESTS_SUPPORT_FAKE_ACTOR_H
+#define TR_TESTS_SUPPORT_FAKE_ACTOR_H
 
 #include "runtime/troupe.h"
 
@@ -26,17 +26,17 @@
     FIELD(text, place, 1, TR_ROW_KEY) \
     FIELD(u64, day, 1, TR_ROW_KEY)    \
     FIELD(u64, number, 1, 0)
-#define TR_PUPPET_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, count, 1, 0)            \
-    FIELD(u64, number, 1, 0)           \
-    FIELD(ref, peer, 1, 0)             \
-    FIELD(u64, ask, 1, 0)              \
-    FIELD(ref, asker, 1, 0)            \
-    FIELD(u64, debt, 1, 0)             \
-    FIELD(u64, monitor, 1, 0)          \
+#define TR_FAKE_ACTOR_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, count, 1, 0)                \
+    FIELD(u64, number, 1, 0)               \
+    FIELD(ref, peer, 1, 0)                 \
+    FIELD(u64, ask, 1, 0)                  \
+    FIELD(ref, asker, 1, 0)                \
+    FIELD(u64, deferred, 1, 0)             \
+    FIELD(u64, monitor, 1, 0)              \
     ARRAY(text, words, 40, 1, 0)
 
-#define PUPPET_SCHEMAS(S)                                             \
+#define FAKE_ACTOR_SCHEMAS(S)                                         \
     S(act, 61000, TR_MESSAGE, 1, TR_DURABLE, TR_ACT_FIELDS)           \
     S(note, 61001, TR_MESSAGE, 1, TR_DURABLE, TR_NOTE_FIELDS)         \
     S(hinted, 61002, TR_MESSAGE, 1, TR_HINT, TR_HINTED_FIELDS)        \
@@ -45,21 +45,18 @@
     S(parcel, 61005, TR_MESSAGE, 1, TR_DURABLE, TR_PARCEL_FIELDS)     \
     S(ledger, 61000, TR_RECORD, 1, 0, TR_LEDGER_FIELDS)               \
     S(tally, 61001, TR_RECORD, 1, 0, TR_TALLY_FIELDS)                 \
-    S(puppet, 61000, TR_STATE, 1, 0, TR_PUPPET_FIELDS)
+    S(fake_actor, 61000, TR_STATE, 1, 0, TR_FAKE_ACTOR_FIELDS)
 
-PUPPET_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+FAKE_ACTOR_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
-typedef int (*puppet_script)(struct tr_context *context, struct tr_puppet *puppet,
-                             const struct tr_act *act, const struct tr_message *message);
+typedef int (*fake_actor_script)(struct tr_context *context, struct tr_fake_actor *fake,
+                                 const struct tr_act *act, const struct tr_message *message);
 
-/* The plain one quarantines when its restarts are exhausted; the others may restart once. */
-extern const struct tr_behaviour puppet_behaviour;
-extern const struct tr_behaviour puppet_stopping_behaviour;
-extern const struct tr_behaviour puppet_escalating_behaviour;
-extern const struct tr_behaviour *const puppet_behaviours[];
-extern const size_t puppet_behaviour_count;
+extern const struct tr_behaviour fake_actor_behaviour;
+extern const struct tr_behaviour *const fake_actor_behaviours[];
+extern const size_t fake_actor_behaviour_count;
 
-/* What a puppet heard. */
+/* What a fake actor heard. */
 struct heard {
     struct tr_ref self;
     struct tr_ref from;
@@ -72,26 +69,26 @@ struct heard {
 };
 
 #define HEARD_MAX 65536
-extern struct heard puppet_heard[HEARD_MAX];
-extern size_t puppet_heard_count;
+extern struct heard fake_actor_heard[HEARD_MAX];
+extern size_t fake_actor_heard_count;
 
 /* Forgets all that was heard. */
-void puppet_forget(void);
+void fake_actor_forget(void);
 
-/* How often a puppet heard a type of message, and the last one of it (NULL: none). */
-size_t puppet_heard_times(struct tr_ref self, const struct tr_schema *schema);
-const struct heard *puppet_heard_last(struct tr_ref self, const struct tr_schema *schema);
+/* How often a fake actor heard a type of message, and the last one of it (NULL: none). */
+size_t fake_actor_heard_times(struct tr_ref self, const struct tr_schema *schema);
+const struct heard *fake_actor_heard_last(struct tr_ref self, const struct tr_schema *schema);
 
 struct stage;
 
-/* Tells a puppet to act, and lets everything happen that follows. */
-void puppet_act(struct stage *stage, struct tr_ref puppet, puppet_script script, uint64_t number,
-                struct tr_ref peer);
+/* Tells a fake actor to act, and lets everything happen that follows. */
+void fake_actor_act(struct stage *stage, struct tr_ref fake, fake_actor_script script,
+                    uint64_t number, struct tr_ref peer);
 
 /* Sends it a note, and nothing happens yet. */
-void puppet_note(struct stage *stage, struct tr_ref puppet, uint64_t number);
+void fake_actor_note(struct stage *stage, struct tr_ref fake, uint64_t number);
 
 /* Its state, to look at. */
-const struct tr_puppet *puppet_state(struct stage *stage, struct tr_ref puppet);
+const struct tr_fake_actor *fake_actor_state(struct stage *stage, struct tr_ref fake);
 
 #endif

@@ -206,7 +206,7 @@ static const struct tr_webapi_api api = {.abi = TR_PLUGIN_ABI,
 void fake_batch_init(struct fake_batch *fake)
 {
     *fake = (struct fake_batch){
-        .batch = {.api = &api, .group = tr_text_of("research/troupe-x-n-mark")},
+        .batch = {.api = &api, .job_set = tr_text_of("research/troupe-x-n-mark")},
         .endpoint = {.name = tr_text_of("default"), .url = tr_text_of("http://127.0.0.1:1")},
     };
     fake->batch.endpoint = &fake->endpoint;
@@ -219,7 +219,7 @@ void fake_batch_add(struct fake_batch *fake, const char *identity, const char *h
     assert_true(fake->batch.count < FAKE_ITEMS_MAX);
     fake->items[fake->batch.count++] = (struct tr_webapi_item){.identity = tr_text_of(identity),
                                                                .handle = tr_text_of(handle),
-                                                               .group = fake->batch.group,
+                                                               .job_set = fake->batch.job_set,
                                                                .job = fake_value(job_json)};
 }
 

@@ -298,14 +298,14 @@ static const struct tr_task_api api = {
 
 void fake_init(struct fake_task *fake)
 {
-    static const struct tr_text words[] = {{.data = "true", .size = 4}};
+    static const struct tr_text argv[] = {{.data = "true", .size = 4}};
     *fake = (struct fake_task){
         .context = {.api = &api},
         .template = {.name = tr_text_of("t"),
                      .type = tr_text_of("process"),
                      .folder = tr_text_of("/defined"),
-                     .words = words,
-                     .word_count = 1,
+                     .argv = argv,
+                     .argc = 1,
                      .grace_ns = 10000000000},
         .identity = {.execution = tr_text_of("default/development/x"),
                      .path = tr_text_of("n"),

@@ -95,12 +95,12 @@ static const struct tr_behaviour client_behaviour = {
 /* ------------------------------------------------------------------ the stage */
 
 static const struct tr_behaviour *const behaviours[] = {
-    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_puppet,
-    &flow_array_puppet,      &tr_signals_behaviour,  &tr_launch_behaviour,
+    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_fake,
+    &flow_array_fake,        &tr_signals_behaviour,  &tr_launch_behaviour,
     &tr_schedules_behaviour, &tr_schedule_behaviour, &client_behaviour};
 
 static const struct tr_behaviour *const behaviours_with_arrays[] = {
-    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_puppet,
+    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_fake,
     &tr_array_behaviour,     &tr_signals_behaviour,  &tr_launch_behaviour,
     &tr_schedules_behaviour, &tr_schedule_behaviour, &client_behaviour};
 
@@ -138,9 +138,9 @@ static struct tr_graph *compile(const char *definition)
 {
     struct tr_report report;
     struct tr_graph *graph = NULL;
-    struct tr_compile_request compile_request = {.path = tr_text_of("flow.yaml"),
-                                                 .folder = tr_text_of("/flow"),
-                                                 .text = tr_text_of(definition)};
+    struct tr_definition_source compile_request = {.path = tr_text_of("flow.yaml"),
+                                                   .folder = tr_text_of("/flow"),
+                                                   .text = tr_text_of(definition)};
     tr_report_init(&report);
     int error = tr_graph_compile(&compile_request, &report, &graph);
     for (uint32_t i = 0; error != 0 && i < report.count; i++) {
@@ -163,7 +163,8 @@ static struct flow *make(const char *definition, uint32_t worker_count, bool is_
     flow->engine = calloc(1, sizeof *flow->engine);
     assert_non_null(flow->engine);
     flow->graph = compile(definition);
-    assert_int_equal(tr_shelf_put(&flow->engine->shelf, flow->graph, &flow->graph_number), 0);
+    assert_int_equal(
+        tr_graph_registry_put(&flow->engine->registry, flow->graph, &flow->graph_number), 0);
     flow->model = is_recorded ? tri_model_new() : NULL;
     flow->worker_count = worker_count;
     flow->has_arrays = has_arrays;
@@ -206,7 +207,7 @@ void flow_free(struct flow *flow)
     if (flow->model != NULL) {
         tri_model_free(flow->model);
     }
-    tr_shelf_fini(&flow->engine->shelf);
+    tr_graph_registry_fini(&flow->engine->registry);
     free(flow->engine);
     free(flow);
     flow_current = NULL;
@@ -286,7 +287,7 @@ static void order(struct flow *flow, uint64_t graph)
     flow->is_answered = false;
     stage_tell(&flow->stage, flow->client, &tr_flow_order_schema, &what);
     for (int i = 0; i < 1000 && !flow->is_answered; i++) {
-        tri_voice_flush(&flow->stage.host.voice);
+        tri_sender_flush(&flow->stage.host.sender);
         (void)stage_step(&flow->stage);
     }
     assert_true(flow->is_answered);
@@ -385,5 +386,5 @@ void flow_abort(struct flow *flow, struct tr_ref execution, const char *cause, b
     struct tr_node_abort abort = {
         .phase = TR_NODE_PHASE_ABORTED, .cause = tr_text_of(cause), .is_hard = is_hard};
     stage_tell(&flow->stage, execution, &tr_node_abort_schema, &abort);
-    tri_voice_flush(&flow->stage.host.voice);
+    tri_sender_flush(&flow->stage.host.sender);
 }

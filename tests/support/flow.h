@@ -1,6 +1,6 @@
 /*
  * A stage for workflows: launcher and workflow as they are, a graph compiled from a text, a store
- * that is a model, and puppets in place of tasks and arrays, which end as the test says.
+ * that is a model, and fake actors in place of tasks and arrays, which end as the test says.
  *
  *     struct flow *flow = flow_new(text);
  *     flow_run(flow, "main", "[]", "one");
@@ -8,9 +8,9 @@
  *     assert_string_equal(flow_outputs(flow, "one"), "{\"sum\":3}");
  *     flow_free(flow);
  *
- * A puppet does what `script` answers; without one it succeeds with outputs that are made from its
- * inputs: the numbers in them, summed up. What happened is read from the history in the store, so
- * it is what was committed. `flow_crash` forgets all else and goes on from there.
+ * A fake actor does what `script` answers; without one it succeeds with outputs that are made from
+ * its inputs: the numbers in them, summed up. What happened is read from the history in the store,
+ * so it is what was committed. `flow_crash` forgets all else and goes on from there.
  */
 #ifndef TR_TESTS_SUPPORT_FLOW_H
 #define TR_TESTS_SUPPORT_FLOW_H
@@ -22,7 +22,7 @@
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"
 
-/* What a puppet stands for: views that live until the script has returned. */
+/* What a fake actor stands for: views that live until the script has returned. */
 struct flow_task {
     const struct tr_graph *graph;
     const struct tr_node *node;
@@ -65,7 +65,7 @@ struct flow {
     struct tr_ref client;
     uint64_t graph_number;
     uint32_t worker_count;
-    bool has_arrays; /* no puppets in their place */
+    bool has_arrays; /* no fake actors in their place */
     flow_script *script;
     void *self;
 
@@ -90,7 +90,7 @@ struct flow {
     uint64_t fail_at;
     uint64_t allocations;
 
-    /* What was seen of the puppets, crashes included. */
+    /* What was seen of the fake actors, crashes included. */
     uint32_t alive;
     uint32_t alive_max;
     uint32_t begun;
@@ -117,7 +117,7 @@ struct flow *flow_new_arrays_unrecorded(const char *definition);
 /* Ends it and insists that all memory is back. */
 void flow_free(struct flow *flow);
 
-/* Lets puppets end by a table of their paths. */
+/* Lets fake actors end by a table of their paths. */
 void flow_obey(struct flow *flow, const struct flow_rule *rules);
 
 /* Asks the launcher for an execution; inputs are a JSON list in the order of the interface. */
@@ -182,7 +182,7 @@ const char *flow_error(struct flow *flow, const char *name);
 /* The phases that something went through, in words, "running, succeeded". */
 const char *flow_history(struct flow *flow, const char *name, const char *path);
 
-/* The outputs that a puppet makes from its inputs: packed slots. */
+/* The outputs that a fake actor makes from its inputs: packed slots. */
 void flow_make_outputs(const struct flow_task *task, struct tr_buffer *buffer);
 
 /* The entries of a map's elements, block by block, as they are recorded. */

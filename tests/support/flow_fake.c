@@ -1,27 +1,27 @@
 /*
- * Puppets: what stands in the place of tasks and arrays, and the values that they give.
+ * Fake actors: what stands in the place of tasks and arrays, and the values that they give.
  *
  * They write the history that tasks would, so that the store tells how each node ended; what is
  * counted besides is counted past all commits: the test's eye.
  */
 #include <stdio.h>
 
-#include "actors/store/heap.h"
 #include "actors/history/history.h"
+#include "actors/store/heap.h"
 #include "tests/support/flow_inside.h"
 
-#define PUPPET_HEAP_PAGE 0
+#define FAKE_ACTOR_HEAP_PAGE 0
 #define TIMER_END 1
 
-#define TR_FLOW_PUPPET_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, start, 1, 0)                 \
-    FIELD(u32, heap_page, 1, 0)             \
-    FIELD(u32, heap_used, 1, 0)             \
-    FIELD(u8, abort_phase, 1, 0)            \
+#define TR_FLOW_FAKE_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, start, 1, 0)               \
+    FIELD(u32, heap_page, 1, 0)           \
+    FIELD(u32, heap_used, 1, 0)           \
+    FIELD(u8, abort_phase, 1, 0)          \
     FIELD(u64, changes, 1, 0)
 
-TR_SCHEMA_DECLARE(flow_puppet, TR_FLOW_PUPPET_FIELDS)
-TR_SCHEMA_DEFINE(flow_puppet, 61100, TR_STATE, 1, 0, TR_FLOW_PUPPET_FIELDS)
+TR_SCHEMA_DECLARE(flow_fake, TR_FLOW_FAKE_FIELDS)
+TR_SCHEMA_DEFINE(flow_fake, 61100, TR_STATE, 1, 0, TR_FLOW_FAKE_FIELDS)
 
 /* ------------------------------------------------------------------- values */
 
@@ -135,12 +135,13 @@ void flow_make_outputs(const struct flow_task *task, struct tr_buffer *buffer)
     }
 }
 
-/* ------------------------------------------------------------------ puppets */
+/* ------------------------------------------------------------------ fake actors */
 
 /* What the script says of a start. */
 static struct flow_task consult(const struct tr_node_start *start, struct flow_answer *answer)
 {
-    const struct tr_graph *graph = tr_shelf_find(&flow_current->engine->shelf, start->graph);
+    const struct tr_graph *graph =
+        tr_graph_registry_find(&flow_current->engine->registry, start->graph);
     assert_non_null(graph);
     struct flow_task task = {
         .graph = graph,
@@ -156,25 +157,25 @@ static struct flow_task consult(const struct tr_node_start *start, struct flow_a
     return task;
 }
 
-static int note_phase(struct tr_context *context, struct tr_flow_puppet *puppet,
+static int note_phase(struct tr_context *context, struct tr_flow_fake *fake,
                       const struct flow_task *task, uint8_t from, uint8_t to,
                       const struct flow_answer *answer)
 {
     struct tr_node_status row = {
         .execution = task->start->number,
         .path = task->start->path,
-        .kind = tr_text_of("puppet"),
+        .kind = tr_text_of("fake"),
         .phase = to,
         .code = tr_text_of(answer->code),
     };
     if (task->start->element != TR_ELEMENT_NONE) {
         return 0;
     }
-    return tr_history_node(context, &row, from, tr_text_of(""), &puppet->changes);
+    return tr_history_node(context, &row, from, tr_text_of(""), &fake->changes);
 }
 
-static int end_puppet(struct tr_context *context, struct tr_flow_puppet *puppet,
-                      const struct flow_task *task, const struct flow_answer *answer)
+static int end_fake(struct tr_context *context, struct tr_flow_fake *fake,
+                    const struct flow_task *task, const struct flow_answer *answer)
 {
     struct tr_buffer outputs;
     tr_buffer_init(&outputs, 0);
@@ -195,7 +196,7 @@ static int end_puppet(struct tr_context *context, struct tr_flow_puppet *puppet,
         }
         ended.outputs = answer->outputs.size == 0 ? tr_buffer_bytes(&outputs) : answer->outputs;
     }
-    int error = note_phase(context, puppet, task, TR_NODE_PHASE_RUNNING, answer->phase, answer);
+    int error = note_phase(context, fake, task, TR_NODE_PHASE_RUNNING, answer->phase, answer);
     if (error == 0 && ended.outputs.size > 0) {
         error = tr_history_value(context, task->start->number, task->start->path, TR_VALUE_OUTPUTS,
                                  ended.outputs);
@@ -209,17 +210,16 @@ static int end_puppet(struct tr_context *context, struct tr_flow_puppet *puppet,
 }
 
 /* Keeps the start for later. */
-static int keep_start(struct tr_context *context, struct tr_flow_puppet *puppet,
-                      struct tr_bytes body)
+static int keep_start(struct tr_context *context, struct tr_flow_fake *fake, struct tr_bytes body)
 {
-    struct tr_heap heap = {.first = PUPPET_HEAP_PAGE};
-    int error = tr_heap_put(context, &heap, body, &puppet->start);
-    puppet->heap_page = heap.page;
-    puppet->heap_used = heap.used;
+    struct tr_heap heap = {.first = FAKE_ACTOR_HEAP_PAGE};
+    int error = tr_heap_put(context, &heap, body, &fake->start);
+    fake->heap_page = heap.page;
+    fake->heap_used = heap.used;
     return error;
 }
 
-static int on_start(struct tr_context *context, struct tr_flow_puppet *puppet,
+static int on_start(struct tr_context *context, struct tr_flow_fake *fake,
                     const struct tr_message *message)
 {
     struct tr_node_start start;
@@ -231,45 +231,45 @@ static int on_start(struct tr_context *context, struct tr_flow_puppet *puppet,
     flow_current->alive_max = flow_current->alive > flow_current->alive_max
                                   ? flow_current->alive
                                   : flow_current->alive_max;
-    int error = note_phase(context, puppet, &task, TR_NODE_PHASE_NOT_YET_STARTED,
+    int error = note_phase(context, fake, &task, TR_NODE_PHASE_NOT_YET_STARTED,
                            TR_NODE_PHASE_RUNNING, &answer);
     if (error == 0 && task.start->inputs.size > 0) {
         error = tr_history_value(context, start.number, start.path, TR_VALUE_INPUTS, start.inputs);
     }
     if (error != 0 || answer.delay_ms == 0) {
-        return error != 0 ? error : end_puppet(context, puppet, &task, &answer);
+        return error != 0 ? error : end_fake(context, fake, &task, &answer);
     }
     struct tr_node_news news = {
         .node = start.node, .element = start.element, .phase = TR_NODE_PHASE_RUNNING};
     error = tr_tell(context, tr_parent(context), &tr_node_news_schema, &news);
-    error = error != 0 ? error : keep_start(context, puppet, message->body);
+    error = error != 0 ? error : keep_start(context, fake, message->body);
     return error != 0 ? error : tr_timer_start(context, TIMER_END, answer.delay_ms);
 }
 
 /* Ends as the script says, or as an abort has said. */
-static int end_later(struct tr_context *context, struct tr_flow_puppet *puppet)
+static int end_later(struct tr_context *context, struct tr_flow_fake *fake)
 {
     struct tr_buffer buffer;
     struct tr_bytes bytes;
     struct tr_node_start start;
     struct flow_answer answer;
     struct tr_heap heap = {
-        .first = PUPPET_HEAP_PAGE, .page = puppet->heap_page, .used = puppet->heap_used};
+        .first = FAKE_ACTOR_HEAP_PAGE, .page = fake->heap_page, .used = fake->heap_used};
     tr_buffer_init(&buffer, 0);
-    assert_int_equal(tr_heap_get(context, &heap, puppet->start, &buffer, &bytes), 0);
+    assert_int_equal(tr_heap_get(context, &heap, fake->start, &buffer, &bytes), 0);
     assert_int_equal(tr_node_start_unpack(bytes, tr_node_start_schema.version, &start), 0);
     struct flow_task task = consult(&start, &answer);
-    if (puppet->abort_phase != 0) {
-        answer.phase = puppet->abort_phase;
+    if (fake->abort_phase != 0) {
+        answer.phase = fake->abort_phase;
         answer.code = "Aborted";
         answer.message = "as it was told";
     }
-    int error = end_puppet(context, puppet, &task, &answer);
+    int error = end_fake(context, fake, &task, &answer);
     tr_buffer_fini(&buffer);
     return error;
 }
 
-static int on_abort(struct tr_context *context, struct tr_flow_puppet *puppet,
+static int on_abort(struct tr_context *context, struct tr_flow_fake *fake,
                     const struct tr_message *message)
 {
     struct tr_node_abort abort;
@@ -278,20 +278,20 @@ static int on_abort(struct tr_context *context, struct tr_flow_puppet *puppet,
     struct tr_node_start start;
     struct flow_answer answer;
     struct tr_heap heap = {
-        .first = PUPPET_HEAP_PAGE, .page = puppet->heap_page, .used = puppet->heap_used};
+        .first = FAKE_ACTOR_HEAP_PAGE, .page = fake->heap_page, .used = fake->heap_used};
     assert_int_equal(tr_message_read(message, node_abort, &abort), 0);
     flow_current->aborted++;
     flow_current->hard += abort.is_hard ? 1 : 0;
     tr_buffer_init(&buffer, 0);
-    assert_int_equal(tr_heap_get(context, &heap, puppet->start, &buffer, &bytes), 0);
+    assert_int_equal(tr_heap_get(context, &heap, fake->start, &buffer, &bytes), 0);
     assert_int_equal(tr_node_start_unpack(bytes, tr_node_start_schema.version, &start), 0);
     (void)consult(&start, &answer);
     tr_buffer_fini(&buffer);
     if (answer.is_deaf && !abort.is_hard) {
         return 0;
     }
-    puppet->abort_phase = abort.phase;
-    return end_later(context, puppet);
+    fake->abort_phase = abort.phase;
+    return end_later(context, fake);
 }
 
 static int on_pause(const struct tr_message *message)
@@ -303,7 +303,8 @@ static int on_pause(const struct tr_message *message)
     return 0;
 }
 
-static int puppet_handle(struct tr_context *context, void *state, const struct tr_message *message)
+static int fake_actor_handle(struct tr_context *context, void *state,
+                             const struct tr_message *message)
 {
     if (tr_message_is(message, &tr_node_start_schema)) {
         return on_start(context, state, message);
@@ -320,7 +321,7 @@ static int puppet_handle(struct tr_context *context, void *state, const struct t
     return tr_unexpected(context, message);
 }
 
-const struct tr_behaviour flow_task_puppet = {
-    .name = "task", .id = 102, .state = &tr_flow_puppet_schema, .handle = puppet_handle};
-const struct tr_behaviour flow_array_puppet = {
-    .name = "array", .id = 103, .state = &tr_flow_puppet_schema, .handle = puppet_handle};
+const struct tr_behaviour flow_task_fake = {
+    .name = "task", .id = 102, .state = &tr_flow_fake_schema, .handle = fake_actor_handle};
+const struct tr_behaviour flow_array_fake = {
+    .name = "array", .id = 103, .state = &tr_flow_fake_schema, .handle = fake_actor_handle};

@@ -10,8 +10,8 @@
 extern struct flow *flow_current;
 
 /* What stands in the place of tasks and arrays. */
-extern const struct tr_behaviour flow_task_puppet;
-extern const struct tr_behaviour flow_array_puppet;
+extern const struct tr_behaviour flow_task_fake;
+extern const struct tr_behaviour flow_array_fake;
 
 /* The files service of the stage, which answers for an earlier execution. */
 void flow_recall_open(struct flow *flow);

@@ -258,7 +258,7 @@ static void give(struct walk *walk, uint32_t node, struct tr_bytes slots)
 
 /* ------------------------------------------------------------------ beginnings */
 
-static void run_puppet(struct walk *walk, uint32_t node, struct tr_bytes inputs)
+static void run_fake(struct walk *walk, uint32_t node, struct tr_bytes inputs)
 {
     const struct tr_node *compiled = &walk->workflow->nodes[node];
     struct tr_node_start start = {.workflow = walk->index,
@@ -423,7 +423,7 @@ static void look_at(struct walk *walk, uint32_t node)
     } else if (compiled->kind == TR_NODE_WORKFLOW) {
         run_inner(walk, node, inputs);
     } else {
-        run_puppet(walk, node, inputs);
+        run_fake(walk, node, inputs);
     }
 }
 

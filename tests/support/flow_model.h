@@ -32,7 +32,7 @@ struct flow_model {
     struct tr_arena arena;
 };
 
-/* Runs a workflow on packed inputs; the script says how tasks and maps end, as for puppets. */
+/* Runs a workflow on packed inputs; the script says how tasks and maps end, as for fake actors. */
 void flow_model_init(struct flow_model *model, const struct tr_graph *graph, uint32_t workflow,
                      struct tr_bytes inputs, flow_script *script, void *self);
 void flow_model_fini(struct flow_model *model);

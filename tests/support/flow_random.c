@@ -474,7 +474,7 @@ struct tr_graph *flow_random_compile(struct tr_text text)
 {
     struct tr_graph *graph = NULL;
     struct tr_report report;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("random.yaml"), .folder = tr_text_of("/"), .text = text};
     tr_report_init(&report);
     int error = tr_graph_compile(&request, &report, &graph);

@@ -14,7 +14,7 @@ void flow_recall_open(struct flow *flow)
     struct tri_shared *shared = &flow->stage.host.shared;
     shared->services |= 1U << TR_SERVICE_FILES;
     tri_service_init(&flow->files, env, shared->worker_count, shared->host_epoch, TR_SERVICE_FILES);
-    assert_int_equal(env->ops->link_open(env, TRI_PLACE_FILES, &flow->files.voice.link), 0);
+    assert_int_equal(env->ops->link_open(env, TRI_PLACE_FILES, &flow->files.sender.link), 0);
 }
 
 void flow_recall_close(struct flow *flow)
@@ -132,7 +132,7 @@ bool flow_recall_serve(struct flow *flow)
 {
     struct tri_frame frame;
     bool did = false;
-    while (tri_link_receive(flow->files.voice.link, &frame) == 0) {
+    while (tri_channel_receive(flow->files.sender.link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
@@ -140,8 +140,8 @@ bool flow_recall_serve(struct flow *flow)
             answer(flow, bytes.data);
             did = true;
         }
-        tri_link_release(flow->files.voice.link, &frame);
+        tri_channel_release(flow->files.sender.link, &frame);
     }
-    tri_voice_flush(&flow->files.voice);
+    tri_sender_flush(&flow->files.sender);
     return did;
 }

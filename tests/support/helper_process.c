@@ -1,5 +1,5 @@
 /*
- * The deeds that processes of the tests do: end in some way, hold out against SIGTERM, leave
+ * What the processes of tests do: end in some way, hold out against SIGTERM, leave
  * descendants behind, or tell about themselves.
  */
 #include "tests/support/helper_process.h"
@@ -17,7 +17,7 @@
 
 #include "runtime/keeper/keeper.h"
 
-void act_wait_ms(int wait_ms)
+void helper_wait_ms(int wait_ms)
 {
     poll(NULL, 0, wait_ms);
 }
@@ -25,7 +25,7 @@ void act_wait_ms(int wait_ms)
 /* A long time that ends by itself, should a test fail to end it. */
 static void wait_long(void)
 {
-    act_wait_ms(20000);
+    helper_wait_ms(20000);
 }
 
 static void say_pid(const char *file)
@@ -53,7 +53,7 @@ static int do_signal(char **arguments)
 
 static int do_wait(char **arguments)
 {
-    act_wait_ms(atoi(arguments[0]));
+    helper_wait_ms(atoi(arguments[0]));
     return 0;
 }
 
@@ -63,7 +63,7 @@ static int do_resist(char **arguments)
     signal(SIGTERM, SIG_IGN);
     say_pid(arguments[0]);
     for (int i = 0; i < 20; i++) {
-        act_wait_ms(1000);
+        helper_wait_ms(1000);
     }
     return 0;
 }
@@ -91,7 +91,7 @@ static int do_leave(char **arguments)
         wait_long();
         _exit(0);
     }
-    act_wait_ms(atoi(arguments[1]));
+    helper_wait_ms(atoi(arguments[1]));
     return 0;
 }
 
@@ -103,15 +103,15 @@ static int do_daemon(char **arguments)
         setsid();
         if (fork() == 0) {
             static char program[] = "/proc/self/exe";
-            static char act[] = "act";
+            static char helper[] = "helper";
             static char resist[] = "resist";
-            char *argv[] = {program, act, resist, arguments[0], NULL};
+            char *argv[] = {program, helper, resist, arguments[0], NULL};
             char *none[] = {NULL};
             execve(program, argv, arguments[2] != NULL ? none : environ);
         }
         _exit(0);
     }
-    act_wait_ms(atoi(arguments[1]));
+    helper_wait_ms(atoi(arguments[1]));
     return 0;
 }
 
@@ -125,7 +125,7 @@ static int do_chain(char **arguments)
         setsid();
         say_pid(arguments[0]);
     }
-    act_wait_ms(500);
+    helper_wait_ms(500);
     return 0;
 }
 
@@ -213,7 +213,7 @@ static int do_work(char **arguments)
 
 static const struct {
     const char *name;
-    int (*act)(char **arguments);
+    int (*run)(char **arguments);
     int least; /* arguments */
 } deeds[] = {
     {"exit", do_exit, 1},     {"signal", do_signal, 1}, {"wait", do_wait, 1},
@@ -222,11 +222,11 @@ static const struct {
     {"write", do_write, 1},   {"copy", do_copy, 0},     {"work", do_work, 1},
 };
 
-static int act(int count, char **arguments)
+static int run(int count, char **arguments)
 {
     for (size_t i = 0; i < sizeof deeds / sizeof deeds[0]; i++) {
         if (strcmp(deeds[i].name, arguments[0]) == 0 && count > deeds[i].least) {
-            return deeds[i].act(arguments + 1);
+            return deeds[i].run(arguments + 1);
         }
     }
     return 98;
@@ -247,13 +247,13 @@ static int keep(int count, char **arguments)
     return tri_keeper_main(arguments[count - 1], &options) == 0 ? 0 : 1;
 }
 
-int act_main(int count, char **arguments)
+int helper_main(int count, char **arguments)
 {
     if (count > 2 && strcmp(arguments[1], "keeper") == 0) {
         return keep(count - 2, arguments + 2);
     }
-    if (count > 2 && strcmp(arguments[1], "act") == 0) {
-        return act(count - 2, arguments + 2);
+    if (count > 2 && strcmp(arguments[1], "helper") == 0) {
+        return run(count - 2, arguments + 2);
     }
     return -1;
 }

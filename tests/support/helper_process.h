@@ -1,9 +1,9 @@
 /*
  * A program that does as its arguments say, for tests that need real processes. The test programs
- * are it themselves: `/proc/self/exe act WHAT ...`.
+ * are it themselves: `/proc/self/exe helper WHAT ...`.
  */
-#ifndef TR_TESTS_SUPPORT_ACT_H
-#define TR_TESTS_SUPPORT_ACT_H
+#ifndef TR_TESTS_SUPPORT_HELPER_PROCESS_H
+#define TR_TESTS_SUPPORT_HELPER_PROCESS_H
 
 #include <stdint.h>
 
@@ -12,11 +12,11 @@
  * returns -1 when they do not.
  *
  *     keeper [idle MS] [forgotten BYTES] [unsynced] FOLDER     a detached keeper
- *     act WHAT ...                                             see the table in act.c
+ *     helper WHAT ...                                             see the table in helper_process.c
  */
-int act_main(int count, char **arguments);
+int helper_main(int count, char **arguments);
 
 /* Waits without a clock of the caller's own. */
-void act_wait_ms(int wait_ms);
+void helper_wait_ms(int wait_ms);
 
 #endif

@@ -6,6 +6,7 @@
 It listens on a free port of 127.0.0.1, prints the port in one line, and ends when its stdin does.
 
     /status/N        status N, with a short body
+    /retry/AFTER     429 with Retry-After, unquoted
     /echo            method, path, headers and body of the request, as text
     /bearer/TOKEN    200 to who says "Authorization: Bearer TOKEN", else 401
     /signed/...      200 to who signs (AWS Signature Version 4) with the key AKID, s3cr3t/+key for
@@ -97,6 +98,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_it_status(self, status):
         self.answer(int(status), b"status " + status.encode() + b"\n", [("X-Test", "yes")])
+
+    def do_it_retry(self, after):
+        self.answer(429, b"later\n", [("Retry-After", urllib.parse.unquote(after))])
 
     def do_it_echo(self):
         lines = [self.command + " " + self.path + "\n"]

@@ -80,7 +80,7 @@ static size_t pack_container(struct draw *draw, msgpack_packer *packer)
     return 2 * count;
 }
 
-void oracle_value(struct draw *draw, msgpack_packer *packer)
+void msgpack_reference_value(struct draw *draw, msgpack_packer *packer)
 {
     size_t left[DEPTH_MAX + 1] = {1};
     size_t depth = 0;
@@ -127,7 +127,7 @@ _Noreturn static void disagree(struct tr_bytes bytes, int error, size_t size, in
     abort();
 }
 
-enum oracle_answer oracle_agrees(struct tr_bytes bytes)
+enum msgpack_reference_answer msgpack_reference_agrees(struct tr_bytes bytes)
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
     struct tr_bytes ours = tr_read_any(&cursor);

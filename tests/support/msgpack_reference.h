@@ -1,8 +1,8 @@
 /*
  * msgpack-c as the judge of our codec: values it makes, and its opinion of any bytes.
  */
-#ifndef TR_TESTS_SUPPORT_ORACLE_H
-#define TR_TESTS_SUPPORT_ORACLE_H
+#ifndef TR_TESTS_SUPPORT_MSGPACK_REFERENCE_H
+#define TR_TESTS_SUPPORT_MSGPACK_REFERENCE_H
 
 #include <msgpack.h>
 
@@ -10,9 +10,9 @@
 #include "tests/support/draw.h"
 
 /* Packs one drawn value of any shape, of some dozens of parts at most. */
-void oracle_value(struct draw *draw, msgpack_packer *packer);
+void msgpack_reference_value(struct draw *draw, msgpack_packer *packer);
 
-enum oracle_answer {
+enum msgpack_reference_answer {
     ORACLE_ACCEPTED, /* by both, with the same extent */
     ORACLE_REFUSED,  /* by both */
     ORACLE_SILENT    /* the library was not asked, or has a lower limit than we have */
@@ -22,6 +22,6 @@ enum oracle_answer {
  * Whether tr_read_any and the library think the same of these bytes; where they do not, the process
  * ends and says so.
  */
-enum oracle_answer oracle_agrees(struct tr_bytes bytes);
+enum msgpack_reference_answer msgpack_reference_agrees(struct tr_bytes bytes);
 
 #endif

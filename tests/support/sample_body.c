@@ -1,5 +1,5 @@
 /*
- * One writer for each kind of field, for two sorts of values: those of the golden files, which
+ * One writer for each kind of field, for two sorts of values: those of the golden table, which
  * follow from the field's number alone, and drawn ones, which like to be extreme.
  */
 #include "tests/support/sample_body.h"

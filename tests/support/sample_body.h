@@ -11,7 +11,7 @@
 
 /*
  * Packs a body of `version` into `buffer` and returns its bytes, or 0 if it does not fit. Variant 0
- * is the sample of the golden files and never changes; other numbers draw other values, the limits
+ * is the sample of the golden table and never changes; other numbers draw other values, the limits
  * of each kind among them.
  */
 size_t sample_body(const struct tr_schema *schema, uint8_t version, uint64_t variant,

@@ -1,5 +1,5 @@
 /*
- * The one list of all definition lists. Whoever adds a list to schemas/ adds two lines here.
+ * The one list of all definition lists: a new list of schemas/ adds two lines here.
  */
 #include "tests/support/schemas_all.h"
 
@@ -20,12 +20,12 @@
 #include "schemas/engine/state_signals.h"
 #include "schemas/engine/state_task.h"
 #include "schemas/engine/state_workflow.h"
-#include "schemas/runtime/border.h"
+#include "schemas/runtime/archive.h"
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/files.h"
 #include "schemas/runtime/http.h"
 #include "schemas/runtime/inquiry.h"
-#include "schemas/runtime/parcel.h"
+#include "schemas/runtime/interhost.h"
 #include "schemas/runtime/process.h"
 #include "schemas/runtime/recording.h"
 #include "schemas/runtime/request.h"
@@ -33,7 +33,7 @@
 #include "tests/support/sample.h"
 
 #define LISTS(L)                                 \
-    L(border, TR_BORDER_SCHEMAS)                 \
+    L(interhost, TR_INTERHOST_SCHEMAS)           \
     L(control, TR_CONTROL_SCHEMAS)               \
     L(process, TR_PROCESS_SCHEMAS)               \
     L(http, TR_HTTP_SCHEMAS)                     \
@@ -46,7 +46,7 @@
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
     L(refresh, TR_REFRESH_SCHEMAS)               \
-    L(parcel, TR_PARCEL_SCHEMAS)                 \
+    L(archive, TR_ARCHIVE_SCHEMAS)               \
     L(retention, TR_RETENTION_SCHEMAS)           \
     L(schedule, TR_SCHEDULE_SCHEMAS)             \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \

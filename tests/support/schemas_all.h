@@ -1,5 +1,5 @@
 /*
- * Every schema of the project in one registry: golden files, fuzz targets and whatever else must
+ * Every schema of the project in one registry: the golden table, fuzz targets and all that must
  * miss none begin here.
  */
 #ifndef TR_TESTS_SUPPORT_SCHEMAS_ALL_H

@@ -1,7 +1,7 @@
 /*
- * The town: one behaviour that does what it is told, good and bad.
+ * Scripted actors: one behaviour that does what it is told, good and bad.
  */
-#include "tests/support/town.h"
+#include "tests/support/scripted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "runtime/tap/tap.h"
 #include "schemas/runtime/tap.h"
 
-TR_TOWN_SCHEMAS(TR_SCHEMA_DEFINE)
+TR_SCRIPTED_SCHEMAS(TR_SCHEMA_DEFINE)
 
 #define WORDS_MAX 16
 
@@ -24,36 +24,36 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* ------------------------------------------------------------- good townsmen */
+/* ------------------------------------------------------------- good scripted actors */
 
-static int tell(struct tr_context *context, const struct tr_town_do *what)
+static int tell(struct tr_context *context, const struct tr_scripted_do *what)
 {
     int error = 0;
     for (uint64_t i = 0; i < what->count && error == 0; i++) {
-        struct tr_town_tick tick = {.number = i, .secret = tr_text_of("hush")};
-        error = tr_tell(context, what->peer, &tr_town_tick_schema, &tick);
+        struct tr_scripted_tick tick = {.number = i, .secret = tr_text_of("hush")};
+        error = tr_tell(context, what->peer, &tr_scripted_tick_schema, &tick);
     }
     return error;
 }
 
-static int spawn(struct tr_context *context, const struct tr_town_do *what)
+static int spawn(struct tr_context *context, const struct tr_scripted_do *what)
 {
     int error = 0;
     for (uint64_t i = 0; i < what->count && error == 0; i++) {
         struct tr_spawn_options options = {.is_element = true, .element = i};
         struct tr_ref child;
-        error = tr_spawn(context, &town_behaviour, &options, &child);
+        error = tr_spawn(context, &scripted_behaviour, &options, &child);
     }
     return error;
 }
 
-static int ask(struct tr_context *context, const struct tr_town_do *what)
+static int ask(struct tr_context *context, const struct tr_scripted_do *what)
 {
-    struct tr_town_tick tick = {0};
-    return tr_ask(context, what->peer, &tr_town_tick_schema, &tick, what->count, NULL);
+    struct tr_scripted_tick tick = {0};
+    return tr_ask(context, what->peer, &tr_scripted_tick_schema, &tick, what->count, NULL);
 }
 
-/* -------------------------------------------------------------- bad townsmen */
+/* -------------------------------------------------------------- bad scripted actors */
 
 static void spin(uint64_t duration_ms)
 {
@@ -76,39 +76,39 @@ static int overrun(uint64_t depth, volatile char *before)
     return depth == 0 ? 0 : overrun(depth - 1, room) + room[0];
 }
 
-static int do_verb(struct tr_context *context, struct tr_town_state *state,
-                   const struct tr_town_do *what)
+static int do_verb(struct tr_context *context, struct tr_scripted_state *state,
+                   const struct tr_scripted_do *what)
 {
-    switch ((enum town_verb)what->verb) {
-    case TOWN_TELL:
+    switch ((enum scripted_verb)what->verb) {
+    case SCRIPTED_TELL:
         return tell(context, what);
-    case TOWN_SPAWN:
+    case SCRIPTED_SPAWN:
         return spawn(context, what);
-    case TOWN_TIMER:
+    case SCRIPTED_TIMER:
         return tr_timer_start(context, 1, what->count);
-    case TOWN_FAIL:
+    case SCRIPTED_FAIL:
         return TR_FAILED;
-    case TOWN_STOP:
+    case SCRIPTED_STOP:
         return tr_stop(context);
-    case TOWN_ASK:
+    case SCRIPTED_ASK:
         return ask(context, what);
-    case TOWN_SPIN:
+    case SCRIPTED_SPIN:
         spin(what->count);
         return 0;
-    case TOWN_LOOP:
+    case SCRIPTED_LOOP:
         spin(UINT32_MAX);
         return 0;
-    case TOWN_CRASH:
+    case SCRIPTED_CRASH:
         return touch();
-    case TOWN_ABSURD:
-        TR_ASSERT(what->verb != TOWN_ABSURD);
+    case SCRIPTED_ABSURD:
+        TR_ASSERT(what->verb != SCRIPTED_ABSURD);
         return 0;
-    case TOWN_OVERRUN:
+    case SCRIPTED_OVERRUN:
         return overrun(UINT64_MAX, NULL);
-    case TOWN_PASS:
-        return tr_tell(context, what->peer, &tr_town_do_schema,
-                       &(struct tr_town_do){.verb = what->then});
-    case TOWN_LATER:
+    case SCRIPTED_PASS:
+        return tr_tell(context, what->peer, &tr_scripted_do_schema,
+                       &(struct tr_scripted_do){.verb = what->then});
+    case SCRIPTED_LATER:
         state->then = what->then;
         return tr_timer_start(context, 2, what->count);
     }
@@ -117,10 +117,10 @@ static int do_verb(struct tr_context *context, struct tr_town_state *state,
 
 static int handle(struct tr_context *context, void *value, const struct tr_message *message)
 {
-    struct tr_town_state *state = value;
-    struct tr_town_do what;
+    struct tr_scripted_state *state = value;
+    struct tr_scripted_do what;
     struct tr_timer timer;
-    if (tr_message_is(message, &tr_town_tick_schema)) {
+    if (tr_message_is(message, &tr_scripted_tick_schema)) {
         state->ticks++;
         return 0;
     }
@@ -130,20 +130,20 @@ static int handle(struct tr_context *context, void *value, const struct tr_messa
     if (tr_message_is(message, &tr_timer_schema)) {
         int error = tr_message_read(message, timer, &timer);
         state->timers++;
-        what = (struct tr_town_do){.verb = state->then};
+        what = (struct tr_scripted_do){.verb = state->then};
         return error != 0 || timer.id != 2 ? error : do_verb(context, state, &what);
     }
-    if (tr_message_is(message, &tr_town_do_schema)) {
-        int error = tr_message_read(message, town_do, &what);
+    if (tr_message_is(message, &tr_scripted_do_schema)) {
+        int error = tr_message_read(message, scripted_do, &what);
         return error != 0 ? error : do_verb(context, state, &what);
     }
     return tr_unexpected(context, message);
 }
 
-const struct tr_behaviour town_behaviour = {
-    .name = "townsman",
+const struct tr_behaviour scripted_behaviour = {
+    .name = "scripted",
     .id = 900,
-    .state = &tr_town_state_schema,
+    .state = &tr_scripted_state_schema,
     .supervision = {.backoff_first_ms = 1},
     .handle = handle,
 };
@@ -153,20 +153,20 @@ const struct tr_behaviour town_behaviour = {
 static void check(int error, const char *words)
 {
     if (error != 0) {
-        fprintf(stderr, "town: %s: %s\n", tr_error_name(error), words);
+        fprintf(stderr, "scripted: %s: %s\n", tr_error_name(error), words);
         abort();
     }
 }
 
-const struct tr_registry *town_registry(void)
+const struct tr_registry *scripted_registry(void)
 {
     static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
     static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-    static const struct tr_schema *const town[] = {TR_TOWN_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+    static const struct tr_schema *const own[] = {TR_SCRIPTED_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
     static const struct tr_schema_list lists[] = {
         {control, TR_COUNT_OF(control)},
         {tap, TR_COUNT_OF(tap)},
-        {town, TR_COUNT_OF(town)},
+        {own, TR_COUNT_OF(own)},
     };
     static struct tr_registry registry;
     char explain[TR_REGISTRY_EXPLAIN_BYTES] = "";
@@ -176,9 +176,9 @@ const struct tr_registry *town_registry(void)
     return &registry;
 }
 
-struct tr_host *town_open(uint32_t workers, const char *folder, uint32_t stuck_handler_ms)
+struct tr_host *scripted_open(uint32_t workers, const char *folder, uint32_t stuck_handler_ms)
 {
-    static const struct tr_behaviour *const behaviours[] = {&town_behaviour};
+    static const struct tr_behaviour *const behaviours[] = {&scripted_behaviour};
     struct tr_host_options options = {
         .worker_count = workers,
         .durability = folder == NULL ? TR_DURABILITY_NONE : TR_DURABILITY_PROCESS,
@@ -197,20 +197,20 @@ struct tr_host *town_open(uint32_t workers, const char *folder, uint32_t stuck_h
     return host;
 }
 
-struct tr_ref town_spawn(struct tr_host *host, const char *name)
+struct tr_ref scripted_spawn(struct tr_host *host, const char *name)
 {
     struct tr_spawn_options options = {.name = tr_text_of(name)};
     struct tr_ref actor = {0};
-    check(tr_host_spawn(host, &town_behaviour, &options, &actor), name);
+    check(tr_host_spawn(host, &scripted_behaviour, &options, &actor), name);
     return actor;
 }
 
-void town_do(struct tr_host *host, struct tr_ref who, struct tr_town_do what)
+void scripted_do(struct tr_host *host, struct tr_ref who, struct tr_scripted_do what)
 {
-    check(tr_host_tell(host, who, &tr_town_do_schema, &what), "tell");
+    check(tr_host_tell(host, who, &tr_scripted_do_schema, &what), "tell");
 }
 
-uint64_t town_metric(struct tr_host *host, const char *name)
+uint64_t scripted_metric(struct tr_host *host, const char *name)
 {
     struct tr_metric metrics[TR_METRICS_MAX];
     size_t count = 0;
@@ -220,24 +220,24 @@ uint64_t town_metric(struct tr_host *host, const char *name)
             return metrics[i].value;
         }
     }
-    fprintf(stderr, "town: there is no figure %s\n", name);
+    fprintf(stderr, "scripted: there is no figure %s\n", name);
     abort();
 }
 
-void town_await(struct tr_host *host, const char *name, uint64_t value)
+void scripted_await(struct tr_host *host, const char *name, uint64_t value)
 {
     uint64_t end_ms = now_ms() + 20000;
     uint64_t seen = 0;
-    while ((seen = town_metric(host, name)) < value) {
+    while ((seen = scripted_metric(host, name)) < value) {
         if (now_ms() > end_ms) {
-            fprintf(stderr, "town: %s is %llu and does not become %llu\n", name,
+            fprintf(stderr, "scripted: %s is %llu and does not become %llu\n", name,
                     (unsigned long long)seen, (unsigned long long)value);
             abort();
         }
     }
 }
 
-struct tr_tap_filter town_filter(const char *line)
+struct tr_tap_filter scripted_filter(const char *line)
 {
     struct tr_text words[WORDS_MAX];
     size_t count = 0;
@@ -248,31 +248,31 @@ struct tr_tap_filter town_filter(const char *line)
     }
     char explain[TR_TAP_EXPLAIN_BYTES] = "";
     struct tr_tap_filter filter;
-    int error = tr_tap_filter_parse(words, count, town_registry(), explain, &filter);
+    int error = tr_tap_filter_parse(words, count, scripted_registry(), explain, &filter);
     check(error, explain);
     return filter;
 }
 
-struct tr_tap *town_tap(struct tr_host *host, const char *line)
+struct tr_tap *scripted_tap(struct tr_host *host, const char *line)
 {
-    struct tr_tap_filter filter = town_filter(line);
+    struct tr_tap_filter filter = scripted_filter(line);
     struct tr_tap *tap = NULL;
     check(tr_tap_open(host, &filter, &tap), line);
     return tap;
 }
 
-void town_folder(char folder[TOWN_PATH_BYTES])
+void scripted_folder(char folder[SCRIPTED_PATH_BYTES])
 {
-    snprintf(folder, TOWN_PATH_BYTES, "/tmp/troupe-town-XXXXXX");
+    snprintf(folder, SCRIPTED_PATH_BYTES, "/tmp/troupe-scripted-XXXXXX");
     if (mkdtemp(folder) == NULL) {
-        perror("town: mkdtemp");
+        perror("scripted: mkdtemp");
         abort();
     }
 }
 
-void town_folder_remove(const char *folder)
+void scripted_folder_remove(const char *folder)
 {
-    char command[TOWN_PATH_BYTES + 16];
+    char command[SCRIPTED_PATH_BYTES + 16];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     TR_ASSERT(system(command) == 0);
 }

@@ -18,7 +18,7 @@ struct stage_parcel {
 };
 
 struct stage_link {
-    struct tri_link base;
+    struct tri_channel base;
     struct stage *stage;
 };
 
@@ -49,7 +49,7 @@ static struct stage_parcel *inbox_pop(struct stage_inbox *inbox)
     return parcel;
 }
 
-static int link_send(struct tri_link *base, uint32_t place, uint8_t *data, size_t size)
+static int link_send(struct tri_channel *base, uint32_t place, uint8_t *data, size_t size)
 {
     struct stage_inbox *inbox = &((struct stage_link *)base)->stage->inboxes[place];
     if (inbox->count >= inbox->capacity) {
@@ -59,7 +59,7 @@ static int link_send(struct tri_link *base, uint32_t place, uint8_t *data, size_
     return 0;
 }
 
-static int link_receive(struct tri_link *base, struct tri_frame *frame)
+static int link_receive(struct tri_channel *base, struct tri_frame *frame)
 {
     struct stage_parcel *parcel =
         inbox_pop(&((struct stage_link *)base)->stage->inboxes[base->place]);
@@ -70,7 +70,7 @@ static int link_receive(struct tri_link *base, struct tri_frame *frame)
     return 0;
 }
 
-static void link_release(struct tri_link *base, struct tri_frame *frame)
+static void link_release(struct tri_channel *base, struct tri_frame *frame)
 {
     (void)base;
     struct stage_parcel *parcel = frame->owner;
@@ -80,7 +80,7 @@ static void link_release(struct tri_link *base, struct tri_frame *frame)
 }
 
 /* Waiting is letting the others have their turns; and, when nobody has anything to do, time. */
-static void link_wait(struct tri_link *base, uint64_t timeout_ns)
+static void link_wait(struct tri_channel *base, uint64_t timeout_ns)
 {
     struct stage *stage = ((struct stage_link *)base)->stage;
     if (stage_step(stage)) {
@@ -91,12 +91,12 @@ static void link_wait(struct tri_link *base, uint64_t timeout_ns)
     assert_true(++stage->idle_waits < IDLE_WAITS_MAX);
 }
 
-static void link_close(struct tri_link *base)
+static void link_close(struct tri_channel *base)
 {
     free(base);
 }
 
-static const struct tri_link_ops link_ops = {
+static const struct tri_channel_ops link_ops = {
     .send = link_send,
     .receive = link_receive,
     .release = link_release,
@@ -122,7 +122,7 @@ static uint64_t stage_entropy(struct tr_env *env)
     return 42;
 }
 
-static int stage_link_open(struct tr_env *env, uint32_t place, struct tri_link **out)
+static int stage_link_open(struct tr_env *env, uint32_t place, struct tri_channel **out)
 {
     struct stage_link *link = malloc(sizeof *link);
     assert_non_null(link);
@@ -141,9 +141,9 @@ static const struct tr_env_ops stage_env_ops = {
 
 /* ------------------------------------------------------- opening, closing */
 
-static struct tri_link *open_link(struct stage *stage, uint32_t place)
+static struct tri_channel *open_link(struct stage *stage, uint32_t place)
 {
-    struct tri_link *link = NULL;
+    struct tri_channel *link = NULL;
     assert_int_equal(stage_link_open(&stage->env, place, &link), 0);
     return link;
 }
@@ -155,21 +155,21 @@ static void open_links(struct stage *stage)
         host->workers[i].link = open_link(stage, i);
     }
     if (host->store != NULL) {
-        host->journal.voice.link = open_link(stage, TRI_PLACE_JOURNAL);
+        host->journal.sender.link = open_link(stage, TRI_PLACE_JOURNAL);
     }
-    host->voice.link = open_link(stage, TRI_PLACE_CONTROL);
+    host->sender.link = open_link(stage, TRI_PLACE_CONTROL);
 }
 
 static void close_links(struct stage *stage)
 {
     struct tr_host *host = &stage->host;
     for (uint32_t i = 0; host->workers != NULL && i < host->shared.worker_count; i++) {
-        tri_link_close(host->workers[i].link);
+        tri_channel_close(host->workers[i].link);
     }
     if (host->store != NULL) {
-        tri_link_close(host->journal.voice.link);
+        tri_channel_close(host->journal.sender.link);
     }
-    tri_link_close(host->voice.link);
+    tri_channel_close(host->sender.link);
 }
 
 int stage_try_open(struct stage *stage, const struct stage_options *options)
@@ -184,9 +184,9 @@ int stage_try_open(struct stage *stage, const struct stage_options *options)
     struct tr_host_options host_options = {
         .worker_count = options->worker_count == 0 ? 1 : options->worker_count,
         .durability = options->store == NULL ? TR_DURABILITY_NONE : TR_DURABILITY_FULL,
-        .behaviours = options->behaviours != NULL ? options->behaviours : puppet_behaviours,
+        .behaviours = options->behaviours != NULL ? options->behaviours : fake_actor_behaviours,
         .behaviour_count =
-            options->behaviours != NULL ? options->behaviour_count : puppet_behaviour_count,
+            options->behaviours != NULL ? options->behaviour_count : fake_actor_behaviour_count,
         .records = options->records,
         .record_count = options->record_count,
         .program = options->program,
@@ -258,7 +258,7 @@ bool stage_step(struct stage *stage)
 
 void stage_run(struct stage *stage)
 {
-    tri_voice_flush(&stage->host.voice);
+    tri_sender_flush(&stage->host.sender);
     uint64_t turns = 0;
     while (stage_step(stage)) {
         assert_true(++turns < TURNS_MAX);

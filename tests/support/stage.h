@@ -3,12 +3,12 @@
  *
  * Workers, journal and the program's own place are the real ones; only what lies behind tr_env is
  * made up. Nothing moves but in stage_step, so a test sees the same order each time. The functions
- * of troupe.h that wait work here too: waiting is stepping.
+ * of runtime/troupe.h that wait work here too: waiting is stepping.
  *
  *     struct stage stage;
  *     stage_open(&stage, &(struct stage_options){.worker_count = 2});
- *     struct tr_ref actor = stage_spawn(&stage, &puppet_behaviour, NULL);
- *     puppet_note(&stage, actor, 1);
+ *     struct tr_ref actor = stage_spawn(&stage, &fake_actor_behaviour, NULL);
+ *     fake_actor_note(&stage, actor, 1);
  *     stage_run(&stage);
  *     stage_close(&stage);
  *
@@ -37,10 +37,10 @@ struct stage_inbox {
 struct stage_options {
     uint32_t worker_count; /* 0: one */
     struct tri_store *store;
-    struct tri_poison *poison; /* what was in hand at crashes; the test's */
+    struct tri_poison_messages *poison; /* what was in hand at crashes; the test's */
     const struct tr_schema *const *records;
     size_t record_count;
-    const struct tr_behaviour *const *behaviours; /* NULL: the puppets */
+    const struct tr_behaviour *const *behaviours; /* NULL: the fake actors */
     size_t behaviour_count;
     void *program;   /* for tr_program */
     uint16_t number; /* of several hosts; 0: alone */
