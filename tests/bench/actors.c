@@ -112,7 +112,7 @@ static int spawn_some(struct tr_context *context, struct tr_bench_parent *parent
     return 0;
 }
 
-/* All exist before the first hears anything. Serials of one worker are born in steps of 16. */
+/* All exist before the first hears anything. Serials of one worker are spawned in steps of 16. */
 static int tell_some(struct tr_context *context, struct tr_bench_parent *parent)
 {
     for (uint32_t i = 0; i < PORTION && parent->told < parent->size; i++) {

@@ -200,7 +200,10 @@ static void measure_array(const struct bench_run *run)
     tr_buffer_init(&slots, 0);
     engine = (struct tr_engine){.plugins = tr_plugins, .plugin_count = tr_plugin_count};
     const struct tr_graph *graph = bench_graph(&engine, definition, &map.graph);
-    map.node = tr_workflow_find_node(&graph->workflows[0], tr_text_of("map"));
+    const struct tr_workflow *workflow = &graph->workflows[0];
+    while (!tr_text_equal(workflow->nodes[map.node].id, tr_text_of("map"))) {
+        map.node++;
+    }
     write_list(folder, run->n, &slots);
     map.inputs = tr_buffer_bytes(&slots);
     struct tr_host *host =
@@ -215,7 +218,7 @@ static void measure_array(const struct bench_run *run)
     tr_host_stop(host);
     tr_host_free(host);
     tr_buffer_fini(&slots);
-    tr_shelf_fini(&engine.shelf);
+    tr_graph_registry_fini(&engine.registry);
     double seconds = bench_median(values, count);
     bench_print(run, run->figure, seconds, "s");
     if (run->durability == TR_DURABILITY_FULL && !is_least) {

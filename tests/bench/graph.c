@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/compile.h"
 
 #define DEFAULT_SIZE 100000U
 #define PASSES_MAX 1000U
@@ -79,7 +79,7 @@ static int run_pass(struct tr_text text, double seconds[FIGURE_COUNT])
     struct tr_graph *graph = NULL;
     struct tr_graph *copy = NULL;
     struct tr_buffer packed;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("made.yaml"), .folder = tr_text_of("/"), .text = text};
     tr_report_init(&report);
     tr_buffer_init(&packed, 0);

@@ -28,7 +28,7 @@
 
 struct bench {
     struct tri_store *store;
-    struct tri_group_commit group;
+    struct tri_commit_batch group;
     struct tri_batch batch;
     uint64_t next; /* changes so far */
     uint64_t number;
@@ -165,11 +165,11 @@ static void commit(struct bench *bench)
     struct tri_op op;
     double begin = now();
     while (tri_batch_next((struct tr_bytes){data, size}, &offset, &op)) {
-        if (tri_group_commit_add(&bench->group, &op) != 0) {
+        if (tri_commit_batch_add(&bench->group, &op) != 0) {
             fail("group", "no memory");
         }
     }
-    tri_group_commit_finish(&bench->group);
+    tri_commit_batch_finish(&bench->group);
     struct tri_commit group = {bench->group.ops, bench->group.count, bench->number};
     int error = tri_store_commit(bench->store, &group);
     if (error == 0) {
@@ -178,7 +178,7 @@ static void commit(struct bench *bench)
     if (error != 0) {
         fail(tr_error_name(error), tri_store_explain(bench->store));
     }
-    tri_group_commit_clear(&bench->group);
+    tri_commit_batch_clear(&bench->group);
     tr_free(data);
     bench->commit_seconds += now() - begin;
 }
@@ -231,7 +231,7 @@ static void run(const struct way *way, size_t size, double seconds, const char *
     }
     print(way->changes_figure, size, (double)changes / bench.commit_seconds, "1/s");
     print(way->write_figure, size, bench.write_seconds * 1e9 / (double)changes, "ns");
-    tri_group_commit_fini(&bench.group);
+    tri_commit_batch_fini(&bench.group);
     tri_batch_fini(&bench.batch);
     tri_store_close(bench.store);
     bench_folder_remove(folder);

@@ -4,8 +4,8 @@
  *
  *     bench_keeper [TURNS [PROCESSES_A_TURN [AT_ONCE]]]
  *
- * One JSON line per figure (design: bench.md): medians over the turns. Keepers with a synced log
- * and without are measured, each with processes that wait there for their turn and, one_by_one,
+ * One JSON line per figure (tests/bench/README.md): medians over the turns. Keepers with a synced
+ * log and without are measured, each with processes that wait there for their turn and, one_by_one,
  * with a start only when another has ended. The loop is the yardstick of all.
  */
 #include <fcntl.h>
@@ -96,7 +96,7 @@ static void start_kept(struct tri_keeper_client *client, const struct place *pla
     snprintf(key, sizeof key, "bench/%d/0", number);
     snprintf(out, sizeof out, "%s/%d.out", place->work, number);
     snprintf(err, sizeof err, "%s/%d.err", place->work, number);
-    int error = tr_process_words_pack(argv, &writer);
+    int error = tr_process_strings_pack(argv, &writer);
     struct tr_process_start start = {
         .key = tr_text_of(key),
         .argv = {.data = words, .size = tr_writer_size(&writer)},

@@ -5,8 +5,9 @@
  *
  *     bench_processes [TURNS [PROCESSES_A_TURN [AT_ONCE]]]
  *
- * One JSON line per figure (design: bench.md): medians over the turns. `attempts` leaves folders as
- * they are, as the loop does; `attempts_removed` has each removed when its process has ended.
+ * One JSON line per figure (tests/bench/README.md): medians over the turns. `attempts` leaves
+ * folders as they are, as the loop does; `attempts_removed` has each removed when its process has
+ * ended.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -140,16 +141,17 @@ static int run_one(struct tr_context *context, uint32_t number)
     static const char *const folders[] = {"tmp", NULL};
     const struct tr_process_file file = {
         tr_text_of("inputs.json"), {(const uint8_t *)inputs, sizeof inputs - 1}, 0600};
-    const struct tr_process_result results[] = {{tr_text_of("outputs.json"), 1 << 18},
-                                                {tr_text_of("error.json"), 1 << 16}};
+    const struct tr_process_result results[] = {
+        {.name = tr_text_of("outputs.json"), .size_max = 1 << 18},
+        {.name = tr_text_of("error.json"), .size_max = 1 << 16}};
     uint8_t buffers[5][128];
     struct tr_writer writers[5];
     for (size_t i = 0; i < TR_COUNT_OF(writers); i++) {
         writers[i] = tr_writer_of(buffers[i], sizeof buffers[i]);
     }
-    int error = tr_process_words_pack(argv, &writers[0]);
-    error = error != 0 ? error : tr_process_words_pack(words, &writers[1]);
-    error = error != 0 ? error : tr_process_words_pack(folders, &writers[2]);
+    int error = tr_process_strings_pack(argv, &writers[0]);
+    error = error != 0 ? error : tr_process_strings_pack(words, &writers[1]);
+    error = error != 0 ? error : tr_process_strings_pack(folders, &writers[2]);
     error = error != 0 ? error : tr_process_files_pack(&file, 1, &writers[3]);
     error = error != 0 ? error : tr_process_results_pack(results, 2, &writers[4]);
     char key[32];

@@ -5,8 +5,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include "actors/backend/refresh.h"
 #include "actors/graph/document/json.h"
-#include "actors/refresh.h"
 #include "plugins/armada/armada.h"
 
 #define ITEMS 3
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                 {.identity = tr_text_of("c")}};
     struct stand stand = {.batch = {.api = &api,
                                     .endpoint = &endpoint,
-                                    .group = tr_text_of("q/troupe-x-n-mark"),
+                                    .job_set = tr_text_of("q/troupe-x-n-mark"),
                                     .items = items,
                                     .count = ITEMS}};
     if (size == 0) {

@@ -55,7 +55,7 @@ static void read_as_everything(struct tr_bytes bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tr_bytes bytes = {.data = data, .size = size};
-    (void)oracle_agrees(bytes);
+    (void)msgpack_reference_agrees(bytes);
     read_as_everything(bytes);
     print_both_forms(bytes);
     struct tr_cursor cursor = tr_cursor_of(bytes);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/compile.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char definition[] =
@@ -22,7 +22,7 @@ static struct tr_graph *parent(void)
 {
     struct tr_report report;
     struct tr_graph *graph = NULL;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("f"), .folder = tr_text_of("/f"), .text = tr_text_of(definition)};
     tr_report_init(&report);
     if (tr_graph_compile(&request, &report, &graph) != 0) {

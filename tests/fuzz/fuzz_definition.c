@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/compile.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char frame[] = "troupe: 1\n"
@@ -30,7 +30,7 @@ static void compile(struct tr_text text)
 {
     struct tr_report report;
     struct tr_graph *graph = NULL;
-    struct tr_compile_request request = {
+    struct tr_definition_source request = {
         .path = tr_text_of("f"), .folder = tr_text_of("/f"), .text = text};
     tr_report_init(&report);
     int error = tr_graph_compile(&request, &report, &graph);

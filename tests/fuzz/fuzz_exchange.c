@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "actors/values/exchange.h"
 #include "actors/graph/value/literal.h"
 #include "actors/task/task.h"
+#include "actors/values/exchange.h"
 
 /* What the reader of small documents says. */
 static bool read_small(const struct tr_variables *outputs, bool is_dynamic, struct tr_text json,
@@ -22,8 +22,9 @@ static bool read_small(const struct tr_variables *outputs, bool is_dynamic, stru
     struct tr_bytes found;
     struct tr_text problem = {0};
     tr_arena_init(&task.arena);
-    int error = tri_outputs_from_document(&task, TR_DOCUMENT_JSON, tri_bytes_of_text(json),
-                                          tr_text_of("/folder"), &found, &problem);
+    int error =
+        tri_task_outputs_from_document(&task, TR_DOCUMENT_JSON, tri_task_bytes_of_text(json),
+                                       tr_text_of("/folder"), &found, &problem);
     if (error == 0) {
         tr_buffer_add(slots, found.data, found.size);
     }
@@ -60,8 +61,8 @@ static void read_plan(struct tr_bytes plan, struct tr_text json, struct tr_buffe
         .keep = keep_path, .put = put_value, .turn = take_turn};
     struct tr_exchange_problem problem = {.code = NULL};
     bool is_decision = false;
-    *error =
-        tr_exchange_read(plan, tri_bytes_of_text(json), &keeper, slots, &is_decision, &problem);
+    *error = tr_exchange_read(plan, tri_task_bytes_of_text(json), &keeper, slots, &is_decision,
+                              &problem);
     TR_ASSERT(!is_decision || slots->size == 0);
     TR_ASSERT(*error != TR_INVALID || (problem.code != NULL && problem.words[0] != '\0'));
     TR_ASSERT(memchr(problem.words, '\0', sizeof problem.words) != NULL);
@@ -82,7 +83,7 @@ static void compare(const struct tr_variables *outputs, bool is_dynamic, struct 
     TR_ASSERT(tr_exchange_plan_outputs(&asked, &plan) == 0);
     read_plan(tr_buffer_bytes(&plan), json, &large, &error);
     if (read_small(outputs, is_dynamic, json, &small) && error == 0) {
-        TR_ASSERT(tri_decision_is(tr_buffer_bytes(&small)) ||
+        TR_ASSERT(tri_task_decision_is(tr_buffer_bytes(&small)) ||
                   tr_literal_equal(tr_buffer_bytes(&large), tr_buffer_bytes(&small)));
     }
     tr_buffer_fini(&small);

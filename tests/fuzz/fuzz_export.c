@@ -41,9 +41,9 @@ static size_t add_entry(uint8_t *at, uint16_t type, const uint8_t *body, size_t 
 
 static size_t make_file(uint8_t *file, const uint8_t *data, size_t size)
 {
-    size_t used = TR_PARCEL_MAGIC_BYTES;
+    size_t used = TR_ARCHIVE_MAGIC_BYTES;
     size_t at = 0;
-    memcpy(file, TR_PARCEL_MAGIC, TR_PARCEL_MAGIC_BYTES);
+    memcpy(file, TR_ARCHIVE_MAGIC, TR_ARCHIVE_MAGIC_BYTES);
     while (size - at >= 3) {
         uint16_t type = types[data[at] % TR_COUNT_OF(types)];
         size_t wanted = (size_t)(data[at + 1] << 8 | data[at + 2]);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/language/expression.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/language/expression.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_parts(const struct tri_condition *condition)

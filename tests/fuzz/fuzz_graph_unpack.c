@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiled/schedule_time.h"
 #include "tests/fuzz/fuzz.h"
 
 static volatile uint64_t sum;
@@ -59,6 +60,43 @@ static void walk_node(const struct tr_workflow *workflow, const struct tr_node *
     }
 }
 
+/*
+ * When a plan fires: in UTC, as its own zone may be any file of the database, which GLib reads anew
+ * each time.
+ */
+static void walk_plan(const struct tr_graph *graph, const struct tr_plan *plan,
+                      const struct tr_zone *zone)
+{
+    const struct tr_variables *inputs = &graph->workflows[plan->workflow].interface.inputs;
+    const struct tr_schedule *schedule = &plan->schedule;
+    char name[TR_SCHEDULE_NAME_BYTES];
+    int64_t time = 1780000000;
+    if (!schedule->is_set) {
+        return;
+    }
+    for (int i = 0; i < 3 && tr_schedule_next(schedule, zone, time, &time) == 0; i++) {
+        tr_schedule_name(plan->name, time, name);
+        sum += (uint64_t)time + (uint8_t)name[0];
+    }
+    sum += tr_schedule_due(schedule, zone, 1780000000, 1780007200).fires ? 1 : 0;
+    if (schedule->kickoff_input != TR_GRAPH_NONE &&
+        inputs->items[schedule->kickoff_input].type->kind != TR_TYPE_DATETIME) {
+        abort();
+    }
+}
+
+static void walk_plans(const struct tr_graph *graph)
+{
+    struct tr_zone *zone = NULL;
+    if (tr_zone_open(tr_text_of("UTC"), &zone) != 0) {
+        abort();
+    }
+    for (uint32_t i = 0; i < graph->plan_count; i++) {
+        walk_plan(graph, &graph->plans[i], zone);
+    }
+    tr_zone_close(zone);
+}
+
 static void walk(const struct tr_graph *graph)
 {
     for (uint32_t i = 0; i < graph->workflow_count; i++) {
@@ -67,9 +105,7 @@ static void walk(const struct tr_graph *graph)
             walk_node(workflow, &workflow->nodes[k]);
         }
     }
-    for (uint32_t i = 0; i < graph->plan_count; i++) {
-        sum += graph->workflows[graph->plans[i].workflow].node_count;
-    }
+    walk_plans(graph);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

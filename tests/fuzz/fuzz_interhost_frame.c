@@ -1,15 +1,16 @@
 /*
  * Any bytes as frames of another host, one behind the other: they are refused, or what the workers
- * are handed are whole messages for borders and news of the link.
+ * are handed are whole messages for interhost actors and news of the link.
  *
  * Each frame of the input is a byte of its kind and two of its size: as it stands; behind the head
- * that the session waits for; the same in the envelope of a message for a border; or time passes.
+ * that the session waits for; the same in the envelope of a message for an interhost actor; or time
+ * passes.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "runtime/border/border.h"
+#include "runtime/cluster/interhost.h"
 #include "runtime/cluster/service.h"
 #include "runtime/memory.h"
 
@@ -18,12 +19,12 @@ enum { RAW, BEHIND_HEAD, IN_MESSAGE, TIME, KINDS, HEAD_BYTES_MAX = 512, PEER = 2
 static uint64_t now_ns;
 static struct tr_env env;
 static struct tri_directory directory;
-static struct tri_border_service service;
+static struct tri_interhost_service service;
 
 /* The one frame that arrives. */
 static struct tr_bytes arriving;
 
-static int link_send(struct tri_link *link, uint32_t place, uint8_t *data, size_t size)
+static int link_send(struct tri_channel *link, uint32_t place, uint8_t *data, size_t size)
 {
     (void)link;
     struct tri_frame frame = {.data = data, .size = size};
@@ -37,20 +38,20 @@ static int link_send(struct tri_link *link, uint32_t place, uint8_t *data, size_
                             tr_envelope_get(message.data, 64, to_serial)};
         uint16_t type = tr_envelope_get(message.data, 16, type);
         TR_ASSERT(tr_envelope_check(message, &whole) == 0 && whole == message.size);
-        TR_ASSERT(type == tr_border_link_schema.id || (tri_is_border(to) && to.group != 0));
+        TR_ASSERT(type == tr_interhost_link_schema.id || (tri_is_interhost(to) && to.group != 0));
     }
     tr_free(data);
     return 0;
 }
 
-static int link_receive(struct tri_link *link, struct tri_frame *frame)
+static int link_receive(struct tri_channel *link, struct tri_frame *frame)
 {
     (void)link;
     (void)frame;
     return TR_NOT_FOUND;
 }
 
-static void link_release(struct tri_link *link, struct tri_frame *frame)
+static void link_release(struct tri_channel *link, struct tri_frame *frame)
 {
     (void)link;
     (void)frame;
@@ -89,11 +90,11 @@ static uint64_t clock_ns(struct tr_env *unused)
 }
 
 static const struct tr_env_ops env_ops = {.monotonic_ns = clock_ns};
-static const struct tri_link_ops link_ops = {
+static const struct tri_channel_ops link_ops = {
     .send = link_send, .receive = link_receive, .release = link_release};
 static const struct tri_wire_ops wire_ops = {
     .send = wire_send, .receive = wire_receive, .release = wire_release};
-static struct tri_link pipes = {.ops = &link_ops, .place = TRI_PLACE_BORDER};
+static struct tri_channel pipes = {.ops = &link_ops, .place = TRI_PLACE_INTERHOST};
 static struct tri_wire wire = {.ops = &wire_ops};
 
 static size_t put_envelope(uint8_t *at, uint16_t type, struct tr_key to, size_t body_size)
@@ -115,14 +116,14 @@ static size_t put_envelope(uint8_t *at, uint16_t type, struct tr_key to, size_t 
 static size_t put_head(uint8_t *at, bool has_messages)
 {
     const struct tri_session *session = &service.lines[0].session;
-    struct tr_border_frame head = {.host = PEER,
-                                   .session = session->theirs > 77 ? session->theirs : 77,
-                                   .peer_session = session->mine,
-                                   .number = session->heard + (has_messages ? 1 : 0)};
+    struct tr_interhost_frame head = {.host = PEER,
+                                      .session = session->theirs > 77 ? session->theirs : 77,
+                                      .peer_session = session->mine,
+                                      .number = session->heard + (has_messages ? 1 : 0)};
     struct tr_writer writer = tr_writer_of(at + TR_ENVELOPE_BYTES, HEAD_BYTES_MAX);
-    TR_ASSERT(tr_border_frame_pack(&head, &writer) == 0);
+    TR_ASSERT(tr_interhost_frame_pack(&head, &writer) == 0);
     size_t size = tr_writer_size(&writer);
-    return put_envelope(at, tr_border_frame_schema.id, (struct tr_key){0}, size) + size;
+    return put_envelope(at, tr_interhost_frame_schema.id, (struct tr_key){0}, size) + size;
 }
 
 /* Memory of exactly the frame's size, so that a sanitizer sees the first byte too far. */
@@ -132,7 +133,7 @@ static void arrive(const uint8_t *data, size_t size)
     TR_ASSERT(copy != NULL);
     memcpy(copy, data, size);
     arriving = (struct tr_bytes){.data = copy, .size = size};
-    (void)tri_border_service_step(&service);
+    (void)tri_interhost_service_step(&service);
     TR_ASSERT(service.error == 0);
     tr_free(copy);
 }
@@ -140,10 +141,10 @@ static void arrive(const uint8_t *data, size_t size)
 static void arrive_as(unsigned kind, const uint8_t *data, size_t size)
 {
     static uint8_t buffer[2 * TR_ENVELOPE_BYTES + HEAD_BYTES_MAX + UINT16_MAX];
-    const struct tr_key border = {tri_host_group(1) | 16, TRI_BORDER_BIRTH << 4};
+    const struct tr_key interhost = {tri_host_group(1) | 16, TRI_INTERHOST_NUMBER << 4};
     size_t used = put_head(buffer, size > 0);
     if (kind == IN_MESSAGE) {
-        used += put_envelope(buffer + used, tr_border_send_schema.id, border, size);
+        used += put_envelope(buffer + used, tr_interhost_send_schema.id, interhost, size);
     }
     memcpy(buffer + used, data, size);
     arrive(buffer, used + size);
@@ -155,8 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     env.ops = &env_ops;
     directory = (struct tri_directory){.number = 1};
     TR_ASSERT(tri_directory_add(&directory, PEER, (struct tr_text){0}) == 0);
-    TR_ASSERT(tri_border_service_init(&service, &env, &directory, 1, 3) == 0);
-    service.voice.link = &pipes;
+    TR_ASSERT(tri_interhost_service_init(&service, &env, &directory, 1, 3) == 0);
+    service.sender.link = &pipes;
     service.wire = &wire;
     while (size >= 3) {
         unsigned kind = data[0] % KINDS;
@@ -164,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t taken = kind == TIME ? 0 : wanted < size - 3 ? wanted : size - 3;
         if (kind == TIME) {
             now_ns += wanted * 1000000;
-            (void)tri_border_service_step(&service);
+            (void)tri_interhost_service_step(&service);
         } else if (kind == RAW) {
             arrive(data + 3, taken);
         } else {
@@ -173,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 3 + taken;
         size -= 3 + taken;
     }
-    tri_border_service_fini(&service);
+    tri_interhost_service_fini(&service);
     tri_directory_fini(&directory);
     return 0;
 }

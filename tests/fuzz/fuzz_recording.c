@@ -55,7 +55,7 @@ static void play(struct tri_sandbox *sandbox, uint16_t type, uint8_t version, st
     int error = 0;
     if (type == tr_recorded_image_schema.id &&
         tr_recorded_image_unpack(body, version, &image) == 0) {
-        error = tri_sandbox_put(sandbox, (struct tr_ref){{16, 16}, 1}, image.luggage);
+        error = tri_sandbox_put(sandbox, (struct tr_ref){{16, 16}, 1}, image.snapshot);
     } else if (type == tr_recorded_message_schema.id &&
                tr_recorded_message_unpack(body, version, &message) == 0) {
         error = tri_sandbox_handle(sandbox, &message, &visitor, NULL);

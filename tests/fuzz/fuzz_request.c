@@ -1,5 +1,5 @@
 /*
- * Any bytes as a frame at the engine's door: refused, or a request that is made again as the same
+ * Any bytes as a frame at the engine's socket: refused, or a request that is made again as the same
  * bytes, and whose body is read as deep as the engine reads it; of a submission that is the graph,
  * the workflow's number and the inputs.
  */

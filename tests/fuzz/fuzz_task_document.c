@@ -13,20 +13,20 @@ static void check_outputs(struct tri_task *task, struct tr_text json)
 {
     struct tr_bytes slots;
     struct tr_text problem = {0};
-    int error = tri_outputs_from_document(task, TR_DOCUMENT_JSON, tri_bytes_of_text(json),
-                                          tr_text_of("/folder"), &slots, &problem);
+    int error = tri_task_outputs_from_document(task, TR_DOCUMENT_JSON, tri_task_bytes_of_text(json),
+                                               tr_text_of("/folder"), &slots, &problem);
     TR_ASSERT(error == 0 || error == TR_INVALID || error == TR_LIMIT);
     TR_ASSERT(error != TR_INVALID || (problem.size > 0 && task->refusal.code.size > 0));
     if (error == 0) {
-        TR_ASSERT(tri_outputs_check(task, slots, &problem) == 0);
+        TR_ASSERT(tri_task_outputs_check(task, slots, &problem) == 0);
     }
 }
 
 static void check_failure(struct tri_task *task, struct tr_text json)
 {
     struct tr_transition transition;
-    TR_ASSERT(tri_failure_from_document(task, TR_DOCUMENT_JSON, tri_bytes_of_text(json),
-                                        &transition) == 0);
+    TR_ASSERT(tri_task_failure_from_document(task, TR_DOCUMENT_JSON, tri_task_bytes_of_text(json),
+                                             &transition) == 0);
     TR_ASSERT(transition.phase == TR_TASK_PHASE_RETRYABLE_FAILURE ||
               transition.phase == TR_TASK_PHASE_PERMANENT_FAILURE);
     TR_ASSERT(transition.code.size > 0 && transition.message.size > 0);
@@ -36,7 +36,7 @@ static void check_failure(struct tri_task *task, struct tr_text json)
 static void check_packed(struct tri_task *task, struct tr_bytes slots)
 {
     struct tr_text problem = {0};
-    int error = tri_outputs_check(task, slots, &problem);
+    int error = tri_task_outputs_check(task, slots, &problem);
     TR_ASSERT(error == 0 || error == TR_INVALID);
     TR_ASSERT(error == 0 || problem.size > 0);
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "actors/graph/document/json.h"
-#include "actors/graph/value/literal.h"
 #include "actors/graph/document/yaml.h"
+#include "actors/graph/value/literal.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Writes the tree as a run-time value and as JSON, which has to be readable. */

@@ -184,7 +184,7 @@ class ArmadaShare(Armada):
     task = {**Armada.task, **COMMAND}
     has_outputs = True
     is_command = True
-    options = ("--execute", "--slots", "8")
+    options = ("--execute", "--slots", "8", "--share", str(ROOT))  # of its examples
 
     def settings(self):
         document = super().settings()

@@ -3,13 +3,17 @@
 import json
 import os
 import pathlib
+import pty
+import random
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
 import threading
 import time
+import tty
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -21,6 +25,32 @@ IS_SANITIZED = bool(os.environ.get("TROUPE_TEST_SANITIZED"))
 
 # Sanitizers and a busy machine make everything slower; no test waits so long when all is well.
 LIMIT_S = float(os.environ.get("TROUPE_TEST_LIMIT_S", "60"))
+
+
+# What a command that does nothing takes where bounds of time are chosen.
+START_S = 0.02
+
+
+def slowness():
+    """How many times longer than that it takes here and now, at least 1: what a test multiplies a
+    bound of time by that is too short for a busy machine."""
+    def start_s():
+        begin = time.monotonic()
+        subprocess.run([PROGRAM, "version"], capture_output=True, check=True)
+        return time.monotonic() - begin
+    return max(1, min(start_s() for _ in range(3)) / START_S)
+
+
+def free_port():
+    """A port for a server that starts later: below those that the kernel gives to others."""
+    for _ in range(100):
+        with socket.socket() as free:
+            try:
+                free.bind(("127.0.0.1", random.randrange(20000, 30000)))
+            except OSError:
+                continue
+            return free.getsockname()[1]
+    raise AssertionError("no port is free")
 
 
 def ended_by_faults(environment):
@@ -51,6 +81,38 @@ def wait_until(condition, what, limit_s=LIMIT_S):
         if time.monotonic() > end:
             raise AssertionError(f"not within {limit_s} s: {what}")
         threading.Event().wait(0.005)
+
+
+class Terminal:
+    """A pseudo-terminal on which a program writes to `end`, and all that came there.
+
+    Its end stays open here until everything was read: a hangup may overtake the last lines.
+    """
+
+    LAST = b"\0nothing comes after this\0"
+
+    def __init__(self, rows=24, columns=80):
+        self.source, self.end = pty.openpty()
+        tty.setraw(self.end)
+        tty.tcsetwinsize(self.end, (rows, columns))
+
+    def read(self, process):
+        """Reads until the program has ended, and closes the terminal."""
+        def wait():
+            try:
+                process.wait(LIMIT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            os.write(self.end, self.LAST)
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        shown = b""
+        while not shown.endswith(self.LAST):
+            shown += os.read(self.source, 65536)
+        waiting.join()
+        os.close(self.end)
+        os.close(self.source)
+        return shown.removesuffix(self.LAST)
 
 
 class Running:
@@ -179,8 +241,5 @@ class ProgramTest(unittest.TestCase):
     def await_file(self, name):
         """Waits until a task has written a file."""
         path = self.folder / name
-        end = time.monotonic() + LIMIT_S
-        while not path.exists():
-            self.assertLess(time.monotonic(), end, f"{name} did not appear")
-            threading.Event().wait(0.01)
+        wait_until(path.exists, f"{name} appears")
         return path

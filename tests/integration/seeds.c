@@ -64,8 +64,8 @@ static int launch(struct tr_task_context *task, struct tr_transition transition)
     struct tr_armada_attempt nothing = {.stage = TR_WEBAPI_STAGE_NEW};
     const struct tr_task_event start = {.kind = TR_TASK_START};
     struct tr_text first = tr_task_generated_name(task);
-    struct tr_text words = tr_task_words(task, "%.*s-%llx", (int)first.size, first.data,
-                                         (unsigned long long)tr_task_random(task));
+    struct tr_text words = tr_task_format(task, "%.*s-%llx", (int)first.size, first.data,
+                                          (unsigned long long)tr_task_random(task));
     return handle_named(task, words, &nothing, &start, &transition);
 }
 

@@ -6,14 +6,15 @@ import signal
 import struct
 import unittest
 
-from program import ProgramTest
+from program import ProgramTest, wait_until
 
 # The second task would leave a trace; an inner workflow, and one that was launched, too.
 FLOW = """
 troupe: 1
 tasks:
   wait: {run: [sh, -c, 'touch "$TROUPE_FOLDER/begun"; sleep 3600']}
-  short: {run: [sh, -c, 'touch "$TROUPE_FOLDER/begun"; sleep 1; touch "$TROUPE_FOLDER/ended"']}
+  short: {run: [sh, -c, 'touch "$TROUPE_FOLDER/begun";
+    while [ ! -e "$TROUPE_FOLDER/go" ]; do sleep 0.02; done; touch "$TROUPE_FOLDER/ended"']}
   trace: {run: [sh, -c, 'touch "$TROUPE_FOLDER/went-on"']}
   clean: {run: [sh, -c, 'touch "$TROUPE_FOLDER/cleaned"']}
 workflows:
@@ -52,7 +53,9 @@ class AbortTest(Unfinished):
             with self.subTest(workflow):
                 self.leave_unfinished(workflow, workflow)
                 if not has_finally:
+                    go = self.write("go", "")
                     self.await_file("ended").unlink()  # what would go on could do so now
+                    go.unlink()
                 said = self.troupe("abort", workflow, "-m", "not any more")[1]
                 self.assertIn(f"{workflow} is aborted by the next engine", said)
                 self.assertEqual(self.phase(workflow), "aborting")
@@ -68,9 +71,11 @@ class AbortTest(Unfinished):
     def test_an_engine_in_which_others_sleep_ends_it(self):
         self.leave_unfinished("main", "one")
         self.troupe("abort", "one", "--now")
-        self.write("other.yaml", "troupe: 1\nworkflows: {w: {nodes: {n: {sleep: 1s}}}}\n")
-        self.troupe("run", "other.yaml")
-        self.assertEqual(self.phase("one"), "aborted")
+        self.write("other.yaml", "troupe: 1\nworkflows: {w: {nodes: {n: {approve: it}}}}\n")
+        running = self.start("run", "other.yaml", "--name", "other")
+        wait_until(lambda: self.phase("one") == "aborted", "the abort")
+        self.troupe("approve", "other", "it")
+        self.assertEqual(running.end()[0], 0)
 
     def test_twice_and_of_what_has_ended(self):
         self.leave_unfinished("main", "one")
@@ -94,22 +99,23 @@ class AsideTest(Unfinished):
         self.leave_unfinished("main", "one")
         self.put_aside("one")
         engine = self.start("serve")
-        self.assertIn("one is put aside", engine.wait_for("put aside"))
+        self.assertIn("one is set aside", engine.wait_for("set aside"))
         engine.wait_for("serves")
         self.write("other.yaml", "troupe: 1\nworkflows: {w: {nodes: {n: {sleep: 10ms}}}}\n")
         self.troupe("submit", "other.yaml", "--wait")
-        self.assertIn("running, put aside", self.troupe("list")[0])
-        self.assertIn("put aside", self.troupe("get", "one")[0])
+        self.assertIn("running, set aside", self.troupe("list")[0])
+        self.assertIn("set aside", self.troupe("get", "one")[0])
         explained = self.troupe("explain", "one")[0]
         self.assertIn("loading it has ended the engine 2 times in a row", explained)
         self.assertIn("troupe resume one", explained)
-        self.assertIn("put aside", self.troupe("abort", "one", status=4)[1])
+        self.assertIn("set aside", self.troupe("abort", "one", status=4)[1])
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 0)
 
     def test_it_is_taken_up_again(self):
         self.leave_unfinished("steps", "one")
         self.put_aside("one")
+        self.write("go", "")
         self.troupe("resume", "one", "-q")
         self.assertEqual(self.phase("one"), "succeeded")
 
@@ -119,12 +125,13 @@ class AsideTest(Unfinished):
         self.put_aside(inner)
         self.troupe("abort", inner, "-m", "it ends the engine")
         document = self.document("get", inner)
-        self.assertEqual((document["phase"], document["error"]["code"]), ("aborted", "PutAside"))
+        self.assertEqual((document["phase"], document["error"]["code"]), ("aborted", "SetAside"))
         engine = self.start("serve")
         engine.wait_for("serves")
         status = self.troupe("watch", "one", status=1)
         self.assertFalse((self.folder / "went-on").exists())
-        self.assertNotIn("put aside", "".join(status))
+        self.assertNotIn("set aside", "".join(status))
+        self.write("go", "")
         self.troupe("submit", "flow.yaml", "steps", "--name", "more", "--wait")
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Answers of Armada that are lost, broken or nonsense, and a server that hangs or is not there.
 
-AT9 of the acceptance tests of the plugin. What is in doubt costs the lag, which is short here.
+AT9 of the acceptance tests of the plugin. An unknown outcome costs the lag, which is short here.
 """
 
 import json

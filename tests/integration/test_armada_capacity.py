@@ -6,17 +6,22 @@ are there at once.
 """
 
 import json
+import pathlib
 import re
 import signal
+import threading
 import unittest
-import urllib.parse
 
 from armada import IS_LONG, LONG_S, ArmadaTest, Double, slow, until
+from program import free_port
 from stored import TASK_BEHAVIOUR
 
-# Elements that wait outside the window of a map (TR_ARRAY_WINDOW) are not born.
+# Elements that wait outside the window of a map (TR_ARRAY_WINDOW) are not spawned.
 WINDOW = 4096
 WIDE = 110000 if IS_LONG else 12000
+
+WIDEST = 1000000
+WIDEST_PEAK_KIB = 512 << 10
 
 
 class RoomTest(ArmadaTest):
@@ -68,15 +73,16 @@ class RoomTest(ArmadaTest):
 
     def test_a_server_that_is_away_fails_nothing(self):
         """However long that lasts: a window of elements waits, and all are made later."""
-        port = urllib.parse.urlsplit(self.double.endpoint).port
+        port = free_port()
         self.double.stop()
+        self.settle(endpoint=f"http://127.0.0.1:{port}", **self.own_settings)
         self.write_array(WIDE)
         engine = self.begin()
         until(lambda: self.plugin()["circuit"] == "open" and self.tasks() >= WINDOW, LONG_S)
         self.assertRegex(self.troupe("explain", "it/work[0]")[0],
                          re.compile("does not answer .*tried again", re.DOTALL))
         waited = self.plugin()["at"]
-        until(lambda: self.plugin()["at"] > waited, LONG_S)  # nothing more was born meanwhile
+        until(lambda: self.plugin()["at"] > waited, LONG_S)  # nothing more was spawned meanwhile
         self.assertLessEqual(self.tasks(), WINDOW + 1)
         self.double = Double("--port", str(port))
         self.addCleanup(self.double.stop)
@@ -97,6 +103,27 @@ class RoomTest(ArmadaTest):
             self.assertEqual(status, 0, stderr)
         self.kill(engine, signal.SIGTERM)
         self.assert_all_went_well(50000)
+
+    def peak_kib(self, engine):
+        """How much memory it had at most, when it ends."""
+        peak = 0
+        while engine.process.poll() is None:
+            status = pathlib.Path(f"/proc/{engine.process.pid}/status").read_text(encoding="ascii")
+            found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+            peak = int(found[1]) if found else peak
+            threading.Event().wait(1)
+        return peak
+
+    @slow
+    def test_a_million_at_a_slow_server(self):
+        """It takes four calls a second: all are made in bounded memory, and none fails."""
+        self.settle(calls_per_second=4, lag="2s")
+        self.write_array(WIDEST)
+        engine = self.begin()
+        peak = self.peak_kib(engine)
+        self.finish(engine)
+        self.assertTrue(0 < peak < WIDEST_PEAK_KIB, peak)
+        self.assert_all_went_well(WIDEST)
 
 
 if __name__ == "__main__":

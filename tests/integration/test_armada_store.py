@@ -10,11 +10,9 @@ import json
 import re
 import shutil
 import sys
-import threading
-import time
 import unittest
 
-from program import EXAMPLES, LIMIT_S, ROOT, ProgramTest
+from program import EXAMPLES, ROOT, ProgramTest, wait_until
 
 sys.path[:0] = [str(ROOT / "tests/doubles/armada"), str(ROOT / "tests/doubles/s3")]
 
@@ -47,7 +45,8 @@ class StoreTest(ProgramTest):
         super().setUp()
         self.objects = ObjectStore(*self.store_options, key=KEY if self.key else None)
         self.addCleanup(self.objects.stop)
-        self.double = Double("--execute", "--slots", "4", "--secret", f"store/key={self.pods_key}")
+        self.double = Double("--execute", "--slots", "4", "--share", str(self.folder), "--share",
+                             str(ROOT), "--secret", f"store/key={self.pods_key}")
         self.addCleanup(self.double.stop)
         self.store.mkdir()
         self.settle()
@@ -120,7 +119,7 @@ class DocumentsTest(StoreTest):
         self.run_it("true", status=1)
         error = self.node()["error"]
         self.assertEqual(error["code"], "RetriesExhausted|OutputsNotFound")
-        self.assertRegex(error["message"], r"USER::nothing was written to \$TROUPE_OUTPUTS: "
+        self.assertRegex(error["message"], r"^nothing was written to \$TROUPE_OUTPUTS: "
                          r"http://\S+/results/runs/\S+/outputs.json is empty$")
 
     def test_outputs_that_are_wrong_are_named(self):
@@ -212,10 +211,7 @@ class FaultsTest(StoreTest):
         self.objects.fault("busy", method="GET")
         self.flow()
         running = self.start("run", "flow.yaml", "--name", "it")
-        end = time.monotonic() + LIMIT_S
-        while self.count("GET 503") < 2:
-            self.assertLess(time.monotonic(), end)
-            threading.Event().wait(0.05)
+        wait_until(lambda: self.count("GET 503") >= 2, "it asks again")
         words = self.troupe("explain", "it")[0]
         self.assertIn("its outcome is asked for again: 503 SlowDown is the answer to GET", words)
         self.objects.control("faults/clear", {})
@@ -226,10 +222,7 @@ class FaultsTest(StoreTest):
         self.objects.fault("slow", method="GET", ms=20000, times=1)
         self.flow()
         running = self.start("run", "flow.yaml", "--name", "it")
-        end = time.monotonic() + LIMIT_S
-        while self.objects.control("faults").get("slow") != 1:
-            self.assertLess(time.monotonic(), end)
-            threading.Event().wait(0.05)
+        wait_until(lambda: self.objects.control("faults").get("slow") == 1, "a slow answer")
         running.signal(9)
         running.end()
         self.troupe("resume", "it")

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """What nobody can know at once: jobs that show late, and client ids that mean nothing.
 
-AT4 and AT7 of the acceptance tests of the plugin, and the proof that they can fail. What is in
-doubt costs half a minute, since Armada may show a job so late.
+AT4 and AT7 of the acceptance tests of the plugin, and the proof that they can fail. What is
+unknown costs half a minute, since Armada may show a job so late.
 """
 
 import unittest
 
 from armada import IS_LONG, LONG_S, SIZE, ArmadaTest, slow
 
-class DoubtTest(ArmadaTest):
+class UnknownOutcomeTest(ArmadaTest):
     def test_status_that_lags(self):
         """AT7: UNKNOWN is neither lost nor failed, a minute long in the long form."""
         self.settle(streams=0)
@@ -32,8 +32,8 @@ class DoubtTest(ArmadaTest):
                                                     "method": "SubmitJobs"})
         self.assert_each_once(1000)
 
-    def test_questions_about_doubts_are_few(self):
-        """AT10: with lost answers and cut streams, too, each doubt costs a question or two, also
+    def test_questions_about_unknown_outcomes_are_few(self):
+        """AT10: with lost answers and cut streams, too, each one costs a question or two, also
         while others of its map go on."""
         self.settle(lag="2s")
         self.double.control("settings", slots=20, run_ms=500)
@@ -42,10 +42,10 @@ class DoubtTest(ArmadaTest):
                    stream_cut={"lines": 300, "how": "garbage", "times": 8})
         self.assert_each_once(size)
         calls = self.double.counters()["calls"]
-        (doubts,), = self.query("SELECT doubts FROM record_backend")
-        self.assertGreater(doubts, 0)
+        (count,), = self.query("SELECT unknown_outcomes FROM record_backend")
+        self.assertGreater(count, 0)
         asked = calls.get("GetJobStatusUsingExternalJobUri", {"calls": 0})["calls"]
-        self.assertLessEqual(asked, 2 * doubts)
+        self.assertLessEqual(asked, 2 * count)
 
     def test_each_hole(self):
         for hole in ("dedup_hole_a", "dedup_hole_b", "dedup_hole_c"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The command line as a whole: every command and option that is promised is there, once, in `help`,
-in each --help and in the completions of three shells."""
+in each --help and in the completions of three shells; and pages for people promise no others."""
 
 import collections
 import re
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from program import LIMIT_S, ProgramTest
+from program import LIMIT_S, ROOT, ProgramTest
 
 # What a line can be relied on to hold: command, its words, its options.
 INPUTS = "-i --input --inputs"
@@ -46,6 +46,9 @@ COMMANDS = {
     "version": ("", "-o"),
 }
 EVERYWHERE = "-h --help -q --quiet -v --verbose"
+PAGES = ("README.md", "deploy/README.md", "examples/README.md", "examples/COMMANDS.md")
+# A line of an example, or what stands between backticks.
+LINE = re.compile(r"^    (?:build/\S+/)?troupe ([a-z][^#\n]*)|`troupe ([a-z][^`]*)`", re.MULTILINE)
 WITHOUT_STORE = ("check", "completion", "help", "version")
 
 
@@ -82,6 +85,33 @@ class CommandsTest(ProgramTest):
                       ["--store", str(self.store), "-q", "run", "flow.yaml", "-i", "n=1"]):
             with self.subTest(words):
                 self.assertEqual(self.troupe(*words)[0], "n: 1\n")
+
+    def test_the_reference_has_each_command(self):
+        text = (ROOT / "examples/COMMANDS.md").read_text().split("\n## ", 1)[0]
+        named = re.findall(r"`([a-z]+)(?: [^`]*)?`", "".join(re.findall(r"^\| `.*?\|", text, re.M)))
+        self.assertEqual(sorted(set(named)), sorted(COMMANDS))
+
+    def test_pages_write_commands_as_they_are(self):
+        options = {}
+        for page in PAGES:
+            lines = ["".join(words) for words in LINE.findall((ROOT / page).read_text())]
+            for line in lines:
+                with self.subTest(page=page, line=line):
+                    command, *words = line.split()
+                    self.assertIn(command, COMMANDS)
+                    if command not in options:
+                        text = self.troupe(command, "--help")[0]
+                        options[command] = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text))
+                    written = [word.split("=")[0] for word in words if re.match("--?[a-z]", word)]
+                    self.assertLessEqual(set(written), options[command])
+
+    def test_pages_name_no_other_options(self):
+        known = set().union(*(re.findall(r"--[a-z][a-z-]*", self.troupe(command, "--help")[0])
+                              for command in COMMANDS))
+        for page in ("examples/COMMANDS.md", "deploy/README.md"):
+            written = {words.split()[0] for words in
+                       re.findall(r"`(--[a-z][^`]*)`", (ROOT / page).read_text())}
+            self.assertLessEqual(written, known, page)
 
     def test_each_shell_completes_all(self):
         for shell in ("bash", "zsh", "fish"):

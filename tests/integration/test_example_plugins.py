@@ -3,12 +3,11 @@ type is typed, and what it says is printed is."""
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import unittest
 
-from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
+from program import LIMIT_S, PROGRAM, ROOT, ProgramTest, free_port
 
 PLUGINS = ROOT / "examples/plugins"
 BUILT = PROGRAM.parent / "examples/plugins"
@@ -16,12 +15,6 @@ PORT = "8765"
 
 # A file's name on a line of its own, and blocks with their languages.
 PARTS = re.compile(r"^`(?P<name>[^`\n]+)`$|^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
 
 
 class PageTest(ProgramTest):
@@ -52,7 +45,7 @@ class PageTest(ProgramTest):
         environment = {**os.environ, "HOME": str(home), "TROUPE": str(source)}
         environment.pop("TROUPE_STORE", None)
         # The port alone is not the page's: somebody may have that one.
-        done = subprocess.run(["bash", "-c", script.replace(PORT, free_port())], cwd=self.folder,
+        done = subprocess.run(["bash", "-c", script.replace(PORT, str(free_port()))], cwd=self.folder,
                               env=environment, text=True, capture_output=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout.split("=== done\n")[:-1], expected, done.stderr)
@@ -66,7 +59,7 @@ class WaitTest(ProgramTest):
             f"plugins:\n  wait: {{path: {BUILT}/wait.so}}\n")
 
     def test_it_asks_until_somebody_answers(self):
-        port = free_port()
+        port = str(free_port())
         running = self.start("run", PLUGINS / "wait.yaml", "-i",
                              f"url=http://127.0.0.1:{port}/made", "--name", "it")
         running.wait_for("up: running")

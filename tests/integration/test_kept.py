@@ -4,7 +4,6 @@ checkpoints, and its outputs refer to: it is kept when the folder goes, in whate
 stands, and goes along in an export.
 """
 
-import json
 import os
 import pathlib
 import unittest

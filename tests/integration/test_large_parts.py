@@ -2,7 +2,6 @@
 """Large values are values: a flow looks into them, builds with them and leaves them out as if they
 were small."""
 
-import json
 import unittest
 
 from program import ProgramTest

@@ -5,11 +5,9 @@ import os
 import pathlib
 import shutil
 import signal
-import threading
-import time
 import unittest
 
-from program import LIMIT_S, ProgramTest, process_folders
+from program import ProgramTest, process_folders, wait_until
 
 MAKE = """
 troupe: 1
@@ -212,10 +210,8 @@ class UnfinishedTest(ProgramTest):
     def stop_while_it_runs(self, *options):
         """Runs until four processes wait, and ends the engine."""
         engine = self.start("run", "flow.yaml", "main", "--name", "it", *options)
-        end = time.monotonic() + LIMIT_S
-        while not (self.folder / "begun").exists() or len(self.begun()) < 3:
-            self.assertLess(time.monotonic(), end, "nothing runs")
-            threading.Event().wait(0.02)
+        wait_until(lambda: (self.folder / "begun").exists() and len(self.begun()) >= 3,
+                   "three processes run")
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 4)
 
@@ -263,10 +259,7 @@ class UnfinishedTest(ProgramTest):
         """A success that only the keeper knows is not done again elsewhere."""
         self.stop_while_it_runs("--durability", "process")
         self.write("go", "")
-        end = time.monotonic() + LIMIT_S
-        while self.runs_outside():
-            self.assertLess(time.monotonic(), end, "the processes do not end")
-            threading.Event().wait(0.02)
+        wait_until(lambda: not self.runs_outside(), "the processes end")
         before = self.begun()
         _, stderr = self.troupe("export", "it", status=4)
         self.assertRegex(stderr, r"export: [34] of its attempts \(it-\S+ and others\) ended while "

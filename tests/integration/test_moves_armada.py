@@ -61,7 +61,7 @@ class MovesArmadaTest(ProgramTest):
 
     def setUp(self):
         super().setUp()
-        self.double = Double(*self.double_options)
+        self.double = Double("--share", str(self.folder), *self.double_options)
         self.addCleanup(self.double.stop)
         self.other = self.folder / "other"
         for store in (self.store, self.other):

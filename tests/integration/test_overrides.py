@@ -98,8 +98,8 @@ class OverridesTest(ProgramTest):
     def test_a_deadline_bounds_all_attempts(self):
         for is_map in (False, True):
             self.write_flow("echo x >> $TROUPE_FOLDER/out; exit 1",
-                            {"deadline": "300ms", "retries": 1000,
-                             "backoff": {"first": "50ms", "factor": 1}}, is_map)
+                            {"deadline": "3s", "retries": 1000,
+                             "backoff": {"first": "200ms", "factor": 1}}, is_map)
             document = self.document("run", "flow.yaml", status=1)
             self.assertIn("Timeout", document["error"]["code"])
             self.assertGreater(len(self.lines()), 1)

@@ -144,7 +144,7 @@ class PluginFaultsTest(ProgramTest):
         phases = self.phases()
         self.assertEqual([phases[node] for node in ("jobs", "processes", "echoes", "last")],
                          ["failed", "succeeded", "succeeded", "succeeded"])
-        self.assertIn("jobs[3]@0 failed: Refused: no such luck",
+        self.assertIn("jobs[3] failed: no such luck [Refused]",
                       self.troupe("explain", "it/jobs[3]")[0])
         self.assertEqual(self.double.counters()["jobs_created"], 0)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What READMEs promise names a test, and the tests that they name are there."""
+"""What pages promise names a test, and the tests that they name are there."""
 
 import functools
 import pathlib
@@ -10,7 +10,7 @@ from program import ROOT
 
 TESTS = ROOT / "tests"
 
-# How a README names tests: by their place, by their file, by a file and one of its functions.
+# How a page names tests: by their place, by their file, by a file and one of its functions.
 PLACE = re.compile(r"\b((?:unit|integration|stress|fuzz|sim)/[\w/]*\w)")
 FILE = re.compile(r"`(test_\w+)(?:\.c|\.py)?`")
 FUNCTION = re.compile(r"`(test_\w+\.(?:c|py)): (\w+)`")
@@ -24,8 +24,8 @@ def files():
     return {path.name: path for path in TESTS.rglob("*") if path.is_file()}
 
 
-def readmes():
-    return [path for path in ROOT.rglob("README.md")
+def pages():
+    return [path for path in ROOT.rglob("*.md")
             if not {"build", ".git"} & set(path.relative_to(ROOT).parts)]
 
 
@@ -50,8 +50,8 @@ def is_a_test(name):
 
 
 class PromisesTest(unittest.TestCase):
-    def test_what_readmes_name_is_there(self):
-        for path in readmes():
+    def test_what_pages_name_is_there(self):
+        for path in pages():
             text = path.read_text()
             with self.subTest(str(path.relative_to(ROOT))):
                 self.assertEqual([place for place in PLACE.findall(text) if not is_place(place)],

@@ -3,10 +3,9 @@
 
 import json
 import pathlib
-import time
 import unittest
 
-from program import LIMIT_S, ProgramTest
+from program import ProgramTest, wait_until
 from test_signals import WAITING
 
 CACHED = """
@@ -87,10 +86,7 @@ class PruneTest(ProgramTest):
 
     def await_gone(self, path):
         """Waits until a path is no more."""
-        deadline = time.monotonic() + LIMIT_S
-        while path.exists():
-            self.assertLess(time.monotonic(), deadline, path)
-            time.sleep(0.01)
+        wait_until(lambda: not path.exists(), f"{path} is gone")
 
     def test_what_is_named_stays_and_goes_with_the_last_name(self):
         self.troupe("run", "flow.yaml", "main", "--name", "one", "-q")

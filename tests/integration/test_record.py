@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recording an actor of a live engine, and replaying it, as deploy/README.md says."""
+"""Recording an actor of a live engine, and replaying it, as examples/COMMANDS.md says."""
 
 import json
 import re
@@ -143,7 +143,7 @@ class RecordTest(ProgramTest):
         self.assertEqual(engine.end()[0], 0)
 
     def test_the_readme_is_true(self):
-        text = (ROOT / "deploy/README.md").read_text()
+        text = (ROOT / "examples/COMMANDS.md").read_text()
         commands = re.findall(r"^    troupe (tap --re.*)$", text, re.MULTILINE)
         self.assertEqual(len(commands), 3)
         engine = self.begin()

@@ -2,7 +2,7 @@
 """The settings of the manual, word for word: they are taken as they stand, each of their keys does
 not take everything, and what is wrong is said with its place and its remedy.
 
-What each key means is unit/deploy/settings' and the tests' of what it sets.
+What each key means is unit/deploy/settings/settings' and the tests' of what it sets.
 """
 
 import re

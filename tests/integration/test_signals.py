@@ -5,7 +5,7 @@ import os
 import signal
 import unittest
 
-from program import ProgramTest
+from program import ProgramTest, wait_until
 
 # A task that says that it runs, and goes on when it is told to.
 WAITING = """
@@ -60,7 +60,7 @@ class SignalsTest(ProgramTest):
         running.signal(signal.SIGINT)
         status, _, stderr = running.end()
         self.assertEqual(status, 3, stderr)
-        self.assert_gone(pid)
+        wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the task's process ends")
         # Whatever it left, the next engine finishes it.
         self.troupe("resume", "it", status=3)
 

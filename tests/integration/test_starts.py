@@ -4,19 +4,18 @@ within seconds, whatever is in the way; and one that can start serves more clien
 soft limit of open files has room for."""
 
 import os
-import pathlib
 import re
 import resource
 import shutil
 import signal
 import socket
 import subprocess
-import threading
 import time
 import unittest
 
 from program import (
-    EXAMPLES, IS_SANITIZED, LIMIT_S, PROGRAM, ProgramTest, process_folders)
+    EXAMPLES, LIMIT_S, PROGRAM, ProgramTest, process_folders, slowness,
+    wait_until)
 
 FLOW = """
 troupe: 1
@@ -24,9 +23,14 @@ tasks: {t: {run: [sh, -c, "ulimit -S -n >$TROUPE_FOLDER/limit"]}}
 workflows: {main: {nodes: {a: {task: t}, b: {task: t, after: [a]}}}}
 """
 
-# Descriptors that an engine wants at least (deploy/descriptors.h).
+GATE = """
+troupe: 1
+workflows: {main: {nodes: {ok: {approve: ship}}}}
+"""
+
+# Descriptors that an engine wants at least (deploy/engine/descriptors.h).
 LEAST = 128
-QUICKLY_S = 20 if IS_SANITIZED else 5
+QUICKLY_S = 5  # of a machine that is not busy
 
 
 class StartTest(ProgramTest):
@@ -41,7 +45,7 @@ class StartTest(ProgramTest):
             [PROGRAM, *words], cwd=self.folder, text=True, env=self.environment(),
             capture_output=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL,
             preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit)))
-        self.assertLess(time.monotonic() - begin, QUICKLY_S)
+        self.assertLess(time.monotonic() - begin, QUICKLY_S * slowness())
         return done.returncode, done.stderr
 
     def refused(self, words, *command, limit=None):
@@ -54,9 +58,7 @@ class StartTest(ProgramTest):
         """The path of a file of a store that was used and left."""
         self.troupe("run", "flow.yaml", "-q")
         self.end_keeper()
-        end = time.monotonic() + LIMIT_S
-        while (self.store / "keeper.sock").exists() and time.monotonic() < end:
-            threading.Event().wait(0.01)
+        wait_until(lambda: not (self.store / "keeper.sock").exists(), "the keeper leaves")
         return self.store / name
 
     def test_blobs_are_a_file(self):
@@ -195,6 +197,29 @@ echo '{{"f": "one.txt", "d": "tree"}}' >$TROUPE_OUTPUTS""")
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         database.unlink()
         self.troupe("run", flow, "-i", "name=Ada", "--name", "it", "-q")
+
+    def test_a_store_goes_on_from_a_copy(self):
+        """As the operator's page says: no engine while it is copied, and put back at its place."""
+        self.write("gate.yaml", GATE)
+        serving = self.start("serve")
+        serving.wait_for("serves")
+        self.troupe("submit", "gate.yaml", "--name", "it")
+        self.troupe("submit", "flow.yaml", "--name", "done", "--wait")
+        serving.signal(signal.SIGTERM)
+        self.assertEqual(serving.end()[0], 0)
+        self.end_keeper()
+        copy = self.folder / "copy"
+        shutil.copytree(self.store, copy, symlinks=True)
+        shutil.rmtree(self.store)
+        copy.rename(self.store)
+        phases = {row["execution"]: row["phase"] for row in self.document("list")}
+        self.assertEqual(phases, {"it": "running", "done": "succeeded"})
+        serving = self.start("serve")
+        serving.wait_for("serves")
+        self.troupe("approve", "it", "ship")
+        self.troupe("watch", "it")
+        serving.signal(signal.SIGTERM)
+        self.assertEqual(serving.end()[0], 0)
 
     def test_too_few_descriptors(self):
         for most in (8, 24, 60, LEAST - 1):

@@ -5,14 +5,12 @@ fill, on a pseudo-terminal. In documents it is escaped; to a pipe logs are what 
 import http.server
 import json
 import os
-import pty
 import re
 import subprocess
 import threading
-import tty
 import unittest
 
-from program import LIMIT_S, PROGRAM, ProgramTest
+from program import LIMIT_S, PROGRAM, ProgramTest, Terminal
 
 BLANKS = "\t\n\r"
 CONTROLS = [chr(point) for point in (*range(1, 0x20), *range(0x7f, 0xa0), 0x61c, 0x200e, 0x200f,
@@ -91,23 +89,11 @@ class TerminalTest(ProgramTest):
 
     def terminal(self, *words, statuses=(0, 1, 2)):
         """Runs a command with its output on a terminal and gives what came there."""
-        primary, secondary = pty.openpty()
-        tty.setraw(secondary)
-        tty.tcsetwinsize(secondary, (200, 4000))
+        terminal = Terminal(rows=200, columns=4000)
         process = subprocess.Popen([PROGRAM, *map(os.fsencode, map(str, words))], cwd=self.folder,
                                    env=self.environment(), stdin=subprocess.DEVNULL,
-                                   stdout=secondary, stderr=secondary)
-        os.close(secondary)
-        shown = b""
-        while True:
-            try:
-                part = os.read(primary, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            shown += part
-        os.close(primary)
+                                   stdout=terminal.end, stderr=terminal.end)
+        shown = terminal.read(process)
         self.assertIn(process.wait(LIMIT_S), statuses, shown)
         return shown
 

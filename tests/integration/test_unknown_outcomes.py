@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What becomes of a job whose request got no answer, by the grade of its back end.
+"""What becomes of a job whose request got no answer, by the idempotency of its back end.
 
-The plugin is that of examples/plugins/jobs.c, built with each grade; its server loses the first
+The plugin is that of examples/plugins/jobs.c, built with each level; its server loses the first
 request that makes a job, before the work or after it.
 """
 
@@ -45,7 +45,7 @@ class Handler(job_server.Handler):
         return None
 
 
-class DoubtsTest(ProgramTest):
+class UnknownTest(ProgramTest):
     def setUp(self):
         super().setUp()
         self.store.mkdir()
@@ -55,11 +55,12 @@ class DoubtsTest(ProgramTest):
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
 
-    def run_it(self, grade, policy, does_the_work, status=0):
+    def run_it(self, idempotency, policy, does_the_work, status=0):
         """One execution; gives its only attempt, and how many jobs were made for it."""
-        source = (ROOT / "examples/plugins/jobs.c").read_text().replace(
-            "GRADE_EXACT,", f"GRADE_{grade},\n    .find = {{JOBS_AT_ONCE, write_status, "
-            "read_list}," if grade == "TAG" else f"GRADE_{grade},")
+        level = f"IDEMPOTENCY_{idempotency},"
+        if idempotency == "TAG":
+            level += "\n    .find = {JOBS_AT_ONCE, write_status, read_list},"
+        source = (ROOT / "examples/plugins/jobs.c").read_text().replace("IDEMPOTENCY_EXACT,", level)
         subprocess.run(["cc", "-shared", "-fPIC", f"-I{ROOT}", "-w", "-o", self.folder / "jobs.so",
                         self.write("jobs.c", source)], check=True, timeout=60)
         port = self.server.server_address[1]
@@ -89,7 +90,7 @@ class DoubtsTest(ProgramTest):
         self.assertEqual(made, 0)
         self.assertEqual(attempt["error"]["code"], "OutcomeUnknown")
         self.assert_unknown(attempt, "nobody can say whether it was done")
-        self.assertIn("OutcomeUnknown: outcome unknown: nobody can say whether the job was made",
+        self.assertIn("outcome unknown: nobody can say whether the job was made",
                       self.troupe("explain", "it")[0])
 
     def test_by_tag_what_is_not_found_is_repeated(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Aborting much at once: acknowledged at once, over after the grace, and nothing left outside.
+"""Aborting much at once: acknowledged before the grace is over, over after it, no process left.
 
 A run with a wide map of elements that sleep, maps over workflows, launches and dynamic nodes in
 which something sleeps, and 64 processes that ignore SIGTERM.
@@ -10,13 +10,11 @@ import time
 import unittest
 
 from kills import IS_LONG, KillTest, wait_until
-from program import IS_SANITIZED
 
 SLEEPERS = 100000 if IS_LONG else 1000
 FLOWS = 1000 if IS_LONG else 50
 PROCESSES = 64
-GRACE_S = 1
-ACKNOWLEDGED_S = 1 if IS_SANITIZED else 0.1
+GRACE_S = 3
 
 # How long a machine that has more to do may take beside that.
 SLACK_S = 60
@@ -27,7 +25,7 @@ tasks:
   sleep: {type: core-sleep, inputs: {time: duration, n: int}}
   stay:
     inputs: {n: int}
-    grace: 1s
+    grace: 3s
     run: [/bin/sh, ./stay.sh]
   note: {run: [/bin/sh, -c, 'echo ran >> "$TROUPE_FOLDER/finally"']}
   decide: {inputs: {n: int}, run: [/bin/sh, -c, 'cp "$TROUPE_FOLDER/decided" "$TROUPE_OUTPUTS"']}
@@ -107,11 +105,11 @@ class AbortTest(KillTest):
         running = self.begin()
         begin = time.monotonic()
         acknowledged_s = self.acknowledge()
+        self.assertGreaterEqual(len(self.tasks()), PROCESSES)  # they have their grace still
         status, _, stderr = running.end()
         ended_s = time.monotonic() - begin
         print(f"acknowledged after {1000 * acknowledged_s:.0f} ms, ended after {ended_s:.1f} s")
         self.assertEqual(status, 3, stderr)
-        self.assertLess(acknowledged_s, ACKNOWLEDGED_S)
         self.assertGreaterEqual(ended_s, GRACE_S)
         self.assertLess(ended_s, GRACE_S + SLACK_S)
         self.assert_over()

@@ -1,6 +1,6 @@
 /*
- * The balancer helps: actors with real work, all born on one worker, end sooner when idle workers
- * may take some of them; and nobody's work is lost or done twice on the way.
+ * The balancer helps: actors with real work, all spawned on one worker, end sooner when idle
+ * workers may take some of them; and nobody's work is lost or done twice on the way.
  */
 #include <stdio.h>
 #include <time.h>

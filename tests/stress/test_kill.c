@@ -288,7 +288,8 @@ static struct tr_text name_of(char buffer[16], uint64_t number)
     return tr_text_of(buffer);
 }
 
-/* The actor of this name, born if it was never; a birth that was acknowledged is not repeated. */
+/* The actor of this name, spawned if it was never; a spawn that was acknowledged is not
+ * repeated. */
 static bool find_or_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
                           const struct tr_spawn_options *options, uint64_t number,
                           struct tr_ref *actor)
@@ -313,7 +314,7 @@ static void do_job(struct tr_host *host, struct tr_ref books, uint64_t number, b
     struct tr_ref job;
     int reason;
     if (!find_or_spawn(host, &job_behaviour, &options, number, &job)) {
-        return; /* it was born and is gone, so it is booked: the end will show */
+        return; /* it was spawned and is gone, so it is booked: the end will show */
     }
     need(tr_host_tell(host, job, &tr_work_schema, &(struct tr_work){}), "telling");
     if (is_hasty) {

@@ -115,7 +115,7 @@ workflows:
         self.assertEqual(document["outputs"], {"a": [row] * rows})
 
 
-class AdoptionTest(KillTest):
+class ImportLiveTest(KillTest):
     def test_results_of_the_time_without_an_engine(self):
         """The engine is killed, its processes end without it, and their results are taken."""
         size = 8

@@ -47,7 +47,7 @@ MOVES_SCHEMAS(TR_SCHEMA_DEFINE)
         }                   \
     } while (false)
 
-/* Answers a riddle and, born as a child, ends when it is told to begin. */
+/* Answers a riddle and, spawned as a child, ends when it is told to begin. */
 static int answerer_handle(struct tr_context *context, void *state,
                            const struct tr_message *message)
 {

@@ -7,7 +7,6 @@ Rights are taken as another user than root. By default a share of all cases is d
 (TROUPE_TEST_SEED repeats it), with TROUPE_TEST_LONG all of them are tried."""
 
 import os
-import pathlib
 import random
 import shutil
 import signal
@@ -17,11 +16,11 @@ import time
 import unittest
 
 from kills import IS_LONG, PROGRAM, ProgramTest, seed_of, wait_until
-from program import IS_SANITIZED
+from program import slowness
 
 NOBODY = 65534
 WAITS_S = 4  # what may pass is waited out: who does so is told to leave
-QUICKLY_S = 120 if IS_SANITIZED else 20
+QUICKLY_S = 120
 CASES = 12  # of each fault, unless all are tried
 
 FLOW = """
@@ -110,7 +109,8 @@ class StoreFilesTest(ProgramTest):
                     and time.monotonic() < end_s:
                 threading.Event().wait(0.01)
             process.send_signal(signal.SIGTERM)
-        for limit_s, number in ((WAITS_S, signal.SIGTERM), (QUICKLY_S, signal.SIGKILL)):
+        waits_s = WAITS_S * slowness()
+        for limit_s, number in ((waits_s, signal.SIGTERM), (QUICKLY_S, signal.SIGKILL)):
             try:
                 words = process.communicate(timeout=limit_s)[1]
                 return process.returncode, words

@@ -268,7 +268,7 @@ void bench_flow_measure(const struct bench_run *run)
     } while (rounds < ROUNDS_MAX && bench_now_ns() - begin < (double)run->milliseconds * 1e6);
     tr_host_stop(host);
     tr_host_free(host);
-    tr_shelf_fini(&engine.shelf);
+    tr_graph_registry_fini(&engine.registry);
     check_all(run, folder, wish.first);
     print(run, folder, bench_median(values, rounds), wish.first);
     bench_folder_remove(folder);

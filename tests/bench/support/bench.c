@@ -121,9 +121,9 @@ const char *bench_troupe(void)
 
 struct tr_graph *bench_compile(const char *definition)
 {
-    struct tr_compile_request request = {.path = tr_text_of("bench.yaml"),
-                                         .folder = tr_text_of("/"),
-                                         .text = tr_text_of(definition)};
+    struct tr_definition_source request = {.path = tr_text_of("bench.yaml"),
+                                           .folder = tr_text_of("/"),
+                                           .text = tr_text_of(definition)};
     struct tr_report report;
     struct tr_graph *graph = NULL;
     tr_report_init(&report);
@@ -143,8 +143,9 @@ struct tr_graph *bench_compile(const char *definition)
 const struct tr_graph *bench_graph(struct tr_engine *engine, const char *definition,
                                    uint64_t *number)
 {
-    bench_must(tr_shelf_put(&engine->shelf, bench_compile(definition), number), "shelf");
-    return tr_shelf_find(&engine->shelf, *number);
+    bench_must(tr_graph_registry_put(&engine->registry, bench_compile(definition), number),
+               "graph_registry");
+    return tr_graph_registry_find(&engine->registry, *number);
 }
 
 struct tr_host *bench_host(const struct bench_run *run, struct tr_engine *engine,

@@ -52,7 +52,7 @@ const char *bench_troupe(void);
 /* Compiles a definition; the graph is the caller's. */
 struct tr_graph *bench_compile(const char *definition);
 
-/* The same, and puts it on the shelf, which keeps it. */
+/* The same, and registers it, and the registry keeps it. */
 const struct tr_graph *bench_graph(struct tr_engine *engine, const char *definition,
                                    uint64_t *number);
 

@@ -42,10 +42,13 @@ def options():
     add("--pending-ms", type=int, default=0, help="how long its pod is pending")
     add("--run-ms", type=int, default=0, help="how long it runs")
     add("--cancel-ms", type=int, default=20, help="until a cancellation is done")
+    add("--deadline-slack-ms", type=int, default=0, help="how much later a pod's deadline strikes")
     add("--ingest-ms", type=int, default=20, help="until status and events show what happened")
     add("--slots", type=int, default=None, help="jobs that have a node at once; 0 is no bound, "
         "which is the default but with --execute, where it is one per core")
     add("--execute", action="store_true", help="really run commands, as local processes")
+    add("--share", action="append", default=[], metavar="FOLDER",
+        help="a folder below /tmp that commands see; /tmp itself is each one's own")
     add("--secret", action="append", default=[], metavar="GROUP/KEY=VALUE",
         help="a key of a Secret of Kubernetes, for environments of commands that are run")
     add("--auth", default="anonymous", help="anonymous, basic:USER:PASSWORD or bearer:TOKEN")

@@ -35,7 +35,7 @@ def item(client_id=None, **fields):
     return {"namespace": "default", "podSpecs": [pod("true")], **named, **fields}
 
 
-def until(condition, limit_s=20):
+def until(condition, limit_s=LIMIT_S):
     """Asks until it holds: what the server shows lags behind what it has done."""
     end = time.monotonic() + limit_s
     while not condition():

@@ -232,7 +232,8 @@ class Cluster:
     def pend(self, job):
         job.runs[-1].pending_at = self.clock.wall_s()
         self.advance(job, PENDING, "pending")
-        self.later(1000 * job.deadline_s, self.end, job, "deadline")
+        self.later(1000 * job.deadline_s + self.settings.deadline_slack_ms, self.end, job,
+                   "deadline")
         self.later(self.settings.pending_ms, self.start, job)
 
     def start(self, job):

@@ -129,7 +129,7 @@ class Control:
 
     def change_settings(self, **settings):
         changeable = ("queued_ms", "pending_ms", "run_ms", "cancel_ms", "ingest_ms", "slots",
-                      "queue_cache_ms")
+                      "queue_cache_ms", "deadline_slack_ms")
         for name, value in settings.items():
             if name not in changeable:
                 raise ValueError(f"settings that change are {', '.join(changeable)}")

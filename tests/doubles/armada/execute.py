@@ -1,7 +1,9 @@
 """Runs a job's container as a process of this machine: its command, arguments and environment.
 
-There is no image and no volume: paths are those of this machine, so what a job reads and writes
-lies in a folder that its submitter shares. What it prints is kept for binoculars.
+There is no image: paths are those of this machine, so what a job reads and writes lies in a folder
+that its submitter shares. Its /tmp is its own, as in a container, where this machine lets us mount:
+only what is shared and the paths of its volumes are there, too. What it prints is kept for
+binoculars.
 """
 
 import asyncio
@@ -20,9 +22,43 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 NOT_FOUND = 127
 
 
+# Arguments: the folder that becomes /tmp, how many paths stay there and these, the working folder,
+# the command. By absolute paths, since the pod's PATH is the pod's.
+PRIVATE_TMP = """
+set -e
+tmp=$1 left=$2
+shift 2
+while [ $left -gt 0 ]; do
+    /usr/bin/mkdir -p "$tmp${1#/tmp}"
+    /usr/bin/mount --bind "$1" "$tmp${1#/tmp}"
+    shift
+    left=$((left - 1))
+done
+/usr/bin/mount --rbind "$tmp" /tmp
+cd "$1"
+shift
+exec "$@"
+"""
+
+
+def namespace_words():
+    """The command that gives another one mounts of its own; None where that is not allowed."""
+    words = ["/usr/bin/unshare", "--mount"]
+    if os.geteuid() != 0:
+        words += ["--user", "--map-current-user", "--keep-caps"]
+    try:
+        done = subprocess.run([*words, "/usr/bin/mount", "-t", "tmpfs", "none", "/tmp"],
+                              capture_output=True, check=False)
+    except OSError:
+        return None
+    return words if done.returncode == 0 else None
+
+
 class Executor:
-    def __init__(self, folder, secrets=()):
+    def __init__(self, folder, secrets=(), shares=()):
         self.folder = pathlib.Path(folder)
+        self.shares = list(shares)
+        self.namespace = namespace_words()
         self.secrets = dict(secret.split("=", 1) for secret in secrets)
         self.running = {}
 
@@ -35,11 +71,14 @@ class Executor:
         words = (container.get("command") or []) + (container.get("args") or [])
         folder = self.folder / job.runs[-1].id
         folder.mkdir()
+        place = str(container.get("workingDir") or folder)
+        if self.namespace is not None and words:
+            words, place = self.in_private_tmp(container, folder, place, words), "/"
         with open(self.log_path(job), "wb") as log:
             try:
                 job.process = subprocess.Popen(
                     words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                    cwd=container.get("workingDir") or folder,
+                    cwd=place,
                     env=environment_of(job, container, self.secrets),
                     start_new_session=True)
             except (OSError, IndexError, ValueError) as error:
@@ -47,6 +86,16 @@ class Executor:
                 asyncio.get_running_loop().call_soon(on_end, job, NOT_FOUND)
                 return
         self.watch(job, job.process, folder, on_end)
+
+    def in_private_tmp(self, container, folder, place, words):
+        """The words that run these with a /tmp of their own."""
+        tmp = folder / "tmp"
+        tmp.mkdir()
+        mounts = [mount["mountPath"] for mount in container.get("volumeMounts") or []]
+        stay = [path for path in (str(folder), *self.shares, *mounts)
+                if path.startswith("/tmp/") and os.path.isdir(path)]
+        return [*self.namespace, "/bin/sh", "-c", PRIVATE_TMP, "sh", str(tmp), str(len(stay)),
+                *stay, place, *words]
 
     def watch(self, job, process, folder, on_end):
         """A pidfd is readable when its process has ended. What that has left behind goes, too."""

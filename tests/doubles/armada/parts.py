@@ -26,4 +26,5 @@ class Parts:
         return cls(settings=settings, clock=clock, names=Names(settings.seed, clock),
                    faults=Faults(), counters=Counters(), queues=Queues(settings, clock),
                    deduplication=Deduplication(clock),
-                   executor=Executor(folder, settings.secret) if settings.execute else None)
+                   executor=Executor(folder, settings.secret, settings.share)
+                   if settings.execute else None)

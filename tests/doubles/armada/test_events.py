@@ -2,8 +2,10 @@
 """The stream of events, what a job goes through, and jobs that really run."""
 
 import json
+import os
 import pathlib
 import socket
+import subprocess
 import tempfile
 import unittest
 
@@ -136,7 +138,7 @@ class EndingsTest(EventsTest):
         job, = self.double.submit_ids(item(how))
         self.double.wait(live=[0, 0])
         until(lambda: self.double.states(job)[job] not in (0, 1, 2, 5, 7))
-        until(lambda: len(self.double.events()) > 2)
+        until(lambda: len(self.double.events()) == self.double.counters()["events_published"])
         events = self.double.events()
         return ([kind for _, kind, _ in events][2:], events[-1][2], self.double.states(job)[job])
 
@@ -205,22 +207,26 @@ class EndingsTest(EventsTest):
             self.double.fault("unknown")
 
     def test_slots_bound_who_has_a_node(self):
-        self.double.control("settings", slots=3, run_ms=30)
+        self.double.control("settings", slots=3)
+        self.double.control("hold", is_held=True)
         self.double.submit_ids(*[item() for _ in range(9)])
-        most = 0
-        while self.double.counters()["live"] > 0:
-            most = max(most, self.double.counters()["running"])
-        self.assertEqual(most, 3)
+        for live in (9, 6, 3):
+            self.double.wait(running=3)
+            self.assertEqual(self.double.counters()["running"], 3)
+            self.assertEqual(self.double.counters()["live"], live)
+            self.double.control("jobs/end", how="succeeded", match={"states": ["RUNNING"]})
+        self.double.wait(live=[0, 0])
 
 
 class ExecuteTest(EventsTest):
     options = ("--execute", "--slots", "2")
 
     def setUp(self):
-        super().setUp()
         folder = tempfile.TemporaryDirectory(prefix="armada-double-test-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        self.options = (*self.options, "--share", folder.name)
+        super().setUp()
 
     def run_shell(self, script, *, count=1, **fields):
         spec = pod("/bin/sh", "-c", script, **fields)
@@ -246,9 +252,12 @@ class ExecuteTest(EventsTest):
                          f"x y|1 2|{QUEUE}|{JOB_SET}|{job}|")
 
     def test_so_many_at_once(self):
-        self.run_shell(f"mkdir {self.folder}/$$; ls {self.folder} | wc -l >>{self.folder}/../$$; "
-                       f"sleep 0.05; cat {self.folder}/../$$ >&2; rm {self.folder}/../$$; "
-                       f"rmdir {self.folder}/$$", count=8)
+        """The first two wait for each other, so that they are seen together."""
+        live = self.folder / "live"
+        live.mkdir()
+        self.run_shell(f"mkdir {live}/$$; echo >>{self.folder}/begun; "
+                       f"until [ $(wc -l <{self.folder}/begun) -ge 2 ]; do sleep 0.01; done; "
+                       f"ls {live} | wc -l; sleep 0.05; rmdir {live}/$$", count=8)
         self.double.wait(live=[0, 0])
         seen = [int(self.log(job["job_id"])[0]["line"]) for job in self.double.jobs()]
         self.assertEqual(max(seen), 2)
@@ -256,6 +265,31 @@ class ExecuteTest(EventsTest):
     def log(self, job):
         answer = self.double.ask("/v1/binoculars/log", {"jobId": job}, part="binoculars")
         return answer.document["log"]
+
+    def test_each_has_a_tmp_of_its_own(self):
+        """What others or this machine have there is not in the way, and nothing is left of it."""
+        own = f"/tmp/{self.folder.name}-own"
+        pathlib.Path(own).touch()
+        self.addCleanup(pathlib.Path(own).unlink)
+        job, other = self.run_shell(f"mkdir {own} && ls {own}/.. && pwd && ls -A", count=2)
+        self.double.wait(live=[0, 0])
+        if self.double.states(job) != {job: 3} and not self.can_mount():
+            self.skipTest("nothing can be mounted here")
+        until(lambda: self.double.states(job, other) == {job: 3, other: 3})
+        for each in (job, other):
+            lines = [line["line"] for line in self.log(each)]
+            self.assertIn(pathlib.Path(own).name, lines[:3])
+            self.assertIn(self.folder.name, lines[:3])
+        self.assertTrue(pathlib.Path(own).is_file())
+
+    @staticmethod
+    def can_mount():
+        """Whether this user gets mounts of its own, as root or in a namespace of users."""
+        words = ["unshare", "--mount"]
+        if os.geteuid() != 0:
+            words += ["--user", "--map-current-user", "--keep-caps"]
+        return subprocess.run([*words, "mount", "-t", "tmpfs", "none", "/tmp"],
+                              capture_output=True).returncode == 0
 
     def test_logs(self):
         job, = self.run_shell("echo out; echo err >&2")

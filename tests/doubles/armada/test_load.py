@@ -39,7 +39,7 @@ class LoadTest(unittest.TestCase):
               f"{total_s:.1f} s, {double.resident_bytes() >> 20} MiB", flush=True)
         self.assertEqual(lines, 6 * SIZE)
         self.assertEqual(double.counters()["jobs_created"], SIZE)
-        self.assertLess(total_s, LIMIT_S)
+        self.assertLess(total_s, LIMIT_S)  # tens of times what it takes
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 import datetime
 import http.client
+import time
 import unittest
 
 from s3_client import BUCKET, SECRET, ObjectStore
@@ -94,9 +95,9 @@ class FaultsTest(StoreTest):
         self.assertEqual(ask("GET", path)[0], 200)
         self.assert_refused(ask("GET", path), 500, "InternalError")
         self.store.fault("slow", ms=50, times=1)
-        begin = datetime.datetime.now()
+        begin = time.monotonic()
         self.assertEqual(ask("GET", path)[0], 200)
-        self.assertGreaterEqual((datetime.datetime.now() - begin).total_seconds(), 0.05)
+        self.assertGreaterEqual(time.monotonic() - begin, 0.05)
         self.store.fault("huge", bytes=1000, times=1)
         self.assertEqual(ask("GET", path), (200, b" " * 1000))
         self.store.fault("lost", times=1, method="PUT")
