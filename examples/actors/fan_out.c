@@ -1,7 +1,7 @@
 /*
  * A parent with ten thousand children, each of which does one small piece of work.
  *
- * Not all of them live at once: the parent keeps a window, and gives birth to the next child when
+ * Not all of them live at once: the parent keeps a window, and spawns the next child when
  * one has answered. A child ends by itself as it replies; the parent need not remember which.
  */
 #include "examples/actors/example.h"
@@ -13,7 +13,7 @@
 #define TASK_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
 #define RESULT_FIELDS(FIELD, ARRAY) FIELD(u64, square, 1, 0)
 #define PARENT_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, born, 1, 0)          \
+    FIELD(u64, spawned, 1, 0)       \
     FIELD(u64, done, 1, 0)          \
     FIELD(u64, sum, 1, 0)
 #define CHILD_FIELDS(FIELD, ARRAY)
@@ -46,25 +46,25 @@ static int child_handle(struct tr_context *context, void *state, const struct tr
 static const struct tr_behaviour child_behaviour = {
     .name = "child", .id = 60041, .state = &tr_child_schema, .handle = child_handle};
 
-/* Gives birth to the next child and hands it its task. */
-static int bear(struct tr_context *context, struct tr_parent *parent)
+/* Spawns the next child and hands it its task. */
+static int spawn(struct tr_context *context, struct tr_parent *parent)
 {
-    struct tr_spawn_options options = {.is_element = true, .element = parent->born};
+    struct tr_spawn_options options = {.is_element = true, .element = parent->spawned};
     struct tr_ref child;
     int error = tr_spawn(context, &child_behaviour, &options, &child);
     if (error != 0) {
         return error;
     }
-    struct tr_task task = {.number = ++parent->born};
+    struct tr_task task = {.number = ++parent->spawned};
     return tr_tell_hinted(context, child, tr_spawned_hint(context), &tr_task_schema, &task);
 }
 
-/* Bears as many children as the window has room for. */
+/* Spawns as many children as the window has room for. */
 static int fill_window(struct tr_context *context, struct tr_parent *parent)
 {
     int error = 0;
-    while (error == 0 && parent->born < CHILDREN && parent->born - parent->done < WINDOW) {
-        error = bear(context, parent);
+    while (error == 0 && parent->spawned < CHILDREN && parent->spawned - parent->done < WINDOW) {
+        error = spawn(context, parent);
     }
     return error;
 }

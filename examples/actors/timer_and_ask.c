@@ -1,9 +1,9 @@
 /*
  * A question that is answered later, and one that is not answered in time.
  *
- * The kettle gets the question "boil" and has no answer yet. It keeps whom it owes one (a debt) in
- * its state, starts a timer, and replies when the timer comes: it never waits. The cook asks twice,
- * the second time with less patience than the kettle needs.
+ * The kettle gets the question "boil" and has no answer yet. It keeps whom it owes one (a deferred
+ * reply) in its state, starts a timer, and replies when the timer comes: it never waits. The cook
+ * asks twice, the second time with less patience than the kettle needs.
  */
 #include "examples/actors/example.h"
 
@@ -35,15 +35,15 @@ static int kettle_handle(struct tr_context *context, void *state, const struct t
 {
     struct tr_kettle *kettle = state;
     if (tr_message_is(message, &tr_boil_schema)) {
-        struct tr_debt debt = tr_message_debt(message);
-        kettle->asker = debt.asker;
-        kettle->ask = debt.ask;
+        struct tr_deferred_reply deferred = tr_message_deferred(message);
+        kettle->asker = deferred.asker;
+        kettle->ask = deferred.ask;
         return tr_timer_start(context, TIMER_BOILED, BOILING_MS);
     }
     if (tr_message_is(message, &tr_timer_schema)) {
-        struct tr_debt debt = {.asker = kettle->asker, .ask = kettle->ask};
+        struct tr_deferred_reply deferred = {.asker = kettle->asker, .ask = kettle->ask};
         struct tr_tea tea = {.kind = tr_text_of("green tea")};
-        return tr_reply_debt(context, debt, &tr_tea_schema, &tea);
+        return tr_reply_deferred(context, deferred, &tr_tea_schema, &tea);
     }
     return tr_unexpected(context, message);
 }

@@ -1,10 +1,11 @@
 /*
  * A plugin of the Web API shape: tasks of type `jobs` are jobs of a small job server
- * (job_server.py). Its grade is exact: the server takes the identity of a job for its key, and
- * makes one job of it, however often it is asked to.
+ * (job_server.py). Its idempotency level is exact: the server takes the identity of a job for its
+ * key, and makes one job of it, however often it is asked to.
  *
  * What the author writes is what stands here: a task becomes a job, many jobs become a request, an
- * answer becomes reports. Batches, polling, repeats, doubts and restarts are the framework's.
+ * answer becomes reports. Batches, polling, repeats, unknown outcomes and restarts are the
+ * framework's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -185,7 +186,7 @@ static int read_list(struct tr_webapi_batch *batch, const struct tr_webapi_respo
 /* ------------------------------------------------------------------------------- the tables */
 
 static const struct tr_webapi shape = {
-    .grade = TR_WEBAPI_GRADE_EXACT,
+    .idempotency = TR_WEBAPI_IDEMPOTENCY_EXACT,
     .check_endpoint = check_endpoint,
     .prepare = prepare,
     .create = {JOBS_AT_ONCE, write_create, read_list},

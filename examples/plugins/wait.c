@@ -49,14 +49,14 @@ static int ask(struct tr_task_context *task, struct tr_wait_attempt *attempt,
     int error = tr_task_call(task, TR_SERVICE_HTTP, &tr_http_request_schema, &request, 0, NULL);
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                                   tr_task_words(task, "asks for the %uth time", attempt->tries));
+                                   tr_task_format(task, "asks for the %uth time", attempt->tries));
 }
 
 static int succeed(struct tr_task_context *task, const struct tr_wait_attempt *attempt,
                    struct tr_transition *transition)
 {
     struct tr_text problem;
-    int error = tr_task_outputs_json(task, tr_task_words(task, "{\"tries\": %u}", attempt->tries),
+    int error = tr_task_outputs_json(task, tr_task_format(task, "{\"tries\": %u}", attempt->tries),
                                      tr_text_of(""), &problem);
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
@@ -81,8 +81,8 @@ static int judge(struct tr_task_context *task, const struct tr_wait_attempt *att
         return succeed(task, attempt, transition);
     }
     struct tr_text why = response.status == 0
-                             ? response.words
-                             : tr_task_words(task, "it answered %u", response.status);
+                             ? response.message
+                             : tr_task_format(task, "it answered %u", response.status);
     return wait(task, why, transition);
 }
 
