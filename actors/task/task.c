@@ -46,37 +46,15 @@ static int (*const enter[TR_STEP_COUNT])(struct tri_task *task) = {
     [TR_STEP_INNER] = tri_task_enter_inner,
 };
 
-/*
- * Each step begins with its counters at zero and no call under way; answers to earlier calls find
- * another number in state->call and are not the step's.
- */
-int tri_task_go(struct tri_task *task, enum tr_task_step step)
+/* Enters the step that was chosen, and each that it leads to, until one waits for a message. */
+static int enter_steps(struct tri_task *task)
 {
-    task->state->step = (uint8_t)step;
-    task->state->cursor = 0;
-    task->state->offset = 0;
-    task->state->call = 0;
-    return enter[step](task);
-}
-
-/*
- * Without a time limit: the files service always answers, and a crash is told as TR_NO_CONNECTION.
- */
-int tri_task_call(struct tri_task *task, uint16_t service, const struct tr_schema *schema,
-                  const void *body)
-{
-    return tr_call(task->context, service, schema, body, 0, &task->state->call);
-}
-
-int tri_task_timer_start(struct tri_task *task, enum tri_task_timer timer, uint64_t delay_ms)
-{
-    return tr_timer_start(task->context, TRI_TASK_TIMER_OWN | timer, delay_ms);
-}
-
-/* A task in its first handler (not kept yet) has started no timer that could be stopped. */
-int tri_task_timer_stop(struct tri_task *task, enum tri_task_timer timer)
-{
-    return task->state->is_kept ? tr_timer_stop(task->context, TRI_TASK_TIMER_OWN | timer) : 0;
+    int error = 0;
+    while (error == 0 && task->is_entering) {
+        task->is_entering = false;
+        error = enter[task->state->step](task);
+    }
+    return error;
 }
 
 /* ------------------------------------------------------------ the messages */
@@ -93,6 +71,9 @@ static int on_start(struct tri_task *task)
     int error = tri_task_node_begin(task);
     if (error == 0) {
         error = tri_task_go(task, TR_STEP_DIGEST);
+    }
+    if (error == 0) {
+        error = enter_steps(task);
     }
     /* The deadline of a map is kept by its array, for all elements together. */
     bool is_bounded = task->node->deadline_ns > 0 && task->start.element == TR_ELEMENT_NONE;
@@ -381,6 +362,9 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     int error = tri_task_open(&task);
     if (error == 0) {
         error = is_start ? on_start(&task) : react(&task);
+    }
+    if (error == 0) {
+        error = enter_steps(&task);
     }
     if (error == 0 && !task.is_over) {
         error = tri_task_keep(&task);

@@ -11,29 +11,7 @@
 #include "actors/task/task.h"
 #include "schemas/runtime/inquiry.h"
 
-/*
- * Outputs are always an array of slots. A text is the place of a document, bytes are the document
- * itself.
- */
-bool tri_task_decision_is(struct tr_bytes outputs)
-{
-    struct tr_cursor cursor = tr_cursor_of(outputs);
-    enum tr_codec_type kind = tr_peek(&cursor);
-    return kind == TR_CODEC_TEXT || kind == TR_CODEC_BYTES;
-}
-
 /* ------------------------------------------------------------------ the graph is made */
-
-/* Each workflow has put a name into the path. */
-uint32_t tri_task_depth(const struct tri_task *task)
-{
-    struct tr_text path = task->start.path;
-    uint32_t depth = 1;
-    for (size_t i = 0; i < path.size; i++) {
-        depth += path.data[i] == '/' ? 1 : 0;
-    }
-    return depth;
-}
 
 /*
  * Asks the program for the graph. A place is checked against the attempt's own folder like any

@@ -4,9 +4,7 @@
  * Outputs too large to be carried in messages go there for all plugins.
  *
  * Each step asks for one thing at a time, and all it needs to ask again is in the pages: the
- * cursor, the offset and what was said so far. So an answer that was lost with the engine, and a
- * shortage that is waited out, are one case: the same call is made again, and the blob store gives
- * the same answer.
+ * cursor, the offset and what was said so far. The blob store gives the same answer again.
  */
 #include <string.h>
 
@@ -19,30 +17,6 @@
 
 /* What an output of many may have where all together are too large. */
 #define SMALL_BYTES 1024
-
-/* Tries of a call that was lost with the engine or finds no service. */
-#define TRIES_MAX 5
-
-/* How long what the machine had no room for is put off. */
-#define AGAIN_MS 1000U
-
-/* ---------------------------------------------------------------- outputs */
-
-int tri_task_outputs_keep(struct tri_task *task)
-{
-    return tri_task_span_set(task, TRI_SPAN_OUTPUTS, task->outputs);
-}
-
-int tri_task_outputs_load(struct tri_task *task)
-{
-    if (task->has_outputs) {
-        return 0;
-    }
-    task->has_outputs = true;
-    return task->state->outputs_bytes == 0
-               ? 0
-               : tri_task_span_get(task, TRI_SPAN_OUTPUTS, &task->outputs);
-}
 
 /* The plugin's success is none after all. */
 static int fail_success(struct tri_task *task, const struct tri_task_failure *failure)
@@ -139,7 +113,7 @@ static struct tri_resolver fetch_resolver(const struct tri_task *task)
  * Asks for the next path that lies elsewhere; with the last one the inputs are put together and
  * kept.
  */
-static int fetch_next(struct tri_task *task)
+int tri_task_fetch_next(struct tri_task *task)
 {
     struct tri_resolver resolver = fetch_resolver(task);
     struct tr_bytes inputs;
@@ -162,14 +136,14 @@ int tri_task_enter_fetch(struct tri_task *task)
     bool is_fetched = task->plugin == NULL || !task->plugin->shares_files ||
                       task->state->inputs_bytes > 0 ||
                       !tri_path_may_be_in(&task->task->interface.inputs, TR_PATHS_DECLARED);
-    return is_fetched ? tri_task_go(task, TR_STEP_RUN) : fetch_next(task);
+    return is_fetched ? tri_task_go(task, TR_STEP_RUN) : tri_task_fetch_next(task);
 }
 
 /*
  * What is missing or no path is the user's failure; what could not be fetched for another reason is
  * the system's, and tried again.
  */
-static int fetch_answered(struct tri_task *task, const struct tri_reply *reply)
+int tri_task_fetch_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     if (reply->error != 0 || reply->event->type != tr_blob_stored_schema.id) {
         struct tri_resolver resolver = fetch_resolver(task);
@@ -191,7 +165,7 @@ static int fetch_answered(struct tri_task *task, const struct tri_reply *reply)
         return tri_task_fail(task, &failure);
     }
     int error = note_stored(task, reply);
-    return error != 0 ? error : fetch_next(task);
+    return error != 0 ? error : tri_task_fetch_next(task);
 }
 
 /* ------------------------------------------------------------------- keep */
@@ -245,16 +219,6 @@ static bool is_kept_here(struct tri_task *task, const struct tri_path *path)
     return tri_path_is_kept(path, tri_task_attempt_name(task)) && !was_input(task, path);
 }
 
-int tri_task_fence(struct tri_task *task, struct tr_text *folder, uint32_t *trusted_bytes)
-{
-    int error = task->plugin->is_local ? 0 : tri_task_note(task, false);
-    if (error == 0 && !task->plugin->is_local) {
-        *folder = task->note.folder;
-        *trusted_bytes = task->state->trusted_bytes;
-    }
-    return error;
-}
-
 /*
  * Where the work was done; TR_OUTSIDE: at no place that the engine sees. What was made on this
  * machine may lie anywhere on it. For work done elsewhere, which is not trusted, the engine
@@ -293,8 +257,6 @@ static struct tri_resolver keep_resolver(const struct tri_task *task)
                                  .ask = ask_put};
 }
 
-static int keep_next(struct tri_task *task);
-
 /* What was no path after all goes on as it is. */
 static int leave_path(struct tri_task *task)
 {
@@ -302,7 +264,7 @@ static int leave_path(struct tri_task *task)
     struct tr_writer writer = tr_writer_of(&nil, sizeof nil);
     tr_write_nil(&writer);
     int error = tri_resolve_note(task, (struct tr_bytes){.data = &nil, .size = sizeof nil});
-    return error != 0 ? error : keep_next(task);
+    return error != 0 ? error : tri_task_keep_next(task);
 }
 
 /* A path among the outputs cannot be kept. */
@@ -329,7 +291,7 @@ static int fail_keep(struct tri_task *task, const struct tri_reply *reply)
     return fail_success(task, &failure);
 }
 
-static int keep_next(struct tri_task *task)
+int tri_task_keep_next(struct tri_task *task)
 {
     static const struct tri_reply nowhere = {
         .error = TR_OUTSIDE,
@@ -349,16 +311,6 @@ static int keep_next(struct tri_task *task)
     return error != 0 ? error : tri_task_go(task, TR_STEP_OFFLOAD);
 }
 
-/* The plugin is asked to finalize later, maybe after a crash: its state is kept until then. */
-int tri_task_outputs_keep_for_later(struct tri_task *task)
-{
-    int error = tri_task_outputs_keep(task);
-    if (error == 0 && task->plugin_state != NULL && !task->has_packed_state) {
-        error = tri_task_plugin_state_pack(task);
-    }
-    return error;
-}
-
 /* Plugins that share no files with this machine have put theirs where others find them. */
 int tri_task_enter_keep(struct tri_task *task)
 {
@@ -367,10 +319,10 @@ int tri_task_enter_keep(struct tri_task *task)
         return tri_task_go(task, TR_STEP_OFFLOAD);
     }
     int error = tri_task_outputs_keep_for_later(task);
-    return error != 0 ? error : keep_next(task);
+    return error != 0 ? error : tri_task_keep_next(task);
 }
 
-static int keep_answered(struct tri_task *task, const struct tri_reply *reply)
+int tri_task_keep_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     int error = tri_task_outputs_load(task);
     if (error != 0) {
@@ -380,7 +332,7 @@ static int keep_answered(struct tri_task *task, const struct tri_reply *reply)
         return fail_keep(task, reply);
     }
     error = note_stored(task, reply);
-    return error != 0 ? error : keep_next(task);
+    return error != 0 ? error : tri_task_keep_next(task);
 }
 
 /* ---------------------------------------------------------------- offload */
@@ -456,6 +408,12 @@ int tri_task_enter_offload(struct tri_task *task)
     return error != 0 ? error : write_piece(task, slot);
 }
 
+int tri_task_offload_again(struct tri_task *task)
+{
+    struct tr_bytes slot;
+    return find_large(task, &slot) ? write_piece(task, slot) : TR_INVALID;
+}
+
 /* Puts where it lies in the place of a slot. */
 static int replace_slot(struct tri_task *task, uint32_t index, const struct tr_offloaded *where)
 {
@@ -501,7 +459,7 @@ static int offload_next(struct tri_task *task, struct tr_bytes slot,
  * The slot in hand still is the first large one from the cursor on: it is replaced only behind its
  * last piece.
  */
-static int offload_answered(struct tri_task *task, const struct tri_reply *reply)
+int tri_task_offload_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     struct tr_task_state *state = task->state;
     struct tr_blob_stored stored;
@@ -530,104 +488,4 @@ static int offload_answered(struct tri_task *task, const struct tri_reply *reply
     }
     state->offset += PIECE_BYTES;
     return write_piece(task, slot);
-}
-
-/* ---------------------------------------------------------------- answers */
-
-/* Says the same again: every call to this service may be made twice. */
-static int say_again(struct tri_task *task)
-{
-    struct tr_bytes slot;
-    switch ((enum tr_task_step)task->state->step) {
-    case TR_STEP_DIGEST:
-        return tri_task_digest_again(task);
-    case TR_STEP_LOOKUP:
-        return tri_task_enter_lookup(task);
-    case TR_STEP_FETCH:
-        return fetch_next(task);
-    case TR_STEP_KEEP:
-        return keep_next(task);
-    case TR_STEP_OFFLOAD:
-        return find_large(task, &slot) ? write_piece(task, slot) : TR_INVALID;
-    case TR_STEP_PUT:
-        return tri_task_enter_put(task);
-    case TR_STEP_GRAPH:
-        return tri_task_graph_again(task);
-    default:
-        return 0;
-    }
-}
-
-static int (*const answered[TR_STEP_COUNT])(struct tri_task *task,
-                                            const struct tri_reply *reply) = {
-    [TR_STEP_DIGEST] = tri_task_digest_answered,
-    [TR_STEP_LOOKUP] = tri_task_lookup_answered,
-    [TR_STEP_FETCH] = fetch_answered,
-    [TR_STEP_KEEP] = keep_answered,
-    [TR_STEP_OFFLOAD] = offload_answered,
-    [TR_STEP_PUT] = tri_task_put_answered,
-    [TR_STEP_GRAPH] = tri_task_graph_answered,
-};
-
-/* Whether what a step asks for is needed: without the cache work is merely done once more. */
-static bool is_needed(const struct tr_task_state *state)
-{
-    return state->step == TR_STEP_FETCH || state->step == TR_STEP_KEEP ||
-           state->step == TR_STEP_OFFLOAD || state->step == TR_STEP_GRAPH;
-}
-
-/* The timer of wait_out: the step's call is made again, from what the pages hold. */
-int tri_task_ask_again(struct tri_task *task)
-{
-    if (task->state->call != 0) {
-        return 0; /* it was aborted meanwhile, and is at something else */
-    }
-    int error = tri_task_outputs_load(task);
-    return error != 0 ? error : say_again(task);
-}
-
-/*
- * What the machine has too little of for the moment, such as room on the disk, fails no task:
- * the same is asked for again after a while. Without a call under way it is this that it waits for.
- */
-static int wait_out(struct tri_task *task, const struct tri_reply *reply)
-{
-    int error = tri_task_note(task, true);
-    task->note.reason = tr_arena_print(&task->arena, "%.*s; tried again every %u ms",
-                                       TRI_TEXT(reply->message), AGAIN_MS);
-    return error != 0 ? error : tri_task_timer_start(task, TRI_TIMER_FILES, AGAIN_MS);
-}
-
-/*
- * The call may have been lost with the engine: it is made again up to TRIES_MAX times. A shortage
- * of the machine is waited out where the step cannot do without; everything else is the step's to
- * judge.
- */
-int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
-{
-    struct tr_task_state *state = task->state;
-    struct tri_reply reply = {.event = event};
-    struct tr_blob_failed failed;
-    if (event->kind == TR_TASK_FAILED) {
-        if (event->error == TR_NO_CONNECTION && ++state->tries < TRIES_MAX) {
-            int error = tri_task_outputs_load(task);
-            return error != 0 ? error : say_again(task);
-        }
-        reply.error = event->error;
-        reply.message = tr_text_of(tr_error_text(event->error));
-    } else if (event->type == tr_blob_failed_schema.id) {
-        int error = tr_blob_failed_unpack(event->body, event->version, &failed);
-        if (error != 0) {
-            return error;
-        }
-        reply.error = failed.error == 0 ? TR_FAILED : (int)failed.error;
-        reply.message = failed.message;
-    }
-    state->tries = 0;
-    if (answered[state->step] == NULL) {
-        return 0;
-    }
-    return tr_error_is_shortage(reply.error) && is_needed(state)
-               ? wait_out(task, &reply)
-               : answered[state->step](task, &reply);
 }

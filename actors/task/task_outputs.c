@@ -476,3 +476,51 @@ int tri_task_failure_from_document(struct tri_task *task, enum tr_document_form 
     return form == TR_DOCUMENT_JSON ? from_json(task, tri_task_text_of_bytes(document), transition)
                                     : from_flyte(task, document, transition);
 }
+
+int tri_task_outputs_keep(struct tri_task *task)
+{
+    return tri_task_span_set(task, TRI_SPAN_OUTPUTS, task->outputs);
+}
+
+/* The plugin is asked to finalize later, maybe after a crash: its state is kept until then. */
+int tri_task_outputs_keep_for_later(struct tri_task *task)
+{
+    int error = tri_task_outputs_keep(task);
+    if (error == 0 && task->plugin_state != NULL && !task->has_packed_state) {
+        error = tri_task_plugin_state_pack(task);
+    }
+    return error;
+}
+
+int tri_task_outputs_load(struct tri_task *task)
+{
+    if (task->has_outputs) {
+        return 0;
+    }
+    task->has_outputs = true;
+    return task->state->outputs_bytes == 0
+               ? 0
+               : tri_task_span_get(task, TRI_SPAN_OUTPUTS, &task->outputs);
+}
+
+/*
+ * Outputs are always an array of slots. A text is the place of a document, bytes are the document
+ * itself.
+ */
+bool tri_task_decision_is(struct tr_bytes outputs)
+{
+    struct tr_cursor cursor = tr_cursor_of(outputs);
+    enum tr_codec_type kind = tr_peek(&cursor);
+    return kind == TR_CODEC_TEXT || kind == TR_CODEC_BYTES;
+}
+
+/* Each workflow has put a name into the path. */
+uint32_t tri_task_depth(const struct tri_task *task)
+{
+    struct tr_text path = task->start.path;
+    uint32_t depth = 1;
+    for (size_t i = 0; i < path.size; i++) {
+        depth += path.data[i] == '/' ? 1 : 0;
+    }
+    return depth;
+}

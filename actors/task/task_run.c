@@ -33,39 +33,6 @@ static struct tri_task_failure plugin_failure(struct tri_task *task, const char 
     };
 }
 
-/* Why the task's plugin is not called, or NULL. */
-static const char *quarantine_of(const struct tri_task *task)
-{
-    return task->plugin == NULL ? NULL : tr_engine_quarantine(task->engine, task->plugin);
-}
-
-/*
- * Lets the plugin clean up. A cleanup that fails is not the task's failure. With a state that is
- * lost it is called with an empty one: it has its identity to go by. Only a lack of memory is an
- * error, for then the handler runs again.
- */
-static int clean_up(struct tri_task *task, uint8_t phase)
-{
-    int fault = 0;
-    int error = task->plugin_state == NULL ? tri_task_plugin_state_load(task, &fault) : 0;
-    if (error != 0) {
-        return error;
-    }
-    tr_engine_call_begins(task->context, task->plugin, "finalize");
-    int result = task->plugin->finalize(&task->plugin_side, task->plugin_state, phase);
-    tr_engine_call_ends(task->context);
-    return task->failure != 0 ? task->failure : result == TR_MEMORY ? result : 0;
-}
-
-int tri_task_finalize(struct tri_task *task, uint8_t phase)
-{
-    task->state->intent = TR_INTENT_TERMINAL;
-    const struct tr_plugin *plugin = task->plugin;
-    bool is_called = plugin != NULL && plugin->finalize != NULL && quarantine_of(task) == NULL;
-    int error = is_called ? clean_up(task, phase) : 0;
-    return error != 0 ? error : tri_task_token_release(task);
-}
-
 /* ------------------------------------------------------------ transitions */
 
 /*
@@ -320,7 +287,7 @@ static int take_usage(struct tri_task *task, const struct tr_transition *transit
 static int consult(struct tri_task *task, const struct tr_task_event *event)
 {
     struct tr_transition transition = stands_still(task);
-    const char *quarantine = quarantine_of(task);
+    const char *quarantine = tri_task_quarantine(task);
     bool is_abort = task->state->step == TR_STEP_ABORT;
     if (quarantine != NULL) {
         return end_quarantined(task, quarantine);
@@ -410,7 +377,7 @@ static int check_configuration(struct tri_task *task, struct tr_text *problem)
     if (task->state->attempt > 0) {
         return 0;
     }
-    if (quarantine_of(task) != NULL) {
+    if (tri_task_quarantine(task) != NULL) {
         return 0; /* that is told in its place */
     }
     if (plugin->check != NULL) {
@@ -449,52 +416,6 @@ static int begin_attempt(struct tri_task *task)
 }
 
 /*
- * The limit of the attempt (Flyte's execution timeout), from its first call on. While a file call
- * is under way it does not run: tri_task_timeout_go_on starts it. Until the sum with the clock is
- * made, `timeout_ms` is a span; behind it the moment at which the time is over.
- */
-static int begin_timeout(struct tri_task *task)
-{
-    struct tr_task_state *state = task->state;
-    if (task->settings->timeout_ns <= 0) {
-        return 0;
-    }
-    state->timeout_ms = tri_task_milliseconds(task->settings->timeout_ns);
-    if (state->files_call != 0) {
-        return 0;
-    }
-    uint64_t delay_ms = state->timeout_ms;
-    state->timeout_ms += tr_now_ms(task->context);
-    return tri_task_timer_start(task, TRI_TIMER_ATTEMPT, delay_ms);
-}
-
-/* The time stands still: timeout_ms is what is left of it, not a moment, until it goes on. */
-void tri_task_timeout_hold(struct tri_task *task, uint64_t files_call)
-{
-    struct tr_task_state *state = task->state;
-    if (state->timeout_ms != 0 && state->files_call == 0) {
-        uint64_t now_ms = tr_now_ms(task->context);
-        state->timeout_ms = state->timeout_ms > now_ms ? state->timeout_ms - now_ms : 1;
-    }
-    state->files_call = files_call;
-}
-
-int tri_task_timeout_go_on(struct tri_task *task, uint64_t call)
-{
-    struct tr_task_state *state = task->state;
-    if (state->files_call == 0 || call != state->files_call) {
-        return 0;
-    }
-    state->files_call = 0;
-    if (state->timeout_ms == 0) {
-        return 0;
-    }
-    uint64_t left_ms = state->timeout_ms;
-    state->timeout_ms += tr_now_ms(task->context);
-    return tri_task_timer_start(task, TRI_TIMER_ATTEMPT, left_ms);
-}
-
-/*
  * The first event of an attempt. One that does not end at once tells its parent: RUNNING, or only
  * its record while it waits for room at its back end.
  */
@@ -518,7 +439,7 @@ int tri_task_enter_run(struct tri_task *task)
     if (error != 0 || task->state->step != TR_STEP_RUN) {
         return error;
     }
-    error = begin_timeout(task);
+    error = tri_task_timeout_begin(task);
     task->state->is_waiting = task->is_waiting;
     return error != 0         ? error
            : task->is_waiting ? tri_task_lasts(task)

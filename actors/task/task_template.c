@@ -305,3 +305,13 @@ const struct tr_task_template *tri_task_template(struct tri_task *task)
     }
     return &task->template;
 }
+
+int tri_task_fence(struct tri_task *task, struct tr_text *folder, uint32_t *trusted_bytes)
+{
+    int error = task->plugin->is_local ? 0 : tri_task_note(task, false);
+    if (error == 0 && !task->plugin->is_local) {
+        *folder = task->note.folder;
+        *trusted_bytes = task->state->trusted_bytes;
+    }
+    return error;
+}
