@@ -95,25 +95,8 @@ struct tri_array {
     const struct tr_node *node;
     struct tr_interface target; /* of what is mapped */
     struct tr_text cause;       /* of the changes of phase in this handler */
+    bool may_end;               /* it is ending, and no child lives */
 };
-
-/* ------------------------------------------------------------ array.c: its life */
-
-/* It will end in `phase`, which is no success: at once, or when its children have ended. */
-TR_MUST_USE int tri_array_end_in(struct tri_array *array, uint8_t phase);
-
-/* The same for a failure of the map itself, in words. */
-TR_MUST_USE int tri_array_fail(struct tri_array *array, const char *code, const char *format, ...)
-    TR_PRINTF(3, 4);
-
-/* Lets it go on by a message to itself, behind those that wait already. */
-TR_MUST_USE int tri_array_go_on(struct tri_array *array);
-
-/* All elements have ended, enough of them well: what they gave is in `outputs`. */
-TR_MUST_USE int tri_array_succeed(struct tri_array *array, struct tr_bytes outputs);
-
-/* Goes to a phase of a node, by the table. */
-TR_MUST_USE int tri_array_to(struct tri_array *array, uint8_t phase);
 
 /* ---------------------------------------------------- array_store.c: its pages */
 
@@ -137,6 +120,34 @@ TR_MUST_USE int tri_array_get(struct tri_array *array, uint64_t place, struct tr
 /* The node_start it was spawned with; views live as long as `buffer`. */
 TR_MUST_USE int tri_array_head(struct tri_array *array, struct tr_buffer *buffer,
                                struct tr_node_start *start);
+
+/* ------------------------------------------------ array_step.c: what all parts do */
+
+/*
+ * It will end in `phase`, which is no success: behind this message, or when its children have
+ * ended.
+ */
+TR_MUST_USE int tri_array_end_in(struct tri_array *array, uint8_t phase);
+
+/* The same for a failure of the map itself, in words. */
+TR_MUST_USE int tri_array_fail(struct tri_array *array, const char *code, const char *format, ...)
+    TR_PRINTF(3, 4);
+
+/* Lets it go on by a message to itself, behind those that wait already. */
+TR_MUST_USE int tri_array_go_on(struct tri_array *array);
+
+/* All elements have ended, enough of them well: what they gave is in `outputs`. */
+TR_MUST_USE int tri_array_succeed(struct tri_array *array, struct tr_bytes outputs);
+
+/* Goes to a phase of a node, by the table. */
+TR_MUST_USE int tri_array_to(struct tri_array *array, uint8_t phase);
+
+/* The end that `state->ending` names; no child lives, and all that had to be kept is. */
+TR_MUST_USE int tri_array_end_now(struct tri_array *array);
+
+/* Calls the files service; one call at a time. */
+TR_MUST_USE int tri_array_call(struct tri_array *array, const struct tr_schema *schema,
+                               const void *body);
 
 /* ------------------------------------------------- array_block.c: elements' places */
 
@@ -283,10 +294,6 @@ TR_MUST_USE int tri_array_gather_piece(struct tri_array *array, struct tr_bytes 
                                        uint64_t total);
 
 /* -------------------------------------------------- array_call.c: the files service */
-
-/* Calls the files service; one call at a time. */
-TR_MUST_USE int tri_array_call(struct tri_array *array, const struct tr_schema *schema,
-                               const void *body);
 
 /* What comes of calls: answers, failures, and the timer that says one again. */
 TR_MUST_USE int tri_array_on_answer(struct tri_array *array, const struct tr_message *message);

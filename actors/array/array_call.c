@@ -13,11 +13,6 @@
 #include "schemas/engine/recovery.h"
 #include "schemas/runtime/files.h"
 
-int tri_array_call(struct tri_array *array, const struct tr_schema *schema, const void *body)
-{
-    return tr_call(array->context, TR_SERVICE_FILES, schema, body, 0, &array->state->call);
-}
-
 /* What a piece was for decides where it goes. */
 static int take_piece(struct tri_array *array, const struct tr_blob_bytes *piece)
 {
