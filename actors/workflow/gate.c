@@ -35,35 +35,6 @@ static uint64_t milliseconds(int64_t nanoseconds)
 
 /* -------------------------------------------------------------- beginnings */
 
-/*
- * What the gate says to the signals: that it waits, or that it does not any more. It goes to the
- * root, which alone knows the signals' actor and may have to spawn it.
- */
-static int tell_signals(struct tri_flow *flow, uint32_t node, bool waits)
-{
-    const struct tr_node *compiled = &flow->workflow->nodes[node];
-    struct tr_ref self = tr_self(flow->context);
-    struct tr_ref root = tr_group_root(self.key.group);
-    struct tr_buffer path;
-    tr_buffer_init(&path, 0);
-    int error = tri_workflow_start(flow);
-    if (error == 0) {
-        tri_workflow_path_add(flow, node, &path);
-        error = path.error;
-    }
-    if (error == 0 && waits) {
-        struct tr_signal_wait wait = {
-            .gate = self, .node = node, .id = compiled->signal_id, .path = tr_buffer_text(&path)};
-        error = tr_tell(flow->context, root, &tr_signal_wait_schema, &wait);
-    } else if (error == 0) {
-        struct tr_signal_stop stop = {
-            .gate = self, .node = node, .id = compiled->signal_id, .path = tr_buffer_text(&path)};
-        error = tr_tell(flow->context, root, &tr_signal_stop_schema, &stop);
-    }
-    tr_buffer_fini(&path);
-    return error;
-}
-
 /* What `with` holds is shown to the person who decides; an approval gives it. */
 static int keep_inputs(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs)
 {
@@ -117,7 +88,7 @@ int tri_workflow_gate_begin(struct tri_flow *flow, uint32_t node)
             error = keep_inputs(flow, node, tr_buffer_bytes(&inputs));
         }
         if (error == 0) {
-            error = tell_signals(flow, node, true);
+            error = tri_workflow_tell_signals(flow, node, true);
         }
     }
     tr_buffer_fini(&inputs);
@@ -132,20 +103,6 @@ int tri_workflow_sleep_begin(struct tri_flow *flow, uint32_t node)
 }
 
 /* ----------------------------------------------------------------- endings */
-
-/* An answered gate is unknown to the signals already; any other one has to be forgotten there. */
-int tri_workflow_gate_leave(struct tri_flow *flow, uint32_t node)
-{
-    const struct tr_node *compiled = &flow->workflow->nodes[node];
-    int error = 0;
-    flow->state->waiting--;
-    if (compiled->kind == TR_NODE_SLEEP) {
-        error = tr_timer_stop(flow->context, TRI_TIMER_SLEEPS + node);
-    } else if (!flow->is_answered) {
-        error = tell_signals(flow, node, false);
-    }
-    return error;
-}
 
 int tri_workflow_gate_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
                           struct tr_text message)

@@ -91,40 +91,6 @@ static int settle(struct tri_flow *flow)
     return is_over ? tri_workflow_settle_pop(flow) : error;
 }
 
-/* Whether a node that is ready may begin: width and pauses are the graph's nodes'. */
-static bool may_begin(const struct tri_flow *flow)
-{
-    uint32_t width = flow->workflow->max_parallelism;
-    if (flow->state->ready_first == 0 || flow->state->stage != TRI_STAGE_GRAPH) {
-        return flow->state->ready_first != 0;
-    }
-    return !flow->state->is_paused && (width == 0 || flow->state->running < width);
-}
-
-static int begin_one(struct tri_flow *flow)
-{
-    uint32_t node;
-    struct tri_row row;
-    int error = tri_workflow_ready_pop(flow, &node);
-    if (error == 0) {
-        error = tri_workflow_row_get(flow, node, &row);
-    }
-    if (error == 0 && tri_workflow_row_is_done(&row)) {
-        /* The deadline of its branch was quicker. */
-        return (row.flags & TRI_ROW_SETTLES) != 0 ? tri_workflow_settle_push(flow, node) : 0;
-    }
-    if (error != 0) {
-        return error;
-    }
-    flow->starts_left--;
-    return tri_workflow_node_begin(flow, node);
-}
-
-int tri_workflow_first_begin(struct tri_flow *flow)
-{
-    return may_begin(flow) ? begin_one(flow) : 0;
-}
-
 /* One piece of work; `is_idle` when there is none that could be done now. */
 static int work(struct tri_flow *flow, bool *is_idle, bool *has_ended)
 {
@@ -142,8 +108,8 @@ static int work(struct tri_flow *flow, bool *is_idle, bool *has_ended)
     }
     if (state->ready_first != 0) {
         int error = tri_workflow_recovery_ask(flow, &is_asked);
-        *is_idle = is_asked || state->recovery_call != 0 || !may_begin(flow);
-        return error != 0 || *is_idle ? error : begin_one(flow);
+        *is_idle = is_asked || state->recovery_call != 0 || !tri_workflow_may_begin(flow);
+        return error != 0 || *is_idle ? error : tri_workflow_first_begin(flow);
     }
     int error = tri_workflow_stage_next(flow, &goes_on, has_ended);
     *is_idle = !goes_on || *has_ended;

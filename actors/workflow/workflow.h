@@ -4,17 +4,22 @@
  * Only the files of this room include this. A `tri_flow` is what one handler knows: it is made at
  * its beginning and gone at its end; what lasts is in the state and its pages.
  *
- *     workflow.c         messages in, and the loop that does a handler's share of the work
- *     workflow_table.c   the node table and the queues through it; values of nodes
- *     workflow_node.c    a node begins, by its kind; a node ends
- *     workflow_end.c     failures, aborts, bounds of time, and the way to the workflow's own end
- *     workflow_tell.c    what history, the parent and the launcher hear
- *     branch.c           which arm is taken, and what becomes of the others
- *     workflow_pause.c   no node begins, and children hear of it
- *     gate.c             gates and sleeps; what the root hands on for them
- *     workflow_bind.c    the inputs of a node, also where they look into values elsewhere
- *     workflow_ask.c     questions that a node asks before it begins
- *     workflow_recover.c what an earlier execution gave, and need not be done again
+ *     workflow_table.c     the node table and the queues through it; values of nodes
+ *     workflow_tell.c      what history, the parent, the signals and the launcher hear
+ *     workflow_ask.c       questions that a node asks before it begins
+ *     workflow_end.c       failures, aborts, bounds of time, and the way to the workflow's own end
+ *     workflow_node_end.c  what a node's end means to those behind it, and to its branch
+ *     workflow_bind.c      the inputs of a node, also where they look into values elsewhere
+ *     workflow_recover.c   what an earlier execution gave, and need not be done again
+ *     gate.c               gates and sleeps; what the root hands on for them
+ *     branch.c             which arm is taken, and what becomes of the others
+ *     workflow_children.c  walks to what runs; aborts
+ *     workflow_pause.c     no node begins, and children hear of it
+ *     workflow_node.c      a node begins, by its kind; the last word of its actor
+ *     workflow_answer.c    answers to questions
+ *     workflow.c           messages in, and the loop that does a handler's share of the work
+ *
+ * The files stand in their order: each calls those above it, and workflow.c calls all.
  */
 #ifndef TR_ACTORS_WORKFLOW_WORKFLOW_H
 #define TR_ACTORS_WORKFLOW_WORKFLOW_H
@@ -46,6 +51,9 @@
 #define TRI_TIMER_QUESTION 3
 #define TRI_TIMER_NODES 16
 #define TRI_TIMER_SLEEPS (1ULL << 32)
+
+/* Stands for the call of a question while a timer runs until it is put again. */
+#define TRI_QUESTION_WAITS UINT64_MAX
 
 /* What a node may have to ask before it begins. */
 enum tri_question {
@@ -213,18 +221,7 @@ TR_MUST_USE int tri_workflow_body_put(struct tri_flow *flow, const struct tr_sch
 TR_MUST_USE int tri_workflow_slots_copy(struct tri_flow *flow, uint64_t place,
                                         struct tr_buffer *buffer);
 
-/* An output of a node, as tr_bind_output wants it: `self` is the flow. */
-TR_MUST_USE int tri_workflow_output_find(void *self, uint32_t node, uint32_t output,
-                                         struct tr_bytes *slot);
-
-/* ------------------------------------------------------- workflow_node.c */
-
-/* Begins a node whose turn it is. */
-TR_MUST_USE int tri_workflow_node_begin(struct tri_flow *flow, uint32_t node);
-
-/* An upstream has ended; `skips`: without giving anything; `is_anew`: not as it did before. */
-TR_MUST_USE int tri_workflow_node_told(struct tri_flow *flow, uint32_t node, bool skips,
-                                       bool is_anew);
+/* ---------------------------------------------------- workflow_node_end.c */
 
 /* A node has ended: with outputs at a place, without having run, or with a failure. */
 TR_MUST_USE int tri_workflow_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase,
@@ -233,20 +230,36 @@ TR_MUST_USE int tri_workflow_node_skipped(struct tri_flow *flow, uint32_t node);
 TR_MUST_USE int tri_workflow_node_failed(struct tri_flow *flow, uint32_t node,
                                          const struct tri_failure *failure);
 
+/* An upstream has ended; `skips`: without giving anything; `is_anew`: not as it did before. */
+TR_MUST_USE int tri_workflow_node_told(struct tri_flow *flow, uint32_t node, bool skips,
+                                       bool is_anew);
+
+/* An output of a node, as tr_bind_output wants it: `self` is the flow. */
+TR_MUST_USE int tri_workflow_output_find(void *self, uint32_t node, uint32_t output,
+                                         struct tr_bytes *slot);
+
 /* A node has given `ended->outputs`, those of its target: they become those of the node. */
 TR_MUST_USE int tri_workflow_keep_outputs(struct tri_flow *flow, uint32_t node,
                                           const struct tr_node_ended *ended);
 
-/*
- * A node gives what it gave in an earlier execution, where it got `inputs` (empty: nobody knows),
- * and has ended. `is_kept` false: that is not
- * what it has to give, and it has to run.
- */
-TR_MUST_USE int tri_workflow_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
-                                       struct tr_bytes outputs, bool *is_kept);
+/* Whether a list has a slot for each output of a node. */
+bool tri_workflow_outputs_complete(const struct tri_flow *flow, uint32_t node,
+                                   struct tr_bytes outputs);
+
+/* A child has succeeded, if what it gave is all that its node has to give. */
+TR_MUST_USE int tri_workflow_outputs_take(struct tri_flow *flow, uint32_t node,
+                                          const struct tr_node_ended *ended);
+
+/* ------------------------------------------------------- workflow_node.c */
 
 /* A child has said its last word. */
 TR_MUST_USE int tri_workflow_child_ended(struct tri_flow *flow, const struct tr_message *message);
+
+/* Whether a node that is ready may begin: width and pauses are the graph's nodes'. */
+bool tri_workflow_may_begin(const struct tri_flow *flow);
+
+/* Begins the first node of the queue, unless a pause holds it back; it may have ended. */
+TR_MUST_USE int tri_workflow_first_begin(struct tri_flow *flow);
 
 /* --------------------------------------------------------------- branch.c */
 
@@ -255,9 +268,6 @@ TR_MUST_USE int tri_workflow_branch_begin(struct tri_flow *flow, uint32_t node);
 
 /* Goes on skipping the arms that were not taken; `is_done` when none is left. */
 TR_MUST_USE int tri_workflow_branch_skip_arms(struct tri_flow *flow, uint32_t node, bool *is_done);
-
-/* The node of the arm that was taken has ended, successfully or skipped. */
-TR_MUST_USE int tri_workflow_branch_arm_done(struct tri_flow *flow, uint32_t arm);
 
 /* The deadline of a branch has passed. */
 TR_MUST_USE int tri_workflow_branch_timed_out(struct tri_flow *flow, uint32_t node);
@@ -282,9 +292,6 @@ TR_MUST_USE int tri_workflow_gate_timed_out(struct tri_flow *flow, uint32_t node
 TR_MUST_USE int tri_workflow_gate_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
                                       struct tr_text message);
 
-/* It has ended, however: nothing is outstanding for it any more. */
-TR_MUST_USE int tri_workflow_gate_leave(struct tri_flow *flow, uint32_t node);
-
 /* Hands on what gates, people and the signals say to the root; else it is a dead letter. */
 TR_MUST_USE int tri_workflow_signals_hand_on(struct tri_flow *flow,
                                              const struct tr_message *message);
@@ -306,19 +313,14 @@ TR_MUST_USE int tri_workflow_bind_inputs(struct tri_flow *flow, uint32_t node,
 TR_MUST_USE int tri_workflow_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got,
                                        bool *is_fine);
 
+/* The edited input of that name (schemas/engine/recovery.h); false: there is none. */
+bool tri_workflow_edit_find(struct tr_bytes edits, struct tr_text input, struct tr_bytes *slot);
+
 struct tr_binder;
 
 /* Asks for inputs that `binder` could not bind, since they lie elsewhere; the node waits. */
 TR_MUST_USE int tri_workflow_bind_ask(struct tri_flow *flow, uint32_t node,
                                       struct tr_binder *binder);
-
-/* The answer: the node begins with them. */
-TR_MUST_USE int tri_workflow_bind_answered(struct tri_flow *flow, const struct tr_message *message);
-
-/* ------------------------------------------------------------ workflow.c */
-
-/* Begins the first node of the queue, unless a pause holds it back; it may have ended. */
-TR_MUST_USE int tri_workflow_first_begin(struct tri_flow *flow);
 
 /* -------------------------------------------------------- workflow_ask.c */
 
@@ -326,15 +328,16 @@ TR_MUST_USE int tri_workflow_first_begin(struct tri_flow *flow);
 TR_MUST_USE int tri_workflow_ask(struct tri_flow *flow, enum tri_question kind,
                                  const struct tr_schema *schema, const void *body);
 
-/* An answer, or that there is none; the time has come to ask again. */
-TR_MUST_USE int tri_workflow_ask_heard(struct tri_flow *flow, const struct tr_message *message);
+/* The time has come to ask again. */
 void tri_workflow_ask_again(struct tri_flow *flow);
-
-/* The first node cannot begin, for what it was told. */
-TR_MUST_USE int tri_workflow_ask_fail(struct tri_flow *flow, const struct tri_failure *failure);
 
 /* Nobody needs the answer any more. */
 TR_MUST_USE int tri_workflow_ask_give_up(struct tri_flow *flow);
+
+/* ------------------------------------------------------ workflow_answer.c */
+
+/* What became of a question: an answer, or that there is none. */
+TR_MUST_USE int tri_workflow_ask_heard(struct tri_flow *flow, const struct tr_message *message);
 
 /* ---------------------------------------------------- workflow_recover.c */
 
@@ -347,10 +350,6 @@ TR_MUST_USE int tri_workflow_recovery_ask(struct tri_flow *flow, bool *is_asked)
 /* The answer: what is kept ends, and the others will begin. */
 TR_MUST_USE int tri_workflow_recovery_answered(struct tri_flow *flow,
                                                const struct tr_message *message);
-
-/* Puts edited inputs in the place of those that a node was bound to. */
-TR_MUST_USE int tri_workflow_recovery_edit(struct tri_flow *flow, uint32_t node,
-                                           struct tr_buffer *inputs);
 
 /*
  * What the child of a node is told of the recovery: nothing where it runs anew as a whole. The text
@@ -371,6 +370,15 @@ TR_MUST_USE int tri_workflow_abort(struct tri_flow *flow, const struct tr_node_a
 /* One of its bounds of time has passed. */
 TR_MUST_USE int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline);
 
+/* Goes to the next stage where this is over; `is_over` says so, `has_ended` that it was last. */
+TR_MUST_USE int tri_workflow_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
+
+/* A node of on_failure or finally that stands for itself has ended. */
+TR_MUST_USE int tri_workflow_handler_ended(struct tri_flow *flow, uint32_t node,
+                                           const struct tri_failure *failure);
+
+/* ---------------------------------------------------- workflow_children.c */
+
 /* Goes on aborting children. */
 TR_MUST_USE int tri_workflow_abort_children(struct tri_flow *flow);
 
@@ -382,13 +390,6 @@ TR_MUST_USE int tri_workflow_rows_walk(struct tri_flow *flow, uint32_t *at, bool
                                        int (*tell)(struct tri_flow *flow, uint32_t node,
                                                    const struct tri_row *row));
 
-/* Goes to the next stage where this is over; `is_over` says so, `has_ended` that it was last. */
-TR_MUST_USE int tri_workflow_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
-
-/* A node of on_failure or finally that stands for itself has ended. */
-TR_MUST_USE int tri_workflow_handler_ended(struct tri_flow *flow, uint32_t node,
-                                           const struct tri_failure *failure);
-
 /* ------------------------------------------------------ workflow_pause.c */
 
 /* The parent, or `troupe pause`, lets no node of the graph begin, or lets them begin again. */
@@ -396,9 +397,6 @@ TR_MUST_USE int tri_workflow_pause(struct tri_flow *flow, const struct tr_messag
 
 /* Goes on telling children of it. */
 TR_MUST_USE int tri_workflow_pause_children(struct tri_flow *flow);
-
-/* Nodes of the graph are behind it: cleaning up is not held back. */
-void tri_workflow_pause_lift(struct tri_flow *flow);
 
 /* ------------------------------------------------------- workflow_tell.c */
 
@@ -425,6 +423,12 @@ TR_MUST_USE int tri_workflow_node_record_value(struct tri_flow *flow, uint32_t n
  * does not stand in the way of others.
  */
 TR_MUST_USE int tri_workflow_tell_at_work(struct tri_flow *flow);
+
+/* Tells the signals that a gate waits, or that it does not any more. */
+TR_MUST_USE int tri_workflow_tell_signals(struct tri_flow *flow, uint32_t node, bool waits);
+
+/* It has ended, however: nothing is outstanding for it any more. */
+TR_MUST_USE int tri_workflow_gate_leave(struct tri_flow *flow, uint32_t node);
 
 /* The failure that is kept; false if there is none. */
 TR_MUST_USE int tri_workflow_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,

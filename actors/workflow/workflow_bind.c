@@ -49,6 +49,71 @@ static int fail_size(struct tri_flow *flow, uint32_t node)
 }
 
 /*
+ * The slot that takes the place of what an input is bound to; false: none does. The pairs are [name
+ * of the input, slot]; the empty name is a launch node's own plan (find_launched).
+ */
+bool tri_workflow_edit_find(struct tr_bytes edits, struct tr_text input, struct tr_bytes *slot)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(edits, &cursor);
+    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
+        struct tr_text name = {0};
+        if (tr_read_array(&cursor) == 2) {
+            name = tr_read_text(&cursor);
+        }
+        struct tr_bytes value = tr_read_any(&cursor);
+        if (cursor.error == 0 && tr_text_equal(name, input)) {
+            *slot = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int edit(struct tri_flow *flow, uint32_t node, struct tr_bytes edits,
+                struct tr_buffer *inputs)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    struct tr_buffer edited;
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(tr_buffer_bytes(inputs), &cursor);
+    tr_buffer_init(&edited, inputs->size_max);
+    tr_buffer_array(&edited, count);
+    for (uint32_t i = 0; i < count && i < compiled->input_count; i++) {
+        struct tr_bytes slot = tr_read_any(&cursor);
+        (void)tri_workflow_edit_find(edits, flow->workflow->bindings[compiled->input_first + i].key,
+                                     &slot);
+        tr_buffer_add(&edited, slot.data, slot.size);
+    }
+    int error = cursor.error != 0 ? cursor.error : edited.error;
+    if (error != 0) {
+        tr_buffer_fini(&edited);
+        return error;
+    }
+    tr_buffer_fini(inputs);
+    *inputs = edited;
+    return 0;
+}
+
+/* Puts edited inputs of a rerun in the places of what was bound. */
+static int put_edits(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs)
+{
+    struct tri_row row;
+    struct tr_buffer edits;
+    int error = flow->state->is_recovering ? tri_workflow_row_get(flow, node, &row) : 0;
+    if (error != 0 || !flow->state->is_recovering || row.outputs == 0) {
+        return error;
+    }
+    tr_buffer_init(&edits, 0);
+    error = tri_workflow_slots_copy(flow, row.outputs, &edits);
+    if (error == 0) {
+        error = edit(flow, node, tr_buffer_bytes(&edits), inputs);
+    }
+    tr_buffer_fini(&edits);
+    return error;
+}
+
+/*
  * Binds what the node is bound to, or takes what it was given, and puts edited inputs in place. An
  * answer (`flow->given`) is taken as it is: the program has bound all inputs of the node by the
  * same rules.
@@ -64,7 +129,7 @@ static int bind(struct tri_flow *flow, uint32_t node, struct tr_binder *binder,
     } else {
         error = tr_bind_inputs(binder, compiled, inputs);
     }
-    return error != 0 ? error : tri_workflow_recovery_edit(flow, node, inputs);
+    return error != 0 ? error : put_edits(flow, node, inputs);
 }
 
 /* The binder of a node; `err` is under the workflow's error. */
@@ -157,28 +222,5 @@ int tri_workflow_bind_ask(struct tri_flow *flow, uint32_t node, struct tr_binder
         }
     }
     tr_buffer_fini(&plan);
-    return error;
-}
-
-/*
- * `flow->given` is set for this one beginning only. Where a pause holds the node back it is
- * dropped, and asked for again later.
- */
-int tri_workflow_bind_answered(struct tri_flow *flow, const struct tr_message *message)
-{
-    struct tr_values_given answer;
-    int error = tr_message_read(message, values_given, &answer);
-    if (error != 0) {
-        return error;
-    }
-    if (answer.code.size > 0) {
-        struct tri_failure failure = tri_workflow_failure_of("", answer.message);
-        failure.code = answer.code;
-        return tri_workflow_ask_fail(flow, &failure);
-    }
-    flow->given = answer.slots;
-    flow->given_words = answer.message;
-    error = tri_workflow_first_begin(flow);
-    flow->given = (struct tr_bytes){0};
     return error;
 }

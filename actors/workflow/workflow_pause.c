@@ -27,12 +27,6 @@ int tri_workflow_pause_children(struct tri_flow *flow)
                                   pause_child);
 }
 
-void tri_workflow_pause_lift(struct tri_flow *flow)
-{
-    flow->state->is_paused = false;
-    flow->state->is_pausing = false;
-}
-
 /*
  * Begins the walk to the children; the parent knows it already. A change while the walk is under
  * way begins it anew from the first row, so every child hears the last word, and one that hears it

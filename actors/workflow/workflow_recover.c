@@ -191,6 +191,28 @@ static int note_way(struct tri_flow *flow, const struct known *known)
     return error != 0 ? error : tri_workflow_ready_push(flow, known->node);
 }
 
+static int keep_node(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
+                     struct tr_bytes outputs, bool *is_kept)
+{
+    struct tr_node_ended ended = {.phase = TR_NODE_PHASE_RECOVERED, .outputs = outputs};
+    bool is_fine = false;
+    *is_kept = tri_workflow_outputs_complete(flow, node, outputs);
+    if (!*is_kept) {
+        return 0;
+    }
+    int error = tri_workflow_start(flow);
+    if (error == 0) {
+        error = tri_workflow_bind_kept(flow, node, inputs, &is_fine);
+    }
+    if (error == 0 && is_fine) {
+        error = tri_workflow_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
+        if (error == 0) {
+            error = tri_workflow_keep_outputs(flow, node, &ended);
+        }
+    }
+    return error;
+}
+
 /*
  * The node at the front of the queue, with what the answer says of it. One that cannot be kept
  * after all, since its outputs do not suit the graph of today, runs.
@@ -211,7 +233,7 @@ static int take_known(struct tri_flow *flow, const struct known *known)
                    : error;
     }
     if (known->way == TR_RECOVERY_KEPT) {
-        error = tri_workflow_node_keep(flow, node, known->inputs, known->slots, &is_kept);
+        error = keep_node(flow, node, known->inputs, known->slots, &is_kept);
     }
     if (error != 0 || is_kept) {
         return error;
@@ -261,77 +283,14 @@ int tri_workflow_recovery_answered(struct tri_flow *flow, const struct tr_messag
 
 /* -------------------------------------------------------------------- edited inputs */
 
-/*
- * The slot that takes the place of what an input is bound to; false: none does. The pairs are [name
- * of the input, slot]; the empty name is a launch node's own plan (find_launched).
- */
-static bool find_edit(struct tr_bytes edits, struct tr_text input, struct tr_bytes *slot)
-{
-    struct tr_cursor cursor;
-    uint32_t count = tr_slots_begin(edits, &cursor);
-    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
-        struct tr_text name = {0};
-        if (tr_read_array(&cursor) == 2) {
-            name = tr_read_text(&cursor);
-        }
-        struct tr_bytes value = tr_read_any(&cursor);
-        if (cursor.error == 0 && tr_text_equal(name, input)) {
-            *slot = value;
-            return true;
-        }
-    }
-    return false;
-}
-
-static int edit(struct tri_flow *flow, uint32_t node, struct tr_bytes edits,
-                struct tr_buffer *inputs)
-{
-    const struct tr_node *compiled = &flow->workflow->nodes[node];
-    struct tr_buffer edited;
-    struct tr_cursor cursor;
-    uint32_t count = tr_slots_begin(tr_buffer_bytes(inputs), &cursor);
-    tr_buffer_init(&edited, inputs->size_max);
-    tr_buffer_array(&edited, count);
-    for (uint32_t i = 0; i < count && i < compiled->input_count; i++) {
-        struct tr_bytes slot = tr_read_any(&cursor);
-        (void)find_edit(edits, flow->workflow->bindings[compiled->input_first + i].key, &slot);
-        tr_buffer_add(&edited, slot.data, slot.size);
-    }
-    int error = cursor.error != 0 ? cursor.error : edited.error;
-    if (error != 0) {
-        tr_buffer_fini(&edited);
-        return error;
-    }
-    tr_buffer_fini(inputs);
-    *inputs = edited;
-    return 0;
-}
-
-/* Puts edited inputs of a rerun in the places of what was bound. */
-int tri_workflow_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs)
-{
-    struct tri_row row;
-    struct tr_buffer edits;
-    int error = flow->state->is_recovering ? tri_workflow_row_get(flow, node, &row) : 0;
-    if (error != 0 || !flow->state->is_recovering || row.outputs == 0) {
-        return error;
-    }
-    tr_buffer_init(&edits, 0);
-    error = tri_workflow_slots_copy(flow, row.outputs, &edits);
-    if (error == 0) {
-        error = edit(flow, node, tr_buffer_bytes(&edits), inputs);
-    }
-    tr_buffer_fini(&edits);
-    return error;
-}
-
 /* What a launch node's execution recovers: a plan of its own. */
 static int find_launched(struct tri_flow *flow, uint64_t place, struct tr_buffer *buffer,
                          struct tr_text *recovery)
 {
     struct tr_bytes slot;
     int error = place == 0 ? 0 : tri_workflow_slots_copy(flow, place, buffer);
-    if (error == 0 && place != 0 && find_edit(tr_buffer_bytes(buffer), tr_text_of(""), &slot)) {
+    if (error == 0 && place != 0 &&
+        tri_workflow_edit_find(tr_buffer_bytes(buffer), tr_text_of(""), &slot)) {
         struct tr_cursor cursor = tr_cursor_of(slot);
         struct tr_text uri = tr_read_text(&cursor);
         *recovery = cursor.error == 0 ? uri : *recovery;

@@ -428,3 +428,46 @@ int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *mes
                ? error
                : tr_tell(flow->context, tr_parent(flow->context), &tr_launch_schema, &launch);
 }
+
+/*
+ * What the gate says to the signals: that it waits, or that it does not any more. It goes to the
+ * root, which alone knows the signals' actor and may have to spawn it.
+ */
+int tri_workflow_tell_signals(struct tri_flow *flow, uint32_t node, bool waits)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    struct tr_ref self = tr_self(flow->context);
+    struct tr_ref root = tr_group_root(self.key.group);
+    struct tr_buffer path;
+    tr_buffer_init(&path, 0);
+    int error = tri_workflow_start(flow);
+    if (error == 0) {
+        tri_workflow_path_add(flow, node, &path);
+        error = path.error;
+    }
+    if (error == 0 && waits) {
+        struct tr_signal_wait wait = {
+            .gate = self, .node = node, .id = compiled->signal_id, .path = tr_buffer_text(&path)};
+        error = tr_tell(flow->context, root, &tr_signal_wait_schema, &wait);
+    } else if (error == 0) {
+        struct tr_signal_stop stop = {
+            .gate = self, .node = node, .id = compiled->signal_id, .path = tr_buffer_text(&path)};
+        error = tr_tell(flow->context, root, &tr_signal_stop_schema, &stop);
+    }
+    tr_buffer_fini(&path);
+    return error;
+}
+
+/* An answered gate is unknown to the signals already; any other one has to be forgotten there. */
+int tri_workflow_gate_leave(struct tri_flow *flow, uint32_t node)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    int error = 0;
+    flow->state->waiting--;
+    if (compiled->kind == TR_NODE_SLEEP) {
+        error = tr_timer_stop(flow->context, TRI_TIMER_SLEEPS + node);
+    } else if (!flow->is_answered) {
+        error = tri_workflow_tell_signals(flow, node, false);
+    }
+    return error;
+}
