@@ -85,7 +85,10 @@ int tr_body_check(const struct tr_schema *schema, uint8_t version, struct tr_byt
 {
     struct tr_cursor cursor = tri_body_begin(schema, body, version);
     uint16_t count = tri_fields_of_version(schema, version);
-    uint16_t number = cursor.error == 0 ? 0 : count;
+    uint16_t number = 0;
+    if (cursor.error != 0) {
+        number = count; /* what is wrong is no field's */
+    }
     for (; number < count; number++) {
         (void)tr_value_read(&cursor, &schema->fields()[number]);
         if (cursor.error != 0) {

@@ -10,16 +10,6 @@
 
 TR_PROCESS_SCHEMAS(TR_SCHEMA_DEFINE)
 
-const char *tr_process_outcome_name(uint8_t outcome)
-{
-    static const char *const names[] = {
-#define TRI_NAME(name, number, text) [number] = (text),
-        TR_PROCESS_OUTCOMES(TRI_NAME)
-#undef TRI_NAME
-    };
-    return outcome < TR_COUNT_OF(names) && names[outcome] != NULL ? names[outcome] : "?";
-}
-
 void tr_process_string_write(struct tr_writer *writer, struct tr_bytes word)
 {
     struct tr_text text = {.data = (const char *)word.data, .size = word.size};

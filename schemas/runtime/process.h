@@ -117,9 +117,6 @@ enum tr_process_phase {
         TR_PROCESS_PHASE_COUNT
 };
 
-/* The words of an outcome; "?" for what is none. */
-const char *tr_process_outcome_name(uint8_t outcome);
-
 /*
  * The first message in both directions. `follow` asks for every end, past and to come. The keeper
  * answers with what it is: its process and how many others it keeps. Both sides learn each other's

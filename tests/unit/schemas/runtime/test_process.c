@@ -206,14 +206,6 @@ static void secrets_are_marked(void **state)
     assert_true(is_found);
 }
 
-static void numbers_have_names(void **state)
-{
-    (void)state;
-    assert_string_equal(tr_process_outcome_name(TR_PROCESS_NOT_STARTED), "not started");
-    assert_string_equal(tr_process_outcome_name(0), "?");
-    assert_string_equal(tr_process_outcome_name(200), "?");
-}
-
 static void ids_are_in_the_range(void **state)
 {
     (void)state;
@@ -237,7 +229,6 @@ int main(void)
         cmocka_unit_test(limits_come_back),
         cmocka_unit_test(a_start_comes_back),
         cmocka_unit_test(secrets_are_marked),
-        cmocka_unit_test(numbers_have_names),
         cmocka_unit_test(ids_are_in_the_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
