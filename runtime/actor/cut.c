@@ -167,7 +167,7 @@ void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_mess
     }
     struct tr_bytes bytes = {.data = message->bytes, .size = message->size};
     int error = tri_outbox_add(&worker->outbox, place, bytes, message->is_stored != 0);
-    TR_ASSERT(error == 0); /* its room was taken before it was accepted (runtime/actor/room.c) */
+    TR_ASSERT(error == 0); /* its room was taken before it was accepted (commit.c) */
     worker->metrics.messages_sent++;
     tri_recorder_note(worker, TR_TAP_SEND, message, 0);
     tri_message_free(worker, message);

@@ -196,6 +196,96 @@ void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int
     tri_message_free(worker, message);
 }
 
+/* ---- Messages held for an actor that is moving here. ----------------------------------------- */
+
+/*
+ * They came by the new way while older ones may still be on the old one, and wait in the order of
+ * their coming; move/move.c says when the old way is empty. Moves are made one at a time, so the
+ * list has an entry for one actor at most and a search costs nothing. A start knows nothing of this
+ * list: it finds these messages in the store and sorts them with all others.
+ */
+
+static struct tri_held **find_held(struct tri_worker *worker, struct tr_key key)
+{
+    struct tri_held **link = &worker->held;
+    while (*link != NULL && !tr_key_equal((*link)->actor, key)) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+static void hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message)
+{
+    struct tri_held **link = find_held(worker, actor->key);
+    if (*link == NULL) {
+        struct tri_held *held = tr_alloc_zero(1, sizeof *held);
+        TR_ASSERT(held != NULL); /* a message that was accepted must not be lost */
+        held->actor = actor->key;
+        *link = held;
+    }
+    struct tri_held *held = *link;
+    message->next = NULL;
+    /* It lies in no mailbox, so no cut would find it. */
+    if (worker->is_journaled && message->is_stored == 0) {
+        tri_message_put(worker, message);
+    }
+    if (held->tail != NULL) {
+        held->tail->next = message;
+    } else {
+        held->head = message;
+    }
+    held->tail = message;
+    held->count++;
+}
+
+static uint32_t count_held(struct tri_worker *worker, struct tr_key key)
+{
+    const struct tri_held *held = *find_held(worker, key);
+    return held == NULL ? 0 : held->count;
+}
+
+/* Takes what is held for a key out of the worker's list. */
+static struct tri_message *take_held(struct tri_worker *worker, struct tr_key key)
+{
+    struct tri_held **link = find_held(worker, key);
+    struct tri_held *held = *link;
+    if (held == NULL) {
+        return NULL;
+    }
+    struct tri_message *first = held->head;
+    *link = held->next;
+    tr_free(held);
+    return first;
+}
+
+/*
+ * The mailbox has everything that came by the old way. These go behind it, so the order of each
+ * sender is kept.
+ */
+void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct tr_key key = actor->key;
+    struct tri_message *message = take_held(worker, key);
+    while (message != NULL) {
+        struct tri_message *next = message->next;
+        /* One of them may end the actor, so each looks for its receiver. */
+        tri_deliver(worker, message, 0);
+        message = next;
+    }
+}
+
+void tri_hold_forget(struct tri_worker *worker, struct tr_key key)
+{
+    struct tri_message *message = take_held(worker, key);
+    while (message != NULL) {
+        struct tri_message *next = message->next;
+        tri_dead_letter(worker, message, TR_NO_ACTOR);
+        message = next;
+    }
+}
+
+/* ---- Delivering. ----------------------------------------------------------------------------- */
+
 /*
  * The checks come in this order: a message for another life of the name is refused before it counts
  * for anything; a held actor keeps what came too early; a control acts at once, although messages
@@ -213,11 +303,11 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
  * the limit, as they will be in the mailbox. */
     if (TR_UNLIKELY((actor->flags & TRI_ACTOR_HELD) != 0) &&
         worker->receiving_from != worker->held_from) {
-        uint32_t waiting = actor->mailbox_count + tri_held_count(worker, actor->key);
+        uint32_t waiting = actor->mailbox_count + count_held(worker, actor->key);
         if (waiting >= TR_MAILBOX_SOFT_MAX && !passes_limits(message)) {
             mute_sender(worker, actor, message);
         }
-        tri_hold(worker, actor, message);
+        hold(worker, actor, message);
         return;
     }
     if (TR_UNLIKELY(tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL)) {

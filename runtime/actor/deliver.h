@@ -42,11 +42,15 @@ uint32_t tri_route(struct tri_worker *worker, struct tr_key key);
 /* The place that a message to `to` may leave for; this worker's own: it stays. */
 uint32_t tri_place_of(struct tri_worker *worker, struct tr_key to);
 
-/* Takes the room that a commit of the handler's effects may need (room.c). TR_MEMORY. */
-TR_MUST_USE int tri_room_take(struct tri_worker *worker);
-
 /* Lets go of the senders that wait for this mailbox. */
 void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor);
+
+/* A move is over: no message can come by the old way any more, so those held meanwhile go behind
+ * the mailbox (law 9 of runtime/ARCHITECTURE.md). */
+void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor);
+
+/* The actor has ended: what was held for it are dead letters. */
+void tri_hold_forget(struct tri_worker *worker, struct tr_key key);
 
 /* ----------------------------------------------------------------- run.c */
 
@@ -101,21 +105,6 @@ void tri_effects_commit(struct tri_worker *worker);
 
 /* Forgets all that the handler asked for, and gives back what was prepared for it. */
 void tri_effects_cut_back(struct tri_worker *worker);
-
-/* ---------------------------------------------------------------- held.c */
-
-/* Keeps a message that came the new way to an actor whose old way is not empty yet (law 9 of
- * runtime/ARCHITECTURE.md). */
-void tri_hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
-
-/* How many messages are kept so for this actor. */
-uint32_t tri_held_count(struct tri_worker *worker, struct tr_key key);
-
-/* Puts what was held behind the mailbox: the old way is empty. The actor may run. */
-void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor);
-
-/* The actor has ended: what was held for it are dead letters. */
-void tri_hold_forget(struct tri_worker *worker, struct tr_key key);
 
 /* ----------------------------------------------------------------- cut.c */
 

@@ -252,17 +252,3 @@ uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number)
     const struct tri_group *group = tri_group_find(worker, number);
     return group == NULL || group->epoch == 0 ? 1 : group->epoch;
 }
-
-void tri_group_set_epoch(struct tri_worker *worker, uint64_t number, uint32_t epoch)
-{
-    struct tri_group *group = tri_group_find(worker, number);
-    if (group == NULL) {
-        return;
-    }
-    group->epoch = epoch;
-    if (worker->is_journaled) {
-        struct tri_op op = {
-            .kind = TRI_OP_PUT_COUNTER, .key = {number, TRI_COUNTER_EPOCH}, .number = epoch};
-        tri_batch_add(&worker->batch, &op);
-    }
-}

@@ -105,8 +105,12 @@ static int read_name(const struct tr_image *image, struct tri_actor_spec *spec)
  */
 static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct tr_cursor *cursor)
 {
-    if (tr_read_array(cursor) != EDGE_FIELDS) {
-        return cursor->error != 0 ? cursor->error : TR_MALFORMED;
+    uint32_t field_count = tr_read_array(cursor);
+    if (cursor->error != 0) {
+        return cursor->error;
+    }
+    if (field_count != EDGE_FIELDS) {
+        return TR_MALFORMED;
     }
     uint8_t kind = tr_read_u8(cursor);
     struct tr_ref peer = {0};
@@ -115,8 +119,11 @@ static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct 
     peer.incarnation = tr_read_u32(cursor);
     uint64_t id = tr_read_u64(cursor);
     uint64_t due_ms = tr_read_u64(cursor);
-    if (cursor->error != 0 || kind > TRI_EDGE_BACKOFF) {
-        return cursor->error != 0 ? cursor->error : TR_MALFORMED;
+    if (cursor->error != 0) {
+        return cursor->error;
+    }
+    if (kind > TRI_EDGE_BACKOFF) {
+        return TR_MALFORMED;
     }
     struct tri_edge *edge = tri_edge_add(worker, actor, (enum tri_edge_kind)kind, peer, id);
     if (edge == NULL) {

@@ -139,10 +139,13 @@ int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
         return TR_MEMORY;
     }
     int error = set_name(actor, spec);
-    struct tri_group *group = error != 0 ? NULL : tri_group_get(worker, spec->key.group);
+    struct tri_group *group = NULL;
     if (error == 0) {
-        error =
-            group == NULL ? TR_MEMORY : tri_table_insert(&worker->table, actor->key, actor->slot);
+        group = tri_group_get(worker, spec->key.group);
+        error = group != NULL ? 0 : TR_MEMORY;
+    }
+    if (error == 0) {
+        error = tri_table_insert(&worker->table, actor->key, actor->slot);
     }
     if (error == 0 && TR_UNLIKELY(tri_is_interhost(spec->key))) {
         error = tri_key_map_set(&worker->interhost_actors, spec->key, 1);

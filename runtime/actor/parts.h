@@ -149,9 +149,6 @@ TR_MUST_USE int tri_group_next_serial(struct tri_worker *worker, struct tri_grou
 void tri_group_undo(struct tri_worker *worker, uint64_t number);
 /* How many hosts a group has had, this one included: its epoch, 1 at first. */
 uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number);
-/* Sets it, in the store too; a group that is not here stays as it is. On the worker where the group
- * began. */
-void tri_group_set_epoch(struct tri_worker *worker, uint64_t number, uint32_t epoch);
 /* Bounds with those of limits.h where nothing is wanted. */
 struct tr_bounds tri_bounds_of(const struct tr_bounds *wanted, uint32_t worker_count);
 /* Puts a page in place (tri_page_set) of an actor that lives here, and counts its bytes. */

@@ -139,6 +139,14 @@ struct stage *crossing_stage(struct tr_ref actor)
     return &crossing.hosts[(actor.key.group >> TRI_GROUP_HOST_SHIFT) - 1].stage;
 }
 
+void crossing_set_epoch(struct tri_worker *worker, uint64_t group, uint32_t epoch)
+{
+    tri_group_find(worker, group)->epoch = epoch;
+    struct tri_op op = {
+        .kind = TRI_OP_PUT_COUNTER, .key = {group, TRI_COUNTER_EPOCH}, .number = epoch};
+    tri_batch_add(&worker->batch, &op);
+}
+
 struct tri_actor *crossing_interhost(struct tr_ref actor)
 {
     struct tr_ref interhost = {tri_interhost_key(actor.key.group), 0};

@@ -53,6 +53,9 @@ void crossing_bring(uint32_t host, struct tr_bytes message);
 struct tr_ref crossing_fake(uint32_t host);
 struct stage *crossing_stage(struct tr_ref actor);
 
+/* Gives a group an epoch, in the store too, as if it had moved: on the worker where it began. */
+void crossing_set_epoch(struct tri_worker *worker, uint64_t group, uint32_t epoch);
+
 /* The interhost actor of an actor's group, or NULL. */
 struct tri_actor *crossing_interhost(struct tr_ref actor);
 

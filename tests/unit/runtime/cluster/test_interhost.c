@@ -318,7 +318,7 @@ static void answers_an_old_epoch(void **state)
     begin(1);
     crossing.copies = crossing_keep;
     crossing_act(one, tell_notes, 2, other);
-    tri_group_set_epoch(stage_worker(here, 0), one.key.group, 2); /* it has moved in, say */
+    crossing_set_epoch(stage_worker(here, 0), one.key.group, 2); /* it has moved in, say */
     crossing.copies = NULL;
     crossing_advance(TR_INTERHOST_AGAIN_MS + 1);
     assert_heard_notes(other, 2);
@@ -337,9 +337,9 @@ static void gives_up_a_group_that_it_has_lost(void **state)
 {
     (void)state;
     begin(1);
-    tri_group_set_epoch(stage_worker(here, 0), one.key.group, 2);
+    crossing_set_epoch(stage_worker(here, 0), one.key.group, 2);
     crossing_act(one, tell_notes, 1, other);
-    tri_group_set_epoch(stage_worker(here, 0), one.key.group, 1); /* the host that lost it */
+    crossing_set_epoch(stage_worker(here, 0), one.key.group, 1); /* the host that lost it */
     crossing_act(one, tell_notes, 1, other);
     assert_heard_notes(other, 1);
     assert_int_equal(stage_dead_letters(here, TR_STALE_EPOCH), 1);
@@ -352,9 +352,9 @@ static void gives_up_what_waited_for_the_window(void **state)
     (void)state;
     uint64_t count = TR_INTERHOST_WINDOW + 1;
     begin(1);
-    tri_group_set_epoch(stage_worker(here, 0), one.key.group, 2);
+    crossing_set_epoch(stage_worker(here, 0), one.key.group, 2);
     crossing_act(one, tell_notes, 1, other);
-    tri_group_set_epoch(stage_worker(here, 0), one.key.group, 1);
+    crossing_set_epoch(stage_worker(here, 0), one.key.group, 1);
     crossing_act(one, tell_notes, count, other);
     assert_int_equal(stage_dead_letters(here, TR_STALE_EPOCH), count);
     crossing_act(one, tell_notes, 1, other); /* and no time passes */
@@ -391,7 +391,7 @@ static void keeps_the_epoch_as_long_as_the_group(void **state)
     begin(2);
     struct tri_worker *home = stage_home(here, one);
     assert_int_equal(tri_group_epoch(home, one.key.group), 1);
-    tri_group_set_epoch(home, one.key.group, 7);
+    crossing_set_epoch(home, one.key.group, 7);
     crossing_act(one, tell_notes, 1, other);
     crossing_crash(0);
     assert_int_equal(tri_group_epoch(stage_home(here, one), one.key.group), 7);
