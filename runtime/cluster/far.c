@@ -4,7 +4,7 @@
  *
  * The way out of an actor's message: tri_deliver finds that the group is elsewhere; `wrap` packs
  * the whole message into one for the interhost actor of the sender's group; that actor numbers and
- * keeps it (interhost_out.c); its own message goes as a call into the journal's batch (`leave`),
+ * keeps it (interhost.c); its own message goes as a call into the journal's batch (`leave`),
  * and the interhost service gets it after the commit. So nothing reaches another host that a crash
  * here can undo.
  *

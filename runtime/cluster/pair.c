@@ -205,7 +205,9 @@ int tri_pair_open(struct tri_interhost_turn *turn, uint64_t group, uint32_t *pag
         *pair = (struct tri_pair){.group = group};
         error = add_row(turn, group, *page);
     }
-    turn->state->pairs += error == 0 ? 1 : 0;
+    if (error == 0) {
+        turn->state->pairs++;
+    }
     return error;
 }
 
@@ -226,17 +228,21 @@ int tri_pair_each(struct tri_interhost_turn *turn, void *self,
                   int (*visit)(void *self, struct tri_interhost_turn *turn, uint32_t page))
 {
     const struct listed *rows;
-    uint32_t count;
-    int error = 0;
+    uint32_t count = 0;
     for (uint32_t page = 0; page < LIST_PAGES; page++) {
-        error = error == 0 ? read_list(turn, page, &rows, &count) : error;
+        int error = read_list(turn, page, &rows, &count);
         /* From the end on: a pair that is dropped gets the last one in its place. */
-        for (uint32_t i = error == 0 ? count : 0; error == 0 && i > 0; i--) {
+        for (uint32_t i = count; error == 0 && i > 0; i--) {
             error = read_list(turn, page, &rows, &count);
-            error = error == 0 ? visit(self, turn, (uint32_t)rows[i - 1].page) : error;
+            if (error == 0) {
+                error = visit(self, turn, (uint32_t)rows[i - 1].page);
+            }
+        }
+        if (error != 0) {
+            return error;
         }
     }
-    return error;
+    return 0;
 }
 
 /* -------------------------------------------------------------- messages */

@@ -70,7 +70,9 @@ static void tell_workers(struct tri_interhost_service *service, uint16_t host, b
         };
         int error =
             tri_sender_say(&service->sender, worker, &envelope, &tr_interhost_link_schema, &link);
-        service->error = service->error != 0 ? service->error : error;
+        if (service->error == 0) {
+            service->error = error;
+        }
     }
 }
 
@@ -228,7 +230,9 @@ static bool hand_in(struct tri_interhost_service *service, struct tr_bytes rest)
             uint32_t worker = (uint32_t)(to.serial & (TR_WORKERS_MAX - 1)) % service->worker_count;
             struct tr_bytes message = {.data = rest.data, .size = size};
             int error = tri_outbox_add(&service->sender.outbox, worker, message, false);
-            service->error = service->error != 0 ? service->error : error;
+            if (service->error == 0) {
+                service->error = error;
+            }
         } else {
             service->counts.frames_refused++;
         }
