@@ -147,8 +147,10 @@ static int load_next_groups(struct tr_host *host)
             host->workers[i].next_group = next_group;
         } else if (error == TR_NOT_FOUND) {
             host->workers[i].next_group = tri_entropy(host->env) >> (64 - GROUP_PLACE_BITS);
+        } else if (error != 0) {
+            return error;
         } else {
-            return error != 0 ? error : TR_STORE_DAMAGED;
+            return TR_STORE_DAMAGED;
         }
     }
     return 0;

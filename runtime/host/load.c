@@ -140,9 +140,12 @@ static int load_page(void *self, const struct tri_op *op)
     }
     uint32_t page = (uint32_t)op->number;
     int error = tri_page_reserve(actor, page);
-    void *copy = error != 0 ? NULL : tr_alloc(op->data.size);
+    if (error != 0) {
+        return error;
+    }
+    void *copy = tr_alloc(op->data.size);
     if (copy == NULL) {
-        return error != 0 ? error : TR_MEMORY;
+        return TR_MEMORY;
     }
     memcpy(copy, op->data.data, op->data.size);
     tri_page_put(home_of(loading->host, op->key), actor, page, copy, op->data.size);
@@ -171,8 +174,11 @@ static int load_message(void *self, const struct tri_op *op)
     struct loading *loading = self;
     size_t size;
     int error = tr_envelope_check(op->data, &size);
-    if (error != 0 || size != op->data.size) {
-        return error != 0 ? error : TR_STORE_DAMAGED;
+    if (error != 0) {
+        return error;
+    }
+    if (size != op->data.size) {
+        return TR_STORE_DAMAGED;
     }
     struct tr_key to = {tr_envelope_get(op->data.data, 64, to_group),
                         tr_envelope_get(op->data.data, 64, to_serial)};

@@ -19,13 +19,11 @@
 
 #include "runtime/host/aside.h"
 #include "runtime/host/attribution.h"
+#include "runtime/host/row_file.h"
 #include "runtime/trace/line.h"
 
 #define PATH_BYTES 4096
 #define POISONS_MAX 256
-
-/* What the list begins with: another form of it is another number. */
-#define LIST_MARK 0x32304e4f53494f50U /* POISON02 */
 
 /* Behind those of the workers: what a start is loading. */
 #define LOADING TR_WORKERS_MAX
@@ -39,36 +37,30 @@ struct poison_row {
     uint32_t silent; /* it ended while this was in hand, by kill -9 or the like */
 };
 
-struct poison_list {
-    uint64_t mark;
-    struct poison_row rows[POISONS_MAX];
-};
+static const struct tri_row_file list = {.name = "poison",
+                                         .mark = 0x32304e4f53494f50U, /* POISON02 */
+                                         .row_bytes = sizeof(struct poison_row),
+                                         .rows_max = POISONS_MAX};
 
 struct tri_poison_messages {
     struct tri_in_hand *hands; /* HANDS, mapped */
-    struct poison_list list;
-    uint32_t row_count;
+    struct poison_row rows[POISONS_MAX];
+    size_t row_count;
     char folder[PATH_BYTES];
 };
 
-static int open_in(const char *folder, const char *name, int flags)
-{
-    char path[PATH_BYTES];
-    int size = snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (size < 0 || (size_t)size >= sizeof path) {
-        return TR_INVALID;
-    }
-    int file = open(path, flags | O_CLOEXEC, 0600);
-    return file < 0 ? TR_SYSTEM : file;
-}
-
 static int map_hands(struct tri_poison_messages *poison, const char *folder)
 {
-    size_t size = HANDS * sizeof(struct tri_in_hand);
-    int file = open_in(folder, "in-hand", O_RDWR | O_CREAT);
-    if (file < 0) {
-        return file;
+    char path[PATH_BYTES];
+    int path_size = snprintf(path, sizeof path, "%s/in-hand", folder);
+    if (path_size < 0 || (size_t)path_size >= sizeof path) {
+        return TR_INVALID;
     }
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) {
+        return TR_SYSTEM;
+    }
+    size_t size = HANDS * sizeof(struct tri_in_hand);
     void *mapped = MAP_FAILED;
     /* One of another size was written by another version, which knew hands of another form. */
     bool is_ours = lseek(file, 0, SEEK_END) == (off_t)size || ftruncate(file, 0) == 0;
@@ -84,42 +76,9 @@ static int map_hands(struct tri_poison_messages *poison, const char *folder)
     return 0;
 }
 
-/* A list that cannot be read is an empty one: it only ever makes a start more careful. */
-static void read_rows(struct tri_poison_messages *poison)
+static int write_rows(const struct tri_poison_messages *poison)
 {
-    struct poison_list *list = &poison->list;
-    int file = open_in(poison->folder, "poison", O_RDONLY);
-    if (file < 0) {
-        return;
-    }
-    ssize_t size = read(file, list, sizeof *list);
-    close(file);
-    if (size >= (ssize_t)sizeof list->mark && list->mark == LIST_MARK) {
-        poison->row_count = (uint32_t)(((size_t)size - sizeof list->mark) / sizeof list->rows[0]);
-    }
-}
-
-static bool write_new(const struct tri_poison_messages *poison)
-{
-    int file = open_in(poison->folder, "poison.new", O_WRONLY | O_CREAT | O_TRUNC);
-    if (file < 0) {
-        return false;
-    }
-    const struct poison_list *list = &poison->list;
-    size_t size = sizeof list->mark + poison->row_count * sizeof list->rows[0];
-    bool is_written = write(file, list, size) == (ssize_t)size && fsync(file) == 0;
-    return close(file) == 0 && is_written;
-}
-
-/* The old list stays whole until the new one is. */
-static int write_rows(struct tri_poison_messages *poison)
-{
-    char from[PATH_BYTES + 16];
-    char to[PATH_BYTES + 16];
-    poison->list.mark = LIST_MARK;
-    snprintf(from, sizeof from, "%s/poison.new", poison->folder);
-    snprintf(to, sizeof to, "%s/poison", poison->folder);
-    return write_new(poison) && rename(from, to) == 0 ? 0 : TR_SYSTEM;
+    return tri_row_file_write(&list, poison->folder, poison->rows, poison->row_count);
 }
 
 static struct tri_message_name name_of(const struct tri_in_hand *hand)
@@ -135,7 +94,7 @@ static struct tri_message_name name_of(const struct tri_in_hand *hand)
 /* The row of what was in hand, made where it is missing; the oldest goes when there is no room. */
 static struct poison_row *row_of(struct tri_poison_messages *poison, const struct tri_in_hand *hand)
 {
-    struct poison_row *rows = poison->list.rows;
+    struct poison_row *rows = poison->rows;
     struct poison_row row = {
         .actor = {hand->actor_group, hand->actor_serial},
         .name = name_of(hand),
@@ -193,7 +152,9 @@ static int count_hands(struct tri_poison_messages *poison)
             has_changed = true;
         }
     }
-    error = error == 0 && has_changed ? write_rows(poison) : error;
+    if (error == 0 && has_changed) {
+        error = write_rows(poison);
+    }
     if (error == 0) {
         error = tri_aside_count(poison->folder, loading_of(poison));
     }
@@ -212,7 +173,8 @@ int tri_poison_message_open(const char *folder, struct tri_poison_messages **out
     snprintf(poison->folder, sizeof poison->folder, "%s", folder);
     int error = map_hands(poison, folder);
     if (error == 0) {
-        read_rows(poison);
+        /* A list that cannot be read is an empty one: it only ever makes a start more careful. */
+        poison->row_count = tri_row_file_read(&list, folder, poison->rows);
         error = count_hands(poison);
     }
     if (error != 0) {
@@ -275,7 +237,7 @@ static const struct poison_row *worst_of(const struct tri_poison_messages *poiso
 {
     const struct poison_row *worst = NULL;
     for (uint32_t i = 0; poison != NULL && i < poison->row_count; i++) {
-        const struct poison_row *row = &poison->list.rows[i];
+        const struct poison_row *row = &poison->rows[i];
         if (tr_key_equal(row->actor, actor) &&
             (worst == NULL || weight_of(row) > weight_of(worst))) {
             worst = row;
@@ -337,8 +299,8 @@ int tri_poison_message_take(struct tri_poison_messages *poison, struct tr_key ac
     }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < poison->row_count; i++) {
-        if (!tr_key_equal(poison->list.rows[i].actor, actor)) {
-            poison->list.rows[kept++] = poison->list.rows[i];
+        if (!tr_key_equal(poison->rows[i].actor, actor)) {
+            poison->rows[kept++] = poison->rows[i];
         }
     }
     poison->row_count = kept;

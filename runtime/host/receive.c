@@ -257,8 +257,11 @@ void tri_receive(struct tri_worker *worker, const struct tri_frame *frame)
         }
         size_t size;
         int error = tr_envelope_check(bytes, &size);
-        if (error != 0 || size != bytes.size) {
-            drop_undecodable(worker, error != 0 ? error : TR_MALFORMED);
+        if (error == 0 && size != bytes.size) {
+            error = TR_MALFORMED;
+        }
+        if (error != 0) {
+            drop_undecodable(worker, error);
             continue;
         }
         worker->metrics.messages_received++;

@@ -430,10 +430,12 @@ int tri_sandbox_handle(struct tri_sandbox *sandbox, const struct tr_recorded_mes
     tr_free(sandbox->before);
     sandbox->before = NULL;
     error = pack_state(sandbox, sandbox->actor, &sandbox->before, &sandbox->before_size);
-    struct tri_message *message =
-        error != 0 ? NULL : tri_message_copy(&sandbox->worker, recorded->message);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_message *message = tri_message_copy(&sandbox->worker, recorded->message);
     if (message == NULL) {
-        return error != 0 ? error : TR_MEMORY;
+        return TR_MEMORY;
     }
     error = handle(sandbox, recorded, message, visitor, &handled);
     tri_message_free(&sandbox->worker, message);
