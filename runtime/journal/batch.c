@@ -52,7 +52,9 @@ int tri_batch_make_room(struct tri_batch *batch, size_t more)
  */
 static bool batch_grow(struct tri_batch *batch, size_t more)
 {
-    batch->error = batch->error != 0 ? batch->error : tri_batch_make_room(batch, more);
+    if (batch->error == 0) {
+        batch->error = tri_batch_make_room(batch, more);
+    }
     return batch->error == 0;
 }
 

@@ -90,39 +90,6 @@ static int check_options(struct tri_sqlite *self, const struct tri_store_options
     return 0;
 }
 
-/*
- * The folder and its lock, which a store in a file system of its own does not have.
- *
- * A reader takes no lock: SQLite's own snapshots let it read beside a live engine.
- */
-static int take_folder(struct tri_sqlite *self, const struct tri_store_options *options)
-{
-    if (options->vfs != NULL || options->read_only) {
-        return 0;
-    }
-    int error = tri_sqlite_make_folder(self, options->folder);
-    return error != 0 ? error : tri_sqlite_lock(self, options->folder);
-}
-
-static int open_tables(struct tri_sqlite *self, const struct tri_store_options *options)
-{
-    enum tri_sqlite_kind kind;
-    int error = tri_sqlite_open_file(self, options->vfs, &kind);
-    if (error == 0) {
-        error = tri_sqlite_configure(self);
-    }
-    if (error == 0 && kind == TRI_SQLITE_EMPTY) {
-        error = tri_sqlite_create(self);
-    }
-    if (error == 0 && !self->read_only) {
-        error = tri_sqlite_use_log(self);
-    }
-    if (error == 0) {
-        error = tri_sqlite_check_tables(self);
-    }
-    return error;
-}
-
 /* Writes the raised incarnation inside the open transaction. */
 static int raise_host(struct tri_sqlite *self, uint64_t incarnation, uint64_t last_number)
 {
@@ -210,14 +177,8 @@ static int open_store(struct tri_sqlite *self, const struct tri_store_options *o
     if (error == 0) {
         error = tri_sqlite_records_init(self, options);
     }
-    if (error == 0 && options->vfs == NULL) {
-        error = tri_sqlite_check_lost(self, options->folder);
-    }
     if (error == 0) {
-        error = take_folder(self, options);
-    }
-    if (error == 0) {
-        error = open_tables(self, options);
+        error = tri_sqlite_open_database(self, options);
     }
     if (error != 0) {
         return error;

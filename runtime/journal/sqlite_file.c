@@ -12,6 +12,7 @@
  * open description, so the kernel frees it with the process, kill -9 too, and no stale lock has to
  * be found. The number of the process in the file is for people only.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,10 +33,85 @@ static const char magic[16] = "SQLite format 3";
 /* What is written again at once. */
 #define AGAIN_BYTES 16384
 
-static uint32_t big_endian_32(const uint8_t *at)
+/* A path as a URI, in which each byte may be three. */
+#define URI_BYTES (3 * TRI_SQLITE_PATH_BYTES + 32)
+
+/* What the first bytes of a database's file say. */
+enum file_kind {
+    FILE_IS_EMPTY, /* nothing yet: a store may be made here */
+    FILE_IS_STORE, /* ours, in a version that we know */
+};
+
+/* What tells of an engine that was here, if there is anything in it. */
+static const char *const remains[] = {
+    TRI_SQLITE_FILE "-wal", "attempts", "blobs", "cache", "checkpoints", "graphs", "keeper.log",
+};
+
+/* ---- A database that is missing where a store was. ------------------------------------------ */
+
+/*
+ * A new database in its place would forget all without a word. What an engine leaves beside its
+ * database is made after that, so it is looked for first: an engine that begins meanwhile is not
+ * taken for a loss.
+ */
+
+static bool has_entries(const char *path)
 {
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+    DIR *folder = opendir(path);
+    const struct dirent *entry = NULL;
+    bool has_any = false;
+    while (folder != NULL && !has_any && (entry = readdir(folder)) != NULL) {
+        has_any = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return has_any;
 }
+
+static bool has_anything(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0) {
+        return false;
+    }
+    return S_ISDIR(status.st_mode) ? has_entries(path) : status.st_size > 0;
+}
+
+/* Appends the names of what is left, with commas between them. */
+static void list_remains(const char *folder, char *names, size_t size)
+{
+    char path[TRI_SQLITE_PATH_BYTES + 16];
+    size_t used = 0;
+    names[0] = '\0';
+    for (size_t i = 0; i < TR_COUNT_OF(remains); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, remains[i]);
+        if (has_anything(path) && used < size) {
+            int added =
+                snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "", remains[i]);
+            used += added > 0 ? (size_t)added : 0;
+        }
+    }
+}
+
+static int check_lost(struct tri_sqlite *self, const char *folder)
+{
+    struct stat status;
+    char names[128];
+    list_remains(folder, names, sizeof names);
+    bool is_there = stat(self->path, &status) == 0;
+    bool is_missing = is_there ? S_ISREG(status.st_mode) && status.st_size == 0 : errno == ENOENT;
+    if (names[0] == '\0' || !is_missing) {
+        return 0;
+    }
+    return tri_sqlite_say(
+        self, TR_STORE_DAMAGED,
+        "%s: %s, but there was a store here, which has left %s; put the file back "
+        "from a copy, or remove what is left for a new store",
+        self->path, is_there ? "is empty" : "is missing", names);
+}
+
+/* ---- The folder and its lock. ---------------------------------------------------------------- */
 
 /* A new folder is an entry in its parent, and that has to reach the disk too. */
 static void sync_parent(const char *folder)
@@ -56,7 +132,8 @@ static void sync_parent(const char *folder)
     }
 }
 
-int tri_sqlite_make_folder(struct tri_sqlite *self, const char *folder)
+/* Makes the folder where it is missing, durably. */
+static int make_folder(struct tri_sqlite *self, const char *folder)
 {
     if (mkdir(folder, 0700) == 0) {
         sync_parent(folder);
@@ -110,7 +187,8 @@ static int sign_lock(int descriptor)
     return 0;
 }
 
-int tri_sqlite_lock(struct tri_sqlite *self, const char *folder)
+/* Takes the folder's lock until `lock_descriptor` is closed. */
+static int lock_folder(struct tri_sqlite *self, const char *folder)
 {
     char path[TRI_SQLITE_PATH_BYTES + sizeof TRI_SQLITE_LOCK_FILE];
     (void)snprintf(path, sizeof path, "%s/%s", folder, TRI_SQLITE_LOCK_FILE);
@@ -142,6 +220,13 @@ int tri_sqlite_lock(struct tri_sqlite *self, const char *folder)
     }
     self->lock_descriptor = descriptor;
     return 0;
+}
+
+/* ---- The first bytes. ------------------------------------------------------------------------ */
+
+static uint32_t big_endian_32(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
 static sqlite3_file *main_file(struct tri_sqlite *self)
@@ -209,7 +294,7 @@ static bool is_unfinished(struct tri_sqlite *self, const char *vfs_name, const u
            vfs->xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && found != 0;
 }
 
-static int judge_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_kind *kind)
+static int judge_file(struct tri_sqlite *self, const char *vfs, enum file_kind *kind)
 {
     sqlite3_file *file = main_file(self);
     sqlite3_int64 size = 0;
@@ -221,7 +306,7 @@ static int judge_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_
         return error;
     }
     if (size == 0) {
-        *kind = TRI_SQLITE_EMPTY;
+        *kind = FILE_IS_EMPTY;
         return 0;
     }
     uint8_t header[HEADER_BYTES] = {0};
@@ -239,10 +324,73 @@ static int judge_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_
         error = judge_header(self, header);
     }
     if (error == 0) {
-        *kind = TRI_SQLITE_STORE;
+        *kind = FILE_IS_STORE;
     }
     return error;
 }
+
+/* ---- Where nothing may be written. ----------------------------------------------------------- */
+
+/*
+ * Such as on a read-only mount or in another user's folder. SQLite wants to make files beside a
+ * database with a log; a store that was closed has no log, and is read as what nobody changes. That
+ * is so until an engine begins on it: a command that looks again checks for that first.
+ */
+
+/* What is behind the store's path with an ending; all zeros where there is nothing. */
+static struct stat look_at(const struct tri_sqlite *self, const char *ending)
+{
+    char path[TRI_SQLITE_PATH_BYTES + 8];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "%s%s", self->path, ending);
+    return stat(path, &status) == 0 ? status : (struct stat){.st_size = 0};
+}
+
+static void write_uri(const struct tri_sqlite *self, char uri[URI_BYTES])
+{
+    size_t size = (size_t)snprintf(uri, URI_BYTES, "file:");
+    for (const char *at = self->path; *at != '\0'; at++) {
+        bool is_plain = strchr("%?#", *at) == NULL;
+        size += is_plain ? (size_t)snprintf(uri + size, URI_BYTES - size, "%c", *at)
+                         : (size_t)snprintf(uri + size, URI_BYTES - size, "%%%02X", *at);
+    }
+    (void)snprintf(uri + size, URI_BYTES - size, "?immutable=1");
+}
+
+/* Opens a store once more, without files beside it. */
+static int open_immutable(struct tri_sqlite *self)
+{
+    char uri[URI_BYTES];
+    if (look_at(self, "-wal").st_size > 0) {
+        return tri_sqlite_say(
+            self, TR_STORE_FAILED,
+            "%s: was not closed in order, and its log cannot be read where nothing "
+            "may be written; copy the folder to where you may write, and look "
+            "there",
+            self->path);
+    }
+    int code = sqlite3_close(self->database);
+    TR_ASSERT(code == SQLITE_OK);
+    self->database = NULL;
+    self->seen = look_at(self, "");
+    write_uri(self, uri);
+    code = sqlite3_open_v2(
+        uri, &self->database,
+        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    self->is_immutable = true;
+    return tri_sqlite_error(self, code, "opening it");
+}
+
+bool tri_sqlite_is_stale(const struct tri_sqlite *self)
+{
+    struct stat now = look_at(self, "");
+    return self->is_immutable &&
+           (look_at(self, "-wal").st_ino != 0 || now.st_ino != self->seen.st_ino ||
+            now.st_size != self->seen.st_size || now.st_mtim.tv_sec != self->seen.st_mtim.tv_sec ||
+            now.st_mtim.tv_nsec != self->seen.st_mtim.tv_nsec);
+}
+
+/* ---- Opening. -------------------------------------------------------------------------------- */
 
 /*
  * A new database is its owner's alone, whatever the umask; the files beside it get its mode. What
@@ -256,7 +404,7 @@ static void make_private(const struct tri_sqlite *self)
     }
 }
 
-static int open_database(struct tri_sqlite *self, const char *vfs)
+static int open_connection(struct tri_sqlite *self, const char *vfs)
 {
     if (!self->read_only && vfs == NULL) {
         make_private(self);
@@ -283,14 +431,15 @@ static bool cannot_open_more(const struct tri_sqlite *self)
     return (code & 0xff) == SQLITE_CANTOPEN || code == SQLITE_READONLY_DIRECTORY;
 }
 
-int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_kind *kind)
+/* Opens the database's file, and says by its first bytes what it is. */
+static int open_file(struct tri_sqlite *self, const char *vfs, enum file_kind *kind)
 {
-    enum tri_sqlite_kind found = TRI_SQLITE_EMPTY;
-    int error = open_database(self, vfs);
+    enum file_kind found = FILE_IS_EMPTY;
+    int error = open_connection(self, vfs);
     if (error == 0) {
         error = judge_file(self, vfs, &found);
     }
-    if (error == 0 && found == TRI_SQLITE_STORE) {
+    if (error == 0 && found == FILE_IS_STORE) {
         /* Any read lets SQLite undo a creation that was cut short, and then the file is empty. */
         error = tri_sqlite_execute(self, "SELECT 1 FROM sqlite_schema LIMIT 1");
         if (error == 0) {
@@ -298,12 +447,12 @@ int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs, enum tri_sqli
         } else if (sqlite3_extended_errcode(self->database) == SQLITE_READONLY_ROLLBACK) {
             /* Who only reads may not undo it. A store that was finished has no such journal. */
             error = 0;
-            found = TRI_SQLITE_EMPTY;
+            found = FILE_IS_EMPTY;
         } else if (self->read_only && vfs == NULL && cannot_open_more(self)) {
-            error = tri_sqlite_open_still(self);
+            error = open_immutable(self);
         }
     }
-    if (error == 0 && found == TRI_SQLITE_EMPTY && self->read_only) {
+    if (error == 0 && found == FILE_IS_EMPTY && self->read_only) {
         error = tri_sqlite_say(self, TR_NOT_FOUND, "%s: there is no store yet", self->path);
     }
     if (error == 0) {
@@ -312,7 +461,8 @@ int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs, enum tri_sqli
     return error;
 }
 
-int tri_sqlite_configure(struct tri_sqlite *self)
+/* The settings of the connection; a new file gets its page size here. */
+static int configure(struct tri_sqlite *self)
 {
     /*
      * At `process` nothing is synced: what was written is the kernel's and outlives the process,
@@ -336,7 +486,8 @@ int tri_sqlite_configure(struct tri_sqlite *self)
     return tri_sqlite_execute(self, sql);
 }
 
-int tri_sqlite_use_log(struct tri_sqlite *self)
+/* Changes to write-ahead logging, which a database keeps once it has it. */
+static int use_log(struct tri_sqlite *self)
 {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(self->database, "PRAGMA journal_mode=WAL", -1, &statement, NULL);
@@ -356,6 +507,49 @@ int tri_sqlite_use_log(struct tri_sqlite *self)
     }
     return error;
 }
+
+/*
+ * The folder and its lock, which a store in a file system of its own does not have. A reader takes
+ * no lock: SQLite's own snapshots let it read beside a live engine.
+ */
+static int take_folder(struct tri_sqlite *self, const struct tri_store_options *options)
+{
+    if (options->vfs != NULL) {
+        return 0;
+    }
+    int error = check_lost(self, options->folder);
+    if (error == 0 && !options->read_only) {
+        error = make_folder(self, options->folder);
+    }
+    if (error == 0 && !options->read_only) {
+        error = lock_folder(self, options->folder);
+    }
+    return error;
+}
+
+int tri_sqlite_open_database(struct tri_sqlite *self, const struct tri_store_options *options)
+{
+    enum file_kind kind;
+    int error = take_folder(self, options);
+    if (error == 0) {
+        error = open_file(self, options->vfs, &kind);
+    }
+    if (error == 0) {
+        error = configure(self);
+    }
+    if (error == 0 && kind == FILE_IS_EMPTY) {
+        error = tri_sqlite_create(self);
+    }
+    if (error == 0 && !self->read_only) {
+        error = use_log(self);
+    }
+    if (error == 0) {
+        error = tri_sqlite_check_tables(self);
+    }
+    return error;
+}
+
+/* ---- Syncing. -------------------------------------------------------------------------------- */
 
 int tri_sqlite_sync_file(struct tri_sqlite *self)
 {

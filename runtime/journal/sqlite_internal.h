@@ -1,12 +1,11 @@
 /*
  * What the files of the SQLite store share; nobody else includes it.
  *
- * Reading order: sqlite_lost.c (was there one before), sqlite_file.c (may this file be touched at
- * all), sqlite_still.c (may nothing be touched), sqlite_tables.c (what is in it), sqlite_record.c
- * (the tables of records), sqlite_row.c (their rows), sqlite_view.c (how people see them), sqlite.c
- * (opening and closing), sqlite_batch.c and sqlite_commit.c (writing), sqlite_load.c (reading what
- * an engine goes on from), sqlite_reader.c (reading records), sqlite_images.c (reading actors),
- * sqlite_error.c (what went wrong, in words).
+ * Reading order: sqlite_file.c (may this file be touched at all), sqlite_tables.c (what is in it),
+ * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite_view.c (how people
+ * see them), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
+ * sqlite_load.c (reading what an engine goes on from), sqlite_reader.c (reading records),
+ * sqlite_images.c (reading actors), sqlite_error.c (what went wrong, in words).
  *
  * Unsigned 64-bit numbers are stored as the signed numbers of the same bits, which is all SQLite
  * has. So the order of keys is right below 2^63; groups and serials count up from 1 and stay far
@@ -117,7 +116,7 @@ struct tri_sqlite {
     struct tri_sqlite_batch batch;
     enum tr_durability durability;
     bool read_only;
-    bool is_still;             /* read as what nobody changes (sqlite_still.c) */
+    bool is_immutable;         /* read as what nobody changes: SQLite's immutable=1 */
     struct stat seen;          /* of it: the file as it was opened */
     bool pages_exist;          /* false: no page was ever put, so none has to be deleted */
     int broken;                /* the error after which nothing is written any more, or 0 */
@@ -149,37 +148,17 @@ TR_MUST_USE int tri_sqlite_error(struct tri_sqlite *self, int code, const char *
 /* Says that what was read cannot be right, and returns TR_STORE_DAMAGED. */
 int tri_sqlite_damaged(struct tri_sqlite *self, const char *what);
 
-/* --- sqlite_lost.c --- */
-
-/* TR_STORE_DAMAGED where the folder shows that its database was lost, or emptied. */
-TR_MUST_USE int tri_sqlite_check_lost(struct tri_sqlite *self, const char *folder);
-
 /* --- sqlite_file.c --- */
 
-/* What the first bytes of a file say. */
-enum tri_sqlite_kind {
-    TRI_SQLITE_EMPTY, /* nothing yet: a store may be made here */
-    TRI_SQLITE_STORE, /* ours, in a version that we know */
-};
-
-/* Makes the folder where it is missing (mode 0700), durably. */
-TR_MUST_USE int tri_sqlite_make_folder(struct tri_sqlite *self, const char *folder);
-
-/* Takes the folder's lock until `lock_descriptor` is closed. Errors: TR_STORE_LOCKED, _FAILED. */
-TR_MUST_USE int tri_sqlite_lock(struct tri_sqlite *self, const char *folder);
-
 /*
- * Opens the database's file and looks at its first bytes before SQLite does, because SQLite
- * itself may write when it reads: it rolls back what another program left half done.
+ * Takes the folder, unless the store is only read, and opens its database, which is made where
+ * there is none. The first bytes of the file are read before SQLite does, because SQLite itself may
+ * write when it reads: it rolls back what another program left half done. Errors: TR_STORE_DAMAGED
+ * (also where a database was lost, or emptied), TR_STORE_LOCKED, _FOREIGN, _NEWER, _FULL, _FAILED,
+ * TR_NOT_FOUND (to be read, and not there).
  */
-TR_MUST_USE int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs,
-                                     enum tri_sqlite_kind *kind);
-
-/* The settings of the connection; a new file gets its page size here. */
-TR_MUST_USE int tri_sqlite_configure(struct tri_sqlite *self);
-
-/* Changes to write-ahead logging, which a database keeps once it has it. */
-TR_MUST_USE int tri_sqlite_use_log(struct tri_sqlite *self);
+TR_MUST_USE int tri_sqlite_open_database(struct tri_sqlite *self,
+                                         const struct tri_store_options *options);
 
 /* Syncs the database's file: what ran before us may have written without syncing. */
 TR_MUST_USE int tri_sqlite_sync_file(struct tri_sqlite *self);
@@ -187,15 +166,7 @@ TR_MUST_USE int tri_sqlite_sync_file(struct tri_sqlite *self);
 /* Writes the log once more and syncs it; within a transaction for writing. */
 TR_MUST_USE int tri_sqlite_sync_log(struct tri_sqlite *self);
 
-/* --- sqlite_still.c --- */
-
-/*
- * Opens once more, without files beside it, what is open for reading and could not be read, since
- * nothing may be written there. TR_STORE_FAILED where its log would have to be read, too.
- */
-TR_MUST_USE int tri_sqlite_open_still(struct tri_sqlite *self);
-
-/* Whether a store that is read so may have changed since. */
+/* Whether a store that is read as what nobody changes (`is_immutable`) may have changed since. */
 bool tri_sqlite_is_stale(const struct tri_sqlite *self);
 
 /* --- sqlite_tables.c --- */

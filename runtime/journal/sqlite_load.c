@@ -53,7 +53,7 @@ static int walk_begin(struct walk *walk, struct tri_sqlite *self, enum tri_sql s
 {
     *walk = (struct walk){.store = self, .kind = kind};
     int error = tri_sqlite_statement(self, sql, &walk->statement);
-    return error == 0 ? walk_next(walk) : error;
+    return error != 0 ? error : walk_next(walk);
 }
 
 static void walk_end(struct walk *walk)

@@ -390,7 +390,9 @@ int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *quer
     error = append_filters(self, text, record, query);
     if (error != 0 || record->stored_version == 0) {
         sqlite3_free(sqlite3_str_finish(text));
-        *count = error == 0 ? 0 : *count;
+        if (error == 0) {
+            *count = 0;
+        }
         return error;
     }
     error = prepare(self, text, query, &statement);
