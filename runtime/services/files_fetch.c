@@ -236,9 +236,12 @@ int tri_fetch_begin(struct tri_fetches *fetches, struct tr_text uri,
                     const struct tri_caller *caller)
 {
     int error = start_http(fetches);
-    struct tri_fetch *fetch = error != 0 ? NULL : tr_alloc_zero(1, sizeof *fetch);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_fetch *fetch = tr_alloc_zero(1, sizeof *fetch);
     if (fetch == NULL) {
-        return error != 0 ? error : TR_MEMORY;
+        return TR_MEMORY;
     }
     fetch->caller = *caller;
     fetch->fetches = fetches;

@@ -209,8 +209,11 @@ static int take_request(struct tri_http_service *service, const uint8_t *envelop
     struct tr_http_request request;
     int error = tr_http_request_unpack(tr_envelope_body(envelope),
                                        tr_envelope_get(envelope, 8, version), &request);
-    if (error != 0 || request.delivery > TR_HTTP_LINES) {
-        return error != 0 ? error : TR_INVALID;
+    if (error != 0) {
+        return error;
+    }
+    if (request.delivery > TR_HTTP_LINES) {
+        return TR_INVALID;
     }
     struct tri_http_call *call = tri_http_calls_add(&service->open, caller);
     if (call == NULL) {
@@ -231,9 +234,11 @@ static int take_cancel(struct tri_http_service *service, const uint8_t *envelope
     struct tr_http_cancel cancel;
     int error = tr_http_cancel_unpack(tr_envelope_body(envelope),
                                       tr_envelope_get(envelope, 8, version), &cancel);
-    const struct tri_http_call *call =
-        error == 0 ? tri_http_calls_find(&service->open, caller->ref, cancel.ask) : NULL;
-    return call != NULL ? tri_http_cancel(service->http, (uint64_t)(uintptr_t)call) : error;
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_http_call *call = tri_http_calls_find(&service->open, caller->ref, cancel.ask);
+    return call != NULL ? tri_http_cancel(service->http, (uint64_t)(uintptr_t)call) : 0;
 }
 
 /* The actor has taken so many bytes of a stream. */
@@ -243,10 +248,12 @@ static int take_more(struct tri_http_service *service, const uint8_t *envelope,
     struct tr_http_more more;
     int error = tr_http_more_unpack(tr_envelope_body(envelope),
                                     tr_envelope_get(envelope, 8, version), &more);
-    const struct tri_http_call *call =
-        error == 0 ? tri_http_calls_find(&service->open, caller->ref, more.ask) : NULL;
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_http_call *call = tri_http_calls_find(&service->open, caller->ref, more.ask);
     return call != NULL ? tri_http_give_room(service->http, (uint64_t)(uintptr_t)call, more.bytes)
-                        : error;
+                        : 0;
 }
 
 /*

@@ -1,7 +1,6 @@
 /*
  * What the files of the process service share: process_service.c listens to both sides,
- * process_run.c has the life of a process_run, process_turns.c whose turn it is to be made,
- * process_unclaimed.c ends that nobody waits for. Nobody else includes this.
+ * process_run.c has the life of a process_run. Nobody else includes this.
  */
 #ifndef TR_RUNTIME_SERVICES_PROCESS_INSIDE_H
 #define TR_RUNTIME_SERVICES_PROCESS_INSIDE_H
@@ -53,23 +52,12 @@ void tri_run_ended(struct tri_process_service *service, struct tri_process_key *
 void tri_run_known(struct tri_process_service *service, struct tri_process_key *entry,
                    const struct tr_process_state *state);
 
-/* Begins the run of an entry that stands in the line, and takes it out; tells what goes wrong. */
-void tri_run_begin(struct tri_process_service *service, struct tri_process_key *entry);
-
 /* The end of a run of which nothing was made when its stop came. */
 struct tr_process_ended tri_run_skipped(const struct tri_process_service *service,
                                         const struct tri_process_key *entry);
 
-/* A run goes on to another phase. */
-void tri_run_set_phase(struct tri_process_service *service, struct tri_process_key *entry,
-                       enum tri_run_phase phase);
-
 /* How many runs the keeper should have that do not run, when so many run at once. */
 uint32_t tri_turns_ahead(uint32_t jobs);
-
-/* Puts a run at the end of the line. TR_MEMORY. */
-TR_MUST_USE int tri_turns_wait(struct tri_process_service *service, struct tri_process_key *entry,
-                               struct tr_bytes body, uint8_t version);
 
 /* Whether there is a run whose turn has come; begins some of those that there are. */
 bool tri_turns_are_due(const struct tri_process_service *service);
@@ -78,18 +66,8 @@ void tri_turns_take(struct tri_process_service *service);
 /* The keeper is lost, and with it all runs: nobody stands in the line any more. */
 void tri_turns_clear(struct tri_process_service *service);
 
-/* The keeper is there: it tells all ends it has, and the waiting callers ask now. */
-void tri_unclaimed_begin(struct tri_process_service *service);
-
-/* An end came that nobody waits for; somebody asks for a key; somebody was told the end of one;
- * somebody had one forgotten. */
-void tri_unclaimed_note(struct tri_process_service *service, struct tr_text key);
+/* An actor asks for a key: its end is no longer unclaimed. */
 void tri_unclaimed_claim(struct tri_process_service *service, struct tr_text key);
-void tri_unclaimed_told(struct tri_process_service *service, struct tr_text key);
-void tri_unclaimed_forgotten(struct tri_process_service *service, struct tr_text key);
-
-/* Has the keeper forget what nobody has asked for, when it is time. */
-void tri_unclaimed_forget(struct tri_process_service *service);
 
 /* Something that must be said could not be: the service is at its end. 0 is fine. */
 void tri_process_service_check(struct tri_process_service *service, int error);

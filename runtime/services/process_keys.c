@@ -1,5 +1,5 @@
 /*
- * A chained hash table of keys, whose entries also stand in a line (process_turns.c). Entries do
+ * A chained hash table of keys, whose entries also stand in a line (process_run.c). Entries do
  * not move, so pointers to them last until they are tidied away. It grows with the calls that are
  * open, which the limits of the keeper bound, and it never shrinks.
  */

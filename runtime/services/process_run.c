@@ -28,16 +28,19 @@
 /* The names of files that are made for a process, as the keeper is told them. */
 #define MADE_BYTES_MAX 1024
 
-void tri_run_set_phase(struct tri_process_service *service, struct tri_process_key *entry,
-                       enum tri_run_phase phase)
+/* Runs that are made before the rest of the service has its turn. */
+#define BATCH 16
+
+/* A process that only ends is over in less time than it takes to have another made. */
+#define AHEAD_MIN (2 * BATCH)
+
+static void set_phase(struct tri_process_service *service, struct tri_process_key *entry,
+                      enum tri_run_phase phase)
 {
     if (entry->phase == TRI_RUN_WAITING && phase != TRI_RUN_WAITING) {
         tri_process_line_remove(&service->waiting, entry);
     }
-    /*
-     * `ahead` counts runs that the keeper was told of and that do not run yet; process_turns.c
-     * fills it up.
-     */
+    /* `ahead` counts runs that the keeper was told of and that do not run yet. */
     service->ahead += phase == TRI_RUN_ASKED ? 1 : 0;
     service->ahead -= entry->phase == TRI_RUN_ASKED ? 1 : 0;
     entry->phase = phase;
@@ -46,7 +49,7 @@ void tri_run_set_phase(struct tri_process_service *service, struct tri_process_k
 /* A run is over: nothing is kept of it. */
 static void end_run(struct tri_process_service *service, struct tri_process_key *entry)
 {
-    tri_run_set_phase(service, entry, TRI_RUN_NONE);
+    set_phase(service, entry, TRI_RUN_NONE);
     tri_process_key_end(entry);
 }
 
@@ -136,7 +139,7 @@ static int make_and_send(struct tri_process_service *service, struct tri_process
         tri_attempt_discard(&service->folders, entry->attempt);
         return error;
     }
-    tri_run_set_phase(service, entry, TRI_RUN_ASKED);
+    set_phase(service, entry, TRI_RUN_ASKED);
     return 0;
 }
 
@@ -144,7 +147,7 @@ static int make_and_send(struct tri_process_service *service, struct tri_process
 static int query(struct tri_process_service *service, struct tri_process_key *entry)
 {
     struct tr_process_query query = {.key = {.data = entry->key, .size = entry->size}};
-    tri_run_set_phase(service, entry, TRI_RUN_HELD);
+    set_phase(service, entry, TRI_RUN_HELD);
     return tri_keeper_client_send(service->client, &tr_process_query_schema, &query);
 }
 
@@ -171,9 +174,63 @@ static void begin(struct tri_process_service *service, struct tri_process_key *e
     }
 }
 
-void tri_run_begin(struct tri_process_service *service, struct tri_process_key *entry)
+/* ---- Whose turn it is. ---------------------------------------------------------------------- */
+
+/*
+ * Folders and files of an attempt take the disk longer to make than a short process runs, and
+ * folders that are made early pile up. So a run waits, in the order in which it came and with
+ * nothing made, until the keeper has few runs left that it has not begun: enough that one is always
+ * there when a process ends, and made in batches, so that one sync and one message of the keeper
+ * serve several. A run that waits is gone when the engine dies, and leaves nothing on the disk; its
+ * actor asks again.
+ */
+
+uint32_t tri_turns_ahead(uint32_t jobs)
 {
-    begin(service, entry, false);
+    uint32_t twice = jobs < UINT32_MAX / 2 ? 2 * jobs : jobs;
+    return twice > AHEAD_MIN ? twice : AHEAD_MIN;
+}
+
+static int wait_for_turn(struct tri_process_service *service, struct tri_process_key *entry,
+                         struct tr_bytes body, uint8_t version)
+{
+    int error = tri_process_key_hold(entry, body, version);
+    if (error != 0) {
+        return error;
+    }
+    tri_process_line_put(&service->waiting, entry);
+    set_phase(service, entry, TRI_RUN_WAITING);
+    return 0;
+}
+
+bool tri_turns_are_due(const struct tri_process_service *service)
+{
+    /* Calls that are still to be taken may stop runs that wait here, so they go first. */
+    return service->waiting.first != NULL && !service->has_frame &&
+           service->ahead + BATCH <= service->ahead_max &&
+           tri_keeper_client_is_up(service->client) && tri_keeper_client_has_room(service->client);
+}
+
+void tri_turns_take(struct tri_process_service *service)
+{
+    if (!tri_turns_are_due(service)) {
+        return;
+    }
+    for (uint32_t i = 0; i < BATCH && service->waiting.first != NULL; i++) {
+        struct tri_process_key *entry = service->waiting.first;
+        /* A full pipe to the keeper: the run keeps its place, and is made when there is room. */
+        if (!tri_keeper_client_has_room(service->client)) {
+            return;
+        }
+        begin(service, entry, false);
+        tri_process_keys_tidy(&service->keys, entry);
+    }
+}
+
+void tri_turns_clear(struct tri_process_service *service)
+{
+    service->waiting = (struct tri_process_line){0};
+    service->ahead = 0;
 }
 
 /* ---- Calls. --------------------------------------------------------------------------------- */
@@ -209,7 +266,7 @@ static void take_in(struct tri_process_service *service, struct tri_process_key 
     char reason[TR_REASON_BYTES_MAX] = "";
     int error = tri_attempt_new(&service->folders, run, reason, &entry->attempt);
     if (error == 0 && !tri_attempt_is_there(&service->folders, entry->attempt)) {
-        error = tri_turns_wait(service, entry, body, version);
+        error = wait_for_turn(service, entry, body, version);
     } else if (error == 0) {
         error = tri_process_key_hold(entry, body, version);
         if (error == 0) {
@@ -255,7 +312,7 @@ void tri_run_started(struct tri_process_service *service, struct tri_process_key
     if (entry->phase != TRI_RUN_ASKED) {
         return;
     }
-    tri_run_set_phase(service, entry, TRI_RUN_STARTED);
+    set_phase(service, entry, TRI_RUN_STARTED);
     entry->pid = started->pid;
     entry->start_time = started->start_time;
     entry->started_ms = started->started_ms;
@@ -364,7 +421,7 @@ void tri_run_known(struct tri_process_service *service, struct tri_process_key *
         return;
     }
     tri_process_key_let_go(entry);
-    tri_run_set_phase(service, entry, TRI_RUN_ASKED);
+    set_phase(service, entry, TRI_RUN_ASKED);
     if (state->phase == TR_PROCESS_RUNNING) {
         struct tr_process_started started = {.key = state->key,
                                              .pid = state->pid,

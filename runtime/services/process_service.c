@@ -32,6 +32,76 @@ void tri_process_service_check(struct tri_process_service *service, int error)
     }
 }
 
+/* ---- Ends that nobody asks for. ------------------------------------------------------------- */
+
+/*
+ * An actor that has heard an end tells the keeper to forget it, and what is told can be lost with
+ * an engine. A keeper tells all ends that it has when an engine comes to it, and an actor that
+ * still waits for one asks right then; what nobody has asked for a while after that is forgotten.
+ * An end that an actor has heard in this engine's life is not among those: the commit of that may
+ * not be on the disk yet, and an actor that asks again without it must not have the process run
+ * once more.
+ */
+
+static void unclaimed_begin(struct tri_process_service *service)
+{
+    tri_process_keys_clear(&service->unclaimed, NULL, NULL);
+    service->claim_end_ns =
+        tri_monotonic_ns(service->base.env) + (uint64_t)service->unclaimed_ms * 1000000;
+}
+
+/* Takes a key out of a table, if it is there. */
+static void drop(struct tri_process_keys *keys, struct tr_text key)
+{
+    struct tri_process_key *entry = tri_process_keys_find(keys, key);
+    if (entry != NULL) {
+        tri_process_keys_tidy(keys, entry);
+    }
+}
+
+static void unclaimed_note(struct tri_process_service *service, struct tr_text key)
+{
+    /* Without memory it is told again to the next engine. */
+    if (tri_process_keys_find(&service->told, key) == NULL) {
+        (void)tri_process_keys_have(&service->unclaimed, key);
+    }
+}
+
+void tri_unclaimed_claim(struct tri_process_service *service, struct tr_text key)
+{
+    drop(&service->unclaimed, key);
+}
+
+/* Without memory for the note the end could be forgotten too early, so the host ends. */
+static void unclaimed_told(struct tri_process_service *service, struct tr_text key)
+{
+    if (tri_process_keys_have(&service->told, key) == NULL) {
+        tri_process_service_check(service, TR_MEMORY);
+    }
+}
+
+static void unclaimed_forgotten(struct tri_process_service *service, struct tr_text key)
+{
+    drop(&service->told, key);
+    drop(&service->unclaimed, key);
+}
+
+static void forget(void *self, struct tri_process_key *entry)
+{
+    struct tri_process_service *service = self;
+    const struct tr_process_forget forget = {.key = {.data = entry->key, .size = entry->size}};
+    /* What is not sent for want of room is told to the next engine. */
+    (void)!tri_keeper_client_send(service->client, &tr_process_forget_schema, &forget);
+}
+
+static void unclaimed_forget(struct tri_process_service *service)
+{
+    if (service->unclaimed.count > 0 && tri_keeper_client_is_up(service->client) &&
+        tri_monotonic_ns(service->base.env) >= service->claim_end_ns) {
+        tri_process_keys_clear(&service->unclaimed, service, forget);
+    }
+}
+
 /* ---- Answers. ------------------------------------------------------------------------------- */
 
 /* Answers a call about a key with what the keeper has said of it. */
@@ -53,7 +123,7 @@ static void tell_end(struct tri_process_service *service, struct tri_process_key
     /*
      * Noted before the caller hears it: an end that was told here is never forgotten as unclaimed.
      */
-    tri_unclaimed_told(service, ended->key);
+    unclaimed_told(service, ended->key);
     tri_run_ended(service, entry, ended);
     while (answer_open(service, entry, &tr_process_ended_schema, ended)) {
     }
@@ -165,7 +235,7 @@ static int take_forget(struct tri_process_service *service, const struct call *c
     int error = tr_process_forget_unpack(call->body, call->version, &forget);
     if (error == 0) {
         error = hand_on(service, &told, &tr_process_forget_schema, &forget, forget.key);
-        tri_unclaimed_forgotten(service, forget.key);
+        unclaimed_forgotten(service, forget.key);
     }
     return error == 0 && call->is_answered ? ask(service, call, forget.key) : error;
 }
@@ -401,7 +471,7 @@ static void take_news(struct tri_process_service *service, const struct tri_pack
             news_kinds[i].hear(service, entry, &value);
             tri_process_keys_tidy(&service->keys, entry);
         } else if (packet->type == tr_process_ended_schema.id) {
-            tri_unclaimed_note(service, key);
+            unclaimed_note(service, key);
         }
     }
 }
@@ -453,7 +523,7 @@ static void take_events(struct tri_process_service *service)
     while (tri_keeper_client_next(service->client, &event) == 0) {
         switch (event.kind) {
         case TRI_KEEPER_UP:
-            tri_unclaimed_begin(service);
+            unclaimed_begin(service);
             break;
         case TRI_KEEPER_DOWN:
             service->failure = tr_error_is_shortage(event.error) ? event.error : TR_NO_CONNECTION;
@@ -499,7 +569,7 @@ static void *service_main(void *argument)
         take_events(service);
         take_calls(service);
         tri_turns_take(service);
-        tri_unclaimed_forget(service);
+        unclaimed_forget(service);
         tri_sweep_go_on(service->sweep);
         tri_keeper_client_flush(service->client);
         tri_sender_flush(&base->sender);

@@ -4,7 +4,7 @@
  * An actor makes one call for an attempt, process_run; schemas/runtime/process.h has the
  * conversation. The service makes the attempt's folder, has the keeper run the process, reads its
  * documents when it has ended, and answers with process_over. The folder is made only when the
- * keeper has few runs left that it has not begun (process_turns.c); a run that waits until then is
+ * keeper has few runs left that it has not begun (process_run.c); a run that waits until then is
  * TR_PROCESS_STARTING to who asks, and a process_stop ends it as not started.
  *
  * process_query and a called process_stop are otherwise answered by the next that the keeper says
