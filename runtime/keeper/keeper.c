@@ -220,7 +220,7 @@ static int set_up(struct tri_keeper *keeper, char *reason)
         tri_keeper_cgroup_enter(keeper->folder, keeper->file.store);
     }
     if (error == 0) {
-        tri_keeper_memory_init(&keeper->children.memory);
+        tri_keeper_memory_init(&keeper->children.memory, NULL, NULL);
     }
     if (error == 0) {
         error = open_signals(&keeper->signals);
@@ -229,7 +229,7 @@ static int set_up(struct tri_keeper *keeper, char *reason)
         error = tri_keeper_sync_init(&keeper->sync, keeper->folder);
         keeper->has_sync = error == 0;
     }
-    return error == 0 ? tri_keeper_folder_listen(keeper->folder, &keeper->listener) : error;
+    return error != 0 ? error : tri_keeper_folder_listen(keeper->folder, &keeper->listener);
 }
 
 static void close_open(int fd)

@@ -375,11 +375,11 @@ int tri_children_launch(struct tri_children *children, struct tri_child *child,
     *bucket_of(children, pid) = child;
     children->running++;
     /* Not yet waited for, so it is there to be looked at, and the pid is still its own. */
-    struct tri_proc_stat stat = {0};
-    error = tri_proc_stat(pid, &stat);
+    struct tri_proc_stat stat = {0}; /* stays so where /proc cannot be read */
+    (void)!tri_proc_stat(pid, &stat);
     *started = (struct tr_process_started){.key = child->entry->key,
                                            .pid = pid,
-                                           .start_time = error == 0 ? stat.start_time : 0,
+                                           .start_time = stat.start_time,
                                            .started_ms = child->started_ms};
     if (child->timeout_ms != 0) {
         set_due(children, child, child->began_us / 1000 + child->timeout_ms);

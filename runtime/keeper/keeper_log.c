@@ -300,7 +300,10 @@ static int apply(struct reader *reader, size_t offset, const struct record *reco
                 return complain(reader, offset, TR_STORE_DAMAGED, "no log_opened comes first");
             }
             int error = kind->apply(reader, record);
-            return error == 0 ? 0 : complain(reader, offset, error, kind->schema->name);
+            if (error != 0) {
+                return complain(reader, offset, error, kind->schema->name);
+            }
+            return 0;
         }
     }
     return complain(reader, offset, TR_STORE_NEWER, "a record of an unknown type");

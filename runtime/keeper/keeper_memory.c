@@ -108,23 +108,15 @@ static uint64_t read_kills(int file)
     return 0;
 }
 
-static void begin(struct tri_keeper_memory *memory, int cgroup, int machine)
+void tri_keeper_memory_init(struct tri_keeper_memory *memory, const char *cgroup_path,
+                            const char *machine_path)
 {
+    int cgroup = cgroup_path == NULL ? open_cgroup() : open(cgroup_path, O_RDONLY | O_CLOEXEC);
+    int machine = open(machine_path == NULL ? "/proc/vmstat" : machine_path, O_RDONLY | O_CLOEXEC);
     *memory = (struct tri_keeper_memory){.cgroup = cgroup,
                                          .machine = machine,
                                          .cgroup_kills = read_kills(cgroup),
                                          .machine_kills = read_kills(machine)};
-}
-
-void tri_keeper_memory_init(struct tri_keeper_memory *memory)
-{
-    begin(memory, open_cgroup(), open("/proc/vmstat", O_RDONLY | O_CLOEXEC));
-}
-
-void tri_keeper_memory_open(struct tri_keeper_memory *memory, const char *cgroup,
-                            const char *machine)
-{
-    begin(memory, open(cgroup, O_RDONLY | O_CLOEXEC), open(machine, O_RDONLY | O_CLOEXEC));
 }
 
 void tri_keeper_memory_fini(struct tri_keeper_memory *memory)

@@ -17,12 +17,12 @@ struct tri_keeper_memory {
     uint64_t machine_kills; /* the same */
 };
 
-/* Opens what there is and takes all kills so far for known. Begun in the cgroup to be watched. */
-void tri_keeper_memory_init(struct tri_keeper_memory *memory);
-
-/* The same with these files, which may be missing. For tests. */
-void tri_keeper_memory_open(struct tri_keeper_memory *memory, const char *cgroup,
-                            const char *machine);
+/*
+ * Opens the files that count kills, either of which may be missing, and takes all kills so far for
+ * known. NULL: those of the cgroup in which this process is, and of the machine.
+ */
+void tri_keeper_memory_init(struct tri_keeper_memory *memory, const char *cgroup_path,
+                            const char *machine_path);
 
 void tri_keeper_memory_fini(struct tri_keeper_memory *memory);
 

@@ -121,13 +121,13 @@ static uint64_t draw_nonce(void)
 static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_keeper_hello *theirs = value;
-    struct tri_proc_stat stat = {0};
-    int error = tri_proc_stat((uint32_t)getpid(), &stat);
+    struct tri_proc_stat stat = {0}; /* stays so where /proc cannot be read */
+    (void)!tri_proc_stat((uint32_t)getpid(), &stat);
     struct tr_keeper_hello ours = {
         .protocol = TR_KEEPER_PROTOCOL,
         .protocol_oldest = TR_KEEPER_PROTOCOL_OLDEST,
         .pid = (uint32_t)getpid(),
-        .start_time = error == 0 ? stat.start_time : 0,
+        .start_time = stat.start_time,
         .running = (uint32_t)keeper->table.live.count,
         .unforgotten = (uint32_t)keeper->table.ended.count,
     };

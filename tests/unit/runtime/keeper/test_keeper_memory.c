@@ -46,7 +46,7 @@ static void kills_from_before_are_nobodys(void **state)
     struct tri_keeper_memory memory;
     write_count(cgroup, "low 0\nhigh 7\nmax 3\noom 3\n", 3);
     write_count(machine, "nr_free_pages 100\n", 12);
-    tri_keeper_memory_open(&memory, cgroup, machine);
+    tri_keeper_memory_init(&memory, cgroup, machine);
     assert_int_equal(tri_keeper_memory_take(&memory), TR_MEMORY_KILL_NONE);
     tri_keeper_memory_fini(&memory);
 }
@@ -57,7 +57,7 @@ static void each_kill_is_taken_once(void **state)
     struct tri_keeper_memory memory;
     write_count(cgroup, "oom 0\n", 0);
     write_count(machine, "", 12);
-    tri_keeper_memory_open(&memory, cgroup, machine);
+    tri_keeper_memory_init(&memory, cgroup, machine);
     write_count(cgroup, "oom 2\n", 2);
     write_count(machine, "", 14);
     assert_int_equal(tri_keeper_memory_take(&memory), TR_MEMORY_KILL_CGROUP);
@@ -74,12 +74,12 @@ static void without_counts_nothing_is_said(void **state)
 {
     (void)state;
     struct tri_keeper_memory memory;
-    tri_keeper_memory_open(&memory, "/no/such/file", "/no/such/file");
+    tri_keeper_memory_init(&memory, "/no/such/file", "/no/such/file");
     assert_int_equal(tri_keeper_memory_take(&memory), TR_MEMORY_KILL_NONE);
     tri_keeper_memory_fini(&memory);
     /* A file without the word, such as an older kernel's. */
     write_count(cgroup, "oom 1\nx", 1);
-    tri_keeper_memory_open(&memory, cgroup, "/no/such/file");
+    tri_keeper_memory_init(&memory, cgroup, "/no/such/file");
     write_count(cgroup, "oom 2\nx", 2);
     assert_int_equal(tri_keeper_memory_take(&memory), TR_MEMORY_KILL_NONE);
     tri_keeper_memory_fini(&memory);
@@ -89,7 +89,7 @@ static void the_machines_own_counts_can_be_read(void **state)
 {
     (void)state;
     struct tri_keeper_memory memory;
-    tri_keeper_memory_init(&memory);
+    tri_keeper_memory_init(&memory, NULL, NULL);
     assert_true(memory.machine >= 0);
     tri_keeper_memory_fini(&memory);
 }
