@@ -315,7 +315,9 @@ static void make_signature(struct signing *signing, char signature[TRI_HTTP_DIGE
     put_scope(signing, &words);
     put_text(signing, &words, "\n");
     put_text(signing, &words, digest);
-    signing->error = signing->error != 0 ? signing->error : derive_key(signing, key);
+    if (signing->error == 0) {
+        signing->error = derive_key(signing, key);
+    }
     if (signing->error == 0) {
         sign(key, sizeof key, tri_buffer_front(&words), tri_buffer_size(&words), hash);
         to_hex(hash, signature);

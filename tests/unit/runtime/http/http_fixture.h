@@ -65,6 +65,9 @@ void http_expect_fault(const struct answer *answer, enum tri_http_fault fault, c
 /* What was delivered so far; only with the mutex held. */
 struct answer *http_answer_of(struct http_fixture *fixture, uint64_t id);
 
+/* The value of the last header of this name, in any case; empty without one. */
+struct tr_text http_header(const struct answer *answer, const char *name);
+
 /* How many requests have ended. */
 size_t http_ended(struct http_fixture *fixture);
 

@@ -70,7 +70,7 @@ static void statuses_are_told(void **state)
         const struct answer *answer = http_run(fixture, &request);
         http_expect_fault(answer, TRI_HTTP_NONE, "");
         assert_int_equal(answer->status, statuses[i]);
-        struct tr_text value = tri_http_header(tr_text_of(answer->headers), "x-test");
+        struct tr_text value = http_header(answer, "x-test");
         assert_true(tr_text_equal(value, tr_text_of("yes")));
         bool is_empty = statuses[i] == 204 || statuses[i] == 304;
         assert_int_equal(answer->body_size, is_empty ? 0 : strlen("status 200\n"));
@@ -148,7 +148,7 @@ static void requests_arrive(void **state)
     head.method = tr_text_of("HEAD");
     const struct answer *answer = http_run(fixture, &head);
     assert_int_equal(answer->body_size, 0);
-    struct tr_text length = tri_http_header(tr_text_of(answer->headers), "Content-Length");
+    struct tr_text length = http_header(answer, "Content-Length");
     assert_true(tr_text_equal(length, tr_text_of("1000")));
 }
 

@@ -1,6 +1,5 @@
 /*
- * Requests on their way to the http thread: copied whole, handed over in order from many threads;
- * and headers of responses.
+ * Requests on their way to the http thread: copied whole, handed over in order from many threads.
  */
 #include "runtime/http/http_request.h"
 
@@ -102,39 +101,11 @@ static void tasks_arrive_in_their_senders_order(void **state)
 
 /* ---- Headers. ------------------------------------------------------------------------------- */
 
-static void headers_are_found(void **state)
-{
-    (void)state;
-    struct tr_text headers = tr_text_of("Content-Type:text/plain \r\n"
-                                        "X-Twice: one\r\n"
-                                        "X-Empty:\r\n"
-                                        "X-TWICE: two:three\r\n"
-                                        "Last:  no end");
-    static const struct {
-        const char *name;
-        const char *value;
-    } rows[] = {
-        {"content-type", "text/plain"},
-        {"x-twice", "two:three"},
-        {"X-Empty", ""},
-        {"last", "no end"},
-        {"X-Twic", ""},
-        {"wice", ""},
-        {"Content-Type:", ""},
-    };
-    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
-        struct tr_text value = tri_http_header(headers, rows[i].name);
-        assert_true(tr_text_equal(value, tr_text_of(rows[i].value)));
-    }
-    assert_int_equal(tri_http_header((struct tr_text){0}, "x").size, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_is_copied),
         cmocka_unit_test(tasks_arrive_in_their_senders_order),
-        cmocka_unit_test(headers_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
