@@ -438,9 +438,10 @@ static int blob_open(struct tri_blobs *blobs, const struct tr_fence *fence, cons
         return 0;
     }
     int error = tri_fence_open(fence, path, fd, words);
-    return error == TR_OUTSIDE || error == TR_INVALID ? tri_blob_refuse(blobs, error, path, words)
-           : error != 0                               ? tri_blob_explain(blobs, error, path)
-                                                      : 0;
+    if (error == TR_OUTSIDE || error == TR_INVALID) {
+        return tri_blob_refuse(blobs, error, path, words);
+    }
+    return error != 0 ? tri_blob_explain(blobs, error, path) : 0;
 }
 
 /* Whether it is what is expected at the path. */

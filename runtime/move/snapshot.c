@@ -70,9 +70,12 @@ static int pack(struct tri_worker *worker, struct tri_actor *actor, const struct
     tr_write_array(&writer, page_count);
     tri_page_each(actor, &writer, write_page);
     write_mailbox(actor, first, &writer);
-    if (error != 0 || writer.error != 0) {
+    if (error == 0) {
+        error = writer.error;
+    }
+    if (error != 0) {
         tr_free(buffer);
-        return error != 0 ? error : writer.error;
+        return error;
     }
     *bytes = buffer;
     *size = tr_writer_size(&writer);
@@ -100,13 +103,19 @@ static int read_pages(struct tri_worker *worker, struct tri_actor *actor, struct
         bool is_pair = tr_read_array(&cursor) == 2;
         uint32_t page = tr_read_u32(&cursor);
         struct tr_bytes content = tr_read_bytes(&cursor);
-        if (!is_pair || cursor.error != 0 || content.size > TR_PAGE_BYTES_MAX) {
-            return cursor.error != 0 ? cursor.error : TR_MALFORMED;
+        if (cursor.error != 0) {
+            return cursor.error;
+        }
+        if (!is_pair || content.size > TR_PAGE_BYTES_MAX) {
+            return TR_MALFORMED;
         }
         int error = tri_page_reserve(actor, page);
-        void *copy = error != 0 ? NULL : tr_alloc(content.size);
+        if (error != 0) {
+            return error;
+        }
+        void *copy = tr_alloc(content.size);
         if (copy == NULL) {
-            return error != 0 ? error : TR_MEMORY;
+            return TR_MEMORY;
         }
         memcpy(copy, content.data, content.size);
         tri_page_put(worker, actor, page, copy, content.size);
@@ -123,8 +132,11 @@ static int read_mailbox(struct tri_worker *worker, struct tri_actor *actor, stru
         bool is_stored = tr_read_bool(&cursor);
         struct tr_bytes content = tr_read_bytes(&cursor);
         size_t size;
-        if (!is_pair || cursor.error != 0 || tr_envelope_check(content, &size) != 0) {
-            return cursor.error != 0 ? cursor.error : TR_MALFORMED;
+        if (cursor.error != 0) {
+            return cursor.error;
+        }
+        if (!is_pair || tr_envelope_check(content, &size) != 0) {
+            return TR_MALFORMED;
         }
         struct tri_message *message = tri_message_copy(worker, content);
         if (message == NULL) {

@@ -170,7 +170,9 @@ static int check_files(struct tr_bytes array, char *reason)
     int error = count > TR_ATTEMPT_FILES_MAX ? TR_LIMIT : 0;
     for (uint32_t i = 0; i < count && error == 0 && cursor.error == 0; i++) {
         struct tr_process_file file = tr_process_file_next(&cursor);
-        error = cursor.error == 0 ? tri_below_check(file.name) : 0;
+        if (cursor.error == 0) {
+            error = tri_below_check(file.name);
+        }
     }
     if (error != 0) {
         return error;
@@ -186,7 +188,9 @@ static int check_results(struct tr_bytes array, char *reason)
     int error = count > TR_ATTEMPT_RESULTS_MAX ? TR_LIMIT : 0;
     for (uint32_t i = 0; i < count && error == 0 && cursor.error == 0; i++) {
         struct tr_process_result result = tr_process_result_next(&cursor);
-        error = cursor.error == 0 ? tri_below_check(result.name) : 0;
+        if (cursor.error == 0) {
+            error = tri_below_check(result.name);
+        }
     }
     if (error != 0) {
         return error;

@@ -191,17 +191,15 @@ static void remove_rest(const struct tri_attempt *attempt, int folder)
 int tri_attempt_read(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
                      struct tri_buffer *documents, char *reason)
 {
-    struct reading reading = {.folder = -1,
+    struct reading reading = {.folder = -1, /* absent */
                               .packed = documents,
                               .left = TR_ATTEMPT_DOCUMENTS_BYTES_MAX,
                               .reason = reason};
-    int folder = -1;
     reason[0] = '\0';
-    int error = tri_attempt_open(folders, attempt, &folder);
+    int error = tri_attempt_open(folders, attempt, &reading.folder);
     if (error != 0 && !is_absent(error)) {
         return error == TR_SYSTEM ? explain(&reading, attempt->folder) : error;
     }
-    reading.folder = error != 0 ? -1 : folder;
     error = put_documents(&reading, attempt->results);
     if (reading.folder >= 0 && (error == 0 || error == TR_SYSTEM)) {
         remove_rest(attempt, reading.folder);

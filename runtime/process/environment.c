@@ -183,7 +183,9 @@ static int put_secrets(struct maker *maker)
     int error = 0;
     while (left-- > 0 && error == 0 && cursor.error == 0) {
         struct tr_process_secret secret = tr_process_secret_next(&cursor);
-        error = cursor.error == 0 ? put_secret(maker, &secret) : 0;
+        if (cursor.error == 0) {
+            error = put_secret(maker, &secret);
+        }
     }
     return error != 0 ? error : cursor.error;
 }

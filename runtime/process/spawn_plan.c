@@ -182,7 +182,9 @@ static int fill_limits(struct maker *maker, struct tr_bytes array)
     int error = 0;
     for (uint32_t i = 0; i < count && error == 0 && cursor.error == 0; i++) {
         struct tr_process_limit limit = tr_process_limit_next(&cursor);
-        error = cursor.error == 0 ? fill_limit(maker, &limit) : 0;
+        if (cursor.error == 0) {
+            error = fill_limit(maker, &limit);
+        }
     }
     if (cursor.error != 0) {
         return refuse(maker->reason, cursor.error, "limits is no array of [name, soft, hard]");

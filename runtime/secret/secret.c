@@ -214,7 +214,9 @@ static int find_variable(struct look *look)
     size_t size = strlen(found);
     int error =
         size > TR_SECRET_BYTES_MAX ? TR_LIMIT : tri_buffer_append(look->value, found, size + 1);
-    look->value->end -= error == 0 ? 1 : 0;
+    if (error == 0) {
+        look->value->end--;
+    }
     return error == 0 ? 0 : say(look, error, "the environment", tr_error_text(error));
 }
 

@@ -191,11 +191,16 @@ static int blank_snapshot(const struct tr_tap_record *record, struct tr_bytes wh
     if (error == 0) {
         error = tr_image_unpack(snapshot.image, tr_image_schema.version, &image);
     }
-    const struct tr_schema *state = error == 0 ? state_of(record, &image) : NULL;
+    if (error != 0) {
+        return error;
+    }
+    const struct tr_schema *state = state_of(record, &image);
+    if (state == NULL) {
+        return TR_UNKNOWN_TYPE;
+    }
     uint8_t *room = tr_alloc(2 * snapshot.image.size + 16);
-    if (error != 0 || state == NULL || room == NULL) {
-        tr_free(room);
-        return error != 0 ? error : state == NULL ? TR_UNKNOWN_TYPE : TR_MEMORY;
+    if (room == NULL) {
+        return TR_MEMORY;
     }
     struct tr_writer writer = tr_writer_of(room, image.state.size + 8);
     error = tr_body_redact(state, image.state_version, image.state, &writer, is_blanked);
@@ -262,9 +267,12 @@ static int give_head(struct tr_tap_record *record, struct tr_bytes *bytes)
 {
     struct tr_bytes entry;
     int error = give(record, &tr_recording_schema, &record->head, &entry);
-    uint8_t *block = error != 0 ? NULL : tr_alloc(TR_RECORDING_MAGIC_BYTES + entry.size);
+    if (error != 0) {
+        return error;
+    }
+    uint8_t *block = tr_alloc(TR_RECORDING_MAGIC_BYTES + entry.size);
     if (block == NULL) {
-        return error != 0 ? error : TR_MEMORY;
+        return TR_MEMORY;
     }
     memcpy(block, TR_RECORDING_MAGIC, TR_RECORDING_MAGIC_BYTES);
     memcpy(block + TR_RECORDING_MAGIC_BYTES, entry.data, entry.size);
@@ -321,7 +329,9 @@ static int give_message(struct tr_tap_record *record, const struct tr_tap_event 
     }
     int error = give(record, &tr_recorded_message_schema, &entry, bytes);
     tr_free(room);
-    record->count += error == 0 ? 1 : 0;
+    if (error == 0) {
+        record->count++;
+    }
     return error;
 }
 

@@ -132,8 +132,11 @@ static int open_tap(struct tr_host *host, const struct tr_tap_filter *filter,
     char explain[TR_TAP_EXPLAIN_BYTES];
     int error = tr_tap_filter_check(filter, explain);
     uint32_t number = free_number(host);
-    if (error != 0 || number == TR_TAPS_MAX || !host->is_started) {
-        return error != 0 ? error : number == TR_TAPS_MAX ? TR_LIMIT : TR_CLOSED;
+    if (error != 0) {
+        return error;
+    }
+    if (number == TR_TAPS_MAX || !host->is_started) {
+        return number == TR_TAPS_MAX ? TR_LIMIT : TR_CLOSED;
     }
     struct tr_tap *tap = new_tap(host, filter);
     if (tap == NULL) {

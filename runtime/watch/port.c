@@ -120,8 +120,11 @@ static int open_side(struct tri_worker *worker, const struct tr_tap_open *open)
         .lane = atomic_load_explicit(&port->laid[open->tap], memory_order_acquire),
     };
     int error = tri_tap_filter_unpack(open, &side.filter);
-    if (error != 0 || side.lane == NULL) {
-        return error != 0 ? error : TR_NOT_FOUND;
+    if (error != 0) {
+        return error;
+    }
+    if (side.lane == NULL) {
+        return TR_NOT_FOUND;
     }
     side.expires_ms =
         open->seconds == 0 ? UINT64_MAX : worker->now_ms + (uint64_t)open->seconds * 1000;
