@@ -5,6 +5,7 @@
  */
 #include "deploy/retention/pruning.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +13,19 @@
 
 #include "deploy/common/client.h"
 #include "deploy/history/executions.h"
+#include "deploy/history/shared_folder.h"
 #include "deploy/retention/leftovers.h"
 #include "deploy/retention/mark.h"
 #include "deploy/retention/pruning_files.h"
-#include "deploy/retention/pruning_share.h"
+#include "runtime/env/env_limits.h"
 #include "runtime/memory.h"
 #include "schemas/engine/retention.h"
 
 /* How long the engine may take to forget one share. */
 #define FORGET_MS 10000
+
+/* The folder on a share that attempts of one task keep for the next one. */
+#define CHECKPOINT "checkpoint"
 
 /* Numbers of executions, in order. */
 struct numbers {
@@ -178,17 +183,109 @@ static int forget_rows(const struct pruning *pruning, uint64_t number)
                       : fail(pruning->explain, error, "the engine does not forget an execution");
 }
 
+static void note_stayed(struct tr_pruned *pruned, int error, struct tr_text path)
+{
+    const char *why = error == TR_SYSTEM ? strerror(errno) : tr_error_text(error);
+    if (pruned->stayed++ == 0) {
+        snprintf(pruned->why, sizeof pruned->why, "%.*s: %s",
+                 (int)(path.size < 300 ? path.size : 300), path.data, why);
+    }
+}
+
+static void remove_one(const struct tr_prune_request *request, const struct tri_shared *shared,
+                       struct tr_pruned *pruned)
+{
+    struct tr_pruned_part *part = &pruned->parts[TR_PRUNED_ATTEMPTS];
+    uint64_t bytes;
+    if (!tri_shared_is_there(shared, &bytes)) {
+        return;
+    }
+    errno = 0;
+    int error = request->is_dry ? 0 : tri_shared_remove(shared);
+    if (error != 0) {
+        note_stayed(pruned, error, shared->path);
+        return;
+    }
+    part->count++;
+    part->bytes += bytes;
+}
+
+/* What attempts of one task, or of one element, have kept for the next one: once for all. */
+static void remove_checkpoint(const struct tr_prune_request *request, const struct tr_attempt *row,
+                              const struct tri_shared *shared, struct tr_pruned *pruned)
+{
+    char path[TR_PATH_BYTES_MAX];
+    int front = (int)(row->folder.size - row->generated_name.size); /* its last part */
+    int size = row->element == TR_ELEMENT_NONE
+                   ? snprintf(path, sizeof path, "%.*s" CHECKPOINT, front, row->folder.data)
+                   : snprintf(path, sizeof path, "%.*s" CHECKPOINT "-%llu", front, row->folder.data,
+                              (unsigned long long)row->element);
+    if (size > 0 && (size_t)size < sizeof path) {
+        const struct tri_shared checkpoint = {.path = tr_text_of(path),
+                                              .trusted_bytes = shared->trusted_bytes};
+        remove_one(request, &checkpoint, pruned);
+    }
+}
+
+/*
+ * Removes the folder of an attempt that has ended, if it lies on a share; any other row is left
+ * alone. With `is_all` no attempt of its execution will come any more: then the folder around it,
+ * and what it has kept for the next attempt, goes too. A share that is not there is fine; what
+ * cannot be removed is counted, and holds nothing else up.
+ */
+static void prune_shared(const struct tr_prune_request *request, const struct tr_attempt *row,
+                         bool is_all, struct tr_pruned *pruned)
+{
+    struct tri_shared shared;
+    if (row->ended_ms == 0 || !tr_shared_folder_of(row, &shared)) {
+        return;
+    }
+    remove_one(request, &shared, pruned);
+    if (is_all && row->attempt == 0) {
+        remove_checkpoint(request, row, &shared, pruned);
+    }
+    if (is_all && !request->is_dry) {
+        tri_shared_leave(&shared);
+    }
+}
+
+static int prune_shared_attempt(void *self, const void *value)
+{
+    const struct pruning *pruning = self;
+    const struct tr_prune_request *request = pruning->request;
+    if (request->is_stopping != NULL && atomic_load(request->is_stopping)) {
+        return TR_CLOSED;
+    }
+    prune_shared(request, value, true, pruning->pruned);
+    return 0;
+}
+
+/*
+ * The folders of all attempts of an execution that has ended, on shares. One that has left the
+ * store goes on elsewhere, with its folders: nothing of it is touched.
+ */
+static int prune_shared_attempts(struct pruning *pruning, const struct tr_execution *row)
+{
+    struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_EQUAL, row->execution),
+        tr_filter_number("ended_ms", TR_FILTER_GREATER, 0)};
+    struct tr_reader_query query = {
+        .record = &tr_attempt_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    return row->phase == TR_EXECUTION_EXPORTED
+               ? 0
+               : tr_reader_rows(pruning->reader, &query, prune_shared_attempt, pruning);
+}
+
 /* The folders of its attempts, in the store and on shares. */
-static int prune_folders(const struct pruning *pruning, const struct tr_execution *row)
+static int prune_folders(struct pruning *pruning, const struct tr_execution *row)
 {
     struct tr_pruned *pruned = pruning->pruned;
     int error = tr_prune_execution_folders(pruning->request, row, pruning->explain,
                                            &pruned->parts[TR_PRUNED_ATTEMPTS]);
-    return error != 0 ? error
-                      : tr_prune_execution_shared(pruning->request, pruning->reader, row, pruned);
+    return error != 0 ? error : prune_shared_attempts(pruning, row);
 }
 
-static int prune_execution(const struct pruning *pruning, uint64_t number)
+static int prune_execution(struct pruning *pruning, uint64_t number)
 {
     struct tr_executions_row copy;
     struct tr_pruned_part *parts = pruning->pruned->parts;
@@ -202,7 +299,9 @@ static int prune_execution(const struct pruning *pruning, uint64_t number)
     if (error == 0 && !pruning->request->is_dry) {
         error = forget_rows(pruning, number);
     }
-    parts[TR_PRUNED_EXECUTIONS].count += error == 0 ? 1 : 0;
+    if (error == 0) {
+        parts[TR_PRUNED_EXECUTIONS].count++;
+    }
     tr_executions_row_fini(&copy);
     return error;
 }
@@ -218,14 +317,14 @@ static bool is_chosen(const struct choice *choice, uint64_t number)
 
 /* What looks through the executions that stay. */
 struct keeping {
-    const struct pruning *pruning;
+    struct pruning *pruning;
     const struct choice *choice;
 };
 
 static int prune_kept(void *self, const void *value)
 {
     const struct keeping *keeping = self;
-    const struct pruning *pruning = keeping->pruning;
+    struct pruning *pruning = keeping->pruning;
     const struct tr_execution *row = value;
     bool is_old = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase) &&
                   row->ended_ms < pruning->request->attempts_before_ms;
@@ -247,7 +346,7 @@ static int prune_attempt(void *self, const void *value)
                    memcmp(row->folder.data, pruning->request->folder, store) == 0 &&
                    row->folder.data[store] == '/';
     if (!is_ours) {
-        tr_prune_shared(pruning->request, row, false, pruning->pruned);
+        prune_shared(pruning->request, row, false, pruning->pruned);
         return 0;
     }
     snprintf(name, sizeof name, "%.*s", (int)(row->folder.size - store - 1),

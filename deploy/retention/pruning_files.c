@@ -55,8 +55,10 @@ int tr_prune_folder(const struct tr_prune_request *request, const char *name, ch
         uint64_t bytes = tri_below_bytes(store, name);
         errno = 0;
         error = request->is_dry ? 0 : tri_below_remove(store, tr_text_of(name));
-        part->count += error == 0 ? 1 : 0;
-        part->bytes += error == 0 ? bytes : 0;
+        if (error == 0) {
+            part->count++;
+            part->bytes += bytes;
+        }
     }
     close(store);
     return error == 0 || error == TR_NOT_FOUND ? 0 : fail(explain, error, name);
