@@ -112,7 +112,10 @@ static int prepare(struct tr_task_context *task, void *state,
     bool is_asked = own->call != 0 && event->call == own->call;
     if (is_asked && event->kind == TR_TASK_ANSWER && tr_task_event_is(event, blob_stored)) {
         int error = read_made(task, event, &inputs);
-        return error != 0 ? error : make_job(task, own, endpoint, &inputs, job, transition);
+        if (error != 0) {
+            return error;
+        }
+        return make_job(task, own, endpoint, &inputs, job, transition);
     }
     bool is_lost = event->error == TR_NO_CONNECTION || event->error == TR_CLOSED;
     if (is_asked && !is_lost) {

@@ -106,8 +106,11 @@ int tri_armada_read_create(struct tr_webapi_batch *batch, const struct tr_webapi
 {
     struct tr_bytes value;
     int error = read_object(batch, response->body, &value);
-    if (error != 0 || response->status == 403) {
-        return error != 0 ? error : refuse_all(batch, value);
+    if (error != 0) {
+        return error;
+    }
+    if (response->status == 403) {
+        return refuse_all(batch, value);
     }
     struct tr_json_walk answers = tr_json_walk(tr_json_get(value, "jobResponseItems"));
     if (answers.left != batch->count) {
@@ -140,8 +143,10 @@ int tri_armada_read_status(struct tr_webapi_batch *batch, const struct tr_webapi
 {
     struct tr_bytes value;
     int error = read_object(batch, response->body, &value);
-    struct tr_json_walk states =
-        tr_json_walk(error != 0 ? (struct tr_bytes){0} : tr_json_get(value, "jobStates"));
+    if (error != 0) {
+        return error;
+    }
+    struct tr_json_walk states = tr_json_walk(tr_json_get(value, "jobStates"));
     while (error == 0 && tr_json_next(&states)) {
         struct tr_webapi_report report = {.handle = states.name};
         tri_armada_state(states.value, &report);
@@ -217,8 +222,10 @@ int tri_armada_read_find(struct tr_webapi_batch *batch, const struct tr_webapi_r
 {
     struct tr_bytes value;
     int error = read_object(batch, response->body, &value);
-    struct tr_json_walk states =
-        tr_json_walk(error != 0 ? (struct tr_bytes){0} : tr_json_get(value, "jobStates"));
+    if (error != 0) {
+        return error;
+    }
+    struct tr_json_walk states = tr_json_walk(tr_json_get(value, "jobStates"));
     while (error == 0 && tr_json_next(&states)) {
         struct tr_webapi_report report = {.identity = batch->items[0].identity,
                                           .handle = states.name};
@@ -245,8 +252,10 @@ int tri_armada_read_failures(struct tr_webapi_batch *batch,
 {
     struct tr_bytes value;
     int error = read_object(batch, response->body, &value);
-    struct tr_json_walk errors =
-        tr_json_walk(error != 0 ? (struct tr_bytes){0} : tr_json_get(value, "jobErrors"));
+    if (error != 0) {
+        return error;
+    }
+    struct tr_json_walk errors = tr_json_walk(tr_json_get(value, "jobErrors"));
     while (error == 0 && tr_json_next(&errors)) {
         struct tr_webapi_report report = {.handle = errors.name};
         struct tr_text words = tr_json_text(errors.value);

@@ -205,8 +205,12 @@ static void build_annotations(struct tr_build *build, struct tr_task_context *ta
     tr_build_map(&users);
     build_maps(&users, task, endpoint, "annotations");
     tr_build_end(&users);
-    build->error = build->error != 0 ? build->error : tr_build_take(&own, &base);
-    build->error = build->error != 0 ? build->error : tr_build_take(&users, &over);
+    if (build->error == 0) {
+        build->error = tr_build_take(&own, &base);
+    }
+    if (build->error == 0) {
+        build->error = tr_build_take(&users, &over);
+    }
     tr_build_name(build, tr_text_of("annotations"));
     tr_build_laid_over(build, tr_json_get(over, "annotations"), base, paired);
 }

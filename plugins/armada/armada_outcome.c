@@ -32,11 +32,12 @@ static int ask(struct tr_task_context *task, struct tr_armada_attempt *own,
                const struct tr_webapi_endpoint *endpoint, struct tr_transition *transition)
 {
     int error = source_of(task, endpoint)->ask(task, own, endpoint, document_of(own), &own->call);
-    return error != 0 ? error
-                      : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                                   tr_text_of(own->reads_outputs
-                                                  ? "its job has ended; its outputs are read"
-                                                  : "its job has ended; what it left is read"));
+    if (error != 0) {
+        return error;
+    }
+    return tr_task_is(transition, TR_TASK_PHASE_RUNNING,
+                      tr_text_of(own->reads_outputs ? "its job has ended; its outputs are read"
+                                                    : "its job has ended; what it left is read"));
 }
 
 static int ask_first(struct tr_task_context *task, struct tr_armada_attempt *own,

@@ -281,17 +281,21 @@ int tri_armada_line(struct tr_webapi_batch *batch, struct tr_bytes line)
         return 0;
     }
     int error = batch->api->read_json(batch, without_pod(batch, line), &value);
-    struct tr_bytes result = error == 0 ? tr_json_get(value, "result") : (struct tr_bytes){0};
-    bool is_event =
-        tr_json_type(result) == TR_CODEC_MAP && tri_armada_group_read(batch->job_set, &event.group);
-    if (error == TR_MEMORY || !is_event) {
-        return error == TR_MEMORY ? error : TR_MALFORMED; /* an error, which ends the stream */
+    if (error != 0) {
+        return error == TR_MEMORY ? error : TR_MALFORMED;
+    }
+    struct tr_bytes result = tr_json_get(value, "result");
+    if (tr_json_type(result) != TR_CODEC_MAP ||
+        !tri_armada_group_read(batch->job_set, &event.group)) {
+        return TR_MALFORMED; /* an error, which ends the stream */
     }
     struct tr_text id = tr_json_text(tr_json_get(result, "id"));
     event.report.order = order_of(id);
     error = take_message(&event, tr_json_get(result, "message"));
-    return error != 0 || id.size == 0 || id.size > ID_BYTES_MAX ? error
-                                                                : batch->api->resume(batch, id);
+    if (error != 0 || id.size == 0 || id.size > ID_BYTES_MAX) {
+        return error;
+    }
+    return batch->api->resume(batch, id);
 }
 
 /* ------------------------------------------------------------------------------- a request */

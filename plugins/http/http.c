@@ -68,7 +68,10 @@ static int again(struct tr_task_context *task, struct tr_http_attempt *attempt, 
     if (attempt->tries < TRIES_MAX) {
         uint64_t wait_ms = (uint64_t)AGAIN_MS << attempt->tries;
         int error = tr_task_timer(task, AGAIN_TIMER, wait_ms);
-        return error != 0 ? error : say(attempt, why, transition);
+        if (error != 0) {
+            return error;
+        }
+        return say(attempt, why, transition);
     }
     if (attempt->is_unknown && !tri_http_is_idempotent(task)) {
         return give_up(task, why, transition);

@@ -38,7 +38,9 @@ struct tr_build tr_build_of_batch(struct tr_webapi_batch *batch)
 
 static void fail(struct tr_build *build, int error)
 {
-    build->error = build->error != 0 ? build->error : error;
+    if (build->error == 0) {
+        build->error = error;
+    }
 }
 
 /* Makes room for so many bytes more; false: the build has failed. */

@@ -68,16 +68,18 @@ int tr_config_check_as(const char *place, struct tr_bytes config, const struct t
         struct tr_text name = tr_read_text(&cursor);
         enum tr_codec_type type = tr_peek(&cursor);
         (void)tr_read_any(&cursor);
-        int error = cursor.error != 0
-                        ? 0
-                        : check_key(place, name, type, keys, key_count, problem, problem_size);
+        if (cursor.error != 0) {
+            break;
+        }
+        int error = check_key(place, name, type, keys, key_count, problem, problem_size);
         if (error != 0) {
             return error;
         }
     }
-    return cursor.error == 0
-               ? 0
-               : tr_config_refuse(problem, problem_size, "%s has to be a mapping", place);
+    if (cursor.error != 0) {
+        return tr_config_refuse(problem, problem_size, "%s has to be a mapping", place);
+    }
+    return 0;
 }
 
 int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys, size_t key_count,

@@ -163,7 +163,9 @@ static int prepare(struct visit *visit)
                                   visit->transition);
     memcpy(&visit->own, visit->state, HEAD_BYTES);
     if (error != 0 || tr_phase_is_end(TR_SUBJECT_TASK, visit->transition->phase)) {
-        visit->own.stage = error != 0 ? visit->own.stage : TR_WEBAPI_STAGE_TERMINAL;
+        if (error == 0) {
+            visit->own.stage = TR_WEBAPI_STAGE_TERMINAL;
+        }
         return error;
     }
     return job.is_ready ? make(visit, endpoint, &job) : 0;
