@@ -213,8 +213,11 @@ static int on_pause(struct tri_array *array, const struct tr_message *message)
     struct tr_array_state *state = array->state;
     bool is_from_parent = tr_key_equal(message->from.key, tr_parent(array->context).key);
     int error = tr_message_read(message, node_pause, &word);
-    if (error != 0 || !is_from_parent) {
-        return error != 0 ? error : tr_unexpected(array->context, message);
+    if (error != 0) {
+        return error;
+    }
+    if (!is_from_parent) {
+        return tr_unexpected(array->context, message);
     }
     if (state->is_paused == word.is_paused) {
         return 0;

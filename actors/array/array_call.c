@@ -20,7 +20,7 @@ static int take_piece(struct tri_array *array, const struct tr_blob_bytes *piece
         return tri_array_gather_piece(array, piece->bytes, piece->total);
     }
     int error = tri_array_source_piece(array, piece->bytes, piece->total);
-    return error == 0 ? tri_array_go_on(array) : error;
+    return error != 0 ? error : tri_array_go_on(array);
 }
 
 int tri_array_on_answer(struct tri_array *array, const struct tr_message *message)
@@ -46,7 +46,10 @@ int tri_array_on_answer(struct tri_array *array, const struct tr_message *messag
         array->state->step == TRI_ARRAY_RUNNING &&
         tr_message_read(message, values_given, &given) == 0) {
         int error = tri_array_source_element(array, &given);
-        return error == 0 ? tri_array_go_on(array) : error;
+        if (error != 0) {
+            return error;
+        }
+        return tri_array_go_on(array);
     }
     if (tr_message_is(message, &tr_recovered_elements_schema)) {
         return tri_array_recovered(array, message);

@@ -252,8 +252,11 @@ int tri_array_errors_tell(struct tri_array *array, struct tr_buffer *buffer,
     }
     sort_groups(errors, order);
     print(errors, order, buffer);
-    if (error != 0 || buffer->error != 0) {
-        return error != 0 ? error : buffer->error;
+    if (error != 0) {
+        return error;
+    }
+    if (buffer->error != 0) {
+        return buffer->error;
     }
     ended->failure = errors->failure;
     ended->code = code_of(&errors->groups[order[0]]);

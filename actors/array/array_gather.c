@@ -392,7 +392,10 @@ int tri_array_gather_stored(struct tri_array *array, struct tr_text uri, uint64_
     struct tr_buffer slot;
     tr_buffer_init(&slot, 0);
     tr_slot_write_offloaded(&slot, &(struct tr_offloaded){.uri = uri, .size_bytes = size});
-    int error = slot.error != 0 ? slot.error : keep_inline(array, tr_buffer_bytes(&slot));
+    int error = slot.error;
+    if (error == 0) {
+        error = keep_inline(array, tr_buffer_bytes(&slot));
+    }
     tr_buffer_fini(&slot);
     return error != 0 ? error : tri_array_gather(array);
 }

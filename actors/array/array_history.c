@@ -91,7 +91,7 @@ static int write_progress(struct tri_array *array)
 int tri_array_history_flush(struct tri_array *array)
 {
     int error = has_rows(array) ? write_rows(array) : 0;
-    return error == 0 ? write_progress(array) : error;
+    return error != 0 ? error : write_progress(array);
 }
 
 /*

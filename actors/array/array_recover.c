@@ -162,10 +162,11 @@ static int take_element(struct tri_array *array, const struct tr_recovered_eleme
     }
     tr_buffer_init(&outputs, 0);
     int error = read_outputs(array, slots, answer->is_listed, &outputs);
-    /* What does not suit it is done again. */
-    error = error == TR_INVALID ? 0
-            : error != 0        ? error
-                                : keep_element(array, (uint32_t)element, tr_buffer_bytes(&outputs));
+    if (error == 0) {
+        error = keep_element(array, (uint32_t)element, tr_buffer_bytes(&outputs));
+    } else if (error == TR_INVALID) {
+        error = 0; /* what does not suit the node is done again */
+    }
     tr_buffer_fini(&outputs);
     return error;
 }

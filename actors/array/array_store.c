@@ -34,8 +34,11 @@ int tri_array_stretch_get(struct tr_context *context, uint32_t page, size_t offs
         struct tr_bytes bytes;
         size_t from = offset % TR_PAGE_BYTES_MAX;
         int error = tr_page_get(context, page + (uint32_t)(offset / TR_PAGE_BYTES_MAX), &bytes);
-        if (error != 0 || bytes.size <= from) {
-            return error != 0 ? error : TR_NOT_FOUND;
+        if (error != 0) {
+            return error;
+        }
+        if (bytes.size <= from) {
+            return TR_NOT_FOUND;
         }
         size_t part = smaller(size, bytes.size - from);
         tr_buffer_add(buffer, bytes.data + from, part);

@@ -297,9 +297,11 @@ static int keep_error(struct tri_array *array, const struct tr_node_ended *ended
     if (array->node->errors_output != TR_GRAPH_NONE) {
         tr_write_failure(&buffer, &failure);
     }
-    int error = buffer.error != 0 ? buffer.error
-                                  : tri_array_element_set(array, (uint32_t)ended->element, to,
-                                                          tr_buffer_bytes(&buffer));
+    int error = buffer.error;
+    if (error == 0) {
+        error =
+            tri_array_element_set(array, (uint32_t)ended->element, to, tr_buffer_bytes(&buffer));
+    }
     tr_buffer_fini(&buffer);
     return error;
 }
@@ -370,12 +372,13 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
     if (error == TR_LIMIT) {
         struct tri_element lost = {.phase = TR_NODE_PHASE_FAILED};
         error = tri_array_element_set(array, number, &lost, (struct tr_bytes){0});
-        return error != 0 ? error
-                          : tri_array_fail(
-                                array, "OutputSizeExceeded",
-                                "the outputs of the elements up to [%u] take more than %llu bytes "
-                                "(TR_ARRAY_KEPT_BYTES_MAX)",
-                                number, (unsigned long long)TR_ARRAY_KEPT_BYTES_MAX);
+        if (error != 0) {
+            return error;
+        }
+        return tri_array_fail(array, "OutputSizeExceeded",
+                              "the outputs of the elements up to [%u] take more than %llu bytes "
+                              "(TR_ARRAY_KEPT_BYTES_MAX)",
+                              number, (unsigned long long)TR_ARRAY_KEPT_BYTES_MAX);
     }
     if (error != 0) {
         return error;

@@ -144,10 +144,13 @@ static int own(struct tri_refresh *refresh, struct tr_ref asker, const struct tr
                uint32_t *number, struct tri_job_row **job, bool *is_new)
 {
     int error = tri_refresh_job_find(refresh, make->identity, number);
+    if (error != 0 && error != TR_NOT_FOUND) {
+        return error;
+    }
     *is_new = error == TR_NOT_FOUND;
-    int left = *is_new || error == 0 ? leave_other(refresh, asker, *is_new ? 0 : *number) : 0;
-    if (left != 0 || (error != 0 && !*is_new)) {
-        return left != 0 ? left : error;
+    error = leave_other(refresh, asker, *is_new ? 0 : *number);
+    if (error != 0) {
+        return error;
     }
     error = *is_new ? tri_refresh_job_add(refresh, make->identity, make->job_set, number, job)
                     : tri_refresh_job_edit(refresh, *number, job);
@@ -189,7 +192,10 @@ static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
     int error = tri_refresh_blob_set(refresh, &job->blob, make->job);
     if (error == 0 && make->handle.size > 0) {
         error = tri_refresh_job_set_handle(refresh, number, job, make->handle);
-        return error != 0 ? error : tri_refresh_job_made(refresh, number, job);
+        if (error != 0) {
+            return error;
+        }
+        return tri_refresh_job_made(refresh, number, job);
     }
     if (error == 0 && make->is_unknown) {
         job->marks |= TRI_JOB_UNHEARD;
@@ -250,9 +256,11 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
                       "JobTooLarge", words);
     }
     error = look_for_room(refresh, &make, &has_room, &is_kept);
-    if (error != 0 || !is_kept) {
-        return error != 0 ? error
-                          : tri_refresh_capacity_refuse(refresh, message->from, make.identity);
+    if (error != 0) {
+        return error;
+    }
+    if (!is_kept) {
+        return tri_refresh_capacity_refuse(refresh, message->from, make.identity);
     }
     error = own(refresh, message->from, &make, &number, &job, &is_new);
     if (error == TR_LIMIT) {
@@ -270,9 +278,10 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
     bool is_invited = error == 0 && !is_new && job->stage == TR_WEBAPI_STAGE_PREPARING;
     bool is_begun = !is_new && !is_invited;
     make.is_unknown = make.is_unknown && !is_invited; /* here it is known that it waited */
-    return error != 0 ? error
-           : is_begun ? tri_refresh_job_tell(refresh, job)
-                      : begin(refresh, number, job, &make);
+    if (error != 0) {
+        return error;
+    }
+    return is_begun ? tri_refresh_job_tell(refresh, job) : begin(refresh, number, job, &make);
 }
 
 /*

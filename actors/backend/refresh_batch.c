@@ -50,7 +50,9 @@ static int keep(struct tr_arena *arena, struct tr_buffer *buffer, struct tr_byte
         error = arena->error;
     }
     tr_buffer_fini(buffer);
-    *bytes = error == 0 ? copy : *bytes;
+    if (error == 0) {
+        *bytes = copy;
+    }
     return error;
 }
 
@@ -94,7 +96,9 @@ static int api_report(struct tr_webapi_batch *side, const struct tr_webapi_repor
         return TR_LIMIT;
     }
     int error = tri_refresh_report_take(batch->refresh, batch->verb, report);
-    batch->error = batch->error != 0 ? batch->error : error;
+    if (batch->error == 0) {
+        batch->error = error;
+    }
     return error;
 }
 
@@ -114,7 +118,9 @@ static int api_resume(struct tr_webapi_batch *side, struct tr_text cursor)
     int error = tri_refresh_blob_set(
         batch->refresh, &batch->stream->cursor,
         (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size});
-    batch->error = batch->error != 0 ? batch->error : error;
+    if (batch->error == 0) {
+        batch->error = error;
+    }
     return error;
 }
 
@@ -176,9 +182,9 @@ int tri_refresh_batch_fill(struct tri_refresh_batch *batch, const struct tri_lis
         const void *row;
         error = tr_rows_get(&batch->refresh->rows, number, &row);
         if (error == 0) {
+            number = ((const struct tri_job_row *)row)->next;
             error = fill_item(batch, row, with_jobs, &items[i]);
         }
-        number = error == 0 ? ((const struct tri_job_row *)row)->next : 0;
     }
     batch->side.items = items;
     batch->side.count = count;

@@ -36,8 +36,11 @@ static int read_page(struct tri_refresh *refresh, uint32_t blob, uint32_t *next,
 {
     struct tr_bytes page;
     int error = tr_page_get(refresh->context, page_of(blob), &page);
-    if (error != 0 || page.size < HEAD_BYTES) {
-        return error != 0 ? error : TR_MALFORMED;
+    if (error != 0) {
+        return error;
+    }
+    if (page.size < HEAD_BYTES) {
+        return TR_MALFORMED;
     }
     *next = number_at(page.data);
     *left = number_at(page.data + 4);
@@ -146,8 +149,11 @@ int tri_refresh_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_b
 {
     struct tr_bytes page = {0};
     int error = blob == 0 ? TR_NOT_FOUND : rows->page(rows->self, page_of(blob), &page);
-    if (error != 0 || page.size < HEAD_BYTES) {
-        return error != 0 ? error : TR_NOT_FOUND;
+    if (error != 0) {
+        return error;
+    }
+    if (page.size < HEAD_BYTES) {
+        return TR_NOT_FOUND;
     }
     *part = (struct tr_bytes){.data = page.data + HEAD_BYTES, .size = page.size - HEAD_BYTES};
     return 0;
@@ -170,7 +176,9 @@ int tri_refresh_blob_get(struct tri_refresh *refresh, uint32_t blob, struct tr_a
     uint32_t left;
     int error = blob == 0 ? 0 : read_page(refresh, blob, &next, &size, &part);
     if (error != 0 || next == 0) {
-        *bytes = error == 0 ? part : *bytes;
+        if (error == 0) {
+            *bytes = part;
+        }
         return error;
     }
     /*

@@ -132,7 +132,10 @@ static int write_parts(const struct tr_webapi_endpoint *endpoint,
     tr_buffer_add_text(&parts->url, endpoint->url);
     tr_buffer_add_text(&parts->url, request->path);
     write_headers(request, &parts->headers);
-    int error = parts->url.error != 0 ? parts->url.error : parts->headers.error;
+    int error = parts->url.error;
+    if (error == 0) {
+        error = parts->headers.error;
+    }
     return error != 0 ? error
                       : write_secret(endpoint, parts->room, sizeof parts->room, &parts->secrets);
 }
@@ -382,10 +385,15 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
         return error;
     }
     error = write_request(refresh, batch, queue, &request);
-    if (batch->error != 0 || error == TR_MEMORY) {
-        return batch->error != 0 ? batch->error : error;
+    if (batch->error != 0) {
+        return batch->error;
     }
-    error = error == 0 && request.body.size > TR_WEBAPI_BODY_BYTES_MAX ? TR_LIMIT : error;
+    if (error == TR_MEMORY) {
+        return error;
+    }
+    if (error == 0 && request.body.size > TR_WEBAPI_BODY_BYTES_MAX) {
+        error = TR_LIMIT;
+    }
     if (error != 0) {
         return refuse_batch(refresh, queue, count, error);
     }
@@ -482,17 +490,21 @@ static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *c
      * also after a restart.
      */
     batch.is_backlog = call->is_whole && call->verb == TR_WEBAPI_VERB_FIND;
-    error = error != 0 || batch.is_backlog
-                ? error
-                : tri_refresh_batch_fill(&batch, call, call->count, false);
+    if (error == 0 && !batch.is_backlog) {
+        error = tri_refresh_batch_fill(&batch, call, call->count, false);
+    }
     batch.side.is_whole_job_set = call->is_whole && !batch.is_backlog;
-    int read = error == 0 ? read_response(&batch, &result->response) : 0;
+    int read = 0;
     if (error == 0) {
+        read = read_response(&batch, &result->response);
         error = batch.error;
     }
     tri_refresh_batch_fini(&batch);
-    if (error != 0 || read == TR_MEMORY) {
-        return error != 0 ? error : read;
+    if (error != 0) {
+        return error;
+    }
+    if (read == TR_MEMORY) {
+        return read;
     }
     if (read != 0) {
         result->response_class = TR_WEBAPI_RESPONSE_UNSURE;

@@ -44,9 +44,12 @@ int tri_refresh_capacity_waiting(struct tri_refresh *refresh, uint32_t *count)
     struct tri_list_row *list;
     uint32_t number;
     int error = list_of(refresh, false, &number, &list);
-    if (error == 0 || error == TR_NOT_FOUND) {
-        *count = error == 0 ? list->count : 0;
-        error = 0;
+    if (error == TR_NOT_FOUND) {
+        *count = 0;
+        return 0;
+    }
+    if (error == 0) {
+        *count = list->count;
     }
     return error;
 }

@@ -52,7 +52,9 @@ int tri_refresh_job_cancel(struct tri_refresh *refresh, uint32_t number, struct 
     job->level = 0;
     bool waits = job->stage != TR_WEBAPI_STAGE_UNKNOWN && job->stage != TR_WEBAPI_STAGE_CANCELLING;
     int error = tri_refresh_end_want(refresh, job);
-    error = error == 0 && is_new && waits ? tri_refresh_job_free(refresh, job) : error;
+    if (error == 0 && is_new && waits) {
+        error = tri_refresh_job_free(refresh, job);
+    }
     return error != 0 ? error : tri_refresh_job_settle(refresh, number, job);
 }
 
@@ -84,8 +86,10 @@ int tri_refresh_job_forget(struct tri_refresh *refresh, uint32_t number, struct 
         return error;
     }
     error = tri_refresh_job_free(refresh, job);
-    return error != 0 ? error
-                      : tri_refresh_job_settle(refresh, number, job); /* or when its call ends */
+    if (error != 0) {
+        return error;
+    }
+    return tri_refresh_job_settle(refresh, number, job); /* or when its call ends */
 }
 
 /* ----------------------------------------------------------------- refusals */

@@ -78,8 +78,11 @@ static int links_of(struct tri_refresh *refresh, uint32_t number, uint8_t ring,
 {
     struct tri_group_row *group;
     int error = tri_refresh_group_edit(refresh, number, &group);
-    *links = error == 0 ? &group->links[ring] : NULL;
-    return error;
+    if (error != 0) {
+        return error;
+    }
+    *links = &group->links[ring];
+    return 0;
 }
 
 /* Enters a ring behind all others; being in it already is fine. */

@@ -92,8 +92,11 @@ int tri_refresh_idle_on_time(struct tri_refresh *refresh)
     for (int i = 0; error == 0 && number != 0 && i < LOOKS_AT_ONCE; i++) {
         struct tri_group_row *group;
         error = tri_refresh_group_edit(refresh, number, &group);
-        uint32_t next = error == 0 ? group->links[TRI_GROUPS_STREAMING].next : 0;
-        uint64_t due_ms = error == 0 ? due_of(refresh, group) : UINT64_MAX;
+        if (error != 0) {
+            return error;
+        }
+        uint32_t next = group->links[TRI_GROUPS_STREAMING].next;
+        uint64_t due_ms = due_of(refresh, group);
         if (due_ms <= refresh->now_ms) {
             error = open_anew(refresh, number, group);
         } else {

@@ -150,9 +150,11 @@ int tri_refresh_job_on_time(struct tri_refresh *refresh, uint32_t number, struct
         return tri_refresh_reconcile_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_CANCELLING:
         error = tri_refresh_end_is_due(refresh, job, &is_due);
-        return error != 0 ? error
-               : is_due   ? tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false)
-                          : poll(refresh, number, job);
+        if (error != 0) {
+            return error;
+        }
+        return is_due ? tri_refresh_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false)
+                      : poll(refresh, number, job);
     case TR_WEBAPI_STAGE_SUBMITTED:
         return is_ending ? tri_refresh_job_settle(refresh, number, job)
                          : poll(refresh, number, job);

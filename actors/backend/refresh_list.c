@@ -69,7 +69,9 @@ int tri_refresh_list_add(struct tri_refresh *refresh, uint32_t list_number,
     list->count++;
     if (error == 0 && job->stage < TR_WEBAPI_STAGE_SUBMITTED) {
         error = tri_refresh_blob_size(refresh, job->blob, &bytes);
-        list->bytes += error == 0 ? bytes : 0;
+        if (error == 0) {
+            list->bytes += bytes;
+        }
     }
     return error;
 }

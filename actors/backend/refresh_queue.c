@@ -159,7 +159,9 @@ static int due_to_make(struct tri_refresh *refresh, const struct tri_list_row *q
     if (error == 0) {
         error = is_looking(refresh, queue->group, &looks);
     }
-    *due_ms = error == 0 && looks ? queue->first_ms + TR_REFRESH_GATHER_MS : *due_ms;
+    if (error == 0 && looks) {
+        *due_ms = queue->first_ms + TR_REFRESH_GATHER_MS;
+    }
     return error;
 }
 
@@ -183,7 +185,9 @@ static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue,
         due = refresh->state->partial_ms;
     }
     error = queue->verb == TR_WEBAPI_VERB_CREATE ? due_to_make(refresh, queue, &due) : 0;
-    *due_ms = error == 0 ? due : *due_ms;
+    if (error == 0) {
+        *due_ms = due;
+    }
     return error;
 }
 
@@ -274,10 +278,11 @@ int tri_refresh_queue_on_quiet(struct tri_refresh *refresh)
     for (int i = 0; error == 0 && number != 0 && i < LOOKS_AT_ONCE; i++) {
         struct tri_list_row *queue;
         error = tri_refresh_list_edit(refresh, number, &queue);
-        uint32_t next = error == 0 ? queue->next : 0;
-        if (error == 0) {
-            error = place(refresh, number, queue);
+        if (error != 0) {
+            return error;
         }
+        uint32_t next = queue->next;
+        error = place(refresh, number, queue);
         number = next == begin || refresh->state->batching == 0 ? 0 : next;
     }
     if (error == 0 && number != 0) {
@@ -313,7 +318,9 @@ static int make_call(struct tri_refresh *refresh, uint32_t number, struct tri_li
     if (error == 0) {
         error = ring_leave(refresh, number, queue);
     }
-    error = error != 0 || queue->count == 0 ? error : tri_refresh_call_make(refresh, queue);
+    if (error == 0 && queue->count > 0) {
+        error = tri_refresh_call_make(refresh, queue);
+    }
     if (error != 0) {
         return error;
     }

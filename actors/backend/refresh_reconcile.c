@@ -319,8 +319,11 @@ int tri_refresh_reconcile_on_time(struct tri_refresh *refresh, uint32_t number,
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         bool looks;
         int error = tombstone_looks(refresh, job, &looks);
-        if (error != 0 || !looks) {
-            return error != 0 ? error : tombstone_wait(refresh, number);
+        if (error != 0) {
+            return error;
+        }
+        if (!looks) {
+            return tombstone_wait(refresh, number);
         }
     }
     if (refresh->webapi->find.items_max > 0) {

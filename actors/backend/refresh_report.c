@@ -161,8 +161,11 @@ int tri_refresh_job_end_explained(struct tri_refresh *refresh, uint32_t number,
     struct tr_bytes kept = {0};
     tr_arena_init(&arena);
     int error = tri_refresh_blob_get(refresh, job->blob, &arena, &kept);
-    uint8_t *copy = error == 0 ? tr_arena_alloc(&arena, kept.size) : NULL;
-    error = error == 0 && copy == NULL ? TR_MEMORY : error;
+    uint8_t *copy = NULL;
+    if (error == 0) {
+        copy = tr_arena_alloc(&arena, kept.size);
+        error = copy != NULL ? 0 : TR_MEMORY;
+    }
     if (error == 0) {
         memcpy(copy, kept.data, kept.size); /* the blob is written anew */
         error = tr_refresh_news_unpack((struct tr_bytes){.data = copy, .size = kept.size},

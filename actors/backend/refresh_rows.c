@@ -13,7 +13,9 @@
     {                                                                         \
         void *any;                                                            \
         int error = tr_rows_edit(&refresh->rows, number, &any);               \
-        *row = error == 0 ? any : NULL;                                       \
+        if (error == 0) {                                                     \
+            *row = any;                                                       \
+        }                                                                     \
         return error;                                                         \
     }
 EDIT(tri_refresh_job_edit, tri_job_row)
@@ -212,8 +214,10 @@ int tri_refresh_stray_add(struct tri_refresh *refresh, const struct tri_job_row 
     if (error == 0) {
         struct tri_group_row *group;
         error = tri_refresh_group_edit(refresh, of->group, &group);
-        group->strays += error == 0 ? 1 : 0;
-        group->endings += error == 0 ? 1 : 0;
+        if (error == 0) {
+            group->strays++;
+            group->endings++;
+        }
         stray->stage = TR_WEBAPI_STAGE_SUBMITTED;
         stray->marks = TRI_JOB_STRAY | TRI_JOB_ENDING | TRI_JOB_MADE;
         if (error == 0) {

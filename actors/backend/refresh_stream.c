@@ -67,8 +67,11 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
     tr_engine_call_begins(refresh->context, refresh->plugin, "stream.write");
     int result = refresh->webapi->stream.write(&batch->side, from, &request);
     tr_engine_call_ends(refresh->context);
-    if (batch->error != 0 || result == TR_MEMORY) {
-        return batch->error != 0 ? batch->error : result;
+    if (batch->error != 0) {
+        return batch->error;
+    }
+    if (result == TR_MEMORY) {
+        return result;
     }
     if (result != 0) {
         *ask = 0; /* the plugin is broken: as if there were no stream, for now */
@@ -105,9 +108,12 @@ static int open(struct tri_refresh *refresh, uint32_t number)
     }
     tri_refresh_batch_fini(&batch);
     if (error != 0 || ask == 0) {
-        refresh->state->failed += error == 0 ? 1 : 0;
         wait_longer(refresh, group);
-        return error != 0 ? error : tri_refresh_stream_want(refresh, number);
+        if (error != 0) {
+            return error;
+        }
+        refresh->state->failed++;
+        return tri_refresh_stream_want(refresh, number);
     }
     error = tri_refresh_list_find(refresh, TRI_REFRESH_CALL, ask, 0, true, &group->stream, &call);
     if (error == 0) {
@@ -261,13 +267,19 @@ int tri_refresh_stream_go(struct tri_refresh *refresh, bool *more)
         return 0;
     }
     int error = choose(refresh, &number, &need, &next_ms);
-    if (error != 0 || number == 0) {
-        return error != 0 ? error : look_again(refresh, next_ms);
+    if (error != 0) {
+        return error;
+    }
+    if (number == 0) {
+        return look_again(refresh, next_ms);
     }
     error = find_room(refresh, need, &has_room, &gives);
     next_ms = refresh->now_ms + TR_REFRESH_STREAM_MS;
-    if (error != 0 || !has_room || !tri_refresh_rate_allows_stream(refresh, &next_ms)) {
-        return error != 0 ? error : look_again(refresh, next_ms);
+    if (error != 0) {
+        return error;
+    }
+    if (!has_room || !tri_refresh_rate_allows_stream(refresh, &next_ms)) {
+        return look_again(refresh, next_ms);
     }
     error = gives == 0 ? 0 : give_away(refresh, gives);
     if (error == 0) {
@@ -285,8 +297,11 @@ static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batc
     tr_engine_call_begins(refresh->context, refresh->plugin, "stream.line");
     int result = refresh->webapi->stream.line(&batch->side, line);
     tr_engine_call_ends(refresh->context);
-    if (batch->error != 0 || result == TR_MEMORY) {
-        return batch->error != 0 ? batch->error : result;
+    if (batch->error != 0) {
+        return batch->error;
+    }
+    if (result == TR_MEMORY) {
+        return result;
     }
     if (result != 0) {
         refresh->state->failed++;
@@ -422,14 +437,15 @@ int tri_refresh_stream_close(struct tri_refresh *refresh, uint32_t number)
         return error;
     }
     error = tri_refresh_list_edit(refresh, group->stream, &call);
+    if (error != 0) {
+        return error;
+    }
     /*
      * In this order, as schemas/runtime/http.h asks for: the service ends the call before the ask
      * is forgotten here. What still comes of it finds no row.
      */
-    struct tr_http_cancel cancel = {.ask = error == 0 ? call->ask : 0};
-    if (error == 0) {
-        error = tr_tell(refresh->context, http_service(), &tr_http_cancel_schema, &cancel);
-    }
+    struct tr_http_cancel cancel = {.ask = call->ask};
+    error = tr_tell(refresh->context, http_service(), &tr_http_cancel_schema, &cancel);
     if (error == 0) {
         error = tr_ask_cancel(refresh->context, cancel.ask);
     }
@@ -502,10 +518,13 @@ int tri_refresh_stream_sweep(struct tri_refresh *refresh, bool *more)
         const void *row;
         uint32_t number = state->sweep;
         error = tr_rows_get(&refresh->rows, number, &row);
-        uint32_t kind = error == 0 ? ((const struct tr_rows_head *)row)->key.kind : 0;
-        bool is_job = kind == TRI_REFRESH_JOB || kind == TRI_REFRESH_STRAY;
-        error = error == TR_NOT_FOUND ? 0 : error;
-        error = error != 0 || !is_job ? error : sweep_job(refresh, number);
+        if (error == 0) {
+            uint32_t kind = ((const struct tr_rows_head *)row)->key.kind;
+            bool is_job = kind == TRI_REFRESH_JOB || kind == TRI_REFRESH_STRAY;
+            error = is_job ? sweep_job(refresh, number) : 0;
+        } else if (error == TR_NOT_FOUND) {
+            error = 0; /* a free place */
+        }
         state->sweep = number >= refresh->rows.used ? 0 : number + 1;
     }
     *more = *more || state->sweep != 0;

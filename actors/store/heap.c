@@ -124,8 +124,11 @@ static int gather(struct tr_context *context, uint32_t page, size_t size, struct
     while (buffer->error == 0 && buffer->size < size) {
         struct tr_bytes bytes;
         int error = tr_page_get(context, page++, &bytes);
-        if (error != 0 || bytes.size <= head) {
-            return error != 0 ? error : TR_NOT_FOUND;
+        if (error != 0) {
+            return error;
+        }
+        if (bytes.size <= head) {
+            return TR_NOT_FOUND;
         }
         size_t part = smaller(bytes.size - head, size - buffer->size);
         tr_buffer_add(buffer, bytes.data + head, part);
@@ -144,8 +147,11 @@ int tr_heap_get(struct tr_context *context, const struct tr_heap *heap, uint64_t
         return TR_NOT_FOUND;
     }
     int error = tr_page_get(context, heap->first + (uint32_t)page, &whole);
-    if (error != 0 || whole.size < offset + SIZE_BYTES) {
-        return error != 0 ? error : TR_NOT_FOUND;
+    if (error != 0) {
+        return error;
+    }
+    if (whole.size < offset + SIZE_BYTES) {
+        return TR_NOT_FOUND;
     }
     /* A size that goes beyond its page is that of a large value, which begins at offset 0. */
     size_t size = get_size(whole.data + offset);

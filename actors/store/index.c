@@ -155,7 +155,9 @@ static int split(struct tr_context *context, struct tr_index *index)
     }
     int error = part(context, index, from, memory, memory + TR_PAGE_BYTES_MAX);
     tr_free(memory);
-    index->buckets += error == 0 ? 1 : 0;
+    if (error == 0) {
+        index->buckets++;
+    }
     return error;
 }
 
@@ -168,8 +170,11 @@ int tr_index_find(struct tr_context *context, const struct tr_index *index, stru
         return TR_NOT_FOUND;
     }
     int error = tr_page_get(context, page_of(index, bucket_of(key, index->buckets)), &page);
-    if (error != 0 || !find_in(page, key, &entry)) {
-        return error != 0 ? error : TR_NOT_FOUND;
+    if (error != 0) {
+        return error;
+    }
+    if (!find_in(page, key, &entry)) {
+        return TR_NOT_FOUND;
     }
     *value = entry.value;
     return 0;
@@ -184,8 +189,11 @@ int tr_index_remove(struct tr_context *context, struct tr_index *index, struct t
     }
     uint32_t number = page_of(index, bucket_of(key, index->buckets));
     int error = tr_page_get(context, number, &page);
-    if (error != 0 || !find_in(page, key, &entry)) {
-        return error != 0 ? error : TR_NOT_FOUND;
+    if (error != 0) {
+        return error;
+    }
+    if (!find_in(page, key, &entry)) {
+        return TR_NOT_FOUND;
     }
     size_t left = page.size - entry.size;
     uint8_t *copy = tr_alloc(left + 1);
@@ -195,7 +203,9 @@ int tr_index_remove(struct tr_context *context, struct tr_index *index, struct t
     memcpy(copy, page.data, entry.at);
     memcpy(copy + entry.at, page.data + entry.at + entry.size, left - entry.at);
     error = set_page(context, number, (struct tr_bytes){copy, left});
-    index->bytes -= error == 0 ? entry.size : 0;
+    if (error == 0) {
+        index->bytes -= entry.size;
+    }
     tr_free(copy);
     return error;
 }

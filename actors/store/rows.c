@@ -144,8 +144,11 @@ static int peek(struct tr_rows *rows, uint32_t number, const struct tr_rows_head
     }
     int error = rows->page(rows->self, page_of(rows, number), &page);
     size_t offset = offset_of(rows, number);
-    if (error != 0 || page.size < offset + rows->row_bytes) {
-        return error != 0 ? error : TR_NOT_FOUND;
+    if (error != 0) {
+        return error;
+    }
+    if (page.size < offset + rows->row_bytes) {
+        return TR_NOT_FOUND;
     }
     *row = (const void *)(page.data + offset);
     return 0;
@@ -197,11 +200,14 @@ int tr_rows_find(struct tr_rows *rows, const struct tr_rows_key *key, uint32_t *
     while (error == 0 && at != 0) {
         const struct tr_rows_head *row;
         error = peek(rows, at, &row);
-        if (error == 0 && row->hash == hash && memcmp(&row->key, key, sizeof *key) == 0) {
+        if (error != 0) {
+            return error;
+        }
+        if (row->hash == hash && memcmp(&row->key, key, sizeof *key) == 0) {
             *number = at;
             return 0;
         }
-        at = error == 0 ? row->next : 0;
+        at = row->next;
     }
     return error != 0 ? error : TR_NOT_FOUND;
 }
@@ -298,8 +304,11 @@ static int unhang(struct tr_rows *rows, const struct tr_rows_head *row, uint32_t
     uint32_t bucket = bucket_of(rows, row->hash);
     uint32_t at;
     int error = bucket_get(rows, bucket, &at);
-    if (error != 0 || at == number) {
-        return error != 0 ? error : bucket_set(rows, bucket, row->next);
+    if (error != 0) {
+        return error;
+    }
+    if (at == number) {
+        return bucket_set(rows, bucket, row->next);
     }
     while (at != 0) {
         const struct tr_rows_head *before;

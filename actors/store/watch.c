@@ -58,7 +58,9 @@ int tr_watch_begin(struct tr_watch *watch, uint32_t number, struct tr_watched *r
         return list_add(watch, number, row);
     }
     int error = tr_monitor(watch->rows->context, row->actor, &row->monitor);
-    watch->count += error == 0 ? 1 : 0;
+    if (error == 0) {
+        watch->count++;
+    }
     return error;
 }
 
@@ -89,6 +91,8 @@ int tr_watch_end(struct tr_watch *watch, uint32_t number, struct tr_watched *row
     }
     int error = is_down ? 0 : tr_demonitor(watch->rows->context, row->monitor);
     row->monitor = 0;
-    watch->count -= error == 0 ? 1 : 0;
+    if (error == 0) {
+        watch->count--;
+    }
     return error != 0 ? error : watch_next(watch);
 }

@@ -35,7 +35,9 @@ static void write_type(const struct tr_type *type, struct tr_buffer *plan)
         tr_type_print(type, &words);
     }
     tr_buffer_text_value(plan, tr_buffer_text(&words));
-    plan->error = plan->error != 0 ? plan->error : words.error;
+    if (plan->error == 0) {
+        plan->error = words.error;
+    }
     tr_buffer_fini(&words);
 }
 
@@ -185,11 +187,17 @@ static int read_type(struct carried *carried, struct tr_cursor *cursor, const st
     struct tr_text problem;
     struct tr_text words = tr_read_text(cursor);
     *type = NULL;
-    if (cursor->error != 0 || words.size == 0) {
-        return cursor->error != 0 ? TR_MALFORMED : 0;
+    if (cursor->error != 0) {
+        return TR_MALFORMED;
+    }
+    if (words.size == 0) {
+        return 0;
     }
     *type = tr_type_parse(&carried->types, words, &problem);
-    return *type != NULL ? 0 : carried->arena.error != 0 ? carried->arena.error : TR_MALFORMED;
+    if (carried->arena.error != 0) {
+        return carried->arena.error;
+    }
+    return *type != NULL ? 0 : TR_MALFORMED;
 }
 
 /*
@@ -210,8 +218,11 @@ static int read_place(struct carried *carried, struct tr_cursor *cursor, struct 
     *output = (struct tr_variable){.name = tr_read_text(cursor)};
     int error = read_type(carried, cursor, &output->type);
     struct tr_bytes slot = tr_read_bytes(cursor);
-    if (error != 0 || cursor->error != 0 || count != 5 || output->type == NULL) {
-        return error != 0 ? error : TR_MALFORMED;
+    if (error != 0) {
+        return error;
+    }
+    if (cursor->error != 0 || count != 5 || output->type == NULL) {
+        return TR_MALFORMED;
     }
     node.outputs.items = output;
     binding->node = (uint32_t)(carried->nodes.size / sizeof node);
@@ -228,8 +239,11 @@ static int read_reference(struct carried *carried, struct tr_cursor *cursor,
     if (error == 0) {
         error = read_place(carried, cursor, binding);
     }
+    if (error != 0) {
+        return error;
+    }
     binding->first = (uint32_t)(carried->steps.size / sizeof(struct tr_step));
-    binding->count = error != 0 ? 0 : tr_read_array(cursor);
+    binding->count = tr_read_array(cursor);
     for (uint32_t i = 0; error == 0 && i < binding->count; i++) {
         struct tr_step step = {.is_index = tr_peek(cursor) != TR_CODEC_TEXT};
         if (step.is_index) {

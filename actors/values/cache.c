@@ -26,7 +26,9 @@ static void write_variables(const struct tr_variables *variables, struct tr_buff
         tr_buffer_text_value(buffer, variables->items[i].name);
         tr_buffer_text_value(buffer, tr_buffer_text(&type));
     }
-    buffer->error = buffer->error != 0 ? buffer->error : type.error;
+    if (buffer->error == 0) {
+        buffer->error = type.error;
+    }
     tr_buffer_fini(&type);
 }
 

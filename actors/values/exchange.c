@@ -30,7 +30,9 @@ static void plan_variable(const struct tr_variable *variable, uint32_t parts,
     tr_buffer_array(plan, parts);
     tr_buffer_text_value(plan, variable->name);
     tr_buffer_text_value(plan, tr_buffer_text(&type));
-    plan->error = plan->error != 0 ? plan->error : type.error;
+    if (plan->error == 0) {
+        plan->error = type.error;
+    }
     tr_buffer_fini(&type);
 }
 
@@ -86,9 +88,10 @@ static int read_planned(struct tr_cursor *cursor, uint32_t parts, struct tr_type
         return TR_MALFORMED;
     }
     planned->type = tr_type_parse(types, type, &problem);
-    return planned->type != NULL      ? 0
-           : types->arena->error != 0 ? types->arena->error
-                                      : TR_MALFORMED;
+    if (types->arena->error != 0) {
+        return types->arena->error;
+    }
+    return planned->type != NULL ? 0 : TR_MALFORMED;
 }
 
 /* The form of a document. */
@@ -168,8 +171,10 @@ static int write_planned(const struct tr_exchange_writer *writer, struct tr_curs
         return error;
     }
     struct tr_bytes slot = tr_read_any(cursor);
-    error = cursor->error != 0 ? TR_MALFORMED : 0;
-    if (error == 0 && written->form == TR_DOCUMENT_JSON) {
+    if (cursor->error != 0) {
+        return TR_MALFORMED;
+    }
+    if (written->form == TR_DOCUMENT_JSON) {
         error = write_name(writer, written);
     }
     return error != 0 ? error : write_value(writer, written, slot);
@@ -192,7 +197,12 @@ int tr_exchange_write(struct tr_bytes plan, const struct tr_exchange_writer *wri
     tr_types_init(&types, &arena);
     int error = tr_read_array(&cursor) == 2 ? take_form(&cursor, &written.form) : TR_MALFORMED;
     uint32_t count = tr_read_array(&cursor);
-    error = error != 0 || cursor.error != 0 ? TR_MALFORMED : put_brace(writer, written.form, "{");
+    if (cursor.error != 0) {
+        error = TR_MALFORMED;
+    }
+    if (error == 0) {
+        error = put_brace(writer, written.form, "{");
+    }
     for (uint32_t i = 0; error == 0 && i < count; i++) {
         written.is_first = i == 0;
         error = write_planned(writer, &cursor, &types, &written);
@@ -267,7 +277,10 @@ int tri_exchange_pack(struct tri_reading *reading, const struct tri_planned *pla
 {
     struct tr_literal_reader reader = {.report = report, .arena = arena, .folder = reading->folder};
     bool is_read = tree != NULL && tr_literal_read(&reader, type, tree, &reading->values);
-    int error = arena->error != 0 ? arena->error : reading->values.error;
+    int error = arena->error;
+    if (error == 0) {
+        error = reading->values.error;
+    }
     return error == 0 && !is_read ? refuse_value(reading, planned, element, report) : error;
 }
 
@@ -283,8 +296,11 @@ int tri_exchange_put_header(struct tr_buffer *values, size_t begin, uint32_t cou
     tr_buffer_array(values, count);
     uint8_t header[5];
     size_t size = values->size - end;
-    if (values->error != 0 || size > sizeof header) {
-        return values->error != 0 ? values->error : TR_LIMIT;
+    if (values->error != 0) {
+        return values->error;
+    }
+    if (size > sizeof header) {
+        return TR_LIMIT;
     }
     memcpy(header, values->data + end, size);
     memmove(values->data + begin + size, values->data + begin, end - begin);
@@ -307,8 +323,11 @@ static int open_plan(struct tri_reading *reading, struct tr_bytes plan)
     for (uint32_t i = 0; error == 0 && i < reading->count; i++) {
         error = read_planned(&cursor, 2, &reading->types, &reading->found[i].planned);
     }
-    reading->depth = error == 0 ? tr_read_u32(&cursor) : 0;
-    return error != 0 ? error : take_form(&cursor, &reading->form);
+    if (error != 0) {
+        return error;
+    }
+    reading->depth = tr_read_u32(&cursor);
+    return take_form(&cursor, &reading->form);
 }
 
 /*
@@ -327,7 +346,10 @@ static int add_missing(struct tri_reading *reading, const struct tri_planned *pl
         tr_type_is_optional(planned->type) && tr_literal_read(&reader, planned->type, &none, slots);
     tr_report_fini(&report);
     if (is_read || slots->error != 0 || reading->arena.error != 0) {
-        return slots->error != 0 ? slots->error : reading->arena.error;
+        if (slots->error != 0) {
+            return slots->error;
+        }
+        return reading->arena.error;
     }
     struct tr_text type = tr_type_text(&reading->arena, planned->type);
     return tri_exchange_refuse(reading, "OutputsNotFound",

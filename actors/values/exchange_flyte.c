@@ -81,8 +81,10 @@ static int take_entry(struct tri_reading *reading, struct tri_found *found, stru
     struct tr_text uri;
     struct tr_bytes elsewhere;
     if (!tr_flyte_is_elsewhere(&reading->arena, literal, &uri)) {
-        return reading->arena.error != 0 ? reading->arena.error
-                                         : take_output(reading, found, literal);
+        if (reading->arena.error != 0) {
+            return reading->arena.error;
+        }
+        return take_output(reading, found, literal);
     }
     int error = keeper->open(keeper->self, uri, &elsewhere);
     if (error != 0) {

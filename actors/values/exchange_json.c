@@ -136,7 +136,10 @@ static struct tri_found *take_name(struct tri_reading *reading, int *error)
     }
     struct tr_cursor cursor = tr_cursor_of(packed);
     struct tr_text text = tr_read_text(&cursor);
-    struct tri_found *found = *error == 0 ? tri_exchange_find(reading, text) : NULL;
+    struct tri_found *found = NULL;
+    if (*error == 0) {
+        found = tri_exchange_find(reading, text);
+    }
     reading->is_decision =
         *error == 0 && found == NULL && reading->depth > 0 && tr_exchange_is_decision(text);
     tr_buffer_cut(&reading->values, before);
@@ -159,7 +162,10 @@ static int take_member(struct tri_reading *reading)
                                 TRI_TEXT(found->planned.name));
     }
     (void)next_letter(reading);
-    return error != 0 ? error : found != NULL ? take_output(reading, found) : skip_value(reading);
+    if (error != 0) {
+        return error;
+    }
+    return found != NULL ? take_output(reading, found) : skip_value(reading);
 }
 
 int tri_exchange_read_json(struct tri_reading *reading)

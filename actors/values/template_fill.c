@@ -150,15 +150,16 @@ static int refuse_unknown(struct fill *fill, struct tr_text name)
     for (uint32_t i = 0; i < inputs->count && i < 8; i++) {
         tr_buffer_print(&all, "%s%.*s", i > 0 ? ", " : "", TRI_SHOWN(inputs->items[i].name));
     }
-    int error = all.error != 0 ? all.error
-                               : refuse(fill,
-                                        "the template {{.inputs.%.*s}} names no input of the task; "
-                                        "it has %.*s%s",
-                                        TRI_SHOWN(name), (int)all.size,
-                                        all.size == 0 ? "" : (const char *)all.data,
-                                        inputs->count == 0  ? "none"
-                                        : inputs->count > 8 ? ", ..."
-                                                            : "");
+    int error = all.error;
+    if (error == 0) {
+        error = refuse(fill,
+                       "the template {{.inputs.%.*s}} names no input of the task; "
+                       "it has %.*s%s",
+                       TRI_SHOWN(name), (int)all.size, all.size == 0 ? "" : (const char *)all.data,
+                       inputs->count == 0  ? "none"
+                       : inputs->count > 8 ? ", ..."
+                                           : "");
+    }
     tr_buffer_fini(&all);
     return error;
 }
@@ -301,7 +302,10 @@ static int fill_any(struct fill *fill, struct tr_cursor *cursor, uint32_t depth)
     int error = depth > TR_LITERAL_DEPTH_MAX ? TR_LIMIT : 0;
     if (type == TR_CODEC_TEXT) {
         struct tr_text text = tr_read_text(cursor);
-        return cursor->error != 0 ? TR_MALFORMED : fill_text(fill, text);
+        if (cursor->error != 0) {
+            return TR_MALFORMED;
+        }
+        return fill_text(fill, text);
     }
     if (type == TR_CODEC_MAP) {
         count = tr_read_map(cursor);
@@ -319,7 +323,10 @@ static int fill_any(struct fill *fill, struct tr_cursor *cursor, uint32_t depth)
         }
         error = fill_any(fill, cursor, depth + 1);
     }
-    return error != 0 ? error : cursor->error != 0 ? TR_MALFORMED : fill->buffer->error;
+    if (error != 0) {
+        return error;
+    }
+    return cursor->error != 0 ? TR_MALFORMED : fill->buffer->error;
 }
 
 int tr_template_fill_value(const struct tr_template_values *values, struct tr_bytes value,
