@@ -154,7 +154,10 @@ static int take_event(struct outside *outside, const struct tri_keeper_event *ev
         snprintf(outside->explain, TRI_STORE_EXPLAIN_BYTES,
                  "the keeper of its processes cannot be reached: %.300s",
                  event->words != NULL ? event->words : tr_error_text(event->error));
-        return event->error != 0 ? event->error : TR_NO_CONNECTION;
+        if (event->error != 0) {
+            return event->error;
+        }
+        return TR_NO_CONNECTION;
     }
     return take_packet(outside, &event->packet);
 }

@@ -150,8 +150,11 @@ int tr_recovery_write(const struct tr_recovery *recovery, const char *store_fold
     struct tr_buffer bytes;
     tr_buffer_init(&bytes, 0);
     pack(recovery, &bytes);
-    int error = bytes.error != 0 ? bytes.error : tri_blobs_open_beside(store_folder, &blobs);
-    const char *words = error == 0 ? "" : tr_error_text(error);
+    int error = bytes.error;
+    if (error == 0) {
+        error = tri_blobs_open_beside(store_folder, &blobs);
+    }
+    const char *words = tr_error_text(error);
     if (error == 0) {
         error =
             tri_blob_write(blobs, tr_text_of("recovery"), 0, tr_buffer_bytes(&bytes), true, &blob);
@@ -268,7 +271,10 @@ int tr_recovery_read(struct tr_text uri, struct tr_arena *arena, struct tr_recov
     int error = path == NULL ? TR_MEMORY : tr_file_map(path, &mapped);
     if (error == 0) {
         struct tr_bytes bytes = tr_arena_bytes(arena, mapped);
-        error = arena->error != 0 ? arena->error : tr_recovery_unpack(bytes, arena, &recovery);
+        error = arena->error;
+        if (error == 0) {
+            error = tr_recovery_unpack(bytes, arena, &recovery);
+        }
         tr_file_unmap(mapped);
     }
     if (error == 0) {

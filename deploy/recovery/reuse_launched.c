@@ -106,9 +106,11 @@ static int find_launched(struct tri_reuse *reuse, uint64_t number, const struct 
         .element = launched->number,
     };
     tr_launch_name(reuse->launched, &start, name);
-    error = reuse->arena.error != 0 ? reuse->arena.error
-                                    : tr_executions_named(reuse->reader, row->project, row->domain,
-                                                          tr_text_of(name), found);
+    error = reuse->arena.error;
+    if (error == 0) {
+        error =
+            tr_executions_named(reuse->reader, row->project, row->domain, tr_text_of(name), found);
+    }
     tr_executions_row_fini(&outer);
     return error;
 }

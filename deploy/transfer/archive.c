@@ -35,7 +35,10 @@ static void fail(struct tr_archive_writer *writer, int error)
 static void write_bytes(struct tr_archive_writer *writer, const void *data, size_t size)
 {
     struct tr_bytes bytes = {.data = data, .size = size};
-    int error = writer->error == 0 ? tri_below_write_all(writer->descriptor, bytes) : 0;
+    if (writer->error != 0) {
+        return;
+    }
+    int error = tri_below_write_all(writer->descriptor, bytes);
     if (error != 0) {
         fail(writer, error);
     }
@@ -142,8 +145,11 @@ int tr_archive_seal(const char *path)
     if (error == TR_NOT_FOUND) {
         return access(path, F_OK) == 0 ? TR_EXISTS : TR_SYSTEM;
     }
-    if (error != 0 || rename(part, path) != 0) {
-        return error != 0 ? error : TR_SYSTEM;
+    if (error != 0) {
+        return error;
+    }
+    if (rename(part, path) != 0) {
+        return TR_SYSTEM;
     }
     return sync_folder_of(path);
 }

@@ -94,7 +94,10 @@ static int copy_edges(const struct tr_export_live *export, struct tr_bytes edges
         for (int field = 2; field < EDGE_FIELDS; field++) {
             (void)tr_read_u64(&cursor);
         }
-        error = cursor.error != 0 ? cursor.error : goes_along(export, kind, group, &goes);
+        error = cursor.error;
+        if (error == 0) {
+            error = goes_along(export, kind, group, &goes);
+        }
         if (goes) {
             tr_buffer_add(&items, item.data, item.size);
             kept_count++;
@@ -298,7 +301,10 @@ static int write_row(struct tr_export_live *export, const struct tr_schema *reco
         return error;
     }
     error = tri_op_find_row_key(&op, record);
-    return error != 0 ? error : add_op(export, op) == NULL ? export->arena.error : 0;
+    if (error != 0) {
+        return error;
+    }
+    return add_op(export, op) == NULL ? export->arena.error : 0;
 }
 
 /* A last word, said in the name of an actor that leaves. */

@@ -93,11 +93,15 @@ static int say(struct import *import, struct tr_ref to, const struct tr_schema *
     struct tri_op said;
     int error =
         tr_send_offline(&import->unpacking->arena, import->store, &sending, schema, body, &said);
-    struct tri_op *op = error == 0 ? add_op(import) : NULL;
-    if (op != NULL) {
-        *op = said;
+    if (error != 0) {
+        return error;
     }
-    return error == 0 && op == NULL ? import->unpacking->arena.error : error;
+    struct tri_op *op = add_op(import);
+    if (op == NULL) {
+        return import->unpacking->arena.error;
+    }
+    *op = said;
+    return 0;
 }
 
 /* What a service of the other host had said has a name that one of this host may have given. */
@@ -145,8 +149,11 @@ static int import_root(struct import *import, struct tri_op *op, struct tr_image
     }
     int error =
         tr_images_of_behaviour(import->reader, tr_launcher_behaviour.id, is_launcher, &search);
-    if (error != 0 || tr_key_is_none(search.launcher.key)) {
-        return error != 0 ? error : TR_NOT_FOUND;
+    if (error != 0) {
+        return error;
+    }
+    if (tr_key_is_none(search.launcher.key)) {
+        return TR_NOT_FOUND;
     }
     struct tri_op *end = add_op(import);
     if (end == NULL) {

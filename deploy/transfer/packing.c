@@ -333,7 +333,9 @@ int tr_packing_finish(struct tr_packing *packing)
     }
     if (error == 0) {
         error = tr_archive_finish(&packing->writer);
-        error = error == 0 ? 0 : fail(packing, error, "the file cannot be written");
+        if (error != 0) {
+            error = fail(packing, error, "the file cannot be written");
+        }
     }
     return error;
 }

@@ -190,8 +190,10 @@ int tr_unpacking_read(struct tr_unpacking *unpacking)
     if (error == 0 && unpacking->executions.count == 0) {
         error = fail(unpacking, TR_MALFORMED, "it holds no execution");
     }
-    return error == 0 ? 0
-                      : fail(unpacking, error, problem[0] != '\0' ? problem : tr_error_text(error));
+    if (error != 0) {
+        return fail(unpacking, error, problem[0] != '\0' ? problem : tr_error_text(error));
+    }
+    return 0;
 }
 
 int tr_unpacking_open(struct tr_unpacking *unpacking, const char *path)

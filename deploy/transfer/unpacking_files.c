@@ -185,7 +185,9 @@ static int make_file(struct files *files, const char *path, const struct tr_arch
                                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         error = files->descriptor < 0 ? TR_SYSTEM : 0;
     }
-    error = error == 0 ? 0 : fail(files, error, path);
+    if (error != 0) {
+        error = fail(files, error, path);
+    }
     tri_below_place_close(&place);
     return error;
 }
