@@ -344,3 +344,82 @@ void tri_compile_plans(struct tri_compiler *compiler)
         (void)tri_report_subject(compiler->report, before);
     }
 }
+
+/* ------------------------------------------------------- what settings refer to */
+
+/* The position of a pool; they are sorted by name. */
+static uint32_t find_pool(const struct tr_graph *graph, struct tr_text name)
+{
+    const struct tr_pool *found =
+        tr_text_search(name, graph->pools, graph->pool_count, sizeof *graph->pools);
+    return found != NULL ? (uint32_t)(found - graph->pools) : TR_GRAPH_NONE;
+}
+
+static struct tr_text pool_name_at(const void *self, uint32_t position)
+{
+    const struct tr_pool *pools = self;
+    return pools[position].name;
+}
+
+static void resolve_pool(struct tri_compiler *compiler, struct tri_settings *settings)
+{
+    const struct tr_graph *graph = compiler->graph;
+    struct tri_name pool = settings->pool;
+    if (pool.text.size == 0) {
+        return;
+    }
+    settings->settings.pool = find_pool(graph, pool.text);
+    if (settings->settings.pool == TR_GRAPH_NONE) {
+        struct tr_text nearest = tri_keys_nearest(&compiler->definition, pool.text, pool_name_at,
+                                                  graph->pools, graph->pool_count);
+        struct tr_text remedy =
+            tri_keys_did_you_mean(&compiler->definition, nearest, "define it under pools:");
+        tri_report_add(compiler->report, pool.place, "InvalidValue",
+                       "there is no pool '%.*s'\n%.*s", TRI_SHOWN(pool.text), TRI_TEXT(remedy));
+    }
+}
+
+static int compare_positions(const void *left, const void *right)
+{
+    const uint32_t *a = left;
+    const uint32_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/*
+ * The positions of the inputs that a cache key leaves out, ascending: the order in which they are
+ * written must not change the key or the graph's name.
+ */
+static void resolve_ignored(struct tri_compiler *compiler, struct tri_settings *settings,
+                            const struct tr_interface *interface)
+{
+    uint32_t *positions =
+        tr_arena_array(&compiler->graph->arena, settings->ignored_count, sizeof *positions);
+    uint32_t count = 0;
+    for (uint32_t i = 0; positions != NULL && i < settings->ignored_count; i++) {
+        struct tri_name name = settings->ignored[i];
+        positions[count] = tr_variables_find(&interface->inputs, name.text);
+        if (positions[count] == TR_GRAPH_NONE) {
+            tri_report_add(compiler->report, name.place, "VariableNameNotFound",
+                           "the cache ignores '%.*s', and the task has no such input\n"
+                           "name one of its inputs",
+                           TRI_SHOWN(name.text));
+            continue;
+        }
+        count++;
+    }
+    if (count > 1) {
+        qsort(positions, count, sizeof *positions, compare_positions);
+    }
+    settings->settings.cache.ignored = positions;
+    settings->settings.cache.ignored_count = count;
+}
+
+void tri_compile_resolve_settings(struct tri_compiler *compiler, struct tri_settings *settings,
+                                  const struct tr_interface *interface)
+{
+    resolve_pool(compiler, settings);
+    if (settings->ignored_count > 0) {
+        resolve_ignored(compiler, settings, interface);
+    }
+}

@@ -17,17 +17,6 @@
 #include "actors/graph/document/limits.h"
 #include "actors/graph/language/keys.h"
 
-struct tr_text tri_compile_begin_subject(struct tri_builder *builder, uint32_t node)
-{
-    struct tr_text workflow = builder->source->name.text;
-    struct tr_text id = builder->workflow->nodes[node].id;
-    bool has_id = builder->built[node].source != NULL;
-    return tri_report_subject(builder->compiler->report,
-                              has_id ? tr_arena_print(builder->compiler->scratch, "%.*s.%.*s",
-                                                      TRI_SHOWN(workflow), TRI_SHOWN(id))
-                                     : workflow);
-}
-
 /* How many nodes a body has in its arms, at any depth (TR_SWITCH_NESTING_MAX bounds it). */
 static uint32_t count_arms(const struct tri_node *source)
 {
@@ -224,24 +213,6 @@ static bool collect_scope(struct tri_builder *builder)
     }
     drop_clashes(builder);
     return true;
-}
-
-const struct tri_scope *tri_compile_scope_find(const struct tri_builder *builder,
-                                               struct tr_text name)
-{
-    return tr_text_search(name, builder->scope, builder->scope_count, sizeof *builder->scope);
-}
-
-static struct tr_text scope_name_at(const void *self, uint32_t position)
-{
-    const struct tri_builder *builder = self;
-    return builder->scope[position].name.text;
-}
-
-struct tr_text tri_compile_scope_nearest(struct tri_builder *builder, struct tr_text name)
-{
-    return tri_keys_nearest(builder->definition, name, scope_name_at, builder,
-                            builder->scope_count);
 }
 
 static struct tr_text entity_name_at(const void *self, uint32_t position)

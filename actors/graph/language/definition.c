@@ -393,12 +393,6 @@ const struct tri_entity *tri_definition_find(const struct tri_definition *defini
                           sizeof *definition->entities);
 }
 
-struct tr_origin tri_definition_origin(const struct tri_definition *definition,
-                                       struct tri_place place)
-{
-    return (struct tr_origin){.file = definition->path, .line = place.line, .column = place.column};
-}
-
 /*
  * Reads the first file and all that it includes. What is wrong is in the report; the rest is read
  * all the same. The loop asks for the count anew each time, as files are added while it runs.

@@ -199,8 +199,11 @@ void tri_definition_read(struct tri_definition *definition,
                          const struct tr_definition_source *source);
 
 /* A place in the file that is being read, as the graph keeps it for later messages. */
-struct tr_origin tri_definition_origin(const struct tri_definition *definition,
-                                       struct tri_place place);
+static inline struct tr_origin tri_definition_origin(const struct tri_definition *definition,
+                                                     struct tri_place place)
+{
+    return (struct tr_origin){.file = definition->path, .line = place.line, .column = place.column};
+}
 
 /* Puts all names into one set; clashes are told. For definitions that come without a file. */
 void tri_definition_collect(struct tri_definition *definition);
