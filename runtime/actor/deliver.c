@@ -21,22 +21,6 @@
 /* Supervision goes first: an actor that is told of an end is put into the other queue. */
 #define DOWN_TYPE 1
 
-/*
- * A hint may be old: the slot can hold another actor by now, or be free, when its first bytes are a
- * link of the slab. Key, slot and phase together show that it is the one.
- */
-struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint)
-{
-    if (hint != 0 && hint >> TRI_SLOT_BITS < worker->directory.count) {
-        struct tri_actor *actor = tri_actor_at(worker, hint);
-        if (tr_key_equal(actor->key, key) && actor->slot == hint && actor->phase != TRI_DEAD) {
-            return actor;
-        }
-    }
-    uint32_t slot = tri_table_find(&worker->table, key);
-    return slot == 0 ? NULL : tri_actor_at(worker, slot);
-}
-
 /* A serial says on which worker it was spawned; only actors that have moved have a route. */
 uint32_t tri_route(struct tri_worker *worker, struct tr_key key)
 {
@@ -129,6 +113,24 @@ void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor)
         }
         edge = next;
     }
+}
+
+struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct tri_message *message = actor->mailbox_head;
+    actor->mailbox_head = message->next;
+    if (actor->mailbox_head == NULL) {
+        actor->mailbox_tail = NULL;
+    }
+    if (actor->mailbox_fresh == message) {
+        actor->mailbox_fresh = message->next;
+    }
+    actor->mailbox_count--;
+    if (TR_UNLIKELY((actor->flags & TRI_ACTOR_OVERLOADED) != 0) &&
+        actor->mailbox_count <= TR_MAILBOX_SOFT_MAX / 2) {
+        tri_unmute_senders(worker, actor);
+    }
+    return message;
 }
 
 /* A question that cannot be answered is answered so. */

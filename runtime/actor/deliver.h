@@ -72,9 +72,6 @@ struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor 
 /* Appends a message to the mailbox, and does nothing else. */
 void tri_mailbox_push(struct tri_actor *actor, struct tri_message *message);
 
-/* A message as handlers see it; valid as long as the message. */
-struct tr_message tri_message_view(const struct tri_message *message);
-
 /* Makes an actor's message come due: a timer, the deadline of a question, a restart. */
 void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge);
 

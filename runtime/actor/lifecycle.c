@@ -165,6 +165,22 @@ int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
     return 0;
 }
 
+/*
+ * A hint may be old: the slot can hold another actor by now, or be free, when its first bytes are a
+ * link of the slab. Key, slot and phase together show that it is the one.
+ */
+struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint)
+{
+    if (hint != 0 && hint >> TRI_SLOT_BITS < worker->directory.count) {
+        struct tri_actor *actor = tri_actor_at(worker, hint);
+        if (tr_key_equal(actor->key, key) && actor->slot == hint && actor->phase != TRI_DEAD) {
+            return actor;
+        }
+    }
+    uint32_t slot = tri_table_find(&worker->table, key);
+    return slot == 0 ? NULL : tri_actor_at(worker, slot);
+}
+
 struct tri_actor *tri_family_first(struct tri_worker *worker, struct tr_key parent)
 {
     uint32_t slot = (uint32_t)tri_key_map_get(&worker->families, parent);

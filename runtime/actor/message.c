@@ -261,3 +261,17 @@ void tri_recorder_note_actor(struct tri_worker *worker, uint8_t point,
         .reason = (int8_t)reason,
     };
 }
+
+struct tr_message tri_message_view(const struct tri_message *message)
+{
+    const uint8_t *at = message->bytes;
+    return (struct tr_message){
+        .envelope = at,
+        .from = tri_message_from(message),
+        .type = tr_envelope_get(at, 16, type),
+        .version = tr_envelope_get(at, 8, version),
+        .kind = tr_envelope_get(at, 8, kind),
+        .from_hint = message->from_hint,
+        .body = tr_envelope_body(at),
+    };
+}

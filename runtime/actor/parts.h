@@ -49,6 +49,9 @@ static inline struct tr_key tri_message_to(const struct tri_message *message)
                            tr_envelope_get(message->bytes, 64, to_serial)};
 }
 
+/* A message as handlers see it; valid as long as the message. */
+struct tr_message tri_message_view(const struct tri_message *message);
+
 static inline struct tr_ref tri_message_from(const struct tri_message *message)
 {
     return (struct tr_ref){{tr_envelope_get(message->bytes, 64, from_group),

@@ -86,38 +86,6 @@ static struct answer find_answer(struct tri_worker *worker, struct tri_actor *ac
     return (struct answer){0};
 }
 
-struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor *actor)
-{
-    struct tri_message *message = actor->mailbox_head;
-    actor->mailbox_head = message->next;
-    if (actor->mailbox_head == NULL) {
-        actor->mailbox_tail = NULL;
-    }
-    if (actor->mailbox_fresh == message) {
-        actor->mailbox_fresh = message->next;
-    }
-    actor->mailbox_count--;
-    if (TR_UNLIKELY((actor->flags & TRI_ACTOR_OVERLOADED) != 0) &&
-        actor->mailbox_count <= TR_MAILBOX_SOFT_MAX / 2) {
-        tri_unmute_senders(worker, actor);
-    }
-    return message;
-}
-
-struct tr_message tri_message_view(const struct tri_message *message)
-{
-    const uint8_t *at = message->bytes;
-    return (struct tr_message){
-        .envelope = at,
-        .from = tri_message_from(message),
-        .type = tr_envelope_get(at, 16, type),
-        .version = tr_envelope_get(at, 8, version),
-        .kind = tr_envelope_get(at, 8, kind),
-        .from_hint = message->from_hint,
-        .body = tr_envelope_body(at),
-    };
-}
-
 /*
  * The question in hand was not answered: the actor owes it, so that its end is an answer. The edge
  * is an effect like those that the handler asked for, so it counts with them for the limit.
