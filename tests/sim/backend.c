@@ -13,7 +13,6 @@
 #include "tests/sim/engine_history.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
-#include "tests/support/graph_find.h"
 
 #define MS 1000000ULL
 #define NAME_BYTES 64
@@ -241,10 +240,10 @@ static const struct tr_task *find_task(const struct sim_stage *stage,
                                        struct tr_graph **decided)
 {
     const struct tr_graph *graph = stage->graphs[execution->graph].graph;
-    uint32_t index = graph_find_task(graph, name);
+    uint32_t index = tr_graph_find_task(graph, name);
     if (index == TR_GRAPH_NONE) {
         graph = *decided = sim_decisions_with_task(stage->decisions, name);
-        index = graph == NULL ? TR_GRAPH_NONE : graph_find_task(graph, name);
+        index = graph == NULL ? TR_GRAPH_NONE : tr_graph_find_task(graph, name);
     }
     return index == TR_GRAPH_NONE ? NULL : &graph->tasks[index];
 }

@@ -13,7 +13,6 @@
 #include "tests/sim/repeats.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
-#include "tests/support/graph_find.h"
 
 #define MS 1000000ULL
 #define ANSWER_NS_MOST (60 * MS)
@@ -79,7 +78,7 @@ struct tr_graph *sim_decisions_with_task(const struct sim_decisions *decisions, 
     for (const struct decided *decided = decisions->first; decided != NULL;
          decided = decided->next) {
         struct tr_graph *graph = unpack(sim_bytes_of(&decided->packed));
-        if (graph_find_task(graph, task) != TR_GRAPH_NONE) {
+        if (tr_graph_find_task(graph, task) != TR_GRAPH_NONE) {
             return graph;
         }
         tr_graph_free(graph);
@@ -114,7 +113,7 @@ bool sim_decides(const struct sim_stage *stage, const struct sim_execution *exec
                  struct tr_text task, struct tr_bytes inputs, struct tr_buffer *json)
 {
     const struct tr_graph *graph = stage->graphs[execution->graph].graph;
-    const struct tr_task *decider = &graph->tasks[graph_find_task(graph, task)];
+    const struct tr_task *decider = &graph->tasks[tr_graph_find_task(graph, task)];
     uint64_t number = sim_mix(stage->world->plan.seed ^ 81);
     for (size_t i = 0; i < task.size; i++) {
         number = sim_mix(number ^ (uint8_t)task.data[i]);

@@ -15,7 +15,6 @@
 #include "tests/sim/engine_model.h"
 #include "tests/sim/timetable.h"
 #include "tests/support/flow_value.h"
-#include "tests/support/graph_find.h"
 
 struct sim_seen sim_engine_seen;
 
@@ -122,7 +121,7 @@ static void check_work(const struct sim_model *model, const struct sim_observati
     struct tr_bytes outputs = sim_bytes_of(&entry->values[TR_VALUE_OUTPUTS]);
     uint32_t index = entry->target[0] == '\0'
                          ? TR_GRAPH_NONE
-                         : graph_find_task(model->graph, tr_text_of(entry->target));
+                         : tr_graph_find_task(model->graph, tr_text_of(entry->target));
     if (index == TR_GRAPH_NONE || outputs.size == 0) {
         return;
     }

@@ -15,7 +15,6 @@
 #include "actors/graph/value/slot.h"
 #include "tests/sim/engine_history.h"
 #include "tests/support/flow_value.h"
-#include "tests/support/graph_find.h"
 
 #define MS 1000000ULL
 #define LONG_NS (600 * 1000 * MS)
@@ -133,7 +132,7 @@ static struct work work_of(const struct sim_jobs *jobs, struct tr_bytes told)
     }
     TR_ASSERT(work.execution != NULL);
     const struct tr_graph *graph = stage->graphs[work.execution->graph].graph;
-    uint32_t index = graph_find_task(graph, work.told.task);
+    uint32_t index = tr_graph_find_task(graph, work.told.task);
     TR_ASSERT(index != TR_GRAPH_NONE);
     work.task = &graph->tasks[index];
     work.outcome = sim_outcome(stage, work.execution, work.task, work.told.inputs, work.told.path,

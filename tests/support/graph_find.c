@@ -1,17 +1,7 @@
 /*
- * Looks at each task or node, which is quick enough for a test.
+ * Looks at each node, which is quick enough for a test.
  */
 #include "tests/support/graph_find.h"
-
-uint32_t graph_find_task(const struct tr_graph *graph, struct tr_text name)
-{
-    for (uint32_t i = 0; i < graph->task_count; i++) {
-        if (tr_text_equal(graph->tasks[i].name, name)) {
-            return i;
-        }
-    }
-    return TR_GRAPH_NONE;
-}
 
 uint32_t graph_find_node(const struct tr_workflow *workflow, struct tr_text id)
 {

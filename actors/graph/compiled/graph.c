@@ -70,6 +70,16 @@ const uint32_t *tri_variables_sort(struct tr_arena *arena, const struct tr_varia
     return positions;
 }
 
+uint32_t tr_graph_find_task(const struct tr_graph *graph, struct tr_text name)
+{
+    for (uint32_t i = 0; i < graph->task_count; i++) {
+        if (tr_text_equal(graph->tasks[i].name, name)) {
+            return i;
+        }
+    }
+    return TR_GRAPH_NONE;
+}
+
 uint32_t tr_graph_find_workflow(const struct tr_graph *graph, struct tr_text name)
 {
     for (uint32_t i = 0; i < graph->workflow_count; i++) {

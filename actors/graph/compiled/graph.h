@@ -368,8 +368,9 @@ struct tr_graph {
 /* Gives a graph back; NULL is fine. */
 void tr_graph_free(struct tr_graph *graph);
 
-/* The position of a variable, workflow or launch plan by its name, or TR_GRAPH_NONE. */
+/* The position of a variable, task, workflow or launch plan by its name, or TR_GRAPH_NONE. */
 uint32_t tr_variables_find(const struct tr_variables *variables, struct tr_text name);
+uint32_t tr_graph_find_task(const struct tr_graph *graph, struct tr_text name);
 uint32_t tr_graph_find_workflow(const struct tr_graph *graph, struct tr_text name);
 uint32_t tr_graph_find_plan(const struct tr_graph *graph, struct tr_text name);
 

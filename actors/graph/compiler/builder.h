@@ -133,6 +133,9 @@ void tri_compile_warn_message(struct tri_builder *builder, uint32_t node,
 void tri_compile_warn_constant(struct tr_report *report, const struct tr_tree *tree,
                                const struct tr_variables *inputs);
 
+/* Whether a workflow is a task alone (tr_graph_add_single_task), and none of the definition's. */
+bool tri_compile_is_single_task(const struct tr_graph *graph, const struct tr_workflow *workflow);
+
 /* Whether a tree is text that begins with one dollar sign. */
 bool tri_compile_is_reference(const struct tr_tree *tree);
 

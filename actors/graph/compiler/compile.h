@@ -30,6 +30,14 @@ TR_MUST_USE int tr_graph_compile(const struct tr_definition_source *source,
 TR_MUST_USE int tr_graph_check_file(const char *path, struct tr_report *report,
                                     struct tr_graph **graph);
 
+/*
+ * Adds a workflow that runs one task of the graph and nothing else, under the task's name and with
+ * its inputs and outputs, as Flyte does for the execution of a single task; `workflow` is where it
+ * stands. The graph gets another hash. A task that the definition runs as `dynamic` may decide a
+ * graph there, too. TR_MEMORY, TR_LIMIT.
+ */
+TR_MUST_USE int tr_graph_add_single_task(struct tr_graph *graph, uint32_t task, uint32_t *workflow);
+
 /* What a dynamic task has decided. */
 struct tr_decision {
     struct tr_graph *parent; /* the graph of the task's node, which becomes the new one */

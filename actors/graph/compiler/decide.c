@@ -25,12 +25,16 @@
 
 /* ------------------------------------------------------------- what is there already */
 
-/* Whether a workflow is of an earlier decision: its name holds a colon, which names never do. */
-static bool is_decided(const struct tr_workflow *workflow)
+/*
+ * Whether a workflow is none of the definition's: it is of an earlier decision, whose name holds a
+ * colon, which names never do, or a task alone.
+ */
+static bool is_made(const struct tr_graph *graph, const struct tr_workflow *workflow)
 {
     struct tr_text prefix = tr_text_of(DECIDED_PREFIX);
-    return workflow->name.size > prefix.size &&
-           memcmp(workflow->name.data, prefix.data, prefix.size) == 0;
+    bool is_decided = workflow->name.size > prefix.size &&
+                      memcmp(workflow->name.data, prefix.data, prefix.size) == 0;
+    return is_decided || tri_compile_is_single_task(graph, workflow);
 }
 
 /*
@@ -75,13 +79,13 @@ static void inherit_tasks(struct tri_compiler *compiler, struct tri_place place)
 }
 
 /*
- * The parent's workflows, marked as compiled; without the one of an earlier decision, which is the
- * last and which none of the others can call, as its name cannot be written.
+ * The parent's workflows, marked as compiled; without one that was made, which is the last and
+ * which none of the others can call, as its name cannot be written.
  */
 static void inherit_workflows(struct tri_compiler *compiler, struct tri_place place)
 {
     struct tr_graph *graph = compiler->graph;
-    if (graph->workflow_count > 0 && is_decided(&graph->workflows[graph->workflow_count - 1])) {
+    if (graph->workflow_count > 0 && is_made(graph, &graph->workflows[graph->workflow_count - 1])) {
         graph->workflow_count--;
     }
     for (uint32_t i = 0; i < graph->workflow_count; i++) {

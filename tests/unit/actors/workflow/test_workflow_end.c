@@ -2,7 +2,6 @@
  * How workflows end: policies, on_failure, finally, aborts and bounds of time.
  */
 #include "tests/support/flow.h"
-#include "tests/support/graph_find.h"
 
 #define TASKS                                                                              \
     "troupe: 1\n"                                                                          \
@@ -109,7 +108,7 @@ static void test_an_inner_workflow_has_a_policy_of_its_own(void **state)
 
 static const char *err_of(struct flow *flow, const char *path)
 {
-    uint32_t task = graph_find_task(flow->graph, tr_text_of("note"));
+    uint32_t task = tr_graph_find_task(flow->graph, tr_text_of("note"));
     return flow_values(flow, "e", path, TR_VALUE_INPUTS,
                        &flow->graph->tasks[task].interface.inputs);
 }

@@ -16,7 +16,6 @@
 #include "plugins/builtin/registry.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/inquiry.h"
-#include "tests/support/graph_find.h"
 #include "tests/support/test.h"
 #include "tests/unit/deploy/help.h"
 
@@ -106,7 +105,7 @@ static int ask(const struct tr_graph_make *make)
 static struct tr_graph_make make_of(const char *text)
 {
     return (struct tr_graph_make){.graph = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES},
-                                  .task = graph_find_task(graph, tr_text_of("plan")),
+                                  .task = tr_graph_find_task(graph, tr_text_of("plan")),
                                   .depth = 1,
                                   .text = tr_text_of(text)};
 }

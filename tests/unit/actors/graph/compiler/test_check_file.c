@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "actors/graph/compiler/compile.h"
-#include "tests/support/graph_find.h"
 #include "tests/unit/actors/graph/help.h"
 
 /* A folder for one test, and the files put into it. */
@@ -93,7 +92,7 @@ static void test_includes(void **state)
     }
     char expected[128];
     (void)snprintf(expected, sizeof expected, "%s/sub", place->folder);
-    const struct tr_task *task = &graph->tasks[graph_find_task(graph, tr_text_of("t"))];
+    const struct tr_task *task = &graph->tasks[tr_graph_find_task(graph, tr_text_of("t"))];
     assert_true(tr_text_equal(task->folder, tr_text_of(expected)));
     assert_true(tr_text_equal(graph->workflows[0].folder, tr_text_of(place->folder)));
     assert_true(tr_text_equal(graph->project, tr_text_of("own")));

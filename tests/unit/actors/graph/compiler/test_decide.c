@@ -7,7 +7,6 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/limits.h"
-#include "tests/support/graph_find.h"
 #include "tests/unit/actors/graph/help.h"
 
 static const char definition[] =
@@ -59,7 +58,7 @@ static struct tr_decision decision_of(struct tr_graph *graph, const char *text)
 {
     return (struct tr_decision){
         .parent = graph,
-        .task = graph_find_task(graph, tr_text_of("plan")),
+        .task = tr_graph_find_task(graph, tr_text_of("plan")),
         .depth = 1,
         .path = tr_text_of("outputs"),
         .text = tr_text_of(text),
@@ -103,7 +102,7 @@ static void test_the_definition_is_known(void **state)
     (void)state;
     struct tr_graph *graph = decided(again(parent()), two_squares);
     const struct tr_workflow *own = &graph->workflows[graph->main_workflow];
-    const struct tr_task *plan = &graph->tasks[graph_find_task(graph, tr_text_of("plan"))];
+    const struct tr_task *plan = &graph->tasks[tr_graph_find_task(graph, tr_text_of("plan"))];
     assert_int_equal(own->node_count, 5);
     assert_int_equal(own->nesting, 2);
     assert_int_equal(own->interface.inputs.count, 1);
@@ -158,7 +157,7 @@ static void test_own_tasks_and_workflows(void **state)
                 "   \"outputs\": {\"b\": \"$o.b\"}}},"
                 " \"nodes\": {\"w\": {\"workflow\": \"both\", \"with\": {\"a\": 2}}},"
                 " \"outputs\": {\"sum\": \"$w.b\", \"note\": \"caf\\u00e9 \\ud83d\\ude00 \\/\"}}");
-    const struct tr_task *cube = &graph->tasks[graph_find_task(graph, tr_text_of("cube"))];
+    const struct tr_task *cube = &graph->tasks[tr_graph_find_task(graph, tr_text_of("cube"))];
     const struct tr_workflow *own = &graph->workflows[graph->main_workflow];
     assert_int_equal(cube->settings.pool, 0);
     assert_true(tr_text_equal(cube->folder, tr_text_of("/t")));
