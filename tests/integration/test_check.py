@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """What `run` would refuse, or each attempt, is what `check` tells, in the same words and places."""
 
+import io
 import json
+import subprocess
+import tarfile
 import unittest
 
-from program import ProgramTest
+from program import PROGRAM, ProgramTest
 
 # Keys of a task; what is told, and where in the third line, or in the fourth, which is the node's.
 TASK = (
@@ -80,6 +83,24 @@ class CheckTest(ProgramTest):
         for keys in ("", west, ", inputs: {e: string}, config: {endpoint: '{{.inputs.e}}'}"):
             self.assertEqual(self.check_armada(keys), "")
         self.assertIn("no endpoint 'est' here", self.check_armada(", config: {endpoint: est}"))
+
+    def test_a_package_of_flyte(self):
+        words = ("write one whose tasks run pyflyte-execute: `troupe init flytekit` begins one\n")
+        with tarfile.open(self.folder / "flyte-package.tgz", "w:gz") as archive:
+            member = tarfile.TarInfo("0_flow.main_2.pb")
+            member.size = 3
+            archive.addfile(member, io.BytesIO(b"\x0a\x01x"))
+        self.write("flow.py", "import flytekit\n")
+        for command in ("run", "check"):
+            for name, what in (("flyte-package.tgz", "this is a compressed archive, as `pyflyte "
+                                "package` writes one"),
+                               ("flow.py", "this is a program in Python, which has to be run to "
+                                "know its workflows")):
+                done = subprocess.run([PROGRAM, command, name], cwd=self.folder, text=True,
+                                      env=self.environment(), capture_output=True)
+                self.assertEqual(done.returncode, 2)
+                self.assertEqual(done.stdout + done.stderr, f"{name}: {what}; this program reads "
+                                 f"definitions in YAML alone, so far; {words}")
 
 
 if __name__ == "__main__":

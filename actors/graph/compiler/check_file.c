@@ -125,6 +125,44 @@ static struct tr_text folder_of(struct tr_arena *arena, struct tr_text path)
                             : tri_definition_path_join(arena, tr_text_of(current), folder);
 }
 
+/* Files that people of Flyte have in place of a definition, known by their begin or their name. */
+static const struct foreign {
+    const char *begin;
+    const char *end; /* of the name */
+    const char *what;
+} foreigners[] = {
+    {"\x1f\x8b", NULL, "this is a compressed archive, as `pyflyte package` writes one"},
+    {NULL, ".pb", "this is a document of Flyte's, as `pyflyte package` writes them"},
+    {NULL, ".py", "this is a program in Python, which has to be run to know its workflows"},
+};
+
+static bool is_foreign(const struct foreign *foreign, struct tr_text path, struct tr_text text)
+{
+    size_t begin = foreign->begin == NULL ? 0 : strlen(foreign->begin);
+    size_t end = foreign->end == NULL ? 0 : strlen(foreign->end);
+    return begin + end > 0 && text.size >= begin && path.size >= end &&
+           memcmp(text.data, foreign->begin == NULL ? "" : foreign->begin, begin) == 0 &&
+           memcmp(path.data + path.size - end, foreign->end == NULL ? "" : foreign->end, end) == 0;
+}
+
+/* Says what a file is that is no definition, and what there is for those who have one. */
+static bool refuse_foreign(struct tr_text path, struct tr_text text, struct tr_report *report)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(foreigners); i++) {
+        if (is_foreign(&foreigners[i], path, text)) {
+            struct tri_place place = {.source = tri_report_source(report, path)};
+            tri_report_add(report, place, NULL,
+                           "%s; this program reads definitions in YAML alone, so far\n"
+                           "write one whose tasks run pyflyte-execute: `troupe init flytekit` "
+                           "begins one",
+                           foreigners[i].what);
+            tr_report_finish(report);
+            return true;
+        }
+    }
+    return false;
+}
+
 int tr_graph_check_file(const char *path, struct tr_report *report, struct tr_graph **graph)
 {
     struct tr_arena arena;
@@ -138,11 +176,16 @@ int tr_graph_check_file(const char *path, struct tr_report *report, struct tr_gr
         tr_report_finish(report);
         return error == TR_MEMORY ? error : TR_INVALID;
     }
+    struct tr_text text = {.data = (const char *)data, .size = size};
+    if (refuse_foreign(tr_text_of(path), text, report)) {
+        tr_free(data);
+        return TR_INVALID;
+    }
     tr_arena_init(&arena);
     struct tr_definition_source request = {
         .path = tr_text_of(path),
         .folder = folder_of(&arena, tr_text_of(path)),
-        .text = {.data = (const char *)data, .size = size},
+        .text = text,
         .read = read_file,
     };
     error = tr_graph_compile(&request, report, graph);

@@ -186,10 +186,46 @@ static void test_shorter_than_it_was(void **state)
     help_fini(&help);
 }
 
+/* What people of Flyte have is named, and is no error of YAML. */
+static void test_packages_of_flyte_are_named(void **state)
+{
+    struct place *place = *state;
+    static const struct {
+        const char *name;
+        const char *text;
+        const char *words;
+    } files[] = {
+        {"flyte-package.tgz", "\x1f\x8b\x08",
+         "this is a compressed archive, as `pyflyte package` "
+         "writes one; "},
+        {"0_flow.main_2.pb", "\x0a\x03",
+         "this is a document of Flyte's, as `pyflyte package` "
+         "writes them; "},
+        {"flow.py", "import flytekit\n",
+         "this is a program in Python, which has to be run to know "
+         "its workflows; "},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(files); i++) {
+        struct help help;
+        char expected[1024];
+        help_init(&help);
+        const char *path = put(place, files[i].name, files[i].text);
+        assert_null(check(&help, path));
+        (void)snprintf(expected, sizeof expected,
+                       "%s: %sthis program reads definitions in YAML alone, so far; write one "
+                       "whose tasks run pyflyte-execute: `troupe init flytekit` begins one",
+                       path, files[i].words);
+        assert_string_equal(help_errors(&help), expected);
+        help_fini(&help);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_includes, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_packages_of_flyte_are_named, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(test_errors_name_their_files, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_equal_names_in_one_line, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_unreadable, make_folder, remove_folder),
