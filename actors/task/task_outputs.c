@@ -10,6 +10,8 @@
  * TR_INVALID always comes with task->refusal set, which becomes the failure of a success that is
  * none; TR_LIMIT leaves the document to the files service, which may read what a handler must not.
  */
+#include <stdio.h>
+
 #include "actors/graph/document/json.h"
 #include "actors/graph/flyte/flyte.h"
 #include "actors/graph/value/slot.h"
@@ -109,7 +111,11 @@ static struct tr_text first_problem(struct tri_task *task, struct tr_report *rep
         return TRI_LITERAL_TEXT("it is no JSON");
     }
     const struct tr_problem *problem = &report->problems[0];
-    return tr_arena_print(&task->arena, "%.*s%s%.*s", TRI_TEXT(problem->rule),
+    char place[64] = "";
+    if (problem->line > 0) {
+        snprintf(place, sizeof place, "line %u, column %u: ", problem->line, problem->column);
+    }
+    return tr_arena_print(&task->arena, "%s%.*s%s%.*s", place, TRI_TEXT(problem->rule),
                           problem->remedy.size > 0 ? "; " : "", TRI_TEXT(problem->remedy));
 }
 
@@ -439,8 +445,12 @@ static int from_json(struct tri_task *task, struct tr_text json, struct tr_trans
     uint32_t source = tri_report_source(&report, TRI_LITERAL_TEXT("error"));
     const struct tr_tree *document = tr_json_read(&task->arena, &report, source, json);
     int error = document == NULL ? task->arena.error : 0;
-    malformed(transition,
-              TRI_LITERAL_TEXT("the task has failed; its error document is no JSON object"));
+    struct tr_text why =
+        document == NULL ? first_problem(task, &report) : TRI_LITERAL_TEXT("it is no JSON object");
+    malformed(transition, tr_arena_print(&task->arena,
+                                         "the task has failed, and its error document "
+                                         "cannot be read: %.*s",
+                                         TRI_TEXT(why)));
     if (document != NULL && document->kind == TR_TREE_MAP) {
         transition->code = text_of_key(task, document, "code", TRI_LITERAL_TEXT("TaskFailed"));
         transition->message =

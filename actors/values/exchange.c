@@ -251,15 +251,37 @@ struct tri_found *tri_exchange_find(struct tri_reading *reading, struct tr_text 
     return index < reading->count ? &reading->found[index] : NULL;
 }
 
+struct tri_place tri_exchange_place(const struct tri_reading *reading)
+{
+    size_t at = (size_t)(reading->left.data - reading->document.data);
+    return tri_place_in(0, reading->document, at);
+}
+
+/* Where a problem is: "[3]: line 2, column 7: ". Its line counts from where the value begins. */
+static void print_place(const struct tri_reading *reading, int64_t element,
+                        const struct tr_problem *problem, char *place, size_t size)
+{
+    size_t used = 0;
+    place[0] = '\0';
+    if (element >= 0) {
+        used = (size_t)snprintf(place, size, "[%lld]: ", (long long)element);
+    }
+    if (problem != NULL && problem->line > 0) {
+        struct tri_place begin = tri_exchange_place(reading);
+        uint32_t before = problem->line == 1 ? begin.column - 1 : 0;
+        snprintf(place + used, size - used, "line %u, column %u: ", begin.line + problem->line - 1,
+                 before + problem->column);
+    }
+}
+
 /* What a report has to say, behind where it is. */
 static int refuse_value(struct tri_reading *reading, const struct tri_planned *planned,
                         int64_t element, struct tr_report *report)
 {
-    char place[32] = "";
+    char place[96];
     tr_report_finish(report);
-    if (element >= 0) {
-        snprintf(place, sizeof place, "[%lld]: ", (long long)element);
-    }
+    print_place(reading, element, report->count == 0 ? NULL : report->problems, place,
+                sizeof place);
     if (report->count == 0) {
         return tri_exchange_refuse(reading, "MismatchingTypes",
                                    "the output '%.*s': %sit cannot be read",
@@ -438,10 +460,9 @@ int tr_exchange_read(struct tr_bytes plan, struct tr_bytes document,
                      const struct tr_exchange_keeper *keeper, struct tr_buffer *slots,
                      bool *is_decision, struct tr_exchange_problem *problem)
 {
+    const struct tr_text text = {.data = (const char *)document.data, .size = document.size};
     struct tri_reading reading = {
-        .left = {.data = (const char *)document.data, .size = document.size},
-        .keeper = keeper,
-        .problem = problem};
+        .document = text, .left = text, .keeper = keeper, .problem = problem};
     tr_arena_init(&reading.arena);
     tr_types_init(&reading.types, &reading.arena);
     tr_buffer_init(&reading.values, TR_VALUES_BYTES_MAX);

@@ -22,6 +22,7 @@ struct tri_found {
 };
 
 struct tri_reading {
+    struct tr_text document;
     struct tr_text left; /* of a document of JSON */
     struct tr_text folder;
     struct tr_arena arena; /* for plan and types */
@@ -43,6 +44,9 @@ TR_MUST_USE int tri_exchange_read_flyte(struct tri_reading *reading, struct tr_b
 /* Says why the document is no outputs: TR_INVALID. */
 int tri_exchange_refuse(struct tri_reading *reading, const char *code, const char *format, ...)
     TR_PRINTF(3, 4);
+
+/* Where the reading of the document has come to. */
+struct tri_place tri_exchange_place(const struct tri_reading *reading);
 
 /* What the keeper has said, behind the name of the output: `error`, which is its error. */
 TR_MUST_USE int tri_exchange_kept(struct tri_reading *reading, const struct tri_planned *planned,

@@ -36,8 +36,11 @@ static bool take_letter(struct tri_reading *reading, char letter)
 
 static int refuse_syntax(struct tri_reading *reading, const char *words)
 {
+    struct tri_place place = tri_exchange_place(reading);
     return tri_exchange_refuse(reading, "OutputsNotFound",
-                               "the outputs: this is no JSON: %s; write one object", words);
+                               "the outputs: line %u, column %u: this is no JSON: %s; write one "
+                               "object",
+                               place.line, place.column, words);
 }
 
 /* Reads the next value of the document and packs it as one of a type. */

@@ -285,8 +285,11 @@ echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUT
         self.task("sh", "-c", "printf '{\"message\": \"again\"}' > $TROUPE_ERROR", retries=1)
         self.fails("TaskFailed", "again")
         self.task("sh", "-c", "printf 'no json' > $TROUPE_ERROR")
-        self.fails("ErrorDocumentMalformed",
-                   "the task has failed; its error document is no JSON object")
+        self.fails("ErrorDocumentMalformed", "the task has failed, and its error document cannot "
+                   "be read: line 1, column 2: this is no JSON: ")
+        self.task("sh", "-c", "printf '[1]' > $TROUPE_ERROR")
+        self.fails("ErrorDocumentMalformed", "the task has failed, and its error document cannot "
+                   "be read: it is no JSON object")
         self.task("sh", "-c", "truncate -s 524289 $TROUPE_ERROR")
         self.fails("ErrorDocumentTooLarge",
                    "the document at $TROUPE_ERROR has 524289 bytes; at most 524288 are read")
@@ -303,7 +306,11 @@ echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUT
         self.task("sh", "-c", "echo '[1]' > $TROUPE_OUTPUTS", outputs={"x": "int"})
         self.fails("OutputsNotFound", "the outputs have to be one JSON object")
         self.task("sh", "-c", "echo '{' > $TROUPE_OUTPUTS", outputs={"x": "int"})
-        self.fails("OutputsNotFound", "the outputs: this is no JSON: ")
+        self.fails("OutputsNotFound", "the outputs: line 2, column 1: this is no JSON: ")
+        self.task("sh", "-c", "printf '{\n \"x\": 1,\n \"y\": NaN}' > $TROUPE_OUTPUTS",
+                  outputs={"x": "int"})
+        self.fails("OutputsNotFound", "the outputs: line 3, column 7: NaN is no JSON; write "
+                   "\"nan\", \"inf\" or \"-inf\" as text, as troupe.outputs() does")
         self.task("true", outputs={"x": "int | none"})
         self.assertEqual(self.outputs(), {"x": None})
 

@@ -16,6 +16,8 @@
 
 #include <jansson.h>
 #include <pthread.h>
+#include <string.h>
+#include <strings.h>
 
 #include "actors/graph/document/buffer.h"
 #include "actors/graph/document/limits.h"
@@ -178,6 +180,62 @@ static struct tr_tree *convert(struct reader *reader, json_t *value, uint32_t de
     return convert_scalar(reader, value);
 }
 
+/* A sign, a letter, a digit or a point: what numbers and words outside of quotes are made of. */
+static bool is_of_token(char letter)
+{
+    return letter != '\0' && strchr("+-.0123456789"
+                                    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+                                    letter) != NULL;
+}
+
+/* Where the token around or before a position begins, and how long it is. */
+static struct tr_text token_at(struct tr_text json, size_t at)
+{
+    size_t begin = at < json.size ? at : json.size;
+    while (begin > 0 && is_of_token(json.data[begin - 1])) {
+        begin--;
+    }
+    size_t end = begin;
+    while (end < json.size && is_of_token(json.data[end])) {
+        end++;
+    }
+    return (struct tr_text){.data = json.data + begin, .size = end - begin};
+}
+
+/* Whether a token is how a language writes a number that JSON has not: NaN, -Infinity, inf. */
+static bool is_no_finite_number(struct tr_text token)
+{
+    static const char *const names[] = {"nan", "inf", "infinity"};
+    bool is_signed = token.size > 0 && strchr("+-", token.data[0]) != NULL;
+    struct tr_text name = {.data = token.data + is_signed, .size = token.size - is_signed};
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        if (name.size == strlen(names[i]) && strncasecmp(name.data, names[i], name.size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Says where the parser has stopped, and why. */
+static void tell_syntax(struct reader *reader, struct tr_text json, const json_error_t *error)
+{
+    struct tr_text token = token_at(json, error->position > 0 ? (size_t)error->position : 0);
+    if (is_no_finite_number(token)) {
+        tri_report_add(reader->report,
+                       tri_place_in(reader->place.source, json, (size_t)(token.data - json.data)),
+                       "SyntaxError",
+                       "%.*s is no JSON\n"
+                       "write \"nan\", \"inf\" or \"-inf\" as text, as troupe.outputs() does",
+                       TRI_SHOWN(token));
+        return;
+    }
+    struct tri_place place = {.source = reader->place.source,
+                              .line = error->line > 0 ? (uint32_t)error->line : 0,
+                              .column = error->column > 0 ? (uint32_t)error->column : 1};
+    tri_report_add(reader->report, place, "SyntaxError",
+                   "this is no JSON: %s\nwrite one JSON value", error->text);
+}
+
 /*
  * Parses and converts; `flags` are jansson's. `used` is set only where the text could be parsed: a
  * byte order mark and all of the text up to where the value ends (jansson's `position`), or all of
@@ -195,11 +253,7 @@ static const struct tr_tree *parse(struct reader *reader, struct tr_text text, s
         return NULL;
     }
     if (value == NULL) {
-        struct tri_place place = {.source = reader->place.source,
-                                  .line = error.line > 0 ? (uint32_t)error.line : 0,
-                                  .column = error.column > 0 ? (uint32_t)error.column : 1};
-        tri_report_add(reader->report, place, "SyntaxError",
-                       "this is no JSON: %s\nwrite one JSON value", error.text);
+        tell_syntax(reader, json, &error);
         return NULL;
     }
     struct tr_tree *tree = convert(reader, value, 0);

@@ -24,6 +24,18 @@
  */
 #define PROBLEM_TEXT_BYTES_MAX 2048
 
+/* Bytes 10xxxxxx go on a character of UTF-8, and make no column. */
+struct tri_place tri_place_in(uint32_t source, struct tr_text text, size_t at)
+{
+    struct tri_place place = {.source = source, .line = 1, .column = 1};
+    for (size_t i = 0; i < at && i < text.size; i++) {
+        bool is_line = text.data[i] == '\n';
+        place.line += is_line ? 1 : 0;
+        place.column = is_line ? 1 : place.column + (((uint8_t)text.data[i] & 0xc0U) != 0x80U);
+    }
+    return place;
+}
+
 void tr_report_init(struct tr_report *report)
 {
     *report = (struct tr_report){0};

@@ -24,6 +24,9 @@ struct tri_place {
     uint32_t column;
 };
 
+/* The place of a byte of a text; one behind its end has the place of the end. */
+struct tri_place tri_place_in(uint32_t source, struct tr_text text, size_t at);
+
 /* One error or warning. Texts live as long as the report. */
 struct tr_problem {
     struct tr_text file;    /* as the caller named it */

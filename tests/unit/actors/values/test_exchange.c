@@ -265,16 +265,27 @@ static void test_what_is_wrong_is_named(void **state)
          "the output 'a': 1.5 is no value of type int; write a whole number of at most 64 bits"},
         {"{\"a\": 1, \"a\": 2, \"b\": []}", "OutputsNotFound", "the outputs: 'a' is there twice"},
         {"{\"a\": 1 \"b\": []}", "OutputsNotFound",
-         "the outputs: this is no JSON: an object goes on with , or ends with }; write one object"},
+         "the outputs: line 1, column 9: this is no JSON: an object goes on with , or "
+         "ends with }; write one object"},
         {"{a: 1}", "OutputsNotFound",
-         "the outputs: this is no JSON: a name in quotes has to stand in front of each value; "
+         "the outputs: line 1, column 2: this is no JSON: a name in quotes has to "
+         "stand in front of each value; "
          "write one object"},
         {"{\"a\" 1}", "OutputsNotFound",
-         "the outputs: this is no JSON: a : has to stand behind a name; write one object"},
+         "the outputs: line 1, column 6: this is no JSON: a : has to stand behind a "
+         "name; write one object"},
         {"{\"b\": [1 2]}", "OutputsNotFound",
-         "the outputs: this is no JSON: a list goes on with , or ends with ]; write one object"},
+         "the outputs: line 1, column 10: this is no JSON: a list goes on with , or "
+         "ends with ]; write one object"},
+        {"{\n \"a\": 1,\n \"b\": [1, NaN]}", "MismatchingTypes",
+         "the output 'b': [1]: line 3, column 11: NaN is no JSON; write \"nan\", \"inf\" or "
+         "\"-inf\" as text, as troupe.outputs() does"},
+        {"{\"\u00fc\":\n -Infinity}", "MismatchingTypes",
+         "the output '?': line 2, column 2: -Infinity is no JSON; write \"nan\", \"inf\" or "
+         "\"-inf\" as text, as troupe.outputs() does"},
         {"{\"a\": 1, \"b\": []} x", "OutputsNotFound",
-         "the outputs: this is no JSON: there is more behind its end; write one object"},
+         "the outputs: line 1, column 19: this is no JSON: there is more behind its "
+         "end; write one object"},
     };
     DECLARE("int", "[int]");
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
@@ -284,7 +295,8 @@ static void test_what_is_wrong_is_named(void **state)
     }
     assert_int_equal(read_json("{\"a\": 1, \"b\": [1"), TR_INVALID);
     assert_int_equal(read_json("{\"b\": [1,"), TR_INVALID);
-    assert_non_null(strstr(problem.words, "the output 'b': [1]: this is no JSON: "));
+    assert_non_null(strstr(problem.words, "the output 'b': [1]: line 1, column 10: this is no "
+                                          "JSON: "));
 }
 
 static void test_values_elsewhere_are_written_from_there(void **state)
