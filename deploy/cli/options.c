@@ -74,9 +74,47 @@ static void compare(struct nearest *nearest, const char *name)
     }
 }
 
-static int unknown_name(struct reading *reading, struct tr_text name)
+/* The longest value that is repeated in a message. */
+#define VALUE_SHOWN_MAX 60
+
+/* A value as a shell takes it, where it can be shown in short; else what to put there. */
+static const char *shown_value(const char *value, char room[VALUE_SHOWN_MAX + 3])
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./:@%+,=-";
+    if (value == NULL || strlen(value) > VALUE_SHOWN_MAX || strchr(value, '\'') != NULL) {
+        return "VALUE";
+    }
+    bool is_plain = value[0] != '\0' && value[strspn(value, plain)] == '\0';
+    snprintf(room, VALUE_SHOWN_MAX + 3, is_plain ? "%s" : "'%s'", value);
+    return room;
+}
+
+/*
+ * How an input of this name would be given, where the command takes inputs: other programs make an
+ * option of each. `value` is what stands behind the name, or NULL: then it is the next word, unless
+ * that is an option. `before` stands before it.
+ */
+static void print_input(const struct reading *reading, struct tr_text name, const char *value,
+                        const char *before, char words[TR_OPTIONS_PROBLEM_BYTES / 2])
+{
+    static const struct tr_text input = {.data = "input", .size = 5};
+    char room[VALUE_SHOWN_MAX + 3];
+    words[0] = '\0';
+    if (find(reading->tables, has_name, &input) == NULL) {
+        return;
+    }
+    if (value == NULL && reading->at < reading->argc && reading->argv[reading->at][0] != '-') {
+        value = reading->argv[reading->at];
+    }
+    snprintf(words, TR_OPTIONS_PROBLEM_BYTES / 2, "%s -i %.*s=%s", before, (int)name.size,
+             name.data, shown_value(value, room));
+}
+
+static int unknown_name(struct reading *reading, struct tr_text name, const char *value)
 {
     char typed[TR_WORD_BYTES_MAX + 1];
+    char input[TR_OPTIONS_PROBLEM_BYTES / 2];
     snprintf(typed, sizeof typed, "%.*s", (int)name.size, name.data);
     struct nearest nearest = {.typed = typed};
     for (const struct tr_option *const *table = reading->tables; *table != NULL; table++) {
@@ -84,10 +122,26 @@ static int unknown_name(struct reading *reading, struct tr_text name)
             compare(&nearest, option->name);
         }
     }
+    name = tr_text_of(typed);
+    print_input(reading, name, value,
+                nearest.name == NULL ? "; an input is given as" : " As an input it is", input);
     if (nearest.name == NULL) {
-        return mistake(reading, "there is no option --%.60s", typed);
+        return mistake(reading, "there is no option --%.60s%s", typed, input);
     }
-    return mistake(reading, "there is no option --%.60s; did you mean --%s?", typed, nearest.name);
+    return mistake(reading, "there is no option --%.60s; did you mean --%s?%s", typed, nearest.name,
+                   input);
+}
+
+/* A letter that is no option; a word that begins with one may have been meant as a name. */
+static int unknown_letter(struct reading *reading, const char *word, const char *letter)
+{
+    char input[TR_OPTIONS_PROBLEM_BYTES / 2] = "";
+    struct tr_text name = {.data = word, .size = strcspn(word, "=")};
+    const char *value = word[name.size] == '=' ? word + name.size + 1 : NULL;
+    if (letter == word && name.size > 1 && name.size <= TR_WORD_BYTES_MAX) {
+        print_input(reading, name, value, "; an input is given as", input);
+    }
+    return mistake(reading, "there is no option -%c%s", *letter, input);
 }
 
 /* Whether the option may have this value; else the words it takes are named. */
@@ -131,7 +185,7 @@ static int read_long(struct reading *reading, const char *word)
     }
     const struct tr_option *option = find(reading->tables, has_name, &name);
     if (option == NULL) {
-        return unknown_name(reading, name);
+        return unknown_name(reading, name, equals == NULL ? NULL : equals + 1);
     }
     if (equals != NULL && option->value == NULL) {
         return mistake(reading, "--%s takes no value", option->name);
@@ -140,13 +194,14 @@ static int read_long(struct reading *reading, const char *word)
 }
 
 /* `-a`, `-ab`, `-nvalue` or `-n value`. */
-static int read_letters(struct reading *reading, const char *letters)
+static int read_letters(struct reading *reading, const char *word)
 {
+    const char *letters = word;
     int error = 0;
     while (error == 0 && *letters != '\0') {
         const struct tr_option *option = find(reading->tables, has_letter, letters);
         if (option == NULL) {
-            return mistake(reading, "there is no option -%c", *letters);
+            return unknown_letter(reading, word, letters);
         }
         letters++;
         const char *value = NULL;

@@ -146,6 +146,41 @@ enum tr_exit_status tr_prepare_name(const struct tr_prepared *prepared)
     return TR_EXIT_DONE;
 }
 
+/* Whether -i gives an input of this name; a file of inputs may, too. */
+static bool may_give(const struct tr_arguments *arguments, struct tr_text name)
+{
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        const struct tr_given *given = &arguments->given[i];
+        const char *value = given->value == NULL ? "" : given->value;
+        struct tr_text typed = {.data = value, .size = strcspn(value, "=")};
+        bool is_input = strcmp(given->option->name, "input") == 0;
+        if ((is_input && tr_text_equal(typed, name)) ||
+            strcmp(given->option->name, "inputs") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An input `name` that has its default beside a --name was perhaps meant by it. */
+static void note_name(const struct tr_prepared *prepared)
+{
+    static const struct tr_text input = {.data = "name", .size = 4};
+    const struct tr_arguments *arguments = &prepared->invocation->arguments;
+    const struct tr_graph *graph = prepared->graph;
+    const struct tr_variables *inputs =
+        prepared->plan != TR_GRAPH_NONE ? &graph->plans[prepared->plan].inputs
+                                        : &graph->workflows[prepared->workflow].interface.inputs;
+    const char *name = tr_arguments_value(arguments, "name");
+    if (name != NULL && tr_variables_find(inputs, input) != TR_GRAPH_NONE &&
+        !may_give(arguments, input)) {
+        tr_command_note(prepared->invocation,
+                        "--name calls the execution '%.80s'; the input 'name' has its default: "
+                        "give it with -i name=VALUE",
+                        name);
+    }
+}
+
 enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared)
 {
     char folder[PATH_MAX];
@@ -171,6 +206,9 @@ enum tr_exit_status tr_prepare(struct tr_prepared *prepared)
     }
     if (status == TR_EXIT_DONE) {
         status = tr_prepare_inputs(prepared, NULL);
+    }
+    if (status == TR_EXIT_DONE) {
+        note_name(prepared);
     }
     return status;
 }

@@ -24,7 +24,8 @@ struct tr_prepared {
     {'i', "input", "NAME=VALUE", "an input; @FILE reads a file", NULL, TR_COMPLETES_FILES, true},  \
         {0,    "inputs",           "FILE", "inputs as YAML or JSON; - is stdin",                   \
          NULL, TR_COMPLETES_FILES, false},                                                         \
-        {0, "name", "NAME", "of the execution (else WORKFLOW-xxxxx)", NULL, 0, false},             \
+        {0,    "name", "NAME", "calls the execution so (else WORKFLOW-xxxxx); it is no input",     \
+         NULL, 0,      false},                                                                     \
         {0, "if-new", NULL, "follow the execution of that name, if there is one", NULL, 0, false}, \
     {                                                                                              \
         0, "cache", "HOW", "what becomes of results", "use|refresh|off", 0, false                  \

@@ -142,6 +142,28 @@ class RunTest(ProgramTest):
         _, stderr = self.troupe("run", "flow.yaml", "-i", "n=2", "--name", "9/x", status=2)
         self.assertIn("'9/x' is no name for an execution", stderr)
 
+    def test_an_input_is_no_option(self):
+        hello = EXAMPLES / "hello.yaml"
+        for words, expected in ((["--size", "3"], "--size; an input is given as -i size=3"),
+                                (["--nmae=Ada"], "--nmae; did you mean --name? As an input it is "
+                                 "-i nmae=Ada"),
+                                (["--text", "two words"], "--text; an input is given as "
+                                 "-i text='two words'")):
+            _, stderr = self.troupe("run", hello, *words, status=2)
+            self.assertEqual(stderr.splitlines()[0], f"troupe run: there is no option {expected}")
+        text = self.troupe("run", "--help")[0]
+        self.assertRegex(text, r"--name NAME +calls the execution so .*; it is no input\n")
+
+    def test_the_name_is_no_input(self):
+        hello = EXAMPLES / "hello.yaml"
+        note = ("troupe run: --name calls the execution 'Ada'; the input 'name' has its default: "
+                "give it with -i name=VALUE\n")
+        stdout, stderr = self.troupe("run", hello, "--name", "Ada")
+        self.assertEqual(stdout, "greeting: Hello, world!\n")
+        self.assertIn(note, stderr)
+        for words in (["--name", "Bob", "-i", "name=Ada"], ["--name", "Cleo", "-q"], ["-q"]):
+            self.assertNotIn("has its default", self.troupe("run", hello, *words)[1])
+
     def test_the_store_is_damaged(self):
         self.store.mkdir()
         (self.store / "troupe.db").write_text("this is no database, and was written by nobody")

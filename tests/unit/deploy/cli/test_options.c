@@ -25,7 +25,7 @@ static struct tr_arguments arguments;
 static char problem[TR_OPTIONS_PROBLEM_BYTES];
 
 /* Reads words that are separated by blanks; "''" is an empty one. */
-static int read(const char *line)
+static int read_by(const struct tr_option *const *known, const char *line)
 {
     static char words[512];
     char *argv[32];
@@ -34,7 +34,12 @@ static int read(const char *line)
     for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
         argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
     }
-    return tr_arguments_read(tables, argc, argv, &arguments, problem);
+    return tr_arguments_read(known, argc, argv, &arguments, problem);
+}
+
+static int read(const char *line)
+{
+    return read_by(tables, line);
 }
 
 static void test_options_stand_anywhere(void **state)
@@ -83,19 +88,39 @@ static void test_mistakes_are_named(void **state)
         const char *line;
         const char *words;
     } mistakes[] = {
-        {"--cahce off", "there is no option --cahce; did you mean --cache?"},
+        {"--cahce off", "there is no option --cahce; did you mean --cache? As an input it is "
+                        "-i cahce=off"},
         {"--cache=of", "--cache: 'of' is no value for it; write one of use|refresh|off"},
         {"--cache", "--cache needs a value: HOW"},
         {"--cache off --cache use", "--cache stands there twice; give it once"},
         {"--quiet=yes", "--quiet takes no value"},
         {"-qx", "there is no option -x"},
-        {"--zzzzzzzz", "there is no option --zzzzzzzz"},
+        {"--zzzzzzzz", "there is no option --zzzzzzzz; an input is given as -i zzzzzzzz=VALUE"},
+        {"--size 3", "there is no option --size; an input is given as -i size=3"},
+        {"--size=3 flow.yaml", "there is no option --size; an input is given as -i size=3"},
+        {"--size -q", "there is no option --size; an input is given as -i size=VALUE"},
+        {"--text=it's", "there is no option --text; an input is given as -i text=VALUE"},
+        {"--list=[1,2]", "there is no option --list; an input is given as -i list='[1,2]'"},
+        {"--inptu n=1", "there is no option --inptu; did you mean --input? As an input it is "
+                        "-i inptu=n=1"},
+        {"-size 3", "there is no option -s; an input is given as -i size=3"},
         {"-i", "--input needs a value: NAME=VALUE"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(mistakes); i++) {
         assert_int_equal(read(mistakes[i].line), TR_INVALID);
         assert_string_equal(problem, mistakes[i].words);
     }
+}
+
+/* Only a command that takes inputs is told of them. */
+static void test_inputs_are_told_where_there_are_some(void **state)
+{
+    (void)state;
+    static const struct tr_option *const without[] = {common, NULL};
+    assert_int_equal(read_by(without, "--size 3"), TR_INVALID);
+    assert_string_equal(problem, "there is no option --size");
+    assert_int_equal(read_by(without, "-size 3"), TR_INVALID);
+    assert_string_equal(problem, "there is no option -s");
 }
 
 static void test_a_flag_may_stand_twice(void **state)
@@ -112,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_options_stand_anywhere),
         cmocka_unit_test(test_values_may_be_written_in_several_ways),
         cmocka_unit_test(test_mistakes_are_named),
+        cmocka_unit_test(test_inputs_are_told_where_there_are_some),
         cmocka_unit_test(test_a_flag_may_stand_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
