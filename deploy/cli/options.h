@@ -19,6 +19,8 @@ enum tr_completes {
     TR_COMPLETES_FILES,
     TR_COMPLETES_FOLDERS,
     TR_COMPLETES_EXECUTIONS,
+    TR_COMPLETES_DEFINITIONS, /* a file, and behind it what can be run of it */
+    TR_COMPLETES_TEMPLATES,   /* of projects */
 };
 
 /* One option. */

@@ -58,9 +58,17 @@ static void print_list(const char *words, const char *between)
     "troupe get \"$execution\" -o json 2>/dev/null | grep -o '\"node\":\"[^\"]*\"' | " \
     "cut -d '\"' -f 4 | sort -u | sed \"s|^|$execution/|\""
 
+/* What gives the names of what the definition $file has. */
+#define NAMES "troupe check \"$file\" -o name --without-plugins 2>/dev/null"
+
 static bool takes_executions(const struct tr_command *command)
 {
     return command->completes == TR_COMPLETES_EXECUTIONS;
+}
+
+static bool takes_definitions(const struct tr_command *command)
+{
+    return command->completes == TR_COMPLETES_DEFINITIONS;
 }
 
 /* Whether EXEC/NODE is meant, too. */
@@ -115,18 +123,16 @@ static void bash_flags(const struct tr_command *command)
     printf("' ;;\n");
 }
 
-static void bash_executions(const struct tr_command *command)
+/* A branch for the commands whose words are of a kind, under one more condition. */
+static void bash_branch(bool (*takes)(const struct tr_command *command), const char *condition)
 {
-    if (takes_executions(command)) {
-        printf(" %s", command->name);
+    printf("        elif [[ ' ");
+    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
+        if ((*command)->summary != NULL && takes(*command)) {
+            printf(" %s", (*command)->name);
+        }
     }
-}
-
-static void bash_nodes(const struct tr_command *command)
-{
-    if (takes_nodes(command)) {
-        printf(" %s", command->name);
-    }
+    printf(" ' == *\" $command \"* %s]]; then\n", condition);
 }
 
 static void print_bash(void)
@@ -134,13 +140,16 @@ static void print_bash(void)
     printf("# bash completion of troupe; load it with:  source <(troupe completion bash)\n"
            "_troupe() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-           "    local command=${COMP_WORDS[1]} flags=\n"
+           "    local command=${COMP_WORDS[1]} flags= file=\n"
            "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
            "        COMPREPLY=($(compgen -W '");
     for_each_command(bash_name);
     printf("' -- \"$word\"))\n"
            "        return\n"
            "    fi\n"
+           "    for file in \"${COMP_WORDS[@]:2:COMP_CWORD-2}\" ''; do\n"
+           "        [[ -f $file ]] && break\n"
+           "    done\n"
            "    case $command:$before in\n");
     for_each_command(bash_values);
     printf("    *)\n"
@@ -148,16 +157,14 @@ static void print_bash(void)
     for_each_command(bash_flags);
     printf("        esac\n"
            "        if [[ $word == -* ]]; then\n"
-           "            COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
-           "        elif [[ $word == */* && ' ");
-    for_each_command(bash_nodes);
-    printf(" ' == *\" $command \"* ]]; then\n"
-           "            local execution=${word%%%%/*}\n"
-           "            COMPREPLY=($(compgen -W \"$(" NODES ")\" -- \"$word\"))\n"
-           "        elif [[ ' ");
-    for_each_command(bash_executions);
-    printf(" ' == *\" $command \"* ]]; then\n"
-           "            COMPREPLY=($(compgen -W \"@last $(" EXECUTIONS ")\" -- \"$word\"))\n"
+           "            COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n");
+    bash_branch(takes_nodes, "&& $word == */* ");
+    printf("            local execution=${word%%%%/*}\n"
+           "            COMPREPLY=($(compgen -W \"$(" NODES ")\" -- \"$word\"))\n");
+    bash_branch(takes_executions, "");
+    printf("            COMPREPLY=($(compgen -W \"@last $(" EXECUTIONS ")\" -- \"$word\"))\n");
+    bash_branch(takes_definitions, "&& -n $file ");
+    printf("            COMPREPLY=($(compgen -W \"$(" NAMES ")\" -- \"$word\"))\n"
            "        else\n"
            "            COMPREPLY=($(compgen -f -- \"$word\"))\n"
            "        fi\n"
@@ -210,14 +217,20 @@ static void zsh_option(const struct tr_command *command, const struct tr_option 
     printf("'");
 }
 
+/* What completes the words of a command. */
+static const char *zsh_words(const struct tr_command *command)
+{
+    return takes_nodes(command)         ? "_troupe_nodes"
+           : takes_executions(command)  ? "(@last $(" EXECUTIONS "))"
+           : takes_definitions(command) ? "_troupe_definitions"
+                                        : "_files";
+}
+
 static void zsh_options(const struct tr_command *command)
 {
     printf("    %s)\n        _arguments", command->name);
     for_each_option(command, zsh_option);
-    printf(" \\\n            '*:word:%s' ;;\n", takes_nodes(command)        ? "_troupe_nodes"
-                                                : takes_executions(command) ? "(@last $(" EXECUTIONS
-                                                                              "))"
-                                                                            : "_files");
+    printf(" \\\n            '*:word:%s' ;;\n", zsh_words(command));
 }
 
 static void print_zsh(void)
@@ -230,6 +243,17 @@ static void print_zsh(void)
            "        compadd -- $(" NODES ")\n"
            "    else\n"
            "        compadd -- @last $(" EXECUTIONS ")\n"
+           "    fi\n"
+           "}\n"
+           "_troupe_definitions() {\n"
+           "    local file\n"
+           "    for file in ${words[2,CURRENT-1]} ''; do\n"
+           "        [[ -f $file ]] && break\n"
+           "    done\n"
+           "    if [[ -n $file ]]; then\n"
+           "        compadd -- $(" NAMES ")\n"
+           "    else\n"
+           "        _files\n"
            "    fi\n"
            "}\n"
            "_troupe() {\n"
@@ -290,16 +314,20 @@ static void fish_option(const struct tr_command *command, const struct tr_option
     printf("'\n");
 }
 
+/* What completes the words of a command beside files, or in their place; NULL: files alone do. */
+static const char *fish_words(const struct tr_command *command)
+{
+    return takes_nodes(command)         ? "-f -a '(__troupe_nodes)'"
+           : takes_executions(command)  ? "-f -a '@last (" EXECUTIONS ")'"
+           : takes_definitions(command) ? "-a '(__troupe_names)'"
+                                        : NULL;
+}
+
 static void fish_options(const struct tr_command *command)
 {
-    if (takes_nodes(command)) {
-        printf("complete -c troupe -n '__fish_seen_subcommand_from %s' -f -a "
-               "'(__troupe_nodes)'\n",
-               command->name);
-    } else if (takes_executions(command)) {
-        printf("complete -c troupe -n '__fish_seen_subcommand_from %s' -f -a "
-               "'@last (" EXECUTIONS ")'\n",
-               command->name);
+    const char *words = fish_words(command);
+    if (words != NULL) {
+        printf("complete -c troupe -n '__fish_seen_subcommand_from %s' %s\n", command->name, words);
     }
     for_each_option(command, fish_option);
 }
@@ -315,6 +343,14 @@ static void print_fish(void)
            "    else\n"
            "        echo @last\n"
            "        " EXECUTIONS "\n"
+           "    end\n"
+           "end\n"
+           "function __troupe_names\n"
+           "    for file in (commandline -opc)[3..-1]\n"
+           "        if test -f \"$file\"\n"
+           "            " NAMES "\n"
+           "            return\n"
+           "        end\n"
            "    end\n"
            "end\n");
     for_each_command(fish_name);

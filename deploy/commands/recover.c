@@ -103,13 +103,16 @@ static enum tr_exit_status choose_graph(struct tri_recover *recover)
             return status;
         }
     }
-    prepared->workflow = tr_graph_find_workflow(prepared->graph, row->workflow);
     prepared->plan =
         row->plan.size > 0 ? tr_graph_find_plan(prepared->graph, row->plan) : TR_GRAPH_NONE;
-    if (prepared->workflow == TR_GRAPH_NONE) {
+    int error = tr_prepare_workflow(prepared, row->workflow);
+    if (error == TR_NOT_FOUND) {
         return tr_command_refused(recover->invocation->command,
                                   "%s has no workflow '%.*s', which is what %.*s ran", file,
                                   TRI_SHOWN(row->workflow), TRI_SHOWN(row->name));
+    }
+    if (error != 0) {
+        return tri_recover_failed(recover, error);
     }
     return tr_prepare_runnable(prepared, file != NULL ? file : "the recorded definition");
 }

@@ -44,19 +44,21 @@ static const struct tr_option options[] = {
 
 const struct tr_command tr_command_run = {
     .name = "run",
-    .summary = "run a workflow and follow it",
-    .words = "FILE [WORKFLOW]",
-    .text = "WORKFLOW is a workflow or a launch plan; it may be left out where there is one only,\n"
-            "or one that is called `main` or like the file. The outputs go to stdout, everything\n"
-            "else to stderr. Ctrl-C aborts; after SIGTERM or a crash, `troupe resume` goes on.\n"
-            "Where the store has an engine already, that one does the work.",
+    .summary = "run a workflow or a task and follow it",
+    .words = "FILE [NAME]",
+    .text = "NAME is a workflow, a launch plan, or a task, which runs alone. It may be left out\n"
+            "where there is one workflow only, or one called `main` or like the file. The outputs\n"
+            "go to stdout, everything else to stderr. Ctrl-C aborts; after SIGTERM or a crash,\n"
+            "`troupe resume` goes on. Where the store has an engine already, that one does the\n"
+            "work.",
     .examples = "  troupe run hello.yaml -i name=Ada\n"
+                "  troupe run hello.yaml greet -i name=Ada\n"
                 "  troupe run fan_out.yaml --inputs inputs.json -o json\n"
                 "  troupe run nightly.yaml --name nightly-20260820 --if-new",
     .options = options,
     .outputs = "text|json|yaml|name",
     .has_store = true,
-    .completes = TR_COMPLETES_FILES,
+    .completes = TR_COMPLETES_DEFINITIONS,
     .words_min = 1,
     .words_max = 2,
     .run = run_command,

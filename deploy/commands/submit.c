@@ -58,8 +58,8 @@ static const struct tr_option options[] = {
 
 const struct tr_command tr_command_submit = {
     .name = "submit",
-    .summary = "hand a workflow to the live engine",
-    .words = "FILE [WORKFLOW]",
+    .summary = "hand a workflow or a task to the live engine",
+    .words = "FILE [NAME]",
     .text = "Takes what `run` takes and prints the name of the execution; with --wait it follows,\n"
             "prints and ends as `run`. Without a live engine it refuses: `troupe serve` is one.",
     .examples = "  troupe submit fan_out.yaml -i size=1000\n"
@@ -67,7 +67,7 @@ const struct tr_command tr_command_submit = {
     .options = options,
     .outputs = "text|json|yaml|name",
     .has_store = true,
-    .completes = TR_COMPLETES_FILES,
+    .completes = TR_COMPLETES_DEFINITIONS,
     .words_min = 1,
     .words_max = 2,
     .run = run,

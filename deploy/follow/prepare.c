@@ -15,7 +15,11 @@
 #include "deploy/inputs/inputs.h"
 #include "deploy/inputs/runnable.h"
 #include "runtime/memory.h"
+#include "schemas/codec/error.h"
 #include "schemas/codec/spelling.h"
+
+/* Names that a message lists. */
+#define NAMES_SHOWN_MAX 24
 
 void tr_prepared_init(struct tr_prepared *prepared, const struct tr_invocation *invocation)
 {
@@ -41,56 +45,112 @@ enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *fi
     return status;
 }
 
-/* The names of all workflows and launch plans, for a message. */
-static void print_names(const struct tr_graph *graph, struct tr_buffer *buffer)
+/* ------------------------------------------------------------------- what is to be run */
+
+/* The names of what can be run: workflows, launch plans, tasks. */
+static struct tr_text name_at(const void *self, uint32_t position)
 {
-    for (uint32_t i = 0; i < graph->workflow_count; i++) {
-        tr_buffer_print(buffer, "%s%.*s", buffer->size > 0 ? ", " : "",
-                        TRI_SHOWN(graph->workflows[i].name));
+    const struct tr_graph *graph = self;
+    if (position < graph->workflow_count) {
+        return graph->workflows[position].name;
     }
-    for (uint32_t i = 0; i < graph->plan_count; i++) {
-        tr_buffer_print(buffer, "%s%.*s", buffer->size > 0 ? ", " : "",
-                        TRI_SHOWN(graph->plans[i].name));
-    }
+    position -= graph->workflow_count;
+    return position < graph->plan_count ? graph->plans[position].name
+                                        : graph->tasks[position - graph->plan_count].name;
 }
 
-static enum tr_exit_status no_workflow(const struct tr_prepared *prepared, const char *problem)
+static uint32_t name_count(const struct tr_graph *graph)
+{
+    return graph->workflow_count + graph->plan_count + graph->task_count;
+}
+
+/* For a message. */
+static void print_names(const struct tr_graph *graph, struct tr_buffer *buffer)
+{
+    uint32_t count = name_count(graph);
+    for (uint32_t i = 0; i < count && i < NAMES_SHOWN_MAX; i++) {
+        tr_buffer_print(buffer, "%s%.*s", i > 0 ? ", " : "", TRI_SHOWN(name_at(graph, i)));
+    }
+    tr_buffer_add_string(buffer, count == 0                ? "nothing to run"
+                                 : count > NAMES_SHOWN_MAX ? ", ..."
+                                                           : "");
+}
+
+/* Says what is wrong, and what the file has. */
+static enum tr_exit_status refuse_name(const struct tr_prepared *prepared, const char *problem)
 {
     struct tr_buffer names;
     tr_buffer_init(&names, 0);
     print_names(prepared->graph, &names);
-    enum tr_exit_status status = tr_command_refused(
-        prepared->invocation->command, "%s; %s has %.*s", problem,
-        prepared->invocation->arguments.words[0], names.size > 0 ? (int)names.size : 2,
-        names.size > 0 ? (const char *)names.data : "no");
+    enum tr_exit_status status =
+        tr_command_refused(prepared->invocation->command, "%s %s has %.*s", problem,
+                           prepared->invocation->arguments.words[0], (int)names.size,
+                           names.size > 0 ? (const char *)names.data : "");
     tr_buffer_fini(&names);
     return status;
 }
 
-/* The workflow or the launch plan that is meant. */
+/* Nothing has this name; the nearest one is told. */
+static enum tr_exit_status refuse_unknown(const struct tr_prepared *prepared, struct tr_text name)
+{
+    char problem[256];
+    struct tr_text nearest =
+        tr_spelling_nearest(name, name_at, prepared->graph, name_count(prepared->graph));
+    snprintf(problem, sizeof problem, "there is no workflow, launch plan or task '%.*s';%s%.*s%s",
+             TRI_SHOWN(name), nearest.size > 0 ? " did you mean '" : "", TRI_SHOWN(nearest),
+             nearest.size > 0 ? "'?" : "");
+    return refuse_name(prepared, problem);
+}
+
+int tr_prepare_workflow(struct tr_prepared *prepared, struct tr_text name)
+{
+    struct tr_graph *graph = prepared->graph;
+    prepared->workflow = tr_graph_find_workflow(graph, name);
+    if (prepared->workflow != TR_GRAPH_NONE) {
+        return 0;
+    }
+    uint32_t task = tr_graph_find_task(graph, name);
+    return task == TR_GRAPH_NONE ? TR_NOT_FOUND
+                                 : tr_graph_add_single_task(graph, task, &prepared->workflow);
+}
+
+/* What the name stands for: tasks, workflows and launch plans share one set of names. */
+static int find_named(struct tr_prepared *prepared, struct tr_text name)
+{
+    const struct tr_graph *graph = prepared->graph;
+    prepared->plan = tr_graph_find_plan(graph, name);
+    if (prepared->plan == TR_GRAPH_NONE) {
+        return tr_prepare_workflow(prepared, name);
+    }
+    prepared->workflow = graph->plans[prepared->plan].workflow;
+    return 0;
+}
+
+/* What is run where nobody names it: the main workflow, or the only task of a file without any. */
+static int find_main(struct tr_prepared *prepared)
+{
+    const struct tr_graph *graph = prepared->graph;
+    if (graph->workflow_count == 0 && graph->task_count == 1) {
+        return find_named(prepared, graph->tasks[0].name);
+    }
+    prepared->workflow = graph->main_workflow;
+    return prepared->workflow == TR_GRAPH_NONE ? TR_NOT_FOUND : 0;
+}
+
+/* The workflow, launch plan or task that is meant. */
 static enum tr_exit_status choose(struct tr_prepared *prepared)
 {
     const struct tr_arguments *arguments = &prepared->invocation->arguments;
-    const struct tr_graph *graph = prepared->graph;
-    char problem[160];
+    const char *word = arguments->word_count < 2 ? NULL : arguments->words[1];
     prepared->plan = TR_GRAPH_NONE;
-    prepared->workflow = graph->main_workflow;
-    if (arguments->word_count < 2) {
-        return prepared->workflow != TR_GRAPH_NONE
-                   ? TR_EXIT_DONE
-                   : no_workflow(prepared, "name the workflow to run");
+    int error = word == NULL ? find_main(prepared) : find_named(prepared, tr_text_of(word));
+    if (error == TR_NOT_FOUND) {
+        return word == NULL ? refuse_name(prepared, "name what to run;")
+                            : refuse_unknown(prepared, tr_text_of(word));
     }
-    struct tr_text name = tr_text_of(arguments->words[1]);
-    prepared->workflow = tr_graph_find_workflow(graph, name);
-    if (prepared->workflow == TR_GRAPH_NONE) {
-        prepared->plan = tr_graph_find_plan(graph, name);
-        if (prepared->plan == TR_GRAPH_NONE) {
-            snprintf(problem, sizeof problem, "there is no workflow '%.*s'", TRI_SHOWN(name));
-            return no_workflow(prepared, problem);
-        }
-        prepared->workflow = graph->plans[prepared->plan].workflow;
-    }
-    return TR_EXIT_DONE;
+    return error == 0
+               ? TR_EXIT_DONE
+               : tr_command_failed(prepared->invocation->command, "%s", tr_error_text(error));
 }
 
 enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, const char *name)

@@ -1,6 +1,6 @@
 /*
- * What `run` and `submit` have in common before anything begins: FILE [WORKFLOW] and the options
- * that say what is to be run, checked as a whole.
+ * What `run` and `submit` have in common before anything begins: FILE [NAME] and the options that
+ * say what is to be run, checked as a whole.
  */
 #ifndef TR_DEPLOY_FOLLOW_PREPARE_H
 #define TR_DEPLOY_FOLLOW_PREPARE_H
@@ -48,6 +48,12 @@ enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared);
 enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *file);
 enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, const char *name);
 enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct tr_bytes *earlier);
+
+/*
+ * Takes the workflow of a name, or the task, which becomes a workflow of its own. Nothing is said.
+ * TR_NOT_FOUND, TR_MEMORY, TR_LIMIT.
+ */
+TR_MUST_USE int tr_prepare_workflow(struct tr_prepared *prepared, struct tr_text name);
 
 /* What --cache says: enum tr_cache_mode. */
 uint8_t tr_cache_mode_of(const struct tr_invocation *invocation);

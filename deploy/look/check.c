@@ -18,6 +18,7 @@ struct check {
     bool has_plugins;
     struct tr_document document;
     bool has_document;
+    bool has_names; /* in place of what is wrong, which goes to stderr then */
     bool has_errors;
 };
 
@@ -28,8 +29,26 @@ static int tell(struct check *check, struct tr_report *report)
         tr_problems_write(report, &check->document);
         return 0;
     }
-    int error = tr_problems_print(report, stdout);
-    return error != 0 ? error : tr_warnings_print(report, stdout);
+    FILE *stream = check->has_names ? stderr : stdout;
+    int error = tr_problems_print(report, stream);
+    if (error != 0) {
+        return error;
+    }
+    return tr_warnings_print(report, stream);
+}
+
+/* What `run` may be told to run, one a line. */
+static void print_names(const struct tr_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->workflow_count; i++) {
+        printf("%.*s\n", TRI_TEXT(graph->workflows[i].name));
+    }
+    for (uint32_t i = 0; i < graph->plan_count; i++) {
+        printf("%.*s\n", TRI_TEXT(graph->plans[i].name));
+    }
+    for (uint32_t i = 0; i < graph->task_count; i++) {
+        printf("%.*s\n", TRI_TEXT(graph->tasks[i].name));
+    }
 }
 
 /* Whether the plugins that there are here can run all tasks. */
@@ -63,7 +82,9 @@ static int check_file(struct check *check, const char *path)
     if (error == 0) {
         error = tell(check, &report);
     }
-    if (error == 0 && !has_errors && !check->has_document) {
+    if (error == 0 && !has_errors && check->has_names) {
+        print_names(graph);
+    } else if (error == 0 && !has_errors && !check->has_document) {
         tr_command_note(check->invocation, "%s: no errors", path);
     }
     check->has_errors = check->has_errors || has_errors;
@@ -99,7 +120,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct check check = {
         .invocation = invocation,
         .has_plugins = !tr_arguments_has(&invocation->arguments, "without-plugins"),
-        .has_document = invocation->output != TR_OUTPUT_TEXT,
+        .has_names = invocation->output == TR_OUTPUT_NAME,
+        .has_document =
+            invocation->output == TR_OUTPUT_JSON || invocation->output == TR_OUTPUT_YAML,
     };
     if (!check.has_plugins) {
         return check_files(&check);
@@ -127,9 +150,10 @@ const struct tr_command tr_command_check = {
                 "  troupe check -o json *.yaml",
     .text =
         "Tasks are checked by the plugins that the settings of the store, or of the user, give\n"
-        "this machine: their types, and their `config`.",
+        "this machine: their types, and their `config`. With `-o name` it prints the names that\n"
+        "`run` takes: workflows, launch plans and tasks.",
     .options = options,
-    .outputs = "text|json|yaml",
+    .outputs = "text|json|yaml|name",
     .has_store = true,
     .completes = TR_COMPLETES_FILES,
     .words_min = 1,

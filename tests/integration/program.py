@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import random
+import shlex
 import shutil
 import signal
 import socket
@@ -220,6 +221,18 @@ class ProgramTest(unittest.TestCase):
     def document(self, *words, status=0):
         """The same for -o json."""
         return json.loads(self.troupe(*words, "-o", "json", status=status)[0])
+
+    def completed(self, *words):
+        """What bash offers for the last of these words behind `troupe`."""
+        line = " ".join(shlex.quote(word) for word in ["troupe", *words])
+        script = self.troupe("completion", "bash")[0] + (
+            f"\nCOMP_WORDS=({line}); COMP_CWORD={len(words)}; _troupe\n"
+            'printf "%s\\n" "${COMPREPLY[@]}"')
+        path = f"{PROGRAM.parent}:{os.environ['PATH']}"
+        done = subprocess.run(["bash", "-c", script], cwd=self.folder, text=True, check=True,
+                              env=self.environment() | {"PATH": path}, capture_output=True,
+                              timeout=LIMIT_S)
+        return done.stdout.split()
 
     def start(self, *words):
         """Begins a command and goes on at once."""

@@ -14,12 +14,12 @@ from program import LIMIT_S, ROOT, ProgramTest
 INPUTS = "-i --input --inputs"
 BEGIN = f"{INPUTS} --name --if-new --cache -o"
 COMMANDS = {
-    "run": ("FILE [WORKFLOW]", f"{BEGIN} -d --detach -j --jobs --durability"),
+    "run": ("FILE [NAME]", f"{BEGIN} -d --detach -j --jobs --durability"),
     "check": ("FILE...", "-o"),
     "apply": ("[FILE]", "--delete -o"),
     "backfill": ("PLAN", "--from --to --parallelism -o"),
     "serve": ("", "-j --jobs --durability -o"),
-    "submit": ("FILE [WORKFLOW]", f"{BEGIN} -w --wait"),
+    "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),
     "list": ("", "--workflow --phase --since --limit -o"),
     "get": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-o"),
     "watch": ("[EXEC]", "-o"),

@@ -66,7 +66,8 @@ class RunTest(ProgramTest):
         self.assertEqual(stdout, "number: 5\ntext: fixed\n")
         self.troupe("run", "flow.yaml", "other", "-q")
         _, stderr = self.troupe("run", "flow.yaml", "othr", status=2)
-        self.assertIn("there is no workflow 'othr'; flow.yaml has main, other, plan", stderr)
+        self.assertIn("there is no workflow, launch plan or task 'othr'; did you mean 'other'? "
+                      "flow.yaml has main, other, plan, say\n", stderr)
 
     def test_inputs_from_files(self):
         self.write("flow.yaml", ECHO)
