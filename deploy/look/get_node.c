@@ -8,8 +8,26 @@
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
 #include "deploy/look/get_report.h"
+#include "deploy/look/task_progress.h"
 
 /* ------------------------------------------------------------------------- as text */
+
+/* How far it has come by its own words. */
+static void print_progress(const struct tr_get *get, const struct tr_attempt *row)
+{
+    struct tr_task_progress progress;
+    struct tr_buffer words;
+    if (!tr_task_progress_read(row, &progress)) {
+        return;
+    }
+    tr_buffer_init(&words, 0);
+    tr_buffer_add(&words, progress.line, progress.size);
+    tr_buffer_add_string(&words, ", ");
+    tr_age_print(get->now_ms < progress.at_ms ? 0 : get->now_ms - progress.at_ms, &words);
+    tr_buffer_add_string(&words, " ago");
+    tri_get_line(get, "progress", tr_buffer_text(&words));
+    tr_buffer_fini(&words);
+}
 
 static void print_attempt(const struct tr_get *get, const struct tr_attempt *row)
 {
@@ -20,6 +38,7 @@ static void print_attempt(const struct tr_get *get, const struct tr_attempt *row
                            (int)row->generated_name.size, row->generated_name.data);
     }
     tri_get_times(get, row->created_ms, row->started_ms, row->ended_ms);
+    print_progress(get, row);
     tri_get_failure(get, row->code, row->message);
     if (row->signal != 0) {
         tri_get_line_print(get, "ended by", "signal %u (%s)", row->signal, strsignal(row->signal));
@@ -147,6 +166,20 @@ static int print_text(const struct tr_get_report *report)
 
 /* ------------------------------------------------------------------- as a document */
 
+static void write_progress(const struct tr_attempt *row, struct tr_document *document)
+{
+    struct tr_task_progress progress;
+    if (!tr_task_progress_read(row, &progress)) {
+        tr_document_null(document, "progress");
+        return;
+    }
+    tr_document_begin_map(document, "progress");
+    tr_document_text(document, "text",
+                     (struct tr_text){.data = progress.line, .size = progress.size});
+    tr_document_time(document, "at", progress.at_ms);
+    tr_document_end(document);
+}
+
 static void write_attempt(const struct tr_attempt *row, struct tr_document *document)
 {
     tr_document_begin_map(document, NULL);
@@ -159,6 +192,7 @@ static void write_attempt(const struct tr_attempt *row, struct tr_document *docu
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "started_at", row->started_ms);
     tr_document_time(document, "ended_at", row->ended_ms);
+    write_progress(row, document);
     tr_failure_write(document, "error",
                      &(struct tr_shown_failure){.code = row->code, .message = row->message});
     tr_attempt_end_write(document, row);

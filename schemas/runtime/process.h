@@ -43,6 +43,7 @@
 #define TR_ATTEMPT_TMP "tmp"
 #define TR_ATTEMPT_STDOUT "stdout"
 #define TR_ATTEMPT_STDERR "stderr"
+#define TR_ATTEMPT_PROGRESS "progress"
 
 /* A folder of a store: what the attempts of a task share. */
 #define TR_STORE_CHECKPOINTS "checkpoints"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A process task: everything that the language's description of it promises, with a real keeper."""
 
+import datetime
 import json
 import os
 import pathlib
 import signal
 import unittest
 
-from program import ProgramTest, wait_until
+from program import LIMIT_S, ProgramTest, wait_until
 
 HEAD = "troupe: 1\n"
 
@@ -260,6 +261,47 @@ echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUT
                   "printf '{\"s\": \"%s\"}' \"$(tr '\\n' ' ' < $TROUPE_CHECKPOINT/seen)\" "
                   "> $TROUPE_OUTPUTS", retries=2, outputs={"s": "string"})
         self.assertEqual(self.outputs()["s"], "0 1 2 ")
+
+    # ------------------------------------------------------------- how far it has come
+
+    def progress(self, name):
+        """What `get` shows of the only attempt, as a document and as text."""
+        shown = self.document("get", f"{name}/n")["attempts"][0]["progress"]
+        lines = [line.split(None, 1)[1] for line in self.troupe("get", f"{name}/n")[0].splitlines()
+                 if line.startswith("  progress ")]
+        self.assertEqual(len(lines), 0 if shown is None else 1)
+        return shown, lines
+
+    def test_progress_is_shown(self):
+        self.task("sh", "-c", "echo 3 of 10 >$TROUPE_PROGRESS; touch $TROUPE_FOLDER/said; "
+                  "until [ -e $TROUPE_FOLDER/go ]; do sleep 0.01; done; exit 1")
+        running = self.start("run", "flow.yaml", "--name", "it")
+        self.await_file("said")
+        shown, (line,) = self.progress("it")
+        self.assertEqual(shown["text"], "3 of 10")
+        said = (self.folder / "said").stat().st_mtime
+        at = datetime.datetime.fromisoformat(shown["at"].replace("Z", "+00:00")).timestamp()
+        self.assertLess(abs(at - said), LIMIT_S)
+        self.assertRegex(line, r"^3 of 10, \d+s ago$")
+        self.write("go", "")
+        self.assertEqual(running.end()[0], 1)
+        self.assertEqual(self.progress("it")[0]["text"], "3 of 10")
+
+    def test_progress_is_the_last_line_of_a_file(self):
+        for script, text in (
+                ("true", None),
+                (">$P", None),
+                ("printf 'one\\ntwo \\n\\n' >$P", "two"),
+                ("head -c 5000 /dev/zero | tr '\\0' x >$P", "x" * 1024),
+                ("printf '%576s' x | sed 's/ /\u00fc/g' >$P", "\u00fc" * 511 + "x"),
+                ("printf '\\377' >$P", None),
+                ("ln -s /etc/passwd $P", None),
+                ("mkdir $P", None),
+                ("mkfifo $P", None)):
+            self.task("sh", "-c", f"P=$TROUPE_PROGRESS; {script}; exit 1")
+            self.error()
+            shown, _ = self.progress("@last")
+            self.assertEqual(shown and shown["text"], text, script)
 
     # ------------------------------------------------------------------ how it ends
 

@@ -66,6 +66,7 @@ static void test_what_every_task_is_told(void **state)
                                         "TROUPE_ATTEMPT=0",
                                         "TROUPE_CHECKPOINT=/store/checkpoints/x/n",
                                         "TROUPE_TMP=/store/attempts/x/x-n-0/tmp",
+                                        "TROUPE_PROGRESS=/store/attempts/x/x-n-0/progress",
                                         "TROUPE_INPUTS=/store/attempts/x/x-n-0/inputs.json",
                                         "TROUPE_OUTPUTS=/store/attempts/x/x-n-0/outputs.json",
                                         "TROUPE_ERROR=/store/attempts/x/x-n-0/error.json"};
