@@ -45,6 +45,9 @@ struct tr_host_options {
     uint32_t jobs;                          /* processes that run at once; 0: one per core */
     const struct tr_secret_source *secrets; /* in their order; they outlive the host */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
+    /* A folder that stands last in a variable of all processes, such as PYTHONPATH; NULL: none. */
+    const char *search_variable; /* both outlive the host */
+    const char *search_folder;
     uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
     uint16_t aside_behaviour;  /* groups whose first actor has it may be set aside; 0: none */
     bool is_balanced;          /* moves actors from busy workers to idle ones */

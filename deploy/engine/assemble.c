@@ -22,6 +22,7 @@
 #include "deploy/history/executions.h"
 #include "deploy/history/graphs.h"
 #include "deploy/settings/bounds.h"
+#include "deploy/settings/installed.h"
 #include "deploy/settings/quarantine.h"
 #include "plugins/builtin/registry.h"
 #include "plugins/process/process.h"
@@ -77,8 +78,22 @@ static int wake_the_others(struct tr_live *live)
     return error;
 }
 
+/*
+ * Tasks import the helper for Python (deploy/authoring/share/python/) from where it was installed.
+ * It stands last in their PYTHONPATH, so that nothing of a user's own is shadowed there.
+ */
+static const char *find_python(struct tr_live *live)
+{
+    if (!tr_installed_find("python", live->python_folder)) {
+        live->python_folder[0] = '\0';
+        return NULL;
+    }
+    return live->python_folder;
+}
+
 static int make_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
+    const char *python = find_python(live);
     struct tr_host_options host = {
         .durability = options->durability,
         .folder = live->folder,
@@ -94,6 +109,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .jobs = options->jobs,
         .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
+        .search_variable = python == NULL ? NULL : "PYTHONPATH",
+        .search_folder = python,
         .bounds = tr_bounds_wanted(live->settings),
         .aside_behaviour = tr_workflow_behaviour.id,
         .is_balanced = true,

@@ -66,7 +66,8 @@ struct tr_live {
     struct tr_ref schedules;
     struct tr_sweeper *sweeper;
     const char *keeper_command[TR_KEEPER_COMMAND_WORDS];
-    char open_files[24]; /* a word of it */
+    char open_files[24];          /* a word of it */
+    char python_folder[PATH_MAX]; /* where tasks find the helper for Python; empty: nowhere */
     int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
 };
 

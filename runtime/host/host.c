@@ -269,6 +269,8 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->http_patience_ms = options->http_patience_ms;
     host->secrets = options->secrets;
     host->secret_count = options->secret_count;
+    host->search_variable = options->search_variable;
+    host->search_folder = options->search_folder;
     host->unclaimed_ms = options->unclaimed_ms;
     host->exchange = options->exchange;
     host->folder = tr_text_copy(tr_text_of(options->folder));
@@ -528,6 +530,8 @@ static int start_services(struct tr_host *host)
             .jobs = host->jobs,
             .secrets = host->secrets,
             .secret_count = host->secret_count,
+            .search_variable = host->search_variable,
+            .search_folder = host->search_folder,
             .unclaimed_ms = host->unclaimed_ms,
             .fail = fail_with_words,
             .self = host,

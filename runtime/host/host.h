@@ -44,6 +44,8 @@ struct tr_host {
     uint32_t http_patience_ms;
     const struct tr_secret_source *secrets;
     size_t secret_count;
+    const char *search_variable;
+    const char *search_folder;
     uint32_t unclaimed_ms;
     const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog; /* while the host runs */

@@ -466,7 +466,7 @@ static int fill(struct tri_attempt_folders *folders, const struct tri_attempt *a
         error = make_files(folder, run, reason);
     }
     if (error == 0) {
-        error = tri_environment_pack(run, folders->secrets, folder, environment, reason);
+        error = tri_environment_pack(run, &folders->sources, folder, environment, reason);
     }
     close(folder);
     /* A name twice: the folder itself was new. */

@@ -15,15 +15,15 @@
 
 #include "runtime/env/buffer.h"
 #include "runtime/process/attempt_limits.h"
-#include "runtime/secret/secret.h"
+#include "runtime/process/environment.h"
 #include "schemas/runtime/process.h"
 
 /* Where the attempts of a store live. */
 struct tri_attempt_folders {
     int store;
-    char *names[2];              /* the store's folder, as it was given and without links */
-    struct tri_secrets *secrets; /* set by the maker of attempts */
-    int parent;                  /* of the last attempt: most are neighbours */
+    char *names[2]; /* the store's folder, as it was given and without links */
+    struct tri_environment_sources sources; /* set by the maker of attempts */
+    int parent;                             /* of the last attempt: most are neighbours */
     char parent_name[TR_PATH_BYTES_MAX];
 };
 

@@ -1,7 +1,7 @@
 /*
  * Building the environment of a process: entries NAME=value as they stand, entries NAME with the
- * value of the engine's own variable, and secrets, whose values go into a variable or into a file
- * that the variable names.
+ * value of the engine's own variable, the engine's folder behind those of a list of folders, and
+ * secrets, whose values go into a variable or into a file that the variable names.
  *
  * Values of secrets pass through one buffer that is overwritten after each, and end in `packed`,
  * which the caller overwrites when it was sent. Variables of the engine that begin with
@@ -21,10 +21,11 @@
 /* An environment in the making. */
 struct maker {
     const struct tr_process_run *run;
-    struct tri_secrets *secrets;
+    const struct tri_environment_sources *sources;
     int folder;
     struct tri_buffer *packed;
-    struct tri_buffer value; /* of one secret */
+    struct tr_bytes searched; /* what the request has for the variable that lists folders */
+    struct tri_buffer value;  /* of one secret, or of that variable */
     char *reason;
 };
 
@@ -86,24 +87,88 @@ static bool is_whole(struct tr_bytes word)
     return word.size == 0 || memchr(word.data, '=', word.size) != NULL;
 }
 
-/*
- * Goes through the entries; without `is_put` it only counts those that there will be. A variable
- * that the engine does not have is left out.
- */
+/* ---- The list of folders. ------------------------------------------------------------------- */
+
+/* Whether an entry is of the variable that lists folders. */
+static bool is_searched(const struct maker *maker, struct tr_bytes word)
+{
+    const char *name = maker->sources->search_variable;
+    size_t size = name == NULL ? 0 : strlen(name);
+    return size > 0 && word.size >= size && memcmp(word.data, name, size) == 0 &&
+           (word.size == size || word.data[size] == '=');
+}
+
+/* The value that an entry has itself, or by the engine's variable; empty: it has none. */
+static struct tr_bytes value_of(struct tr_bytes word, const char *inherited_value)
+{
+    const uint8_t *equals = word.size == 0 ? NULL : memchr(word.data, '=', word.size);
+    if (equals != NULL) {
+        size_t before = (size_t)(equals - word.data) + 1;
+        return (struct tr_bytes){.data = word.data + before, .size = word.size - before};
+    }
+    return (struct tr_bytes){.data = (const uint8_t *)inherited_value,
+                             .size = inherited_value == NULL ? 0 : strlen(inherited_value)};
+}
+
+/* The request's folders and the engine's behind them. */
+static int put_searched(struct maker *maker)
+{
+    const char *name = maker->sources->search_variable;
+    const char *folder = maker->sources->search_folder;
+    struct tr_bytes own = maker->searched;
+    int error = 0;
+    if (own.size > 0) {
+        error = tri_buffer_append(&maker->value, own.data, own.size);
+    }
+    if (error == 0 && own.size > 0) {
+        error = tri_buffer_append(&maker->value, ":", 1);
+    }
+    if (error == 0) {
+        error = tri_buffer_append(&maker->value, folder, strlen(folder));
+    }
+    if (error == 0) {
+        struct tr_bytes variable = {(const uint8_t *)name, strlen(name)};
+        error = put_word(maker, variable, (const char *)tri_buffer_front(&maker->value),
+                         tri_buffer_size(&maker->value));
+    }
+    tri_buffer_clear(&maker->value);
+    return error;
+}
+
+/* ---- All entries. --------------------------------------------------------------------------- */
+
+/* One entry; without `is_put` it is counted only. What the engine does not have is left out. */
+static int take_entry(struct maker *maker, struct tr_bytes word, bool is_put, uint32_t *count)
+{
+    const char *value = is_whole(word) ? NULL : inherited(word);
+    if (is_searched(maker, word)) {
+        maker->searched = value_of(word, value);
+        return 0;
+    }
+    if (value == NULL && !is_whole(word)) {
+        return 0;
+    }
+    (*count)++;
+    return is_put ? put_word(maker, word, value, value != NULL ? strlen(value) : 0) : 0;
+}
+
+/* Goes through the entries; the list of folders comes last. */
 static int go_through(struct maker *maker, bool is_put, uint32_t *count)
 {
     struct tr_cursor cursor;
     uint32_t left = tr_process_array_begin(maker->run->environment, &cursor);
     int error = 0;
     *count = 0;
+    maker->searched = (struct tr_bytes){.size = 0};
     while (left-- > 0 && error == 0 && cursor.error == 0) {
         struct tr_bytes word = tr_process_string_next(&cursor);
-        const char *value = cursor.error != 0 || is_whole(word) ? NULL : inherited(word);
-        if (cursor.error == 0 && (value != NULL || is_whole(word))) {
-            (*count)++;
-            size_t size = value != NULL ? strlen(value) : 0;
-            error = is_put ? put_word(maker, word, value, size) : 0;
+        if (cursor.error == 0) {
+            error = take_entry(maker, word, is_put, count);
         }
+    }
+    if (error == 0 && maker->sources->search_variable != NULL) {
+        (*count)++;
+        error = is_put ? put_searched(maker) : 0;
     }
     return error != 0 ? error : cursor.error;
 }
@@ -168,7 +233,7 @@ static int put_secret(struct maker *maker, const struct tr_process_secret *secre
     if (!is_name) {
         return explain(maker, TR_INVALID, "a secret's variable", "it has no proper name");
     }
-    int error = tri_secret_find(maker->secrets, secret, &maker->value, maker->reason);
+    int error = tri_secret_find(maker->sources->secrets, secret, &maker->value, maker->reason);
     if (error == 0) {
         error = secret->is_file ? put_file(maker, secret) : put_variable(maker, secret);
     }
@@ -206,11 +271,12 @@ static int put_head(struct maker *maker, uint32_t count)
 }
 
 /* Two rounds, since an array begins with its count: one that counts, one that writes. */
-int tri_environment_pack(const struct tr_process_run *run, struct tri_secrets *secrets, int folder,
+int tri_environment_pack(const struct tr_process_run *run,
+                         const struct tri_environment_sources *sources, int folder,
                          struct tri_buffer *packed, char *reason)
 {
     struct maker maker = {
-        .run = run, .secrets = secrets, .folder = folder, .packed = packed, .reason = reason};
+        .run = run, .sources = sources, .folder = folder, .packed = packed, .reason = reason};
     struct tr_cursor cursor;
     uint32_t count;
     reason[0] = '\0';

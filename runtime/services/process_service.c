@@ -611,7 +611,11 @@ static int start(struct tri_process_service *service,
     }
     if (error == 0) {
         error = tri_secrets_new(options->secrets, options->secret_count, &service->secrets);
-        service->folders.secrets = service->secrets;
+        service->folders.sources = (struct tri_environment_sources){
+            .secrets = service->secrets,
+            .search_variable = options->search_variable,
+            .search_folder = options->search_folder,
+        };
     }
     if (error == 0) {
         error = tri_keeper_client_new(&client, &service->client);

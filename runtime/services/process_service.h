@@ -40,7 +40,9 @@ struct tri_process_service_options {
     uint32_t jobs;                          /* processes at once; 0: one per core */
     const struct tr_secret_source *secrets; /* they outlive the service */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
-    uint32_t unclaimed_ms;                  /* 0: TR_PROCESS_UNCLAIMED_MS */
+    const char *search_variable;            /* see tr_host_options; they outlive the service */
+    const char *search_folder;
+    uint32_t unclaimed_ms; /* 0: TR_PROCESS_UNCLAIMED_MS */
     /* Told once, by the service's thread, where no keeper can work here: the host cannot go on. */
     void (*fail)(void *self, int error, const char *words);
     void *self; /* of `fail` */

@@ -98,7 +98,7 @@ class ProcessTest(ProgramTest):
         self.assertNotIn("TROUPE_ELEMENT", words)
         self.assertEqual(words["PATH"], os.environ["PATH"])
         known = {"PATH", "HOME", "LANG", "PWD", "OLDPWD", "SHLVL", "_", "OWN",
-                 "TROUPE_TEST_PASSED"}
+                 "PYTHONPATH", "TROUPE_TEST_PASSED"}
         self.assertEqual({name for name in words if not name.startswith("TROUPE_")} - known, set())
 
     def test_an_empty_working_folder_and_stdin(self):
