@@ -7,6 +7,7 @@
 
 /* clang-format off */
 const struct tr_command *const tr_commands[] = {
+    &tr_command_init,
     &tr_command_run,
     &tr_command_submit,
     &tr_command_serve,

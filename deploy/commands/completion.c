@@ -61,6 +61,9 @@ static void print_list(const char *words, const char *between)
 /* What gives the names of what the definition $file has. */
 #define NAMES "troupe check \"$file\" -o name --without-plugins 2>/dev/null"
 
+/* What gives the names of templates of projects. */
+#define TEMPLATES "troupe init --list -o name 2>/dev/null"
+
 static bool takes_executions(const struct tr_command *command)
 {
     return command->completes == TR_COMPLETES_EXECUTIONS;
@@ -69,6 +72,11 @@ static bool takes_executions(const struct tr_command *command)
 static bool takes_definitions(const struct tr_command *command)
 {
     return command->completes == TR_COMPLETES_DEFINITIONS;
+}
+
+static bool takes_templates(const struct tr_command *command)
+{
+    return command->completes == TR_COMPLETES_TEMPLATES;
 }
 
 /* Whether EXEC/NODE is meant, too. */
@@ -164,7 +172,9 @@ static void print_bash(void)
     bash_branch(takes_executions, "");
     printf("            COMPREPLY=($(compgen -W \"@last $(" EXECUTIONS ")\" -- \"$word\"))\n");
     bash_branch(takes_definitions, "&& -n $file ");
-    printf("            COMPREPLY=($(compgen -W \"$(" NAMES ")\" -- \"$word\"))\n"
+    printf("            COMPREPLY=($(compgen -W \"$(" NAMES ")\" -- \"$word\"))\n");
+    bash_branch(takes_templates, "");
+    printf("            COMPREPLY=($(compgen -W \"$(" TEMPLATES ")\" -- \"$word\"))\n"
            "        else\n"
            "            COMPREPLY=($(compgen -f -- \"$word\"))\n"
            "        fi\n"
@@ -223,6 +233,7 @@ static const char *zsh_words(const struct tr_command *command)
     return takes_nodes(command)         ? "_troupe_nodes"
            : takes_executions(command)  ? "(@last $(" EXECUTIONS "))"
            : takes_definitions(command) ? "_troupe_definitions"
+           : takes_templates(command)   ? "($(" TEMPLATES "))"
                                         : "_files";
 }
 
@@ -320,6 +331,7 @@ static const char *fish_words(const struct tr_command *command)
     return takes_nodes(command)         ? "-f -a '(__troupe_nodes)'"
            : takes_executions(command)  ? "-f -a '@last (" EXECUTIONS ")'"
            : takes_definitions(command) ? "-a '(__troupe_names)'"
+           : takes_templates(command)   ? "-f -a '(" TEMPLATES ")'"
                                         : NULL;
 }
 

@@ -14,6 +14,7 @@ from program import LIMIT_S, ROOT, ProgramTest
 INPUTS = "-i --input --inputs"
 BEGIN = f"{INPUTS} --name --if-new --cache -o"
 COMMANDS = {
+    "init": ("[TEMPLATE]", "--list -o"),
     "run": ("FILE [NAME]", f"{BEGIN} -d --detach -j --jobs --durability"),
     "check": ("FILE...", "-o"),
     "apply": ("[FILE]", "--delete -o"),
@@ -49,7 +50,7 @@ EVERYWHERE = "-h --help -q --quiet -v --verbose"
 PAGES = ("README.md", "deploy/README.md", "examples/README.md", "examples/COMMANDS.md")
 # A line of an example, or what stands between backticks.
 LINE = re.compile(r"^    (?:build/\S+/)?troupe ([a-z][^#\n]*)|`troupe ([a-z][^`]*)`", re.MULTILINE)
-WITHOUT_STORE = ("check", "completion", "help", "version")
+WITHOUT_STORE = ("check", "completion", "help", "init", "version")
 
 
 class CommandsTest(ProgramTest):

@@ -351,6 +351,14 @@ troupe.run(count)
                                   env={"PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
             self.assertEqual(json.loads(done.stdout), text, awk)
 
+    def test_the_template_has_the_functions_of_the_page(self):
+        functions, _ = self.blocks("Tasks in shell", "sh")
+        template = (ROOT / "deploy/authoring/share/templates/shell/tasks.sh").read_text()
+        for name in ("json", "outputs", "fail", "progress"):
+            function = re.search(rf"(?ms)^{name}\(\) \{{.*?(?:^\}}| \}})$", functions)[0]
+            lines = [re.sub(r" #.*", "", line) for line in function.splitlines()]
+            for line in lines[1:]:
+                self.assertIn(line, template)
 
 
 if __name__ == "__main__":

@@ -153,6 +153,7 @@ INCLUDES = {
     "deploy/cli": [*FOR_DEPLOY, "runtime/link/", "runtime/trace/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/follow": [*FOR_DEPLOY, "runtime/journal/", "deploy/follow/", "deploy/cli/",
                       *ENGINE_ROOMS],
+    "deploy/authoring": [*FOR_DEPLOY, "deploy/authoring/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/look": [*FOR_DEPLOY, "runtime/host/sandbox.h", "runtime/journal/", "runtime/link/",
                     "runtime/trace/", "deploy/look/", "deploy/follow/", "deploy/cli/",
                     *ENGINE_ROOMS],

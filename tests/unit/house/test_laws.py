@@ -176,6 +176,7 @@ DIRECTIONS = [
     ("deploy/transfer", "deploy/offline/send.h", "deploy/server/serve.h"),
     ("deploy/cli", "deploy/engine/assemble.h", "deploy/follow/screen.h"),
     ("deploy/follow", "deploy/server/serve.h", "deploy/look/list.h"),
+    ("deploy/authoring", "deploy/settings/installed.h", "deploy/look/list.h"),
     ("deploy/look", "deploy/follow/result.h", "deploy/commands/pause.h"),
     ("deploy/commands", "deploy/follow/begin.h", "deploy/look/list.h"),
     ("examples/actors", "runtime/memory.h", "runtime/host/host.h"),
