@@ -425,9 +425,14 @@ static void refuse_own(struct tri_definition *definition, const struct tr_tree *
                           : tri_keys_nearest(definition, name, key_at, NULL, TR_COUNT_OF(keys));
         }
     }
-    struct tr_text remedy = tri_keys_did_you_mean(definition, nearest, "");
-    tri_report_add(definition->report, place, "InvalidValue", "%s%s%.*s", problem,
-                   remedy.size > 0 ? "\n" : "", TRI_TEXT(remedy));
+    if (nearest.size > 0) {
+        tri_report_add(definition->report, place, "InvalidValue", "%.*s\ndid you mean '%.*s'?",
+                       (int)strcspn(problem, "\n"), problem, TRI_SHOWN(nearest));
+    } else {
+        bool lists_keys = first != NULL && first[-1] == '\'' && strchr(problem, '\n') != NULL;
+        tri_report_add(definition->report, place, "InvalidValue", "%s%s", problem,
+                       lists_keys ? ", and those that all plugins have" : "");
+    }
 }
 
 /* Packs and checks the plugin's own keys of an endpoint; false: something is wrong with them. */
@@ -440,7 +445,7 @@ static bool read_own(struct tri_definition *definition, struct endpoint_reader *
     char problem[512] = "";
     if (webapi->check_endpoint == NULL) {
         for (uint32_t i = 0; i < own->count; i++) {
-            tri_keys_unknown_key(definition, own->pairs[i].key, what, keys, TR_COUNT_OF(keys));
+            tri_keys_unknown_key(definition, own->pairs[i].key, what, keys, TR_COUNT_OF(keys), 0);
         }
         return own->count == 0;
     }

@@ -39,6 +39,27 @@ static struct tr_text key_at(const void *self, uint32_t position)
     return tr_text_of(((const struct tr_config_key *)self)[position].name);
 }
 
+/* Says that there is no such key, and names the nearest one, or all if none is near. */
+static int refuse_key(const char *place, struct tr_text name, const struct tr_config_key *keys,
+                      size_t key_count, char *problem, size_t problem_size)
+{
+    int shown = (int)(name.size < 60 ? name.size : 60);
+    struct tr_text nearest = tr_spelling_nearest(name, key_at, keys, (uint32_t)key_count);
+    if (nearest.size > 0) {
+        return tr_config_refuse(problem, problem_size, "%s has no key '%.*s'\ndid you mean '%.*s'?",
+                                place, shown, name.data, (int)nearest.size, nearest.data);
+    }
+    char list[512] = "";
+    size_t size = 0;
+    for (size_t i = 0; i < key_count && size < sizeof list; i++) {
+        int added = snprintf(list + size, sizeof list - size, "%s%s",
+                             i == 0 ? "\nits keys are " : ", ", keys[i].name);
+        size += added > 0 ? (size_t)added : 0;
+    }
+    return tr_config_refuse(problem, problem_size, "%s has no key '%.*s'%s", place, shown,
+                            name.data, list);
+}
+
 static int check_key(const char *place, struct tr_text name, enum tr_codec_type type,
                      const struct tr_config_key *keys, size_t key_count, char *problem,
                      size_t problem_size)
@@ -52,11 +73,7 @@ static int check_key(const char *place, struct tr_text name, enum tr_codec_type 
                    : tr_config_refuse(problem, problem_size, "%s.%s has to be %s, not %s", place,
                                       keys[i].name, noun(keys[i].type), noun(type));
     }
-    size_t shown = name.size < 60 ? name.size : 60;
-    struct tr_text nearest = tr_spelling_nearest(name, key_at, keys, (uint32_t)key_count);
-    return tr_config_refuse(problem, problem_size, "%s has no key '%.*s'%s%.*s%s", place,
-                            (int)shown, name.data, nearest.size == 0 ? "" : "\ndid you mean '",
-                            (int)nearest.size, nearest.data, nearest.size == 0 ? "" : "'?");
+    return refuse_key(place, name, keys, key_count, problem, problem_size);
 }
 
 int tr_config_check_as(const char *place, struct tr_bytes config, const struct tr_config_key *keys,

@@ -244,8 +244,8 @@ static void read_file(struct tri_definition *definition, const struct tr_tree *t
             definition->key = key->text;
             file_keys[k].read(definition, tree->pairs[i].value, file);
         } else if (!is_free_key(key->text)) {
-            tri_keys_unknown_key(definition, key, "a definition", file_keys,
-                                 TR_COUNT_OF(file_keys));
+            tri_keys_unknown_key(definition, key, "a definition", file_keys, TR_COUNT_OF(file_keys),
+                                 0);
         }
     }
     if (tr_tree_find(tree, "troupe") == NULL) {

@@ -19,6 +19,9 @@
 #define BODY_MAP TRI_BODY_MAP
 #define BODY_ANY (BODY_CALL | TRI_BODY_SWITCH | BODY_GATE | TRI_BODY_SLEEP)
 
+/* Beside one of these: the body of an arm. */
+#define BODY_ARM (1U << 31)
+
 /* The keys that say what a node is. */
 struct body {
     const char *key;
@@ -166,8 +169,7 @@ static const struct tri_key node_keys[] = {
     {"optional", read_optional, BODY_ANY},
     {"name", read_shown_name, BODY_ANY},
     {"deadline", read_deadline, BODY_ANY},
-    /* Of an arm; its switch reads them. */
-    {"when", NULL, BODY_ANY},
+    {"when", NULL, BODY_ARM}, /* its switch reads it */
     TRI_SETTING_ROWS(BODY_OVERRIDE),
 };
 
@@ -182,7 +184,7 @@ static void tell_bodiless(struct tri_definition *definition, const struct tr_tre
             is_known = is_known || tr_text_equal(key->text, tr_text_of(node_keys[k].name));
         }
         if (!is_known) {
-            tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys));
+            tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys), 0);
             has_unknown = true;
         }
     }
@@ -227,6 +229,7 @@ static const struct body *find_body(struct tri_definition *definition, const str
 static void read_keys(struct tri_definition *definition, const struct tr_tree *tree,
                       const struct body *body, bool is_arm, struct tri_node *node)
 {
+    uint32_t own = body->body | (is_arm ? BODY_ARM : 0U);
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct tr_tree *key = tree->pairs[i].key;
         size_t k = 0;
@@ -236,8 +239,8 @@ static void read_keys(struct tri_definition *definition, const struct tr_tree *t
         }
         bool is_when = tr_text_equal(key->text, tr_text_of("when"));
         if (k == TR_COUNT_OF(node_keys) || (is_when && !is_arm)) {
-            tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys));
-        } else if ((node_keys[k].bodies & body->body) == 0) {
+            tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys), own);
+        } else if ((node_keys[k].bodies & own) == 0) {
             tri_report_add(definition->report, key->place, "InvalidValue",
                            "'%.*s' does not go with '%s'\nremove it", TRI_SHOWN(key->text),
                            body->key);

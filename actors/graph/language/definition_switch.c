@@ -93,7 +93,7 @@ static bool read_last(struct tri_definition *definition, const struct tr_tree *t
         bool is_known = tr_text_equal(key->text, tr_text_of("else")) ||
                         tr_text_equal(key->text, tr_text_of("fail"));
         if (!is_known) {
-            tri_keys_unknown_key(definition, key, "the last arm", keys, TR_COUNT_OF(keys));
+            tri_keys_unknown_key(definition, key, "the last arm", keys, TR_COUNT_OF(keys), 0);
         }
     }
     if (otherwise != NULL && fail != NULL) {

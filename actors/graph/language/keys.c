@@ -60,21 +60,39 @@ struct tr_text tri_keys_did_you_mean(struct tri_definition *definition, struct t
                : tr_arena_print(definition->scratch, "did you mean '%.*s'?", TRI_SHOWN(nearest));
 }
 
-/*
- * The nearest key, however far, since the set of keys is small and showing one of them helps. A
- * beginning of a key with three letters or more, as `desc` of `description`, counts as one typing
- * error, because its distance would favour short keys.
- */
-static const char *nearest_key(struct tr_text name, const struct tri_key *keys, size_t count)
+/* Whether a key belongs to the place; with 0 all do. */
+static bool is_of(const struct tri_key *key, uint32_t bodies)
 {
-    const char *nearest = keys[0].name;
+    return bodies == 0 || key->bodies == 0 || (key->bodies & bodies) != 0;
+}
+
+/* Whether a name begins as a key does for three letters, and for more than half of it. */
+static bool begins_like(struct tr_text name, struct tr_text key)
+{
+    size_t size = 0;
+    while (size < name.size && size < key.size && name.data[size] == key.data[size]) {
+        size++;
+    }
+    return size > 2 && 2 * size > name.size;
+}
+
+/*
+ * The nearest key, or NULL if none is near. A beginning of a key with three letters or more, as
+ * `desc` of `description`, counts as one typing error, because its distance would favour short
+ * keys.
+ */
+static const char *nearest_key(struct tr_text name, const struct tri_key *keys, size_t count,
+                               uint32_t bodies)
+{
+    const char *nearest = NULL;
     unsigned least = UINT32_MAX;
     for (size_t i = 0; i < count; i++) {
         struct tr_text key = tr_text_of(keys[i].name);
         bool is_beginning =
             name.size > 2 && name.size < key.size && memcmp(name.data, key.data, name.size) == 0;
         unsigned distance = is_beginning ? 1 : tr_spelling_distance(name, key);
-        if (distance < least) {
+        bool is_near = tr_spelling_is_near(name, distance) || begins_like(name, key);
+        if (is_of(&keys[i], bodies) && is_near && distance < least) {
             least = distance;
             nearest = keys[i].name;
         }
@@ -82,12 +100,31 @@ static const char *nearest_key(struct tr_text name, const struct tri_key *keys, 
     return nearest;
 }
 
-void tri_keys_unknown_key(struct tri_definition *definition, const struct tr_tree *key,
-                          const char *what, const struct tri_key *keys, size_t count)
+/* All keys of the place, with commas between. */
+static struct tr_text all_keys(struct tri_definition *definition, const struct tri_key *keys,
+                               size_t count, uint32_t bodies)
 {
-    tri_report_add(definition->report, key->place, "InvalidValue",
-                   "'%.*s' is no key of %s\nthe nearest one is '%s'", TRI_SHOWN(key->text), what,
-                   nearest_key(key->text, keys, count));
+    struct tr_text list = tr_text_of("");
+    for (size_t i = 0; i < count; i++) {
+        if (is_of(&keys[i], bodies)) {
+            list = tr_arena_print(definition->scratch, "%.*s%s%s", TRI_TEXT(list),
+                                  list.size == 0 ? "" : ", ", keys[i].name);
+        }
+    }
+    return list;
+}
+
+void tri_keys_unknown_key(struct tri_definition *definition, const struct tr_tree *key,
+                          const char *what, const struct tri_key *keys, size_t count,
+                          uint32_t bodies)
+{
+    const char *nearest = nearest_key(key->text, keys, count, bodies);
+    struct tr_text remedy =
+        nearest != NULL ? tr_arena_print(definition->scratch, "the nearest one is '%s'", nearest)
+                        : tr_arena_print(definition->scratch, "its keys are %.*s",
+                                         TRI_TEXT(all_keys(definition, keys, count, bodies)));
+    tri_report_add(definition->report, key->place, "InvalidValue", "'%.*s' is no key of %s\n%.*s",
+                   TRI_SHOWN(key->text), what, TRI_TEXT(remedy));
 }
 
 /*
@@ -107,7 +144,7 @@ void tri_keys_read_keys(struct tri_definition *definition, const struct tr_tree 
             k++;
         }
         if (k == count) {
-            tri_keys_unknown_key(definition, pair->key, what, keys, count);
+            tri_keys_unknown_key(definition, pair->key, what, keys, count, 0);
         } else if (keys[k].read != NULL) {
             struct tr_text before = definition->key;
             definition->key = pair->key->text;

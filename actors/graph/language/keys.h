@@ -34,9 +34,13 @@ void tri_keys_read_named(struct tri_definition *definition, const struct tr_tree
                          const char *what, struct tri_vector *items, size_t size,
                          tri_keys_key_reader *read);
 
-/* Reports an unknown key and names the nearest one. */
+/*
+ * Reports an unknown key, and names the nearest one, or all if none is near: those that go with one
+ * of the `bodies`, or with 0 any.
+ */
 void tri_keys_unknown_key(struct tri_definition *definition, const struct tr_tree *key,
-                          const char *what, const struct tri_key *keys, size_t count);
+                          const char *what, const struct tri_key *keys, size_t count,
+                          uint32_t bodies);
 
 /*
  * The nearest of some names, or an empty text if none is near or too much was searched already.

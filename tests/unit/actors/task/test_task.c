@@ -270,7 +270,9 @@ static void test_what_cannot_run_says_why(void **state)
         const char *code;
         const char *message;
     } cases[] = {
-        {"odd", "BadTaskSpecification", "config has no key 'speed'"},
+        {"odd", "BadTaskSpecification",
+         "config has no key 'speed'\nits keys are fail, code, message, permanent, system, "
+         "delay_ms"},
         {"wrong", "MismatchingTypes", "echo has no input of the type of the output 'a'"},
         {"nobody", "UnsupportedTaskType", "no plugin is there for tasks of type 'nowhere'"},
     };

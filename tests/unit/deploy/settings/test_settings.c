@@ -192,8 +192,8 @@ static void test_plugins(void **state)
     require_problem("plugins: {ecko: {}}\n",
                     "s.yaml:1:11: there is no plugin 'ecko'; did you mean 'echo'?\n");
     require_problem("plugins: {echo: {endpoint: 'http://a'}}\n",
-                    "s.yaml:1:18: 'endpoint' is no key of the plugin echo; the nearest one is "
-                    "'path' [InvalidValue]\n");
+                    "s.yaml:1:18: 'endpoint' is no key of the plugin echo; its keys are path "
+                    "[InvalidValue]\n");
     require_problem("plugins: {rocket: {timeout: 1s}}\n",
                     "s.yaml:1:19: the plugin rocket has no endpoint; write endpoint: URL, or "
                     "endpoints: {NAME: {url: URL}} [ValueRequired]\n");

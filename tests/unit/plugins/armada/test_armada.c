@@ -401,8 +401,11 @@ static void test_keys_of_a_task(void **unused)
               "config.priority_class has to be text, not a whole number, 0 or more");
     task_says("{\"gang\":3}", "config.gang has to be a mapping, not a whole number, 0 or more");
     task_says("{\"gang\":{}}", "config.gang.cardinality has to say how many jobs start together");
-    task_says("{\"gang\":{\"cardinality\":2,\"id\":\"x\"}}", "config.gang has no key 'id'");
-    task_says("{\"share\":\"/x\"}", "config has no key 'share'");
+    task_says("{\"gang\":{\"cardinality\":2,\"id\":\"x\"}}",
+              "config.gang has no key 'id'\nits keys are cardinality, uniformity");
+    task_says("{\"share\":\"/x\"}",
+              "config has no key 'share'\nits keys are endpoint, in_doubt, queue, namespace, "
+              "image, labels, annotations, pod, priority, priority_class, gang");
     task_says("{\"in_doubt\":\"no\"}", "config.in_doubt has to be fail or repeat, not 'no'");
 }
 
@@ -478,10 +481,14 @@ static void test_keys_of_the_settings(void **unused)
     settings_say("{\"share\":{\"volume\":{}}}", share);
     settings_say("{\"share\":7}",
                  "plugins.armada.share has to be text, not a whole number, 0 or more");
-    settings_say("{\"share\":{\"folder\":\"/x\"}}", "plugins.armada.share has no key 'folder'");
+    settings_say("{\"share\":{\"folder\":\"/x\"}}",
+                 "plugins.armada.share has no key 'folder'\nits keys are path, volume");
     settings_say("{\"logs\":\"http://logs\"}", "plugins.armada.logs has to hold {job}, in whose "
                                                "place the job's id is put");
-    settings_say("{\"gang\":{}}", "plugins.armada has no key 'gang'");
+    settings_say("{\"gang\":{}}",
+                 "plugins.armada has no key 'gang'\nits keys are queue, namespace, image, labels, "
+                 "annotations, pod, priority, priority_class, job_set, logs, outputs, "
+                 "object_store, share");
 }
 
 int main(void)

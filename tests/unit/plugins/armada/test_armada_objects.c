@@ -217,8 +217,9 @@ static void test_keys_of_an_object_store(void **unused)
                  "says by itself where the store is");
     settings_say("{" OUTPUTS "{\"region\":\"eu 1\"}}",
                  "plugins.armada.object_store.region has to be of letters, digits and -");
-    settings_say("{" OUTPUTS "{\"bucket\":\"b\"}}",
-                 "plugins.armada.object_store has no key 'bucket'");
+    settings_say(
+        "{" OUTPUTS "{\"bucket\":\"b\"}}",
+        "plugins.armada.object_store has no key 'bucket'\nits keys are endpoint, region, secret");
     settings_say("{" OUTPUTS "7}",
                  "plugins.armada.object_store has to be a mapping, not a whole number, 0 or more");
 }

@@ -62,7 +62,8 @@ static void test_what_is_wrong_is_named(void **state)
     tr_write_map(&writer, 1);
     tr_write_text(&writer, tr_text_of("volume"));
     tr_write_u64(&writer, 1);
-    assert_string_equal(check(packed(&writer)), "config has no key 'volume'");
+    assert_string_equal(check(packed(&writer)),
+                        "config has no key 'volume'\nits keys are count, name, fast");
     writer = tr_writer_of(bytes, sizeof bytes);
     tr_write_map(&writer, 1);
     tr_write_text(&writer, tr_text_of("count"));
