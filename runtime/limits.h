@@ -246,6 +246,9 @@
 /* Conditions of one reading of records. */
 #define TR_READER_FILTERS_MAX 16
 
+/* Records that the rows of one query have to have, or not. */
+#define TR_READER_RELATED_MAX 8
+
 /* The packed bytes of the fields that are the key of a record's row. */
 #define TR_ROW_KEY_BYTES_MAX 16384
 

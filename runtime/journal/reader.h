@@ -39,6 +39,8 @@ enum tr_filter_op {
     TR_FILTER_GREATER_EQUAL,
     TR_FILTER_PREFIX, /* of texts: begins with */
     TR_FILTER_GLOB,   /* of texts: `*` within a name, `**` anything, as in addresses */
+    TR_FILTER_AMONG,  /* of texts: one of those that stand there with commas between */
+    TR_FILTER_BIT,    /* of numbers: one whose bit is set there */
 };
 
 /* A condition on a field: its number, or its text or bytes. They live until the call returns. */
@@ -46,6 +48,7 @@ struct tr_reader_filter {
     const char *field;
     enum tr_filter_op op;
     bool is_text;
+    bool is_passive; /* rows are found by others, and only looked at for this one */
     uint64_t number; /* of fields that are numbers, the bits of an i64 too */
     struct tr_text text;
 };
@@ -62,18 +65,42 @@ static inline struct tr_reader_filter tr_filter_text(const char *field, enum tr_
     return (struct tr_reader_filter){.field = field, .op = op, .is_text = true, .text = text};
 }
 
+/*
+ * By a field; or, with `since`, by the time from that field to this one: none where `since` is 0,
+ * until `now_ms` where this one is.
+ */
 struct tr_reader_order {
     const char *field; /* NULL: no more */
     bool is_descending;
+    const char *since;
+    uint64_t now_ms;
 };
 
 #define TR_READER_ORDERS_MAX 4
 
-/* Which rows: all filters hold; without an order they come in that of the record's key. */
+/*
+ * What a row has of another record, which begins with the same field: a row for which all filters
+ * hold; with `is_absent`, none.
+ */
+struct tr_reader_related {
+    const struct tr_schema *record;
+    const struct tr_reader_filter *filters;
+    size_t filter_count; /* at most TR_READER_FILTERS_MAX */
+    bool is_absent;
+};
+
+/*
+ * Which rows: all filters hold, and they have what is related; without an order they come in that
+ * of the record's key. With `is_led` they are found by the first of `related`, of which each has
+ * one row at most, and an order by fields that this has, too, is that of its index.
+ */
 struct tr_reader_query {
     const struct tr_schema *record; /* one of those given to tr_reader_open */
     const struct tr_reader_filter *filters;
     size_t filter_count; /* at most TR_READER_FILTERS_MAX */
+    const struct tr_reader_related *related;
+    size_t related_count; /* at most TR_READER_RELATED_MAX */
+    bool is_led;
     struct tr_reader_order order[TR_READER_ORDERS_MAX];
     uint64_t skip;
     uint64_t limit; /* 0: all */
@@ -109,7 +136,7 @@ TR_MUST_USE int tr_reader_steady_ms(struct tr_reader *reader, uint64_t now_ms, u
 TR_MUST_USE int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_query *query,
                                int (*row)(void *self, const void *row), void *self);
 
-/* Counts the rows; skip and limit do not count. Errors as tr_reader_rows. */
+/* Counts the rows, no more than the limit; skip does not count. Errors as tr_reader_rows. */
 TR_MUST_USE int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *query,
                                 uint64_t *count);
 

@@ -35,6 +35,7 @@ static void close_store(struct tri_store *store)
         (void)sqlite3_finalize(self->statements[i]);
     }
     tri_sqlite_records_fini(self);
+    tri_sqlite_queries_fini(self);
     int code = sqlite3_close(self->database);
     TR_ASSERT(code == SQLITE_OK); /* anything else is a statement that we forgot */
     if (self->lock_descriptor >= 0) {

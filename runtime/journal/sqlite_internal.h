@@ -96,6 +96,15 @@ struct tri_sqlite_record {
     sqlite3_stmt *deletes[TR_ROW_KEYS_MAX]; /* by the first so many fields, less one */
 };
 
+/* Queries of a reader that are kept for the next time: many are asked in turn, for each row. */
+#define TRI_SQLITE_QUERIES_KEPT 32
+
+struct tri_sqlite_query {
+    char *sql; /* NULL: none is kept here */
+    sqlite3_stmt *statement;
+    bool is_used;
+};
+
 /* The operations that the virtual table `batch` shows to the statement that runs. */
 struct tri_sqlite_batch {
     const struct tri_op *ops;
@@ -112,7 +121,9 @@ struct tri_sqlite {
     struct tri_sqlite_record *records;
     size_t record_count;
     const struct tr_views *views; /* may be NULL */
-    void *row;                    /* one unpacked record, as large as the largest */
+    struct tri_sqlite_query queries[TRI_SQLITE_QUERIES_KEPT];
+    size_t query_next; /* the one that makes room for another */
+    void *row;         /* one unpacked record, as large as the largest */
     struct tri_sqlite_batch batch;
     enum tr_durability durability;
     bool read_only;
@@ -221,7 +232,7 @@ TR_MUST_USE int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sql
 TR_MUST_USE int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *record,
                                          uint64_t count, sqlite3_stmt **statement);
 
-/* Adds `SELECT` all columns `FROM` its table; and `ORDER BY` its key, or as rows came. */
+/* Adds `SELECT` all columns of its table, which is `r`; `ORDER BY` its key, or as rows came. */
 void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_str *text);
 void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str *text);
 
@@ -235,6 +246,23 @@ void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void
 TR_MUST_USE int tri_sqlite_record_read(struct tri_sqlite *self,
                                        const struct tri_sqlite_record *record,
                                        sqlite3_stmt *statement);
+
+/* --- sqlite_query.c --- */
+
+struct tr_reader_query;
+
+/*
+ * Prepares a query of a reader: for its rows, or with `counts` for their number. `*statement` stays
+ * NULL where there can be none. TR_INVALID, TR_MEMORY, TR_STORE_FAILED.
+ */
+TR_MUST_USE int tri_sqlite_query_begin(struct tri_sqlite *self, const struct tr_reader_query *query,
+                                       bool counts, sqlite3_stmt **statement);
+
+/* Gives it back; NULL is fine. Nothing of the query is looked at any more. */
+void tri_sqlite_query_end(struct tri_sqlite *self, sqlite3_stmt *statement);
+
+/* Forgets those that are kept, before the database is closed. */
+void tri_sqlite_queries_fini(struct tri_sqlite *self);
 
 /* --- sqlite_view.c --- */
 

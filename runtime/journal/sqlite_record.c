@@ -142,12 +142,13 @@ static size_t columns_of(const struct tri_sqlite_record *record, uint64_t field_
     return count;
 }
 
-/* Adds the names of the first columns, with commas between. */
-static void append_columns(sqlite3_str *text, const struct tri_sqlite_record *record, size_t count)
+/* Adds the names of the first columns, with commas between, and `table` ("r.") before each. */
+static void append_columns(sqlite3_str *text, const struct tri_sqlite_record *record, size_t count,
+                           const char *table)
 {
     for (size_t i = 0; i < count; i++) {
-        sqlite3_str_appendf(text, "%s\"%w%s\"", i == 0 ? "" : ", ", record->columns[i].field->name,
-                            column_suffix(&record->columns[i]));
+        sqlite3_str_appendf(text, "%s%s\"%w%s\"", i == 0 ? "" : ", ", table,
+                            record->columns[i].field->name, column_suffix(&record->columns[i]));
     }
 }
 
@@ -168,7 +169,7 @@ static int create_table(struct tri_sqlite *self, const struct tri_sqlite_record 
         sqlite3_str_appendall(text, ")");
     } else {
         sqlite3_str_appendall(text, ", PRIMARY KEY(");
-        append_columns(text, record, columns_of(record, record->key_count));
+        append_columns(text, record, columns_of(record, record->key_count), "");
         sqlite3_str_appendall(text, ")) WITHOUT ROWID");
     }
     return execute_built(self, text, "making a record's table");
@@ -292,7 +293,7 @@ int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *
     if (record->insert == NULL) {
         sqlite3_str *text = sqlite3_str_new(self->database);
         sqlite3_str_appendf(text, "INSERT OR REPLACE INTO \"record_%w\"(", record->schema->name);
-        append_columns(text, record, record->column_count);
+        append_columns(text, record, record->column_count, "");
         sqlite3_str_appendall(text, ") SELECT ");
         for (size_t i = 0; i < record->column_count; i++) {
             sqlite3_str_appendf(text, "%sc%d", i == 0 ? "" : ", ", (int)i);
@@ -339,20 +340,19 @@ void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_st
         const struct tri_sqlite_column *column = &record->columns[i];
         sqlite3_str_appendall(text, i == 0 ? "" : ", ");
         if (column->field->since <= record->stored_version) {
-            sqlite3_str_appendf(text, "\"%w%s\"", column->field->name, column_suffix(column));
+            sqlite3_str_appendf(text, "r.\"%w%s\"", column->field->name, column_suffix(column));
         } else {
             sqlite3_str_appendall(text, "NULL"); /* a column that this table does not have */
         }
     }
-    sqlite3_str_appendf(text, " FROM \"record_%w\"", record->schema->name);
 }
 
 void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str *text)
 {
     sqlite3_str_appendall(text, " ORDER BY ");
     if (record->key_count == 0) {
-        sqlite3_str_appendall(text, "record_id");
+        sqlite3_str_appendall(text, "r.record_id");
     } else {
-        append_columns(text, record, columns_of(record, record->key_count));
+        append_columns(text, record, columns_of(record, record->key_count), "r.");
     }
 }

@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 
 #include "runtime/journal/reader.h"
+#include "runtime/journal/sqlite_internal.h"
 #include "tests/unit/runtime/journal/stand.h"
 
 static struct tr_reader *open_reader(const struct stand *stand)
@@ -125,6 +126,148 @@ static void test_filters_and_orders(void **state)
     stand_free(stand);
 }
 
+static void test_lists_and_bits(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    struct tri_store *store = fill(stand);
+    struct tr_reader *reader = open_reader(stand);
+    expect_names(reader, (struct tr_reader_query){WHERE(TEXT("who", AMONG, "eve,ann,an"))},
+                 "ann eve ");
+    expect_names(reader, (struct tr_reader_query){WHERE(TEXT("who", AMONG, "bob"))}, "bob ");
+    expect_names(reader, (struct tr_reader_query){WHERE(TEXT("door", AMONG, ",w"))}, "ann eve ");
+    expect_names(reader, (struct tr_reader_query){WHERE(TEXT("who", AMONG, "nn,b"))}, "");
+    expect_names(reader, (struct tr_reader_query){WHERE(NUMBER("house", BIT, 1U << 1 | 1U << 3))},
+                 "ann bob cid eve fay ");
+    expect_names(reader, (struct tr_reader_query){WHERE(NUMBER("house", BIT, 1))}, "");
+    struct tr_reader_filter passive = NUMBER("house", EQUAL, 2);
+    passive.is_passive = true;
+    expect_names(reader, (struct tr_reader_query){WHERE(passive)}, "dan ");
+    tr_reader_close(reader);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+/* What has a row of another record, here another door of the same house. */
+static void test_related_rows(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    struct tri_store *store = fill(stand);
+    struct tr_reader *reader = open_reader(stand);
+    const struct tr_reader_filter who_is_cid[] = {TEXT("who", EQUAL, "cid")};
+    const struct tr_reader_filter who_is_fay[] = {TEXT("who", EQUAL, "fay"),
+                                                  TEXT("door", NOT_EQUAL, "w")};
+    struct tr_reader_related related[] = {
+        {.record = &tr_door_schema, .filters = who_is_cid, .filter_count = 1},
+        {.record = &tr_door_schema, .filters = who_is_fay, .filter_count = 2, .is_absent = true},
+    };
+    expect_names(reader, (struct tr_reader_query){.related = related, .related_count = 1},
+                 "ann bob cid ");
+    expect_names(reader, (struct tr_reader_query){.related = related + 1, .related_count = 1},
+                 "ann bob cid dan ");
+    expect_names(reader,
+                 (struct tr_reader_query){WHERE(TEXT("who", GREATER, "ann")), .related = related,
+                                          .related_count = 2},
+                 "bob cid ");
+    /* The same, found by the first of them, and in the order of its fields. */
+    expect_names(reader,
+                 (struct tr_reader_query){WHERE(TEXT("who", GREATER, "ann")), .related = related,
+                                          .related_count = 2, .is_led = true,
+                                          .order = {{.field = "house"}}},
+                 "bob cid ");
+    related[0].filters = NULL;
+    related[0].filter_count = 0;
+    related[0].is_absent = true;
+    expect_names(reader, (struct tr_reader_query){.related = related, .related_count = 1}, "");
+    tr_reader_close(reader);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_spans(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    struct tri_store *store = fill(stand);
+    struct tr_reader *reader = open_reader(stand);
+    /* All have seven visits: the higher its number, the shorter the span since a house. */
+    expect_names(reader,
+                 (struct tr_reader_query){
+                     .order = {{.field = "visits", .since = "house"}, {.field = "who"}}},
+                 "eve fay dan ann bob cid ");
+    expect_names(reader,
+                 (struct tr_reader_query){.order = {{.field = "visits", .since = "visits"},
+                                                    {.field = "who", .is_descending = true}}},
+                 "fay eve dan cid bob ann ");
+    tr_reader_close(reader);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+/* A query within another one, of the same text, and more texts than are kept. */
+struct nested {
+    struct tr_reader *reader;
+    uint64_t count;
+};
+
+static int count_of_its_house(void *self, const void *row)
+{
+    struct nested *nested = self;
+    const struct tr_door *door = row;
+    uint64_t count = 0;
+    struct tr_reader_filter filter = NUMBER("house", EQUAL, door->house);
+    struct tr_reader_query query = {
+        .record = &tr_door_schema, .filters = &filter, .filter_count = 1};
+    assert_int_equal(tr_reader_count(nested->reader, &query, &count), 0);
+    nested->count += count;
+    return 0;
+}
+
+static int query_again(void *self, const void *row)
+{
+    struct nested *nested = self;
+    const struct tr_door *door = row;
+    struct tr_reader_filter filter = NUMBER("house", EQUAL, door->house);
+    struct tr_reader_query query = {
+        .record = &tr_door_schema, .filters = &filter, .filter_count = 1};
+    return tr_reader_rows(nested->reader, &query, count_of_its_house, nested);
+}
+
+static void test_statements_are_kept(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    struct tri_store *store = fill(stand);
+    struct tr_reader *reader = open_reader(stand);
+    struct nested nested = {.reader = reader};
+    struct tr_reader_filter filter = NUMBER("house", EQUAL, 1);
+    struct tr_reader_query query = {
+        .record = &tr_door_schema, .filters = &filter, .filter_count = 1};
+    assert_int_equal(tr_reader_rows(reader, &query, query_again, &nested), 0);
+    assert_int_equal(nested.count, 27);
+    static const char *const fields[] = {"house", "who", "door", "visits"};
+    for (size_t i = 0; i < 4 * TRI_SQLITE_QUERIES_KEPT; i++) {
+        struct tr_reader_query other = {.limit = 2};
+        for (size_t k = 0; k < TR_READER_ORDERS_MAX; k++) {
+            other.order[k] = (struct tr_reader_order){.field = fields[k],
+                                                      .is_descending = (i >> (k + 1) & 1) != 0};
+        }
+        other.order[0].field = i % 2 == 0 ? "house" : "who";
+        other.order[1].field = i % 2 == 0 ? "who" : "house";
+        bool is_descending = other.order[0].is_descending;
+        bool is_last = other.order[1].is_descending;
+        expect_names(reader, other,
+                     i % 2 != 0      ? (is_descending ? "fay eve " : "ann bob ")
+                     : is_descending ? (is_last ? "fay eve " : "eve fay ")
+                                     : (is_last ? "cid bob " : "ann bob "));
+        assert_int_equal(i % 5 == 0 ? tr_reader_refresh(reader) : 0, 0);
+    }
+    tr_reader_close(reader);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static int no_row(void *self, const void *row)
 {
     (void)self;
@@ -171,6 +314,20 @@ static void test_refuses_queries_that_make_no_sense(void **state)
     refuse(reader, (struct tr_reader_query){.filters = many, .filter_count = 100},
            "TR_READER_FILTERS_MAX");
     refuse(reader, (struct tr_reader_query){.order = {{"who\" --", false}}}, "no such field");
+    refuse(reader, (struct tr_reader_query){WHERE(NUMBER("house", AMONG, 1))},
+           "cannot be compared");
+    refuse(reader, (struct tr_reader_query){WHERE(TEXT("who", BIT, "1"))}, "cannot be compared");
+    static struct tr_reader_related related[100];
+    for (size_t i = 0; i < TR_COUNT_OF(related); i++) {
+        related[i].record = &tr_door_schema;
+    }
+    refuse(reader, (struct tr_reader_query){.related = related, .related_count = 100},
+           "TR_READER_RELATED_MAX");
+    refuse(reader, (struct tr_reader_query){.is_led = true}, "none to lead");
+    related[0].filters = &many[0];
+    related[0].filter_count = 100;
+    refuse(reader, (struct tr_reader_query){.related = related, .related_count = 1},
+           "TR_READER_FILTERS_MAX");
     struct tr_schema other = tr_door_schema;
     other.id = 999;
     refuse(reader, (struct tr_reader_query){.record = &other}, "not opened with this one");
@@ -407,6 +564,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filters_and_orders),
+        cmocka_unit_test(test_lists_and_bits),
+        cmocka_unit_test(test_related_rows),
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_statements_are_kept),
         cmocka_unit_test(test_refuses_queries_that_make_no_sense),
         cmocka_unit_test(test_every_kind_of_field_comes_back),
         cmocka_unit_test(test_a_reader_stays_at_one_moment),
