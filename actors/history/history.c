@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "actors/graph/document/labels.h"
 #include "schemas/codec/print.h"
 #include "schemas/codec/sink.h"
 
@@ -119,6 +120,24 @@ int tr_history_execution(struct tr_context *context, struct tr_execution *row, u
     struct times times = {&row->created_ms, &row->started_ms, &row->ended_ms};
     int error = change_phase(context, &change, times, row->phase == TR_EXECUTION_RUNNING, changes);
     return error != 0 ? error : tr_record(context, &tr_execution_schema, row);
+}
+
+int tr_history_labels(struct tr_context *context, const struct tr_execution *row)
+{
+    struct tr_text rest = row->labels;
+    struct tr_label label;
+    int error = 0;
+    while (error == 0 && tr_labels_next(&rest, &label)) {
+        struct tr_execution_label label_row = {
+            .execution = row->execution,
+            .key = label.key,
+            .value = label.value,
+            .is_launched = row->parent.size > 0,
+            .created_ms = row->created_ms,
+        };
+        error = tr_record(context, &tr_execution_label_schema, &label_row);
+    }
+    return error;
 }
 
 int tr_history_pause(struct tr_context *context, const struct tr_execution *row,

@@ -30,6 +30,9 @@ TR_MUST_USE int tr_history_node(struct tr_context *context, struct tr_node_statu
 TR_MUST_USE int tr_history_attempt(struct tr_context *context, struct tr_attempt *row, uint8_t from,
                                    struct tr_text cause, uint64_t *changes);
 
+/* Writes a row for each label of an execution; once, with its first row. */
+TR_MUST_USE int tr_history_labels(struct tr_context *context, const struct tr_execution *row);
+
 /*
  * Writes how an execution stands where its phase stays, and a row with the cause: it was paused, or
  * goes on.

@@ -11,6 +11,7 @@
  * graph_hold what is to be held, and the counts in the pages answer.
  */
 #include "actors/engine.h"
+#include "actors/graph/document/labels.h"
 #include "actors/graph/value/literal.h"
 #include "actors/graph/value/slot.h"
 #include "actors/history/forget.h"
@@ -42,6 +43,7 @@ struct launch {
     struct tr_launch request;
     const struct tr_graph *graph;
     uint64_t number;
+    struct tr_buffer labels; /* that the execution gets */
     struct tr_launched answer;
 };
 
@@ -224,6 +226,48 @@ static bool check_fixed(struct launch *launch)
     return true;
 }
 
+/* Puts stronger labels over those there are. */
+static int add_labels(struct tr_buffer *labels, struct tr_text stronger)
+{
+    struct tr_buffer merged;
+    tr_buffer_init(&merged, 0);
+    int error = tr_labels_merge(tr_buffer_text(labels), stronger, &merged);
+    if (error != 0) {
+        tr_buffer_fini(&merged);
+        return error;
+    }
+    tr_buffer_fini(labels);
+    *labels = merged;
+    return 0;
+}
+
+/* Those of whoever launches it, of the workflow, of the plan and of the request, the last win. */
+static bool merge_labels(struct launch *launch, int *error)
+{
+    const struct tr_launch *request = &launch->request;
+    const struct tr_graph *graph = launch->graph;
+    bool has_plan = request->plan != TR_GRAPH_NONE;
+    const struct tr_text layers[] = {
+        request->inherited_labels,
+        graph->workflows[request->workflow].labels,
+        has_plan ? graph->plans[request->plan].labels : tr_text_of(""),
+        request->labels,
+    };
+    for (size_t i = 0; *error == 0 && i < TR_COUNT_OF(layers); i++) {
+        if (!tr_labels_are_good(layers[i])) {
+            return refuse(launch, TR_INVALID, "the labels are none");
+        }
+        *error = add_labels(&launch->labels, layers[i]);
+    }
+    if (*error == TR_LIMIT) {
+        *error = 0;
+        return refuse(launch, TR_LIMIT,
+                      "its labels, with those that it inherits, are more than 64 or 8 KiB "
+                      "(TR_LABELS_MAX, TR_LABELS_BYTES_MAX)");
+    }
+    return *error == 0;
+}
+
 /*
  * Whether no execution of this name lives. An engine's error is in `error`. A launch node that asks
  * twice has asked once: false without an error in the answer, which names what it began before.
@@ -289,6 +333,7 @@ static int tell_start(struct launch *launch)
         .launching_element = request->element,
         .recovery = request->recovery,
         .depth = request->depth,
+        .labels = tr_buffer_text(&launch->labels),
     };
     int error = name.error;
     if (error == 0) {
@@ -383,11 +428,13 @@ static int handle_launch(struct tr_context *context, struct tr_launcher_state *s
     if (error != 0) {
         return error;
     }
+    tr_buffer_init(&launch.labels, 0);
     bool is_fine = check_new(&launch, &error) && check_room(&launch) && check_graph(&launch) &&
-                   check_inputs(&launch) && check_fixed(&launch);
+                   check_inputs(&launch) && check_fixed(&launch) && merge_labels(&launch, &error);
     if (error == 0 && is_fine) {
         error = begin(&launch);
     }
+    tr_buffer_fini(&launch.labels);
     return error != 0 ? error : answer(&launch, message, is_fine && launch.answer.error == 0);
 }
 
@@ -508,23 +555,37 @@ static int handle_imported(struct tr_context *context, struct tr_launcher_state 
  * does not live; TR_BUSY: it does.
  */
 static int check_ended(struct tr_context *context, const struct tr_launcher_state *state,
-                       const struct tr_forget_rows *forget)
+                       uint64_t execution, struct tr_text name)
 {
     struct tr_index names = names_of(state);
     struct tr_bytes value;
     struct known known;
-    int error = tr_index_find(context, &names, bytes_of(forget->name), &value);
+    int error = tr_index_find(context, &names, bytes_of(name), &value);
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error;
     }
     memcpy(&known, value.data, sizeof known);
-    return known.execution.key.group == forget->execution ? TR_BUSY : 0;
+    return known.execution.key.group == execution ? TR_BUSY : 0;
+}
+
+/* The next one of the list: all of it goes, or some rows; TR_BUSY: it lives. */
+static int forget_next(struct tr_context *context, const struct tr_launcher_state *state,
+                       struct tr_cursor *cursor, const struct tr_forget_rows *forget)
+{
+    uint64_t execution = tr_read_u64(cursor);
+    struct tr_text name = tr_read_text(cursor);
+    int error = cursor->error != 0 ? TR_MALFORMED : check_ended(context, state, execution, name);
+    if (error != 0) {
+        return error;
+    }
+    return forget->is_part ? tr_forget_rows(context, forget->rows)
+                           : tr_history_forget(context, execution);
 }
 
 /*
- * A share of an execution's history is deleted, unless it lives. The launcher is asked because it
- * alone knows what lives, and handles one message at a time: no execution of the name can begin
- * between the check and the deletion.
+ * A share of the history of executions is deleted, up to one that lives. The launcher is asked
+ * because it alone knows what lives, and handles one message at a time: no execution of the name
+ * can begin between the check and the deletion.
  */
 static int handle_forget(struct tr_context *context, const struct tr_launcher_state *state,
                          const struct tr_message *message)
@@ -535,12 +596,16 @@ static int handle_forget(struct tr_context *context, const struct tr_launcher_st
     if (error != 0) {
         return error;
     }
-    answer.error = check_ended(context, state, &forget);
-    if (answer.error == 0) {
-        error = forget.is_last ? tr_history_forget(context, forget.execution)
-                               : tr_forget_rows(context, forget.rows);
-    } else if (answer.error != TR_BUSY) {
-        error = (int)answer.error;
+    struct tr_cursor cursor = tr_cursor_of(forget.executions);
+    uint32_t count = tr_read_array(&cursor);
+    error = cursor.error != 0 || count % 2 != 0 ? TR_MALFORMED : 0;
+    while (error == 0 && answer.done < count / 2) {
+        error = forget_next(context, state, &cursor, &forget);
+        answer.done += error == 0 ? 1 : 0;
+    }
+    if (error == TR_BUSY) {
+        answer.error = answer.done == 0 ? TR_BUSY : 0;
+        error = 0;
     }
     return error != 0 ? error : tr_reply(context, message, &tr_rows_forgotten_schema, &answer);
 }

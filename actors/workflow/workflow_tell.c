@@ -144,6 +144,7 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
         .recovery = flow->start.recovery,
         .failed_element = TR_ELEMENT_NONE,
         .is_paused = flow->state->is_paused && to == TR_EXECUTION_RUNNING,
+        .labels = flow->start.labels,
     };
     if (is_failed) {
         row.code = failure->code;
@@ -155,7 +156,9 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
     if (from == to) {
         return tr_history_pause(flow->context, &row, cause, &flow->state->recorded);
     }
-    return tr_history_execution(flow->context, &row, from, cause, &flow->state->recorded);
+    int error = tr_history_execution(flow->context, &row, from, cause, &flow->state->recorded);
+    bool is_new = from == TR_EXECUTION_UNDEFINED;
+    return error == 0 && is_new ? tr_history_labels(flow->context, &row) : error;
 }
 
 /* This workflow as a node of its parent's. */
@@ -403,7 +406,7 @@ int tri_workflow_tell_launched(struct tri_flow *flow, const struct tr_node_start
 
 /*
  * Only a launch node of this execution may ask, and only for itself. The root alone knows how deep
- * the execution lies, so it sets the depth for the launcher.
+ * the execution lies and which labels it has, so it sets both for the launcher.
  */
 int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *message)
 {
@@ -424,6 +427,7 @@ int tri_workflow_pass_launch(struct tri_flow *flow, const struct tr_message *mes
         return tr_tell(flow->context, launch.launching, &tr_launched_schema, &refused);
     }
     launch.depth = flow->start.depth + 1;
+    launch.inherited_labels = flow->start.labels;
     return error != 0
                ? error
                : tr_tell(flow->context, tr_parent(flow->context), &tr_launch_schema, &launch);

@@ -13,6 +13,21 @@
 
 struct tr_command;
 
+/* Which executions a command is for, so that the shell offers no others: the word of `names`. */
+#define TR_EXECUTION_KINDS(K)   \
+    K(ANY, "any")               \
+    K(UNFINISHED, "unfinished") \
+    K(RUNNING, "running")       \
+    K(HELD, "held")             \
+    K(FAILED, "failed")         \
+    K(ENDED, "ended")
+
+enum tr_execution_kind {
+#define TRI_EXECUTION_KIND(name, word) TR_EXECUTION_KIND_##name,
+    TR_EXECUTION_KINDS(TRI_EXECUTION_KIND)
+#undef TRI_EXECUTION_KIND
+};
+
 /* One call of a command. */
 struct tr_invocation {
     const struct tr_command *command;
@@ -32,6 +47,8 @@ struct tr_command {
     const char *outputs;             /* the words of -o, the first being the default; NULL: no -o */
     bool has_store;                  /* takes --store */
     uint8_t completes;               /* its words: enum tr_completes */
+    uint8_t kind;                    /* if these are executions: enum tr_execution_kind */
+    const char *choices;             /* its first word is one of these, "a|b"; NULL: any */
     uint32_t words_min;
     uint32_t words_max;
     enum tr_exit_status (*run)(const struct tr_invocation *invocation);

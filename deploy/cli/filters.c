@@ -1,5 +1,5 @@
 /*
- * Phases, by their words, and times.
+ * Phases, by their words, times, and conditions on labels.
  */
 #include "deploy/cli/filters.h"
 
@@ -70,4 +70,43 @@ bool tr_filters_read_since(const char *word, uint64_t now_ms, uint64_t *since_ms
         return true;
     }
     return false;
+}
+
+enum tr_exit_status tr_filters_read_time(const struct tr_invocation *invocation, const char *name,
+                                         uint64_t now_ms, uint64_t *time_ms)
+{
+    const char *word = tr_arguments_value(&invocation->arguments, name);
+    uint64_t read_ms = 0;
+    if (word == NULL) {
+        return TR_EXIT_DONE;
+    }
+    if (!tr_filters_read_since(word, now_ms, &read_ms)) {
+        return tr_command_mistake(invocation->command,
+                                  "--%s: '%.60s' is no time; write a span such as 2h, or a date "
+                                  "such as 2026-08-20",
+                                  name, word);
+    }
+    *time_ms = read_ms == 0 ? 1 : read_ms;
+    return TR_EXIT_DONE;
+}
+
+enum tr_exit_status tr_filters_read_labels(const struct tr_invocation *invocation,
+                                           struct tr_arena *arena, struct tr_label_selector *labels)
+{
+    const struct tr_arguments *arguments = &invocation->arguments;
+    char problem[TR_LABEL_PROBLEM_BYTES];
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        if (strcmp(arguments->given[i].option->name, "label") != 0) {
+            continue;
+        }
+        struct tr_text word = tr_text_of(arguments->given[i].value);
+        int error = tr_label_selector_read(arena, word, labels, problem);
+        if (error == TR_INVALID) {
+            return tr_command_mistake(invocation->command, "--label: %s", problem);
+        }
+        if (error != 0) {
+            return tr_command_failed(invocation->command, "%s", tr_error_text(error));
+        }
+    }
+    return TR_EXIT_DONE;
 }

@@ -19,8 +19,11 @@ enum tr_completes {
     TR_COMPLETES_FILES,
     TR_COMPLETES_FOLDERS,
     TR_COMPLETES_EXECUTIONS,
-    TR_COMPLETES_DEFINITIONS, /* a file, and behind it what can be run of it */
-    TR_COMPLETES_TEMPLATES,   /* of projects */
+    TR_COMPLETES_DEFINITIONS,  /* a file, and behind it what can be run of it */
+    TR_COMPLETES_TEMPLATES,    /* of projects */
+    TR_COMPLETES_PHASES,       /* several, with commas between */
+    TR_COMPLETES_ENDED_PHASES, /* the same, of those that are ends */
+    TR_COMPLETES_COMMANDS,
 };
 
 /* One option. */

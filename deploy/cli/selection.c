@@ -1,5 +1,5 @@
 /*
- * Finding executions by words and globs, and asking before many of them are changed.
+ * Finding executions by words, globs and labels, and asking before many of them are changed.
  */
 #include "deploy/cli/selection.h"
 
@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "deploy/selection/execution_filter.h"
 #include "runtime/limits.h"
 #include "runtime/memory.h"
 #include "runtime/trace/glob.h"
@@ -18,8 +19,8 @@
 struct search {
     struct tr_selection *selection;
     struct tr_reader *reader;
-    struct tr_text pattern;
-    uint64_t *numbers; /* of those that a glob has found */
+    struct tr_text pattern; /* without one all are meant */
+    uint64_t *numbers;      /* of those that were found */
     size_t number_count;
     size_t number_capacity;
 };
@@ -75,7 +76,7 @@ static int note(void *self, const void *value)
 {
     struct search *search = self;
     const struct tr_execution *row = value;
-    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase) || !is_meant(search->pattern, row)) {
+    if (search->pattern.size > 0 && !is_meant(search->pattern, row)) {
         return 0;
     }
     if (search->number_count == search->number_capacity) {
@@ -91,13 +92,23 @@ static int note(void *self, const void *value)
     return 0;
 }
 
-static int find_glob(struct search *search, const char *word, char *problem)
+/*
+ * Adds those that have not ended and suit, the oldest first, so that what has launched others comes
+ * before them. TR_NOT_FOUND: there are none.
+ */
+static int find_unfinished(struct search *search, const char *glob,
+                           const struct tr_label_selector *labels)
 {
-    struct tr_reader_query query = {.record = &tr_execution_schema,
-                                    .order = {{"created_ms", false}}};
-    search->pattern = tr_text_of(word);
+    struct tr_execution_query made;
+    struct tr_execution_filter filter = {.phases = tr_execution_phases_unfinished()};
+    if (labels != NULL) {
+        filter.labels = *labels;
+    }
+    tr_execution_query_init(&made, &filter, true);
+    made.query.order[0].is_descending = made.query.order[1].is_descending = false;
+    search->pattern = tr_text_of(glob);
     search->number_count = 0;
-    int error = tr_reader_rows(search->reader, &query, note, search);
+    int error = tr_reader_rows(search->reader, &made.query, note, search);
     for (size_t i = 0; error == 0 && i < search->number_count; i++) {
         struct tr_executions_row copy;
         error = tr_executions_get(search->reader, search->numbers[i], &copy);
@@ -105,10 +116,26 @@ static int find_glob(struct search *search, const char *word, char *problem)
             error = add(search->selection, &copy);
         }
     }
-    if (error == 0 && search->number_count == 0) {
+    return error == 0 && search->number_count == 0 ? TR_NOT_FOUND : error;
+}
+
+static int find_glob(struct search *search, const char *word, char *problem)
+{
+    int error = find_unfinished(search, word, NULL);
+    if (error == TR_NOT_FOUND) {
         snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
                  "'%.80s' means no execution that has not ended; `troupe list` shows all", word);
-        return TR_NOT_FOUND;
+    }
+    return error;
+}
+
+static int find_labels(struct search *search, const struct tr_label_selector *labels, char *problem)
+{
+    int error = find_unfinished(search, NULL, labels);
+    if (error == TR_NOT_FOUND) {
+        snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
+                 "no execution that has not ended has these labels; `troupe list -o wide` shows "
+                 "the labels of all");
     }
     return error;
 }
@@ -123,7 +150,24 @@ static int find_word(struct search *search, const char *word, char *problem)
     return error != 0 ? error : add(search->selection, &copy);
 }
 
+/* Either words or labels say what is meant. */
+static enum tr_exit_status check_words(const struct tr_invocation *invocation,
+                                       const struct tr_label_selector *labels)
+{
+    bool has_words = invocation->arguments.word_count > 0;
+    bool has_labels = labels->terms.count > 0;
+    if (has_words && has_labels) {
+        return tr_command_mistake(invocation->command,
+                                  "executions are named, or chosen by --label; write one of both");
+    }
+    return has_words || has_labels
+               ? TR_EXIT_DONE
+               : tr_command_mistake(invocation->command,
+                                    "name an execution, or choose some by --label");
+}
+
 static enum tr_exit_status find_all(const struct tr_invocation *invocation, const char *folder,
+                                    const struct tr_label_selector *labels,
                                     struct tr_selection *selection)
 {
     const struct tr_arguments *arguments = &invocation->arguments;
@@ -133,6 +177,9 @@ static enum tr_exit_status find_all(const struct tr_invocation *invocation, cons
     int error = tr_history_open(folder, explain, &search.reader);
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s", explain);
+    }
+    if (labels->terms.count > 0) {
+        error = find_labels(&search, labels, problem);
     }
     for (size_t i = 0; error == 0 && i < arguments->word_count; i++) {
         error = find_word(&search, arguments->words[i], problem);
@@ -182,7 +229,17 @@ enum tr_exit_status tr_selection_find(const struct tr_invocation *invocation, co
                                       const char *verb, struct tr_selection *out)
 {
     struct tr_selection selection = {.count = 0};
-    enum tr_exit_status status = find_all(invocation, folder, &selection);
+    struct tr_label_selector labels = {0};
+    struct tr_arena arena;
+    tr_arena_init(&arena);
+    enum tr_exit_status status = tr_filters_read_labels(invocation, &arena, &labels);
+    if (status == TR_EXIT_DONE) {
+        status = check_words(invocation, &labels);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = find_all(invocation, folder, &labels, &selection);
+    }
+    tr_arena_fini(&arena);
     if (status == TR_EXIT_DONE && selection.count > 1 &&
         !tr_arguments_has(&invocation->arguments, "yes")) {
         status = ask(invocation, verb, &selection);

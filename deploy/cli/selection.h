@@ -1,16 +1,17 @@
 /*
- * The executions that the words of a command name, where there may be many: each word is EXEC, or a
- * glob over those that have not ended. Changing more than one is asked about on a terminal, and
- * wants --yes elsewhere.
+ * The executions that a command names, where there may be many: each word is EXEC, or a glob over
+ * those that have not ended; or without a word, those that have not ended and have certain labels.
+ * Changing more than one is asked about on a terminal, and wants --yes elsewhere.
  */
 #ifndef TR_DEPLOY_CLI_SELECTION_H
 #define TR_DEPLOY_CLI_SELECTION_H
 
-#include "deploy/cli/command.h"
+#include "deploy/cli/filters.h"
 #include "deploy/history/executions.h"
 
 /* For the table of a command's options. */
-#define TR_SELECTION_OPTION                                                        \
+#define TR_SELECTION_OPTIONS                                                       \
+    TR_FILTER_LABEL_OPTION,                                                        \
     {                                                                              \
         'y', "yes", NULL, "do not ask, though it is more than one", NULL, 0, false \
     }

@@ -99,24 +99,26 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 static const struct tr_option options[] = {
     {'m', "message", "TEXT", "why, for the history", NULL, 0, false},
     {0, "now", NULL, "kill what runs, without its grace", NULL, 0, false},
-    TR_SELECTION_OPTION,
+    TR_SELECTION_OPTIONS,
     {0},
 };
 
 const struct tr_command tr_command_abort = {
     .name = "abort",
     .summary = "end executions and what runs for them",
-    .words = "EXEC...",
+    .words = "[EXEC...]",
     .text =
         "EXEC is a name, a unique beginning of one, PROJECT/DOMAIN/NAME, @last, or a glob. The\n"
         "abort is acknowledged at once; commands that follow the execution see it end. Without a\n"
-        "live engine it is written down, and the next one ends it before it goes on.",
+        "live engine it is written down, and the next one ends it before it goes on. --label\n"
+        "chooses all that have not ended and have these labels.",
     .examples = "  troupe abort fan-out-x7k2p\n"
-                "  troupe abort @last --now",
+                "  troupe abort @last --now\n"
+                "  troupe abort --label team=data --yes",
     .options = options,
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
-    .words_min = 1,
+    .kind = TR_EXECUTION_KIND_UNFINISHED,
     .words_max = UINT32_MAX,
     .run = run,
 };

@@ -16,6 +16,7 @@
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/show.h"
+#include "deploy/follow/prepare.h"
 #include "deploy/history/executions.h"
 #include "deploy/history/graphs.h"
 #include "deploy/inputs/offload.h"
@@ -32,6 +33,7 @@ struct command {
     struct tr_settings_file settings;
     struct tr_graph *graph;
     struct tr_buffer packed;
+    struct tr_buffer labels;
     struct tr_backfill backfill;
     int64_t from;
     int64_t to;
@@ -309,6 +311,7 @@ static enum tr_exit_status reach_and_run(struct command *command)
         command->backfill.invocation = command->invocation;
         command->backfill.folder = command->store.folder;
         command->backfill.graph = command->graph;
+        command->backfill.labels = tr_buffer_text(&command->labels);
         command->backfill.packed = tr_buffer_bytes(&command->packed);
         status = tr_backfill_run(&command->backfill, &connection);
         tr_connection_close(&connection);
@@ -321,7 +324,11 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     struct command command = {.invocation = invocation};
     tr_buffer_init(&command.packed, TR_ENDPOINT_BYTES_MAX);
+    tr_buffer_init(&command.labels, 0);
     enum tr_exit_status status = read_options(&command);
+    if (status == TR_EXIT_DONE) {
+        status = tr_prepare_labels(invocation, tr_text_of(""), &command.labels);
+    }
     if (status == TR_EXIT_DONE) {
         bool has_file = tr_arguments_has(&invocation->arguments, "file");
         status = tr_store_find(invocation, has_file, &command.store);
@@ -341,6 +348,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = reach_and_run(&command);
     }
     tr_free(command.backfill.times);
+    tr_buffer_fini(&command.labels);
     tr_buffer_fini(&command.packed);
     tr_graph_free(command.graph);
     tr_settings_fini(&command.settings);
@@ -351,6 +359,7 @@ static const struct tr_option options_table[] = {
     {0, "from", "TIME", "the first time, a date or RFC 3339", NULL, 0, false},
     {0, "to", "TIME", "the last time", NULL, 0, false},
     {0, "parallelism", "N", "executions at once (else 1)", NULL, 0, false},
+    TR_PREPARE_LABEL_OPTION,
     {0, "file", "FILE", "the definition (else what was applied)", NULL, TR_COMPLETES_FILES, false},
     {0, "project", "NAME", "of the plan, where several have its name", NULL, 0, false},
     {0, "domain", "NAME", "the same", NULL, 0, false},

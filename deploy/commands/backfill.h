@@ -35,6 +35,7 @@ struct tr_backfill {
     struct tr_bytes packed; /* the same */
     const struct tr_plan *plan;
     uint32_t at_once;
+    struct tr_text labels; /* that were asked for */
     struct tr_backfill_time *times;
     uint32_t count;
 };

@@ -99,6 +99,7 @@ static int launch_there(struct run *run, const struct tr_order *order,
         .inputs = order->inputs,
         .cause = order->cause,
         .is_detached = true,
+        .labels = order->labels,
     };
     int error = tr_client_call(client, &tr_submit_schema, &submit, &tr_submitted_schema, 0,
                                take_row, run, &answer);
@@ -129,6 +130,7 @@ static int start(struct run *run, struct tr_backfill_time *time)
         .name = tr_text_of(name),
         .inputs = tr_buffer_bytes(&inputs),
         .cause = tr_text_of(cause),
+        .labels = backfill->labels,
     };
     if (error == 0) {
         error = run->connection->live != NULL ? launch_here(run, &order, time, &outcome)

@@ -60,6 +60,7 @@ const struct tr_command tr_command_store = {
     .name = "store",
     .summary = "close a store to others",
     .words = "fix-modes",
+    .choices = "fix-modes",
     .text = "Takes all that others may read or write in a store from them: what was made by hand,\n"
             "or by programs before. settings.yaml stays readable. Beside a live engine, too.",
     .examples = "  troupe store fix-modes --store /var/lib/troupe",

@@ -57,6 +57,7 @@ const struct tr_command tr_command_help = {
     .name = "help",
     .summary = "say what a command does",
     .words = "[COMMAND]",
+    .completes = TR_COMPLETES_COMMANDS,
     .text = "With `-o name` it prints the names of all commands.",
     .examples = "  troupe help run\n"
                 "  troupe help --man run | man -l -",

@@ -121,23 +121,24 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 
 static const struct tr_option options[] = {
     {'m', "message", "TEXT", "why, for the history", NULL, 0, false},
-    TR_SELECTION_OPTION,
+    TR_SELECTION_OPTIONS,
     {0},
 };
 
 const struct tr_command tr_command_pause = {
     .name = "pause",
     .summary = "let nothing new begin in executions",
-    .words = "EXEC...",
+    .words = "[EXEC...]",
     .text = "What runs goes on to its end, gates may be answered, sleeps and bounds of time pass;\n"
-            "no node, element or attempt begins until `troupe resume EXEC`. EXEC may be a glob.",
+            "no node, element or attempt begins until `troupe resume EXEC`. EXEC may be a glob;\n"
+            "--label chooses all that have not ended and have these labels.",
     .examples = "  troupe pause fan-out-x7k2p -m \"the disk is being changed\"\n"
                 "  troupe pause 'nightly-*' --yes",
     .options = options,
     .outputs = "text|json|yaml",
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
-    .words_min = 1,
+    .kind = TR_EXECUTION_KIND_RUNNING,
     .words_max = UINT32_MAX,
     .run = run,
 };

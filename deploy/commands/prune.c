@@ -14,12 +14,16 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/document.h"
 #include "deploy/common/signals.h"
+#include "deploy/common/stream.h"
 #include "deploy/retention/janitor.h"
 #include "deploy/server/serve.h"
 #include "runtime/memory.h"
 
 /* How often the engine looks whether its janitor is done. */
 #define LOOK_MS 50
+
+/* Fewer executions are gone before anybody reads how many are left. */
+#define PROGRESS_MIN 1000
 
 static const struct {
     const char *word;
@@ -35,8 +39,10 @@ struct wanted {
     const struct tr_invocation *invocation;
     struct tr_store_place store;
     struct tr_prune_request request;
+    struct tr_arena arena; /* of conditions on labels */
     uint64_t *executions;
     uint64_t now_ms;
+    uint64_t tenths; /* of the executions, that were told of */
 };
 
 /* ------------------------------------------------------------------------- options */
@@ -83,21 +89,36 @@ static enum tr_exit_status read_phases(struct wanted *wanted)
     if (phases == NULL) {
         return TR_EXIT_DONE;
     }
-    if (tr_filters_read_phases(phases, &request->phases, problem) != 0) {
+    if (tr_filters_read_phases(phases, &request->filter.phases, problem) != 0) {
         return tr_command_mistake(command, "%s", problem);
     }
     for (uint8_t phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
-        bool is_wanted = (request->phases >> phase & 1) != 0;
+        bool is_wanted = (request->filter.phases >> phase & 1) != 0;
         if (is_wanted && !tr_phase_is_end(TR_SUBJECT_EXECUTION, phase)) {
             return tr_command_mistake(command,
                                       "--phase: %s is no end; only what has ended can be forgotten",
                                       tr_execution_phase_word(phase));
         }
     }
-    if (request->executions_before_ms == 0) {
+    return TR_EXIT_DONE;
+}
+
+/* Which executions are chosen by age; what says so without an age means any. */
+static enum tr_exit_status read_filter(struct wanted *wanted)
+{
+    struct tr_prune_request *request = &wanted->request;
+    struct tr_execution_filter *filter = &request->filter;
+    enum tr_exit_status status = read_phases(wanted);
+    if (status == TR_EXIT_DONE) {
+        status = tr_filters_read_labels(wanted->invocation, &wanted->arena, &filter->labels);
+    }
+    filter->workflow = tr_arguments_value(&wanted->invocation->arguments, "workflow");
+    bool chooses =
+        filter->phases != 0 || filter->workflow != NULL || filter->labels.terms.count > 0;
+    if (chooses && request->executions_before_ms == 0) {
         request->executions_before_ms = wanted->now_ms + 1;
     }
-    return TR_EXIT_DONE;
+    return status;
 }
 
 static enum tr_exit_status read_options(struct wanted *wanted)
@@ -118,7 +139,7 @@ static enum tr_exit_status read_options(struct wanted *wanted)
             return status;
         }
     }
-    return read_phases(wanted);
+    return read_filter(wanted);
 }
 
 /* ---------------------------------------------------------------------- executions */
@@ -213,6 +234,33 @@ static enum tr_exit_status show(const struct wanted *wanted, const struct tr_pru
     return TR_EXIT_DONE;
 }
 
+/* ------------------------------------------------------------------------- progress */
+
+/*
+ * On a terminal one line is written again and again; elsewhere there is one for each tenth. What is
+ * done at once has none.
+ */
+static void tell_progress(void *self, uint64_t done, uint64_t total)
+{
+    struct wanted *wanted = self;
+    bool is_terminal = isatty(STDERR_FILENO) == 1;
+    uint64_t tenths = 10 * done / total;
+    bool is_over = done == total;
+    if (total < PROGRESS_MIN || (!is_terminal && (tenths == wanted->tenths || is_over))) {
+        return;
+    }
+    char line[96];
+    int size = snprintf(line, sizeof line, "%sremoved %llu of %llu executions%s",
+                        is_terminal ? "\r" : "", (unsigned long long)done,
+                        (unsigned long long)total, is_terminal && !is_over ? "" : "\n");
+    wanted->tenths = tenths;
+    if (is_terminal) {
+        tr_stream_draw((struct tr_bytes){.data = (const uint8_t *)line, .size = (size_t)size});
+    } else {
+        fputs(line, stderr);
+    }
+}
+
 /* --------------------------------------------------------------------------- pruning */
 
 /* Becomes nobody but the janitor: the engine lives for as long as he works. */
@@ -241,7 +289,7 @@ static int prune_as_engine(const struct wanted *wanted, struct tr_live *live, ch
     return error != 0 ? error : end;
 }
 
-static enum tr_exit_status prune(const struct wanted *wanted)
+static enum tr_exit_status prune(struct wanted *wanted)
 {
     struct tr_pruned pruned = {.parts[0].count = 0};
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
@@ -253,6 +301,10 @@ static enum tr_exit_status prune(const struct wanted *wanted)
         .lets_sleep = true,
     };
     bool needs_engine = false;
+    if (!wanted->invocation->is_quiet && !wanted->request.is_dry) {
+        wanted->request.progress = tell_progress;
+        wanted->request.self = wanted;
+    }
     int error = tr_prune_needs_engine(&wanted->request, explain, &needs_engine);
     if (error == 0 && needs_engine) {
         enum tr_exit_status status = tr_connect_or_open(wanted->invocation, &options, &connection);
@@ -299,6 +351,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     struct wanted wanted = {.invocation = invocation, .now_ms = tr_clock_wall_ms()};
     bool may = false;
+    tr_arena_init(&wanted.arena);
     enum tr_exit_status status = read_options(&wanted);
     if (status == TR_EXIT_DONE) {
         status = find_executions(&wanted);
@@ -310,14 +363,18 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = prune(&wanted);
     }
     tr_free(wanted.executions);
+    tr_arena_fini(&wanted.arena);
     return status;
 }
 
 static const struct tr_option options[] = {
     {0, "older-than", "TIME", "executions that ended before: 30d, 12h, or 2026-08-20", NULL, 0,
      false},
-    {0, "phase", "PHASE,...", "of these only those that ended so: succeeded, failed, ...", NULL, 0,
+    {0, "phase", "PHASE,...", "of these only those that ended so: succeeded, failed, ...", NULL,
+     TR_COMPLETES_ENDED_PHASES, false},
+    {0, "workflow", "NAME", "of these only those of this workflow; * stands for anything", NULL, 0,
      false},
+    TR_FILTER_LABEL_OPTION,
     {0, "attempts-older-than", "TIME", "folders that attempts have left, and checkpoints", NULL, 0,
      false},
     {0, "cache-older-than", "TIME", "results in the cache that were made before", NULL, 0, false},
@@ -333,17 +390,20 @@ const struct tr_command tr_command_prune = {
     .summary = "forget executions that have ended, and what nothing names",
     .words = "[EXEC...]",
     .text =
-        "Removes the executions that are named and those that --older-than and --phase choose,\n"
-        "with their history and folders; what the other options choose; and all files and\n"
-        "definitions that nothing names any more. What has not ended is never touched. Beside\n"
-        "a live engine the engine goes on meanwhile; without one this becomes it.",
+        "Removes the executions that are named and those that --older-than, --phase, --workflow\n"
+        "and --label choose together, with their history and folders; what the other options\n"
+        "choose; and all files and definitions that nothing names any more. What has not ended\n"
+        "is never touched. Beside a live engine the engine goes on meanwhile; without one this\n"
+        "becomes it.",
     .examples = "  troupe prune --older-than 30d --dry-run\n"
                 "  troupe prune --older-than 2w --phase succeeded --yes\n"
+                "  troupe prune --workflow 'test-*' --label team=data,!keep --yes\n"
                 "  troupe prune fan-out-x7k2p --yes",
     .options = options,
     .outputs = "text|json|yaml",
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
+    .kind = TR_EXECUTION_KIND_ENDED,
     .words_max = UINT32_MAX,
     .run = run,
 };

@@ -68,6 +68,13 @@ static enum tr_exit_status read_settings(struct tri_recover *recover)
     return tr_prepare_settings(&recover->prepared);
 }
 
+/* Its labels are those of the earlier one, but for those that are given anew. */
+static enum tr_exit_status read_labels(struct tri_recover *recover)
+{
+    return tr_prepare_labels(recover->invocation, recover->found.execution.row.labels,
+                             &recover->prepared.labels);
+}
+
 static enum tr_exit_status read_before(struct tri_recover *recover)
 {
     const struct tr_execution *row = &recover->found.execution.row;
@@ -350,8 +357,8 @@ static enum tr_exit_status make_plan(struct tri_recover *recover)
 static enum tr_exit_status prepare(struct tri_recover *recover)
 {
     static enum tr_exit_status (*const steps[])(struct tri_recover * recover) = {
-        find_earlier, read_settings, read_before,         choose_graph,
-        read_inputs,  offload,       tri_recover_targets, make_plan,
+        find_earlier, read_labels, read_settings,       read_before, choose_graph,
+        read_inputs,  offload,     tri_recover_targets, make_plan,
     };
     enum tr_exit_status status = tr_prepare_name(&recover->prepared);
     for (size_t i = 0; status == TR_EXIT_DONE && i < TR_COUNT_OF(steps); i++) {
@@ -454,6 +461,7 @@ const struct tr_command tr_command_recover = {
     .outputs = "text|json|yaml|name",
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
+    .kind = TR_EXECUTION_KIND_FAILED,
     .words_min = 1,
     .words_max = 1,
     .run = run_recover,
@@ -474,6 +482,7 @@ const struct tr_command tr_command_rerun = {
     .outputs = "text|json|yaml|name",
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
+    .kind = TR_EXECUTION_KIND_ENDED,
     .words_min = 1,
     .words_max = 1,
     .run = run_rerun,

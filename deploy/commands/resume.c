@@ -250,6 +250,7 @@ const struct tr_command tr_command_resume = {
     .outputs = "text|json|yaml|name",
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
+    .kind = TR_EXECUTION_KIND_HELD,
     .words_max = UINT32_MAX,
     .run = run,
 };

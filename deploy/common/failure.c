@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "actors/graph/document/labels.h"
 #include "deploy/common/show.h"
 
 /* ---------------------------------------------------------------------------- as text */
@@ -144,6 +145,19 @@ void tr_failure_write(struct tr_document *document, const char *name,
     tr_document_end(document);
 }
 
+/* Labels as a mapping. */
+static void write_labels(struct tr_document *document, struct tr_text labels)
+{
+    struct tr_label label;
+    tr_document_begin_map(document, "labels");
+    while (tr_labels_next(&labels, &label)) {
+        char key[TR_LABEL_KEY_BYTES_MAX + 1];
+        (void)snprintf(key, sizeof key, "%.*s", (int)label.key.size, label.key.data);
+        tr_document_text(document, key, label.value);
+    }
+    tr_document_end(document);
+}
+
 void tr_document_execution(struct tr_document *document, const struct tr_execution *row)
 {
     tr_document_text(document, "execution", row->name);
@@ -165,4 +179,5 @@ void tr_document_execution(struct tr_document *document, const struct tr_executi
                                                 .node = row->failed,
                                                 .element = row->failed_element});
     tr_document_bool(document, "is_paused", row->is_paused);
+    write_labels(document, row->labels);
 }

@@ -5,13 +5,14 @@
 #define TR_DEPLOY_COMMON_OUTPUT_H
 
 /* How results are printed, in the order of the words that -o takes. */
-#define TR_OUTPUT_WORDS "text|json|yaml|name|table"
+#define TR_OUTPUT_WORDS "text|json|yaml|name|table|wide"
 enum tr_output {
     TR_OUTPUT_TEXT,
     TR_OUTPUT_JSON,
     TR_OUTPUT_YAML,
     TR_OUTPUT_NAME,
     TR_OUTPUT_TABLE,
+    TR_OUTPUT_WIDE,
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actors/graph/document/labels.h"
 #include "actors/graph/value/literal.h"
 #include "actors/graph/value/slot.h"
 #include "deploy/engine/query_root.h"
@@ -90,7 +91,7 @@ int tr_order_check(const struct tr_order *order)
     const struct tr_graph *graph = order->graph;
     bool is_in_graph = order->workflow < graph->workflow_count &&
                        (order->plan == TR_GRAPH_NONE || order->plan < graph->plan_count);
-    if (!is_in_graph || order->cache_mode > TR_CACHE_OFF) {
+    if (!is_in_graph || order->cache_mode > TR_CACHE_OFF || !tr_labels_are_good(order->labels)) {
         return TR_INVALID;
     }
     return check_inputs(&graph->workflows[order->workflow].interface.inputs, order->inputs);
@@ -180,6 +181,7 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
         .cache_mode = order->cache_mode,
         .cause = order->cause,
         .recovery = order->recovery,
+        .labels = order->labels,
     };
     int error = tr_live_launcher(live, graph->project, graph->domain, &launcher);
     if (error == 0) {

@@ -20,6 +20,7 @@ struct tr_order {
     uint8_t cache_mode;     /* enum tr_cache_mode */
     struct tr_text cause;
     struct tr_text recovery; /* as of `launch` (schemas/engine/flow.h) */
+    struct tr_text labels;   /* the same */
 };
 
 /* What became of it. */
@@ -42,8 +43,9 @@ void tr_execution_name_make(struct tr_text workflow, uint64_t random,
                             char name[TR_EXECUTION_NAME_BYTES]);
 
 /*
- * Whether an order that came from elsewhere makes sense: its numbers name things of its graph, and
- * its inputs are what the workflow takes. TR_INVALID, and what reading them says.
+ * Whether an order that came from elsewhere makes sense: its numbers name things of its graph, its
+ * inputs are what the workflow takes, and its labels are some. TR_INVALID, and what reading them
+ * says.
  */
 TR_MUST_USE int tr_order_check(const struct tr_order *order);
 

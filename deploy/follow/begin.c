@@ -50,6 +50,7 @@ static enum tr_exit_status launch_here(struct tr_beginning *beginning, struct tr
         .cache_mode = tr_cache_mode_of(beginning->prepared->invocation),
         .cause = tr_text_of(beginning->cause),
         .recovery = beginning->recovery,
+        .labels = tr_buffer_text(&beginning->prepared->labels),
     };
     beginning->prepared->graph = NULL;
     return judge(beginning, tr_live_launch(live, &order, &beginning->outcome));
@@ -98,6 +99,7 @@ static enum tr_exit_status launch_there(struct tr_beginning *beginning, struct t
         .cause = tr_text_of(beginning->cause),
         .is_detached = beginning->is_detached,
         .recovery = beginning->recovery,
+        .labels = tr_buffer_text(&beginning->prepared->labels),
     };
     if (error == 0) {
         error = tr_client_call(client, &tr_submit_schema, &submit, &tr_submitted_schema, 0, NULL,

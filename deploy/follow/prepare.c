@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "actors/graph/compiler/compile.h"
+#include "actors/graph/document/labels.h"
 #include "actors/graph/document/limits.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/store.h"
@@ -25,11 +26,13 @@ void tr_prepared_init(struct tr_prepared *prepared, const struct tr_invocation *
 {
     *prepared = (struct tr_prepared){.invocation = invocation, .plan = TR_GRAPH_NONE};
     tr_buffer_init(&prepared->inputs, 0);
+    tr_buffer_init(&prepared->labels, 0);
 }
 
 void tr_prepared_fini(struct tr_prepared *prepared)
 {
     tr_settings_fini(&prepared->settings);
+    tr_buffer_fini(&prepared->labels);
     tr_buffer_fini(&prepared->inputs);
     tr_graph_free(prepared->graph);
     prepared->graph = NULL;
@@ -241,6 +244,80 @@ static void note_name(const struct tr_prepared *prepared)
     }
 }
 
+/* One label as it was typed. */
+static enum tr_exit_status read_label(const struct tr_invocation *invocation, const char *word,
+                                      struct tr_label *label)
+{
+    const struct tr_command *command = invocation->command;
+    if (!tr_label_split(tr_text_of(word), label)) {
+        return tr_command_mistake(command, "--label: '%.80s' is no label; write KEY=VALUE", word);
+    }
+    if (!tr_label_key_is_good(label->key)) {
+        return tr_command_mistake(command,
+                                  "--label: '%.*s' is no key of a label; " TR_LABEL_KEY_REMEDY,
+                                  TRI_SHOWN(label->key));
+    }
+    if (!tr_label_value_is_good(label->value)) {
+        return tr_command_mistake(command,
+                                  "--label: '%.*s' is no value of a label; " TR_LABEL_VALUE_REMEDY,
+                                  TRI_SHOWN(label->value));
+    }
+    return TR_EXIT_DONE;
+}
+
+/* All labels as they were typed; the first `*count` of `items` are some. */
+static enum tr_exit_status read_labels(const struct tr_invocation *invocation,
+                                       struct tr_label *items, size_t *count)
+{
+    const struct tr_arguments *arguments = &invocation->arguments;
+    enum tr_exit_status status = TR_EXIT_DONE;
+    for (size_t i = 0; status == TR_EXIT_DONE && i < arguments->given_count; i++) {
+        const struct tr_given *given = &arguments->given[i];
+        if (strcmp(given->option->name, "label") == 0) {
+            status = read_label(invocation, given->value, &items[*count]);
+            *count += status == TR_EXIT_DONE ? 1 : 0;
+        }
+    }
+    return status;
+}
+
+static enum tr_exit_status labels_failed(const struct tr_invocation *invocation, int error)
+{
+    if (error == TR_EXISTS) {
+        return tr_command_mistake(invocation->command,
+                                  "--label: a key stands there twice; give it once");
+    }
+    if (error == TR_LIMIT) {
+        return tr_command_mistake(invocation->command,
+                                  "--label: an execution has at most %u labels, of %u bytes",
+                                  TR_LABELS_MAX, TR_LABELS_BYTES_MAX);
+    }
+    return tr_command_failed(invocation->command, "%s", tr_error_text(error));
+}
+
+enum tr_exit_status tr_prepare_labels(const struct tr_invocation *invocation,
+                                      struct tr_text earlier, struct tr_buffer *labels)
+{
+    struct tr_buffer given;
+    size_t count = 0;
+    struct tr_label *items = tr_alloc_zero(invocation->arguments.given_count + 1, sizeof *items);
+    if (items == NULL) {
+        return labels_failed(invocation, TR_MEMORY);
+    }
+    tr_buffer_init(&given, 0);
+    enum tr_exit_status status = read_labels(invocation, items, &count);
+    if (status == TR_EXIT_DONE) {
+        int error = tr_labels_print(items, count, &given);
+        if (error == 0) {
+            error = tr_labels_merge(earlier, tr_buffer_text(&given), labels);
+        }
+        status = error == 0 ? status : labels_failed(invocation, error);
+    }
+    tr_buffer_fini(&given);
+    tr_free(items);
+    return status;
+}
+
 enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared)
 {
     char folder[PATH_MAX];
@@ -252,6 +329,9 @@ enum tr_exit_status tr_prepare(struct tr_prepared *prepared)
 {
     const char *file = prepared->invocation->arguments.words[0];
     enum tr_exit_status status = tr_prepare_name(prepared);
+    if (status == TR_EXIT_DONE) {
+        status = tr_prepare_labels(prepared->invocation, tr_text_of(""), &prepared->labels);
+    }
     if (status == TR_EXIT_DONE) {
         status = tr_prepare_settings(prepared);
     }

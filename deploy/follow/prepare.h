@@ -16,8 +16,15 @@ struct tr_prepared {
     uint32_t workflow;
     uint32_t plan; /* or TR_GRAPH_NONE */
     struct tr_buffer inputs;
+    struct tr_buffer labels;          /* that were asked for (actors/graph/document/labels.h) */
     struct tr_settings_file settings; /* of the store, or of the user where there is none yet */
 };
+
+/* The label of an execution that begins. */
+#define TR_PREPARE_LABEL_OPTION                                                           \
+    {                                                                                     \
+        0, "label", "KEY=VALUE", "a label, before those of the definition", NULL, 0, true \
+    }
 
 /* The options that say what is to be run, for a command's table. */
 #define TR_PREPARE_OPTIONS                                                                         \
@@ -26,6 +33,7 @@ struct tr_prepared {
          NULL, TR_COMPLETES_FILES, false},                                                         \
         {0,    "name", "NAME", "calls the execution so (else WORKFLOW-xxxxx); it is no input",     \
          NULL, 0,      false},                                                                     \
+        TR_PREPARE_LABEL_OPTION,                                                                   \
         {0, "if-new", NULL, "follow the execution of that name, if there is one", NULL, 0, false}, \
     {                                                                                              \
         0, "cache", "HOW", "what becomes of results", "use|refresh|off", 0, false                  \
@@ -54,6 +62,12 @@ enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct
  * TR_NOT_FOUND, TR_MEMORY, TR_LIMIT.
  */
 TR_MUST_USE int tr_prepare_workflow(struct tr_prepared *prepared, struct tr_text name);
+
+/*
+ * Appends the labels that --label gives, over `earlier` ones. What is wrong is said on stderr.
+ */
+enum tr_exit_status tr_prepare_labels(const struct tr_invocation *invocation,
+                                      struct tr_text earlier, struct tr_buffer *labels);
 
 /* What --cache says: enum tr_cache_mode. */
 uint8_t tr_cache_mode_of(const struct tr_invocation *invocation);

@@ -33,19 +33,21 @@ static struct tr_text keep(char **at, struct tr_text text)
     return kept;
 }
 
-#define TEXTS(T) \
-    T(project)   \
-    T(domain)    \
-    T(name)      \
-    T(workflow)  \
-    T(plan)      \
-    T(parent)    \
-    T(cause)     \
-    T(code)      \
-    T(message)   \
-    T(failed)    \
-    T(settings)  \
-    T(recovery) T(flyte_message)
+#define TEXTS(T)     \
+    T(project)       \
+    T(domain)        \
+    T(name)          \
+    T(workflow)      \
+    T(plan)          \
+    T(parent)        \
+    T(cause)         \
+    T(code)          \
+    T(message)       \
+    T(failed)        \
+    T(settings)      \
+    T(recovery)      \
+    T(flyte_message) \
+    T(labels)
 
 /* Takes the first row, or replaces what there was: the last one stays. */
 static int take(void *self, const void *value)

@@ -122,6 +122,9 @@ static void print_head(const struct tr_get *get, const struct tr_node_tree *tree
     }
     tri_get_line_print(get, "project", "%.*s/%.*s", (int)row->project.size, row->project.data,
                        (int)row->domain.size, row->domain.data);
+    if (row->labels.size > 0) {
+        tri_get_line(get, "labels", row->labels);
+    }
     tri_get_times(get, row->created_ms, row->started_ms, row->ended_ms);
     if (row->cause.size > 0) {
         tri_get_line(get, "cause", row->cause);

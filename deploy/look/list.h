@@ -8,26 +8,47 @@
 
 #include "deploy/cli/activity.h"
 #include "deploy/cli/command.h"
-#include "deploy/history/executions.h"
+#include "deploy/selection/execution_filter.h"
 
 /* How many are shown where nobody says. */
 #define TR_LIST_LIMIT 50
 
-/* Which ones. Texts that are NULL take all. */
+/* By what they are sorted: the word, the field, since which one, whether the largest is first. */
+#define TR_LIST_SORTS(S)                                    \
+    S(CREATED, "created", "created_ms", NULL, true)         \
+    S(STARTED, "started", "started_ms", NULL, true)         \
+    S(ENDED, "ended", "ended_ms", NULL, true)               \
+    S(DURATION, "duration", "ended_ms", "started_ms", true) \
+    S(NAME, "name", "name", NULL, false)                    \
+    S(WORKFLOW, "workflow", "workflow", NULL, false)        \
+    S(PHASE, "phase", "phase", NULL, false)
+
+enum tr_list_sort {
+#define TRI_LIST_SORT(name, word, field, since, is_descending) TR_LIST_BY_##name,
+    TR_LIST_SORTS(TRI_LIST_SORT)
+#undef TRI_LIST_SORT
+};
+
+/* Which ones, in which order and form. */
 struct tr_list_request {
-    const char *project;
-    const char *domain;
-    const char *workflow;               /* a name, or a glob */
-    uint32_t phases;                    /* bits of enum tr_execution_phase; 0: all */
-    uint64_t since_ms;                  /* created then or later */
+    struct tr_execution_filter filter;
+    enum tr_list_sort sort;
+    bool is_reversed;
+    uint64_t offset;                    /* so many of the first are left out */
     uint64_t limit;                     /* 0: all */
     const struct tr_activity *activity; /* NULL: none is */
     uint64_t now_ms;
     enum tr_output output;
 };
 
-/* Writes the list; `more` says whether the limit left some out. What the reader says, TR_MEMORY. */
+/* What came of it. */
+struct tr_listed {
+    bool has_more;   /* the limit left some out */
+    uint64_t folded; /* of an empty list: those that it left out since others have launched them */
+};
+
+/* Writes the list. What the reader says, TR_MEMORY. */
 TR_MUST_USE int tr_list_write(struct tr_reader *reader, const struct tr_list_request *request,
-                              FILE *stream, bool *more);
+                              FILE *stream, struct tr_listed *listed);
 
 #endif

@@ -232,6 +232,7 @@ const struct tr_command tr_command_watch = {
     .outputs = "text|json",
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
+    .kind = TR_EXECUTION_KIND_UNFINISHED,
     .words_max = 1,
     .run = run,
 };

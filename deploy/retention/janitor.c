@@ -88,6 +88,9 @@ static int begin(struct tr_retaining *retaining)
     const struct tr_prune_request request = {
         .folder = retaining->folder,
         .executions_before_ms = before(now_ms, retention->executions_ms),
+        .rules = retention->rules.items,
+        .rule_count = retention->rules.count,
+        .now_ms = now_ms,
         .attempts_before_ms = before(now_ms, retention->failed_attempts_ms),
         .cache_before_ms = before(now_ms, retention->cache_ms),
         .unnamed_before_ms = before(now_ms, TR_PRUNE_UNNAMED_MS),
@@ -110,8 +113,9 @@ bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned,
         }
         return true;
     }
-    bool is_wanted =
-        retention->executions_ms + retention->failed_attempts_ms + retention->cache_ms > 0;
+    bool is_wanted = retention->executions_ms + retention->failed_attempts_ms +
+                         retention->cache_ms + retention->rules.count >
+                     0;
     if (!is_wanted || tr_clock_ms() < retaining->next_ms) {
         return false;
     }

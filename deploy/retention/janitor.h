@@ -35,6 +35,7 @@ struct tr_retention {
     uint64_t executions_ms;
     uint64_t failed_attempts_ms; /* folders of attempts and checkpoints */
     uint64_t cache_ms;           /* results, after they were made */
+    struct tri_vector rules;     /* struct tr_retention_rule: for executions with certain labels */
 };
 
 /* How often an engine that stays forgets what is older. */

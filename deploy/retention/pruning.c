@@ -37,6 +37,7 @@ struct numbers {
 /* Executions that are chosen, and those that have not ended. */
 struct choice {
     const struct tr_prune_request *request;
+    struct tr_reader *reader;
     char *explain;
     struct numbers chosen;
     struct numbers unfinished;
@@ -51,29 +52,18 @@ static int fail(char *explain, int error, const char *what)
     return error;
 }
 
-/* ------------------------------------------------------------------------ choosing */
+static bool is_stopping(const struct tr_prune_request *request)
+{
+    return request->is_stopping != NULL && atomic_load(request->is_stopping);
+}
+
+/* ------------------------------------------------------------------------- numbers */
 
 static int compare_numbers(const void *a, const void *b)
 {
     uint64_t left = *(const uint64_t *)a;
     uint64_t right = *(const uint64_t *)b;
     return left < right ? -1 : left > right ? 1 : 0;
-}
-
-static bool is_named(const struct tr_prune_request *request, uint64_t number)
-{
-    for (size_t i = 0; i < request->execution_count; i++) {
-        if (request->executions[i] == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_aged(const struct tr_prune_request *request, const struct tr_execution *row)
-{
-    bool is_wanted = request->phases == 0 || (request->phases >> row->phase & 1) != 0;
-    return is_wanted && row->ended_ms < request->executions_before_ms;
 }
 
 static int add(struct numbers *numbers, uint64_t number)
@@ -91,46 +81,139 @@ static int add(struct numbers *numbers, uint64_t number)
     return 0;
 }
 
+/* Puts them in order, each once. */
+static void sort(struct numbers *numbers)
+{
+    size_t kept = 0;
+    if (numbers->count > 0) {
+        qsort(numbers->items, numbers->count, sizeof *numbers->items, compare_numbers);
+    }
+    for (size_t i = 0; i < numbers->count; i++) {
+        if (i == 0 || numbers->items[i] != numbers->items[i - 1]) {
+            numbers->items[kept++] = numbers->items[i];
+        }
+    }
+    numbers->count = kept;
+}
+
+/* ------------------------------------------------------------------------ choosing */
+
 static void choice_fini(struct choice *choice)
 {
     tr_free(choice->chosen.items);
     tr_free(choice->unfinished.items);
 }
 
-static int look_at(void *self, const void *value)
+/* Before when something has to have ended that is kept so long; 0: it is kept for ever. */
+static uint64_t cutoff_ms(const struct tr_prune_request *request, uint64_t span_ms)
+{
+    return span_ms == 0 || span_ms >= request->now_ms ? 0 : request->now_ms - span_ms;
+}
+
+/* The latest time before which anything is too old. */
+static uint64_t latest_cutoff_ms(const struct tr_prune_request *request)
+{
+    uint64_t latest_ms = request->executions_before_ms;
+    for (size_t i = 0; i < request->rule_count; i++) {
+        uint64_t before_ms = cutoff_ms(request, request->rules[i].executions_ms);
+        latest_ms = before_ms > latest_ms ? before_ms : latest_ms;
+    }
+    return latest_ms;
+}
+
+static bool is_aged(const struct tr_prune_request *request, const struct tr_execution *row)
+{
+    for (size_t i = 0; i < request->rule_count; i++) {
+        if (tr_label_selector_holds(&request->rules[i].labels, row->labels)) {
+            return row->ended_ms < cutoff_ms(request, request->rules[i].executions_ms);
+        }
+    }
+    return row->ended_ms < request->executions_before_ms;
+}
+
+static int take_aged(void *self, const void *value)
 {
     struct choice *choice = self;
     const struct tr_execution *row = value;
-    bool is_wanted = is_named(choice->request, row->execution);
-    if (!tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
-        choice->oldest_ms =
-            row->created_ms < choice->oldest_ms ? row->created_ms : choice->oldest_ms;
-        if (is_wanted) {
-            snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES,
-                     "%.*s has not ended (%s); only what has ended can be forgotten",
-                     (int)row->name.size, row->name.data, tr_execution_phase_word(row->phase));
-            return TR_BUSY;
-        }
-        return add(&choice->unfinished, row->execution);
+    return is_aged(choice->request, row) ? add(&choice->chosen, row->execution) : 0;
+}
+
+static int choose_aged(struct choice *choice)
+{
+    struct tr_execution_query made;
+    struct tr_execution_filter filter = choice->request->filter;
+    filter.ended_before_ms = latest_cutoff_ms(choice->request);
+    if (filter.ended_before_ms == 0) {
+        return 0;
     }
-    return is_wanted || is_aged(choice->request, row) ? add(&choice->chosen, row->execution) : 0;
+    if (filter.phases == 0) {
+        filter.phases = tr_execution_phases_ended();
+    }
+    tr_execution_query_init(&made, &filter, true);
+    if (!made.query.is_led) {
+        made.query.order[0] = (struct tr_reader_order){.field = "ended_ms"};
+    }
+    return tr_reader_rows(choice->reader, &made.query, take_aged, choice);
+}
+
+static int take_unfinished(void *self, const void *value)
+{
+    struct choice *choice = self;
+    const struct tr_execution *row = value;
+    choice->oldest_ms = row->created_ms < choice->oldest_ms ? row->created_ms : choice->oldest_ms;
+    return add(&choice->unfinished, row->execution);
+}
+
+static int find_unfinished(struct choice *choice)
+{
+    struct tr_execution_query made;
+    const struct tr_execution_filter filter = {.phases = tr_execution_phases_unfinished()};
+    tr_execution_query_init(&made, &filter, true);
+    choice->oldest_ms = UINT64_MAX;
+    return tr_reader_rows(choice->reader, &made.query, take_unfinished, choice);
+}
+
+/* One that was named has to have ended; one that is gone is none any more. */
+static int choose_named(struct choice *choice, uint64_t number)
+{
+    struct tr_executions_row copy;
+    int error = tr_executions_get(choice->reader, number, &copy);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    const struct tr_execution *row = &copy.row;
+    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
+        error = add(&choice->chosen, number);
+    } else {
+        snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES,
+                 "%.*s has not ended (%s); only what has ended can be forgotten",
+                 (int)row->name.size, row->name.data, tr_execution_phase_word(row->phase));
+        error = TR_BUSY;
+    }
+    tr_executions_row_fini(&copy);
+    return error;
 }
 
 static int choose_all(struct choice *choice)
 {
-    struct tr_reader *reader;
-    struct tr_reader_query query = {.record = &tr_execution_schema}; /* by their numbers */
-    choice->oldest_ms = UINT64_MAX;
+    const struct tr_prune_request *request = choice->request;
     choice->explain[0] = '\0';
-    int error = tr_history_open(choice->request->folder, choice->explain, &reader);
+    int error = tr_history_open(request->folder, choice->explain, &choice->reader);
     if (error != 0) {
         return error;
     }
-    error = tr_reader_rows(reader, &query, look_at, choice);
-    if (error != 0 && choice->explain[0] == '\0') {
-        snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
+    error = find_unfinished(choice);
+    for (size_t i = 0; error == 0 && i < request->execution_count; i++) {
+        error = choose_named(choice, request->executions[i]);
     }
-    tr_reader_close(reader);
+    if (error == 0) {
+        error = choose_aged(choice);
+    }
+    if (error != 0 && choice->explain[0] == '\0') {
+        snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(choice->reader));
+    }
+    tr_reader_close(choice->reader);
+    sort(&choice->chosen);
     return error;
 }
 
@@ -156,29 +239,44 @@ struct pruning {
     char *explain;
 };
 
-/* Has the engine forget the rows of an execution, share by share. */
-static int forget_rows(const struct pruning *pruning, uint64_t number)
+/* Some of the chosen executions, which the engine is asked to forget at once. */
+struct batch {
+    struct tr_executions_row rows[TR_FORGET_EXECUTIONS_MAX];
+    uint64_t numbers[TR_FORGET_EXECUTIONS_MAX]; /* of the same */
+    size_t count;
+};
+
+/* Asks the engine to forget a share of what is left; so many of the first are `*done`. */
+static int forget_share(const struct pruning *pruning, const struct batch *batch, size_t *done)
 {
-    struct tr_forget forget = {.execution = number};
-    struct tr_forgotten forgotten = {.is_done = false};
-    int error = 0;
-    while (error == 0 && !forgotten.is_done) {
-        struct tri_request answer;
-        bool is_stopped =
-            pruning->request->is_stopping != NULL && atomic_load(pruning->request->is_stopping);
-        error = is_stopped ? TR_CLOSED
-                           : tr_client_call(pruning->client, &tr_forget_schema, &forget,
-                                            &tr_forgotten_schema, FORGET_MS, NULL, NULL, &answer);
-        if (error == 0 && answer.type != tr_forgotten_schema.id) {
-            error = TR_UNKNOWN_TYPE; /* an older engine */
-        }
-        if (error == 0) {
-            error = tr_forgotten_unpack(answer.body, answer.version, &forgotten);
-        }
-        if (error == 0) {
-            error = (int)forgotten.error;
-        }
+    struct tr_forget forget = {
+        .executions = {.data = (const uint8_t *)(batch->numbers + *done),
+                       .size = (batch->count - *done) * sizeof *batch->numbers}};
+    struct tr_forgotten forgotten = {.done = 0};
+    struct tri_request answer;
+    int error = tr_client_call(pruning->client, &tr_forget_schema, &forget, &tr_forgotten_schema,
+                               FORGET_MS, NULL, NULL, &answer);
+    if (error == 0 && answer.type != tr_forgotten_schema.id) {
+        error = TR_UNKNOWN_TYPE; /* an older engine */
     }
+    if (error == 0) {
+        error = tr_forgotten_unpack(answer.body, answer.version, &forgotten);
+    }
+    if (error == 0) {
+        error = (int)forgotten.error;
+    }
+    *done += error == 0 ? forgotten.done : 0;
+    return error == 0 && *done > batch->count ? TR_MALFORMED : error;
+}
+
+static int forget_batch(const struct pruning *pruning, const struct batch *batch)
+{
+    size_t done = 0;
+    int error = 0;
+    while (error == 0 && done < batch->count) {
+        error = is_stopping(pruning->request) ? TR_CLOSED : forget_share(pruning, batch, &done);
+    }
+    pruning->pruned->parts[TR_PRUNED_EXECUTIONS].count += done;
     return error == 0 ? 0
                       : fail(pruning->explain, error, "the engine does not forget an execution");
 }
@@ -252,11 +350,10 @@ static void prune_shared(const struct tr_prune_request *request, const struct tr
 static int prune_shared_attempt(void *self, const void *value)
 {
     const struct pruning *pruning = self;
-    const struct tr_prune_request *request = pruning->request;
-    if (request->is_stopping != NULL && atomic_load(request->is_stopping)) {
+    if (is_stopping(pruning->request)) {
         return TR_CLOSED;
     }
-    prune_shared(request, value, true, pruning->pruned);
+    prune_shared(pruning->request, value, true, pruning->pruned);
     return 0;
 }
 
@@ -285,24 +382,70 @@ static int prune_folders(struct pruning *pruning, const struct tr_execution *row
     return error != 0 ? error : prune_shared_attempts(pruning, row);
 }
 
-static int prune_execution(struct pruning *pruning, uint64_t number)
+static void batch_fini(struct batch *batch)
 {
-    struct tr_executions_row copy;
-    struct tr_pruned_part *parts = pruning->pruned->parts;
-    int error = tr_executions_get(pruning->reader, number, &copy);
-    if (error != 0) {
-        return error == TR_NOT_FOUND ? 0
-                                     : fail(pruning->explain, error, "the history cannot be read");
+    for (size_t i = 0; i < batch->count; i++) {
+        tr_executions_row_fini(&batch->rows[i]);
     }
-    error = prune_folders(pruning, &copy.row);
+    batch->count = 0;
+}
+
+/* Reads the rows of a batch, and what the history alone knows: what lies on shares. */
+static int read_batch(struct pruning *pruning, const uint64_t *numbers, size_t count,
+                      struct batch *batch)
+{
+    int error = tr_reader_refresh(pruning->reader);
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        struct tr_executions_row *row = &batch->rows[batch->count];
+        error = tr_executions_get(pruning->reader, numbers[i], row);
+        if (error == TR_NOT_FOUND) {
+            error = 0; /* it is gone meanwhile */
+            continue;
+        }
+        if (error == 0) {
+            batch->numbers[batch->count++] = numbers[i];
+            error = prune_shared_attempts(pruning, &row->row);
+        }
+    }
     tr_reader_let_go(pruning->reader); /* the store's log grows while somebody holds a moment */
-    if (error == 0 && !pruning->request->is_dry) {
-        error = forget_rows(pruning, number);
+    return error == 0 ? 0 : fail(pruning->explain, error, "the history cannot be read");
+}
+
+static int prune_batch(struct pruning *pruning, const uint64_t *numbers, size_t count,
+                       struct batch *batch)
+{
+    const struct tr_prune_request *request = pruning->request;
+    struct tr_pruned_part *parts = pruning->pruned->parts;
+    int error = read_batch(pruning, numbers, count, batch);
+    for (size_t i = 0; error == 0 && i < batch->count; i++) {
+        error = is_stopping(request)
+                    ? TR_CLOSED
+                    : tr_prune_execution_folders(request, &batch->rows[i].row, pruning->explain,
+                                                 &parts[TR_PRUNED_ATTEMPTS]);
     }
-    if (error == 0) {
-        parts[TR_PRUNED_EXECUTIONS].count++;
+    if (error == 0 && request->is_dry) {
+        parts[TR_PRUNED_EXECUTIONS].count += batch->count;
+    } else if (error == 0) {
+        error = forget_batch(pruning, batch);
     }
-    tr_executions_row_fini(&copy);
+    return error;
+}
+
+static int prune_executions(struct pruning *pruning, const struct numbers *chosen)
+{
+    const struct tr_prune_request *request = pruning->request;
+    struct batch *batch = tr_alloc_zero(1, sizeof *batch);
+    int error = batch != NULL ? 0 : fail(pruning->explain, TR_MEMORY, "executions");
+    for (size_t at = 0; error == 0 && at < chosen->count; at += TR_FORGET_EXECUTIONS_MAX) {
+        size_t left = chosen->count - at;
+        size_t count = left < TR_FORGET_EXECUTIONS_MAX ? left : TR_FORGET_EXECUTIONS_MAX;
+        error = prune_batch(pruning, chosen->items + at, count, batch);
+        batch_fini(batch);
+        if (error == 0 && request->progress != NULL) {
+            request->progress(request->self, at + count, chosen->count);
+        }
+    }
+    tr_free(batch);
     return error;
 }
 
@@ -431,13 +574,8 @@ static int prune_all(struct pruning *pruning, const struct choice *choice)
         return error;
     }
     error = prune_attempts(pruning, choice);
-    for (size_t i = 0; error == 0 && i < choice->chosen.count; i++) {
-        error = tr_reader_refresh(pruning->reader);
-        if (error != 0) {
-            error = fail(pruning->explain, error, "the history cannot be read");
-            break;
-        }
-        error = prune_execution(pruning, choice->chosen.items[i]);
+    if (error == 0) {
+        error = prune_executions(pruning, &choice->chosen);
     }
     tr_reader_close(pruning->reader);
     if (error == 0) {

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "deploy/history/executions.h"
+#include "deploy/selection/execution_filter.h"
 #include "runtime/link/endpoint.h"
 
 /*
@@ -18,18 +19,30 @@
  */
 #define TR_PRUNE_UNNAMED_MS (60ULL * 60 * 1000)
 
+/* How long executions with certain labels are kept after their end; 0: for ever. */
+struct tr_retention_rule {
+    struct tr_label_selector labels;
+    uint64_t executions_ms;
+};
+
 /* What goes. Times are milliseconds since 1970, 0 for nothing by age. */
 struct tr_prune_request {
-    const char *folder;            /* of the store */
-    uint64_t executions_before_ms; /* executions that ended before */
-    uint32_t phases;               /* of these only those, bits of tr_execution_phase; 0: all */
-    const uint64_t *executions;    /* and these by their numbers */
+    const char *folder;                    /* of the store */
+    uint64_t executions_before_ms;         /* executions that ended before, */
+    struct tr_execution_filter filter;     /* of these only those that suit; */
+    const struct tr_retention_rule *rules; /* the first that holds goes before `…_before_ms` */
+    size_t rule_count;
+    uint64_t now_ms;            /* for the rules */
+    const uint64_t *executions; /* and these by their numbers */
     size_t execution_count;
     uint64_t attempts_before_ms;    /* folders of attempts and checkpoints */
     uint64_t cache_before_ms;       /* results in the cache, made before */
     uint64_t unnamed_before_ms;     /* what nothing names */
     bool is_dry;                    /* counts only; needs no engine */
     const atomic_bool *is_stopping; /* ends it with TR_CLOSED; may be NULL */
+    /* Hears how many executions have gone; on the thread that prunes. May be NULL. */
+    void (*progress)(void *self, uint64_t done, uint64_t total);
+    void *self;
 };
 
 /* What went: how many, and the bytes of files; of executions their rows. */

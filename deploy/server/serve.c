@@ -161,6 +161,7 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
     order.cache_mode = submit.cache_mode;
     order.cause = submit.cause;
     order.recovery = submit.recovery;
+    order.labels = submit.labels;
     error = tr_order_check(&order);
     if (error == 0 && !is_runnable(serve, peer, &order)) {
         tr_graph_free(order.graph);
@@ -483,7 +484,7 @@ static int on_forget(struct tr_serve *serve, const struct tri_peer *peer,
     struct tr_forgotten forgotten;
     int error = tr_forget_unpack(request->body, request->version, &forget);
     if (error == 0) {
-        tr_serve_forget(serve->live, forget.execution, &forgotten);
+        tr_serve_forget(serve->live, forget.executions, &forgotten);
         answer(serve, peer, &tr_forgotten_schema, &forgotten);
     }
     return error;

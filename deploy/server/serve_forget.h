@@ -1,5 +1,5 @@
 /*
- * How a live engine forgets an execution that has ended, a share at a time.
+ * How a live engine forgets executions that have ended, a share at a time.
  */
 #ifndef TR_DEPLOY_SERVER_SERVE_FORGET_H
 #define TR_DEPLOY_SERVER_SERVE_FORGET_H
@@ -8,9 +8,11 @@
 #include "schemas/engine/retention.h"
 
 /*
- * Forgets the next share of an execution and fills in `forgotten`, whose error and message say what
- * is in the way; they are views of constants. Returns when the share is committed.
+ * Forgets the next share of executions, whose numbers are those of `forget`, and fills in
+ * `forgotten`, whose error and message say what is in the way; they are views of constants. Returns
+ * when the share is committed.
  */
-void tr_serve_forget(struct tr_live *live, uint64_t execution, struct tr_forgotten *forgotten);
+void tr_serve_forget(struct tr_live *live, struct tr_bytes executions,
+                     struct tr_forgotten *forgotten);
 
 #endif

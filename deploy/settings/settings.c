@@ -52,23 +52,100 @@ static void read_span(struct tri_definition *definition, const struct tr_tree *v
     static void read_##field(struct tri_definition *definition, const struct tr_tree *value, \
                              void *target)                                                   \
     {                                                                                        \
-        read_span(definition, value, &((struct tr_retention *)target)->field);               \
+        read_span(definition, value, &((struct tr_settings_file *)target)->retention.field); \
     }
 READ_SPAN(executions_ms)
 READ_SPAN(failed_attempts_ms)
 READ_SPAN(cache_ms)
 #undef READ_SPAN
 
+/* ------------------------------------------------------------------ retention by label */
+
+/* A rule in the making. */
+struct rule_reader {
+    struct tr_settings_file *settings;
+    struct tr_retention_rule rule;
+    bool has_labels;
+};
+
+static void read_rule_label(struct tri_definition *definition, const struct tr_tree *value,
+                            void *target)
+{
+    struct rule_reader *reader = target;
+    char problem[TR_LABEL_PROBLEM_BYTES];
+    struct tr_text text;
+    if (!tri_keys_read_text(definition, value, &text)) {
+        return;
+    }
+    int error =
+        tr_label_selector_read(&reader->settings->arena, text, &reader->rule.labels, problem);
+    reader->has_labels = error == 0;
+    if (error == TR_INVALID) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "'%.*s' chooses no executions: %s\nwrite a selector such as team=data",
+                       TRI_SHOWN(text), problem);
+    }
+}
+
+/* A span, or the word for none. */
+static void read_rule_executions(struct tri_definition *definition, const struct tr_tree *value,
+                                 void *target)
+{
+    struct rule_reader *reader = target;
+    if (!tr_tree_is_text(value) || !tr_text_equal(value->text, tr_text_of(TR_SETTINGS_FOREVER))) {
+        read_span(definition, value, &reader->rule.executions_ms);
+    }
+}
+
+/* Both keys have to be there; false: what is wrong is told. */
+static bool read_rule(struct tri_definition *definition, const struct tr_tree *value,
+                      struct rule_reader *reader)
+{
+    static const struct tri_key keys[] = {{"label", read_rule_label, 0},
+                                          {"executions", read_rule_executions, 0}};
+    tri_keys_read_keys(definition, value, "a retention by label", keys, TR_COUNT_OF(keys), reader);
+    for (size_t i = 0; value->kind == TR_TREE_MAP && i < TR_COUNT_OF(keys); i++) {
+        if (tr_tree_find(value, keys[i].name) == NULL) {
+            tri_report_add(definition->report, value->place, "ValueRequired",
+                           "a retention by label has no '%s'\nwrite {label: team=data, executions: "
+                           "90d}, or " TR_SETTINGS_FOREVER " for the time",
+                           keys[i].name);
+            return false;
+        }
+    }
+    return reader->has_labels;
+}
+
+static void read_by_label(struct tri_definition *definition, const struct tr_tree *value,
+                          void *target)
+{
+    struct tr_settings_file *settings = target;
+    if (!tri_keys_expect_list(definition, value, "by_label")) {
+        return;
+    }
+    for (uint32_t i = 0; i < value->count; i++) {
+        struct rule_reader reader = {.settings = settings};
+        struct tr_retention_rule *added = NULL;
+        if (read_rule(definition, value->items[i], &reader)) {
+            added = tri_vector_add(&settings->arena, &settings->retention.rules, sizeof *added);
+        }
+        if (added != NULL) {
+            *added = reader.rule;
+        }
+    }
+}
+
 static void read_retention(struct tri_definition *definition, const struct tr_tree *value,
                            void *target)
 {
     static const struct tri_key keys[] = {{"executions", read_executions_ms, 0},
                                           {"failed_attempts", read_failed_attempts_ms, 0},
-                                          {"cache", read_cache_ms, 0}};
-    struct tr_settings_file *settings = target;
-    tri_keys_read_keys(definition, value, "retention", keys, TR_COUNT_OF(keys),
-                       &settings->retention);
+                                          {"cache", read_cache_ms, 0},
+                                          {"by_label", read_by_label, 0}};
+    tri_keys_read_keys(definition, value, "retention", keys, TR_COUNT_OF(keys), target);
 }
+
+/* ------------------------------------------------------------------------------- limits */
 
 static void read_bytes(struct tri_definition *definition, const struct tr_tree *value,
                        uint64_t *bytes)

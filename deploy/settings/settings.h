@@ -16,6 +16,9 @@
 
 #define TR_SETTINGS_NAME "settings.yaml"
 
+/* What stands for no time, where something is kept. */
+#define TR_SETTINGS_FOREVER "forever"
+
 /* The most of jobs, and of a quota. */
 #define TR_SETTINGS_JOBS_MAX 10000
 #define TR_SETTINGS_QUOTA_MAX 1000000

@@ -67,8 +67,11 @@ enum tr_failure_kind {
  * From a launch node it is told, through its root, and `launching` is that node's actor (serial 0:
  * none): `launched` goes there, from the new root when it has begun, else from the launcher; and at
  * the end the execution's last word, node_ended for `node` and `element`. The root that hands it on
- * sets `depth`, how many executions launched each other before this one. `recovery` is what
- * node_start says.
+ * sets `depth`, how many executions launched each other before this one, and `inherited_labels`,
+ * which are its own. `recovery` is what node_start says.
+ *
+ * `labels` (actors/graph/document/labels.h) win over those of the definition, and these over
+ * `inherited_labels`.
  */
 #define TR_LAUNCH_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)            \
@@ -83,7 +86,9 @@ enum tr_failure_kind {
     FIELD(u32, node, 1, 0)             \
     FIELD(u64, element, 1, 0)          \
     FIELD(text, recovery, 1, 0)        \
-    FIELD(u32, depth, 1, 0)
+    FIELD(u32, depth, 1, 0)            \
+    FIELD(text, labels, 1, 0)          \
+    FIELD(text, inherited_labels, 1, 0)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
@@ -102,8 +107,9 @@ enum tr_failure_kind {
  * node in whose place it runs; for the root `node` is UINT32_MAX. `path` is the address below the
  * execution, "squares" or "w/inner", without the element of its own, which is `element`.
  * `execution` is "PROJECT/DOMAIN/NAME", `number` the number of its group. `plan` (its
- * name), `parent`, `cause`, `launching` and `depth` are those of `launch`, for the root alone:
- * its last word goes to `launching`, too, about `launching_node` and `launching_element`.
+ * name), `parent`, `cause`, `launching` and `depth` are those of `launch`, and `labels` what those
+ * come to, for the root alone: its last word goes to `launching`, too, about `launching_node` and
+ * `launching_element`.
  *
  * With `is_dynamic` the graph is one that a task has decided: `workflow` is the one that runs here,
  * and `node` only a number for the parent. `recovery` names the plan by which this execution takes
@@ -127,7 +133,8 @@ enum tr_failure_kind {
     FIELD(u64, launching_element, 1, 0)    \
     FIELD(bool, is_dynamic, 1, 0)          \
     FIELD(text, recovery, 1, 0)            \
-    FIELD(u32, depth, 1, 0)
+    FIELD(u32, depth, 1, 0)                \
+    FIELD(text, labels, 1, 0)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot

@@ -6,14 +6,15 @@
  * views of them for plain SQL. The first field of each is `execution`, the number of the
  * execution's group, so that all rows of one execution lie together and go together.
  *
- *     execution      one row for each execution: what it is and how it stands
- *     phase          a row for each change of phase of an execution, a node or an attempt
- *     node_status    one row for each node that was begun: what it is and how it stands
- *     node_value     what an execution or a node got, and what it gave
- *     attempt        one row for each attempt of a task: where it ran and what became of it
- *     element_block  changes of phase of an array's elements, up to 256 in a row
- *     progress       one row for each array: how many elements are where
- *     element_output what elements gave whose array has not wholly succeeded, up to 256 in a row
+ *     execution        one row for each execution: what it is and how it stands
+ *     execution_label  one row for each of its labels, by which executions are found
+ *     phase            a row for each change of phase of an execution, a node or an attempt
+ *     node_status      one row for each node that was begun: what it is and how it stands
+ *     node_value       what an execution or a node got, and what it gave
+ *     attempt          one row for each attempt of a task: where it ran and what became of it
+ *     element_block    changes of phase of an array's elements, up to 256 in a row
+ *     progress         one row for each array: how many elements are where
+ *     element_output   what elements gave whose array has not wholly succeeded, up to 256 in a row
  *
  * Paths are addresses below the execution: "squares", "w/inner", "sq[3]/inner"; the execution's own
  * is empty. Times are milliseconds since 1970, 0 for what has not happened. Phases are numbers of
@@ -41,7 +42,8 @@ enum tr_value_side {
  * it where that is another. `failed` is the path of the node whose failure ended it,
  * `failed_element` its element. `settings` is a JSON object of what else it was started with.
  * `recovery` names the plan by which it took results over from an earlier one (a blob's URI).
- * While it `is_paused` nothing new begins in it.
+ * While it `is_paused` nothing new begins in it. `labels` are "KEY=VALUE,…"
+ * (actors/graph/document/labels.h).
  */
 #define TR_EXECUTION_FIELDS(FIELD, ARRAY) \
     FIELD(u64, execution, 1, TR_ROW_KEY)  \
@@ -64,7 +66,19 @@ enum tr_value_side {
     FIELD(text, settings, 1, 0)           \
     FIELD(text, recovery, 1, 0)           \
     FIELD(bool, is_paused, 1, 0)          \
-    FIELD(text, flyte_message, 1, 0)
+    FIELD(text, flyte_message, 1, 0)      \
+    FIELD(text, labels, 1, 0)
+
+/*
+ * Written once, when the execution is. `is_launched` and `created_ms` are of its row, so that an
+ * index leads to the newest executions of a label without a look at the others.
+ */
+#define TR_EXECUTION_LABEL_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)        \
+    FIELD(text, key, 1, TR_ROW_KEY)             \
+    FIELD(text, value, 1, 0)                    \
+    FIELD(bool, is_launched, 1, 0)              \
+    FIELD(u64, created_ms, 1, 0)
 
 /*
  * `actor` wrote it, `number` counts what it wrote. `subject` (enum tr_subject) says whose phase it
@@ -184,15 +198,16 @@ enum tr_value_side {
     FIELD(u64, first, 1, TR_ROW_KEY)           \
     FIELD(any, outputs, 1, TR_REDACTED)
 
-#define TR_HISTORY_SCHEMAS(S)                                     \
-    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)         \
-    S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                 \
-    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)     \
-    S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)       \
-    S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)             \
-    S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS) \
-    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)           \
-    S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS)
+#define TR_HISTORY_SCHEMAS(S)                                       \
+    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)           \
+    S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                   \
+    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)       \
+    S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)         \
+    S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)               \
+    S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS)   \
+    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)             \
+    S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS) \
+    S(execution_label, 25, TR_RECORD, 1, 0, TR_EXECUTION_LABEL_FIELDS)
 
 TR_HISTORY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

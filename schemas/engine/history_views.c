@@ -46,7 +46,14 @@ static const struct tr_words cache_statuses = {tr_cache_status_word,
     C(graph, "the SHA-256 of its compiled graph", HEX, "graph", NULL)                        \
     C(settings, "what else it was started with, as JSON", FIELD, "settings", NULL)           \
     C(recovery, "the plan by which it took results over, or empty", FIELD, "recovery", NULL) \
-    C(is_paused, "1 while nothing new begins in it", FIELD, "is_paused", NULL)
+    C(is_paused, "1 while nothing new begins in it", FIELD, "is_paused", NULL)               \
+    C(labels, "its labels: KEY=VALUE, with commas between", FIELD, "labels", NULL)
+
+#define LABELS(C)                                                         \
+    C(execution, "the number of the execution", FIELD, "execution", NULL) \
+    C(execution_name, "its name", OWNER, "name", NULL)                    \
+    C(key, "the label's key", FIELD, "key", NULL)                         \
+    C(value, "its value, which may be empty", FIELD, "value", NULL)
 
 #define NODES(C)                                                                    \
     C(execution, "the number of the execution", FIELD, "execution", NULL)           \
@@ -159,6 +166,7 @@ static const struct tr_words cache_statuses = {tr_cache_status_word,
         {.record = &tr_##row##_schema, .unfold = (unfolded), .cells = view##_cells}};
 
 DEFINE_SIMPLE(executions, EXECUTIONS, execution, TR_UNFOLD_NOT)
+DEFINE_SIMPLE(labels, LABELS, execution_label, TR_UNFOLD_NOT)
 DEFINE_SIMPLE(nodes, NODES, node_status, TR_UNFOLD_NOT)
 DEFINE_SIMPLE(attempts, ATTEMPTS, attempt, TR_UNFOLD_NOT)
 DEFINE_SIMPLE(elements, ELEMENTS, element_block, TR_UNFOLD_LATEST)
@@ -225,6 +233,7 @@ static const struct tr_view_part events_parts[] = {
 
 static const struct tr_view views[] = {
     VIEW(executions, "one row for each execution"),
+    VIEW(labels, "one row for each label of an execution"),
     VIEW(nodes, "one row for each node that was begun, as it stands now"),
     VIEW(attempts, "one row for each attempt of a task"),
     VIEW(elements, "one row for each element of an array, as it stands now"),
@@ -233,7 +242,10 @@ static const struct tr_view views[] = {
     VIEW(backends, "one row for each endpoint of a plugin that was called, as it stands"),
 };
 
-/* What `list` asks for, whether a name is taken, and what has ended lately. */
+/*
+ * What `list` asks for, whether a name is taken, and what has ended lately. Launched executions are
+ * found by their parent, and those without one are the newest that nobody has launched.
+ */
 static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"project", "domain", "name"}},
     {&tr_execution_schema, {"name"}},
@@ -241,6 +253,9 @@ static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"workflow", "created_ms"}},
     {&tr_execution_schema, {"created_ms"}},
     {&tr_execution_schema, {"ended_ms"}},
+    {&tr_execution_schema, {"parent", "created_ms"}},
+    {&tr_execution_label_schema, {"key", "value", "created_ms"}},
+    {&tr_execution_label_schema, {"key", "value", "is_launched", "created_ms"}},
 };
 
 const struct tr_views tr_history_views = {

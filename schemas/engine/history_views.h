@@ -2,6 +2,7 @@
  * The views of the history for plain SQL, and the indexes that commands need.
  *
  *     executions  one row for each execution
+ *     labels      one row for each label of an execution
  *     nodes       one row for each node that was begun, as it stands now
  *     attempts    one row for each attempt of a task
  *     elements    one row for each element of an array, as it stands now

@@ -1,7 +1,7 @@
 /*
- * Forgetting what has ended. The history of an execution may have millions of rows, so it goes in
- * shares, each a commit of its own; its own row goes last, so that one that stops in between is
- * asked again.
+ * Forgetting what has ended, in shares, each a commit of its own: many executions with few rows, or
+ * a part of one that may have millions; its own row goes last then, so that one that stops in
+ * between is asked again.
  *
  *     a command           the engine                       the launcher of its project and domain
  *     forget           ->
@@ -17,29 +17,39 @@
 /* Rows of one share: what one handler deletes, and one commit. */
 #define TR_FORGET_ROWS_MAX 1000
 
-/* Forgets a share of an execution that has ended; to be asked until `is_done`. */
-#define TR_FORGET_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+/* Executions that one request names. */
+#define TR_FORGET_EXECUTIONS_MAX 256
 
-/* TR_BUSY: it has not ended. One that the history does not have (any more) is done. */
+/*
+ * Forgets a share of executions that have ended, whose numbers lie behind each other, eight bytes
+ * each; to be asked with those that are left until none is.
+ */
+#define TR_FORGET_FIELDS(FIELD, ARRAY) FIELD(bytes, executions, 1, 0)
+
+/*
+ * So many of the first are `done`; one that the history does not have (any more) is, too. TR_BUSY:
+ * the first one has not ended.
+ */
 #define TR_FORGOTTEN_FIELDS(FIELD, ARRAY) \
     FIELD(i64, error, 1, 0)               \
     FIELD(text, message, 1, 0)            \
     FIELD(u64, rows, 1, 0)                \
-    FIELD(bool, is_done, 1, 0)
+    FIELD(u32, done, 1, 0)
 
 /*
- * Deletes rows of the history. `rows` is an array, for each row the id of its record and, as bytes,
- * the row packed with nothing but its key. `name` is the execution's. With
- * `is_last` everything that is left of it goes.
+ * Deletes rows of the history: all of some executions, a flat list in which number and name
+ * alternate; or, if `is_part`, of the only one `rows`, an array, for each row the id of its record
+ * and, as bytes, the row packed with nothing but its key.
  */
 #define TR_FORGET_ROWS_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, execution, 1, 0)             \
-    FIELD(text, name, 1, 0)                 \
-    FIELD(any, rows, 1, 0)                  \
-    FIELD(bool, is_last, 1, 0)
+    FIELD(any, executions, 1, 0)            \
+    FIELD(bool, is_part, 1, 0)              \
+    FIELD(any, rows, 1, 0)
 
-/* TR_BUSY: the execution lives. */
-#define TR_ROWS_FORGOTTEN_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
+/* So many of the first executions are `done`. TR_BUSY: the first one lives. */
+#define TR_ROWS_FORGOTTEN_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)                    \
+    FIELD(u32, done, 1, 0)
 
 #define TR_RETENTION_SCHEMAS(S)                                                  \
     S(forget_rows, 475, TR_MESSAGE, 1, TR_DURABLE, TR_FORGET_ROWS_FIELDS)        \

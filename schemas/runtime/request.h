@@ -46,7 +46,7 @@
  * `inputs` has a slot for each input of the workflow. Without a `name` the engine finds one. With
  * `if_new` an execution of that name that exists is the answer, else it is a refusal, TR_EXISTS.
  * `is_detached`: no command will follow it, and an engine that leaves hands it to one that stays.
- * `recovery` is that of `launch`.
+ * `recovery` and `labels` are those of `launch`.
  */
 #define TR_SUBMIT_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)            \
@@ -58,7 +58,8 @@
     FIELD(u8, cache_mode, 1, 0)        \
     FIELD(text, cause, 1, 0)           \
     FIELD(bool, is_detached, 1, 0)     \
-    FIELD(text, recovery, 1, 0)
+    FIELD(text, recovery, 1, 0)        \
+    FIELD(text, labels, 1, 0)
 
 /* `execution` is its number; `is_new`: it began with this request. */
 #define TR_SUBMITTED_FIELDS(FIELD, ARRAY) \

@@ -12,22 +12,23 @@ from program import LIMIT_S, ROOT, ProgramTest
 
 # What a line can be relied on to hold: command, its words, its options.
 INPUTS = "-i --input --inputs"
-BEGIN = f"{INPUTS} --name --if-new --cache -o"
+BEGIN = f"{INPUTS} --name --label --if-new --cache -o"
 COMMANDS = {
     "init": ("[TEMPLATE]", "--list -o"),
     "run": ("FILE [NAME]", f"{BEGIN} -d --detach -j --jobs --durability"),
     "check": ("FILE...", "-o"),
     "apply": ("[FILE]", "--delete -o"),
-    "backfill": ("PLAN", "--from --to --parallelism -o"),
+    "backfill": ("PLAN", "--from --to --parallelism --label -o"),
     "serve": ("", "-j --jobs --durability -o"),
     "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),
-    "list": ("", "--workflow --phase --since --limit -o"),
+    "list": ("", "--workflow --plan --phase -l --label --since --until --parent -a --all --sort -r "
+             "--reverse --limit --offset -o"),
     "get": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-o"),
     "watch": ("[EXEC]", "-o"),
     "explain": ("EXEC[/NODE[[ELEMENT]]]", "-o"),
     "logs": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-f --follow --raw --tail"),
-    "abort": ("EXEC...", "-m --message --now -y --yes"),
-    "pause": ("EXEC...", "-m --message -y --yes"),
+    "abort": ("[EXEC...]", "-m --message --now -l --label -y --yes"),
+    "pause": ("[EXEC...]", "-m --message -l --label -y --yes"),
     "resume": ("[EXEC...]", "-o"),
     "signal": ("EXEC ID VALUE", "--node -m --message"),
     "approve": ("EXEC ID", "--node -m --message"),
@@ -40,7 +41,7 @@ COMMANDS = {
     "metrics": ("", ""),
     "export": ("EXEC", ""),
     "import": ("FILE", ""),
-    "prune": ("[EXEC...]", "--older-than --phase --dry-run -y --yes -o"),
+    "prune": ("[EXEC...]", "--older-than --phase --workflow -l --label --dry-run -y --yes -o"),
     "store": ("fix-modes", ""),
     "completion": ("bash|zsh|fish", ""),
     "help": ("", "-o"),

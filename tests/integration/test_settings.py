@@ -48,6 +48,13 @@ MISTAKES = [
      "'30' is no value for 'executions'; " + RETENTION),
     ("failed_attempts", "failed_attempts: 7d", "failed_attempts: -7d", "-7d",
      "'-7d' is no value for 'failed_attempts'; " + RETENTION),
+    ("by_label", "{label: audit, executions: forever}", "{label: -audit, executions: forever}",
+     "-audit", "'-audit' chooses no executions: '-audit' is no key of a label; write letters, "
+     "digits, -, _ and ., at most 63, a letter or a digit at both ends; before that PREFIX/, a DNS "
+     "subdomain, if you like; write a selector such as team=data [InvalidValue]"),
+    ("label", "{label: audit, executions: forever}", "{executions: forever}", "{executions",
+     "a retention by label has no 'label'; write {label: team=data, executions: 90d}, or forever "
+     "for the time [ValueRequired]"),
     ("cache", "cache: 90d", "cache: for ever", "for ever",
      "'for ever' is no value for 'cache'; " + RETENTION),
     ("limits", "  memory: 4Gi", "  memories: 4Gi", "memories",

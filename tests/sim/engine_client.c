@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/sim/engine.h"
+#include "tests/sim/engine_history.h"
 #include "tests/sim/recall.h"
 #include "tests/sim/workload.h"
 #include "tests/support/flow_random.h"
@@ -58,6 +59,7 @@ static int ask(struct tr_context *context, struct table *table, uint32_t index)
     if (execution->from != NULL) {
         sim_recall_name(stage, execution, tr_text_of(""), recovery);
     }
+    char labels[SIM_LABELS_BYTES];
     struct tr_launch launch = {
         .name = tr_text_of(execution->name),
         .graph = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES},
@@ -67,6 +69,7 @@ static int ask(struct tr_context *context, struct table *table, uint32_t index)
         .cache_mode = execution->cache_mode,
         .cause = tr_text_of("simulated"),
         .recovery = tr_text_of(recovery),
+        .labels = sim_labels_of(execution, labels),
     };
     return tr_ask(context, table->launcher, &tr_launch_schema, &launch, 0, &table->asks[index]);
 }

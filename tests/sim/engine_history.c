@@ -265,6 +265,22 @@ static void check_change(const struct tr_execution *row, uint8_t phase, bool was
     }
 }
 
+struct tr_text sim_labels_of(const struct sim_execution *execution, char labels[SIM_LABELS_BYTES])
+{
+    (void)snprintf(labels, SIM_LABELS_BYTES, "origin=%s", execution->name);
+    return tr_text_of(labels);
+}
+
+/* Each has the labels of the one that was asked for, over any number of launches and crashes. */
+static void check_labels(const struct tr_execution *row, const struct sim_execution *execution)
+{
+    char labels[SIM_LABELS_BYTES];
+    if (!tr_text_equal(row->labels, sim_labels_of(execution, labels))) {
+        sim_fail("history: %.*s has the labels %.*s instead of %s", (int)row->name.size,
+                 row->name.data, (int)row->labels.size, row->labels.data, labels);
+    }
+}
+
 static void take_launched(struct sim_history *history, const struct sim_host *host,
                           const struct tr_execution *row)
 {
@@ -284,6 +300,7 @@ static void take_launched(struct sim_history *history, const struct sim_host *ho
         history->origins = origin;
         sim_engine_seen.launched++;
     }
+    check_labels(row, origin->first);
     check_change(row, origin->phase, origin->is_paused);
     origin->phase = row->phase;
     origin->is_paused = row->is_paused;
@@ -335,6 +352,7 @@ static void take_execution(struct sim_history *history, const struct sim_host *h
                  (unsigned long long)row.execution, (int)row.name.size, row.name.data);
         return;
     }
+    check_labels(&row, execution);
     check_change(&row, execution->phase, execution->is_paused);
     execution->number = row.execution;
     execution->phase = row.phase;

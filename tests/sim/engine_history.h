@@ -27,6 +27,10 @@ struct sim_observation_of {
     struct sim_bytes values[2]; /* by enum tr_value_side */
 };
 
+/* The labels with which an execution is asked for, which those that it launches inherit. */
+#define SIM_LABELS_BYTES (sizeof "origin=" + SIM_EXECUTION_NAME_BYTES)
+struct tr_text sim_labels_of(const struct sim_execution *execution, char labels[SIM_LABELS_BYTES]);
+
 struct sim_history *sim_history_new(struct sim_stage *stage);
 void sim_history_free(struct sim_history *history);
 

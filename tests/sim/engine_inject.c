@@ -204,6 +204,20 @@ static int forget_failure(TURN)
     return handle_changed(context, state, message, &tr_node_ended_schema, &ended);
 }
 
+/* What is launched hears nothing of the labels that it inherits. */
+static int forget_labels(TURN)
+{
+    struct tr_launch launch;
+    bool is_meant =
+        behaviour->id == tr_launcher_behaviour.id && tr_message_is(message, &tr_launch_schema) &&
+        tr_message_read(message, launch, &launch) == 0 && launch.inherited_labels.size > 0;
+    if (!is_meant || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    launch.inherited_labels = tr_text_of("");
+    return handle_changed(context, state, message, &tr_launch_schema, &launch);
+}
+
 /* A time that is to start something starts nothing. */
 static int pass_time_over(TURN)
 {
@@ -469,6 +483,11 @@ const struct sim_bug sim_engine_bugs[] = {
      .found_by = "the model: another end",
      .first_seed = 18,
      .turn = lose_launched},
+    {.name = "labels-not-inherited",
+     .text = "what is launched does not get the labels of what launches it",
+     .found_by = "history: other labels",
+     .first_seed = 18,
+     .turn = forget_labels},
     {.name = "decided-end-lost",
      .text = "a dynamic task does not hear that its graph has ended",
      .found_by = "liveness: the task waits for ever",

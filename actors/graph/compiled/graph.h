@@ -290,7 +290,8 @@ struct tr_workflow {
     uint8_t policy;           /* enum tr_failure_policy */
     uint32_t max_parallelism; /* nodes running at once; 0: no bound */
     int64_t timeout_ns;
-    uint32_t nesting; /* workflows inside it, one in the other; 1: none */
+    uint32_t nesting;      /* workflows inside it, one in the other; 1: none */
+    struct tr_text labels; /* of its executions (actors/graph/document/labels.h) */
 };
 
 /* A value that a launch plan gives for an input of its workflow. */
@@ -334,6 +335,7 @@ struct tr_plan {
     struct tr_schedule schedule;
     /* The workflow's inputs without the fixed ones, with the plan's defaults. */
     struct tr_variables inputs;
+    struct tr_text labels; /* of its executions, beside the workflow's, over which they win */
 };
 
 /* A bound over all executions of a store. */

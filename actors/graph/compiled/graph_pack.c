@@ -418,7 +418,7 @@ static void move_node(struct tri_transfer *transfer, void *item)
 static void move_workflow(struct tri_transfer *transfer, void *item)
 {
     struct tr_workflow *workflow = item;
-    begin(transfer, 20);
+    begin(transfer, 21);
     move_text(transfer, &workflow->name);
     move_text(transfer, &workflow->description);
     move_text(transfer, &workflow->folder);
@@ -439,6 +439,7 @@ static void move_workflow(struct tri_transfer *transfer, void *item)
     move_u32(transfer, &workflow->max_parallelism);
     move_ns(transfer, &workflow->timeout_ns);
     move_u32(transfer, &workflow->nesting);
+    move_text(transfer, &workflow->labels);
 }
 
 static void move_plan_value(struct tri_transfer *transfer, void *item)
@@ -474,13 +475,14 @@ static void move_schedule(struct tri_transfer *transfer, struct tr_schedule *sch
 static void move_plan(struct tri_transfer *transfer, void *item)
 {
     struct tr_plan *plan = item;
-    begin(transfer, 6);
+    begin(transfer, 7);
     move_text(transfer, &plan->name);
     move_text(transfer, &plan->description);
     move_u32(transfer, &plan->workflow);
     MOVE_ITEMS(transfer, plan->values, &plan->value_count, 3, move_plan_value);
     move_schedule(transfer, &plan->schedule);
     move_variables(transfer, &plan->inputs);
+    move_text(transfer, &plan->labels);
 }
 
 static void move_pool(struct tri_transfer *transfer, void *item)
@@ -602,8 +604,8 @@ void tri_transfer_graph(struct tri_transfer *transfer, struct tr_graph *graph)
     move_types(transfer, graph);
     MOVE_ITEMS(transfer, graph->pools, &graph->pool_count, 3, move_pool);
     MOVE_ITEMS(transfer, graph->tasks, &graph->task_count, 10, move_task);
-    MOVE_ITEMS(transfer, graph->workflows, &graph->workflow_count, 20, move_workflow);
-    MOVE_ITEMS(transfer, graph->plans, &graph->plan_count, 6, move_plan);
+    MOVE_ITEMS(transfer, graph->workflows, &graph->workflow_count, 21, move_workflow);
+    MOVE_ITEMS(transfer, graph->plans, &graph->plan_count, 7, move_plan);
 }
 
 int tr_graph_pack(const struct tr_graph *graph, struct tr_buffer *buffer)

@@ -12,6 +12,7 @@
  * whether the language would allow such a graph.
  */
 #include "actors/graph/compiled/transfer.h"
+#include "actors/graph/document/labels.h"
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/slot.h"
 #include "runtime/memory.h"
@@ -117,7 +118,7 @@ static bool check_schedule(const struct tr_schedule *schedule, const struct tr_v
 static bool check_plan(const struct tr_graph *graph, const struct tr_plan *plan)
 {
     if (plan->workflow >= graph->workflow_count || plan->name.size > TR_GRAPH_NAME_BYTES_MAX ||
-        !check_variables(&plan->inputs, true)) {
+        !check_variables(&plan->inputs, true) || !tr_labels_are_good(plan->labels)) {
         return false;
     }
     const struct tr_variables *inputs = &graph->workflows[plan->workflow].interface.inputs;
@@ -432,7 +433,8 @@ static bool check_workflow(struct check *check)
         !is_handler(workflow, workflow->on_failure, TR_ROLE_ON_FAILURE) ||
         !is_handler(workflow, workflow->finally, TR_ROLE_FINALLY) ||
         !check_variables(&workflow->interface.inputs, true) ||
-        !check_variables(&workflow->interface.outputs, false) || !check_order(check)) {
+        !check_variables(&workflow->interface.outputs, false) ||
+        !tr_labels_are_good(workflow->labels) || !check_order(check)) {
         return false;
     }
     for (uint32_t i = 0; i < workflow->binding_count; i++) {

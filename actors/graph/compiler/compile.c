@@ -97,6 +97,7 @@ void tri_compile_place_workflows(struct tri_compiler *compiler)
         workflow->policy = (uint8_t)workflows[i].policy;
         workflow->max_parallelism = workflows[i].max_parallelism;
         workflow->timeout_ns = workflows[i].timeout_ns;
+        workflow->labels = workflows[i].labels;
         workflow->on_failure = workflow->finally = TR_GRAPH_NONE;
     }
 }

@@ -303,6 +303,7 @@ static void compile_plan(struct tri_compiler *compiler, const struct tri_plan *s
     plan->name = tr_arena_text(&compiler->graph->arena, source->name.text);
     plan->description = source->description;
     plan->schedule = source->schedule;
+    plan->labels = source->labels;
     plan->workflow = TR_GRAPH_NONE;
     if (source->workflow.text.size == 0) {
         return;

@@ -141,6 +141,7 @@ struct tri_workflow {
     enum tr_failure_policy policy;
     uint32_t max_parallelism;
     int64_t timeout_ns;
+    struct tr_text labels;
     bool is_compiled; /* of a graph that is gone on from: only its name matters */
 };
 
@@ -153,6 +154,7 @@ struct tri_plan {
     const struct tr_tree *fixed;
     struct tr_schedule schedule;
     struct tri_name kickoff;
+    struct tr_text labels;
 };
 
 struct tri_pool {

@@ -202,6 +202,13 @@ static void read_fixed(struct tri_definition *definition, const struct tr_tree *
     plan->fixed = tri_keys_expect_map(definition, value, "fixed") ? value : NULL;
 }
 
+static void read_labels(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target)
+{
+    struct tri_plan *plan = target;
+    (void)tri_keys_read_labels(definition, value, &plan->labels);
+}
+
 static void read_description(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
@@ -217,10 +224,11 @@ static void read_plan(struct tri_definition *definition, const struct tr_tree *t
         {"fixed", read_fixed, 0},
         {"schedule", read_schedule, 0},
         {"description", read_description, 0},
+        {"labels", read_labels, 0},
     };
     struct tri_plan *plan = target;
     plan->source = definition->source;
-    plan->description = plan->schedule.cron_text = tr_text_of("");
+    plan->description = plan->labels = plan->schedule.cron_text = tr_text_of("");
     plan->schedule.timezone = tr_text_of("UTC");
     plan->schedule.kickoff_input = TR_GRAPH_NONE;
     tri_keys_read_keys(definition, tree, "a launch plan", keys, TR_COUNT_OF(keys), plan);

@@ -142,6 +142,13 @@ static void read_timeout(struct tri_definition *definition, const struct tr_tree
     (void)tri_keys_read_duration(definition, value, &workflow->timeout_ns);
 }
 
+static void read_labels(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target)
+{
+    struct tri_workflow *workflow = target;
+    (void)tri_keys_read_labels(definition, value, &workflow->labels);
+}
+
 static void read_description(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
@@ -173,11 +180,12 @@ static void read_workflow(struct tri_definition *definition, const struct tr_tre
         {"max_parallelism", read_max_parallelism, 0},
         {"timeout", read_timeout, 0},
         {"description", read_description, 0},
+        {"labels", read_labels, 0},
     };
     struct tri_workflow *workflow = target;
     workflow->source = definition->source;
     workflow->folder = definition->folder;
-    workflow->description = tr_text_of("");
+    workflow->description = workflow->labels = tr_text_of("");
     tri_keys_read_keys(definition, tree, "a workflow", keys, TR_COUNT_OF(keys), workflow);
     check_inputs(definition, workflow);
     const struct tr_tree *nodes = tr_tree_find(tree, "nodes");

@@ -92,6 +92,10 @@ void tri_keys_read_units(struct tri_definition *definition, const struct tr_tree
 bool tri_keys_read_word(struct tri_definition *definition, const struct tr_tree *tree,
                         const char *const *words, uint32_t count, uint32_t *position);
 
+/* A mapping of labels, as one text in the graph's arena (actors/graph/document/labels.h). */
+bool tri_keys_read_labels(struct tri_definition *definition, const struct tr_tree *tree,
+                          struct tr_text *labels);
+
 /* A reference to a secret, GROUP/KEY[@VERSION]; its name and whether it is a file stay. */
 bool tri_keys_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
                           struct tr_secret *secret);

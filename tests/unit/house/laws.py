@@ -48,8 +48,8 @@ FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/"]
 
 # What knows no terminal; and what speaks with people, one above the other.
 ENGINE_ROOMS = ["deploy/common/", "deploy/inputs/", "deploy/history/", "deploy/recovery/",
-                "deploy/retention/", "deploy/settings/", "deploy/engine/", "deploy/server/",
-                "deploy/offline/", "deploy/transfer/"]
+                "deploy/selection/", "deploy/retention/", "deploy/settings/", "deploy/engine/",
+                "deploy/server/", "deploy/offline/", "deploy/transfer/"]
 
 # Files below a folder, a floor or a room of one, may include what begins with one of these. A
 # room's law stands in place of its floor's.
@@ -131,9 +131,10 @@ INCLUDES = {
                        "deploy/common/"],
     "deploy/recovery": [*FOR_DEPLOY, "runtime/blob/", "runtime/journal/", "deploy/recovery/",
                         "deploy/common/", "deploy/inputs/", "deploy/history/"],
+    "deploy/selection": [*FOR_DEPLOY, "runtime/journal/", "deploy/selection/"],
     "deploy/retention": [*FOR_DEPLOY, "runtime/blob/", "runtime/env/env_limits.h",
                          "runtime/journal/", "runtime/link/", "deploy/retention/",
-                         "deploy/common/", "deploy/history/"],
+                         "deploy/common/", "deploy/history/", "deploy/selection/"],
     "deploy/settings": [*FOR_DEPLOY, "plugins/builtin/", "deploy/settings/", "deploy/common/",
                         "deploy/retention/"],
     "deploy/engine": [*FOR_DEPLOY, "plugins/builtin/registry.h", "plugins/process/process.h",

@@ -167,6 +167,7 @@ DIRECTIONS = [
     ("deploy/inputs", "runtime/blob/blob.h", "deploy/history/graphs.h"),
     ("deploy/history", "deploy/common/document.h", "deploy/recovery/reuse.h"),
     ("deploy/recovery", "deploy/history/executions.h", "deploy/engine/launch.h"),
+    ("deploy/selection", "runtime/journal/sqlite_reader.h", "deploy/history/executions.h"),
     ("deploy/retention", "deploy/common/client.h", "deploy/cli/connect.h"),
     ("deploy/settings", "deploy/retention/janitor.h", "deploy/engine/assemble.h"),
     ("deploy/engine", "deploy/recovery/reuse.h", "deploy/cli/command.h"),

@@ -13,13 +13,19 @@ static const char definition[] =
     "workflows:\n"
     "  main: {inputs: {x: int}, nodes: {t: {task: add, with: {a: $x}}}, outputs: {c: $t.c}}\n";
 
-static void forget(struct flow *flow, uint64_t execution, const char *name, struct tr_bytes rows,
-                   bool is_last)
+/* Forgets some rows of an execution, or all without any. */
+static void forget(struct flow *flow, uint64_t execution, const char *name, struct tr_bytes rows)
 {
+    struct tr_buffer executions;
+    tr_buffer_init(&executions, 0);
+    tr_buffer_array(&executions, 2);
+    tr_buffer_u64(&executions, execution);
+    tr_buffer_text_value(&executions, tr_text_of(name));
     struct tr_forget_rows message = {
-        .execution = execution, .name = tr_text_of(name), .rows = rows, .is_last = is_last};
+        .executions = tr_buffer_bytes(&executions), .is_part = rows.size > 0, .rows = rows};
     stage_tell(&flow->stage, flow->launcher, &tr_forget_rows_schema, &message);
     stage_run(&flow->stage);
+    tr_buffer_fini(&executions);
 }
 
 static void test_a_share_takes_its_rows_and_the_last_one_all(void **state)
@@ -37,10 +43,10 @@ static void test_a_share_takes_its_rows_and_the_last_one_all(void **state)
         .execution = execution, .path = tr_text_of("t"), .message = tr_text_of("not looked at")};
     assert_int_equal(tr_forget_add(&rows, &tr_node_status_schema, &node), 0);
     assert_true(flow_node_phase(flow, "one", "t") != 0);
-    forget(flow, execution, "one", tr_buffer_bytes(&rows), false);
+    forget(flow, execution, "one", tr_buffer_bytes(&rows));
     assert_int_equal(flow_node_phase(flow, "one", "t"), 0);
     assert_string_equal(flow_outputs(flow, "one"), "{\"c\":1}");
-    forget(flow, execution, "one", (struct tr_bytes){0}, true);
+    forget(flow, execution, "one", (struct tr_bytes){0});
     assert_false(flow_execution(flow, "one", &row));
     assert_string_equal(flow_outputs(flow, "two"), "{\"c\":2}");
     assert_int_equal(stage_metric(&flow->stage, handler_failures), 0);
@@ -60,14 +66,54 @@ static void test_what_lives_is_not_forgotten(void **state)
     stage_run(&flow->stage);
     uint64_t second = flow->execution.key.group;
     struct tr_execution row;
-    forget(flow, second, "one", (struct tr_bytes){0}, true);
+    forget(flow, second, "one", (struct tr_bytes){0});
     assert_true(flow_execution(flow, "one", &row));
     /* One that has ended may have had the same name. */
-    forget(flow, first, "one", (struct tr_bytes){0}, true);
+    forget(flow, first, "one", (struct tr_bytes){0});
     flow_finish(flow);
     assert_string_equal(flow_outputs(flow, "one"), "{\"c\":2}");
-    forget(flow, second, "one", (struct tr_bytes){0}, true);
+    forget(flow, second, "one", (struct tr_bytes){0});
     assert_false(flow_execution(flow, "one", &row));
+    flow_free(flow);
+}
+
+static void add_execution(struct tr_buffer *executions, const struct flow *flow, const char *name)
+{
+    tr_buffer_u64(executions, flow->execution.key.group);
+    tr_buffer_text_value(executions, tr_text_of(name));
+}
+
+/* Those before one that lives go, and no more. */
+static void test_many_at_once(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    struct tr_execution row;
+    struct tr_buffer executions;
+    tr_buffer_init(&executions, 0);
+    tr_buffer_array(&executions, 8);
+    flow_run(flow, "main", "[1]", "one");
+    add_execution(&executions, flow, "one");
+    flow_run(flow, "main", "[1]", "two");
+    add_execution(&executions, flow, "two");
+    flow_run(flow, "main", "[1]", "four");
+    struct flow four = *flow;
+    flow_obey(flow, rules);
+    flow_launch(flow, "main", "[1]", "three");
+    stage_run(&flow->stage);
+    add_execution(&executions, flow, "three");
+    add_execution(&executions, &four, "four");
+    struct tr_forget_rows message = {.executions = tr_buffer_bytes(&executions)};
+    stage_tell(&flow->stage, flow->launcher, &tr_forget_rows_schema, &message);
+    stage_run(&flow->stage);
+    assert_false(flow_execution(flow, "one", &row));
+    assert_false(flow_execution(flow, "two", &row));
+    assert_true(flow_execution(flow, "three", &row));
+    assert_true(flow_execution(flow, "four", &row));
+    assert_int_equal(stage_metric(&flow->stage, handler_failures), 0);
+    tr_buffer_fini(&executions);
+    flow_finish(flow);
     flow_free(flow);
 }
 
@@ -80,8 +126,7 @@ static void test_a_share_that_makes_no_sense_forgets_nothing(void **state)
         struct flow *flow = flow_new(definition);
         struct tr_execution row;
         flow_run(flow, "main", "[1]", "one");
-        forget(flow, flow->execution.key.group, "one", (struct tr_bytes){shares[i], sizes[i]},
-               false);
+        forget(flow, flow->execution.key.group, "one", (struct tr_bytes){shares[i], sizes[i]});
         assert_true(stage_metric(&flow->stage, handler_failures) > 0);
         assert_true(flow_execution(flow, "one", &row));
         flow_free(flow);
@@ -93,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_share_takes_its_rows_and_the_last_one_all),
         cmocka_unit_test(test_what_lives_is_not_forgotten),
+        cmocka_unit_test(test_many_at_once),
         cmocka_unit_test(test_a_share_that_makes_no_sense_forgets_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -391,6 +391,8 @@ SCRIPT(write_other)
     TRY(tr_record(context, &tr_element_output_schema, &output));
     struct tr_node_status node = {
         .execution = act->number, .path = tr_text_of("other"), .phase = TR_NODE_PHASE_QUEUED};
+    struct tr_execution execution = {.execution = act->number, .labels = tr_text_of("team=data")};
+    TRY(tr_history_labels(context, &execution));
     return tr_history_node(context, &node, TR_NODE_PHASE_NOT_YET_STARTED, (struct tr_text){0},
                            &fake->count);
 }
@@ -417,7 +419,8 @@ static void forgetting_takes_all_rows_of_one_execution(void **state)
     for (size_t i = 0; i < tr_history_schema_count; i++) {
         const struct tr_schema *schema = tr_history_schemas[i];
         bool is_left = schema == &tr_phase_schema || schema == &tr_node_status_schema ||
-                       schema == &tr_progress_schema || schema == &tr_element_output_schema;
+                       schema == &tr_progress_schema || schema == &tr_element_output_schema ||
+                       schema == &tr_execution_label_schema;
         assert_int_equal(count_rows(schema), is_left ? 1 : 0);
     }
     close_stage();

@@ -15,7 +15,9 @@ static const char definition[] =
     "workflows:\n"
     "  main: {inputs: {x: int}, nodes: {t: {task: add, with: {a: $x}}}, outputs: {c: $t.c}}\n"
     "  other: {nodes: {t: {task: add, with: {a: 1}}}}\n"
+    "  labelled: {labels: {a: w, b: w, c: w}, nodes: {t: {task: add, with: {a: 1}}}}\n"
     "launch_plans:\n"
+    "  labels: {workflow: labelled, labels: {b: p, c: p}}\n"
     "  fixed: {workflow: main, fixed: {x: 5}}\n"
     "  free: {workflow: main, inputs: {x: 5}}\n";
 
@@ -154,6 +156,42 @@ static void test_what_cannot_be_launched_is_refused(void **state)
     flow_free(flow);
 }
 
+/* What is nearer to the request wins: it, the plan, the workflow, and last what is inherited. */
+static void test_labels_are_merged(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const uint8_t none[] = {0x90};
+    struct tr_launch request = request_of(flow, "one");
+    struct tr_execution row;
+    request.workflow = tr_graph_find_workflow(flow->graph, tr_text_of("labelled"));
+    request.plan = tr_graph_find_plan(flow->graph, tr_text_of("labels"));
+    request.inputs = (struct tr_bytes){.data = none, .size = sizeof none};
+    request.labels = tr_text_of("c=r");
+    request.inherited_labels = tr_text_of("a=i,d=i");
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, 0);
+    flow_finish(flow);
+    assert_true(flow_execution(flow, "one", &row));
+    assert_true(tr_text_equal(row.labels, tr_text_of("a=w,b=p,c=r,d=i")));
+    request.name = tr_text_of("two");
+    request.labels = tr_text_of("c=r,a=r");
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, TR_INVALID);
+    struct tr_buffer many;
+    tr_buffer_init(&many, 0);
+    for (unsigned i = 0; i < 62; i++) {
+        tr_buffer_print(&many, "%sk%02u=", i > 0 ? "," : "", i);
+    }
+    request.labels = tr_buffer_text(&many);
+    request.inherited_labels = tr_text_of("");
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, TR_LIMIT);
+    assert_int_equal(stage_metric(&flow->stage, handler_failures), 0);
+    tr_buffer_fini(&many);
+    flow_free(flow);
+}
+
 static void test_a_full_engine_begins_nothing(void **state)
 {
     (void)state;
@@ -266,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_a_launch_node_that_asks_twice_asks_once),
         cmocka_unit_test(test_names_last_over_crashes),
         cmocka_unit_test(test_what_cannot_be_launched_is_refused),
+        cmocka_unit_test(test_labels_are_merged),
         cmocka_unit_test(test_a_full_engine_begins_nothing),
         cmocka_unit_test(test_what_is_too_large_is_refused),
         cmocka_unit_test(test_graphs_are_held_while_they_are_used),

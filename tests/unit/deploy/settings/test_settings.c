@@ -150,6 +150,44 @@ static void test_retention(void **state)
     require_problem("retention: {execution: 30d}\n",
                     "s.yaml:1:13: 'execution' is no key of retention; the nearest one is "
                     "'executions' [InvalidValue]\n");
+    require_problem("retention: {nights: 30d}\n",
+                    "s.yaml:1:13: 'nights' is no key of retention; its keys are executions, "
+                    "failed_attempts, cache, by_label [InvalidValue]\n");
+}
+
+static void test_retention_by_label(void **state)
+{
+    (void)state;
+    require_good("retention: {by_label: [{label: 'team=data,!x', executions: 90d}, {label: keep, "
+                 "executions: forever}]}\n");
+    const struct tr_retention_rule *rules = settings.retention.rules.items;
+    assert_int_equal(settings.retention.rules.count, 2);
+    assert_int_equal(settings.retention.executions_ms, 0);
+    assert_int_equal(rules[0].executions_ms, 90 * 86400000ULL);
+    assert_int_equal(rules[1].executions_ms, 0);
+    assert_true(tr_label_selector_holds(&rules[0].labels, tr_text_of("team=data")));
+    assert_false(tr_label_selector_holds(&rules[0].labels, tr_text_of("team=data,x=")));
+    assert_true(tr_label_selector_holds(&rules[1].labels, tr_text_of("keep=")));
+    require_problem("retention: {by_label: {label: a, executions: 1d}}\n",
+                    "s.yaml:1:23: by_label is a list, and this is a mapping; write [a, b] "
+                    "[InvalidValue]\n");
+    require_problem("retention: {by_label: [{label: a}]}\n",
+                    "s.yaml:1:24: a retention by label has no 'executions'; write {label: "
+                    "team=data, executions: 90d}, or forever for the time [ValueRequired]\n");
+    require_problem("retention: {by_label: [{executions: 1d}]}\n",
+                    "s.yaml:1:24: a retention by label has no 'label'; write {label: team=data, "
+                    "executions: 90d}, or forever for the time [ValueRequired]\n");
+    require_problem("retention: {by_label: [{label: 'a b', executions: 1d}]}\n",
+                    "s.yaml:1:32: 'a b' chooses no executions: 'a' goes on with 'b'; write a comma "
+                    "between conditions; write a selector such as team=data [InvalidValue]\n");
+    require_problem("retention: {by_label: [{label: a, executions: never}]}\n",
+                    "s.yaml:1:47: 'never' is no value for 'executions'; write a positive duration "
+                    "with the units d h m s ms us, as 1h30m [InvalidValue]\n");
+    require_problem("retention: {by_label: [{labels: a, executions: 1d}]}\n",
+                    "s.yaml:1:24: a retention by label has no 'label'; write {label: team=data, "
+                    "executions: 90d}, or forever for the time [ValueRequired]\n"
+                    "s.yaml:1:25: 'labels' is no key of a retention by label; the nearest one is "
+                    "'label' [InvalidValue]\n");
 }
 
 static void test_task_types(void **state)
@@ -490,6 +528,7 @@ int main(void)
         cmocka_unit_test_teardown(test_jobs, tear_down),
         cmocka_unit_test_teardown(test_durability, tear_down),
         cmocka_unit_test_teardown(test_retention, tear_down),
+        cmocka_unit_test_teardown(test_retention_by_label, tear_down),
         cmocka_unit_test_teardown(test_task_types, tear_down),
         cmocka_unit_test_teardown(test_default_plugin, tear_down),
         cmocka_unit_test_teardown(test_plugins, tear_down),

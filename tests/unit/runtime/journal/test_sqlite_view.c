@@ -68,6 +68,15 @@ static void put_execution(uint64_t number, const char *name, uint8_t phase)
     put(&tr_execution_schema, &row);
 }
 
+static void put_label(const char *key, const char *value)
+{
+    struct tr_execution_label row = {.execution = 16,
+                                     .key = tr_text_of(key),
+                                     .value = tr_text_of(value),
+                                     .created_ms = MORNING + 16};
+    put(&tr_execution_label_schema, &row);
+}
+
 static void put_phase(uint64_t number, uint8_t subject, const char *path, uint8_t phase,
                       uint64_t after_ms)
 {
@@ -154,6 +163,8 @@ static void write_history(struct tri_store *store)
     op_count = 0;
     put_execution(16, "first", TR_EXECUTION_FAILED);
     put_execution(32, "second", TR_EXECUTION_RUNNING);
+    put_label("team", "data");
+    put_label("scratch", "");
     put_nodes();
     put_phase(1, TR_SUBJECT_EXECUTION, "", TR_EXECUTION_QUEUED, 0);
     put_phase(2, TR_SUBJECT_EXECUTION, "", TR_EXECUTION_RUNNING, 10);
@@ -236,6 +247,8 @@ static void test_each_view_tells_what_was_recorded(void **state)
            " FROM executions ORDER BY execution",
            "16|first|failed|2025-11-21T08:00:00.016Z|1763712001000|-|-|abcd\n"
            "32|second|running|2025-11-21T08:00:00.032Z|1763712001000|-|-|abcd\n");
+    expect(database, "SELECT execution_name, key, value FROM labels ORDER BY key",
+           "first|scratch|\nfirst|team|data\n");
     expect(database,
            "SELECT execution_name, path, kind, phase, started_at, attempts, cache, failure, code"
            " FROM nodes ORDER BY path",
@@ -354,6 +367,13 @@ static void test_queries_do_not_read_everything(void **state)
         {"SELECT * FROM record_execution WHERE phase = 1", {"record_execution"}},
         {"SELECT * FROM record_execution WHERE created_ms > 5", {"record_execution"}},
         {"SELECT * FROM record_execution WHERE ended_ms > 5", {"record_execution"}},
+        {"SELECT * FROM record_execution WHERE parent = '' ORDER BY created_ms",
+         {"record_execution"}},
+        {"SELECT * FROM labels WHERE execution = 16", {"r", "o"}},
+        {"SELECT execution FROM labels WHERE key = 'team' AND value = 'data'", {"r"}},
+        {"SELECT e.name FROM executions AS e JOIN labels AS l USING (execution)"
+         " WHERE l.key = 'team' AND l.value = 'data'",
+         {"r"}},
     };
     for (size_t i = 0; i < TR_COUNT_OF(queries); i++) {
         char sql[256];
@@ -394,9 +414,9 @@ static void test_a_changed_view_is_made_anew(void **state)
         store = open_store(stand, &tr_history_views);
         tri_store_close(store);
         database = open_database(stand);
-        expect(database, "SELECT count(*) FROM pragma_table_info('executions')", "23\n");
+        expect(database, "SELECT count(*) FROM pragma_table_info('executions')", "24\n");
         /* The second time nothing is left to change. */
-        expect(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "7\n");
+        expect(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "8\n");
         sqlite3_close(database);
     }
     stand_free(stand);
