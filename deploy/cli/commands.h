@@ -23,6 +23,7 @@ extern const struct tr_command tr_command_keeper;
 extern const struct tr_command tr_command_list;
 extern const struct tr_command tr_command_logs;
 extern const struct tr_command tr_command_metrics;
+extern const struct tr_command tr_command_names;
 extern const struct tr_command tr_command_pause;
 extern const struct tr_command tr_command_reject;
 extern const struct tr_command tr_command_plugins;

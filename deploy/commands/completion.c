@@ -1,17 +1,103 @@
 /*
  * `troupe completion SHELL`: a script that completes commands, options and their values, made from
  * the rows of the commands, so that it is never behind them.
+ *
+ * What can follow is the same in all shells: words, files, folders, executions that the command is
+ * for (`troupe names`), or nodes. Behind an execution no blank is added where a node may follow.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "deploy/cli/commands.h"
 #include "deploy/commands/dispatch.h"
+#include "schemas/engine/phase.h"
 
-/* What the three shells are told of one option of one command. */
-static const char *words_of(const struct tr_command *command, const struct tr_option *option)
+/* What the shells are told of the value of an option, or of the words of a command. */
+struct values {
+    char words[512]; /* with blanks between; empty: none are known */
+    uint8_t completes;
+    bool is_list;  /* several of the words, with commas between */
+    bool is_value; /* something belongs there */
+};
+
+static void add_word(struct values *values, const char *word)
 {
-    return strcmp(option->name, "output") == 0 ? command->outputs : option->words;
+    size_t size = strlen(values->words);
+    (void)snprintf(values->words + size, sizeof values->words - size, "%s%s", size > 0 ? " " : "",
+                   word);
+}
+
+/* "a|b" */
+static void add_words(struct values *values, const char *words)
+{
+    while (true) {
+        char word[64];
+        size_t size = strcspn(words, "|");
+        (void)snprintf(word, sizeof word, "%.*s", (int)size, words);
+        add_word(values, word);
+        if (words[size] == '\0') {
+            return;
+        }
+        words += size + 1;
+    }
+}
+
+/* Phases as options take them, with dashes for blanks. */
+static void add_phases(struct values *values, bool is_ended)
+{
+    for (uint8_t phase = 1; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
+        char word[32];
+        (void)snprintf(word, sizeof word, "%s", tr_execution_phase_word(phase));
+        for (char *blank = strchr(word, ' '); blank != NULL; blank = strchr(blank, ' ')) {
+            *blank = '-';
+        }
+        if (!is_ended || tr_phase_is_end(TR_SUBJECT_EXECUTION, phase)) {
+            add_word(values, word);
+        }
+    }
+    values->is_list = true;
+}
+
+static void add_commands(struct values *values)
+{
+    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
+        if ((*command)->summary != NULL) {
+            add_word(values, (*command)->name);
+        }
+    }
+}
+
+static void add_completed(struct values *values)
+{
+    if (values->completes == TR_COMPLETES_PHASES ||
+        values->completes == TR_COMPLETES_ENDED_PHASES) {
+        add_phases(values, values->completes == TR_COMPLETES_ENDED_PHASES);
+    } else if (values->completes == TR_COMPLETES_COMMANDS) {
+        add_commands(values);
+    }
+}
+
+static struct values values_of_option(const struct tr_command *command,
+                                      const struct tr_option *option)
+{
+    struct values values = {.completes = option->completes, .is_value = option->value != NULL};
+    bool is_output = strcmp(option->name, "output") == 0;
+    const char *words = is_output ? command->outputs : option->words;
+    if (words != NULL) {
+        add_words(&values, words);
+    }
+    add_completed(&values);
+    return values;
+}
+
+static struct values values_of_command(const struct tr_command *command)
+{
+    struct values values = {.completes = command->completes, .is_value = command->words_max > 0};
+    if (command->choices != NULL) {
+        add_words(&values, command->choices);
+    }
+    add_completed(&values);
+    return values;
 }
 
 static void for_each_option(const struct tr_command *command,
@@ -36,23 +122,6 @@ static void for_each_command(void (*print)(const struct tr_command *command))
     }
 }
 
-/* "a|b" with other words between. */
-static void print_list(const char *words, const char *between)
-{
-    while (true) {
-        size_t size = strcspn(words, "|");
-        printf("%.*s", (int)size, words);
-        if (words[size] == '\0') {
-            return;
-        }
-        fputs(between, stdout);
-        words += size + 1;
-    }
-}
-
-/* What gives the names of executions, the newest ones, in any shell. */
-#define EXECUTIONS "troupe list -o name --limit 100 2>/dev/null"
-
 /* What gives all nodes of the execution $execution, as EXEC/NODE. */
 #define NODES                                                                          \
     "troupe get \"$execution\" -o json 2>/dev/null | grep -o '\"node\":\"[^\"]*\"' | " \
@@ -64,25 +133,20 @@ static void print_list(const char *words, const char *between)
 /* What gives the names of templates of projects. */
 #define TEMPLATES "troupe init --list -o name 2>/dev/null"
 
-static bool takes_executions(const struct tr_command *command)
-{
-    return command->completes == TR_COMPLETES_EXECUTIONS;
-}
-
-static bool takes_definitions(const struct tr_command *command)
-{
-    return command->completes == TR_COMPLETES_DEFINITIONS;
-}
-
-static bool takes_templates(const struct tr_command *command)
-{
-    return command->completes == TR_COMPLETES_TEMPLATES;
-}
-
 /* Whether EXEC/NODE is meant, too. */
 static bool takes_nodes(const struct tr_command *command)
 {
-    return takes_executions(command) && strstr(command->words, "/NODE") != NULL;
+    return command->completes == TR_COMPLETES_EXECUTIONS && strstr(command->words, "/NODE") != NULL;
+}
+
+static const char *kind_of(uint8_t kind)
+{
+    static const char *const words[] = {
+#define KIND_WORD(name, word) [TR_EXECUTION_KIND_##name] = (word),
+        TR_EXECUTION_KINDS(KIND_WORD)
+#undef KIND_WORD
+    };
+    return words[kind];
 }
 
 /* ------------------------------------------------------------------------- bash */
@@ -98,25 +162,38 @@ static void bash_flag(const struct tr_command *command, const struct tr_option *
     printf(" --%s", option->name);
 }
 
-/* What completes the value of an option, as a branch of a case. */
+/* What completes a value, as the end of a branch of a case. */
+static void bash_complete(const struct values *values, const char *kind, bool takes_nodes)
+{
+    if (values->words[0] != '\0') {
+        printf("_troupe_%s '%s' ;;\n", values->is_list ? "list" : "words", values->words);
+    } else if (values->completes == TR_COMPLETES_EXECUTIONS) {
+        printf("_troupe_%s %s ;;\n", takes_nodes ? "nodes" : "executions", kind);
+    } else {
+        static const char *const functions[] = {
+            [TR_COMPLETES_FILES] = "_troupe_files -f",
+            [TR_COMPLETES_FOLDERS] = "_troupe_files -d",
+            [TR_COMPLETES_DEFINITIONS] = "_troupe_definitions",
+            [TR_COMPLETES_TEMPLATES] = "_troupe_reply < <(" TEMPLATES ")",
+        };
+        const char *function =
+            values->completes < TR_COUNT_OF(functions) ? functions[values->completes] : NULL;
+        printf("%s ;;\n", function != NULL ? function : ":");
+    }
+}
+
 static void bash_value(const struct tr_command *command, const struct tr_option *option)
 {
-    const char *words = words_of(command, option);
-    if (option->value == NULL) {
+    struct values values = values_of_option(command, option);
+    if (!values.is_value) {
         return;
     }
-    printf("        %s:--%s", command->name, option->name);
+    printf("    %s:--%s", command->name, option->name);
     if (option->letter != 0) {
         printf("|%s:-%c", command->name, option->letter);
     }
-    if (words != NULL) {
-        printf(") COMPREPLY=($(compgen -W '");
-        print_list(words, " ");
-        printf("' -- \"$word\")) ;;\n");
-    } else {
-        printf(") COMPREPLY=($(compgen %s -- \"$word\")) ;;\n",
-               option->completes == TR_COMPLETES_FOLDERS ? "-d" : "-f");
-    }
+    printf(") ");
+    bash_complete(&values, kind_of(TR_EXECUTION_KIND_ANY), false);
 }
 
 static void bash_values(const struct tr_command *command)
@@ -124,64 +201,99 @@ static void bash_values(const struct tr_command *command)
     for_each_option(command, bash_value);
 }
 
-static void bash_flags(const struct tr_command *command)
+static void bash_words(const struct tr_command *command)
 {
-    printf("        %s) flags='", command->name);
+    struct values values = values_of_command(command);
+    printf("    %s:*:-*) _troupe_words '", command->name);
     for_each_option(command, bash_flag);
-    printf("' ;;\n");
+    printf("' ;;\n"
+           "    %s:*) ",
+           command->name);
+    bash_complete(&values, kind_of(command->kind), takes_nodes(command));
 }
 
-/* A branch for the commands whose words are of a kind, under one more condition. */
-static void bash_branch(bool (*takes)(const struct tr_command *command), const char *condition)
+/* What the branches call, each for the word in hand. */
+static void bash_functions(void)
 {
-    printf("        elif [[ ' ");
-    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
-        if ((*command)->summary != NULL && takes(*command)) {
-            printf(" %s", (*command)->name);
-        }
-    }
-    printf(" ' == *\" $command \"* %s]]; then\n", condition);
+    printf(
+        "# bash completion of troupe; load it with:  source <(troupe completion bash)\n"
+        "# The lines that begin with the word, but for what readline keeps of it: all up to the\n"
+        "# last letter at which it breaks words; an @ belongs to what is behind it.\n"
+        "_troupe_reply() {\n"
+        "    local line breaks=${COMP_WORDBREAKS//@/}\n"
+        "    local kept=${word%%\"${word##*[$breaks]}\"}\n"
+        "    while IFS= read -r line; do\n"
+        "        [[ -n $line && $line == \"$word\"* ]] && COMPREPLY+=(\"${line#\"$kept\"}\")\n"
+        "    done\n"
+        "}\n"
+        "_troupe_words() {\n"
+        "    _troupe_reply < <(printf '%%s\\n' $1)\n"
+        "}\n"
+        "_troupe_list() {\n"
+        "    local before=${word%%\"${word##*,}\"} choice\n"
+        "    _troupe_reply < <(for choice in $1; do echo \"$before$choice\"; done)\n"
+        "    compopt -o nospace 2>/dev/null\n"
+        "}\n"
+        "_troupe_executions() {\n"
+        "    _troupe_reply < <(troupe names \"$1\" \"$word\" 2>/dev/null)\n"
+        "}\n"
+        "_troupe_nodes() {\n"
+        "    local execution=${word%%%%/*}\n"
+        "    if [[ $word == */* ]]; then\n"
+        "        _troupe_reply < <(" NODES ")\n"
+        "    else\n"
+        "        _troupe_executions \"$1\"\n"
+        "        compopt -o nospace 2>/dev/null\n"
+        "    fi\n"
+        "}\n"
+        "_troupe_files() {\n"
+        "    _troupe_reply < <(compgen \"$1\" -- \"$word\")\n"
+        "    compopt -o filenames 2>/dev/null\n"
+        "}\n"
+        "_troupe_definitions() {\n"
+        "    local file\n"
+        "    for file in \"${words[@]:2:${#words[@]}-3}\" ''; do\n"
+        "        [[ -f $file ]] && break\n"
+        "    done\n"
+        "    if [[ -n $file ]]; then\n"
+        "        _troupe_reply < <(" NAMES ")\n"
+        "    else\n"
+        "        _troupe_files -f\n"
+        "    fi\n"
+        "}\n");
 }
 
 static void print_bash(void)
 {
-    printf("# bash completion of troupe; load it with:  source <(troupe completion bash)\n"
-           "_troupe() {\n"
-           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-           "    local command=${COMP_WORDS[1]} flags= file=\n"
-           "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
-           "        COMPREPLY=($(compgen -W '");
+    bash_functions();
+    printf("_troupe() {\n"
+           "    local words word before=\n"
+           "    read -ra words <<<\"${COMP_LINE:0:COMP_POINT}\"\n"
+           "    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=('')\n"
+           "    word=${words[-1]}\n"
+           "    COMPREPLY=()\n"
+           "    if [[ ${#words[@]} -le 2 ]]; then\n"
+           "        _troupe_words '");
     for_each_command(bash_name);
-    printf("' -- \"$word\"))\n"
+    printf("'\n"
            "        return\n"
            "    fi\n"
-           "    for file in \"${COMP_WORDS[@]:2:COMP_CWORD-2}\" ''; do\n"
-           "        [[ -f $file ]] && break\n"
-           "    done\n"
-           "    case $command:$before in\n");
+           "    before=${words[-2]}\n"
+           "    if [[ $word == --*=* ]]; then\n"
+           "        before=${word%%%%=*}\n"
+           "        word=${word#*=}\n"
+           "    fi\n"
+           "    case ${words[1]}:$before in\n");
     for_each_command(bash_values);
-    printf("    *)\n"
-           "        case $command in\n");
-    for_each_command(bash_flags);
-    printf("        esac\n"
-           "        if [[ $word == -* ]]; then\n"
-           "            COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n");
-    bash_branch(takes_nodes, "&& $word == */* ");
-    printf("            local execution=${word%%%%/*}\n"
-           "            COMPREPLY=($(compgen -W \"$(" NODES ")\" -- \"$word\"))\n");
-    bash_branch(takes_executions, "");
-    printf("            COMPREPLY=($(compgen -W \"@last $(" EXECUTIONS ")\" -- \"$word\"))\n");
-    bash_branch(takes_definitions, "&& -n $file ");
-    printf("            COMPREPLY=($(compgen -W \"$(" NAMES ")\" -- \"$word\"))\n");
-    bash_branch(takes_templates, "");
-    printf("            COMPREPLY=($(compgen -W \"$(" TEMPLATES ")\" -- \"$word\"))\n"
-           "        else\n"
-           "            COMPREPLY=($(compgen -f -- \"$word\"))\n"
-           "        fi\n"
-           "        ;;\n"
+    printf("    *) _troupe_rest \"${words[1]}\" ;;\n"
            "    esac\n"
            "}\n"
-           "complete -o filenames -F _troupe troupe\n");
+           "_troupe_rest() {\n"
+           "    case $1::$word in\n");
+    for_each_command(bash_words);
+    printf("    esac\n"
+           "}\n"
+           "complete -F _troupe troupe\n");
 }
 
 /* -------------------------------------------------------------------------- zsh */
@@ -207,53 +319,74 @@ static void zsh_name(const struct tr_command *command)
     printf("'\n");
 }
 
-static void zsh_option(const struct tr_command *command, const struct tr_option *option)
+/* An action of _arguments; a blank before a function keeps its words as they are. */
+static void zsh_complete(const struct values *values, const char *kind, bool takes_nodes)
 {
-    const char *words = words_of(command, option);
-    printf(" \\\n            '%s--%s%s[", option->is_repeatable ? "*" : "", option->name,
-           option->value != NULL ? "=" : "");
-    zsh_text(option->text);
-    printf("]");
-    if (option->value != NULL) {
-        printf(":%s:", option->value);
-        if (words != NULL) {
-            printf("(");
-            print_list(words, " ");
-            printf(")");
-        } else {
-            printf("%s", option->completes == TR_COMPLETES_FOLDERS ? "_files -/" : "_files");
-        }
+    if (values->words[0] != '\0') {
+        printf(values->is_list ? " _troupe_list %s" : "(%s)", values->words);
+    } else if (values->completes == TR_COMPLETES_EXECUTIONS) {
+        printf(" _troupe_%s %s", takes_nodes ? "nodes" : "executions", kind);
+    } else {
+        static const char *const actions[] = {
+            [TR_COMPLETES_FILES] = "_files",
+            [TR_COMPLETES_FOLDERS] = "_files -/",
+            [TR_COMPLETES_DEFINITIONS] = " _troupe_definitions",
+            [TR_COMPLETES_TEMPLATES] = "($(" TEMPLATES "))",
+        };
+        const char *action =
+            values->completes < TR_COUNT_OF(actions) ? actions[values->completes] : NULL;
+        printf("%s", action != NULL ? action : " ");
     }
-    printf("'");
 }
 
-/* What completes the words of a command. */
-static const char *zsh_words(const struct tr_command *command)
+static void zsh_option(const struct tr_command *command, const struct tr_option *option)
 {
-    return takes_nodes(command)         ? "_troupe_nodes"
-           : takes_executions(command)  ? "(@last $(" EXECUTIONS "))"
-           : takes_definitions(command) ? "_troupe_definitions"
-           : takes_templates(command)   ? "($(" TEMPLATES "))"
-                                        : "_files";
+    struct values values = values_of_option(command, option);
+    const char *repeats = option->is_repeatable ? "*" : "";
+    for (int is_letter = 0; is_letter < (option->letter != 0 ? 2 : 1); is_letter++) {
+        if (is_letter == 1) {
+            printf(" \\\n            '%s-%c%s[", repeats, option->letter,
+                   values.is_value ? "+" : "");
+        } else {
+            printf(" \\\n            '%s--%s%s[", repeats, option->name,
+                   values.is_value ? "=" : "");
+        }
+        zsh_text(option->text);
+        printf("]");
+        if (values.is_value) {
+            printf(":%s:", option->value);
+            zsh_complete(&values, kind_of(TR_EXECUTION_KIND_ANY), false);
+        }
+        printf("'");
+    }
 }
 
 static void zsh_options(const struct tr_command *command)
 {
+    struct values values = values_of_command(command);
     printf("    %s)\n        _arguments", command->name);
     for_each_option(command, zsh_option);
-    printf(" \\\n            '*:word:%s' ;;\n", zsh_words(command));
+    if (values.is_value) {
+        printf(" \\\n            '*:word:");
+        zsh_complete(&values, kind_of(command->kind), takes_nodes(command));
+        printf("'");
+    }
+    printf(" ;;\n");
 }
 
 static void print_zsh(void)
 {
     printf("#compdef troupe\n"
            "# zsh completion of troupe; load it with:  source <(troupe completion zsh)\n"
+           "_troupe_executions() {\n"
+           "    compadd -- ${(f)\"$(troupe names $1 \"$PREFIX\" 2>/dev/null)\"}\n"
+           "}\n"
            "_troupe_nodes() {\n"
            "    local execution=${PREFIX%%%%/*}\n"
            "    if [[ $PREFIX == */* ]]; then\n"
-           "        compadd -- $(" NODES ")\n"
+           "        compadd -- ${(f)\"$(" NODES ")\"}\n"
            "    else\n"
-           "        compadd -- @last $(" EXECUTIONS ")\n"
+           "        compadd -S '' -- ${(f)\"$(troupe names $1 \"$PREFIX\" 2>/dev/null)\"}\n"
            "    fi\n"
            "}\n"
            "_troupe_definitions() {\n"
@@ -266,6 +399,10 @@ static void print_zsh(void)
            "    else\n"
            "        _files\n"
            "    fi\n"
+           "}\n"
+           "_troupe_list() {\n"
+           "    [[ $PREFIX == *,* ]] && compset -P '*,'\n"
+           "    compadd -S '' -- $@\n"
            "}\n"
            "_troupe() {\n"
            "    local -a commands\n"
@@ -300,61 +437,76 @@ static void fish_text(const char *text)
 
 static void fish_name(const struct tr_command *command)
 {
-    printf("complete -c troupe -n __fish_use_subcommand -a %s -d '", command->name);
+    printf("complete -c troupe -n __fish_use_subcommand -f -a %s -d '", command->name);
     fish_text(command->summary);
     printf("'\n");
 }
 
+/* What may stand there, but for files. */
+static void fish_choices(const struct values *values, const char *kind, bool takes_nodes)
+{
+    if (values->words[0] != '\0') {
+        printf(values->is_list ? " -a '(__troupe_list %s)'" : " -a '%s'", values->words);
+    } else if (values->completes == TR_COMPLETES_EXECUTIONS) {
+        printf(" -a '(__troupe_%s %s)'", takes_nodes ? "nodes" : "executions", kind);
+    } else if (values->completes == TR_COMPLETES_FOLDERS) {
+        printf(" -a '(__fish_complete_directories)'");
+    } else if (values->completes == TR_COMPLETES_DEFINITIONS) {
+        printf(" -a '(__troupe_names)'");
+    } else if (values->completes == TR_COMPLETES_TEMPLATES) {
+        printf(" -a '(" TEMPLATES ")'");
+    }
+}
+
 static void fish_option(const struct tr_command *command, const struct tr_option *option)
 {
-    const char *words = words_of(command, option);
+    struct values values = values_of_option(command, option);
     printf("complete -c troupe -n '__fish_seen_subcommand_from %s' -l %s", command->name,
            option->name);
     if (option->letter != 0) {
         printf(" -s %c", option->letter);
     }
-    if (words != NULL) {
-        printf(" -x -a '");
-        print_list(words, " ");
-        printf("'");
-    } else if (option->value != NULL) {
-        printf(" -r");
+    if (values.is_value) {
+        printf(values.completes == TR_COMPLETES_FILES ? " -r" : " -x");
+        fish_choices(&values, kind_of(TR_EXECUTION_KIND_ANY), false);
     }
     printf(" -d '");
     fish_text(option->text);
     printf("'\n");
 }
 
-/* What completes the words of a command beside files, or in their place; NULL: files alone do. */
-static const char *fish_words(const struct tr_command *command)
-{
-    return takes_nodes(command)         ? "-f -a '(__troupe_nodes)'"
-           : takes_executions(command)  ? "-f -a '@last (" EXECUTIONS ")'"
-           : takes_definitions(command) ? "-a '(__troupe_names)'"
-           : takes_templates(command)   ? "-f -a '(" TEMPLATES ")'"
-                                        : NULL;
-}
-
 static void fish_options(const struct tr_command *command)
 {
-    const char *words = fish_words(command);
-    if (words != NULL) {
-        printf("complete -c troupe -n '__fish_seen_subcommand_from %s' %s\n", command->name, words);
+    struct values values = values_of_command(command);
+    if (values.completes != TR_COMPLETES_FILES) {
+        printf("complete -c troupe -n '__fish_seen_subcommand_from %s'%s", command->name,
+               values.completes == TR_COMPLETES_DEFINITIONS ? "" : " -f");
+        fish_choices(&values, kind_of(command->kind), takes_nodes(command));
+        printf("\n");
     }
     for_each_option(command, fish_option);
 }
 
+/*
+ * Fish adds a blank behind what is certain. That a slash may follow an execution, and a comma a
+ * word of a list, leaves them open.
+ */
 static void print_fish(void)
 {
     printf("# fish completion of troupe; load it with:  troupe completion fish | source\n"
+           "function __troupe_executions\n"
+           "    set -l word (string replace -r '^-[^=]*=' '' -- (commandline -ct))\n"
+           "    troupe names $argv[1] \"$word\" 2>/dev/null\n"
+           "end\n"
            "function __troupe_nodes\n"
            "    set -l word (commandline -ct)\n"
            "    set -l execution (string replace -r '/.*' '' -- $word)\n"
            "    if string match -q '*/*' -- $word\n"
            "        " NODES "\n"
            "    else\n"
-           "        echo @last\n"
-           "        " EXECUTIONS "\n"
+           "        for name in (__troupe_executions $argv[1])\n"
+           "            printf '%%s\\n' $name $name/\n"
+           "        end\n"
            "    end\n"
            "end\n"
            "function __troupe_names\n"
@@ -363,6 +515,13 @@ static void print_fish(void)
            "            " NAMES "\n"
            "            return\n"
            "        end\n"
+           "    end\n"
+           "end\n"
+           "function __troupe_list\n"
+           "    set -l word (string replace -r '^-[^=]*=' '' -- (commandline -ct))\n"
+           "    set -l before (string replace -r '[^,]*$' '' -- $word)\n"
+           "    for choice in $argv\n"
+           "        printf '%%s\\n' $before$choice $before$choice,\n"
            "    end\n"
            "end\n");
     for_each_command(fish_name);
@@ -395,6 +554,7 @@ const struct tr_command tr_command_completion = {
     .name = "completion",
     .summary = "print completions for bash, zsh or fish",
     .words = "bash|zsh|fish",
+    .choices = "bash|zsh|fish",
     .examples = "  source <(troupe completion bash)",
     .words_min = 1,
     .words_max = 1,

@@ -36,6 +36,8 @@ packages_to_test=(
     "python3-yaml|reads definitions for that"
     "python3-venv|a folder for Flyte's own library, which Debian has not"
     "faketime|sets the wall clock under a program that runs"
+    "zsh|completes what is typed, as bash does"
+    "fish|the same"
     "python3-aiohttp|serves the doubles of back ends that plugins are tested against"
 )
 

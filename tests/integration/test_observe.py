@@ -327,10 +327,10 @@ workflows:
         self.go()
         self.write("flow.yaml", FLOW)
         self.troupe("run", "flow.yaml", "main", "--name", "first")
-        script = ("source <(troupe completion bash); COMP_WORDS=(troupe get fi); COMP_CWORD=2; "
-                  "_troupe; echo ${COMPREPLY[@]}; COMP_WORDS=(troupe get @); _troupe; "
-                  "echo ${COMPREPLY[@]}; COMP_WORDS=(troupe logs first/s); _troupe; "
-                  "echo ${COMPREPLY[@]}")
+        script = ("source <(troupe completion bash); complete_line() { COMP_LINE=$1; "
+                  "COMP_POINT=${#1}; _troupe; echo ${COMPREPLY[@]}; }; "
+                  "complete_line 'troupe get fi'; complete_line 'troupe get @'; "
+                  "complete_line 'troupe logs first/s'")
         environment = self.environment()
         environment["PATH"] = f"{PROGRAM.parent}:{environment['PATH']}"
         done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=environment, text=True,
