@@ -39,7 +39,7 @@ class LaunchTest(ProgramTest):
             "launch_plans": plans}))
 
     def executions(self):
-        return {row["execution"]: row for row in self.document("list", "--limit", "5000")}
+        return {row["execution"]: row for row in self.document("list", "--all", "--limit", "5000")}
 
     def begun(self, count):
         """The processes of the waiting tasks, when there are so many."""
