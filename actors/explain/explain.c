@@ -1,10 +1,10 @@
 /*
- * Words for what is waited for, of tasks and of those that tasks wait for: tokens and caches.
+ * Words for what is waited for, of tasks and of those that tasks wait for: slots and caches.
  *
  * Everything here reads committed bytes, which it trusts no further than their schemas and rows
  * reach: sizes are cut to what a row may hold, and a row that is not there leaves its words out.
  * The store may be that of a live engine, so two actors may be seen at different commits: a task
- * that waits for its token while the resource manager does not know it yet is no fault.
+ * that waits for a slot while the resource manager does not know it yet is no fault.
  *
  * Words are made when they are asked for and kept nowhere, so they follow the state in every case.
  */
@@ -86,14 +86,15 @@ static void explain_run(const struct tr_task_state *state, const struct tr_task_
         tr_buffer_add_string(text, ")");
     }
     if (is_left) {
-        tr_buffer_add_string(text, " when the engine ended; the next one hears what came of it");
+        tr_buffer_add_string(text,
+                             " when the engine ended; the next engine finds out what became of it");
     }
     if (state->intent == TR_INTENT_INTENT || state->intent == TR_INTENT_UNKNOWN) {
         tr_buffer_print(text, "; %s", tr_task_intent_words(state->intent));
     }
     if (note->folder.size > 0) {
         bool is_short = tr_task_folder_is_short(note->folder);
-        tr_buffer_print(text, "; it works in %.*s%.*s", TRI_TEXT(note->folder),
+        tr_buffer_print(text, "; its folder is %.*s%.*s", TRI_TEXT(note->folder),
                         is_short ? (int)generated_name.size : 0, generated_name.data);
     }
 }
@@ -105,7 +106,7 @@ static void explain_run(const struct tr_task_state *state, const struct tr_task_
 static void explain_abort(const struct tr_task_state *state, const struct tr_task_note *note,
                           struct tr_buffer *text)
 {
-    tr_buffer_print(text, "%s", tr_task_step_words(TR_STEP_ABORT));
+    tr_buffer_print(text, "it %s", tr_task_step_words(TR_STEP_ABORT));
     if (state->ending != 0) {
         tr_buffer_print(text, "; then it is %s", tr_node_phase_word(state->ending));
         if (note->cause.size > 0) {
@@ -119,11 +120,13 @@ static void explain_abort(const struct tr_task_state *state, const struct tr_tas
     }
 }
 
-static void explain_token(const struct tr_task_note *note, struct tr_buffer *text)
+/* The namespace of the slot, where it waits for one of a plugin's. */
+static void explain_slot(const struct tr_task_note *note, struct tr_buffer *text)
 {
-    tr_buffer_add_string(text, tr_task_step_words(TR_STEP_TOKEN));
     if (note->resource.size > 0) {
-        tr_buffer_print(text, " of '%.*s'", TRI_TEXT(note->resource));
+        tr_buffer_print(text, "it waits for a slot in '%.*s'", TRI_TEXT(note->resource));
+    } else {
+        tr_buffer_print(text, "it %s", tr_task_step_words(TR_STEP_TOKEN));
     }
 }
 
@@ -164,7 +167,7 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
         explain_abort(state, &note, text);
         break;
     case TR_STEP_TOKEN:
-        explain_token(&note, text);
+        explain_slot(&note, text);
         break;
     default:
         tr_buffer_print(text, "it %s", tr_task_step_words(state->step));
@@ -221,7 +224,7 @@ static uint32_t project_of(struct tr_rows *rows, uint32_t scope)
 }
 
 /*
- * The holders of a place's tokens: some of them by name. Looks at each row. That takes as long as
+ * The holders of a place's slots: some of them by name. Looks at each row. That takes as long as
  * the table is; it is done once for each place of a request, by a command and never by an actor.
  */
 static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
@@ -256,12 +259,18 @@ static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
     }
 }
 
+/* Parts of what it waits for are divided: the first follows a colon. */
+static void begin_part(struct tr_buffer *text, uint32_t *parts)
+{
+    tr_buffer_add_string(text, (*parts)++ == 0 ? ": for " : ", and for ");
+}
+
 /*
  * A place's bound, if it has one: how much of it is in use, and its holders. A place of no bound is
  * left out: nothing waits for it.
  */
 static void explain_place(struct tr_rows *rows, uint32_t start, uint32_t number, const char *what,
-                          struct tr_buffer *text)
+                          struct tr_buffer *text, uint32_t *parts)
 {
     const void *row;
     if (number == 0 || tr_rows_get(rows, number, &row) != 0) {
@@ -270,45 +279,47 @@ static void explain_place(struct tr_rows *rows, uint32_t start, uint32_t number,
     const struct tri_place_row *place = row;
     struct tr_text name = place_name(place);
     if (place->slots != 0) {
-        tr_buffer_print(text, "; %u of %u slots of %s'%.*s' are in use", place->used, place->slots,
-                        what, TRI_TEXT(name));
+        begin_part(text, parts);
+        tr_buffer_print(text, "a slot in %s'%.*s' (%u of %u in use", what, TRI_TEXT(name),
+                        place->used, place->slots);
         name_holders(rows, start, number, text);
+        tr_buffer_add_string(text, ")");
     }
     if (place->per_second > 0) {
-        tr_buffer_print(text, "; %s'%.*s' begins at most %g a second", what, TRI_TEXT(name),
-                        place->per_second);
+        begin_part(text, parts);
+        tr_buffer_print(text, "its turn in %s'%.*s', which lets %g begin a second", what,
+                        TRI_TEXT(name), place->per_second);
     }
 }
 
-/* `unit` makes bytes into MiB; what is not asked for, or has no bound, is left out. */
+/* `unit` makes thousandths into CPUs; what is not asked for, or has no bound, is left out. */
 static void explain_amount(const char *what, uint64_t wanted, uint64_t booked, uint64_t there,
-                           uint64_t unit, struct tr_buffer *text)
+                           double unit, struct tr_buffer *text, uint32_t *parts)
 {
     if (wanted != 0 && there != 0) {
-        tr_buffer_print(text, "; it asks for %llu %s, and %llu of %llu are booked",
-                        (unsigned long long)(wanted / unit), what,
-                        (unsigned long long)(booked / unit), (unsigned long long)(there / unit));
+        begin_part(text, parts);
+        tr_buffer_print(text, "%g %s (%g of %g in use)", (double)wanted / unit, what,
+                        (double)booked / unit, (double)there / unit);
     }
 }
 
 /* What dormant executions have booked does not count, as in the resource manager itself. */
 static void explain_machine(struct tr_rows *rows, uint32_t number, const struct tri_amounts *wanted,
-                            struct tr_buffer *text)
+                            struct tr_buffer *text, uint32_t *parts)
 {
     const void *row;
     if (number == 0 || tr_rows_get(rows, number, &row) != 0) {
         return;
     }
     const struct tri_place_row *machine = row;
-    explain_amount("thousandths of a CPU", wanted->cpu_millis,
+    explain_amount("CPU", wanted->cpu_millis,
                    machine->booked.cpu_millis - machine->dormant.cpu_millis,
-                   machine->amounts.cpu_millis, 1, text);
+                   machine->amounts.cpu_millis, 1000, text, parts);
     explain_amount("MiB of memory", wanted->memory_bytes,
                    machine->booked.memory_bytes - machine->dormant.memory_bytes,
-                   machine->amounts.memory_bytes, 1U << 20, text);
-    explain_amount("GPUs", wanted->gpu_count,
-                   machine->booked.gpu_count - machine->dormant.gpu_count,
-                   machine->amounts.gpu_count, 1, text);
+                   machine->amounts.memory_bytes, 1U << 20, text, parts);
+    explain_amount("GPU", wanted->gpu_count, machine->booked.gpu_count - machine->dormant.gpu_count,
+                   machine->amounts.gpu_count, 1, text, parts);
 }
 
 /*
@@ -332,18 +343,20 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
         return error;
     }
     const struct tri_request_row *request = row;
-    tr_buffer_add_string(text, request->queue == 0 ? "it has its token since "
-                                                   : "it waits for its token since ");
+    tr_buffer_add_string(text, request->queue == 0 ? "it has what it asked for since "
+                                                   : "it waits since ");
     tri_explain_time(request->since_ms, now, text);
     if (request->queue != 0) {
-        explain_place(&rows, state->start, request->place, "", text);
+        uint32_t parts = 0;
         uint32_t scope = tri_resources_request_scope(request);
-        explain_place(&rows, state->start, scope, "", text);
-        explain_place(&rows, state->start, project_of(&rows, scope), "", text);
-        explain_place(&rows, state->start, request->pool, "the pool ", text);
-        explain_machine(&rows, state->machine, &request->amounts, text);
-        tr_buffer_print(text, "; %llu wait in all, and executions take turns",
-                        (unsigned long long)state->waiting);
+        explain_place(&rows, state->start, request->place, "", text, &parts);
+        explain_place(&rows, state->start, scope, "", text, &parts);
+        explain_place(&rows, state->start, project_of(&rows, scope), "", text, &parts);
+        explain_place(&rows, state->start, request->pool, "the pool ", text, &parts);
+        explain_machine(&rows, state->machine, &request->amounts, text, &parts);
+        tr_buffer_print(text, "; %llu %s in all, and executions take turns",
+                        (unsigned long long)state->waiting,
+                        state->waiting == 1 ? "task waits" : "tasks wait");
     }
     return text->error;
 }

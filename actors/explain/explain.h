@@ -4,7 +4,7 @@
  * or without one.
  *
  *     tr_explain_task      where it stands: "waits to be tried again, at 2026-…: …"
- *     tr_explain_request   what is in the way of its token: "8 of 8 slots of 'process' are in use…"
+ *     tr_explain_request   which slot it waits for: "a slot in 'processes' (8 of 8 in use: …)"
  *     tr_explain_cache     which task makes what it waits for
  *     tr_explain_job       what its job waits for at the refresh actor of its back end
  *     tr_explain_array     how many elements are where, and what keeps others from beginning

@@ -30,17 +30,18 @@ static void explain_room(const struct tr_array_state *state, const struct tr_nod
     if (state->is_paused) {
         tr_buffer_add_string(text, "the end of the pause");
     } else if (state->call != 0 && state->is_recovering && state->known <= state->next) {
-        tr_buffer_add_string(text, "word of what they gave in an earlier execution");
+        tr_buffer_add_string(text, "their results in an earlier execution to be looked up");
     } else if (state->call != 0) {
-        tr_buffer_add_string(text, "a piece of the inputs, which lie elsewhere");
+        tr_buffer_add_string(text, "the next part of a large input");
     } else if (node->parallelism != 0 && state->live >= node->parallelism) {
         tr_buffer_print(text, "their turn: parallelism lets %u run at once", node->parallelism);
     } else if (state->is_continuing) {
-        tr_buffer_add_string(text, "their turn to be spawned");
+        tr_buffer_add_string(text, "their turn to begin");
     } else if (node->target_kind == TR_TARGET_PLAN) {
-        tr_buffer_print(text, "room: a map launches %u at once (TR_ARRAY_WINDOW)", TR_ARRAY_WINDOW);
+        tr_buffer_print(text, "their turn: a map launches %u at once (TR_ARRAY_WINDOW)",
+                        TR_ARRAY_WINDOW);
     } else {
-        tr_buffer_add_string(text, "room: those that are not handed outside yet come first");
+        tr_buffer_add_string(text, "their turn: those that have begun are submitted first");
     }
 }
 
@@ -49,7 +50,7 @@ static void explain_elements(const struct tr_array_state *state, const struct tr
                              struct tr_buffer *text)
 {
     uint32_t ended = state->succeeded + state->failed + state->aborted;
-    tr_buffer_print(text, "%u of %u elements have ended, %u live", ended, state->count,
+    tr_buffer_print(text, "%u of %u elements have ended, %u under way", ended, state->count,
                     state->live);
     if (state->failed > 0) {
         tr_buffer_print(text, "; %u failed, and %u have to succeed", state->failed, state->needed);
@@ -70,7 +71,7 @@ int tr_explain_array(const struct tr_array_state *state, const struct tr_graph *
         tr_buffer_add_string(text, "it has not begun");
         break;
     case TRI_ARRAY_OPENING:
-        tr_buffer_add_string(text, "it reads its inputs, which lie elsewhere");
+        tr_buffer_add_string(text, "it reads its large inputs");
         break;
     case TRI_ARRAY_RUNNING:
         explain_elements(state, node, text);
@@ -110,11 +111,13 @@ int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_g
     }
     switch ((enum tri_stage)state->stage) {
     case TRI_STAGE_GRAPH:
-        tr_buffer_print(text, "%u of its nodes run", state->running);
+        tr_buffer_print(text, "%u node%s run%s", state->running, state->running == 1 ? "" : "s",
+                        state->running == 1 ? "s" : "");
         if (state->recovery_call != 0) {
-            tr_buffer_add_string(text, state->question_kind == TRI_QUESTION_VALUES
-                                           ? "; it fetches a part of a large value for the next"
-                                           : "; it asks what others gave in an earlier execution");
+            tr_buffer_add_string(
+                text, state->question_kind == TRI_QUESTION_VALUES
+                          ? "; it fetches a part of a large value for the next"
+                          : "; the results of others in an earlier execution are being looked up");
         }
         if (state->waiting > 0) {
             tr_buffer_print(text, ", %u wait for answers or time", state->waiting);
@@ -253,7 +256,7 @@ static int explain_node(struct look *look, const struct tr_node *node, const str
         /* All upstreams have ended, and the workflow has not come to telling this node of it. */
         if (error == 0 && text->size == 0) {
             *goes_on = true;
-            tr_buffer_add_string(text, "it is about to be told that it may begin");
+            tr_buffer_add_string(text, "it is about to begin");
         }
         return error;
     }
@@ -268,9 +271,9 @@ static int explain_node(struct look *look, const struct tr_node *node, const str
                                          : "it waits for another node, which fetches a part of a "
                                            "large value");
     } else if (state->recovery_call != 0 && (row->recovery & TRI_RECOVERY_KNOWN) == 0) {
-        tr_buffer_add_string(text, "it waits to hear what it gave in an earlier execution");
+        tr_buffer_add_string(text, "its results in an earlier execution are being looked up");
     } else if (is_full(state, look->workflow)) {
-        tr_buffer_print(text, "it waits for max_parallelism: %u of %u nodes run", state->running,
+        tr_buffer_print(text, "it waits for its turn: max_parallelism lets %u nodes run at once",
                         look->workflow->max_parallelism);
     } else {
         tr_buffer_add_string(text, "it is about to begin");

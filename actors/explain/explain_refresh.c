@@ -18,11 +18,11 @@ static const struct {
     const char *waits;
     const char *is_called;
 } verbs[] = {
-    [TR_WEBAPI_VERB_CREATE] = {"waits to be made with others", "is being made"},
+    [TR_WEBAPI_VERB_CREATE] = {"waits to be submitted with others", "is being submitted"},
     [TR_WEBAPI_VERB_STATUS] = {"is asked about soon", "is being asked about"},
     [TR_WEBAPI_VERB_CANCEL] = {"waits to be ended with others", "is being ended"},
-    [TR_WEBAPI_VERB_FIND] = {"may have been made, and is looked for soon",
-                             "may have been made, and is being looked for"},
+    [TR_WEBAPI_VERB_FIND] = {"may have been submitted, and is looked for soon",
+                             "may have been submitted, and is being looked for"},
     [TR_WEBAPI_VERB_FAILURES] = {"has failed, and why is asked for soon",
                                  "has failed, and why is being asked for"},
 };
@@ -32,9 +32,9 @@ static const char *wait_of(const struct tri_job_row *job)
 {
     switch (job->stage) {
     case TR_WEBAPI_STAGE_INTENT:
-        return "is made";
+        return "is submitted";
     case TR_WEBAPI_STAGE_UNKNOWN:
-        return "may have been made, and is looked for";
+        return "may have been submitted, and is looked for";
     case TR_WEBAPI_STAGE_CANCELLING:
         return (job->marks & TRI_JOB_UNENDED) != 0 ? "was not ended, and is asked about"
                                                    : "was told to end, and is asked about";
@@ -43,8 +43,8 @@ static const char *wait_of(const struct tri_job_row *job)
             return "is to be ended, and that is tried again";
         }
         return (job->marks & TRI_JOB_STREAMED) != 0
-                   ? "was made; news of it come by a stream, and it is asked about"
-                   : "was made, and is asked about";
+                   ? "was submitted; news of it come by a stream, and it is asked about"
+                   : "was submitted, and is asked about";
     }
 }
 
@@ -64,7 +64,8 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
             tri_explain_time(job->since_ms, now, text);
         }
     } else if (list->kind == TRI_REFRESH_CAPACITY) {
-        tr_buffer_print(text, "waits for room, one of %u since ", list->count);
+        tr_buffer_print(text, "waits for a slot of the back end (jobs_at_once), one of %u since ",
+                        list->count);
         tri_explain_time(list->first_ms, now, text);
     } else if (list->kind == TRI_REFRESH_CALL && is_known) {
         tr_buffer_print(text, "%s since ", verbs[list->verb].is_called);
@@ -202,7 +203,7 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     explain_handle(handle, text);
     if (job->list == 0) {
         bool is_invited = job->stage == TR_WEBAPI_STAGE_PREPARING;
-        tr_buffer_add_string(text, is_invited ? "has room to be made now" : "has ended");
+        tr_buffer_add_string(text, is_invited ? "has a slot, and is submitted now" : "has ended");
         return text->error;
     }
     error = tr_rows_get(&rows, job->list, &row);

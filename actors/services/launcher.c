@@ -154,21 +154,21 @@ static bool check_graph(struct launch *launch)
 {
     const struct tr_launch *request = &launch->request;
     if (request->graph.size != TR_GRAPH_HASH_BYTES) {
-        return refuse(launch, TR_INVALID, "the graph's name is no SHA-256");
+        return refuse(launch, TR_INVALID, "its definition's name is no SHA-256");
     }
     struct tr_graph_registry *registry = &tr_engine_of(launch->context)->registry;
     launch->number = tr_graph_number(request->graph.data);
     launch->graph = tr_graph_registry_find(registry, launch->number);
     if (launch->graph == NULL ||
         memcmp(launch->graph->hash, request->graph.data, TR_GRAPH_HASH_BYTES) != 0) {
-        return refuse(launch, TR_NOT_FOUND, "the graph is not in the graph registry");
+        return refuse(launch, TR_NOT_FOUND, "the engine does not have its definition");
     }
     if (request->workflow >= launch->graph->workflow_count) {
-        return refuse(launch, TR_NOT_FOUND, "the graph has no such workflow");
+        return refuse(launch, TR_NOT_FOUND, "its definition has no such workflow");
     }
     bool has_plan = request->plan != TR_GRAPH_NONE;
     if (has_plan && request->plan >= launch->graph->plan_count) {
-        return refuse(launch, TR_NOT_FOUND, "the graph has no such launch plan");
+        return refuse(launch, TR_NOT_FOUND, "its definition has no such launch plan");
     }
     if (has_plan && launch->graph->plans[request->plan].workflow != request->workflow) {
         return refuse(launch, TR_INVALID, "the launch plan is of another workflow");

@@ -214,16 +214,16 @@ static const char *fault_of(struct tr_context *context, const struct tr_schedule
         return "the plan's name cannot be kept";
     }
     if (set->graph.size != TR_GRAPH_HASH_BYTES) {
-        return "the graph's name is no SHA-256";
+        return "its definition's name is no SHA-256";
     }
     struct tr_graph_registry *registry = &tr_engine_of(context)->registry;
     const struct tr_graph *graph =
         tr_graph_registry_find(registry, tr_graph_number(set->graph.data));
     if (graph == NULL || memcmp(graph->hash, set->graph.data, TR_GRAPH_HASH_BYTES) != 0) {
-        return "the graph is not in the graph registry";
+        return "the engine does not have its definition";
     }
     bool is_plan = set->plan < graph->plan_count && graph->plans[set->plan].schedule.is_set;
-    return is_plan ? NULL : "the graph has no such plan with a schedule";
+    return is_plan ? NULL : "its definition has no such plan with a schedule";
 }
 
 static int handle_set(struct tr_context *context, struct tr_schedules_state *state,

@@ -327,7 +327,7 @@ static int tell_loss(struct tri_task *task, int fault)
     task->note.reason =
         tr_arena_print(&task->arena,
                        "PluginStateLost: the state that '%s' had stored cannot be read (%s); it "
-                       "asks the outside what became of its work",
+                       "asks its back end what became of its work",
                        task->plugin->id, what);
     task->state->intent = TR_INTENT_UNKNOWN;
     error = tri_task_lost_phase(task);

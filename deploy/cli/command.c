@@ -110,7 +110,8 @@ static int read_output(struct tr_invocation *invocation, char *problem)
     snprintf(standard, sizeof standard, "%.*s", (int)strcspn(outputs, "|"), outputs);
     if (word != NULL && tr_spelling_find(outputs, word) < 0) {
         snprintf(problem, TR_OPTIONS_PROBLEM_BYTES,
-                 "--output: '%.60s' is no form of it; write one of %s", word, outputs);
+                 "--output: '%.60s' is no output form of this command; write one of %s", word,
+                 outputs);
         return TR_INVALID;
     }
     int place = tr_spelling_find(TR_OUTPUT_WORDS, word != NULL ? word : standard);
@@ -128,11 +129,11 @@ static int check_words(const struct tr_invocation *invocation, char *problem)
     const struct tr_command *command = invocation->command;
     size_t count = invocation->arguments.word_count;
     if (count < command->words_min) {
-        snprintf(problem, TR_OPTIONS_PROBLEM_BYTES, "something is missing behind the command");
+        snprintf(problem, TR_OPTIONS_PROBLEM_BYTES, "an argument is missing");
         return TR_INVALID;
     }
     if (count > command->words_max) {
-        snprintf(problem, TR_OPTIONS_PROBLEM_BYTES, "'%.60s' is one word too many",
+        snprintf(problem, TR_OPTIONS_PROBLEM_BYTES, "'%.60s' is one argument too many",
                  invocation->arguments.words[command->words_max]);
         return TR_INVALID;
     }

@@ -248,7 +248,7 @@ enum tr_exit_status tr_connect_or_open(const struct tr_invocation *invocation,
     if (option != NULL) {
         tri_client_close(engine.client);
         return tr_command_refused(invocation->command,
-                                  "--%s is said to an engine that begins, and %s has one: `troupe "
+                                  "--%s configures an engine that starts, and %s has one: `troupe "
                                   "%s`, process %llu; leave it out, or stop that one",
                                   option, options->folder, engine.command,
                                   (unsigned long long)engine.pid);

@@ -166,7 +166,7 @@ static int keep(struct reading *reading, const struct tr_option *option, const c
     }
     if (!option->is_repeatable && option->value != NULL &&
         tr_arguments_has(arguments, option->name)) {
-        return mistake(reading, "--%s stands there twice; give it once", option->name);
+        return mistake(reading, "--%s is given twice; give it once", option->name);
     }
     int error = value == NULL ? 0 : check_value(reading, option, value);
     if (error == 0) {

@@ -124,7 +124,7 @@ static int find_glob(struct search *search, const char *word, char *problem)
     int error = find_unfinished(search, word, NULL);
     if (error == TR_NOT_FOUND) {
         snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
-                 "'%.80s' means no execution that has not ended; `troupe list` shows all", word);
+                 "'%.80s' matches no unfinished execution; `troupe list` shows all", word);
     }
     return error;
 }
@@ -134,7 +134,7 @@ static int find_labels(struct search *search, const struct tr_label_selector *la
     int error = find_unfinished(search, NULL, labels);
     if (error == TR_NOT_FOUND) {
         snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
-                 "no execution that has not ended has these labels; `troupe list -o wide` shows "
+                 "no unfinished execution has these labels; `troupe list -o wide` shows "
                  "the labels of all");
     }
     return error;
@@ -213,7 +213,7 @@ static enum tr_exit_status ask(const struct tr_invocation *invocation, const cha
     char line[16] = "";
     if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
         return tr_command_refused(invocation->command,
-                                  "these are %zu executions; --yes says that all are meant",
+                                  "these are %zu executions; give --yes if you mean all of them",
                                   selection->count);
     }
     fprintf(stderr, "%s %zu executions: ", verb, selection->count);

@@ -241,8 +241,8 @@ const struct tr_command tr_command_resume = {
     .summary = "go on with what an engine left unfinished",
     .words = "[EXEC...]",
     .text =
-        "Wakes EXEC, or all that is unfinished, with what it has launched. Without an engine\n"
-        "it becomes one, in the foreground, until that has ended; what is not meant sleeps on.\n"
+        "Activates EXEC, or all that is unfinished, with what it has launched. Without an engine\n"
+        "it becomes one, in the foreground, until that has ended; the others stay dormant.\n"
         "With one EXEC it follows, prints and ends as `run`. What is named is paused no longer.",
     .examples = "  troupe resume\n"
                 "  troupe resume @last",

@@ -161,7 +161,7 @@ static void explain_silence(const struct tr_live *live, int error,
                  "the store %.200s cannot be written now: %s; it may begin when it can be",
                  live->folder, tr_error_text(error));
     } else {
-        snprintf(outcome->message, sizeof outcome->message, "the launcher did not answer: %s",
+        snprintf(outcome->message, sizeof outcome->message, "the engine did not answer: %s",
                  tr_error_text(error));
     }
 }

@@ -134,10 +134,11 @@ static void print_reason(const struct explaining *explaining, uint64_t outcome,
                         overlap_word(explaining));
         return;
     case TR_SCHEDULE_OUTCOME_MISSED:
-        tr_buffer_print(text, "nobody fired it then (catch_up: %s)", catch_up_word(explaining));
+        tr_buffer_print(text, "no engine with schedules ran then (catch_up: %s)",
+                        catch_up_word(explaining));
         return;
     default:
-        tr_buffer_print(text, "the launcher refused it");
+        tr_buffer_print(text, "the engine refused it");
     }
 }
 

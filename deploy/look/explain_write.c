@@ -143,7 +143,7 @@ static int explain_job_at(struct explaining *explaining, struct tr_waiting_servi
                     : tr_explain_job(service->state, &pages, name, explaining->request->now, &job);
     if (error == TR_NOT_FOUND && tr_key_equal(waiter->said_to, service->key)) {
         tr_buffer_cut(&job, 0);
-        tr_buffer_add_string(&job, "what it wants of the back end is on its way");
+        tr_buffer_add_string(&job, "its request to the back end is on the way");
         error = job.error;
     }
     if (error == 0) {
@@ -189,9 +189,10 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
         *has_event |= is_known;
     }
     if (error == 0 && state->step == TR_STEP_RUN) {
-        tr_buffer_add_string(text, "; since ");
+        tr_buffer_add_string(text, "; ");
         tr_span_print(tr_took_ms(state->attempt_created_ms, state->attempt_started_ms, 0, now_ms),
                       text);
+        tr_buffer_add_string(text, " so far");
     }
     if (error == 0 && (state->step == TR_STEP_RUN || state->step == TR_STEP_ABORT)) {
         error = explain_job(explaining, waiter, tr_text_of(name), text, has_event);
@@ -274,15 +275,15 @@ static void explain_trouble(const struct tr_waiter *waiter, bool is_stuck, struc
         const char *error =
             waiter->failed_with != 0 ? tr_error_text(waiter->failed_with) : "the process has ended";
         tr_buffer_print(text,
-                        "; it is quarantined: one message has failed it twice (%s), and a person "
-                        "has to decide: `troupe actors --resume ADDRESS` lets it go on",
+                        "; it is quarantined, since one message has failed it twice (%s): "
+                        "`troupe actors --resume ADDRESS` lets it go on",
                         error);
     } else if (waiter->is_backing_off) {
-        tr_buffer_add_string(text, "; it has failed, and is to be restarted");
+        tr_buffer_add_string(text, "; it has failed, and will be restarted");
     } else if (is_stuck) {
         tr_buffer_print(text,
-                        "; STUCK: nothing is outstanding that would wake it (actor %llu/%llu): "
-                        "that is a fault of the engine",
+                        "; STUCK: nothing will ever wake it (actor %llu/%llu): that is a bug of "
+                        "the engine, please report it",
                         (unsigned long long)waiter->key.group,
                         (unsigned long long)waiter->key.serial);
     }
@@ -477,7 +478,7 @@ static void print_head(const struct explaining *explaining)
     tr_span_print(tr_took_ms(row->created_ms, row->started_ms, row->ended_ms, request->now_ms),
                   &span);
     fprintf(request->stream, "%.*s  %s %s %.*s\n", (int)row->name.size, row->name.data,
-            tr_phase_shown(row), has_ended(row) ? "after" : "since", (int)span.size,
+            tr_phase_shown(row), has_ended(row) ? "after" : "for", (int)span.size,
             (const char *)span.data);
     tr_buffer_fini(&span);
     if (row->is_paused) {

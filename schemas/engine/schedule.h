@@ -38,10 +38,10 @@
 /* What a schedule does at the moment. */
 #define TR_SCHEDULE_STEPS(S)                                                      \
     S(IDLE, 0, "idle: no engine with schedules runs here (`troupe serve`)")       \
-    S(LOOKING, 1, "looks when it fires")                                          \
+    S(LOOKING, 1, "finds out when it fires next")                                 \
     S(WAITING, 2, "waits for its time")                                           \
     S(REPLACING, 3, "waits for the end of the execution before, which it aborts") \
-    S(LAUNCHING, 4, "waits for its launcher")
+    S(LAUNCHING, 4, "waits for its execution to begin")
 
 enum tr_schedule_step {
 #define TRI_SCHEDULE_STEP(name, number, words) TR_SCHEDULE_##name = (number),

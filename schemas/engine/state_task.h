@@ -23,11 +23,11 @@
     S(TOKEN, 4, "waits for resources")                             \
     S(FETCH, 5, "fetches its input files")                         \
     S(RUN, 6, "runs")                                              \
-    S(KEEP, 7, "copies the files it has made into the blob store") \
-    S(OFFLOAD, 8, "writes its large outputs into the blob store")  \
+    S(KEEP, 7, "copies the files it has made into the store")      \
+    S(OFFLOAD, 8, "writes its large outputs into the store")       \
     S(PUT, 9, "puts its outputs into the cache")                   \
     S(BACKOFF, 10, "waits to be tried again")                      \
-    S(ABORT, 11, "waits for the end of what runs outside")         \
+    S(ABORT, 11, "waits for the end of its work")                  \
     S(END, 12, "has ended")                                        \
     S(GRAPH, 13, "has its graph compiled")                         \
     S(INNER, 14, "runs the graph it has decided")
@@ -40,12 +40,12 @@ enum tr_task_step {
 };
 
 /* What is known of an attempt's work outside (law 5 of runtime/ARCHITECTURE.md). */
-#define TR_TASK_INTENTS(I)                                                                       \
-    I(NEW, 0, "nothing was asked for outside")                                                   \
-    I(INTENT, 1, "it was asked for outside, and no answer came yet")                             \
-    I(UNKNOWN, 2, "it may have been asked for outside: the back end is asked what became of it") \
-    I(SUBMITTED, 3, "the outside has answered")                                                  \
-    I(TERMINAL, 4, "nothing is left outside")
+#define TR_TASK_INTENTS(I)                                                               \
+    I(NEW, 0, "nothing was submitted")                                                   \
+    I(INTENT, 1, "it was submitted, and no answer has come yet")                         \
+    I(UNKNOWN, 2, "it may have been submitted: the back end is asked what became of it") \
+    I(SUBMITTED, 3, "the back end has answered")                                         \
+    I(TERMINAL, 4, "nothing of it runs any more")
 
 enum tr_task_intent {
 #define TRI_TASK_INTENT(name, number, words) TR_INTENT_##name = (number),

@@ -150,7 +150,7 @@ class RestartTest(ArmadaTest):
         engine = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "after", "-q",
                             "-o", "json")
         self.double.wait(running=tokens, timeout_s=LONG_S)
-        until(lambda: f"{tokens} of {tokens} slots of 'armada'" in
+        until(lambda: f"a slot in 'armada' ({tokens} of {tokens} in use" in
               self.troupe("explain", "-v", "after")[0], LIMIT_S)
         self.assertEqual(self.double.counters()["live"], tokens)
         self.double.control("hold", is_held=False)

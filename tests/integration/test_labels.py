@@ -182,7 +182,7 @@ class LabelsTest(ProgramTest):
                 (["a", "--label", "team"], "executions are named, or chosen by --label; write one "
                                            "of both"),
                 ([], "name an execution, or choose some by --label"),
-                (["-l", "team=ops"], "no execution that has not ended has these labels; `troupe "
+                (["-l", "team=ops"], "no unfinished execution has these labels; `troupe "
                                      "list -o wide` shows the labels of all")):
             for command in ("abort", "pause"):
                 _, stderr = self.troupe(command, *words, status=2)

@@ -97,7 +97,7 @@ class PluginFaultsTest(ProgramTest):
 
     def test_one_that_hangs(self):
         self.assert_hurts_only_its_own(
-            "hang", {}, ["its job may have been made, and is looked for", "endpoint default",
+            "hang", {}, ["its job may have been submitted, and is looked for", "endpoint default",
                          "does not answer within its `timeout` of", "tried again at 20"])
 
     def test_one_that_fails_for_ever(self):
@@ -109,14 +109,14 @@ class PluginFaultsTest(ProgramTest):
     def test_one_that_lets_nobody_in(self):
         self.assert_hurts_only_its_own(
             "refused", {"code": "Unauthenticated"},
-            ["its job waits to be made", "endpoint default", "refuses us; look at its secret and "
-             "permissions (401", "tried again at 20"])
+            ["its job waits to be submitted", "endpoint default", "refuses us; look at its secret "
+             "and permissions (401", "tried again at 20"])
 
     def test_one_that_wants_fewer_calls(self):
         self.assert_hurts_only_its_own(
             "too_many", {"retry_after_s": 5},
-            ["its job waits to be made", "endpoint default", "wants fewer calls (429): the next "
-             "one at 20"])
+            ["its job waits to be submitted", "endpoint default", "wants fewer calls (429): the "
+             "next one at 20"])
 
     def test_one_that_answers_nonsense(self):
         """The submission has done its work: nobody knows, and nothing is done twice."""

@@ -328,13 +328,13 @@ class EndpointTest(PluginsTest):
         self.hold(True)
         running = self.start("run", "jobs.yaml", "--name", "it")
         running.wait_for("it begins")
-        wait_until(lambda: "1 of 1 slots of 'jobs'" in self.troupe("explain", "-v", "it")[0],
+        wait_until(lambda: "slot in 'jobs' (1 of 1 in use" in self.troupe("explain", "-v", "it")[0],
                    "one has the slot")
         wait_until(lambda: self.made() == 1, "its job")
         running.process.kill()
         running.end()
         resumed = self.start("run", "jobs.yaml", "--name", "it", "--if-new")
-        wait_until(lambda: "1 of 1 slots of 'jobs'" in self.troupe("explain", "-v", "it")[0],
+        wait_until(lambda: "slot in 'jobs' (1 of 1 in use" in self.troupe("explain", "-v", "it")[0],
                    "it has it again")
         self.assertEqual(self.made(), 1)
         self.hold(False)
@@ -351,7 +351,7 @@ class EndpointTest(PluginsTest):
         wait_until(lambda: self.made() == 1, "one of the first project")
         running.append(self.start("run", "other.yaml", "--name", "them"))
         wait_until(lambda: self.made() == 2, "one of the second")
-        wait_until(lambda: "1 of 1 slots of 'jobs/default'" in
+        wait_until(lambda: "slot in 'jobs/default' (1 of 1 in use" in
                    self.troupe("explain", "-v", "default/development/it")[0], "its share is used")
         self.hold(False)
         for one in running:

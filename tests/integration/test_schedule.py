@@ -179,12 +179,12 @@ class MissedTest(Clock, ScheduleCase):
         self.assertEqual(document["not_started"][0]["outcome"], "missed")
         self.assertEqual(document["running"], [self.document("list")[0]["execution"]])
         self.assertEqual(document["not_started"][0]["reason"],
-                         "nobody fired it then (catch_up: none)")
+                         "no engine with schedules ran then (catch_up: none)")
         self.assertEqual(document["not_started"][-1]["reason"],
                          "the execution before was running (overlap: skip)")
         stdout, _ = self.troupe("explain", "slow")
         self.assertRegex(stdout, r"not started, the latest ones:\n  .* and after it, before .*: "
-                         r"missed: nobody fired it then")
+                         r"missed: no engine with schedules ran then")
         self.assertRegex(stdout, r"\n  \S+ ?\S*: skipped: the execution before was running")
         _, stderr = self.troupe("explain", "slowly", status=2)
         self.assertIn("slowly", stderr)

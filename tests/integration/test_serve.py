@@ -321,7 +321,7 @@ class SleepersTest(ProgramTest):
         text = ""
         while "in use" not in text:
             text = self.troupe("explain", "new/wait")[0]
-        self.assertIn("1 of 1 slots of the pool 'crm' are in use", text)
+        self.assertIn("a slot in the pool 'crm' (1 of 1 in use", text)
         self.assertIn("(dormant: `troupe resume` goes on with it)", text)
         self.write("one.go", "")
         self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
@@ -338,7 +338,7 @@ class SleepersTest(ProgramTest):
         text = ""
         while "in use" not in text:
             text = self.troupe("explain", "new")[0]
-        self.assertIn("1 of 1 slots of 'processes' are in use", text)
+        self.assertIn("a slot in 'processes' (1 of 1 in use", text)
         new.signal(signal.SIGTERM)
         new.end()
         settings.write_text("jobs: 4\n")
@@ -366,7 +366,7 @@ class SleepersTest(ProgramTest):
         self.write("sleep.yaml", SLEEP)
         for word, value in (("--jobs", "8"), ("--durability", "process")):
             _, err = self.troupe("run", "sleep.yaml", word, value, status=2)
-            self.assertIn(f"{word} is said to an engine that begins, and ", err)
+            self.assertIn(f"{word} configures an engine that starts, and ", err)
             self.assertIn(f"`troupe serve`, process {serve.process.pid}; leave it out", err)
         self.assertEqual(self.document("list"), [])
 

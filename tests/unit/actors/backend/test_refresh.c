@@ -385,7 +385,8 @@ static void test_a_rude_handle_does_not_reach_a_terminal(void **state)
     back.handles_begin = '\x1b';
     (void)refresh_stand_make("g");
     refresh_stand_pass(2000);
-    assert_explained("job-0", "its job ?0000000000000000000000000 was made, and is asked about");
+    assert_explained("job-0",
+                     "its job ?0000000000000000000000000 was submitted, and is asked about");
     refresh_stand_end();
 }
 
@@ -395,12 +396,12 @@ static void test_each_job_says_what_it_waits_for(void **state)
     refresh_stand_begin(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, false);
     back.latency_ms = 100;
     uint32_t job = refresh_stand_make("g");
-    assert_explained("job-0", "its job waits to be made with others, one of 1 since 2023-");
+    assert_explained("job-0", "its job waits to be submitted with others, one of 1 since 2023-");
     assert_explained_with("job-0", "Z; at endpoint default of 'model'");
     refresh_stand_pass(20);
-    assert_explained("job-0", "its job is being made since 2023-");
+    assert_explained("job-0", "its job is being submitted since 2023-");
     refresh_stand_pass(200);
-    assert_explained("job-0", "its job " HANDLE " was made, and is asked about at 2023-");
+    assert_explained("job-0", "its job " HANDLE " was submitted, and is asked about at 2023-");
     refresh_stand_cancel(job, "g");
     assert_explained("job-0",
                      "its job " HANDLE " waits to be ended with others, one of 1 since 2023-");
@@ -434,7 +435,7 @@ static void test_what_is_wrong_with_a_back_end_is_said(void **state)
          "; endpoint default of 'model' refuses us; look at its secret and permissions (401): "
          "tried again at 2023-"},
         {BACK_CONNECT, 700, "; endpoint default of 'model' does not answer (connect): tried again"},
-        {BACK_BUSY, 700, "its job may have been made, and is looked for at 2023-"},
+        {BACK_BUSY, 700, "its job may have been submitted, and is looked for at 2023-"},
         {BACK_BUSY, 700, ", its outcome unknown since 2023-"},
         {BACK_BUSY, 700, "; at endpoint default of 'model', whose last call failed"},
     };

@@ -139,17 +139,17 @@ static void test_a_plugins_phase_and_an_abort(void **state)
     stand.abort = abort_on;
     stand_start(JOB_START("job"));
     assert_string_equal(task_words(),
-                        "attempt 0 is queued (it was sent); it was asked for outside, and no "
-                        "answer came yet; it works in /store/attempts/x");
+                        "attempt 0 is queued (it was sent); it was submitted, and no answer "
+                        "has come yet; its folder is /store/attempts/x");
     stand_say(TR_SERVICE_PROCESSES, &tr_outside_told_schema, &(struct tr_outside_told){0});
     assert_string_equal(task_words(),
-                        "attempt 0 is running (step 2 of 5); it works in /store/attempts/x");
+                        "attempt 0 is running (step 2 of 5); its folder is /store/attempts/x");
     stage_advance(&stand.stage, 5000);
-    assert_string_equal(task_words(), "waits for the end of what runs outside; then attempt 0 has "
+    assert_string_equal(task_words(), "it waits for the end of its work; then attempt 0 has "
                                       "failed with TimeoutExpired: task execution timeout [5s] "
                                       "expired");
     stand_abort(TR_NODE_PHASE_ABORTED, false);
-    assert_string_equal(task_words(), "waits for the end of what runs outside; then it is aborted: "
+    assert_string_equal(task_words(), "it waits for the end of its work; then it is aborted: "
                                       "the test says so");
     stand_end();
 }
@@ -182,7 +182,7 @@ static void test_a_folder_called_as_the_attempt(void **state)
                                              tr_task_note_schema.version, &note),
                          0);
         assert_text(note.folder, "/share/set/");
-        assert_non_null(strstr(task_words(), "; it works in /share/set/x-n-0"));
+        assert_non_null(strstr(task_words(), "; its folder is /share/set/x-n-0"));
         stand_say(TR_SERVICE_PROCESSES, &tr_outside_told_schema, &(struct tr_outside_told){0});
     }
     stand_abort(TR_NODE_PHASE_ABORTED, false);
@@ -198,7 +198,7 @@ static void test_a_token_that_is_waited_for(void **state)
     stand_start(JOB_START("job"));
     stand_start(&(struct stand_start){
         .node = "job", .inputs = "{\"a\": 1}", .is_element = true, .element = 4});
-    assert_string_equal(task_words(), "waits for resources of 'fakes'");
+    assert_string_equal(task_words(), "it waits for a slot in 'fakes'");
     struct tri_actor *manager = stage_actor(&stand.stage, stand.engine->resources);
     struct tr_explain_pages pages = pages_of(manager);
     struct tr_buffer text;
@@ -207,9 +207,9 @@ static void test_a_token_that_is_waited_for(void **state)
                                         (struct tr_explain_now){STAGE_START_WALL_MS, 0}, &text),
                      0);
     const char *words = text_of(&text);
-    assert_begins(words, "it waits for its token since 2023-11-14T22:13:20Z; 1 of 1 slots of "
-                         "'fakes' are in use: exec-job-");
-    assert_non_null(strstr(words, "; 1 wait in all, and executions take turns"));
+    assert_begins(words, "it waits since 2023-11-14T22:13:20Z: for a slot in 'fakes' (1 of 1 in "
+                         "use: exec-job-");
+    assert_non_null(strstr(words, "; 1 task waits in all, and executions take turns"));
     tr_buffer_init(&text, 0);
     assert_int_equal(tr_explain_request(tri_actor_state(manager), &pages, stand.boss.key,
                                         (struct tr_explain_now){0}, &text),

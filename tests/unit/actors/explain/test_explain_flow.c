@@ -83,12 +83,11 @@ static void test_arrays(void **state)
 {
     (void)state;
     expect_array(&(struct tr_array_state){.step = TRI_ARRAY_NEW}, "it has not begun");
-    expect_array(&(struct tr_array_state){.step = TRI_ARRAY_OPENING},
-                 "it reads its inputs, which lie elsewhere");
+    expect_array(&(struct tr_array_state){.step = TRI_ARRAY_OPENING}, "it reads its large inputs");
     expect_array(
         &(struct tr_array_state){
             .step = TRI_ARRAY_RUNNING, .count = 10, .next = 7, .live = 3, .succeeded = 4},
-        "4 of 10 elements have ended, 3 live; 3 more wait for their turn: parallelism "
+        "4 of 10 elements have ended, 3 under way; 3 more wait for their turn: parallelism "
         "lets 3 run at once");
     expect_array(&(struct tr_array_state){.step = TRI_ARRAY_RUNNING,
                                           .count = 10,
@@ -97,19 +96,19 @@ static void test_arrays(void **state)
                                           .live = 2,
                                           .failed = 1,
                                           .succeeded = 7},
-                 "8 of 10 elements have ended, 2 live; 1 failed, and 8 have to succeed");
+                 "8 of 10 elements have ended, 2 under way; 1 failed, and 8 have to succeed");
     expect_array(
         &(struct tr_array_state){
             .step = TRI_ARRAY_RUNNING, .count = 10, .next = 1, .live = 1, .call = 9},
-        "0 of 10 elements have ended, 1 live; 9 more wait for a piece of the inputs, "
-        "which lie elsewhere");
+        "0 of 10 elements have ended, 1 under way; 9 more wait for the next part of a "
+        "large input");
     expect_array(
         &(struct tr_array_state){
             .step = TRI_ARRAY_RUNNING, .count = 10, .next = 1, .live = 1, .is_continuing = true},
-        "0 of 10 elements have ended, 1 live; 9 more wait for their turn to be spawned");
+        "0 of 10 elements have ended, 1 under way; 9 more wait for their turn to begin");
     expect_array(&(struct tr_array_state){.step = TRI_ARRAY_RUNNING, .count = 9, .next = 1},
-                 "0 of 9 elements have ended, 0 live; 8 more wait for room: those that are not "
-                 "handed outside yet come first");
+                 "0 of 9 elements have ended, 0 under way; 8 more wait for their turn: those that "
+                 "have begun are submitted first");
     expect_array(&(struct tr_array_state){.step = TRI_ARRAY_GATHERING},
                  "it puts the outputs of its elements together");
     expect_array(&(struct tr_array_state){.step = TRI_ARRAY_ENDING,
@@ -129,9 +128,9 @@ static void expect_workflow(const struct tr_workflow_state *state, const char *e
 static void test_workflows(void **state)
 {
     (void)state;
-    expect_workflow(&(struct tr_workflow_state){.running = 1}, "1 of its nodes run");
+    expect_workflow(&(struct tr_workflow_state){.running = 1}, "1 node runs");
     expect_workflow(&(struct tr_workflow_state){.running = 2, .ready_first = 3},
-                    "2 of its nodes run; others wait, since max_parallelism lets 2 run at once");
+                    "2 nodes run; others wait, since max_parallelism lets 2 run at once");
     expect_workflow(&(struct tr_workflow_state){.stage = TRI_STAGE_DRAIN,
                                                 .running = 3,
                                                 .outcome = TR_EXECUTION_ABORTED},
@@ -192,7 +191,7 @@ static void test_nodes_that_have_not_begun(void **state)
     rows[node("one")].child = 64;
     rows[node("four")].flags = TRI_ROW_READY;
     expect_nodes(&(struct tr_workflow_state){.running = 2, .ready_first = 1}, 1,
-                 "four: it waits for max_parallelism: 2 of 2 nodes run\n"
+                 "four: it waits for its turn: max_parallelism lets 2 nodes run at once\n"
                  "two: it waits for one, many\n");
     rows[node("one")].phase = TR_NODE_PHASE_SUCCEEDED;
     expect_nodes(&(struct tr_workflow_state){.running = 1}, 1,
@@ -200,8 +199,7 @@ static void test_nodes_that_have_not_begun(void **state)
                  "two: it waits for many\n");
     rows[node("many")].phase = TR_NODE_PHASE_FAILED;
     rows[node("four")].phase = TR_NODE_PHASE_SUCCEEDED;
-    expect_nodes(&(struct tr_workflow_state){.running = 0}, 1,
-                 "two: it is about to be told that it may begin\n");
+    expect_nodes(&(struct tr_workflow_state){.running = 0}, 1, "two: it is about to begin\n");
 }
 
 static uint32_t gate(const char *id)
@@ -216,7 +214,7 @@ static void test_gates_and_sleeps(void **state)
 {
     (void)state;
     struct tr_workflow_state waits = {.workflow = 1, .running = 1, .waiting = 3};
-    expect_workflow(&waits, "1 of its nodes run, 3 wait for answers or time");
+    expect_workflow(&waits, "1 node runs, 3 wait for answers or time");
     rows[0].phase = TR_NODE_PHASE_SUCCEEDED;
     gate("ok");
     gate("n");
@@ -237,7 +235,7 @@ static void test_paused_workflows(void **state)
 {
     (void)state;
     struct tr_workflow_state paused = {.running = 1, .ready_first = 1, .is_paused = true};
-    expect_workflow(&paused, "1 of its nodes run; it is paused, and no other begins");
+    expect_workflow(&paused, "1 node runs; it is paused, and no other begins");
     for (uint32_t i = 0; i < graph->workflows[0].node_count; i++) {
         rows[i].phase = TR_NODE_PHASE_SUCCEEDED;
     }
@@ -252,8 +250,7 @@ static void test_nodes_that_look_into_large_values(void **state)
                                         .ready_first = node("four") + 1,
                                         .recovery_call = 7,
                                         .question_kind = TRI_QUESTION_VALUES};
-    expect_workflow(&looking,
-                    "1 of its nodes run; it fetches a part of a large value for the next");
+    expect_workflow(&looking, "1 node runs; it fetches a part of a large value for the next");
     for (uint32_t i = 0; i < graph->workflows[0].node_count; i++) {
         rows[i].phase = TR_NODE_PHASE_SUCCEEDED;
     }

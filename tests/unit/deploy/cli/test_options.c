@@ -92,7 +92,7 @@ static void test_mistakes_are_named(void **state)
                         "-i cahce=off"},
         {"--cache=of", "--cache: 'of' is no value for it; write one of use|refresh|off"},
         {"--cache", "--cache needs a value: HOW"},
-        {"--cache off --cache use", "--cache stands there twice; give it once"},
+        {"--cache off --cache use", "--cache is given twice; give it once"},
         {"--quiet=yes", "--quiet takes no value"},
         {"-qx", "there is no option -x"},
         {"--zzzzzzzz", "there is no option --zzzzzzzz; an input is given as -i zzzzzzzz=VALUE"},

@@ -205,23 +205,24 @@ static void test_what_each_waits_for(void **state)
     (void)state;
     write_actors();
     expect("main",
-           "main-aaaaa  running since 5.00s\n"
-           "  2 of its nodes run\n"
+           "main-aaaaa  running for 5.00s\n"
+           "  2 nodes run\n"
            "  last: it waits for w, late\n"
            "  1 more node waits behind these\n"
            "  late: attempt 1 waits until 2026-11-22T00:00:15Z, in 10s; the one before failed with "
            "Odd: no luck\n"
-           "  w: 2 of its nodes run\n"
-           "  w/squares: 1 of 10 elements have ended, 6 live; 3 more wait for their turn: "
+           "  w: 2 nodes run\n"
+           "  w/squares: 1 of 10 elements have ended, 6 under way; 3 more wait for their turn: "
            "parallelism lets 6 run at once\n"
-           "  w/squares[1]: attempt 0 is running (process 7); since 1.00s\n"
-           "  w/squares[2]: attempt 0 is running (process 7); since 1.00s\n"
-           "  w/squares[3]: attempt 0 is running (process 7); since 1.00s\n"
+           "  w/squares[1]: attempt 0 is running (process 7); 1.00s so far\n"
+           "  w/squares[2]: attempt 0 is running (process 7); 1.00s so far\n"
+           "  w/squares[3]: attempt 0 is running (process 7); 1.00s so far\n"
            "  and 3 more are like these; -v shows all\n");
     const char *all = explain("main", TR_OUTPUT_TEXT, false, true);
     assert_non_null(strstr(all, "no engine runs on"));
-    assert_non_null(strstr(all, "w/squares[6]: attempt 0 was running (process 7) when the engine "
-                                "ended; the next one hears what came of it; since 1.00s\n"));
+    assert_non_null(strstr(all,
+                           "w/squares[6]: attempt 0 was running (process 7) when the engine "
+                           "ended; the next engine finds out what became of it; 1.00s so far\n"));
     assert_null(strstr(all, "more are like"));
 }
 
@@ -229,12 +230,12 @@ static void test_a_part_of_it(void **state)
 {
     (void)state;
     write_actors();
-    expect("main/w/squares[6]", "main-aaaaa  running since 5.00s\n"
-                                "  w/squares[6]: attempt 0 is running (process 7); since 1.00s\n");
-    expect("main/last", "main-aaaaa  running since 5.00s\n"
+    expect("main/w/squares[6]", "main-aaaaa  running for 5.00s\n"
+                                "  w/squares[6]: attempt 0 is running (process 7); 1.00s so far\n");
+    expect("main/last", "main-aaaaa  running for 5.00s\n"
                         "  last: it waits for w, late\n");
     const char *text = explain("main/w", TR_OUTPUT_TEXT, true, false);
-    assert_non_null(strstr(text, "  w: 2 of its nodes run\n"));
+    assert_non_null(strstr(text, "  w: 2 nodes run\n"));
     assert_non_null(strstr(text, "w/squares[1]: "));
     assert_null(strstr(text, "late"));
 }
@@ -247,7 +248,7 @@ static void test_nobody_is_silently_stuck(void **state)
     struct tr_task_state running = {.step = TR_STEP_RUN, .task_phase = TR_TASK_PHASE_RUNNING};
     put_task(32, 64, "late", 0, &running, 0);
     const char *text = explain("main/late", TR_OUTPUT_TEXT, true, false);
-    assert_non_null(strstr(text, "STUCK: nothing is outstanding that would wake it (actor 16/32)"));
+    assert_non_null(strstr(text, "STUCK: nothing will ever wake it (actor 16/32)"));
     json_t *document = json_loads(explain("main/late", TR_OUTPUT_JSON, true, false), 0, NULL);
     assert_non_null(document);
     const json_t *line = json_array_get(json_object_get(document, "waiting"), 0);
@@ -262,7 +263,7 @@ static void test_nobody_is_silently_stuck(void **state)
                                     .timer_ms = PAST_MS,
                                     .is_quarantined = true});
     text = explain("main/late", TR_OUTPUT_TEXT, true, false);
-    assert_non_null(strstr(text, "it is quarantined: one message has failed it twice"));
+    assert_non_null(strstr(text, "it is quarantined, since one message has failed it twice"));
 }
 
 /* Its back end's actor, which has a message of the task that it has not read. */
@@ -291,7 +292,7 @@ static void test_who_holds_a_back_end_up_is_named(void **state)
 {
     (void)state;
     const char *text = explain_behind(false, 0);
-    assert_non_null(strstr(text, "; what it wants of the back end is on its way\n"));
+    assert_non_null(strstr(text, "; its request to the back end is on the way\n"));
     assert_null(strstr(text, "STUCK"));
     text = explain_behind(true, TR_MALFORMED);
     assert_non_null(strstr(text,
