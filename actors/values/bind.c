@@ -1,7 +1,7 @@
 /*
- * Bindings: literals are copied, references followed, lists and maps put together from their parts,
- * and each result is made into the type of its place. A literal that lies elsewhere passes by
- * reference where nobody has to look inside; where somebody has to, the caller opens it, or
+ * Bindings: literals are copied, references followed, lists, maps and texts put together from their
+ * parts, and each result is made into the type of its place. A literal that lies elsewhere passes
+ * by reference where nobody has to look inside; where somebody has to, the caller opens it, or
  * cannot and is told so.
  *
  * Recursion goes as deep as the definition's lists and maps nest, TR_TREE_DEPTH_MAX at the most.
@@ -44,44 +44,13 @@ static int fail(struct tr_binder *binder, const char *code, const char *format, 
     return TR_INVALID;
 }
 
-static void print_steps(const struct tr_binder *binder, const struct tr_binding *binding,
-                        struct tr_buffer *words)
-{
-    for (uint32_t i = 0; i < binding->count; i++) {
-        const struct tr_step *step = &binder->workflow->steps[binding->first + i];
-        if (step->is_index) {
-            tr_buffer_print(words, "[%u]", step->index);
-        } else {
-            tr_buffer_print(words, ".%.*s", TRI_TEXT(step->field));
-        }
-    }
-}
-
-/* "$node.output.field[3]", as it stands in the definition. */
-static void print_reference(const struct tr_binder *binder, const struct tr_binding *binding,
-                            struct tr_buffer *words)
-{
-    if (binding->kind == TR_BINDING_ERROR) {
-        tr_buffer_add_string(words, "$err");
-    } else {
-        const struct tr_node *node = &binder->workflow->nodes[binding->node];
-        const struct tr_variable *output = &node->outputs.items[binding->output];
-        if (node->kind == TR_NODE_START) {
-            tr_buffer_print(words, "$%.*s", TRI_TEXT(output->name));
-        } else {
-            tr_buffer_print(words, "$%.*s.%.*s", TRI_TEXT(node->id), TRI_TEXT(output->name));
-        }
-    }
-    print_steps(binder, binding, words);
-}
-
 /* A failure of a reference: its text, and what is wrong with it. */
 static int fail_reference(struct tr_binder *binder, const struct tr_binding *binding,
                           const char *code, const char *what)
 {
     struct tr_buffer words;
     tr_buffer_init(&words, 0);
-    print_reference(binder, binding, &words);
+    tr_reference_print(binder->workflow, binding, &words);
     struct tr_text text = tr_buffer_text(&words);
     text.size = tr_utf8_cut(text, SHOWN_BYTES);
     int error = words.error;
@@ -381,6 +350,17 @@ static int add_map(struct tr_binder *binder, const struct tr_binding *binding,
     return error;
 }
 
+/* What was put together, as its place wants it. */
+static int add_whole(struct tr_binder *binder, const struct tr_binding *binding,
+                     const struct tr_buffer *whole, struct tr_buffer *buffer)
+{
+    int error = tr_bind_cast(binding->source, binding->type, tr_buffer_bytes(whole), buffer);
+    return error == TR_INVALID ? fail(binder, TR_CODE_BINDING,
+                                      "'%.*s': what is put together does not fit the declared type",
+                                      TRI_TEXT(binding->key))
+                               : error;
+}
+
 /* Puts a list or a map together, and makes it what its place wants where that is something else. */
 static int bind_parts(struct tr_binder *binder, const struct tr_binding *binding,
                       struct tr_buffer *buffer)
@@ -393,15 +373,63 @@ static int bind_parts(struct tr_binder *binder, const struct tr_binding *binding
     }
     tr_buffer_init(&whole, 0);
     int error = is_list ? add_list(binder, binding, &whole) : add_map(binder, binding, &whole);
-    if (error == 0) {
-        error = tr_bind_cast(binding->source, binding->type, tr_buffer_bytes(&whole), buffer);
+    error = error != 0 ? error : add_whole(binder, binding, &whole, buffer);
+    tr_buffer_fini(&whole);
+    return error;
+}
+
+/* ------------------------------------------------------------------- texts */
+
+static int fail_text_size(struct tr_binder *binder, const struct tr_binding *binding)
+{
+    return fail(binder, TR_CODE_INLINE,
+                "'%.*s': the text is larger than TR_INLINE_BYTES_MAX (256 KiB); let a task write "
+                "it to a file",
+                TRI_TEXT(binding->key));
+}
+
+/*
+ * Appends a part as it stands inside of a text. A string that lies elsewhere is too large for one,
+ * so nothing is opened for it; a part of a large value is had as any other is.
+ */
+int tr_bind_text_part(struct tr_binder *binder, const struct tr_binding *part,
+                      struct tr_buffer *text)
+{
+    struct tr_buffer value;
+    struct tr_offloaded where;
+    tr_buffer_init(&value, 0);
+    int error = tr_bind_value(binder, part, &value);
+    if (error == 0 && tr_slot_is_offloaded(tr_buffer_bytes(&value), &where)) {
+        error = fail_text_size(binder, part);
+    } else if (error == 0) {
+        error = tr_literal_text(part->type, tr_buffer_bytes(&value), text);
         if (error == TR_INVALID) {
-            error = fail(binder, TR_CODE_BINDING,
-                         "'%.*s': what is put together does not fit the declared type",
-                         TRI_TEXT(binding->key));
+            error = fail_reference(binder, part, TR_CODE_BINDING,
+                                   "has no form as text: it is none, a list or a mapping");
         }
     }
+    tr_buffer_fini(&value);
+    return error == TR_LIMIT ? fail_text_size(binder, part) : error;
+}
+
+/* Puts a text together. */
+static int bind_text(struct tr_binder *binder, const struct tr_binding *binding,
+                     struct tr_buffer *buffer)
+{
+    struct tr_buffer text;
+    struct tr_buffer whole;
+    tr_buffer_init(&text, TR_INLINE_BYTES_MAX);
+    tr_buffer_init(&whole, 0);
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < binding->count; i++) {
+        error = tr_bind_text_part(binder, &binder->workflow->bindings[binding->first + i], &text);
+    }
+    if (error == 0) {
+        tr_buffer_text_value(&whole, tr_buffer_text(&text));
+        error = whole.error != 0 ? whole.error : add_whole(binder, binding, &whole, buffer);
+    }
     tr_buffer_fini(&whole);
+    tr_buffer_fini(&text);
     return error;
 }
 
@@ -420,6 +448,8 @@ int tr_bind_value(struct tr_binder *binder, const struct tr_binding *binding,
         return bind_parts(binder, binding, buffer);
     case TR_BINDING_ERROR:
         return bind_failure(binder, binding, buffer);
+    case TR_BINDING_TEXT:
+        return bind_text(binder, binding, buffer);
     }
     return TR_MALFORMED;
 }

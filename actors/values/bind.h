@@ -59,6 +59,13 @@ TR_MUST_USE int tr_bind_value(struct tr_binder *binder, const struct tr_binding 
 TR_MUST_USE int tr_bind_literal(struct tr_binder *binder, const struct tr_binding *binding,
                                 struct tr_buffer *buffer);
 
+/*
+ * Appends a part of a text as it stands in it, at most TR_INLINE_BYTES_MAX of the whole. Errors as
+ * tr_bind_value.
+ */
+TR_MUST_USE int tr_bind_text_part(struct tr_binder *binder, const struct tr_binding *part,
+                                  struct tr_buffer *text);
+
 /* Appends the list of all inputs of a node. Errors as tr_bind_value. */
 TR_MUST_USE int tr_bind_inputs(struct tr_binder *binder, const struct tr_node *node,
                                struct tr_buffer *buffer);

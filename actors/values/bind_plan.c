@@ -5,7 +5,9 @@
  *
  *     [LITERAL, key, slot]            what could be bound by the maker; no bytes: nothing
  *     [REFERENCE, key, type, [id, kind, output, type, slot], [step, ...]]
- *     [LIST or MAP, key, type, type it is put together as, [binding, ...]]
+ *     [LIST, MAP or TEXT, key, type, type it is put together as, [binding, ...]]
+ *
+ * What is here of a text's parts is text already, since a literal has no type in a plan.
  *
  * It is carried out by the very binder of bind.c, over a small workflow that is made of it: each
  * reference gets a node of its own.
@@ -90,7 +92,29 @@ static int write_reference(struct tr_binder *binder, const struct tr_binding *bi
 static int write_binding(struct tr_binder *binder, const struct tr_binding *binding,
                          bool is_condition, struct tr_buffer *plan);
 
-/* A list or a map, of which a part lies elsewhere. */
+/* A part of a text: as it stands there or, where it lies elsewhere, what is left to be followed. */
+static int write_text_part(struct tr_binder *binder, const struct tr_binding *part,
+                           struct tr_buffer *plan)
+{
+    struct tr_buffer text;
+    struct tr_buffer slot;
+    tr_buffer_init(&text, TR_INLINE_BYTES_MAX);
+    tr_buffer_init(&slot, 0);
+    binder->lies_elsewhere = false;
+    int error = tr_bind_text_part(binder, part, &text);
+    if (error == 0) {
+        tr_buffer_text_value(&slot, tr_buffer_text(&text));
+        write_literal(part->key, tr_buffer_bytes(&slot), plan);
+        error = slot.error != 0 ? slot.error : plan->error;
+    } else if (error == TR_INVALID && binder->lies_elsewhere) {
+        error = write_reference(binder, part, plan);
+    }
+    tr_buffer_fini(&slot);
+    tr_buffer_fini(&text);
+    return error;
+}
+
+/* A list, a map or a text, of which a part lies elsewhere. */
 static int write_parts(struct tr_binder *binder, const struct tr_binding *binding,
                        struct tr_buffer *plan)
 {
@@ -102,7 +126,9 @@ static int write_parts(struct tr_binder *binder, const struct tr_binding *bindin
     tr_buffer_array(plan, binding->count);
     int error = plan->error;
     for (uint32_t i = 0; error == 0 && i < binding->count; i++) {
-        error = write_binding(binder, &binder->workflow->bindings[binding->first + i], false, plan);
+        const struct tr_binding *part = &binder->workflow->bindings[binding->first + i];
+        error = binding->kind == TR_BINDING_TEXT ? write_text_part(binder, part, plan)
+                                                 : write_binding(binder, part, false, plan);
     }
     return error;
 }
@@ -291,6 +317,7 @@ static int read_binding(struct carried *carried, struct tr_cursor *cursor, uint3
         return count == 5 ? read_reference(carried, cursor, binding) : TR_MALFORMED;
     case TR_BINDING_LIST:
     case TR_BINDING_MAP:
+    case TR_BINDING_TEXT:
         return count == 5 ? read_parts(carried, cursor, depth, binding) : TR_MALFORMED;
     case TR_BINDING_ERROR:
         break;

@@ -65,8 +65,27 @@ static int skip_all(struct tri_flow *flow, uint32_t node)
     return tri_workflow_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, 0);
 }
 
+/*
+ * Fails the branch with the message of `fail`. One that holds references is an input of the branch,
+ * and may not be there, as what a condition asks for.
+ */
+static int fail_with(struct tri_flow *flow, uint32_t node, const struct tr_arm *arm,
+                     const struct tr_binder *binder, const struct tr_bytes *inputs)
+{
+    struct tr_text message = arm->message;
+    if (arm->message_input != TR_GRAPH_NONE) {
+        struct tr_cursor cursor = tr_cursor_of(inputs[arm->message_input]);
+        message = tr_read_text(&cursor);
+        if (cursor.error != 0) {
+            return fail_branch(flow, node, TR_CODE_BINDING, binder->message);
+        }
+    }
+    return fail_branch(flow, node, "UserProvidedError", message);
+}
+
 /* A node, `skip` (the branch succeeds and gives none), or `fail` with its message. */
-static int take_arm(struct tri_flow *flow, uint32_t node, const struct tr_arm *arm)
+static int take_arm(struct tri_flow *flow, uint32_t node, const struct tr_arm *arm,
+                    const struct tr_binder *binder, const struct tr_bytes *inputs)
 {
     switch ((enum tr_arm_kind)arm->kind) {
     case TR_ARM_NODE:
@@ -74,7 +93,7 @@ static int take_arm(struct tri_flow *flow, uint32_t node, const struct tr_arm *a
     case TR_ARM_SKIP:
         return skip_all(flow, node);
     case TR_ARM_FAIL:
-        return fail_branch(flow, node, "UserProvidedError", arm->message);
+        return fail_with(flow, node, arm, binder, inputs);
     }
     return TR_MALFORMED;
 }
@@ -121,7 +140,7 @@ static int decide(struct tri_flow *flow, uint32_t node, const struct tr_binder *
                                       "or a datetime compares with text in its form, and a number "
                                       "with numbers alone"));
     }
-    return take_arm(flow, node, arm);
+    return take_arm(flow, node, arm, binder, inputs);
 }
 
 /* Views of the values that were asked for, and the decision. */

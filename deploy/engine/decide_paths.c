@@ -92,7 +92,7 @@ static int take_literal(struct keeping *keeping, const struct tr_type *type,
 static int take_binding(struct keeping *keeping, const struct tr_workflow *workflow, uint32_t index)
 {
     struct tr_binding *binding = &workflow->bindings[index];
-    bool has_parts = binding->kind == TR_BINDING_LIST || binding->kind == TR_BINDING_MAP;
+    bool has_parts = tr_binding_has_parts(binding);
     int error = binding->kind == TR_BINDING_LITERAL
                     ? take_literal(keeping, binding->type, &binding->literal)
                     : 0;

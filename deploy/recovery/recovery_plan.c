@@ -186,7 +186,7 @@ static uint32_t edited_input(const struct scope *scope, const struct tr_binding 
                                                                      : TR_GRAPH_NONE;
     }
     uint32_t found = TR_GRAPH_NONE;
-    bool has_parts = binding->kind == TR_BINDING_LIST || binding->kind == TR_BINDING_MAP;
+    bool has_parts = tr_binding_has_parts(binding);
     for (uint32_t i = 0; has_parts && found == TR_GRAPH_NONE && i < binding->count; i++) {
         found = edited_input(scope, &scope->workflow->bindings[binding->first + i]);
     }

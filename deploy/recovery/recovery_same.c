@@ -124,6 +124,7 @@ static bool are_same_bindings(const struct tr_workflow *a, const struct tr_bindi
         return are_same_steps(a, x, b, y);
     case TR_BINDING_LIST:
     case TR_BINDING_MAP:
+    case TR_BINDING_TEXT:
         break;
     }
     bool is_same = x->count == y->count;
@@ -175,6 +176,7 @@ static bool are_same_arms(const struct tr_recovery_node *a, const struct tr_reco
         const struct tr_arm *x = &a->workflow->arms[a->node->arm_first + i];
         const struct tr_arm *y = &b->workflow->arms[b->node->arm_first + i];
         is_same = x->kind == y->kind && tr_text_equal(x->message, y->message) &&
+                  x->message_input == y->message_input &&
                   are_same_conditions(a->workflow, x, b->workflow, y) &&
                   (x->kind != TR_ARM_NODE ||
                    tr_text_equal(a->workflow->nodes[x->node].id, b->workflow->nodes[y->node].id));

@@ -19,7 +19,7 @@ static void walk_binding(const struct tr_workflow *workflow, uint32_t index)
         sum += workflow->nodes[binding->node].outputs.items[binding->output].name.size;
     }
     for (uint32_t i = 0; i < binding->count; i++) {
-        bool has_parts = binding->kind == TR_BINDING_LIST || binding->kind == TR_BINDING_MAP;
+        bool has_parts = tr_binding_has_parts(binding);
         if (has_parts) {
             walk_binding(workflow, binding->first + i);
         } else if (binding->kind != TR_BINDING_LITERAL) {

@@ -396,11 +396,11 @@ case.condition.comparison.left_value.var = ".t"
 case.condition.comparison.right_value.primitive.integer = 30
 case.then_node.id = "big"
 case.then_node.task_node.reference_id.CopyFrom(task_id("m.text"))
-bind(case.then_node, s=scalar("$ "), n=promise("below"))
-choice.branch_node.if_else.error.message = "too small"
+bind(case.then_node, s=scalar("${$n} {$$} "), n=promise("below"))
+choice.branch_node.if_else.error.message = "too small: {$n}"
 output("o0", **promise("choice"))
 """, outputs="{o0: string}")
-        self.assertEqual(done["outputs"], {"o0": "$ 40"})
+        self.assertEqual(done["outputs"], {"o0": "${$n} {$$} 40"})
         rows = {row["node"]: row["kind"] for row in self.document("get", "@last")["nodes"]}
         self.assertEqual(rows["d/many"], "map")
         self.assertEqual(rows["d/below"], "workflow")

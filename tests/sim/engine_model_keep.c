@@ -58,7 +58,7 @@ const bool *sim_changed_inputs(struct sim_model *model)
 /* Whether a binding looks, anywhere in it, at an input that is not what it was. */
 static bool looks_at_changed(const struct sim_flow *flow, const struct tr_binding *binding)
 {
-    bool has_parts = binding->kind == TR_BINDING_LIST || binding->kind == TR_BINDING_MAP;
+    bool has_parts = tr_binding_has_parts(binding);
     bool looks = binding->kind == TR_BINDING_REFERENCE && binding->node == 0 &&
                  flow->changed != NULL && flow->changed[binding->output];
     for (uint32_t i = 0; has_parts && i < binding->count; i++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/sim/engine_model.h"
+#include "tests/support/flow_value.h"
 
 /* What a buffer holds, kept by the model. */
 static struct tr_bytes keep(struct sim_model *model, struct tr_buffer *buffer)
@@ -129,6 +130,27 @@ static bool bind_parts(struct sim_flow *flow, const struct tr_binding *binding,
     return sim_cast(flow->model, binding->source, binding->type, whole, value);
 }
 
+/* A text of bindings, one behind the other. */
+static bool bind_text(struct sim_flow *flow, const struct tr_binding *binding,
+                      struct tr_bytes *value)
+{
+    struct tr_buffer text;
+    struct tr_buffer whole;
+    bool is_fine = true;
+    tr_buffer_init(&text, 0);
+    for (uint32_t i = 0; is_fine && i < binding->count; i++) {
+        struct tr_bytes part;
+        is_fine = sim_bind(flow, &flow->workflow->bindings[binding->first + i], &part) &&
+                  flow_value_text(part, &text);
+    }
+    tr_buffer_init(&whole, 0);
+    tr_buffer_text_value(&whole, tr_buffer_text(&text));
+    TR_ASSERT(text.error == 0);
+    tr_buffer_fini(&text);
+    struct tr_bytes kept = keep(flow->model, &whole);
+    return is_fine && sim_cast(flow->model, binding->source, binding->type, kept, value);
+}
+
 bool sim_bind(struct sim_flow *flow, const struct tr_binding *binding, struct tr_bytes *value)
 {
     const struct tr_variable *output;
@@ -143,6 +165,8 @@ bool sim_bind(struct sim_flow *flow, const struct tr_binding *binding, struct tr
     case TR_BINDING_LIST:
     case TR_BINDING_MAP:
         return bind_parts(flow, binding, value);
+    case TR_BINDING_TEXT:
+        return bind_text(flow, binding, value);
     case TR_BINDING_ERROR:
         return sim_cast(flow->model, binding->source, binding->type, sim_error_value(flow->model),
                         value);

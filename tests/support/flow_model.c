@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "actors/graph/value/slot.h"
+#include "tests/support/flow_value.h"
 
 #define BIT(name) (1U << TR_NODE_PHASE_##name)
 #define EARLY (BIT(NOT_YET_STARTED) | BIT(ABORTED))
@@ -119,6 +120,25 @@ static bool assemble(struct walk *walk, const struct tr_binding *binding, struct
     return is_fine;
 }
 
+/* A text of parts, one behind the other. */
+static bool join(struct walk *walk, const struct tr_binding *binding, struct tr_bytes *out)
+{
+    struct tr_buffer text;
+    struct tr_buffer whole;
+    bool is_fine = true;
+    tr_buffer_init(&text, 0);
+    for (uint32_t i = 0; is_fine && i < binding->count; i++) {
+        struct tr_bytes part;
+        is_fine = value_of(walk, &walk->workflow->bindings[binding->first + i], &part) &&
+                  flow_value_text(part, &text);
+    }
+    tr_buffer_init(&whole, 0);
+    tr_buffer_text_value(&whole, tr_buffer_text(&text));
+    tr_buffer_fini(&text);
+    *out = keep(walk, &whole);
+    return is_fine;
+}
+
 /* The value that a reference or `$err` begins at. */
 static bool source_of(struct walk *walk, const struct tr_binding *binding,
                       const struct tr_type **type, struct tr_bytes *value)
@@ -144,6 +164,9 @@ static bool value_of(struct walk *walk, const struct tr_binding *binding, struct
     if (binding->kind == TR_BINDING_LITERAL) {
         *out = value;
         return true;
+    }
+    if (binding->kind == TR_BINDING_TEXT) {
+        return join(walk, binding, &value) && cast(walk, type, binding->type, value, out);
     }
     if (binding->kind == TR_BINDING_LIST || binding->kind == TR_BINDING_MAP) {
         return assemble(walk, binding, &value) && cast(walk, type, binding->type, value, out);

@@ -105,6 +105,28 @@ static bool holds_error(const struct tr_type *type)
     return holds;
 }
 
+bool flow_value_text(struct tr_bytes value, struct tr_buffer *text)
+{
+    struct tr_cursor cursor = tr_cursor_of(value);
+    switch (tr_peek(&cursor)) {
+    case TR_CODEC_UNSIGNED:
+    case TR_CODEC_SIGNED:
+        tr_buffer_print(text, "%lld", (long long)tr_read_i64(&cursor));
+        return true;
+    case TR_CODEC_F64:
+        tr_buffer_print(text, "%.1f", tr_read_f64(&cursor));
+        return true;
+    case TR_CODEC_BOOL:
+        tr_buffer_add_string(text, tr_read_bool(&cursor) ? "true" : "false");
+        return true;
+    case TR_CODEC_TEXT:
+        tr_buffer_add_text(text, tr_read_text(&cursor));
+        return true;
+    default:
+        return false;
+    }
+}
+
 static uint64_t digest_bytes(struct tr_bytes value)
 {
     uint64_t digest = stir(value.size);

@@ -20,6 +20,13 @@ void flow_value_write(const struct tr_type *type, uint64_t number, struct tr_buf
  */
 uint64_t flow_value_digest(const struct tr_type *type, struct tr_bytes value);
 
+/*
+ * Appends a value as it stands inside of a text, "{$name}", by the rules and not by the engine's
+ * code: whole numbers, numbers with one digit behind the point, bools and texts. False: it has no
+ * form there.
+ */
+bool flow_value_text(struct tr_bytes value, struct tr_buffer *text);
+
 /* The digest of a list of slots, one for each variable. */
 uint64_t flow_value_digest_slots(const struct tr_variables *variables, struct tr_bytes slots);
 

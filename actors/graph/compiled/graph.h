@@ -117,6 +117,7 @@ enum tr_binding_kind {
     TR_BINDING_LIST,      /* `count` parts from `first` on */
     TR_BINDING_MAP,       /* the same, each under its `key` */
     TR_BINDING_ERROR,     /* `steps` into the workflow's error, in on_failure and finally */
+    TR_BINDING_TEXT,      /* `count` parts from `first` on as one text (literal.h) */
 };
 
 struct tr_binding {
@@ -125,8 +126,8 @@ struct tr_binding {
     struct tr_text key;         /* the name of the input, output or key it is for */
     const struct tr_type *type; /* of the place; NULL: known at run time only */
     /*
-     * What comes out of the reference, or what a list or a map is put together as. Where it is
-     * another than `type`, tr_literal_cast makes one of the other. NULL: known at run time only.
+     * What comes out of the reference, or what a list, a map or a text is put together as. Where it
+     * is another than `type`, tr_literal_cast makes one of the other. NULL: known at run time only.
      */
     const struct tr_type *source;
     struct tr_bytes literal; /* packed by `type`, or a slot that says where it lies (slot.h) */
@@ -135,6 +136,13 @@ struct tr_binding {
     uint32_t first; /* parts: in the workflow's bindings; steps: in its steps */
     uint32_t count;
 };
+
+/* Whether `first` and `count` of a binding are parts that it is put together of. */
+static inline bool tr_binding_has_parts(const struct tr_binding *binding)
+{
+    return binding->kind == TR_BINDING_LIST || binding->kind == TR_BINDING_MAP ||
+           binding->kind == TR_BINDING_TEXT;
+}
 
 /* One part of a condition: flyteidl.core.BooleanExpression, with `not` beside it. */
 enum tr_condition_kind {
@@ -173,6 +181,7 @@ struct tr_arm {
     uint32_t condition_first; /* all parts of it are from here to the root */
     uint32_t node;
     struct tr_text message;
+    uint32_t message_input; /* the input of the branch that is the message; or TR_GRAPH_NONE */
     /* For each output of the branch, its position in the outputs of `node`. */
     const uint32_t *outputs;
     uint32_t output_count;
@@ -379,6 +388,15 @@ uint32_t tr_graph_find_plan(const struct tr_graph *graph, struct tr_text name);
 /* The positions of variables in the order of their names, in the arena. NULL without memory. */
 const uint32_t *tri_variables_sort(struct tr_arena *arena, const struct tr_variable *items,
                                    uint32_t count);
+
+/*
+ * Appends what a place is bound to as the language writes it, on one line; the same of a reference
+ * or the workflow's error.
+ */
+void tr_binding_print(const struct tr_workflow *workflow, const struct tr_binding *binding,
+                      struct tr_buffer *buffer);
+void tr_reference_print(const struct tr_workflow *workflow, const struct tr_binding *binding,
+                        struct tr_buffer *buffer);
 
 /*
  * Evaluates a condition of a branch: `inputs` are the values of the branch's inputs, packed by

@@ -315,7 +315,7 @@ static void move_binding(struct tri_transfer *transfer, void *item)
 {
     struct tr_binding *binding = item;
     begin(transfer, 10);
-    move_kind(transfer, &binding->kind, TR_BINDING_ERROR);
+    move_kind(transfer, &binding->kind, TR_BINDING_TEXT);
     move_bool(transfer, &binding->is_mapped);
     move_text(transfer, &binding->key);
     move_type(transfer, &binding->type);
@@ -342,12 +342,13 @@ static void move_condition(struct tri_transfer *transfer, void *item)
 static void move_arm(struct tri_transfer *transfer, void *item)
 {
     struct tr_arm *arm = item;
-    begin(transfer, 6);
+    begin(transfer, 7);
     move_kind(transfer, &arm->kind, TR_ARM_FAIL);
     move_index(transfer, &arm->condition);
     move_u32(transfer, &arm->condition_first);
     move_index(transfer, &arm->node);
     move_text(transfer, &arm->message);
+    move_index(transfer, &arm->message_input);
     MOVE_ITEMS(transfer, arm->outputs, &arm->output_count, 0, move_number_item);
 }
 
@@ -431,7 +432,7 @@ static void move_workflow(struct tri_transfer *transfer, void *item)
     MOVE_ITEMS(transfer, workflow->downstream, &workflow->downstream_count, 0, move_number_item);
     MOVE_ITEMS(transfer, workflow->bindings, &workflow->binding_count, 10, move_binding);
     MOVE_ITEMS(transfer, workflow->steps, &workflow->step_count, 3, move_step);
-    MOVE_ITEMS(transfer, workflow->arms, &workflow->arm_count, 6, move_arm);
+    MOVE_ITEMS(transfer, workflow->arms, &workflow->arm_count, 7, move_arm);
     MOVE_ITEMS(transfer, workflow->conditions, &workflow->condition_count, 6, move_condition);
     move_index(transfer, &workflow->on_failure);
     move_index(transfer, &workflow->finally);

@@ -132,9 +132,9 @@ static bool check_plan(const struct tr_graph *graph, const struct tr_plan *plan)
 }
 
 /*
- * Lists and maps hold parts behind them, each part once, so that a walk ends. Bindings are checked
- * in ascending order: when this one's turn comes, what holds it has set its depth already. One
- * without parts may name any place, as no part is looked at.
+ * Lists, maps and texts hold parts behind them, each part once, so that a walk ends. Bindings are
+ * checked in ascending order: when this one's turn comes, what holds it has set its depth already.
+ * One without parts may name any place, as no part is looked at.
  */
 static bool check_parts(struct check *check, uint32_t index)
 {
@@ -170,6 +170,9 @@ static bool check_binding(struct check *check, uint32_t index)
     case TR_BINDING_LIST:
     case TR_BINDING_MAP:
         return check_parts(check, index);
+    case TR_BINDING_TEXT:
+        return binding->source != NULL && binding->source->kind == TR_TYPE_STRING &&
+               check_parts(check, index);
     }
     return false;
 }
@@ -243,6 +246,9 @@ static bool check_arm(struct check *check, uint32_t index, const struct tr_arm *
     bool is_node = arm->kind == TR_ARM_NODE;
     if (is_node && (arm->node >= workflow->node_count || arm->node <= index ||
                     workflow->nodes[arm->node].parent != index)) {
+        return false;
+    }
+    if (!is_index(arm->message_input, branch->input_count)) {
         return false;
     }
     if (arm->condition != TR_GRAPH_NONE) {

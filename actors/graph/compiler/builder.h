@@ -118,6 +118,28 @@ bool tri_compile_bind_free(struct tri_builder *builder, uint32_t node, const str
                            bool may_infer, struct tr_text key, uint32_t slot,
                            const struct tr_type **type);
 
+/* Whether a tree is a text with references in braces, which is a string whatever they give. */
+bool tri_compile_holds_reference(struct tri_builder *builder, const struct tr_tree *tree);
+
+/*
+ * Reads a text with references in braces; `has_lead` as tri_interpolation_parse. False when it
+ * cannot be read, which is told.
+ */
+bool tri_compile_read_text(struct tri_builder *builder, const struct tr_tree *tree, bool has_lead,
+                           struct tri_interpolation *interpolation);
+
+/*
+ * Binds such a text: `binding` has its key, and gets its parts behind all other bindings; its
+ * `source` is string. False when a reference cannot stand there, which is told.
+ */
+bool tri_compile_bind_text(struct tri_builder *builder, uint32_t node, struct tri_place place,
+                           const struct tri_interpolation *interpolation,
+                           struct tr_binding *binding);
+
+/* Tells why a reference cannot be read; an empty problem is a lack of memory. */
+void tri_compile_tell_syntax(struct tri_builder *builder, const struct tr_tree *tree,
+                             struct tr_text problem);
+
 /* Resolves a reference into a binding, whose `source` is the type of what it gives. */
 bool tri_compile_resolve(struct tri_builder *builder, uint32_t node, struct tri_place place,
                          const struct tri_reference *reference, struct tr_binding *binding);

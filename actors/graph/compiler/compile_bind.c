@@ -139,6 +139,17 @@ static bool step_type(struct tri_builder *builder, const struct tr_type *type,
     return type->kind == TR_TYPE_STRUCT && !step->is_index;
 }
 
+/* What to do about a value that has no such part; "$name.csv" is meant as a text. */
+static const char *part_remedy(const struct tr_type *type)
+{
+    if (tr_type_is_optional(type)) {
+        return "it may be none: let a task or a switch look first";
+    }
+    return type->kind == TR_TYPE_STRING || type->kind == TR_TYPE_ENUM
+               ? "for text behind it write \"{$name}.text\""
+               : "fields are those of structs, maps and errors, positions those of lists";
+}
+
 /*
  * Follows the steps behind a name, and keeps them for run time, next to each other: nothing else
  * adds steps meanwhile. `skipped` steps were used up to name an output. Texts are copied, since
@@ -157,10 +168,7 @@ static bool resolve_steps(struct tri_builder *builder, struct tri_place place,
             tri_report_add(builder->compiler->report, place, "FieldNotFound",
                            "'%.*s': a value of type %.*s has no such part\n%s",
                            TRI_SHOWN(reference->text), TRI_SHOWN(type),
-                           tr_type_is_optional(binding->source)
-                               ? "it may be none: let a task or a switch look first"
-                               : "fields are those of structs, maps and errors, positions those "
-                                 "of lists");
+                           part_remedy(binding->source));
             return false;
         }
         struct tr_step *step = tri_vector_add(arena, &builder->steps, sizeof *step);
@@ -207,19 +215,25 @@ bool tri_compile_resolve(struct tri_builder *builder, uint32_t node, struct tri_
             resolve_steps(builder, place, reference, 1, binding));
 }
 
-/* Reads a whole scalar as a reference. An empty problem is a lack of memory. */
-static bool resolve_text(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
-                         struct tr_binding *binding)
+void tri_compile_tell_syntax(struct tri_builder *builder, const struct tr_tree *tree,
+                             struct tr_text problem)
+{
+    if (problem.size > 0) {
+        const char *feed = memchr(problem.data, '\n', problem.size);
+        int size = feed == NULL ? (int)problem.size : (int)(feed - problem.data);
+        tri_report_add(builder->compiler->report, tree->place, "SyntaxError", "'%.*s': %.*s%s",
+                       TRI_SHOWN(tree->text), size, problem.data, feed == NULL ? "" : feed);
+    }
+}
+
+/* Reads a whole scalar as a reference. */
+static bool resolve_whole(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                          struct tr_binding *binding)
 {
     struct tri_reference reference;
     struct tr_text problem;
     if (!tri_reference_parse(builder->compiler->scratch, tree->text, &reference, &problem)) {
-        if (problem.size > 0) {
-            const char *feed = memchr(problem.data, '\n', problem.size);
-            int size = feed == NULL ? (int)problem.size : (int)(feed - problem.data);
-            tri_report_add(builder->compiler->report, tree->place, "SyntaxError", "'%.*s': %.*s%s",
-                           TRI_SHOWN(tree->text), size, problem.data, feed == NULL ? "" : feed);
-        }
+        tri_compile_tell_syntax(builder, tree, problem);
         return false;
     }
     return tri_compile_resolve(builder, node, tree->place, &reference, binding);
@@ -259,31 +273,64 @@ static bool check_castable(struct tri_builder *builder, const struct tr_tree *tr
 static bool bind_reference(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
                            const struct tr_type *type, struct tr_binding *binding)
 {
-    if (!resolve_text(builder, node, tree, binding)) {
+    if (!resolve_whole(builder, node, tree, binding)) {
         return false;
     }
     return check_castable(builder, tree, binding->source, type);
 }
 
 /* A value without references: it is read by the type of its place and packed now. */
-static bool bind_literal(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+static bool bind_literal(struct tri_builder *builder, const struct tr_tree *tree,
                          const struct tr_type *type, struct tr_binding *binding)
 {
     struct tr_literal_reader reader = {.report = builder->compiler->report,
                                        .arena = builder->compiler->scratch,
-                                       .folder = builder->workflow->folder,
-                                       .has_references = true};
+                                       .folder = builder->workflow->folder};
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
     bool is_fine = tr_literal_read(&reader, type, tree, &buffer);
     if (is_fine) {
-        tri_compile_warn_plain(builder, node, tree);
         binding->kind = TR_BINDING_LITERAL;
         binding->source = type;
         binding->literal =
             tr_arena_bytes(&builder->compiler->graph->arena, tr_buffer_bytes(&buffer));
     }
     tr_buffer_fini(&buffer);
+    return is_fine;
+}
+
+/*
+ * A text with dollar signs in it that is no reference as a whole: one that holds references, or a
+ * literal whose escapes are taken out.
+ */
+static bool bind_text(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                      const struct tr_type *type, struct tr_binding *binding)
+{
+    struct tri_interpolation interpolation;
+    struct tr_tree plain = *tree;
+    if (!tri_compile_read_text(builder, tree, true, &interpolation)) {
+        return false;
+    }
+    if (tri_interpolation_is_literal(&interpolation, &plain.text)) {
+        return bind_literal(builder, &plain, type, binding);
+    }
+    return tri_compile_bind_text(builder, node, tree->place, &interpolation, binding) &&
+           check_castable(builder, tree, binding->source, type);
+}
+
+/* What stands at a scalar's place. */
+static bool bind_scalar(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                        const struct tr_type *type, struct tr_binding *binding)
+{
+    if (tri_compile_is_reference(tree)) {
+        return bind_reference(builder, node, tree, type, binding);
+    }
+    bool is_fine = tr_tree_is_text(tree) && tree->has_dollar
+                       ? bind_text(builder, node, tree, type, binding)
+                       : bind_literal(builder, tree, type, binding);
+    if (is_fine) {
+        tri_compile_warn_plain(builder, node, tree);
+    }
     return is_fine;
 }
 
@@ -370,15 +417,13 @@ bool tri_compile_bind(struct tri_builder *builder, uint32_t node, const struct t
                       const struct tr_type *type, struct tr_text key, uint32_t slot)
 {
     struct tr_binding binding = {.type = type};
-    bool is_fine = true;
     bool is_scalar = tree->kind != TR_TREE_LIST && tree->kind != TR_TREE_MAP;
     binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
     if (!is_scalar && tree->has_dollar) {
         *tri_compile_binding_at(builder, slot) = binding;
         return bind_parts(builder, node, tree, type, slot);
     }
-    is_fine = tri_compile_is_reference(tree) ? bind_reference(builder, node, tree, type, &binding)
-                                             : bind_literal(builder, node, tree, type, &binding);
+    bool is_fine = bind_scalar(builder, node, tree, type, &binding);
     *tri_compile_binding_at(builder, slot) = binding;
     return is_fine;
 }
@@ -421,7 +466,7 @@ bool tri_compile_bind_free(struct tri_builder *builder, uint32_t node, const str
         struct tr_binding binding = {0};
         binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
         builder->touched_broken = false; /* whatever others referred to */
-        bool is_fine = resolve_text(builder, node, tree, &binding);
+        bool is_fine = resolve_whole(builder, node, tree, &binding);
         if (is_fine && binding.source == NULL && !builder->touched_broken) {
             tri_report_add(builder->compiler->report, tree->place, "MismatchingTypes",
                            "'%.*s' is a field of a struct, whose type is not known here\n"
@@ -433,7 +478,7 @@ bool tri_compile_bind_free(struct tri_builder *builder, uint32_t node, const str
         *tri_compile_binding_at(builder, slot) = binding;
         return is_fine && *type != NULL;
     }
-    *type = may_infer ? infer(builder, tree) : NULL;
+    *type = may_infer || tri_compile_holds_reference(builder, tree) ? infer(builder, tree) : NULL;
     if (*type == NULL) {
         tri_report_add(builder->compiler->report, tree->place, "ValueRequired",
                        "%s stands here without a type\nwrite a reference, or {value: ..., type: T}",

@@ -2,8 +2,9 @@
  * Branches: the values their conditions ask for, the conditions' types, their arms, and the outputs
  * that all arms have with one type.
  *
- * A branch's inputs are the values that its conditions look at; conditions name them by position.
- * They have to stand next to each other among the bindings, so the conditions of all arms are made
+ * A branch's inputs are the values that its conditions look at, and the message of `fail` where it
+ * holds references; conditions name them by position. They have to stand next to each other among
+ * the bindings, so the conditions of all arms are made before any text of them gets its parts, and
  * before any arm's node is built, which binds inputs of its own. A condition's parts stand in one
  * array, children before their parent, the root last.
  *
@@ -35,9 +36,34 @@ static struct tri_place place_of(const struct tri_arm *arm, const struct tri_par
 /* A part as a message shows it: the reference, or the literal in quotes. */
 static struct tr_text part_text(struct tri_builder *builder, const struct tri_part *part)
 {
-    return part->kind == TR_CONDITION_INPUT
+    return part->kind == TR_CONDITION_INPUT && part->interpolation == NULL
                ? part->reference.text
                : tr_arena_print(builder->compiler->scratch, "'%.*s'", TRI_SHOWN(part->tree.text));
+}
+
+/* Another input of the branch; its position among them, or TR_GRAPH_NONE without memory. */
+static uint32_t add_input(struct tri_builder *builder, uint32_t branch, struct tr_text key,
+                          const struct tr_binding *binding)
+{
+    struct tr_node *node = &builder->workflow->nodes[branch];
+    uint32_t slot = tri_compile_reserve_bindings(builder, 1);
+    if (slot == TR_GRAPH_NONE) {
+        return TR_GRAPH_NONE;
+    }
+    struct tr_binding *added = tri_compile_binding_at(builder, slot);
+    *added = *binding;
+    added->key = tr_arena_text(&builder->compiler->graph->arena, key);
+    added->type = binding->source;
+    return node->input_count++;
+}
+
+/* The input of the branch for a text with references, which gets its parts by bind_texts. */
+static uint32_t add_text(struct tri_builder *builder, uint32_t branch, struct tr_text key)
+{
+    const struct tr_binding binding = {
+        .kind = TR_BINDING_TEXT,
+        .source = tr_type_simple(builder->definition->types, TR_TYPE_STRING)};
+    return add_input(builder, branch, key, &binding);
 }
 
 /*
@@ -62,16 +88,66 @@ static bool bind_input(struct tri_builder *builder, uint32_t branch, const struc
     struct tr_binding binding = {0};
     bool is_fine =
         tri_compile_resolve(builder, branch, place_of(arm, part), &part->reference, &binding);
-    uint32_t slot = tri_compile_reserve_bindings(builder, 1);
-    if (slot == TR_GRAPH_NONE) {
-        return false;
-    }
-    binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
-    binding.type = binding.source;
-    *tri_compile_binding_at(builder, slot) = binding;
-    condition->input = node->input_count++;
+    condition->input = add_input(builder, branch, key, &binding);
     condition->type = binding.source;
-    return is_fine;
+    return is_fine && condition->input != TR_GRAPH_NONE;
+}
+
+/* The value that a part of a condition asks for. */
+static bool bind_part(struct tri_builder *builder, uint32_t branch, const struct tri_arm *arm,
+                      const struct tri_part *part, struct tr_condition *condition)
+{
+    if (part->interpolation == NULL) {
+        return bind_input(builder, branch, arm, part, condition);
+    }
+    condition->input = add_text(builder, branch, part_text(builder, part));
+    return condition->input != TR_GRAPH_NONE;
+}
+
+/* The parts of a text that is an input of the branch. */
+static void bind_text(struct tri_builder *builder, uint32_t branch, uint32_t input,
+                      struct tri_place place, const struct tri_interpolation *interpolation)
+{
+    uint32_t slot = builder->workflow->nodes[branch].input_first + input;
+    struct tr_binding binding = *tri_compile_binding_at(builder, slot);
+    (void)tri_compile_bind_text(builder, branch, place, interpolation, &binding);
+    *tri_compile_binding_at(builder, slot) = binding;
+}
+
+/* The message of `fail`: a text, or an input of the branch where it holds references. */
+static void begin_message(struct tri_builder *builder, uint32_t branch,
+                          const struct tri_arm *source, struct tr_arm *arm)
+{
+    struct tri_interpolation interpolation;
+    if (source->message == NULL ||
+        !tri_compile_read_text(builder, source->message, false, &interpolation)) {
+        return;
+    }
+    tri_compile_warn_message(builder, branch, source);
+    if (tri_interpolation_is_literal(&interpolation, &arm->message)) {
+        arm->message = tr_arena_text(&builder->compiler->graph->arena, arm->message);
+    } else {
+        arm->message_input = add_text(builder, branch, tr_text_of("fail"));
+    }
+}
+
+/* The parts of an arm's texts: in its condition, and its message. */
+static void bind_texts(struct tri_builder *builder, uint32_t branch, const struct tri_arm *source,
+                       const struct tr_arm *arm)
+{
+    struct tri_interpolation message;
+    uint32_t count = arm->condition == TR_GRAPH_NONE ? 0 : source->condition.count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tri_part *part = &source->condition.parts[i];
+        uint32_t input = condition_at(builder, arm->condition_first + i)->input;
+        if (part->interpolation != NULL && input != TR_GRAPH_NONE) {
+            bind_text(builder, branch, input, place_of(source, part), part->interpolation);
+        }
+    }
+    if (arm->message_input != TR_GRAPH_NONE &&
+        tri_compile_read_text(builder, source->message, false, &message)) {
+        bind_text(builder, branch, arm->message_input, source->message->place, &message);
+    }
 }
 
 static bool is_condition(enum tr_condition_kind kind)
@@ -240,7 +316,7 @@ static void build_condition(struct tri_builder *builder, uint32_t branch, const 
         condition->right = first + parts[i].right;
         condition->type = parts[i].type;
         if (parts[i].kind == TR_CONDITION_INPUT) {
-            is_fine = bind_input(builder, branch, arm, &parts[i], condition) && is_fine;
+            is_fine = bind_part(builder, branch, arm, &parts[i], condition) && is_fine;
         }
     }
     compiled->condition_first = first;
@@ -276,12 +352,15 @@ static bool begin_arms(struct tri_builder *builder, uint32_t index)
             return false;
         }
         arm->kind = (uint8_t)source->arms[i].kind;
-        arm->node = arm->condition = TR_GRAPH_NONE;
-        arm->message = source->arms[i].message;
-        tri_compile_warn_message(builder, index, &source->arms[i]);
+        arm->node = arm->condition = arm->message_input = TR_GRAPH_NONE;
+        arm->message = tr_text_of("");
+        begin_message(builder, index, &source->arms[i], arm);
         if (source->arms[i].condition.count > 0) {
             build_condition(builder, index, &source->arms[i], arm);
         }
+    }
+    for (uint32_t i = 0; i < source->arm_count; i++) {
+        bind_texts(builder, index, &source->arms[i], arm_at(builder, node->arm_first + i));
     }
     return true;
 }

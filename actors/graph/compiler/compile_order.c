@@ -60,6 +60,29 @@ static void connect_reference(struct tri_builder *builder, struct tr_text text, 
     }
 }
 
+static void connect_interpolation(struct tri_builder *builder,
+                                  const struct tri_interpolation *interpolation, uint32_t to,
+                                  struct tri_place place)
+{
+    for (uint32_t i = 0; i < interpolation->count; i++) {
+        if (interpolation->pieces[i].is_reference) {
+            struct tr_text name = interpolation->pieces[i].reference.name;
+            connect(builder, tri_compile_scope_find(builder, name), to, place);
+        }
+    }
+}
+
+/* The references inside a text; one that cannot be read is reported where it is bound. */
+static void connect_text(struct tri_builder *builder, const struct tr_tree *tree, uint32_t to)
+{
+    struct tri_interpolation interpolation;
+    struct tr_text problem;
+    if (tri_interpolation_parse(builder->compiler->scratch, tree->text, true, &interpolation,
+                                &problem)) {
+        connect_interpolation(builder, &interpolation, to, tree->place);
+    }
+}
+
 /* All references in a tree, whose depth is bounded by TR_TREE_DEPTH_MAX. */
 static void connect_tree(struct tri_builder *builder, const struct tr_tree *tree, uint32_t to)
 {
@@ -68,6 +91,8 @@ static void connect_tree(struct tri_builder *builder, const struct tr_tree *tree
     }
     if (tri_compile_is_reference(tree)) {
         connect_reference(builder, tree->text, to, tree->place);
+    } else if (tr_tree_is_text(tree)) {
+        connect_text(builder, tree, to);
     }
     for (uint32_t i = 0; i < tree->count; i++) {
         connect_tree(builder, tree->kind == TR_TREE_LIST ? tree->items[i] : tree->pairs[i].value,
@@ -75,18 +100,23 @@ static void connect_tree(struct tri_builder *builder, const struct tr_tree *tree
     }
 }
 
-/* A branch waits for what the conditions of its arms look at, not its arms. */
+/* A branch waits for what its conditions look at and its message holds, not for its arms. */
 static void connect_conditions(struct tri_builder *builder, const struct tri_node *source,
                                uint32_t to)
 {
     for (uint32_t i = 0; i < source->arm_count; i++) {
-        const struct tri_condition *condition = &source->arms[i].condition;
-        for (uint32_t k = 0; k < condition->count; k++) {
-            if (condition->parts[k].kind == TR_CONDITION_INPUT) {
-                connect(builder,
-                        tri_compile_scope_find(builder, condition->parts[k].reference.name), to,
-                        source->arms[i].when_place);
+        const struct tri_arm *arm = &source->arms[i];
+        for (uint32_t k = 0; k < arm->condition.count; k++) {
+            const struct tri_part *part = &arm->condition.parts[k];
+            if (part->interpolation != NULL) {
+                connect_interpolation(builder, part->interpolation, to, arm->when_place);
+            } else if (part->kind == TR_CONDITION_INPUT) {
+                connect(builder, tri_compile_scope_find(builder, part->reference.name), to,
+                        arm->when_place);
             }
+        }
+        if (arm->message != NULL) {
+            connect_text(builder, arm->message, to);
         }
     }
 }

@@ -35,13 +35,19 @@ static struct tr_text name_at(struct tr_text text, size_t at)
 /*
  * The first name behind a dollar sign that is known, or an empty text. A hyphen is a letter of
  * names and a sign between words: `$size-large` is tried as a whole and then, from the right, up to
- * each hyphen.
+ * each hyphen. Where `{$` begins a reference, or `{$$` escapes one, that is meant.
  */
-static struct tr_text find_known(struct tr_text text, is_known_function *is_known, const void *self)
+static struct tr_text find_known(struct tr_text text, bool has_references,
+                                 is_known_function *is_known, const void *self)
 {
     const char *end = text.data + text.size;
     for (size_t at = 0; at < text.size; at++) {
+        bool is_meant = has_references && at > 0 && text.data[at - 1] == '{';
         if (text.data[at] != '$') {
+            continue;
+        }
+        if (is_meant) {
+            at += at + 1 < text.size && text.data[at + 1] == '$' ? 1 : 0;
             continue;
         }
         struct tr_text name = name_at(text, at);
@@ -79,19 +85,40 @@ static bool is_in_scope(const void *self, struct tr_text name, bool has_field)
            (scope->kind == TRI_SCOPE_NODE && has_field && !is_handler);
 }
 
+/* What stands behind a name in a remedy: of a node one of its outputs. */
+static const char *rest_of(const struct plain *plain, struct tr_text name)
+{
+    const struct tri_scope *scope = tri_compile_scope_find(plain->builder, name);
+    return scope == NULL ? ".message" : scope->kind == TRI_SCOPE_NODE ? ".output" : "";
+}
+
 static void warn_of_reference(struct plain *plain, const struct tr_tree *tree)
 {
     /* At the beginning a dollar sign is a reference, or written twice for itself. */
     size_t begin = tree->text.size > 1 && tree->text.data[0] == '$' ? 2 : 0;
     struct tr_text rest = {.data = tree->text.data + begin, .size = tree->text.size - begin};
-    struct tr_text name = find_known(rest, is_in_scope, plain);
+    struct tr_text name = find_known(rest, true, is_in_scope, plain);
     if (name.size > 0) {
         tri_report_warn(plain->builder->compiler->report, tree->place,
-                        "'$%.*s' inside a longer text is plain text\n"
-                        "give the value to an input of its own, and write {{.inputs.NAME}} where "
-                        "the task puts the text together",
-                        TRI_SHOWN(name));
+                        "'$%.*s' inside a longer text is plain text\nwrite {$%.*s%s}",
+                        TRI_SHOWN(name), TRI_SHOWN(name), rest_of(plain, name));
     }
+}
+
+/* "{{$name}}" is a brace, a value and a brace; templates look like that. */
+static void warn_of_braces(struct plain *plain, const struct tr_tree *tree)
+{
+    const char *end = tree->text.data + tree->text.size;
+    const char *at = tree->has_dollar ? memmem(tree->text.data, tree->text.size, "{{$", 3) : NULL;
+    const char *close = at == NULL ? NULL : memmem(at, (size_t)(end - at), "}}", 2);
+    if (close == NULL || at[3] == '$') {
+        return;
+    }
+    struct tr_text whole = {.data = at, .size = (size_t)(close + 2 - at)};
+    struct tr_text inside = {.data = at + 1, .size = whole.size - 2};
+    tri_report_warn(plain->builder->compiler->report, tree->place,
+                    "'%.*s' keeps a pair of braces around the value\nwrite %.*s", TRI_SHOWN(whole),
+                    TRI_SHOWN(inside));
 }
 
 static void warn_of_template(struct plain *plain, const struct tr_tree *tree)
@@ -103,8 +130,8 @@ static void warn_of_template(struct plain *plain, const struct tr_tree *tree)
         if (template.kind == TR_TEMPLATE_IS_INPUT || template.kind == TR_TEMPLATE_IS_NAME) {
             tri_report_warn(plain->builder->compiler->report, tree->place,
                             "the template %.*s is plain text in the values of a node\n"
-                            "refer to a value as $name; templates stand in run, env and config "
-                            "of tasks",
+                            "refer to a value as $name, in a longer text as {$name}; templates "
+                            "stand in run, env and config of tasks",
                             TRI_SHOWN(template.whole));
             return;
         }
@@ -116,6 +143,7 @@ static void warn_in(struct plain *plain, const struct tr_tree *tree)
 {
     if (tr_tree_is_text(tree)) {
         warn_of_reference(plain, tree);
+        warn_of_braces(plain, tree);
         warn_of_template(plain, tree);
     }
     for (uint32_t i = 0; tree->kind == TR_TREE_LIST && i < tree->count; i++) {
@@ -138,12 +166,11 @@ void tri_compile_warn_plain(struct tri_builder *builder, uint32_t node, const st
 void tri_compile_warn_message(struct tri_builder *builder, uint32_t node, const struct tri_arm *arm)
 {
     struct plain plain = {.builder = builder, .node = node};
-    struct tr_text name = find_known(arm->message, is_in_scope, &plain);
+    struct tr_text name = find_known(arm->message->text, true, is_in_scope, &plain);
     if (name.size > 0) {
-        tri_report_warn(builder->compiler->report, arm->place,
-                        "'$%.*s' in a message is plain text\n"
-                        "let a task that gets the value fail with the message",
-                        TRI_SHOWN(name));
+        tri_report_warn(builder->compiler->report, arm->message->place,
+                        "'$%.*s' in a message is plain text\nwrite {$%.*s%s}", TRI_SHOWN(name),
+                        TRI_SHOWN(name), rest_of(&plain, name));
     }
 }
 
@@ -158,8 +185,9 @@ static bool is_variable(const void *self, struct tr_text name, bool has_field)
 void tri_compile_warn_constant(struct tr_report *report, const struct tr_tree *tree,
                                const struct tr_variables *inputs)
 {
-    bool is_meant = tr_tree_is_text(tree) && tree->text.size > 1 && tree->text.data[0] == '$';
-    struct tr_text name = is_meant ? find_known(tree->text, is_variable, inputs) : tr_text_of("");
+    bool is_meant = tr_tree_is_text(tree) && tree->has_dollar;
+    struct tr_text name =
+        is_meant ? find_known(tree->text, false, is_variable, inputs) : tr_text_of("");
     if (name.size > 0) {
         tri_report_warn(report, tree->place,
                         "'$%.*s' is plain text here, where nothing is referred to\n"

@@ -91,7 +91,7 @@ static struct tr_tree *convert_text(struct reader *reader, const char *data, siz
     struct tr_tree *tree = tri_tree_new(reader->arena, TR_TREE_STRING, reader->place);
     if (tree != NULL) {
         tree->text = tr_arena_text(reader->arena, (struct tr_text){.data = data, .size = size});
-        tree->has_dollar = size > 0 && data[0] == '$';
+        tree->has_dollar = tri_text_has_dollar(tree->text);
     }
     return tree;
 }

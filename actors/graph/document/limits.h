@@ -60,6 +60,9 @@
 /* The steps of a reference behind its name: `.field` and `[0]`. */
 #define TR_REFERENCE_STEPS_MAX 32U
 
+/* References in one text, and what stands between them. */
+#define TR_INTERPOLATION_PIECES_MAX 1024U
+
 /* Errors that one check reports; more are counted. */
 #define TR_PROBLEMS_MAX 1000U
 

@@ -112,6 +112,19 @@ bool tri_text_integer(struct tr_text text, int64_t *value)
     return true;
 }
 
+bool tri_text_has_dollar(struct tr_text text)
+{
+    const char *end = text.data + text.size;
+    if (text.size > 0 && text.data[0] == '$') {
+        return true;
+    }
+    const char *at = text.size == 0 ? NULL : memchr(text.data, '{', text.size);
+    while (at != NULL && at + 1 < end && at[1] != '$') {
+        at = memchr(at + 1, '{', (size_t)(end - at - 1));
+    }
+    return at != NULL && at + 1 < end;
+}
+
 /* Whether the text is [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
 static bool is_decimal(struct tr_text text)
 {

@@ -32,7 +32,7 @@ struct tr_pair {
 
 struct tr_tree {
     uint8_t kind;
-    bool has_dollar; /* a scalar in it begins with a dollar sign */
+    bool has_dollar; /* tri_text_has_dollar of a scalar in it */
     uint32_t count;  /* elements or pairs */
     uint32_t weight; /* values in it after aliases are followed, itself included */
     struct tri_place place;
@@ -73,6 +73,9 @@ bool tri_text_number(struct tr_text text, double *value);
 
 /* Whether the text has the form of an integer, fitting or not. */
 bool tri_text_is_integer(struct tr_text text);
+
+/* Whether a text begins with a dollar sign, or has one behind a brace, as in "{$name}.csv". */
+bool tri_text_has_dollar(struct tr_text text);
 
 /*
  * A run-time value (msgpack of nil, bools, numbers, text, lists and maps) as the tree that its

@@ -280,7 +280,7 @@ static bool on_scalar(struct reader *reader, const yaml_event_t *event)
     struct tr_text text = {.data = (const char *)event->data.scalar.value,
                            .size = event->data.scalar.length};
     tree->text = tr_arena_text(reader->arena, text);
-    tree->has_dollar = text.size > 0 && text.data[0] == '$';
+    tree->has_dollar = tri_text_has_dollar(text);
     return count_values(reader, place, 1) &&
            define_anchor(reader, event->data.scalar.anchor, tree) && attach(reader, tree);
 }

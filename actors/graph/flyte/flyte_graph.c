@@ -337,7 +337,9 @@ static struct tr_tree *last_arm_of(struct tri_flyte_graph *graph,
     if (block->default_case == FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT_ELSE_NODE) {
         tri_flyte_put(graph, &fields, "else", node_of(graph, block->else_node, true));
     } else if (block->default_case == FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT_ERROR) {
-        tri_flyte_put_text(graph, &fields, "fail", block->error->message);
+        struct tr_text message = tr_text_of(block->error->message);
+        tri_flyte_put(graph, &fields, "fail",
+                      tri_flyte_text(graph->arena, tri_flyte_escape(graph->arena, message, false)));
     } else {
         return NULL; /* the compiler misses it */
     }

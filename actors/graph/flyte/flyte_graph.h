@@ -61,6 +61,12 @@ struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph,
 struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
                                   const Flyteidl__Core__BindingData *binding);
 
+/*
+ * A string as the language writes it where references may stand: `{$` is escaped and, with
+ * `has_lead`, a dollar sign at the beginning.
+ */
+struct tr_text tri_flyte_escape(struct tr_arena *arena, struct tr_text text, bool has_lead);
+
 /* A condition as text; `node` is the branch, whose inputs its variables are. */
 struct tr_tree *tri_flyte_condition(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
                                     const Flyteidl__Core__BooleanExpression *condition);

@@ -119,15 +119,30 @@ static struct tr_tree *take_text(struct tri_flyte_graph *graph, struct tr_buffer
 
 /* ------------------------------------------------------------------ bindings */
 
+struct tr_text tri_flyte_escape(struct tr_arena *arena, struct tr_text text, bool has_lead)
+{
+    char *copy = tr_arena_array(arena, text.size, 2);
+    size_t size = 0;
+    for (size_t i = 0; copy != NULL && i < text.size; i++) {
+        bool is_lead = has_lead && i == 0;
+        bool is_one = text.data[i] == '$' && (is_lead || (i > 0 && text.data[i - 1] == '{'));
+        copy[size++] = text.data[i];
+        if (is_one) {
+            copy[size++] = '$';
+        }
+    }
+    return (struct tr_text){.data = copy == NULL ? "" : copy, .size = size};
+}
+
 /*
- * Doubles the dollar sign that a string in a tree begins with. Without that a value such as "$5"
- * would be read as a reference. False without memory.
+ * Escapes the strings in a tree. Without that a value such as "$5" or "{$x}" would be read as a
+ * reference. False without memory.
  */
 static bool escape(struct tri_flyte_graph *graph, struct tr_tree *tree)
 {
     bool is_fine = true;
     if (tree->kind == TR_TREE_STRING && tree->has_dollar) {
-        tree->text = tr_arena_print(graph->arena, "$%.*s", TRI_TEXT(tree->text));
+        tree->text = tri_flyte_escape(graph->arena, tree->text, true);
     }
     for (uint32_t i = 0; tree->kind == TR_TREE_LIST && i < tree->count; i++) {
         is_fine = escape(graph, tree->items[i]) && is_fine;
@@ -241,7 +256,7 @@ static bool put_literal(struct tri_flyte_graph *graph, const Flyteidl__Core__Sca
         return true;
     case TR_TREE_STRING:
         if (is_quoted) {
-            put_quoted(buffer, tree->text);
+            put_quoted(buffer, tri_flyte_escape(graph->arena, tree->text, false));
         } else {
             tr_buffer_add_text(buffer, tree->text); /* a datetime or a duration */
         }

@@ -37,7 +37,7 @@ struct tr_tree *tri_flyte_text(struct tr_arena *arena, struct tr_text text)
     struct tr_tree *tree = make(arena, TR_TREE_STRING);
     if (tree != NULL) {
         tree->text = text;
-        tree->has_dollar = text.size > 0 && text.data[0] == '$';
+        tree->has_dollar = tri_text_has_dollar(text);
     }
     return tree;
 }

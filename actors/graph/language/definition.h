@@ -122,7 +122,7 @@ struct tri_arm {
     struct tri_place when_place;
     struct tri_condition condition;
     struct tri_node node;
-    struct tr_text message;
+    const struct tr_tree *message; /* a text, or NULL */
 };
 
 struct tri_workflow {

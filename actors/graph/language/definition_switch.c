@@ -50,10 +50,10 @@ static void read_condition(struct tri_definition *definition, const struct tr_tr
 static void read_fail(struct tri_definition *definition, const struct tr_tree *value,
                       struct tri_arm *arm)
 {
+    struct tr_text text;
     arm->kind = TR_ARM_FAIL;
     definition->key = tr_text_of("fail");
-    arm->message = tr_text_of("");
-    (void)tri_keys_read_text(definition, value, &arm->message);
+    arm->message = tri_keys_read_text(definition, value, &text) ? value : NULL;
 }
 
 /* What stands behind else: a node's body, or skip. */

@@ -216,16 +216,37 @@ static void check_script(const struct check *check, const struct tri_script *scr
     }
 }
 
-/* `$x` is how nodes refer to values; here it is text, or a shell's. */
+static bool warn_of_name(const struct check *check, struct tr_text shown, struct tr_text name)
+{
+    if (tr_variables_find(check->inputs, name) == TR_GRAPH_NONE) {
+        return false;
+    }
+    tri_report_warn(check->definition->report, check->text->place,
+                    "'%.*s' is plain text in a task\nwrite {{.inputs.%.*s}}", TRI_SHOWN(shown),
+                    TRI_SHOWN(name));
+    return true;
+}
+
+/*
+ * `$x` and `{$x}` are how nodes refer to values; here they are text, or those of another language,
+ * whose programs hold blanks.
+ */
 static void check_dollar(const struct check *check)
 {
     struct tr_text text = check->text->text;
-    struct tr_text name = {.data = text.data + 1, .size = text.size - 1};
+    const char *end = text.data + text.size;
     if (text.size > 1 && text.data[0] == '$' &&
-        tr_variables_find(check->inputs, name) != TR_GRAPH_NONE) {
-        tri_report_warn(check->definition->report, check->text->place,
-                        "'%.*s' is plain text in a task\nwrite {{.inputs.%.*s}}", TRI_SHOWN(text),
-                        TRI_SHOWN(name));
+        warn_of_name(check, text, (struct tr_text){.data = text.data + 1, .size = text.size - 1})) {
+        return;
+    }
+    bool is_program = text.size > 0 && memchr(text.data, ' ', text.size) != NULL;
+    for (const char *at = text.data; !is_program && check->text->has_dollar && at + 2 < end; at++) {
+        const char *close = memcmp(at, "{$", 2) == 0 ? memchr(at, '}', (size_t)(end - at)) : NULL;
+        if (close != NULL &&
+            warn_of_name(check, (struct tr_text){.data = at, .size = (size_t)(close + 1 - at)},
+                         (struct tr_text){.data = at + 2, .size = (size_t)(close - at) - 2})) {
+            return;
+        }
     }
 }
 

@@ -272,22 +272,53 @@ static bool literal_kind(const struct token *token, enum tr_type_kind *kind)
 }
 
 /*
+ * A text in quotes: a literal or, with references in braces, an input like a reference. `text` is
+ * what it comes to if it is a literal.
+ */
+static bool parse_string(struct parser *parser, struct tr_text *text,
+                         const struct tri_interpolation **interpolation)
+{
+    struct tr_text problem;
+    *text = unquoted(parser, parser->token.text);
+    *interpolation = NULL;
+    if (!tri_text_has_dollar(*text)) {
+        return true;
+    }
+    struct tri_interpolation *parsed = tr_arena_alloc(parser->arena, sizeof *parsed);
+    if (parsed == NULL) {
+        return false;
+    }
+    if (!tri_interpolation_parse(parser->arena, *text, false, parsed, &problem)) {
+        return fail(parser, problem.data);
+    }
+    *interpolation = tri_interpolation_is_literal(parsed, text) ? NULL : parsed;
+    return true;
+}
+
+/*
  * The literal is kept as a tree beside its type, because the compiler reads it again by the type of
  * the other side: "red" may be a value of an enum, 3 a float.
  */
 static bool parse_literal(struct parser *parser, uint32_t *root)
 {
+    const struct tri_interpolation *interpolation = NULL;
+    struct tr_text text = parser->token.text;
     enum tr_type_kind kind;
     if (!literal_kind(&parser->token, &kind)) {
         return fail(parser, "here a value is expected\nwrite $name.field, a number, \"text\", "
                             "true, false, none, 1h30m or 2026-08-20");
     }
-    struct tri_part *part = add_part(parser, TR_CONDITION_LITERAL, parser->token.text.data, root);
+    bool is_string = kind == TR_TYPE_STRING;
+    if (is_string && !parse_string(parser, &text, &interpolation)) {
+        return false;
+    }
+    struct tri_part *part =
+        add_part(parser, interpolation == NULL ? TR_CONDITION_LITERAL : TR_CONDITION_INPUT,
+                 parser->token.text.data, root);
     if (part == NULL) {
         return false;
     }
-    bool is_string = kind == TR_TYPE_STRING;
-    struct tr_text text = is_string ? unquoted(parser, parser->token.text) : parser->token.text;
+    part->interpolation = interpolation;
     part->type = tr_type_simple(parser->types, kind);
     part->tree = (struct tr_tree){.kind = is_string ? TR_TREE_STRING : TR_TREE_PLAIN,
                                   .weight = 1,

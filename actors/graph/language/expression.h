@@ -1,5 +1,6 @@
 /*
- * References ($node.output.field[0]) and the conditions of `when`, from text to trees of parts.
+ * References ($node.output.field[0]), texts that hold some ("{$name}.csv"), and the conditions of
+ * `when`, from text to trees of parts.
  *
  * Both are read without knowing what their names stand for; the compiler checks names and types
  * once it does. Texts are views into the text that was read.
@@ -24,6 +25,32 @@ struct tri_reference {
 TR_MUST_USE bool tri_reference_parse(struct tr_arena *arena, struct tr_text text,
                                      struct tri_reference *reference, struct tr_text *problem);
 
+/* A piece of a text: as it goes out, or what a reference in braces gives. */
+struct tri_piece {
+    bool is_reference;
+    struct tr_text text; /* without what escapes */
+    struct tri_reference reference;
+};
+
+/* A text with references in braces, in pieces. */
+struct tri_interpolation {
+    struct tr_text text; /* as it is written */
+    const struct tri_piece *pieces;
+    uint32_t count;
+};
+
+/*
+ * Takes a text apart at its references, `{$name.field}`; `{$$` is `{$` as it goes out and, with
+ * `has_lead`, `$$` at the beginning a dollar sign. False as tri_reference_parse.
+ */
+TR_MUST_USE bool tri_interpolation_parse(struct tr_arena *arena, struct tr_text text, bool has_lead,
+                                         struct tri_interpolation *interpolation,
+                                         struct tr_text *problem);
+
+/* Whether it holds no reference; if so, the text as it goes out. */
+bool tri_interpolation_is_literal(const struct tri_interpolation *interpolation,
+                                  struct tr_text *literal);
+
 /* Whether a text is a name of the language: [A-Za-z_][A-Za-z0-9_-]{0,62} */
 bool tri_is_name(struct tr_text text);
 
@@ -43,10 +70,11 @@ struct tri_part {
     uint8_t kind; /* enum tr_condition_kind */
     uint32_t left;
     uint32_t right;
-    size_t offset;                  /* in the text, for messages */
-    struct tri_reference reference; /* INPUT */
-    const struct tr_type *type;     /* LITERAL: by its form; the compiler may narrow it */
-    struct tr_tree tree;            /* LITERAL: to be read by the type beside it */
+    size_t offset;                                 /* in the text, for messages */
+    struct tri_reference reference;                /* INPUT */
+    const struct tri_interpolation *interpolation; /* INPUT: a text instead, or NULL */
+    const struct tr_type *type; /* LITERAL: by its form; the compiler may narrow it */
+    struct tr_tree tree;        /* LITERAL: to be read by the type beside it */
 };
 
 struct tri_condition {

@@ -1,10 +1,11 @@
 /*
- * Names and references: `$name`, then `.field`, `["a field"]` and `[0]`.
+ * Names and references: `$name`, then `.field`, `["a field"]` and `[0]`; and texts that hold some
+ * in braces, `{$name.field}`.
  *
- * The text is read as a whole, without blanks. What the name stands for, an input, a node or the
- * error, and which of the steps names an output, is the compiler's to find out. Steps lie in the
- * arena; names and plain fields are views into the text, quoted fields are copied, since
- * backslashes are taken out.
+ * A reference has no blanks in it. What the name stands for, an input, a node or the error, and
+ * which of the steps names an output, is the compiler's to find out. Steps lie in the arena; names
+ * and plain fields are views into the text, quoted fields are copied, since backslashes are taken
+ * out.
  */
 #include "actors/graph/document/limits.h"
 #include "actors/graph/language/expression.h"
@@ -37,6 +38,7 @@ struct scan {
     struct tr_arena *arena;
     const char *at;
     const char *end;
+    bool is_in_braces; /* the reference ends at a brace, and not with the text */
     const char *problem;
 };
 
@@ -124,8 +126,11 @@ static bool scan_step(struct scan *scan, struct tr_step *step)
         return scan_brackets(scan, step);
     }
     if (*scan->at != '.') {
-        return fail(scan, "this is no reference\nwrite $name.field, or $$ for a dollar sign "
-                          "at the beginning of text");
+        return fail(scan, scan->is_in_braces
+                              ? "behind the reference stands no brace\n"
+                                "write {$name.field}, or {$$ for {$ in a text"
+                              : "this is no reference\nwrite $name.field, \"{$name}\" inside of "
+                                "text, or $$ for a dollar sign at its beginning");
     }
     scan->at++;
     *step = (struct tr_step){0};
@@ -136,18 +141,26 @@ static bool scan_step(struct scan *scan, struct tr_step *step)
     return true;
 }
 
-static bool scan_all(struct scan *scan, struct tri_reference *reference)
+static bool is_at_end(const struct scan *scan)
+{
+    return scan->at == scan->end || (scan->is_in_braces && *scan->at == '}');
+}
+
+static bool scan_reference(struct scan *scan, struct tri_reference *reference)
 {
     if (scan->at == scan->end || *scan->at != '$') {
         return fail(scan, "a reference begins with a dollar sign\nwrite $name");
     }
     scan->at++;
     if (!scan_name(scan, &reference->name)) {
-        return fail(scan, "behind the dollar sign stands no name\n"
-                          "write $name, or $$ for a dollar sign at the beginning of text");
+        return fail(scan, scan->is_in_braces
+                              ? "behind the dollar sign stands no name\n"
+                                "write {$name}, or {$$ for {$ in a text"
+                              : "behind the dollar sign stands no name\n"
+                                "write $name, or $$ for a dollar sign at the beginning of text");
     }
     struct tri_vector steps = {0};
-    while (scan->at < scan->end) {
+    while (!is_at_end(scan)) {
         struct tr_step step;
         if (steps.count == TR_REFERENCE_STEPS_MAX) {
             return fail(scan, "the reference has too many steps\nlet a task take the value apart");
@@ -171,10 +184,114 @@ bool tri_reference_parse(struct tr_arena *arena, struct tr_text text,
 {
     struct scan scan = {.arena = arena, .at = text.data, .end = text.data + text.size};
     struct tri_reference parsed = {.text = text};
-    if (!scan_all(&scan, &parsed)) {
+    if (!scan_reference(&scan, &parsed)) {
         *problem = tr_text_of(scan.problem);
         return false;
     }
     *reference = parsed;
     return true;
+}
+
+/* ------------------------------------------------------------- references in a text */
+
+/* What stands between references goes into one copy, of which the pieces are views. */
+struct pieces {
+    struct scan scan;
+    struct tri_vector pieces; /* struct tri_piece */
+    char *copy;
+    size_t begin; /* of the piece that is being copied */
+    size_t size;
+};
+
+static bool add_piece(struct pieces *pieces, const struct tri_piece *piece)
+{
+    if (pieces->pieces.count == TR_INTERPOLATION_PIECES_MAX) {
+        return fail(&pieces->scan,
+                    "the text holds too many references\nlet a task put it together");
+    }
+    struct tri_piece *added = tri_vector_add(pieces->scan.arena, &pieces->pieces, sizeof *added);
+    if (added != NULL) {
+        *added = *piece;
+    }
+    return added != NULL;
+}
+
+/* Ends what stands between two references, if there is something. */
+static bool add_copied(struct pieces *pieces)
+{
+    struct tri_piece piece = {
+        .text = {.data = pieces->copy + pieces->begin, .size = pieces->size - pieces->begin}};
+    pieces->begin = pieces->size;
+    return piece.text.size == 0 || add_piece(pieces, &piece);
+}
+
+/* `{$name.field}`, of which the brace is behind us. */
+static bool add_reference(struct pieces *pieces)
+{
+    struct scan *scan = &pieces->scan;
+    struct tri_piece piece = {.is_reference = true};
+    const char *begin = scan->at;
+    if (!add_copied(pieces) || !scan_reference(scan, &piece.reference)) {
+        return false;
+    }
+    if (scan->at == scan->end) {
+        return fail(scan, "the reference has no closing brace\n"
+                          "write {$name.field}, or {$$ for {$ in a text");
+    }
+    piece.reference.text = (struct tr_text){.data = begin, .size = (size_t)(scan->at - begin)};
+    scan->at++;
+    return add_piece(pieces, &piece);
+}
+
+static bool scan_pieces(struct pieces *pieces)
+{
+    struct scan *scan = &pieces->scan;
+    while (scan->at < scan->end) {
+        size_t left = (size_t)(scan->end - scan->at);
+        bool is_escape = left > 2 && memcmp(scan->at, "{$$", 3) == 0;
+        if (!is_escape && left > 1 && memcmp(scan->at, "{$", 2) == 0) {
+            scan->at++;
+            if (!add_reference(pieces)) {
+                return false;
+            }
+            continue;
+        }
+        pieces->copy[pieces->size++] = *scan->at;
+        if (is_escape) {
+            pieces->copy[pieces->size++] = '$';
+        }
+        scan->at += is_escape ? 3 : 1;
+    }
+    return add_copied(pieces);
+}
+
+bool tri_interpolation_parse(struct tr_arena *arena, struct tr_text text, bool has_lead,
+                             struct tri_interpolation *interpolation, struct tr_text *problem)
+{
+    bool is_lead = has_lead && text.size > 1 && memcmp(text.data, "$$", 2) == 0;
+    struct pieces pieces = {
+        .scan = {.arena = arena,
+                 .at = text.data + (is_lead ? 1 : 0),
+                 .end = text.data + text.size,
+                 .is_in_braces = true},
+        .copy = tr_arena_alloc(arena, text.size),
+    };
+    if (pieces.copy == NULL || !scan_pieces(&pieces)) {
+        *problem = tr_text_of(pieces.scan.problem);
+        return false;
+    }
+    *interpolation = (struct tri_interpolation){
+        .text = text, .pieces = pieces.pieces.items, .count = pieces.pieces.count};
+    return true;
+}
+
+bool tri_interpolation_is_literal(const struct tri_interpolation *interpolation,
+                                  struct tr_text *literal)
+{
+    bool is_literal = interpolation->count == 0 ||
+                      (interpolation->count == 1 && !interpolation->pieces[0].is_reference);
+    if (is_literal) {
+        *literal = interpolation->count == 0 ? tr_text_of("") : interpolation->pieces[0].text;
+    }
+    return is_literal;
 }

@@ -23,7 +23,6 @@ struct tr_literal_reader {
     struct tr_report *report;
     struct tr_arena *arena; /* for what is needed meanwhile */
     struct tr_text folder;  /* relative paths count from here; "" leaves them as they are */
-    bool has_references;    /* a text begins with "$$" for a dollar sign */
 
     /* private */
     uint64_t steps_left;
@@ -41,6 +40,19 @@ TR_MUST_USE bool tr_literal_read(struct tr_literal_reader *reader, const struct 
 
 /* Appends a value as JSON on one line. TR_MALFORMED if the bytes are no value of the type. */
 TR_MUST_USE int tr_literal_json(const struct tr_type *type, struct tr_bytes value,
+                                struct tr_buffer *buffer);
+
+/*
+ * Whether values of the type may stand inside of a text: int, float, bool, string, enum, datetime
+ * and duration. NULL may: it is found out at run time.
+ */
+bool tr_type_has_text(const struct tr_type *type);
+
+/*
+ * Appends a value as it stands inside of a text: as in JSON, texts without quotes. TR_INVALID if it
+ * has no such form, TR_MALFORMED if the bytes are no value of the type, or an error of the buffer.
+ */
+TR_MUST_USE int tr_literal_text(const struct tr_type *type, struct tr_bytes value,
                                 struct tr_buffer *buffer);
 
 /* Checks that bytes of unknown origin are exactly one value of the type: 0 or TR_MALFORMED. */

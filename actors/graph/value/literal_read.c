@@ -145,19 +145,14 @@ static bool refuse(struct tr_literal_reader *reader, const struct tr_tree *tree,
 
 /*
  * The text of a scalar; false where there is none. An empty plain scalar, as behind `key:`, is null
- * and no text; "" in quotes is. In places with references a text that begins with "$$" means one
- * dollar sign: a single one has been taken for a reference before the value comes here.
+ * and no text; "" in quotes is.
  */
-static bool take_text(const struct tr_literal_reader *reader, const struct tr_tree *tree,
-                      struct tr_text *text)
+static bool take_text(const struct tr_tree *tree, struct tr_text *text)
 {
     if (!tr_tree_is_text(tree) || tr_tree_is_empty(tree)) {
         return false;
     }
     *text = tree->text;
-    if (reader->has_references && text->size > 1 && text->data[0] == '$' && text->data[1] == '$') {
-        *text = (struct tr_text){.data = text->data + 1, .size = text->size - 1};
-    }
     return true;
 }
 
@@ -258,7 +253,7 @@ static bool read_string(struct tr_literal_reader *reader, const struct tr_type *
                         const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     struct tr_text text;
-    if (!take_text(reader, tree, &text)) {
+    if (!take_text(tree, &text)) {
         return mismatch(reader, type, tree);
     }
     tr_buffer_text_value(buffer, text);
@@ -270,7 +265,7 @@ static bool read_datetime(struct tr_literal_reader *reader, const struct tr_type
 {
     struct tr_text text;
     struct tr_moment moment;
-    if (!take_text(reader, tree, &text) || !tr_moment_parse(text, &moment)) {
+    if (!take_text(tree, &text) || !tr_moment_parse(text, &moment)) {
         return mismatch(reader, type, tree);
     }
     tr_write_moment(buffer, moment);
@@ -282,7 +277,7 @@ static bool read_duration(struct tr_literal_reader *reader, const struct tr_type
 {
     struct tr_text text;
     int64_t nanoseconds;
-    if (!take_text(reader, tree, &text) || !tr_duration_parse(text, &nanoseconds)) {
+    if (!take_text(tree, &text) || !tr_duration_parse(text, &nanoseconds)) {
         return mismatch(reader, type, tree);
     }
     tr_buffer_i64(buffer, nanoseconds);
@@ -299,7 +294,7 @@ static bool read_bytes(struct tr_literal_reader *reader, const struct tr_type *t
         tr_buffer_bytes_value(buffer, (struct tr_bytes){0});
         return true;
     }
-    if (!take_text(reader, tree, &text) || !tri_base64_read(text, reader->arena, &bytes)) {
+    if (!take_text(tree, &text) || !tri_base64_read(text, reader->arena, &bytes)) {
         return mismatch(reader, type, tree);
     }
     tr_buffer_bytes_value(buffer, bytes);
@@ -310,7 +305,7 @@ static bool read_enum(struct tr_literal_reader *reader, const struct tr_type *ty
                       const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     struct tr_text text;
-    if (!take_text(reader, tree, &text) || tr_type_enum_find(type, text) < 0) {
+    if (!take_text(tree, &text) || tr_type_enum_find(type, text) < 0) {
         return mismatch(reader, type, tree);
     }
     tr_buffer_text_value(buffer, text);
@@ -418,7 +413,7 @@ static bool read_any(struct tr_literal_reader *reader, const struct tr_tree *tre
     case TR_TREE_PLAIN:
     case TR_TREE_STRING: {
         struct tr_text text = resolved.text;
-        (void)take_text(reader, &resolved, &text);
+        (void)take_text(&resolved, &text);
         tr_buffer_text_value(buffer, text);
         return true;
     }
@@ -562,7 +557,7 @@ static bool read_path(struct tr_literal_reader *reader, const struct tr_type *ty
                       const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     struct tr_blob blob = {.format = tr_text_of("")};
-    if (!take_text(reader, tree, &blob.uri) || blob.uri.size == 0 ||
+    if (!take_text(tree, &blob.uri) || blob.uri.size == 0 ||
         memchr(blob.uri.data, '\0', blob.uri.size) != NULL) {
         return mismatch(reader, type, tree);
     }
@@ -607,8 +602,8 @@ static bool read_dataset(struct tr_literal_reader *reader, const struct tr_type 
         }
     }
     struct tr_blob blob = {.format = type->format};
-    bool is_fine = values[0] != NULL && take_text(reader, values[0], &blob.uri) &&
-                   blob.uri.size > 0 && (values[1] == NULL || tr_tree_is_text(values[1]));
+    bool is_fine = values[0] != NULL && take_text(values[0], &blob.uri) && blob.uri.size > 0 &&
+                   (values[1] == NULL || tr_tree_is_text(values[1]));
     if (!is_fine) {
         return mismatch(reader, type, tree);
     }

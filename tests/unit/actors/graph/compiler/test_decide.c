@@ -7,6 +7,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/limits.h"
+#include "tests/support/graph_find.h"
 #include "tests/unit/actors/graph/help.h"
 
 static const char definition[] =
@@ -199,6 +200,25 @@ static void test_no_nodes_are_outputs_alone(void **state)
         decided(again(parent()), "{\"nodes\": {}, \"outputs\": {\"sum\": \"$size\"}}");
     assert_int_equal(graph->workflows[graph->main_workflow].node_count, 2);
     tr_graph_free(graph);
+}
+
+static void test_texts_with_references(void **state)
+{
+    (void)state;
+    struct tr_graph *graph =
+        decided(again(parent()),
+                "{\"tasks\": {\"w\": {\"type\": \"test\", \"inputs\": {\"s\": \"string\"}}},"
+                " \"nodes\": {\"n\": {\"task\": \"w\", \"with\": {\"s\": \"{$size}!\"}}},"
+                " \"outputs\": {\"sum\": \"$size\"}}");
+    const struct tr_workflow *own = &graph->workflows[graph->main_workflow];
+    const struct tr_binding *text =
+        &own->bindings[own->nodes[graph_find_node(own, tr_text_of("n"))].input_first];
+    assert_int_equal(text->kind, TR_BINDING_TEXT);
+    assert_int_equal(text->count, 2);
+    tr_graph_free(graph);
+    refused("{\"nodes\": {}, \"outputs\": {\"sum\": \"{$size}\"}}",
+            "outputs:1:34: plan: '{$size}' is string, and int is expected here; use a value of "
+            "that type, or a task that makes one [MismatchingTypes]");
 }
 
 static void test_each_error_has_its_place(void **state)
@@ -406,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_own_tasks_and_workflows),
         cmocka_unit_test(test_overrides_of_what_is_compiled),
         cmocka_unit_test(test_no_nodes_are_outputs_alone),
+        cmocka_unit_test(test_texts_with_references),
         cmocka_unit_test(test_each_error_has_its_place),
         cmocka_unit_test(test_json_is_read_as_json),
         cmocka_unit_test(test_numbers_of_json),

@@ -32,12 +32,12 @@ static const char *warnings_of(struct help *help, const char *text)
     "  w: {inputs: {name: {type: string, default: x}, size: {type: int, default: 1}}, nodes: {\n" \
     "      a: {task: t, with: {t: x}},\n%s}\n%s  }\n"
 
-#define INSIDE(name)                                                                          \
-    "'$" name "' inside a longer text is plain text; give the value to an input of its own, " \
-    "and write {{.inputs.NAME}} where the task puts the text together"
-#define TEMPLATE                                                                                 \
-    "is plain text in the values of a node; refer to a value as $name; templates stand in run, " \
-    "env and config of tasks"
+#define INSIDE(name) INSIDE_OF(name, "")
+#define INSIDE_OF(name, rest) \
+    "'$" name "' inside a longer text is plain text; write {$" name rest "}"
+#define TEMPLATE                                                                             \
+    "is plain text in the values of a node; refer to a value as $name, in a longer text as " \
+    "{$name}; templates stand in run, env and config of tasks"
 
 static const struct {
     const char *node;
@@ -47,22 +47,28 @@ static const struct {
     {"b: {task: t, with: {t: 'hello $name'}}", "", "t:6:24: warning: w.b: " INSIDE("name")},
     {"b: {task: t, with: {t: 'a ${size}b'}}", "", "t:6:24: warning: w.b: " INSIDE("size")},
     {"b: {task: t, with: {t: '$$x-$name-x'}}", "", "t:6:24: warning: w.b: " INSIDE("name")},
-    {"b: {task: t, with: {t: 'see $a.o'}}", "", "t:6:24: warning: w.b: " INSIDE("a")},
+    {"b: {task: t, with: {t: 'see $a.o'}}", "", "t:6:24: warning: w.b: " INSIDE_OF("a", ".output")},
     {"b: {task: t, with: {t: x, l: [$name, 'a$name']}}", "",
      "t:6:38: warning: w.b: " INSIDE("name")},
     {"b: {map: t, with: {t: ['a$name', b]}}", "", "t:6:24: warning: w.b: " INSIDE("name")},
     {"b: {task: t, with: {t: x}}", ", outputs: {o: {value: 'a $name', type: string}}",
      "t:7:24: warning: w: " INSIDE("name")},
     {"b: {task: t, with: {t: x}}", ", on_failure: {task: t, with: {t: 'oh $err.message'}}",
-     "t:7:35: warning: w.on_failure: " INSIDE("err")},
+     "t:7:35: warning: w.on_failure: " INSIDE_OF("err", ".message")},
     {"b: {task: t, with: {t: 'see {{.inputs.name}}'}}", "",
      "t:6:24: warning: w.b: the template {{.inputs.name}} " TEMPLATE},
     {"b: {switch: [{when: $size > 1, task: t, with: {t: x}}, {fail: 'only $size'}]}", "",
-     "t:6:56: warning: w.b: '$size' in a message is plain text; let a task that gets the value "
-     "fail with the message"},
+     "t:6:63: warning: w.b: '$size' in a message is plain text; write {$size}"},
+    {"b: {task: t, with: {t: '{$size} of $name'}}", "", "t:6:24: warning: w.b: " INSIDE("name")},
+    {"b: {task: t, with: {t: 'a {{$name}} b'}}", "",
+     "t:6:24: warning: w.b: '{{$name}}' keeps a pair of braces around the value; write {$name}"},
     /* plain text that nobody takes for anything else */
     {"b: {task: t, with: {t: 'costs $5, $other, $a, $err.message, $'}}", "", ""},
     {"b: {task: t, with: {t: '$$name'}}", "", ""},
+    {"b: {task: t, with: {t: '{$$name} {{$$name}}'}}", "", ""},
+    {"b: {task: t, with: {t: '{$name}: {$a.o}'}}", "", ""},
+    {"b: {switch: [{when: $size > 1, task: t, with: {t: x}}, {fail: 'only {$size}, {$$name}'}]}",
+     "", ""},
     {"b: {task: t, with: {t: '{{ jinja }} {{.x}}'}}", "", ""},
     {"b: {task: t, with: {t: $name}}", ", finally: {task: t, with: {t: 'see $a.o'}}", ""},
 };
@@ -89,8 +95,11 @@ static void test_references_in_launch_plans(void **state)
         warnings_of(&help, "troupe: 1\ntasks: {t: {inputs: {s: string}, run: [t]}}\nworkflows: "
                            "{w: {inputs: {a: string, b: string}, nodes: {n: {task: t, with: {s: "
                            "$a}}}}}\nlaunch_plans: {p: {workflow: w, inputs: {a: $b}},\n"
-                           "  q: {workflow: w, fixed: {a: $5, b: x$a}}}\n"),
+                           "  q: {workflow: w, fixed: {a: $5, b: x$a}},\n"
+                           "  r: {workflow: w, fixed: {a: '{$b}.csv', b: '{$5}'}}}\n"),
         "t:4:45: warning: p: '$b' is plain text here, where nothing is referred to; write the "
+        "value itself\n"
+        "t:6:31: warning: r: '$b' is plain text here, where nothing is referred to; write the "
         "value itself");
     help_fini(&help);
 }
@@ -122,6 +131,8 @@ static const struct {
     {"type: armada, config: {pod: {containers: [{command: [sh, -c], args: ['{{.inputs.s}}']}]}}",
      "t:4:74: warning: " TAKES("s")},
     {"run: [echo, $s]", "t:4:17: warning: t: '$s' is plain text in a task; write {{.inputs.s}}"},
+    {"run: [awk, '{$1}', 'a{$s}.csv']",
+     "t:4:24: warning: t: '{$s}' is plain text in a task; write {{.inputs.s}}"},
     {"run: [a], env: {A: $s}",
      "t:4:24: warning: t: '$s' is plain text in a task; write {{.inputs.s}}"},
     /* what is no code */

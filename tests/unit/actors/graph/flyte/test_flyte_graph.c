@@ -12,6 +12,8 @@
 
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/flyte/flyte.h"
+#include "actors/graph/flyte/flyte_graph.h"
+#include "actors/graph/language/expression.h"
 #include "schemas/codec/error.h"
 #include "tests/unit/actors/graph/help.h"
 
@@ -427,6 +429,25 @@ static void test_references_with_names_that_are_none(void **state)
     }
 }
 
+/* What is written so is read as it was: nothing in a string of Flyte's is a reference. */
+static void test_strings_are_escaped(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"$", "$$x", "{$x}", "a{$$b{$", "{{$x}}", "plain", ""};
+    struct tri_interpolation interpolation;
+    struct tr_text problem;
+    struct tr_text literal;
+    for (size_t i = 0; i < 2 * TR_COUNT_OF(texts); i++) {
+        struct tr_text text = tr_text_of(texts[i / 2]);
+        bool has_lead = i % 2 == 0;
+        struct tr_text escaped = tri_flyte_escape(&help.arena, text, has_lead);
+        assert_true(
+            tri_interpolation_parse(&help.arena, escaped, has_lead, &interpolation, &problem));
+        assert_true(tri_interpolation_is_literal(&interpolation, &literal));
+        assert_true(tr_text_equal(literal, text));
+    }
+}
+
 static void test_bytes_that_are_no_graph(void **state)
 {
     (void)state;
@@ -447,6 +468,7 @@ int main(void)
         TEST(test_nodes_that_are_none_are_named),
         TEST(test_bindings_and_conditions_that_are_none_are_named),
         TEST(test_references_with_names_that_are_none),
+        TEST(test_strings_are_escaped),
         TEST(test_bytes_that_are_no_graph),
     };
 #undef TEST

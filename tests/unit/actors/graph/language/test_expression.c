@@ -141,6 +141,11 @@ static const char *const conditions[][2] = {
     {"$s < \"abd\"", "true"},
     {"$e == \"x\"", "true"},
     {"$e != \"y\"", "true"},
+    {"$s == \"{$$abc\"", "false"},
+    {"\"{$$\" < \"{$$a\"", "true"},
+    {"$s == \"{$\"",
+     "t:10:36: w.n: the condition cannot be read at '\"{$\"': behind the dollar sign stands no "
+     "name; write {$name}, or {$$ for {$ in a text [SyntaxError]"},
     {"$u == none", "true"},
     {"$u != none", "false"},
     {"$u == 3",
