@@ -9,6 +9,7 @@
 #include "deploy/common/document.h"
 #include "deploy/common/problems.h"
 #include "deploy/inputs/runnable.h"
+#include "deploy/look/check_graph.h"
 #include "deploy/settings/settings.h"
 #include "schemas/codec/error.h"
 
@@ -86,6 +87,7 @@ static int check_file(struct check *check, const char *path)
         print_names(graph);
     } else if (error == 0 && !has_errors && !check->has_document) {
         tr_command_note(check->invocation, "%s: no errors", path);
+        error = check->invocation->is_verbose ? tr_check_graph_print(graph, stdout) : 0;
     }
     check->has_errors = check->has_errors || has_errors;
     tr_graph_free(graph);
@@ -147,11 +149,13 @@ const struct tr_command tr_command_check = {
     .summary = "find every error of workflow definitions",
     .words = "FILE...",
     .examples = "  troupe check flow.yaml\n"
+                "  troupe check -v flow.yaml\n"
                 "  troupe check -o json *.yaml",
     .text =
         "Tasks are checked by the plugins that the settings of the store, or of the user, give\n"
-        "this machine: their types, and their `config`. With `-o name` it prints the names that\n"
-        "`run` takes: workflows, launch plans and tasks.",
+        "this machine: their types, and their `config`. -v shows the workflows as they were\n"
+        "compiled, with what the inputs of their nodes are bound to. With `-o name` it prints the\n"
+        "names that `run` takes: workflows, launch plans and tasks.",
     .options = options,
     .outputs = "text|json|yaml|name",
     .has_store = true,

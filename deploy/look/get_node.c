@@ -2,8 +2,10 @@
  * `troupe get EXEC/NODE[17]@2`: a node, or one element of an array, or one attempt of either, with
  * everything it went through.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "actors/graph/document/limits.h"
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
@@ -138,6 +140,45 @@ static void print_head(const struct tr_get_report *report)
     tri_get_failure(get, row->code, row->message);
 }
 
+/* What an input is bound to; NULL where that is a literal, which is its value. */
+static const struct tr_binding *bound_to(const struct tr_get_report *report, uint32_t input)
+{
+    const struct tr_stop *stop = &report->stop;
+    const struct tr_node *node = &stop->workflow->nodes[stop->node];
+    const struct tr_binding *binding = &stop->workflow->bindings[node->input_first + input];
+    return binding->kind == TR_BINDING_LITERAL ? NULL : binding;
+}
+
+/* A switch has none that people know: they are what its conditions ask for. */
+static uint32_t input_count(const struct tr_get_report *report)
+{
+    const struct tr_stop *stop = &report->stop;
+    const struct tr_node *node = stop->workflow == NULL ? NULL : &stop->workflow->nodes[stop->node];
+    return node == NULL || node->kind == TR_NODE_BRANCH ? 0 : node->input_count;
+}
+
+/* What the inputs are bound to, as the definition has it. */
+static int print_bindings(const struct tr_get_report *report)
+{
+    const struct tr_get *get = report->get;
+    const char *word = "bound to";
+    struct tr_buffer line;
+    tr_buffer_init(&line, 0);
+    for (uint32_t i = 0; get->is_verbose && line.error == 0 && i < input_count(report); i++) {
+        const struct tr_binding *binding = bound_to(report, i);
+        if (binding != NULL) {
+            tr_buffer_cut(&line, 0);
+            tr_buffer_print(&line, "%.*s: ", (int)binding->key.size, binding->key.data);
+            tr_binding_print(report->stop.workflow, binding, &line);
+            tri_get_line(get, word, tr_buffer_text(&line));
+            word = "";
+        }
+    }
+    int error = line.error;
+    tr_buffer_fini(&line);
+    return error;
+}
+
 static int print_text(const struct tr_get_report *report)
 {
     const struct tr_get *get = report->get;
@@ -152,6 +193,9 @@ static int print_text(const struct tr_get_report *report)
         tr_buffer_fini(&words);
     }
     int error = tri_get_values(get, "inputs", &report->inputs);
+    if (error == 0) {
+        error = print_bindings(report);
+    }
     if (error == 0) {
         error = tri_get_values(get, "outputs", &report->outputs);
     }
@@ -287,6 +331,28 @@ static int write_array(const struct tr_get_report *report, struct tr_document *d
     return error != 0 ? error : write_elements(report, document);
 }
 
+/* What the inputs are bound to that hold references. */
+static int write_bindings(const struct tr_get_report *report, struct tr_document *document)
+{
+    char name[TR_GRAPH_NAME_BYTES_MAX + 1];
+    struct tr_buffer text;
+    tr_buffer_init(&text, 0);
+    tr_document_begin_map(document, "bindings");
+    for (uint32_t i = 0; text.error == 0 && i < input_count(report); i++) {
+        const struct tr_binding *binding = bound_to(report, i);
+        if (binding != NULL) {
+            tr_buffer_cut(&text, 0);
+            tr_binding_print(report->stop.workflow, binding, &text);
+            snprintf(name, sizeof name, "%.*s", (int)binding->key.size, binding->key.data);
+            tr_document_text(document, name, tr_buffer_text(&text));
+        }
+    }
+    tr_document_end(document);
+    int error = text.error;
+    tr_buffer_fini(&text);
+    return error;
+}
+
 static int write_document(const struct tr_get_report *report)
 {
     struct tr_document document;
@@ -296,6 +362,9 @@ static int write_document(const struct tr_get_report *report)
     tr_document_begin_map(&document, NULL);
     write_head(report, &document);
     int error = tr_values_write(&report->inputs, "inputs", &document);
+    if (error == 0) {
+        error = write_bindings(report, &document);
+    }
     if (error == 0) {
         error = tr_values_write(&report->outputs, "outputs", &document);
     }
