@@ -302,6 +302,12 @@ TR_MUST_USE int tri_task_settle(struct tri_task *task);
 /* The last word of a task that has succeeded; `outputs` are its outputs. */
 TR_MUST_USE int tri_task_enter_end(struct tri_task *task);
 
+/* Makes a failure permanent that the settings' retry_on and never_retry_on do not let retry. */
+void tri_task_choose_retry(struct tri_task *task, struct tri_task_failure *failure);
+
+/* The exception of a traceback of Python's at the end of a program's stderr, or an empty text. */
+struct tr_text tri_task_exception(struct tr_text error_output);
+
 /* An attempt has failed, and nothing of it runs: it is tried again, or the task ends. */
 TR_MUST_USE int tri_task_fail(struct tri_task *task, const struct tri_task_failure *failure);
 

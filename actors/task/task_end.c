@@ -322,6 +322,7 @@ int tri_task_fail(struct tri_task *task, const struct tri_task_failure *failure)
     struct tr_task_state *state = task->state;
     struct tri_task_failure known = *failure;
     known.code = tri_task_clean_text(task, known.code, TR_FAILURE_CODE_BYTES_MAX);
+    tri_task_choose_retry(task, &known);
     known.message = tri_task_clean_text(task, known.message, TR_FAILURE_MESSAGE_BYTES_MAX);
     known.outcome = tri_task_clean_text(task, known.outcome, TR_FAILURE_OUTCOME_BYTES_MAX);
     int error = note_failure(task, &known);

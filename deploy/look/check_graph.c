@@ -47,6 +47,27 @@ static void print_head(const struct tr_stop *stop, FILE *stream)
             target.size > 0 ? " " : "", (int)target.size, target.data);
 }
 
+static void print_codes(const char *key, const struct tr_text *codes, uint32_t count, FILE *stream)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(stream, "%s%s%.*s", i == 0 ? key : ", ", i == 0 ? ": " : "", (int)codes[i].size,
+                codes[i].data);
+    }
+}
+
+/* Which failures of what it runs are tried again. */
+static void print_retries(const struct tr_settings *settings, FILE *stream)
+{
+    if (settings == NULL || settings->retries == 0) {
+        return;
+    }
+    fprintf(stream, "    retries: %u", settings->retries);
+    print_codes(", retry_on", settings->retry_on, settings->retry_on_count, stream);
+    print_codes(", never_retry_on", settings->never_retry_on, settings->never_retry_on_count,
+                stream);
+    fputc('\n', stream);
+}
+
 static int print_node(const struct tr_graph *graph, const struct tr_workflow *workflow,
                       uint32_t index, FILE *stream)
 {
@@ -57,6 +78,7 @@ static int print_node(const struct tr_graph *graph, const struct tr_workflow *wo
         return 0;
     }
     print_head(&stop, stream);
+    print_retries(node->settings, stream);
     for (uint32_t i = 0; error == 0 && i < node->input_count; i++) {
         error = print_input(workflow, node, &workflow->bindings[node->input_first + i], stream);
     }

@@ -1,6 +1,6 @@
 /*
- * What a definition was compiled to, for `troupe check -v`: its workflows, and what the inputs of
- * their nodes are bound to.
+ * What a definition was compiled to, for `troupe check -v`: its workflows, what the inputs of their
+ * nodes are bound to, and which failures are tried again.
  */
 #ifndef TR_DEPLOY_LOOK_CHECK_GRAPH_H
 #define TR_DEPLOY_LOOK_CHECK_GRAPH_H

@@ -27,12 +27,27 @@ static void check_parts(const struct tri_condition *condition)
     }
 }
 
+/* Pieces are none of them empty, and two that go out as they are do not stand side by side. */
+static void check_pieces(const struct tri_interpolation *interpolation)
+{
+    for (uint32_t i = 0; i < interpolation->count; i++) {
+        const struct tri_piece *piece = &interpolation->pieces[i];
+        bool is_empty = !piece->is_reference && piece->text.size == 0;
+        bool is_doubled = i > 0 && !piece->is_reference && !piece[-1].is_reference;
+        if (is_empty || is_doubled ||
+            (piece->is_reference && !tri_is_name(piece->reference.name))) {
+            abort();
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tr_arena arena;
     struct tr_types types;
     struct tri_condition condition;
     struct tri_reference reference;
+    struct tri_interpolation interpolation;
     struct tr_text problem;
     size_t offset;
     struct tr_text text = {.data = (const char *)data, .size = size};
@@ -44,6 +59,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     (void)!tri_reference_parse(&arena, text, &reference, &problem);
+    if (tri_interpolation_parse(&arena, text, true, &interpolation, &problem)) {
+        check_pieces(&interpolation);
+    }
     tr_arena_fini(&arena);
     return 0;
 }

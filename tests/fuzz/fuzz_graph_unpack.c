@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiled/retry_codes.h"
 #include "actors/graph/compiled/schedule_time.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -41,6 +42,14 @@ static void walk_branch(const struct tr_workflow *workflow, const struct tr_node
     }
 }
 
+static void walk_retries(const struct tr_settings *settings)
+{
+    const struct tr_failure_names names = {.code = tr_text_of("ProcessFailed"),
+                                           .exception = tr_text_of("json.JSONDecodeError")};
+    struct tr_text pattern;
+    sum += tr_retry_allows(settings, &names, &pattern) ? 1 : pattern.size;
+}
+
 static void walk_node(const struct tr_workflow *workflow, const struct tr_node *node)
 {
     for (uint32_t i = 0; i < node->upstream_count; i++) {
@@ -50,13 +59,19 @@ static void walk_node(const struct tr_workflow *workflow, const struct tr_node *
         sum += workflow->nodes[workflow->downstream[node->downstream_first + i]].kind;
     }
     for (uint32_t i = 0; i < node->input_count; i++) {
+        struct tr_buffer text;
+        tr_buffer_init(&text, 0);
         walk_binding(workflow, node->input_first + i);
+        tr_binding_print(workflow, &workflow->bindings[node->input_first + i], &text);
+        sum += text.size;
+        tr_buffer_fini(&text);
     }
     if (node->kind == TR_NODE_BRANCH) {
         walk_branch(workflow, node);
     }
     if (node->target_kind == TR_TARGET_TASK) {
         sum += node->settings->retries;
+        walk_retries(node->settings);
     }
 }
 

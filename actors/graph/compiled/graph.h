@@ -77,7 +77,11 @@ struct tr_cache {
 
 /* How a task is run: its own command, with what a node overrides merged in. */
 struct tr_settings {
-    uint32_t retries; /* of user failures; system failures have their own budget */
+    uint32_t retries;               /* of user failures; system failures have their own budget */
+    const struct tr_text *retry_on; /* which of them, by their codes; none: all (retry_codes.h) */
+    uint32_t retry_on_count;
+    const struct tr_text *never_retry_on; /* which not, whatever `retry_on` says */
+    uint32_t never_retry_on_count;
     struct tr_backoff backoff;
     int64_t timeout_ns; /* of one attempt */
     int64_t grace_ns;   /* between SIGTERM and SIGKILL; TR_GRACE_NS unless it is given */

@@ -263,8 +263,11 @@ static void move_secret(struct tri_transfer *transfer, void *item)
  */
 static void move_settings(struct tri_transfer *transfer, struct tr_settings *settings)
 {
-    begin(transfer, 19);
+    begin(transfer, 21);
     move_u32(transfer, &settings->retries);
+    MOVE_ITEMS(transfer, settings->retry_on, &settings->retry_on_count, 0, move_text_item);
+    MOVE_ITEMS(transfer, settings->never_retry_on, &settings->never_retry_on_count, 0,
+               move_text_item);
     move_ns(transfer, &settings->backoff.first_ns);
     move_ns(transfer, &settings->backoff.max_ns);
     move_f64(transfer, &settings->backoff.factor);

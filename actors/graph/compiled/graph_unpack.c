@@ -154,6 +154,19 @@ static bool check_parts(struct check *check, uint32_t index)
     return true;
 }
 
+/* A text is a string of pieces and references: nothing in it has parts of its own. */
+static bool check_text(struct check *check, uint32_t index)
+{
+    const struct tr_workflow *workflow = check->workflow;
+    const struct tr_binding *binding = &workflow->bindings[index];
+    bool is_fine = binding->source != NULL && binding->source->kind == TR_TYPE_STRING &&
+                   check_parts(check, index);
+    for (uint32_t i = 0; is_fine && i < binding->count; i++) {
+        is_fine = !tr_binding_has_parts(&workflow->bindings[binding->first + i]);
+    }
+    return is_fine;
+}
+
 static bool check_binding(struct check *check, uint32_t index)
 {
     const struct tr_workflow *workflow = check->workflow;
@@ -171,8 +184,7 @@ static bool check_binding(struct check *check, uint32_t index)
     case TR_BINDING_MAP:
         return check_parts(check, index);
     case TR_BINDING_TEXT:
-        return binding->source != NULL && binding->source->kind == TR_TYPE_STRING &&
-               check_parts(check, index);
+        return check_text(check, index);
     }
     return false;
 }

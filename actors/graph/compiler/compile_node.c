@@ -249,6 +249,20 @@ static void bind_call(struct tri_builder *builder, uint32_t node)
 }
 
 /*
+ * What chooses among retries where there are none. A node that says `retries: 0` means it.
+ */
+static void warn_of_choice(struct tri_builder *builder, const struct tr_settings *settings,
+                           const struct tri_node *source)
+{
+    bool has_choice = settings->retry_on_count > 0 || settings->never_retry_on_count > 0;
+    if (has_choice && settings->retries == 0 && (source->settings.given & TRI_RETRIES) == 0) {
+        tri_report_warn(builder->compiler->report, source->place,
+                        "%s chooses among retries, and there are none\nadd retries: N",
+                        settings->retry_on_count > 0 ? "retry_on" : "never_retry_on");
+    }
+}
+
+/*
  * The settings that hold for this node: by pointer those of the task itself where nothing is
  * overridden, which saves memory, and by which graph_pack.c knows it.
  */
@@ -263,6 +277,9 @@ static void set_settings(struct tri_builder *builder, uint32_t node)
                 ? &builder->compiler->graph->tasks[compiled->target].settings
                 : tri_compile_merge_settings(builder->compiler, &tasks[compiled->target],
                                              &source->settings);
+        if (compiled->settings != NULL) {
+            warn_of_choice(builder, compiled->settings, source);
+        }
     } else if (source->settings.given != 0) {
         tri_report_add(builder->compiler->report, source->first_override.place, "InvalidValue",
                        "'%.*s' does not go with a map of a workflow or a launch plan\n"

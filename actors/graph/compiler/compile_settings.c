@@ -150,6 +150,14 @@ const struct tr_settings *tri_compile_merge_settings(struct tri_compiler *compil
     tri_definition_check_templates(&compiler->definition, over.tree, &task->task.interface.inputs);
     const struct tr_settings *given = &over.settings;
     merged->retries = (over.given & TRI_RETRIES) != 0 ? given->retries : merged->retries;
+    if ((over.given & TRI_RETRY_ON) != 0) {
+        merged->retry_on = given->retry_on;
+        merged->retry_on_count = given->retry_on_count;
+    }
+    if ((over.given & TRI_NEVER_RETRY_ON) != 0) {
+        merged->never_retry_on = given->never_retry_on;
+        merged->never_retry_on_count = given->never_retry_on_count;
+    }
     merged->backoff = (over.given & TRI_BACKOFF) != 0 ? given->backoff : merged->backoff;
     merged->timeout_ns = (over.given & TRI_TIMEOUT) != 0 ? given->timeout_ns : merged->timeout_ns;
     merged->grace_ns = (over.given & TRI_GRACE) != 0 ? given->grace_ns : merged->grace_ns;

@@ -94,6 +94,10 @@
 #define TR_RETRIES_MAX 10000U
 #define TR_PARALLELISM_MAX 1000000U
 
+/* Codes of one retry_on or never_retry_on, and the bytes of one, which are those of a failure's. */
+#define TR_RETRY_CODES_MAX 64U
+#define TR_RETRY_CODE_BYTES_MAX 255U
+
 /* Memory of one compiled graph and of what its compilation needs. */
 #define TR_GRAPH_BYTES_MAX (2ULL << 30)
 

@@ -34,6 +34,8 @@ enum tri_setting {
     TRI_ENVIRONMENT = 1 << 8,
     TRI_SECRETS = 1 << 9,
     TRI_CONFIG = 1 << 10,
+    TRI_RETRY_ON = 1 << 11,
+    TRI_NEVER_RETRY_ON = 1 << 12,
 };
 
 struct tri_settings {

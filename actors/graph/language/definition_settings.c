@@ -341,11 +341,18 @@ static void read_config(struct tri_definition *definition, const struct tr_tree 
 }
 
 static const struct tri_key setting_keys[] = {
-    {"retries", read_retries, 0},     {"backoff", read_backoff, 0},
-    {"timeout", read_timeout, 0},     {"grace", read_grace, 0},
-    {"cache", read_cache, 0},         {"interruptible", read_interruptible, 0},
-    {"resources", read_resources, 0}, {"pool", read_pool, 0},
-    {"env", read_environment, 0},     {"secrets", read_secrets, 0},
+    {"retries", read_retries, 0},
+    {"retry_on", tri_keys_read_retry_on, 0},
+    {"never_retry_on", tri_keys_read_never_retry_on, 0},
+    {"backoff", read_backoff, 0},
+    {"timeout", read_timeout, 0},
+    {"grace", read_grace, 0},
+    {"cache", read_cache, 0},
+    {"interruptible", read_interruptible, 0},
+    {"resources", read_resources, 0},
+    {"pool", read_pool, 0},
+    {"env", read_environment, 0},
+    {"secrets", read_secrets, 0},
     {"config", read_config, 0},
 };
 

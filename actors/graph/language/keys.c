@@ -60,6 +60,15 @@ struct tr_text tri_keys_did_you_mean(struct tri_definition *definition, struct t
                : tr_arena_print(definition->scratch, "did you mean '%.*s'?", TRI_SHOWN(nearest));
 }
 
+/* Whether a key is the plural of a word: `retries` of `retry`, which begins `retry_on`, too. */
+static bool is_plural(struct tr_text key, struct tr_text word)
+{
+    static const char ending[] = "ies";
+    size_t stem = word.size - 1;
+    return word.size > 1 && word.data[stem] == 'y' && key.size == stem + strlen(ending) &&
+           memcmp(key.data, word.data, stem) == 0 && memcmp(key.data + stem, ending, 3) == 0;
+}
+
 /* Whether a key belongs to the place; with 0 all do. */
 static bool is_of(const struct tri_key *key, uint32_t bodies)
 {
@@ -90,7 +99,9 @@ static const char *nearest_key(struct tr_text name, const struct tri_key *keys, 
         struct tr_text key = tr_text_of(keys[i].name);
         bool is_beginning =
             name.size > 2 && name.size < key.size && memcmp(name.data, key.data, name.size) == 0;
-        unsigned distance = is_beginning ? 1 : tr_spelling_distance(name, key);
+        unsigned distance = is_plural(key, name) ? 0
+                            : is_beginning       ? 1
+                                                 : tr_spelling_distance(name, key);
         bool is_near = tr_spelling_is_near(name, distance) || begins_like(name, key);
         if (is_of(&keys[i], bodies) && is_near && distance < least) {
             least = distance;

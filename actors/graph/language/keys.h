@@ -101,14 +101,21 @@ bool tri_keys_read_secret(struct tri_definition *definition, const struct tr_tre
                           struct tr_secret *secret);
 
 /* The settings that tasks and nodes share, as rows of their own tables. */
-#define TRI_SETTING_ROWS(bodies)                                                                 \
-    {"retries", NULL, (bodies)}, {"backoff", NULL, (bodies)}, {"timeout", NULL, (bodies)},       \
-        {"grace", NULL, (bodies)}, {"cache", NULL, (bodies)}, {"interruptible", NULL, (bodies)}, \
-        {"resources", NULL, (bodies)}, {"pool", NULL, (bodies)}, {"env", NULL, (bodies)},        \
-        {"secrets", NULL, (bodies)},                                                             \
-    {                                                                                            \
-        "config", NULL, (bodies)                                                                 \
+#define TRI_SETTING_ROWS(bodies)                                                                   \
+    {"retries", NULL, (bodies)}, {"retry_on", NULL, (bodies)}, {"never_retry_on", NULL, (bodies)}, \
+        {"backoff", NULL, (bodies)}, {"timeout", NULL, (bodies)}, {"grace", NULL, (bodies)},       \
+        {"cache", NULL, (bodies)}, {"interruptible", NULL, (bodies)},                              \
+        {"resources", NULL, (bodies)}, {"pool", NULL, (bodies)}, {"env", NULL, (bodies)},          \
+        {"secrets", NULL, (bodies)},                                                               \
+    {                                                                                              \
+        "config", NULL, (bodies)                                                                   \
     }
+
+/* The keys of settings that definition_retry.c reads; `target` is a struct tri_settings. */
+void tri_keys_read_retry_on(struct tri_definition *definition, const struct tr_tree *value,
+                            void *target);
+void tri_keys_read_never_retry_on(struct tri_definition *definition, const struct tr_tree *value,
+                                  void *target);
 
 /* Reads the settings among the pairs of a mapping; `first` is the first key of them. */
 void tri_keys_read_settings(struct tri_definition *definition, const struct tr_tree *tree,

@@ -8,6 +8,7 @@
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/yaml.h"
 #include "actors/values/bind_plan.h"
+#include "tests/support/draw.h"
 #include "tests/support/graph_find.h"
 #include "tests/support/test.h"
 
@@ -283,6 +284,33 @@ static void test_a_part_of_a_large_value_is_asked_for(void **state)
     }
 }
 
+/* Plans come from elsewhere: bytes that are none are refused, and never a fault. */
+static void test_plans_that_are_damaged(void **state)
+{
+    struct ground *ground = *state;
+    const struct tr_bind_reader reader = {open_literal, close_literal, ground};
+    struct tr_binder binder = {.workflow = ground->workflow, .output = look_up, .self = ground};
+    struct tr_bind_problem problem;
+    struct draw draw = {.state = 3};
+    struct tr_buffer plan;
+    struct tr_buffer slots;
+    bool is_condition;
+    ground->large = 8;
+    tr_buffer_init(&plan, 0);
+    tr_buffer_init(&slots, 0);
+    assert_int_equal(tr_bind_plan(&binder, find(ground, "free"), &plan), 0);
+    for (uint32_t i = 0; i < 20000; i++) {
+        uint8_t *byte = &plan.data[draw_below(&draw, plan.size)];
+        uint8_t before = *byte;
+        *byte = (uint8_t)draw_u64(&draw);
+        (void)!tr_bind_carry_out(tr_buffer_bytes(&plan), &reader, &slots, &is_condition, &problem);
+        *byte = before;
+        tr_buffer_cut(&slots, 0);
+    }
+    tr_buffer_fini(&slots);
+    tr_buffer_fini(&plan);
+}
+
 /* What is not there fails the condition that looks at it, and no other; a message is an input. */
 static void test_conditions_and_messages(void **state)
 {
@@ -310,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_text_has_a_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_part_of_a_large_value_is_asked_for, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_plans_that_are_damaged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_conditions_and_messages, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("actors/bind_text", tests, NULL, NULL);

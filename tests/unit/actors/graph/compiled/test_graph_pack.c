@@ -1,8 +1,10 @@
 /*
  * Packed graphs: they come back as they were, under the same name, and bytes that were changed
- * anywhere give an error or another graph, never a fault.
+ * anywhere give an error or another graph, never a fault. The graphs that fuzzing begins from are
+ * packed as graphs are now; with TROUPE_WRITE_EXPECTED set they are written anew.
  */
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "actors/graph/compiled/pack.h"
@@ -79,6 +81,65 @@ static void test_changed_bytes(void **state)
 {
     (void)state;
     with_examples(check_changed_bytes);
+}
+
+#define CORPUS TROUPE_SOURCE_DIR "/tests/fuzz/corpus/"
+
+static size_t read_corpus(const char *folder, const char *name, const char *ending, char *bytes,
+                          size_t room)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, CORPUS "%s/%s%s", folder, name, ending);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return 0;
+    }
+    size_t size = fread(bytes, 1, room, file);
+    assert_true(size < room);
+    (void)fclose(file);
+    return size;
+}
+
+static void write_corpus(const char *name, struct tr_bytes bytes)
+{
+    FILE *file;
+    char path[4096];
+    (void)snprintf(path, sizeof path, CORPUS "graph_unpack/%s", name);
+    file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_fuzzing_begins_from_graphs(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"all", "branch", "failure", "texts"};
+    static char text[1 << 16];
+    static char packed[1 << 16];
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        struct tr_report report;
+        struct tr_graph *graph = NULL;
+        struct tr_buffer bytes;
+        struct tr_definition_source source = {
+            .path = tr_text_of("f"),
+            .folder = tr_text_of("/f"),
+            .text = {.data = text,
+                     .size = read_corpus("definition", names[i], ".yaml", text, sizeof text)}};
+        tr_report_init(&report);
+        tr_buffer_init(&bytes, 0);
+        assert_int_equal(tr_graph_compile(&source, &report, &graph), 0);
+        assert_int_equal(tr_graph_pack(graph, &bytes), 0);
+        if (getenv("TROUPE_WRITE_EXPECTED") != NULL) {
+            write_corpus(names[i], tr_buffer_bytes(&bytes));
+        }
+        assert_int_equal(read_corpus("graph_unpack", names[i], "", packed, sizeof packed),
+                         bytes.size);
+        assert_memory_equal(packed, bytes.data, bytes.size);
+        tr_buffer_fini(&bytes);
+        tr_graph_free(graph);
+        tr_report_fini(&report);
+    }
 }
 
 static void test_versions(void **state)
@@ -190,8 +251,11 @@ static void test_digest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_changed_bytes),
-        cmocka_unit_test(test_versions),   cmocka_unit_test(test_schedules),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_fuzzing_begins_from_graphs),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_schedules),
         cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

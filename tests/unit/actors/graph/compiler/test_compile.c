@@ -578,12 +578,15 @@ static void test_memory_may_end_anywhere(void **state)
 {
     (void)state;
     const char *text = "troupe: 1\n"
-                       "tasks: {t: {inputs: {a: {type: int | none, default: 3}}, run: [t]}}\n"
+                       "tasks: {t: {inputs: {a: {type: int | none, default: 3}, s: {type: string, "
+                       "default: x}}, run: [t], retries: 1, retry_on: [X], never_retry_on: [Y]}}\n"
                        "launch_plans: {p: {workflow: v}}\n"
                        "workflows:\n"
                        "  w: {nodes: {n: {map: t, with: {a: [1]}}, p: {launch: p}}}\n"
                        "  v: {nodes: {s: {switch: [{when: true, workflow: u}, {else: skip}]}}}\n"
-                       "  u: {nodes: {n: {task: t}}}\n";
+                       "  u: {inputs: {i: {type: int, default: 1}}, nodes: {n: {task: t, with: "
+                       "{s: 'a{$i}{$$'}}, m: {switch: [{when: '\"{$i}\" == \"1\"', task: t}, "
+                       "{fail: '{$i}!'}]}}}\n";
     uint64_t before = tr_memory_used();
     int error = TR_MEMORY;
     for (int n = 0; error == TR_MEMORY; n++) {
@@ -604,9 +607,46 @@ static void test_memory_may_end_anywhere(void **state)
     assert_int_equal(error, 0);
 }
 
+/* The errors of a task that lists so many codes of so many bytes. */
+static const char *codes_of(struct help *help, uint32_t count, int size)
+{
+    struct tr_buffer text;
+    struct tr_graph *graph = NULL;
+    tr_buffer_init(&text, 0);
+    tr_buffer_add_string(&text, "troupe: 1\ntasks: {t: {run: [t], retries: 1, retry_on: [");
+    for (uint32_t i = 0; i < count; i++) {
+        tr_buffer_print(&text, "%s%0*u", i > 0 ? ", c" : "c", size - 1, i);
+    }
+    tr_buffer_add_string(&text, "]}}\n");
+    struct tr_definition_source request = {
+        .path = tr_text_of("t"), .folder = tr_text_of("/f"), .text = tr_buffer_text(&text)};
+    int error = tr_graph_compile(&request, &help->report, &graph);
+    assert_int_equal(error, graph != NULL ? 0 : TR_INVALID);
+    tr_graph_free(graph);
+    tr_buffer_fini(&text);
+    return help_errors(help);
+}
+
+static void test_codes_have_limits(void **state)
+{
+    (void)state;
+    struct help help;
+    help_init(&help);
+    assert_string_equal(codes_of(&help, TR_RETRY_CODES_MAX, 3), "");
+    assert_string_equal(codes_of(&help, TR_RETRY_CODES_MAX + 1, 3),
+                        "t:2:45: t: retry_on names 65 codes, more than 64; write one with a * for "
+                        "several [InvalidValue]");
+    assert_string_equal(codes_of(&help, 1, TR_RETRY_CODE_BYTES_MAX), "");
+    assert_non_null(strstr(codes_of(&help, 1, TR_RETRY_CODE_BYTES_MAX + 1),
+                           "' is longer than a code, which has at most 255 bytes; write the "
+                           "beginning of it and a * [InvalidValue]"));
+    help_fini(&help);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_codes_have_limits),
         cmocka_unit_test(test_edges_and_order),
         cmocka_unit_test(test_defaults_and_casts),
         cmocka_unit_test(test_maps),

@@ -266,7 +266,7 @@ static void test_texts_are_checked_when_they_are_unpacked(void **state)
     struct help help;
     const struct tr_binding *parts;
     help_init(&help);
-    for (int change = 0; change < 3; change++) {
+    for (int change = 0; change < 4; change++) {
         struct tr_graph *graph = compile(&help, NODE("'a{$i}'"));
         struct tr_graph *copy = NULL;
         struct tr_buffer packed;
@@ -274,6 +274,8 @@ static void test_texts_are_checked_when_they_are_unpacked(void **state)
         struct tr_binding *text = (struct tr_binding *)(uintptr_t)text_of(graph, &parts);
         text->source = change == 0 ? NULL : change == 1 ? parts[1].type : text->source;
         text->first = change == 2 ? 0 : text->first;
+        ((struct tr_binding *)(uintptr_t)parts)[0].kind =
+            change == 3 ? TR_BINDING_LIST : TR_BINDING_LITERAL;
         assert_int_equal(tr_graph_pack(graph, &packed), 0);
         assert_int_equal(tr_graph_unpack(tr_buffer_bytes(&packed), &copy), TR_MALFORMED);
         tr_buffer_fini(&packed);
