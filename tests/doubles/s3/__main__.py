@@ -9,8 +9,10 @@ import asyncio
 import collections
 import hashlib
 import json
+import re
 import signal
 import sys
+from xml.sax.saxutils import escape
 
 try:
     from aiohttp import web
@@ -21,6 +23,8 @@ from faults import Faults
 from signature import Refused, Signer
 
 OBJECT_BYTES_MAX = 64 << 20
+MODIFIED = "2026-08-20T09:30:00.000Z"
+QUOTES = {'"': "&quot;"}
 
 
 def options():
@@ -32,6 +36,7 @@ def options():
     add("--key", metavar="ACCESS:SECRET[:TOKEN]", help="who may sign; else nobody has to")
     add("--region", default="us-east-1", help="what signatures have to be for")
     add("--no-list", action="store_true", help="what is not there is refused, as to who may not list")
+    add("--page", type=int, default=1000, help="how many objects a page of a list has")
     add("--until-stdin-closes", action="store_true", help="ends with who started it")
     return parser.parse_args()
 
@@ -42,6 +47,7 @@ class Store:
     def __init__(self, settings):
         self.buckets = {name: {} for name in settings.bucket}
         self.may_list = not settings.no_list
+        self.page = settings.page
         self.faults = Faults()
         self.calls = collections.Counter()
         self.signer = None
@@ -76,13 +82,21 @@ class Store:
             headers = {key.lower(): value for key, value in request.headers.items()}
             self.signer.check(request.method, path, query, headers, body)
         huge = self.faults.find("huge", request.method, name)
-        return web.Response(body=b" " * huge.bytes) if huge else self.work(request.method, name, body)
+        if huge:
+            return web.Response(body=b" " * huge.bytes)
+        response = self.work(request, name, body)
+        if self.faults.find("longer", request.method, name):
+            response.body = response.body + b"!"
+        return response
 
-    def work(self, method, name, body):
+    def work(self, request, name, body):
+        method = request.method
         bucket, _, key = name.partition("/")
         objects = self.buckets.get(bucket)
         if objects is None:
             raise Refused(404, "NoSuchBucket", "there is no such bucket")
+        if not key and method == "GET" and request.query.get("list-type") == "2":
+            return self.list(bucket, objects, request.query)
         if method == "PUT":
             objects[key] = body
             return web.Response(headers={"ETag": etag(body)})
@@ -94,7 +108,45 @@ class Store:
         if key not in objects:
             raise Refused(*((404, "NoSuchKey") if self.may_list else (403, "AccessDenied")),
                           "there is no such object")
-        return web.Response(body=objects[key], headers={"ETag": etag(objects[key])})
+        return give(request.headers, objects[key])
+
+    def list(self, bucket, objects, query):
+        """A page of the objects below a prefix, in the order of their names."""
+        if not self.may_list:
+            raise Refused(403, "AccessDenied", "a list is not for you")
+        prefix, token = query.get("prefix", ""), query.get("continuation-token", "")
+        names = sorted(name for name in objects if name.startswith(prefix) and name > token)
+        page, rest = names[:self.page], names[self.page:]
+        contents = "".join(
+            f"<Contents><Key>{escape(name)}</Key><LastModified>{MODIFIED}</LastModified>"
+            f"<ETag>{escape(etag(objects[name]), QUOTES)}</ETag><Size>{len(objects[name])}</Size>"
+            "<StorageClass>STANDARD</StorageClass></Contents>" for name in page)
+        after = (f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>"
+                 if rest else "")
+        text = ('<?xml version="1.0" encoding="UTF-8"?>\n'
+                '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+                f"<Name>{bucket}</Name><Prefix>{escape(prefix)}</Prefix>"
+                f"<KeyCount>{len(page)}</KeyCount><MaxKeys>{self.page}</MaxKeys>"
+                f"<IsTruncated>{'true' if rest else 'false'}</IsTruncated>{after}{contents}"
+                "</ListBucketResult>")
+        return web.Response(text=text, content_type="application/xml")
+
+
+def give(headers, body):
+    """An object, whole or from a byte on, if the conditions hold."""
+    tag = etag(body)
+    if headers.get("If-Match", tag) != tag:
+        raise Refused(412, "PreconditionFailed", "it is another one")
+    if headers.get("If-None-Match") == tag:
+        return web.Response(status=304, headers={"ETag": tag})
+    wanted = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
+    if wanted is None or headers.get("If-Range", tag) != tag:
+        return web.Response(body=body, headers={"ETag": tag})
+    first = int(wanted[1])
+    if first >= len(body):
+        raise Refused(416, "InvalidRange", "it is not so long")
+    return web.Response(status=206, body=body[first:], headers={
+        "ETag": tag, "Content-Range": f"bytes {first}-{len(body) - 1}/{len(body)}"})
 
 
 def etag(body):
@@ -108,7 +160,8 @@ def refusal(refused):
 
 
 async def break_off(request, response):
-    stream = web.StreamResponse(status=response.status)
+    kept = {name: value for name, value in response.headers.items() if name in ("ETag", "Content-Range")}
+    stream = web.StreamResponse(status=response.status, headers=kept)
     stream.content_length = len(response.body or b"") + 1
     await stream.prepare(request)
     await stream.write((response.body or b"")[:-1])

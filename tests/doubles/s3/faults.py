@@ -9,6 +9,7 @@ FAULTS = {
     "lost": "does the work and closes the connection without an answer",
     "half": "does the work and breaks off in the middle of the answer",
     "huge": "answers a GET with `bytes` of nothing",
+    "longer": "answers with a byte more than the object has",
 }
 
 FIELDS = {"method", "name", "times", "skip", "ms", "bytes"}

@@ -70,20 +70,21 @@ class ObjectStore:
 
     def signed(self, method, path, body=b"", secret=SECRET, region=REGION, moment=None, token="",
                **more):
-        """One request that is signed in its headers."""
+        """One request that is signed in its headers; `path` may have a query, sorted and encoded."""
         moment = moment or now()
+        path, _, query = path.partition("?")
         headers = {"host": self.host, "x-amz-date": moment,
                    "x-amz-content-sha256": hashlib.sha256(body).hexdigest(), **more}
         if token:
             headers["x-amz-security-token"] = token
         names = ";".join(sorted(headers))
         scope, signature = sign(
-            secret, region, moment, method, quote(urllib.parse.unquote(path), "/-_.~"), "",
+            secret, region, moment, method, quote(urllib.parse.unquote(path), "/-_.~"), query,
             *(f"{name}:{headers[name]}" for name in sorted(headers)), "", names,
             headers["x-amz-content-sha256"])
         headers["Authorization"] = (f"AWS4-HMAC-SHA256 Credential={ACCESS}/{scope}, "
                                     f"SignedHeaders={names}, Signature={signature}")
-        return self.ask(method, path, body, headers)
+        return self.ask(method, f"{path}?{query}" if query else path, body, headers)
 
     def signed_url(self, method, path, expires_s=60, secret=SECRET, moment=None):
         """A URL that whoever has it may ask for."""

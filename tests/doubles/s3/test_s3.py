@@ -3,6 +3,7 @@
 
 import datetime
 import http.client
+import re
 import time
 import unittest
 
@@ -30,6 +31,8 @@ class StoreTest(unittest.TestCase):
 
 
 class SignedTest(StoreTest):
+    options = ("--page", "2")
+
     def test_what_is_put_is_there(self):
         self.assertEqual(self.store.signed("PUT", PATH, b"some"), (200, b""))
         self.assertEqual(self.store.signed("GET", PATH), (200, b"some"))
@@ -57,6 +60,30 @@ class SignedTest(StoreTest):
         unsigned = {"x-amz-content-sha256": "UNSIGNED-PAYLOAD"}
         self.assertEqual(self.store.signed("PUT", PATH, b"some", **unsigned)[0], 200)
 
+    def test_lists_come_in_pages(self):
+        for name in ("d/a", "d/b%20%26", "d/c/x", "e"):
+            self.store.signed("PUT", f"/{BUCKET}/{name}", b"12")
+        first = self.store.signed("GET", f"/{BUCKET}?list-type=2&prefix=d%2F")
+        self.assertEqual(first[0], 200)
+        self.assertEqual(re.findall("<Key>(.*?)</Key>", first[1].decode()), ["d/a", "d/b &amp;"])
+        token = re.search("<NextContinuationToken>(.*?)</", first[1].decode())[1]
+        self.assertEqual(token, "d/b &amp;")
+        second = self.store.signed(
+            "GET", f"/{BUCKET}?continuation-token=d%2Fb%20%26&list-type=2&prefix=d%2F")
+        self.assertIn("<Key>d/c/x</Key>", second[1].decode())
+        self.assertNotIn("NextContinuationToken", second[1].decode())
+
+    def test_conditions_and_ranges(self):
+        path, ask = f"/{BUCKET}/x", self.store.signed
+        ask("PUT", path, b"some")
+        tag = '"03d59e663c1af9ac33a9949d1193505a"'
+        self.assertEqual(ask("GET", path, **{"if-none-match": tag}), (304, b""))
+        self.assertEqual(ask("GET", path, **{"if-match": tag}), (200, b"some"))
+        self.assert_refused(ask("GET", path, **{"if-match": '"b"'}), 412, "PreconditionFailed")
+        self.assertEqual(ask("GET", path, range="bytes=1-"), (206, b"ome"))
+        self.assertEqual(ask("GET", path, range="bytes=1-", **{"if-range": '"b"'}), (200, b"some"))
+        self.assert_refused(ask("GET", path, range="bytes=4-"), 416, "InvalidRange")
+
     def test_signed_urls(self):
         path = f"/{BUCKET}/x"
         url = self.store.signed_url("PUT", path)
@@ -82,6 +109,7 @@ class NoListTest(StoreTest):
 
     def test_what_is_not_there_is_refused(self):
         self.assert_refused(self.store.signed("GET", PATH), 403, "AccessDenied")
+        self.assert_refused(self.store.signed("GET", f"/{BUCKET}?list-type=2"), 403, "AccessDenied")
 
 
 class FaultsTest(StoreTest):
@@ -100,6 +128,8 @@ class FaultsTest(StoreTest):
         self.assertGreaterEqual(time.monotonic() - begin, 0.05)
         self.store.fault("huge", bytes=1000, times=1)
         self.assertEqual(ask("GET", path), (200, b" " * 1000))
+        self.store.fault("longer", times=1)
+        self.assertEqual(ask("GET", path), (200, b"some!"))
         self.store.fault("lost", times=1, method="PUT")
         with self.assertRaises((http.client.HTTPException, ConnectionError)):
             ask("PUT", path, b"other")
@@ -108,7 +138,8 @@ class FaultsTest(StoreTest):
         with self.assertRaises((http.client.HTTPException, ConnectionError)):
             ask("GET", path)
         self.assertEqual(self.store.control("faults"), {"busy": 1, "broken": 1, "slow": 1,
-                                                        "huge": 1, "lost": 1, "half": 1})
+                                                        "huge": 1, "longer": 1, "lost": 1,
+                                                        "half": 1})
 
     def test_mistakes_are_named(self):
         for document, words in (({"gone": {}}, "there is no fault gone"),
