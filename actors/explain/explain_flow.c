@@ -287,7 +287,15 @@ static uint64_t after(uint64_t begun_ms, int64_t nanoseconds)
     return begun_ms + ((uint64_t)nanoseconds + 999999) / 1000000;
 }
 
-/* What a gate or a sleep waits for, and until when. */
+/* " since 53s", in whole seconds. */
+static void add_since(uint64_t begun_ms, struct tr_explain_now now, struct tr_buffer *text)
+{
+    uint64_t seconds = now.steady_ms < begun_ms ? 0 : (now.steady_ms - begun_ms) / 1000;
+    tr_buffer_add_string(text, " since ");
+    tr_duration_print((int64_t)seconds * 1000000000, text);
+}
+
+/* What a gate or a sleep waits for, since when and until when. */
 static void explain_waiter(const struct look *look, const struct tr_node *node, uint64_t begun_ms,
                            struct tr_buffer *text)
 {
@@ -298,12 +306,16 @@ static void explain_waiter(const struct look *look, const struct tr_node *node, 
         tr_buffer_add_string(text, "it sleeps until ");
         tri_explain_time(after(begun_ms, node->sleep_ns), scene->now, text);
     } else if (node->kind == TR_NODE_APPROVE) {
-        tr_buffer_print(text, "it waits for people: `troupe approve %.*s %.*s`, or reject",
-                        TRI_TEXT(execution), TRI_TEXT(id));
+        tr_buffer_add_string(text, "it waits for approval");
+        add_since(begun_ms, scene->now, text);
+        tr_buffer_print(text, ": `troupe approve %.*s %.*s`, or reject", TRI_TEXT(execution),
+                        TRI_TEXT(id));
     } else {
-        tr_buffer_print(text, "it waits for a value: `troupe signal %.*s %.*s VALUE`, of type ",
-                        TRI_TEXT(execution), TRI_TEXT(id));
+        tr_buffer_add_string(text, "it waits for a value of type ");
         tr_type_print(node->signal_type, text);
+        add_since(begun_ms, scene->now, text);
+        tr_buffer_print(text, ": `troupe signal %.*s %.*s VALUE`", TRI_TEXT(execution),
+                        TRI_TEXT(id));
     }
     if (node->deadline_ns > 0) {
         tr_buffer_add_string(text, "; its deadline is ");

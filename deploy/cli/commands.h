@@ -15,6 +15,7 @@ extern const struct tr_command tr_command_check;
 extern const struct tr_command tr_command_completion;
 extern const struct tr_command tr_command_explain;
 extern const struct tr_command tr_command_export;
+extern const struct tr_command tr_command_gates;
 extern const struct tr_command tr_command_get;
 extern const struct tr_command tr_command_help;
 extern const struct tr_command tr_command_import;

@@ -3,34 +3,13 @@
  */
 #include "deploy/cli/next.h"
 
-#include <string.h>
-
 #include "actors/graph/document/buffer.h"
+#include "deploy/common/show.h"
 #include "schemas/engine/flow.h"
-
-/* Characters that no shell looks at within a word. */
-#define PLAIN                    \
-    "abcdefghijklmnopqrstuvwxyz" \
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
 
 void tr_next_init(struct tr_next *next, const struct tr_invocation *invocation, FILE *stream)
 {
     *next = (struct tr_next){.invocation = invocation, .stream = stream, .lead = "next: "};
-}
-
-/* Appends a word, in single quotes unless it is plain. */
-static void add_word(struct tr_text word, struct tr_buffer *line)
-{
-    bool is_plain = word.size > 0;
-    for (size_t i = 0; i < word.size; i++) {
-        is_plain = is_plain && strchr(PLAIN, word.data[i]) != NULL;
-    }
-    tr_buffer_add_string(line, is_plain ? " " : " '");
-    for (size_t i = 0; i < word.size; i++) {
-        bool is_quote = word.data[i] == '\'';
-        tr_buffer_add(line, is_quote ? "'\\''" : &word.data[i], is_quote ? 4 : 1);
-    }
-    tr_buffer_add_string(line, is_plain ? "" : "'");
 }
 
 void tr_next_print(struct tr_next *next, const char *command, struct tr_text execution,
@@ -46,8 +25,8 @@ void tr_next_print(struct tr_next *next, const char *command, struct tr_text exe
     tr_buffer_init(&target, 0);
     tr_buffer_print(&line, "%stroupe %s", next->lead, command);
     if (store != NULL) {
-        tr_buffer_add_string(&line, " --store");
-        add_word(tr_text_of(store), &line);
+        tr_buffer_add_string(&line, " --store ");
+        tr_word_print(tr_text_of(store), &line);
     }
     tr_buffer_add_text(&target, execution);
     tr_buffer_add_string(&target, path.size > 0 ? "/" : "");
@@ -55,7 +34,8 @@ void tr_next_print(struct tr_next *next, const char *command, struct tr_text exe
     if (element != TR_ELEMENT_NONE) {
         tr_buffer_print(&target, "[%llu]", (unsigned long long)element);
     }
-    add_word(tr_buffer_text(&target), &line);
+    tr_buffer_add_string(&line, " ");
+    tr_word_print(tr_buffer_text(&target), &line);
     fprintf(next->stream, "%.*s\n", (int)line.size, (const char *)line.data);
     next->lead = "      ";
     tr_buffer_fini(&target);

@@ -3,9 +3,10 @@
  * wait and those to come.
  *
  * What an answer has to be is in the execution's graph: it is read and checked here, before the
- * engine hears of it.
+ * engine hears of it. Without an ID the one gate that waits is meant, and no later one.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "actors/graph/document/report.h"
 #include "actors/graph/value/slot.h"
@@ -26,9 +27,12 @@ struct answering {
     const struct tr_execution *execution;
     const char *id;
     const char *path;    /* "" for all gates of the id */
-    const char *verdict; /* of approve and reject; NULL: the third word is the value */
+    const char *verdict; /* of approve and reject; NULL: the last word is the value */
     struct tr_buffer value;
 };
+
+/* Gates that are named where several are meant. */
+#define NAMED_MAX 10
 
 /* --------------------------------------------------------- which gate, which value */
 
@@ -139,8 +143,9 @@ static enum tr_exit_status read_by_graph(struct answering *answering, struct tr_
 {
     const struct tr_graph *graph = tree->graph;
     const struct tr_command *command = answering->invocation->command;
-    const char *word =
-        answering->verdict != NULL ? answering->verdict : answering->invocation->arguments.words[2];
+    const struct tr_arguments *arguments = &answering->invocation->arguments;
+    const char *word = answering->verdict != NULL ? answering->verdict
+                                                  : arguments->words[arguments->word_count - 1];
     const struct tr_node *gate = NULL;
     bool may_grow = false;
     int error = find_gate(answering, tree, &gate);
@@ -263,10 +268,88 @@ static enum tr_exit_status send(const struct answering *answering, const char *f
     return status;
 }
 
+/* --------------------------------------------------------------- without an ID */
+
+/* The gates that wait and that the command can answer. */
+struct choosing {
+    const struct answering *answering;
+    struct tr_arena *arena;
+    const char *id; /* of the last of them */
+    const char *path;
+    uint32_t count;
+    struct tr_buffer names;
+};
+
+static int take_waiting(void *self, const struct tr_node_status *row)
+{
+    struct choosing *choosing = self;
+    const struct answering *answering = choosing->answering;
+    bool is_named =
+        answering->path[0] == '\0' || tr_text_equal(row->path, tr_text_of(answering->path));
+    if (tr_gate_is_approval(row->kind) != (answering->verdict != NULL) || !is_named) {
+        return 0;
+    }
+    choosing->id = tr_arena_print(choosing->arena, "%.*s", TRI_TEXT(row->target)).data;
+    choosing->path = tr_arena_print(choosing->arena, "%.*s", TRI_TEXT(row->path)).data;
+    if (choosing->count++ < NAMED_MAX) {
+        tr_buffer_print(&choosing->names, "%s'%.*s' (%.*s)", choosing->names.size > 0 ? ", " : "",
+                        TRI_TEXT(row->target), TRI_TEXT(row->path));
+    }
+    return choosing->arena->error != 0 ? choosing->arena->error : choosing->names.error;
+}
+
+static enum tr_exit_status tell_choice(const struct choosing *choosing)
+{
+    const struct answering *answering = choosing->answering;
+    const struct tr_command *command = answering->invocation->command;
+    const char *kind = answering->verdict != NULL ? "an approval" : "a value";
+    struct tr_text name = answering->execution->name;
+    if (choosing->count == 0 && answering->path[0] != '\0') {
+        return tr_command_refused(command,
+                                  "no gate '%.60s' of %.*s waits for %s now; with its ID the "
+                                  "answer is kept until it does",
+                                  answering->path, TRI_TEXT(name), kind);
+    }
+    if (choosing->count == 0) {
+        return tr_command_refused(command,
+                                  "no gate of %.*s waits for %s now; with an ID the answer is "
+                                  "kept for when one does",
+                                  TRI_TEXT(name), kind);
+    }
+    return tr_command_refused(command,
+                              "%u gates of %.*s wait for %s: %.*s%s; give the ID for all of an ID, "
+                              "or name one with --node",
+                              choosing->count, TRI_TEXT(name), kind, (int)choosing->names.size,
+                              (const char *)choosing->names.data,
+                              choosing->count > NAMED_MAX ? ", ..." : "");
+}
+
+/* Finds the one gate that waits, where nobody has given an ID. */
+static enum tr_exit_status choose(struct answering *answering, const struct tr_browse *browse,
+                                  struct tr_arena *arena)
+{
+    struct choosing choosing = {.answering = answering, .arena = arena};
+    enum tr_exit_status status = TR_EXIT_DONE;
+    tr_buffer_init(&choosing.names, 0);
+    int error =
+        tr_gates_waiting(browse->reader, answering->execution->execution, take_waiting, &choosing);
+    if (error != 0) {
+        status = tr_browse_failed(browse, error);
+    } else if (choosing.count != 1) {
+        status = tell_choice(&choosing);
+    } else {
+        answering->id = choosing.id;
+        answering->path = choosing.path;
+    }
+    tr_buffer_fini(&choosing.names);
+    return status;
+}
+
 /* ------------------------------------------------------------------- the commands */
 
 /* Reads and sends an answer to an execution that was found. */
-static enum tr_exit_status answer_found(struct answering *answering, const struct tr_browse *browse)
+static enum tr_exit_status answer_found(struct answering *answering, const struct tr_browse *browse,
+                                        struct tr_arena *arena)
 {
     const struct tr_command *command = answering->invocation->command;
     const struct tr_execution *row = answering->execution;
@@ -274,6 +357,12 @@ static enum tr_exit_status answer_found(struct answering *answering, const struc
     if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
         return tr_command_refused(command, "%.*s has ended already: %s", TRI_TEXT(row->name),
                                   tr_execution_phase_word(row->phase));
+    }
+    if (answering->id == NULL) {
+        enum tr_exit_status chosen = choose(answering, browse, arena);
+        if (chosen != TR_EXIT_DONE) {
+            return chosen;
+        }
     }
     int error = tr_node_tree_open(browse->reader, browse->place.folder, row, &tree);
     if (error == 0 && tree.graph == NULL) {
@@ -291,24 +380,29 @@ static enum tr_exit_status answer(const struct tr_invocation *invocation, const 
 {
     const struct tr_arguments *arguments = &invocation->arguments;
     const char *node = tr_arguments_value(arguments, "node");
+    size_t words_without_id = verdict != NULL ? 1 : 2;
     struct tr_browse browse;
     struct tr_found found;
+    struct tr_arena arena;
     enum tr_exit_status status = tr_browse_open(invocation, &browse);
     if (status != TR_EXIT_DONE) {
         return status;
     }
+    tr_arena_init(&arena);
     status = tr_browse_find(&browse, arguments->words[0], &found);
     if (status == TR_EXIT_DONE) {
+        bool has_id = arguments->word_count > words_without_id;
         struct answering answering = {.invocation = invocation,
                                       .execution = &found.execution.row,
-                                      .id = arguments->words[1],
+                                      .id = has_id ? arguments->words[1] : NULL,
                                       .path = node == NULL ? "" : node,
                                       .verdict = verdict};
         tr_buffer_init(&answering.value, 0);
-        status = answer_found(&answering, &browse);
+        status = answer_found(&answering, &browse, &arena);
         tr_buffer_fini(&answering.value);
         tr_found_fini(&found);
     }
+    tr_arena_fini(&arena);
     tr_browse_close(&browse);
     return status;
 }
@@ -336,12 +430,12 @@ static const struct tr_option options[] = {
 
 #define HELP                                                                                 \
     "An id belongs to the execution: every gate that waits for it hears it, now or later.\n" \
-    "The last answer counts."
+    "The last answer counts. Without an ID the one gate that waits is answered."
 
 const struct tr_command tr_command_signal = {
     .name = "signal",
     .summary = "give the gates of an execution a value",
-    .words = "EXEC ID VALUE",
+    .words = "EXEC [ID] VALUE",
     .text =
         "VALUE is read by the signal's type, as `run -i` reads one; @FILE reads a file. Where a\n"
         "graph that is not decided yet may bring the gate, it is read as YAML.\n" HELP,
@@ -352,7 +446,7 @@ const struct tr_command tr_command_signal = {
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
     .kind = TR_EXECUTION_KIND_UNFINISHED,
-    .words_min = 3,
+    .words_min = 2,
     .words_max = 3,
     .run = run_signal,
 };
@@ -361,14 +455,14 @@ const struct tr_command tr_command_signal = {
 #define APPROVAL_COMMAND(word, ...)               \
     const struct tr_command tr_command_##word = { \
         .name = #word,                            \
-        .words = "EXEC ID",                       \
+        .words = "EXEC [ID]",                     \
         .text = HELP,                             \
         .options = options,                       \
         .outputs = "text|json|yaml",              \
         .has_store = true,                        \
         .completes = TR_COMPLETES_EXECUTIONS,     \
         .kind = TR_EXECUTION_KIND_UNFINISHED,     \
-        .words_min = 2,                           \
+        .words_min = 1,                           \
         .words_max = 2,                           \
         .run = run_##word,                        \
         __VA_ARGS__,                              \

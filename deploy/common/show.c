@@ -8,6 +8,11 @@
 #include "actors/graph/document/moment.h"
 #include "schemas/engine/flow.h"
 
+/* Characters that no shell looks at within a word. */
+#define PLAIN                    \
+    "abcdefghijklmnopqrstuvwxyz" \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
+
 const char *tr_phase_shown(const struct tr_execution *row)
 {
     /* A pause is one of the graph, which runs in this phase. */
@@ -100,6 +105,20 @@ void tr_lines_print(struct tr_text text, uint32_t indent, struct tr_buffer *buff
         tr_buffer_print(buffer, "\n%*s", (int)indent, "");
         text = (struct tr_text){.data = end + 1, .size = text.size - size - 1};
     }
+}
+
+void tr_word_print(struct tr_text word, struct tr_buffer *buffer)
+{
+    bool is_plain = word.size > 0;
+    for (size_t i = 0; i < word.size; i++) {
+        is_plain = is_plain && strchr(PLAIN, word.data[i]) != NULL;
+    }
+    tr_buffer_add_string(buffer, is_plain ? "" : "'");
+    for (size_t i = 0; i < word.size; i++) {
+        bool is_quote = word.data[i] == '\'';
+        tr_buffer_add(buffer, is_quote ? "'\\''" : &word.data[i], is_quote ? 4 : 1);
+    }
+    tr_buffer_add_string(buffer, is_plain ? "" : "'");
 }
 
 bool tr_count_read(const char *word, uint64_t *count)

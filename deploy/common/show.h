@@ -35,6 +35,9 @@ void tr_line_print(struct tr_text text, uint32_t width, struct tr_buffer *buffer
 /* Appends a text with its own lines, each but the first behind so many blanks. */
 void tr_lines_print(struct tr_text text, uint32_t indent, struct tr_buffer *buffer);
 
+/* Appends a word as a shell takes it: in single quotes, unless no shell looks at what is in it. */
+void tr_word_print(struct tr_text word, struct tr_buffer *buffer);
+
 /* Reads digits and nothing else; false if it is none or too large. */
 TR_MUST_USE bool tr_count_read(const char *word, uint64_t *count);
 

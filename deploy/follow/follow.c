@@ -23,6 +23,7 @@ struct tr_follow {
     enum mode mode;
     bool has_color;
     char folder[4096];
+    const char *store; /* the --store of the command; NULL: none */
     uint64_t execution;
     struct tr_reader *reader; /* NULL: not open yet */
     struct tr_nodes nodes;
@@ -53,6 +54,7 @@ int tr_follow_new(const struct tr_invocation *invocation, const char *folder, ui
     follow->execution = execution;
     follow->next_ms = tr_clock_ms() + TR_FOLLOW_MS;
     snprintf(follow->folder, sizeof follow->folder, "%s", folder);
+    follow->store = tr_arguments_value(&invocation->arguments, "store");
     tr_nodes_init(&follow->nodes, execution);
     *out = follow;
     return 0;
@@ -91,6 +93,7 @@ static void draw(struct tr_follow *follow, const struct tr_execution *row)
     struct tr_buffer buffer;
     struct tr_screen_head head = {
         .name = row->name,
+        .store = follow->store,
         .phase = row->phase,
         .created_ms = row->created_ms,
         .now_ms = row->ended_ms != 0 ? row->ended_ms : tr_clock_wall_ms(),

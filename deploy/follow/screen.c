@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "deploy/common/show.h"
+#include "deploy/history/gates.h"
 #include "runtime/memory.h"
 
 /* The width of a progress bar. */
@@ -14,6 +15,9 @@
 
 /* Elements between two lines of an array's progress, as a part of all: one in so many. */
 #define PROGRESS_PARTS 10
+
+/* How a gate looks that waits for people. */
+#define WAITING_COLOR "\x1b[33m"
 
 /* How nodes of each phase look: colour, and which come first where room is short. */
 static const struct {
@@ -37,14 +41,39 @@ static const struct {
     [TR_NODE_PHASE_ABORTED] = {"33", 2},
 };
 
+/* Whether a node is a gate that waits for people, which is no running node. */
+static bool is_waiting(const struct tr_node_seen *node)
+{
+    return tr_gate_waits(tr_text_of(node->kind), node->phase);
+}
+
 static uint8_t rank_of(const struct tr_node_seen *node)
 {
+    if (is_waiting(node)) {
+        return 0; /* somebody has to act */
+    }
     return node->phase < TR_NODE_PHASE_COUNT ? looks[node->phase].rank : 5;
 }
 
 static bool is_over(const struct tr_node_seen *node)
 {
     return tr_phase_is_end(TR_SUBJECT_NODE, node->phase);
+}
+
+/* What such a gate waits for, and the command that answers it. */
+static void print_wait(const struct tr_screen_head *head, const struct tr_node_seen *node,
+                       uint64_t waited_ms, struct tr_buffer *buffer)
+{
+    struct tr_buffer words;
+    struct tr_gate_shown gate = {.store = head->store,
+                                 .execution = head->name,
+                                 .path = tr_text_of(node->path),
+                                 .kind = tr_text_of(node->kind),
+                                 .id = tr_text_of(node->target)};
+    tr_buffer_init(&words, 0);
+    tr_gate_wait_print(&gate, waited_ms, &words);
+    tr_buffer_add_visible(buffer, tr_buffer_text(&words));
+    tr_buffer_fini(&words);
 }
 
 /* How long a node has run. */
@@ -169,14 +198,10 @@ static int width_of(const struct choice *choice)
     return width > 40 ? 40 : (int)width;
 }
 
-static void draw_node(const struct tr_screen *screen, const struct tr_screen_head *head,
-                      const struct tr_node_seen *node, int width, struct tr_buffer *buffer)
+/* How a node stands, behind its path. */
+static void draw_state(const struct tr_screen *screen, const struct tr_screen_head *head,
+                       const struct tr_node_seen *node, struct tr_buffer *buffer)
 {
-    size_t begin = buffer->size;
-    tr_buffer_add_string(buffer, "  ");
-    tr_buffer_add_visible(buffer, tr_text_of(node->path));
-    int drawn = (int)(buffer->size - begin) - 2;
-    tr_buffer_print(buffer, "%*s", drawn < width ? width - drawn + 2 : 2, "");
     if (screen->has_color && node->phase < TR_NODE_PHASE_COUNT) {
         tr_buffer_print(buffer, "\x1b[%sm", looks[node->phase].color);
     }
@@ -199,6 +224,22 @@ static void draw_node(const struct tr_screen *screen, const struct tr_screen_hea
         tr_buffer_add_string(buffer, "  ");
         tr_buffer_add_visible(buffer, tr_text_of(node->message));
     }
+}
+
+static void draw_node(const struct tr_screen *screen, const struct tr_screen_head *head,
+                      const struct tr_node_seen *node, int width, struct tr_buffer *buffer)
+{
+    size_t begin = buffer->size;
+    tr_buffer_add_string(buffer, "  ");
+    tr_buffer_add_visible(buffer, tr_text_of(node->path));
+    int drawn = (int)(buffer->size - begin) - 2;
+    tr_buffer_print(buffer, "%*s", drawn < width ? width - drawn + 2 : 2, "");
+    if (is_waiting(node)) {
+        tr_buffer_add_string(buffer, screen->has_color ? WAITING_COLOR : "");
+        print_wait(head, node, span_of(node, head->now_ms), buffer);
+    } else {
+        draw_state(screen, head, node, buffer);
+    }
     end_line(screen, buffer, begin);
 }
 
@@ -207,12 +248,20 @@ static void draw_rest(const struct tr_screen *screen, const struct choice *choic
                       struct tr_buffer *buffer)
 {
     size_t counts[TR_NODE_PHASE_COUNT] = {0};
+    size_t waiting = 0;
     size_t begin = buffer->size;
     for (size_t i = choice->count; i < choice->nodes->count; i++) {
-        uint8_t phase = choice->nodes->items[choice->places[i]].phase;
-        counts[phase < TR_NODE_PHASE_COUNT ? phase : 0]++;
+        const struct tr_node_seen *node = &choice->nodes->items[choice->places[i]];
+        if (is_waiting(node)) {
+            waiting++;
+        } else {
+            counts[node->phase < TR_NODE_PHASE_COUNT ? node->phase : 0]++;
+        }
     }
     tr_buffer_print(buffer, "  and %zu more:", choice->nodes->count - choice->count);
+    if (waiting > 0) {
+        tr_buffer_print(buffer, " %zu waiting", waiting);
+    }
     for (uint8_t phase = 0; phase < TR_NODE_PHASE_COUNT; phase++) {
         if (counts[phase] > 0) {
             tr_buffer_print(buffer, " %zu %s", counts[phase], tr_node_phase_word(phase));
@@ -231,6 +280,9 @@ uint32_t tr_screen_draw(const struct tr_screen *screen, const struct tr_screen_h
     tr_buffer_add_visible(buffer, head->name);
     tr_buffer_print(buffer, "  %s  ", tr_execution_phase_word(head->phase));
     tr_span_print(head->now_ms < head->created_ms ? 0 : head->now_ms - head->created_ms, buffer);
+    if (head->hint != NULL) {
+        tr_buffer_print(buffer, screen->has_color ? "  \x1b[2m%s" : "  %s", head->hint);
+    }
     end_line(screen, buffer, begin);
     if (!choose(&choice, nodes, fits ? nodes->count : rows - 2)) {
         return 1;
@@ -300,7 +352,9 @@ static void print_news(const struct tr_screen_head *head, struct tr_node_seen *n
         tr_buffer_add_string(buffer, " ");
     }
     tr_buffer_print(buffer, "%s: ", node->path);
-    if (has_progress(node)) {
+    if (is_waiting(node)) {
+        print_wait(head, node, TR_GATE_NOT_SAID, buffer);
+    } else if (has_progress(node)) {
         print_bar(node, buffer);
         node->shown_done = node->succeeded + node->failed;
     } else {

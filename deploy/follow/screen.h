@@ -18,7 +18,9 @@ struct tr_screen {
 /* The whole of an execution: what stands above its nodes. */
 struct tr_screen_head {
     struct tr_text name;
-    uint8_t phase; /* enum tr_execution_phase */
+    const char *store; /* the --store of the command, for those that are shown; NULL: none */
+    const char *hint;  /* what stands behind it; NULL: nothing */
+    uint8_t phase;     /* enum tr_execution_phase */
     uint64_t created_ms;
     uint64_t now_ms; /* or the end */
 };

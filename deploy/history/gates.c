@@ -1,9 +1,14 @@
 /*
- * Walking through the workflows that can be reached from one, looking for gates.
+ * Walking through the workflows that can be reached from one, looking for gates; and the rows of
+ * those that wait. A gate is a row of its workflow, so its node is in the phase RUNNING as long as
+ * nobody has answered, and nothing of it runs.
  */
 #include "deploy/history/gates.h"
 
+#include <string.h>
+
 #include "actors/graph/document/report.h"
+#include "deploy/common/show.h"
 #include "deploy/history/route.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
@@ -240,4 +245,76 @@ int tr_gates_may_grow(const struct tr_graph *graph, struct tr_text workflow, str
     *may_grow = false;
     return path.size > 0 ? is_below_dynamic(graph, workflow, path, may_grow)
                          : each_node(graph, workflow, find_dynamic, may_grow);
+}
+
+/* ------------------------------------------------------------ those that wait */
+
+bool tr_gate_is_approval(struct tr_text kind)
+{
+    return tr_text_equal(kind, tr_text_of("approve"));
+}
+
+bool tr_gate_waits(struct tr_text kind, uint8_t phase)
+{
+    return phase == TR_NODE_PHASE_RUNNING &&
+           (tr_gate_is_approval(kind) || tr_text_equal(kind, tr_text_of("signal")));
+}
+
+struct waiting {
+    int (*take)(void *self, const struct tr_node_status *row);
+    void *self;
+};
+
+static int take_running(void *self, const void *value)
+{
+    const struct waiting *waiting = self;
+    const struct tr_node_status *row = value;
+    return tr_gate_waits(row->kind, row->phase) ? waiting->take(waiting->self, row) : 0;
+}
+
+int tr_gates_waiting(struct tr_reader *reader, uint64_t execution,
+                     int (*take)(void *self, const struct tr_node_status *row), void *self)
+{
+    struct waiting waiting = {.take = take, .self = self};
+    struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_EQUAL, execution),
+        tr_filter_number("phase", TR_FILTER_EQUAL, TR_NODE_PHASE_RUNNING),
+    };
+    struct tr_reader_query query = {
+        .record = &tr_node_status_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    return tr_reader_rows(reader, &query, take_running, &waiting);
+}
+
+static void add_option(const char *option, struct tr_text value, struct tr_buffer *text)
+{
+    tr_buffer_print(text, " %s ", option);
+    tr_word_print(value, text);
+}
+
+void tr_gate_command_print(const struct tr_gate_shown *gate, struct tr_buffer *text)
+{
+    tr_buffer_print(text, "troupe %.*s", TRI_TEXT(gate->kind));
+    if (gate->store != NULL) {
+        add_option("--store", tr_text_of(gate->store), text);
+    }
+    tr_buffer_add_string(text, " ");
+    tr_word_print(gate->execution, text);
+    tr_buffer_add_string(text, " ");
+    tr_word_print(gate->id, text);
+    tr_buffer_add_string(text, tr_gate_is_approval(gate->kind) ? "" : " VALUE");
+    if (gate->path.size > 0 && memchr(gate->path.data, '[', gate->path.size) != NULL) {
+        add_option("--node", gate->path, text);
+    }
+}
+
+void tr_gate_wait_print(const struct tr_gate_shown *gate, uint64_t waited_ms,
+                        struct tr_buffer *text)
+{
+    tr_buffer_print(text, "waits for %s", tr_gate_is_approval(gate->kind) ? "approval" : "a value");
+    if (waited_ms != TR_GATE_NOT_SAID) {
+        tr_buffer_add_string(text, " since ");
+        tr_age_print(waited_ms, text);
+    }
+    tr_buffer_add_string(text, ": ");
+    tr_gate_command_print(gate, text);
 }

@@ -24,6 +24,7 @@ void tr_nodes_fini(struct tr_nodes *nodes)
     for (size_t i = 0; i < nodes->count; i++) {
         tr_free(nodes->items[i].path);
         tr_free(nodes->items[i].kind);
+        tr_free(nodes->items[i].target);
         tr_free(nodes->items[i].message);
     }
     tr_free(nodes->items);
@@ -110,7 +111,8 @@ static bool set_message(struct tr_node_seen *node, const struct tr_node_status *
 int tr_nodes_take_status(struct tr_nodes *nodes, const struct tr_node_status *row)
 {
     struct tr_node_seen *node = node_of(nodes, row->path);
-    if (node == NULL || !set_text(&node->kind, row->kind) || !set_message(node, row)) {
+    if (node == NULL || !set_text(&node->kind, row->kind) ||
+        !set_text(&node->target, row->target) || !set_message(node, row)) {
         return TR_MEMORY;
     }
     node->phase = row->phase;
@@ -129,7 +131,8 @@ int tr_nodes_take_progress(struct tr_nodes *nodes, const struct tr_progress *row
         return TR_MEMORY;
     }
     if (node->kind == NULL &&
-        !(set_text(&node->kind, tr_text_of("map")) && set_text(&node->message, tr_text_of("")))) {
+        !(set_text(&node->kind, tr_text_of("map")) && set_text(&node->target, tr_text_of("")) &&
+          set_text(&node->message, tr_text_of("")))) {
         return TR_MEMORY;
     }
     node->total = row->total;

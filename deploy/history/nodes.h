@@ -12,6 +12,7 @@
 struct tr_node_seen {
     char *path;
     char *kind;    /* "task", "map", … */
+    char *target;  /* of a gate its id */
     char *message; /* "CODE: message" of a failure; "" */
     uint8_t phase; /* enum tr_node_phase */
     uint8_t shown; /* the phase that was shown last; the caller sets it */

@@ -15,6 +15,7 @@ static enum tr_exit_status get_found(const struct tr_browse *browse, const struc
     struct tr_get get = {.reader = browse->reader,
                          .folder = browse->place.folder,
                          .execution = row,
+                         .store = tr_arguments_value(&invocation->arguments, "store"),
                          .now_ms = browse->now_ms,
                          .output = invocation->output,
                          .is_verbose = invocation->is_verbose,

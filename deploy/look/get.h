@@ -21,6 +21,7 @@ struct tr_get {
     const char *folder; /* of the store */
     const struct tr_execution *execution;
     const struct tr_activity *activity; /* NULL: none is */
+    const char *store;                  /* the --store of the command; NULL: none */
     uint64_t now_ms;
     enum tr_output output;
     bool is_verbose;
@@ -58,6 +59,14 @@ void tri_get_failure(const struct tr_get *get, struct tr_text code, struct tr_te
 
 /* The end of what an attempt wrote to stderr, as lines of its head; nothing if there is none. */
 void tri_get_output(const struct tr_get *get, const struct tr_attempt *row);
+
+/*
+ * Whether a node is a gate that waits for people, which is no running node; and what it waits for,
+ * in words (deploy/history/gates.h).
+ */
+bool tri_get_is_waiting(const struct tr_node_status *row);
+void tri_get_wait_print(const struct tr_get *get, const struct tr_node_status *row,
+                        uint64_t waited_ms, struct tr_buffer *buffer);
 
 /* Values as lines, one for each. TR_MEMORY. */
 TR_MUST_USE int tri_get_values(const struct tr_get *get, const char *word,

@@ -4,6 +4,7 @@
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
+#include "deploy/history/gates.h"
 #include "deploy/look/get.h"
 #include "schemas/codec/error.h"
 
@@ -32,6 +33,9 @@ static int read_values(const struct tr_get *get, const struct tr_node_tree *tree
 static void print_note(const struct tr_get *get, const struct tr_node_tree_node *node,
                        struct tr_buffer *note)
 {
+    if (tri_get_is_waiting(&node->row)) {
+        tri_get_wait_print(get, &node->row, TR_GATE_NOT_SAID, note);
+    }
     if (node->progress.total > 0) {
         tri_get_progress_print(&node->progress, note);
     }
@@ -58,7 +62,9 @@ static void add_row(const struct tr_get *get, const struct tr_node_tree_node *no
                     node->label.data);
     tr_table_text(table, tr_buffer_text(&words));
     tr_table_text(table, node->row.kind);
-    tr_table_text(table, tr_text_of(tr_node_phase_word(node->row.phase)));
+    tr_table_text(table,
+                  tr_text_of(tri_get_is_waiting(&node->row) ? "waiting"
+                                                            : tr_node_phase_word(node->row.phase)));
     tr_buffer_cut(&words, 0);
     if (node->row.started_ms == 0) {
         tr_buffer_add_string(&words, "-");
@@ -177,6 +183,7 @@ static int write_node(const struct tr_get *get, const struct tr_node_tree_node *
     tr_document_text(document, "target", row->target);
     tr_document_text(document, "name", row->name);
     tr_document_text(document, "phase", tr_text_of(tr_node_phase_word(row->phase)));
+    tr_document_bool(document, "is_waiting", tri_get_is_waiting(row));
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "started_at", row->started_ms);
     tr_document_time(document, "ended_at", row->ended_ms);

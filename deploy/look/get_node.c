@@ -114,6 +114,23 @@ static int print_changes(const struct tr_get_report *report)
     return error;
 }
 
+/* How it stands, behind its name; of a gate that waits how it is answered, too. */
+static void print_state(const struct tr_get_report *report)
+{
+    const struct tr_get *get = report->get;
+    const struct tr_node_status *row = &report->row;
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    if (tri_get_is_waiting(row)) {
+        tri_get_wait_print(get, row, tr_took_ms(row->created_ms, row->started_ms, 0, get->now_ms),
+                           &words);
+    } else {
+        tr_buffer_add_string(&words, tr_node_phase_word(row->phase));
+    }
+    fprintf(get->stream, "  %.*s\n", (int)words.size, (const char *)words.data);
+    tr_buffer_fini(&words);
+}
+
 static void print_head(const struct tr_get_report *report)
 {
     const struct tr_get *get = report->get;
@@ -124,7 +141,7 @@ static void print_head(const struct tr_get_report *report)
     if (tri_report_is_of_element(report)) {
         fprintf(get->stream, "[%llu]", (unsigned long long)target->element);
     }
-    fprintf(get->stream, "  %s\n", tr_node_phase_word(row->phase));
+    print_state(report);
     tri_get_line_print(get, "kind", "%.*s%s%.*s", (int)row->kind.size, row->kind.data,
                        row->target.size > 0 ? " " : "", (int)row->target.size, row->target.data);
     if (report->kept_from.size > 0) {
@@ -276,6 +293,7 @@ static void write_head(const struct tr_get_report *report, struct tr_document *d
     tr_document_text(document, "target", row->target);
     tr_document_text(document, "name", row->name);
     tr_document_text(document, "phase", tr_text_of(tr_node_phase_word(row->phase)));
+    tr_document_bool(document, "is_waiting", tri_get_is_waiting(row));
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "started_at", row->started_ms);
     tr_document_time(document, "ended_at", row->ended_ms);

@@ -6,6 +6,7 @@
 
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
+#include "deploy/history/gates.h"
 #include "deploy/look/get.h"
 #include "schemas/codec/error.h"
 
@@ -80,6 +81,22 @@ void tri_get_output(const struct tr_get *get, const struct tr_attempt *row)
     tr_lines_print(row->error_output, TEXT_COLUMN, &lines);
     fprintf(get->stream, "  %-9s  %.*s\n", "stderr", (int)lines.size, (const char *)lines.data);
     tr_buffer_fini(&lines);
+}
+
+bool tri_get_is_waiting(const struct tr_node_status *row)
+{
+    return tr_gate_waits(row->kind, row->phase);
+}
+
+void tri_get_wait_print(const struct tr_get *get, const struct tr_node_status *row,
+                        uint64_t waited_ms, struct tr_buffer *buffer)
+{
+    struct tr_gate_shown gate = {.store = get->store,
+                                 .execution = get->execution->name,
+                                 .path = row->path,
+                                 .kind = row->kind,
+                                 .id = row->target};
+    tr_gate_wait_print(&gate, waited_ms, buffer);
 }
 
 /* ------------------------------------------------------------------------- values */

@@ -13,6 +13,7 @@
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
+#include "deploy/look/gates.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/spelling.h"
 
@@ -32,6 +33,7 @@ struct list {
     FILE *stream;
     struct tr_table table;
     struct tr_document document;
+    struct tr_inbox inbox; /* of gates */
     uint64_t count;
     bool has_launched; /* anything in the store was */
     bool has_more;
@@ -243,6 +245,52 @@ static int count_folded(struct tr_reader *reader, const struct tr_list_request *
     return tr_reader_count(reader, &made.query, count);
 }
 
+/* The query asks for one row more than the limit; what is left out counts if nothing is shown. */
+static int write_executions(struct list *list, struct tr_reader_query *query, uint64_t *folded)
+{
+    const struct tr_list_request *request = list->request;
+    query->skip = request->offset;
+    query->limit = request->limit == 0 ? 0 : request->limit + 1;
+    int error = find_launched(list->reader, &list->has_launched);
+    begin(list);
+    if (error == 0) {
+        error = tr_reader_rows(list->reader, query, take, list);
+    }
+    int end_error = finish(list);
+    error = error != 0 ? error : end_error;
+    bool is_empty = list->count == 0 && request->offset == 0;
+    if (error == 0 && is_empty && request->filter.is_launched_by_none) {
+        error = count_folded(list->reader, request, folded);
+    }
+    return error;
+}
+
+static int take_waiting(void *self, const void *row)
+{
+    return tr_inbox_add(&((struct list *)self)->inbox, row);
+}
+
+/* All rows are asked for: offset and limit count gates. */
+static int write_gates(struct list *list, const struct tr_reader_query *query)
+{
+    const struct tr_list_request *request = list->request;
+    tr_inbox_begin(&(struct tr_inbox_request){.reader = list->reader,
+                                              .folder = request->folder,
+                                              .store = request->store,
+                                              .activity = request->activity,
+                                              .offset = request->offset,
+                                              .limit = request->limit,
+                                              .now_ms = request->now_ms,
+                                              .output = request->output,
+                                              .stream = list->stream},
+                   &list->inbox);
+    int error = tr_reader_rows(list->reader, query, take_waiting, list);
+    int end_error = tr_inbox_end(&list->inbox);
+    list->has_more = list->inbox.has_more;
+    error = error == TR_CLOSED && list->has_more ? 0 : error;
+    return error != 0 ? error : end_error;
+}
+
 int tr_list_write(struct tr_reader *reader, const struct tr_list_request *request, FILE *stream,
                   struct tr_listed *listed)
 {
@@ -251,19 +299,8 @@ int tr_list_write(struct tr_reader *reader, const struct tr_list_request *reques
     uint64_t folded = 0;
     tr_execution_query_init(&made, &request->filter, request->sort == TR_LIST_BY_CREATED);
     set_order(request, &made.query);
-    made.query.skip = request->offset;
-    made.query.limit = request->limit == 0 ? 0 : request->limit + 1;
-    int error = find_launched(reader, &list.has_launched);
-    begin(&list);
-    if (error == 0) {
-        error = tr_reader_rows(reader, &made.query, take, &list);
-    }
-    int end_error = finish(&list);
-    error = error != 0 ? error : end_error;
-    bool is_empty = list.count == 0 && request->offset == 0;
-    if (error == 0 && is_empty && request->filter.is_launched_by_none) {
-        error = count_folded(reader, request, &folded);
-    }
+    int error = request->is_waiting ? write_gates(&list, &made.query)
+                                    : write_executions(&list, &made.query, &folded);
     *listed = (struct tr_listed){.has_more = list.has_more, .folded = folded};
     return error;
 }
@@ -337,7 +374,10 @@ static enum tr_exit_status read_labels(struct call *call)
                                   &call->request.filter.labels);
 }
 
-/* What an execution has launched is shown to who asks for it; else what nobody has launched. */
+/*
+ * What an execution has launched is shown to who asks for it, or for gates; else what nobody has
+ * launched.
+ */
 static enum tr_exit_status read_parent(struct call *call)
 {
     const struct tr_browse *browse = call->browse;
@@ -345,7 +385,8 @@ static enum tr_exit_status read_parent(struct call *call)
     const char *word = tr_arguments_value(arguments, "parent");
     char problem[TR_EXECUTIONS_PROBLEM_BYTES];
     struct tr_execution_filter *filter = &call->request.filter;
-    filter->is_launched_by_none = word == NULL && !tr_arguments_has(arguments, "all");
+    filter->is_launched_by_none =
+        word == NULL && !call->request.is_waiting && !tr_arguments_has(arguments, "all");
     if (word == NULL) {
         return TR_EXIT_DONE;
     }
@@ -378,7 +419,10 @@ static void tell(const struct call *call, const struct tr_listed *listed)
 {
     const struct tr_invocation *invocation = call->browse->invocation;
     const struct tr_list_request *request = &call->request;
-    if (listed->has_more && tr_arguments_value(&invocation->arguments, "limit") == NULL) {
+    bool has_limit = tr_arguments_value(&invocation->arguments, "limit") != NULL;
+    if (listed->has_more && !has_limit && request->is_waiting) {
+        tr_command_note(invocation, "there are more; --limit 0 shows all");
+    } else if (listed->has_more && !has_limit) {
         tr_command_note(invocation, "there are more; --limit 0 shows all, --offset %llu goes on",
                         (unsigned long long)(request->offset + request->limit));
     }
@@ -407,7 +451,7 @@ static enum tr_exit_status show(struct call *call)
     return TR_EXIT_DONE;
 }
 
-static enum tr_exit_status list_executions(const struct tr_browse *browse)
+enum tr_exit_status tr_list_show(const struct tr_browse *browse, bool is_waiting)
 {
     const struct tr_arguments *arguments = &browse->invocation->arguments;
     struct call call = {
@@ -417,6 +461,9 @@ static enum tr_exit_status list_executions(const struct tr_browse *browse)
                                .workflow = tr_arguments_value(arguments, "workflow"),
                                .plan = tr_arguments_value(arguments, "plan")},
                     .limit = TR_LIST_LIMIT,
+                    .is_waiting = is_waiting,
+                    .folder = browse->place.folder,
+                    .store = tr_arguments_value(arguments, "store"),
                     .now_ms = browse->now_ms,
                     .output = browse->invocation->output},
     };
@@ -435,7 +482,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct tr_browse browse;
     enum tr_exit_status status = tr_browse_open(invocation, &browse);
     if (status == TR_EXIT_DONE) {
-        status = list_executions(&browse);
+        status = tr_list_show(&browse, tr_arguments_has(&invocation->arguments, "waiting"));
         tr_browse_close(&browse);
     }
     return status;
@@ -452,6 +499,8 @@ static const struct tr_option options[] = {
     {0, "parent", "EXEC", "only those that this one has launched", NULL, TR_COMPLETES_EXECUTIONS,
      false},
     {'a', "all", NULL, "those that others have launched, too", NULL, 0, false},
+    {0, "waiting", NULL, "their gates that wait for people, as `troupe gates` shows all", NULL, 0,
+     false},
     {0, "sort", "KEY", "by what they are sorted (else created)", sort_words + 1, 0, false},
     {'r', "reverse", NULL, "the last one first", NULL, 0, false},
     {0, "limit", "N", "at most so many (else 50; 0: all)", NULL, 0, false},

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "deploy/cli/activity.h"
+#include "deploy/cli/browse.h"
 #include "deploy/cli/command.h"
 #include "deploy/selection/execution_filter.h"
 
@@ -36,6 +37,9 @@ struct tr_list_request {
     bool is_reversed;
     uint64_t offset;                    /* so many of the first are left out */
     uint64_t limit;                     /* 0: all */
+    bool is_waiting;                    /* not they but their gates that wait (gates.h) */
+    const char *folder;                 /* of the store; of gates alone, as the next */
+    const char *store;                  /* the --store of the command; NULL: none */
     const struct tr_activity *activity; /* NULL: none is */
     uint64_t now_ms;
     enum tr_output output;
@@ -46,6 +50,12 @@ struct tr_listed {
     bool has_more;   /* the limit left some out */
     uint64_t folded; /* of an empty list: those that it left out since others have launched them */
 };
+
+/*
+ * Reads the options of a command, asks the engine what is dormant, and writes the list on stdout,
+ * or the gates of what is in it that wait. What goes wrong is said.
+ */
+enum tr_exit_status tr_list_show(const struct tr_browse *browse, bool is_waiting);
 
 /* Writes the list. What the reader says, TR_MEMORY. */
 TR_MUST_USE int tr_list_write(struct tr_reader *reader, const struct tr_list_request *request,

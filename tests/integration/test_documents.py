@@ -8,7 +8,7 @@ import unittest
 
 import jsonschema
 
-from program import EXAMPLES, ROOT, ProgramTest
+from program import EXAMPLES, ROOT, ProgramTest, wait_until
 
 SCHEMA = json.loads((ROOT / "schemas/documents.schema.json").read_text())
 
@@ -75,6 +75,15 @@ class DocumentsTest(ProgramTest):
         self.prints("get_node", "get", "it/ok")
         self.prints("answer", "approve", "it", "release", "-m", "fine")
         self.prints("result", "resume", "it")
+
+    def test_gates_that_wait(self):
+        self.prints("handed", "run", "approval.yaml", "--name", "it", "--detach")
+        wait_until(lambda: self.document("gates"), "its gate waits")
+        self.assertEqual(len(self.prints("gates", "gates")), 1)
+        self.assertEqual(len(self.prints("gates", "list", "--waiting")), 1)
+        self.prints("get", "get", "it")
+        self.troupe("approve", "it")
+        self.troupe("watch", "it", "-q")
 
     def test_definitions_and_schedules(self):
         self.assertEqual(self.prints("check", "check", "hello.yaml"), [])

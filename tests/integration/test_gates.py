@@ -2,6 +2,8 @@
 """Gates, sleeps and pauses: what people answer, when, and that it outlives the engine."""
 
 import json
+import re
+import shlex
 import signal
 import unittest
 
@@ -155,6 +157,81 @@ class GatesTest(WaitingTest):
         self.troupe("abort", "it")
         self.outcome(running, status=3)
 
+    def test_a_gate_that_waits_is_no_running_node(self):
+        running = self.begin({"ok": {"approve": "ship"}, "nap": {"sleep": "1h"}})
+        words = "waits for approval: troupe approve it ship"
+        self.assertRegex(running.wait_for("ok: waits"), rf"^\d\.\d\ds +ok: {words}$")
+        self.assertRegex(self.troupe("get", "it")[0],
+                         rf"ok +approve +waiting +\d\.\d\ds +{words}\n")
+        self.assertRegex(self.troupe("get", "it/ok")[0], r"^it/ok  waits for approval since \d+s: "
+                                                         r"troupe approve it ship\n")
+        self.assertRegex(self.troupe("explain", "it")[0],
+                         r"ok: it waits for approval since \d+s: `troupe approve it ship`, or rej")
+        rows = {row["node"]: row for row in self.document("get", "it")["nodes"]}
+        self.assertEqual([rows[node]["is_waiting"] for node in ("ok", "nap")], [True, False])
+        self.assertTrue(self.document("get", "it/ok")["is_waiting"])
+        # What is shown can be pasted, with the store that was named.
+        shown = self.troupe("get", "it/ok", "--store", self.store)[0].split("troupe ", 1)[1]
+        self.assertIn(f"--store {self.store}", shown)
+        self.troupe(*shlex.split(shown.splitlines()[0]))
+        self.await_phase("ok", "succeeded")
+        self.assertFalse(self.document("get", "it/ok")["is_waiting"])
+        self.troupe("abort", "it")
+        self.outcome(running, status=3)
+
+    def test_the_one_gate_that_waits_needs_no_id(self):
+        running = self.begin({"ok": {"approve": "ship"}, "n": {"signal": "limit", "type": "int"},
+                              "m": {"map": "low", "with": {"x": [1, 2]}, "after": ["n"]}},
+                             {"n": "$n.value", "m": "$m.y"}, workflows={
+                                 "low": {"inputs": {"x": "int"}, "outputs": {"y": "$g.value"},
+                                         "nodes": {"g": {"signal": "k", "type": "int"}}}})
+        running.wait_for("n: waits")
+        self.assertEqual(self.document("approve", "it"),
+                         {"execution": "it", "id": "ship", "node": "ok", "gates": 1})
+        self.await_phase("ok", "succeeded")
+        _, stderr = self.troupe("reject", "it", status=2)
+        self.assertIn("no gate of it waits for an approval now; with an ID the answer is kept for "
+                      "when one does", stderr)
+        _, stderr = self.troupe("signal", "it", "many", status=2)
+        self.assertIn("'many' is no value of type int", stderr)
+        self.troupe("signal", "it", "7")
+        running.wait_for("m[1]/g: waits")
+        _, stderr = self.troupe("signal", "it", "8", status=2)
+        self.assertIn("2 gates of it wait for a value: 'k' (m[0]/g), 'k' (m[1]/g); give the ID for "
+                      "all of an ID, or name one with --node", stderr)
+        _, stderr = self.troupe("signal", "it", "8", "--node", "m[3]/g", status=2)
+        self.assertIn("no gate 'm[3]/g' of it waits for a value now", stderr)
+        self.troupe("signal", "it", "8", "--node", "m[1]/g")
+        self.await_phase("m[1]/g", "succeeded")
+        self.troupe("signal", "it", "9")
+        self.assertEqual(self.outcome(running)["outputs"], {"n": 7, "m": [9, 8]})
+
+    def test_the_inbox_has_all_gates_that_wait(self):
+        self.assertEqual(self.troupe("gates", status=2)[0], "")
+        first = self.begin({"ok": {"approve": "ship"}}, name="one")
+        second = self.begin({"n": {"signal": "limit", "type": "[int]"}}, name="two")
+        for running in (first, second):
+            running.wait_for(": waits")
+        shown = self.troupe("gates")[0].splitlines()
+        self.assertEqual(re.split(" {2,}", shown[0]),
+                         ["NAME", "GATE", "WAITS FOR", "SINCE", "ANSWER"])
+        self.assertRegex(shown[1], r"^two +n +a value of type \[int\] +\d+s +"
+                                   r"troupe signal two limit VALUE$")
+        self.assertRegex(shown[2], r"^one +ok +approval +\d+s +troupe approve one ship$")
+        self.assertEqual([row["node"] for row in self.document("list", "--waiting")], ["n", "ok"])
+        self.assertEqual(self.troupe("list", "--waiting", "--limit", "1", "-o", "name")[0],
+                         "two/n\n")
+        self.assertEqual(self.document("list", "--waiting", "--workflow", "other"), [])
+        _, stderr = self.troupe("gates", "--limit", "few", status=2)
+        self.assertIn("--limit: 'few' is no number", stderr)
+        self.troupe("approve", "one")
+        self.await_phase("ok", "succeeded", "one")
+        self.assertEqual(self.troupe("gates", "-o", "name")[0], "two/n\n")
+        self.troupe("abort", "two")
+        self.outcome(second, status=3)
+        self.outcome(first)
+        self.assertEqual(self.document("gates"), [])
+
     def test_what_waits_outlives_the_engine(self):
         running = self.begin({"nap": {"sleep": "300ms"}, "ok": {"approve": "ship"},
                               "n": {"signal": "limit", "type": "int", "after": ["ok"]}},
@@ -166,7 +243,7 @@ class GatesTest(WaitingTest):
         _, stderr = self.troupe("approve", "it", "ship", status=4)
         self.assertIn("`troupe serve`", stderr)
         running = self.start("resume", "it", "-o", "json")
-        running.wait_for("ok: running")
+        running.wait_for("ok: waits for approval")
         self.await_phase("nap", "succeeded")
         self.troupe("approve", "it", "ship")
         self.assertEqual(self.outcome(running)["outputs"], {"n": 9})

@@ -221,14 +221,17 @@ static void test_gates_and_sleeps(void **state)
     gate("z");
     gate("u");
     expect_nodes(&waits, 0,
-                 "ok: it waits for people: `troupe approve it ship`, or reject; its deadline is "
-                 "2023-11-14T22:13:21.5Z, in 1.5s\n"
-                 "n: it waits for a value: `troupe signal it limit VALUE`, of type int\n"
+                 "ok: it waits for approval since 0s: `troupe approve it ship`, or reject; its "
+                 "deadline is 2023-11-14T22:13:21.5Z, in 1.5s\n"
+                 "n: it waits for a value of type int since 0s: `troupe signal it limit VALUE`\n"
                  "z: it sleeps until 2023-11-14T22:13:21Z, in 1s\n"
                  "t: it waits for n\n");
     struct tr_workflow_state last = {.workflow = 1, .stage = TRI_STAGE_FINALLY, .waiting = 1};
     rows[graph->workflows[1].finally].phase = TR_NODE_PHASE_RUNNING;
-    expect_nodes(&last, 0, "finally: it waits for people: `troupe approve it bye`, or reject\n");
+    rows[graph->workflows[1].finally].child = 1700000000000 - 90900;
+    expect_nodes(
+        &last, 0,
+        "finally: it waits for approval since 1m30s: `troupe approve it bye`, or reject\n");
 }
 
 static void test_paused_workflows(void **state)

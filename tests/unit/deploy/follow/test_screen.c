@@ -36,6 +36,20 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void put_gate(const char *path, const char *kind, const char *id, uint64_t begin_ms)
+{
+    struct tr_node_status row = {
+        .execution = 1,
+        .path = tr_text_of(path),
+        .kind = tr_text_of(kind),
+        .target = tr_text_of(id),
+        .phase = TR_NODE_PHASE_RUNNING,
+        .created_ms = BEGIN_MS + begin_ms,
+        .started_ms = BEGIN_MS + begin_ms,
+    };
+    assert_int_equal(tr_nodes_take_status(&nodes, &row), 0);
+}
+
 static void put(const char *path, uint8_t phase, uint64_t begin_ms, uint64_t end_ms,
                 const char *message)
 {
@@ -167,6 +181,30 @@ static void test_arrays_tell_now_and_then(void **state)
     assert_string_equal(drawn, "");
 }
 
+/* A gate that waits is no running node: what it waits for stands there, to be pasted. */
+static void test_gates_wait(void **state)
+{
+    (void)state;
+    put_gate("ok", "approve", "it's fine", 500);
+    put_gate("m[1]/n", "signal", "limit", 1500);
+    put("z", TR_NODE_PHASE_SUCCEEDED, 1600, 1700, "");
+    draw(24, 100, false);
+    assert_string_equal(drawn,
+                        "it  running  2.50s\n"
+                        "  ok        waits for approval since 2s: troupe approve it 'it'\\''s "
+                        "fine'\n"
+                        "  m[1]/n    waits for a value since 1s: troupe signal it limit VALUE "
+                        "--node 'm[1]/n'\n"
+                        "  z         succeeded 0.10s\n");
+    draw(3, 100, false);
+    assert_non_null(strstr(drawn, "\n  and 2 more: 1 waiting 1 succeeded\n"));
+    lines();
+    assert_string_equal(drawn, "0.50s   ok: waits for approval: troupe approve it 'it'\\''s fine'\n"
+                               "1.50s   m[1]/n: waits for a value: troupe signal it limit VALUE "
+                               "--node 'm[1]/n'\n"
+                               "1.70s   z: succeeded in 0.10s\n");
+}
+
 static void test_nodes_are_sorted_however_they_come(void **state)
 {
     (void)state;
@@ -207,6 +245,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_matters_has_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines_come_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arrays_tell_now_and_then, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gates_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nodes_are_sorted_however_they_come, set_up, tear_down),
         cmocka_unit_test(test_spans),
     };

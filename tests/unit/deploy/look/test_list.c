@@ -251,6 +251,48 @@ static void test_a_limit_says_that_there_are_more(void **state)
     assert_true(listed.has_more);
 }
 
+static void gate(uint64_t execution, const char *path, const char *kind, uint8_t phase)
+{
+    PAST(node_status, .execution = execution, .path = TEXT(path), .kind = TEXT(kind),
+         .target = TEXT("ship"), .phase = phase, .created_ms = PAST_MS + 130000,
+         .started_ms = PAST_MS + 140000);
+}
+
+/* Of what has ended nothing waits, whatever its rows say. */
+static void test_gates_that_wait(void **state)
+{
+    (void)state;
+    struct tr_listed listed;
+    gate(48, "m[0]/ok", "approve", TR_NODE_PHASE_RUNNING);
+    gate(48, "n", "signal", TR_NODE_PHASE_RUNNING);
+    gate(48, "late", "signal", TR_NODE_PHASE_NOT_YET_STARTED);
+    gate(48, "was", "approve", TR_NODE_PHASE_SUCCEEDED);
+    gate(48, "t", "task", TR_NODE_PHASE_RUNNING);
+    gate(16, "ok", "approve", TR_NODE_PHASE_RUNNING);
+    struct tr_list_request waiting = {
+        .is_waiting = true, .folder = ".", .store = "s", .output = TR_OUTPUT_TABLE};
+    assert_string_equal(
+        list(waiting),
+        "NAME          GATE     WAITS FOR  SINCE  ANSWER\n"
+        "fan-in-ccccc  m[0]/ok  approval   60s    troupe approve --store s fan-in-ccccc ship "
+        "--node 'm[0]/ok'\n"
+        "fan-in-ccccc  n        a value    60s    troupe signal --store s fan-in-ccccc ship "
+        "VALUE\n");
+    waiting.output = TR_OUTPUT_NAME;
+    waiting.limit = 1;
+    assert_string_equal(list_some(waiting, &listed), "fan-in-ccccc/m[0]/ok\n");
+    assert_true(listed.has_more);
+    waiting.limit = 2;
+    assert_string_equal(list_some(waiting, &listed), "fan-in-ccccc/m[0]/ok\nfan-in-ccccc/n\n");
+    assert_false(listed.has_more);
+    waiting.offset = 1;
+    assert_string_equal(list(waiting), "fan-in-ccccc/n\n");
+    waiting.filter.project = "demo";
+    assert_string_equal(list(waiting), "");
+    waiting.output = TR_OUTPUT_JSON;
+    assert_string_equal(list(waiting), "[]\n");
+}
+
 static void test_words_of_options(void **state)
 {
     (void)state;
@@ -285,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_orders, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_launched_are_folded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_limit_says_that_there_are_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gates_that_wait, set_up, tear_down),
         cmocka_unit_test(test_words_of_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
