@@ -218,7 +218,7 @@ static void draw_state(const struct tr_screen *screen, const struct tr_screen_he
         tr_buffer_add_string(buffer, "  from the cache");
     }
     if (node->attempts > 1) {
-        tr_buffer_print(buffer, "  attempt %u", node->attempts);
+        tr_buffer_print(buffer, "  attempt %u", node->attempts - 1);
     }
     if (node->message[0] != '\0') {
         tr_buffer_add_string(buffer, "  ");
@@ -361,7 +361,7 @@ static void print_news(const struct tr_screen_head *head, struct tr_node_seen *n
         tr_buffer_add_string(buffer, tr_node_phase_word(node->phase));
     }
     if (node->phase == TR_NODE_PHASE_RUNNING && node->attempts > 1) {
-        tr_buffer_print(buffer, ", attempt %u", node->attempts);
+        tr_buffer_print(buffer, ", attempt %u", node->attempts - 1);
     }
     if (is_over(node) && node->phase != TR_NODE_PHASE_SKIPPED) {
         tr_buffer_add_string(buffer, " in ");

@@ -50,6 +50,18 @@ static void put_gate(const char *path, const char *kind, const char *id, uint64_
     assert_int_equal(tr_nodes_take_status(&nodes, &row), 0);
 }
 
+static void put_attempts(const char *path, uint32_t attempts)
+{
+    struct tr_node_status row = {.execution = 1,
+                                 .path = tr_text_of(path),
+                                 .kind = tr_text_of("task"),
+                                 .phase = TR_NODE_PHASE_RUNNING,
+                                 .created_ms = BEGIN_MS,
+                                 .started_ms = BEGIN_MS,
+                                 .attempts = attempts};
+    assert_int_equal(tr_nodes_take_status(&nodes, &row), 0);
+}
+
 static void put(const char *path, uint8_t phase, uint64_t begin_ms, uint64_t end_ms,
                 const char *message)
 {
@@ -205,6 +217,20 @@ static void test_gates_wait(void **state)
                                "1.70s   z: succeeded in 0.10s\n");
 }
 
+/* As everywhere else the second attempt is number 1. */
+static void test_attempts_count_from_0(void **state)
+{
+    (void)state;
+    put_attempts("a", 1);
+    draw(24, 100, false);
+    assert_non_null(strstr(drawn, "  a         running   2.50s\n"));
+    put_attempts("a", 2);
+    draw(24, 100, false);
+    assert_non_null(strstr(drawn, "  a         running   2.50s  attempt 1\n"));
+    lines();
+    assert_string_equal(drawn, "2.50s   a: running, attempt 1\n");
+}
+
 static void test_nodes_are_sorted_however_they_come(void **state)
 {
     (void)state;
@@ -246,6 +272,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lines_come_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arrays_tell_now_and_then, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gates_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_attempts_count_from_0, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nodes_are_sorted_however_they_come, set_up, tear_down),
         cmocka_unit_test(test_spans),
     };
