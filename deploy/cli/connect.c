@@ -284,7 +284,14 @@ enum tr_exit_status tr_connect_as_engine(const struct tr_invocation *invocation,
 
 void tr_connection_close(struct tr_connection *connection)
 {
+    char folder[PATH_MAX] = "";
+    if (connection->live != NULL && connection->live->is_detaching) {
+        snprintf(folder, sizeof folder, "%s", connection->live->folder);
+    }
     tr_live_close(connection->live);
     tri_client_close(connection->client);
+    if (folder[0] != '\0') {
+        tr_connect_wait(folder);
+    }
     *connection = (struct tr_connection){.live = NULL};
 }

@@ -50,7 +50,7 @@ const struct tr_command tr_command_run = {
             "where there is one workflow only, or one called `main` or like the file. The outputs\n"
             "go to stdout, everything else to stderr. Ctrl-C aborts; after SIGTERM or a crash,\n"
             "`troupe resume` goes on. Where the store has an engine already, that one does the\n"
-            "work.",
+            "work. On a terminal `d` detaches, and at a gate that waits Ctrl-C asks first.",
     .examples = "  troupe run hello.yaml -i name=Ada\n"
                 "  troupe run hello.yaml greet -i name=Ada\n"
                 "  troupe run fan_out.yaml --inputs inputs.json -o json\n"

@@ -60,6 +60,7 @@ struct tr_live {
     bool lets_sleep;
     struct tr_detached detached;
     bool hands_over;        /* at its end, what is detached */
+    bool is_detaching;      /* somebody waits until another engine has that */
     struct tr_arena tables; /* of the engine: what is known of plugins */
     struct tr_live_launcher *launchers;
     size_t launcher_count;

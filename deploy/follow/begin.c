@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "actors/graph/compiled/pack.h"
-#include "deploy/common/document.h"
+#include "deploy/follow/result.h"
 #include "deploy/inputs/offload.h"
 #include "schemas/runtime/request.h"
 
@@ -130,15 +130,5 @@ void tr_begin_note(const struct tr_beginning *beginning)
 
 void tr_begin_print_name(const struct tr_beginning *beginning)
 {
-    enum tr_output output = beginning->prepared->invocation->output;
-    if (output != TR_OUTPUT_JSON && output != TR_OUTPUT_YAML) {
-        printf("%s\n", beginning->outcome.name);
-        return;
-    }
-    struct tr_document document;
-    tr_document_init(&document, stdout, output);
-    tr_document_begin_map(&document, NULL);
-    tr_document_text(&document, "execution", tr_text_of(beginning->outcome.name));
-    tr_document_end(&document);
-    tr_document_fini(&document);
+    tr_result_print_name(beginning->prepared->invocation, tr_text_of(beginning->outcome.name));
 }

@@ -12,6 +12,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/stream.h"
 #include "deploy/follow/screen.h"
+#include "deploy/history/gates.h"
 #include "runtime/memory.h"
 
 /* Reading may take one part in so many of all time. */
@@ -24,6 +25,7 @@ struct tr_follow {
     bool has_color;
     char folder[4096];
     const char *store; /* the --store of the command; NULL: none */
+    const char *hint;
     uint64_t execution;
     struct tr_reader *reader; /* NULL: not open yet */
     struct tr_nodes nodes;
@@ -94,6 +96,7 @@ static void draw(struct tr_follow *follow, const struct tr_execution *row)
     struct tr_screen_head head = {
         .name = row->name,
         .store = follow->store,
+        .hint = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase) ? NULL : follow->hint,
         .phase = row->phase,
         .created_ms = row->created_ms,
         .now_ms = row->ended_ms != 0 ? row->ended_ms : tr_clock_wall_ms(),
@@ -171,10 +174,38 @@ void tr_follow_finish(struct tr_follow *follow)
     }
 }
 
+void tr_follow_say(struct tr_follow *follow, const char *text)
+{
+    fprintf(stderr, "%s\n", text);
+    follow->drawn = 0;
+}
+
 void tr_follow_note(struct tr_follow *follow, const char *text)
 {
     if (follow->mode != QUIET) {
-        fprintf(stderr, "%s\n", text);
-        follow->drawn = 0;
+        tr_follow_say(follow, text);
     }
+}
+
+void tr_follow_hint(struct tr_follow *follow, const char *hint)
+{
+    follow->hint = hint;
+}
+
+/* One is enough. */
+static int take_gate(void *self, const struct tr_node_status *row)
+{
+    (void)row;
+    *(bool *)self = true;
+    return TR_CLOSED;
+}
+
+bool tr_follow_has_gate(struct tr_follow *follow)
+{
+    bool has_gate = false;
+    if (refresh(follow)) {
+        (void)!tr_gates_waiting(follow->reader, follow->execution, take_gate, &has_gate);
+        tr_reader_let_go(follow->reader);
+    }
+    return has_gate;
 }

@@ -30,7 +30,14 @@ uint32_t tr_follow_timeout_ms(const struct tr_follow *follow);
 /* Shows the rest. */
 void tr_follow_finish(struct tr_follow *follow);
 
-/* Says something beside the view, unless -q. */
+/* Says something beside the view, unless -q; and the same whatever was asked for. */
 void tr_follow_note(struct tr_follow *follow, const char *text);
+void tr_follow_say(struct tr_follow *follow, const char *text);
+
+/* What a picture has behind its head from now on: a text that stays. */
+void tr_follow_hint(struct tr_follow *follow, const char *hint);
+
+/* Whether a gate of it waits for people now, as far as can be read. */
+bool tr_follow_has_gate(struct tr_follow *follow);
 
 #endif

@@ -14,6 +14,7 @@
 #include "deploy/engine/launch.h"
 #include "deploy/engine/query_root.h"
 #include "deploy/follow/follow.h"
+#include "deploy/follow/keys.h"
 #include "deploy/follow/result.h"
 #include "deploy/server/serve.h"
 
@@ -43,6 +44,7 @@ struct follower {
     struct tr_serve *serve;
     enum purpose purpose;
     struct tr_follow *follow;      /* of ONE */
+    struct tr_keys keys;           /* of ONE */
     struct tr_service_log *log;    /* of STAYING */
     struct tr_retaining retaining; /* of STAYING: what the settings say */
     uint64_t execution;            /* of ONE; 0: of others */
@@ -105,15 +107,46 @@ static void interrupt(struct follower *follower)
     }
 }
 
+/* Goes, and another engine goes on with what is here. */
+static void detach(struct follower *follower)
+{
+    struct tr_live *live = follower->live;
+    struct tr_reader *reader;
+    if (!follower->is_over && tr_live_read(live, NULL, &reader) == 0) {
+        /* Beyond what is handed over it sleeps, and the next engine says so. */
+        (void)!tr_detached_add(&live->detached, follower->execution);
+        follower->status =
+            tr_result_detached(follower->invocation, live->folder, reader, follower->execution);
+        tr_live_read_end(live);
+    }
+    tr_serve_hand_over(follower->serve);
+    live->is_detaching = true;
+    follower->is_leaving = true;
+}
+
+static void look_at_keys(struct follower *follower)
+{
+    switch (tr_keys_wish(&follower->keys)) {
+    case TR_WISH_DETACH:
+        detach(follower);
+        break;
+    case TR_WISH_ABORT:
+        interrupt(follower);
+        break;
+    case TR_WISH_NONE:
+        break;
+    }
+}
+
 static void look_at_signals(struct follower *follower)
 {
     int number;
     while ((number = tr_signals_next(follower->live->signals)) != 0) {
-        if (number == SIGINT) {
+        if (number != SIGINT) {
+            leave(follower);
+        } else if (follower->is_over || !tr_keys_ask(&follower->keys)) {
             interrupt(follower);
-            continue;
         }
-        leave(follower);
     }
     if (follower->leave_ms != 0 && tr_clock_ms() >= follower->leave_ms && !follower->is_over) {
         follower->is_leaving = true;
@@ -324,6 +357,7 @@ static int turn(struct follower *follower)
     }
     tr_serve_step(follower->serve);
     look_at_signals(follower);
+    look_at_keys(follower);
     hear_of_store(follower);
     look_at_store(follower);
     bool has_ended = false;
@@ -381,7 +415,9 @@ enum tr_exit_status tr_follow_local(const struct tr_invocation *invocation, stru
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s", tr_error_text(error));
     }
+    tr_keys_open(&follower.keys, follower.follow, live->events);
     enum tr_exit_status status = follow_here(&follower);
+    tr_keys_close(&follower.keys);
     tr_follow_free(follower.follow);
     return status;
 }

@@ -13,7 +13,7 @@
  * Wakes an execution and turns the engine of this process until it has ended, and until nobody
  * else follows anything in it. Ctrl-C aborts the execution, a second one kills its tasks and
  * leaves; SIGTERM and SIGHUP leave at once, and what is unfinished goes on with the next engine.
- * Prints the result.
+ * On a terminal `d` leaves it to an engine in the background (keys.h). Prints the result.
  */
 enum tr_exit_status tr_follow_local(const struct tr_invocation *invocation, struct tr_live *live,
                                     uint64_t execution);
@@ -30,8 +30,8 @@ enum tr_exit_status tr_follow_local_service(const struct tr_invocation *invocati
                                             struct tr_live *live, struct tr_service_log *log);
 
 /*
- * Follows an execution in another process's engine. Ctrl-C aborts it there; SIGTERM and SIGHUP end
- * this command alone. Prints the result.
+ * Follows an execution in another process's engine. Ctrl-C aborts it there; SIGTERM, SIGHUP and, on
+ * a terminal, `d` end this command alone. Prints the result.
  */
 enum tr_exit_status tr_follow_live(const struct tr_invocation *invocation,
                                    struct tri_client *client, const char *folder,

@@ -206,6 +206,43 @@ static void print_failed(const struct result *result, struct tr_document *docume
                                                 .attempt = tr_causes_attempt(&result->causes)});
 }
 
+void tr_result_print_name(const struct tr_invocation *invocation, struct tr_text name)
+{
+    struct tr_document document;
+    if (invocation->output != TR_OUTPUT_JSON && invocation->output != TR_OUTPUT_YAML) {
+        printf("%.*s\n", (int)name.size, name.data);
+        return;
+    }
+    tr_document_init(&document, stdout, invocation->output);
+    tr_document_begin_map(&document, NULL);
+    tr_document_text(&document, "execution", name);
+    tr_document_end(&document);
+    tr_document_fini(&document);
+}
+
+enum tr_exit_status tr_result_detached(const struct tr_invocation *invocation, const char *folder,
+                                       struct tr_reader *given, uint64_t execution)
+{
+    struct tr_executions_row copy;
+    struct tr_reader *reader = given;
+    int error = given != NULL ? 0 : tr_history_open(folder, NULL, &reader);
+    if (error == 0) {
+        error = tr_executions_get(reader, execution, &copy);
+    }
+    if (given == NULL) {
+        tr_reader_close(reader);
+    }
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "%s", tr_error_text(error));
+    }
+    tr_command_note(invocation, "%.*s goes on without this command; `troupe watch %.*s` follows it",
+                    (int)copy.row.name.size, copy.row.name.data, (int)copy.row.name.size,
+                    copy.row.name.data);
+    tr_result_print_name(invocation, copy.row.name);
+    tr_executions_row_fini(&copy);
+    return TR_EXIT_DONE;
+}
+
 static int print_document(const struct result *result)
 {
     const struct tr_execution *row = &result->copy.row;

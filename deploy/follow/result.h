@@ -16,4 +16,11 @@
 enum tr_exit_status tr_result_print(const struct tr_invocation *invocation, const char *folder,
                                     struct tr_reader *reader, uint64_t execution);
 
+/* Prints the name of an execution that goes on without this command, as text or as a document. */
+void tr_result_print_name(const struct tr_invocation *invocation, struct tr_text name);
+
+/* The same for one that a person has detached from, with words on stderr. `reader` as above. */
+enum tr_exit_status tr_result_detached(const struct tr_invocation *invocation, const char *folder,
+                                       struct tr_reader *reader, uint64_t execution);
+
 #endif

@@ -1,7 +1,8 @@
 /*
  * `troupe watch`: follows an execution until it has ended, wherever its engine is, and ends with
- * its status. It looks and does nothing: Ctrl-C ends the watching alone.
+ * its status. It looks and does nothing: Ctrl-C and, on a terminal, `d` end the watching alone.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/document.h"
 #include "deploy/follow/follow.h"
+#include "deploy/follow/keys.h"
 #include "deploy/follow/result.h"
 #include "deploy/history/changes.h"
 #include "deploy/history/events.h"
@@ -32,9 +34,12 @@ struct watch {
     bool has_document;
     struct tr_events events;
     struct tr_follow *follow;
+    struct tr_keys keys;
+    bool is_leaving;           /* a person does not want to see more */
     struct tri_client *client; /* NULL: no engine, as far as is known */
     bool has_told;             /* that there is none */
     int changes;
+    int descriptor;   /* readable when there is a change or a key */
     uint64_t next_ms; /* the history is looked at then */
 };
 
@@ -78,12 +83,15 @@ static void find_engine(struct watch *watch)
 static void rest(struct watch *watch, uint32_t timeout_ms)
 {
     struct tri_request answer;
+    struct pollfd wanted = {.fd = watch->descriptor, .events = POLLIN};
+    int error = 0;
     if (watch->client == NULL) {
-        tr_changes_rest(watch->changes, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
-        return;
+        (void)poll(&wanted, 1, (int)(timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS));
+    } else {
+        error = tri_client_next(watch->client, watch->descriptor, timeout_ms, &answer);
     }
-    int error = tri_client_next(watch->client, watch->changes, timeout_ms, &answer);
     tr_changes_take(watch->changes);
+    watch->is_leaving |= tr_keys_wish(&watch->keys) == TR_WISH_DETACH;
     if (error != 0 && error != TR_TIMEOUT) {
         tri_client_close(watch->client);
         watch->client = NULL;
@@ -156,10 +164,23 @@ static int turn(struct watch *watch)
 static int stay(struct watch *watch)
 {
     int error = look(watch);
-    while (error == 0 && !is_over(watch) && ferror(stdout) == 0) {
+    while (error == 0 && !is_over(watch) && !watch->is_leaving && ferror(stdout) == 0) {
         error = turn(watch);
     }
     return error;
+}
+
+static void end(struct watch *watch)
+{
+    tr_follow_free(watch->follow);
+    tri_client_close(watch->client);
+    tr_events_fini(&watch->events);
+    if (watch->descriptor >= 0) {
+        close(watch->descriptor);
+    }
+    if (watch->changes >= 0) {
+        close(watch->changes);
+    }
 }
 
 static enum tr_exit_status watch_execution(struct tr_browse *browse, uint64_t execution)
@@ -167,7 +188,8 @@ static enum tr_exit_status watch_execution(struct tr_browse *browse, uint64_t ex
     struct watch watch = {.browse = browse,
                           .execution = execution,
                           .has_document = browse->invocation->output == TR_OUTPUT_JSON,
-                          .changes = -1};
+                          .changes = -1,
+                          .descriptor = -1};
     struct tr_invocation quiet = *browse->invocation;
     quiet.is_quiet |= watch.has_document;
     tr_events_init(&watch.events, execution);
@@ -176,21 +198,21 @@ static enum tr_exit_status watch_execution(struct tr_browse *browse, uint64_t ex
         error = tr_follow_new(&quiet, browse->place.folder, execution, &watch.follow);
     }
     if (error == 0) {
-        error = stay(&watch);
+        error = tr_keys_events(watch.changes, &watch.descriptor);
     }
-    enum tr_exit_status status = TR_EXIT_ENGINE;
+    if (error == 0) {
+        tr_keys_open(&watch.keys, watch.follow, watch.descriptor);
+        error = stay(&watch);
+        tr_keys_close(&watch.keys);
+    }
+    enum tr_exit_status status = watch.is_leaving ? TR_EXIT_DONE : TR_EXIT_ENGINE;
     if (error != 0) {
         status = tr_browse_failed(browse, error);
     } else if (is_over(&watch)) {
         tr_follow_finish(watch.follow);
         status = tr_result_print(browse->invocation, browse->place.folder, NULL, execution);
     }
-    tr_follow_free(watch.follow);
-    tri_client_close(watch.client);
-    tr_events_fini(&watch.events);
-    if (watch.changes >= 0) {
-        close(watch.changes);
-    }
+    end(&watch);
     return status;
 }
 

@@ -282,6 +282,19 @@ static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
+/* Beyond what is handed over it sleeps when this engine leaves, and the next one says so. */
+static int on_detach(struct tr_serve *serve, const struct tri_peer *peer,
+                     const struct tri_request *request)
+{
+    struct tr_detach_execution detach;
+    int error = tr_detach_execution_unpack(request->body, request->version, &detach);
+    if (error == 0) {
+        (void)!tr_detached_add(&serve->live->detached, detach.execution);
+        finish(serve, peer, 0, "");
+    }
+    return error;
+}
+
 static int on_answer(struct tr_serve *serve, const struct tri_peer *peer,
                      const struct tri_request *request)
 {
@@ -501,6 +514,7 @@ static const struct {
     {&tr_hello_schema, on_hello},
     {&tr_submit_schema, on_submit},
     {&tr_follow_schema, on_follow},
+    {&tr_detach_execution_schema, on_detach},
     {&tr_stop_execution_schema, on_stop},
     {&tr_send_answer_schema, on_answer},
     {&tr_pause_execution_schema, on_pause},
@@ -579,6 +593,14 @@ uint32_t tr_serve_timeout_ms(const struct tr_serve *serve)
         return TR_TAP_LOOK_MS;
     }
     return serve->follower_count > 0 ? FOLLOWING_MS : UINT32_MAX;
+}
+
+void tr_serve_hand_over(struct tr_serve *serve)
+{
+    for (size_t i = 0; i < serve->follower_count; i++) {
+        (void)!tr_detached_add(&serve->live->detached, serve->followers[i].execution);
+    }
+    serve->live->hands_over = true;
 }
 
 size_t tr_serve_followers(const struct tr_serve *serve)

@@ -30,6 +30,9 @@ void tr_serve_step(struct tr_serve *serve);
 /* How long the engine may rest before the next step; UINT32_MAX: until something comes. */
 uint32_t tr_serve_timeout_ms(const struct tr_serve *serve);
 
+/* What is detached, and what others follow here, goes on in another engine after this one. */
+void tr_serve_hand_over(struct tr_serve *serve);
+
 /* How many other commands follow something here. */
 size_t tr_serve_followers(const struct tr_serve *serve);
 

@@ -10,6 +10,7 @@
  *     list_dormant         [dormant_row] answered
  *     stop_execution       answered
  *     pause_execution      answered
+ *     detach_execution     answered
  *     send_answer          answer_sent
  *     apply_plans          [plan_applied] answered
  *     list_actors          [actor_row] answered
@@ -83,6 +84,12 @@
     FIELD(u64, execution, 1, 0)                \
     FIELD(text, cause, 1, 0)                   \
     FIELD(bool, is_hard, 1, 0)
+
+/*
+ * A command that followed an execution does not any more: an engine that leaves hands it to one
+ * that stays, as if it had been submitted so.
+ */
+#define TR_DETACH_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
 /* Lets nothing new begin in an execution, or lets it go on; acknowledged when it is kept. */
 #define TR_PAUSE_EXECUTION_FIELDS(FIELD, ARRAY) \
@@ -167,7 +174,7 @@
     FIELD(u64, count, 1, 0)                   \
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
-/* Ids 500 to 549 belong to requests. */
+/* Ids 500 to 579 belong to requests. */
 #define TR_REQUEST_SCHEMAS(S)                                                        \
     S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)                     \
     S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                           \
@@ -193,7 +200,8 @@
     S(activate_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_ACTIVATE_EXECUTION_FIELDS) \
     S(list_dormant, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_DORMANT_FIELDS)             \
     S(dormant_row, 540, TR_MESSAGE, 1, TR_HINT, TR_DORMANT_ROW_FIELDS)               \
-    S(resume_actors, 550, TR_MESSAGE, 1, TR_HINT, TR_RESUME_ACTORS_FIELDS)
+    S(resume_actors, 550, TR_MESSAGE, 1, TR_HINT, TR_RESUME_ACTORS_FIELDS)           \
+    S(detach_execution, 560, TR_MESSAGE, 1, TR_HINT, TR_DETACH_EXECUTION_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
