@@ -14,6 +14,7 @@
 #include "actors/store/task_name.h"
 #include "actors/task/task_resolve.h"
 #include "actors/values/cache.h"
+#include "schemas/engine/history.h"
 #include "schemas/runtime/files.h"
 
 /* Only tasks with outputs and a cache version, in a store, unless the execution turned it off. */
@@ -61,23 +62,48 @@ static struct tri_resolver input_resolver(const struct tri_task *task)
 static int make_key(struct tri_task *task, const struct tri_resolver *resolver)
 {
     struct tr_buffer inputs;
+    struct tr_buffer digests;
     uint8_t key[TR_CACHE_KEY_BYTES];
     tr_buffer_init(&inputs, 0);
+    tr_buffer_init(&digests, 0);
     int error = tri_resolve_apply(task, resolver, &inputs);
     if (error == 0) {
-        error =
-            tr_cache_key(task->graph, task->task, task->settings, tr_buffer_bytes(&inputs), key);
+        error = tr_cache_key(task->graph, task->task, task->settings, tr_buffer_bytes(&inputs), key,
+                             &digests);
     }
-    tr_buffer_fini(&inputs);
     if (error == 0) {
         error = tri_task_note(task, true);
     }
     if (error == 0) {
         struct tr_bytes bytes = {.data = key, .size = sizeof key};
         task->note.cache_key = tr_arena_bytes(&task->arena, bytes);
+        task->note.cache_inputs = tr_arena_bytes(&task->arena, tr_buffer_bytes(&digests));
         error = task->arena.error;
     }
+    tr_buffer_fini(&digests);
+    tr_buffer_fini(&inputs);
     return error != 0 ? error : tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+}
+
+/* What the key was made of, in the handling's memory. */
+static int make_subject(struct tri_task *task, struct tr_cache_subject *subject)
+{
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    int error = tri_task_note(task, false);
+    if (error == 0) {
+        error = tr_cache_write_task(task->graph, task->task, &words);
+    }
+    subject->task = tr_arena_text(&task->arena, tr_buffer_text(&words));
+    tr_buffer_cut(&words, 0);
+    if (error == 0) {
+        error = tr_cache_write_inputs(task->task, task->settings, task->note.cache_inputs, &words);
+    }
+    subject->inputs = tr_arena_bytes(&task->arena, tr_buffer_bytes(&words));
+    subject->key = task->note.cache_key;
+    subject->version = task->settings->cache.version;
+    tr_buffer_fini(&words);
+    return error != 0 ? error : task->arena.error;
 }
 
 /* Asks for the next digest, or makes the key of what there is. */
@@ -162,13 +188,16 @@ int tri_task_enter_lookup(struct tri_task *task)
  * document is never trusted: another key under the same path, or outputs that the interface of
  * today refuses, count as not found. The refusal is dropped, since it is not this attempt's.
  */
-static bool take_document(struct tri_task *task, struct tr_bytes bytes)
+static bool take_document(struct tri_task *task, const struct tr_cache_subject *wanted,
+                          struct tr_bytes bytes)
 {
     struct tr_cache_document document;
     struct tr_text problem;
-    struct tr_bytes key = task->note.cache_key;
-    if (tr_cache_document_read(bytes, &document) != 0 || document.key.size != key.size ||
-        memcmp(document.key.data, key.data, key.size) != 0 ||
+    const struct tr_cache_subject *found = &document.subject;
+    if (tr_cache_document_read(bytes, &document) != 0 || found->key.size != wanted->key.size ||
+        memcmp(found->key.data, wanted->key.data, wanted->key.size) != 0 ||
+        !tr_text_equal(found->task, wanted->task) ||
+        !tr_text_equal(found->version, wanted->version) ||
         tri_task_outputs_check(task, document.outputs, &problem) != 0) {
         task->refusal = (struct tri_task_failure){0};
         return false;
@@ -176,6 +205,24 @@ static bool take_document(struct tri_task *task, struct tr_bytes bytes)
     task->outputs = document.outputs;
     task->has_outputs = true;
     return true;
+}
+
+/* Keeps what was looked for, for `troupe explain`; of a map only for its first elements. */
+static int note_miss(struct tri_task *task, const struct tr_cache_subject *wanted)
+{
+    const struct tr_node_start *start = &task->start;
+    if (start->element != TR_ELEMENT_NONE && start->element >= TR_CACHE_MISSES_MAX) {
+        return 0;
+    }
+    struct tr_cache_miss row = {.execution = start->number,
+                                .path = start->path,
+                                .element = start->element,
+                                .key = wanted->key,
+                                .task = wanted->task,
+                                .version = wanted->version,
+                                .inputs = wanted->inputs,
+                                .at_ms = tr_now_ms(task->context)};
+    return tr_record(task->context, &tr_cache_miss_schema, &row);
 }
 
 /*
@@ -186,6 +233,7 @@ int tri_task_lookup_answered(struct tri_task *task, const struct tri_reply *repl
 {
     struct tr_task_state *state = task->state;
     struct tr_document document;
+    struct tr_cache_subject wanted;
     state->cache_status = TR_CACHE_STATUS_LOOKUP_FAILURE;
     if (reply->error != 0 || reply->event->type != tr_document_schema.id) {
         return tri_task_go(task, TR_STEP_RESERVE);
@@ -194,15 +242,16 @@ int tri_task_lookup_answered(struct tri_task *task, const struct tri_reply *repl
     if (error != 0) {
         return error;
     }
-    error = tri_task_note(task, false);
+    error = make_subject(task, &wanted);
     if (error != 0) {
         return error;
     }
     if (!document.is_found) {
         state->cache_status = TR_CACHE_STATUS_MISS;
-        return tri_task_go(task, TR_STEP_RESERVE);
+        error = note_miss(task, &wanted);
+        return error != 0 ? error : tri_task_go(task, TR_STEP_RESERVE);
     }
-    if (!take_document(task, document.bytes)) {
+    if (!take_document(task, &wanted, document.bytes)) {
         return tri_task_go(task, TR_STEP_RESERVE);
     }
     state->cache_status = TR_CACHE_STATUS_HIT;
@@ -271,16 +320,20 @@ static int put(struct tri_task *task)
 {
     char path[TR_CACHE_PATH_BYTES];
     struct tr_buffer buffer;
-    const struct tr_cache_document document = {
-        .key = task->note.cache_key,
+    struct tr_cache_document document = {
         .execution = task->start.execution,
         .path = task->start.path,
+        .element = task->start.element,
         .made_ms = tr_now_ms(task->context),
         .outputs = task->outputs,
     };
+    int error = make_subject(task, &document.subject);
+    if (error != 0) {
+        return error;
+    }
     tr_buffer_init(&buffer, 0);
     tr_cache_path(task->note.cache_key, path);
-    int error = tr_cache_document_write(&document, &buffer);
+    error = tr_cache_document_write(&document, &buffer);
     const struct tr_document_put message = {.path = tr_text_of(path),
                                             .bytes = tr_buffer_bytes(&buffer)};
     if (error == 0) {

@@ -47,4 +47,11 @@ TR_MUST_USE int tr_explain_write(const struct tr_explain_request *request);
 TR_MUST_USE int tri_explain_causes(const struct tr_explain_request *request,
                                    struct tr_document *document);
 
+/*
+ * The same of a target that the cache had no result for: in what the nearest entry differs from
+ * what was looked for. Nothing where no node is meant.
+ */
+TR_MUST_USE int tri_explain_cache(const struct tr_explain_request *request,
+                                  struct tr_document *document);
+
 #endif

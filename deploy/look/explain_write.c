@@ -511,7 +511,7 @@ static int print_text(struct explaining *explaining)
                 explaining->hidden);
     }
     error = error == 0 && has_causes(explaining) ? show_causes(explaining) : error;
-    return error;
+    return error == 0 ? tri_explain_cache(request, NULL) : error;
 }
 
 static int write_document(struct explaining *explaining)
@@ -532,6 +532,9 @@ static int write_document(struct explaining *explaining)
     tr_document_number(document, "hidden", explaining->hidden);
     tr_document_begin_list(document, "causes");
     error = error == 0 && has_causes(explaining) ? show_causes(explaining) : error;
+    tr_document_end(document);
+    tr_document_begin_list(document, "cache");
+    error = error == 0 ? tri_explain_cache(request, document) : error;
     tr_document_end(document);
     tr_document_end(document);
     tr_document_fini(document);

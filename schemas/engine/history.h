@@ -15,6 +15,7 @@
  *     element_block    changes of phase of an array's elements, up to 256 in a row
  *     progress         one row for each array: how many elements are where
  *     element_output   what elements gave whose array has not wholly succeeded, up to 256 in a row
+ *     cache_miss       what a task looked for in the cache and did not find
  *
  * Paths are addresses below the execution: "squares", "w/inner", "sq[3]/inner"; the execution's own
  * is empty. Times are milliseconds since 1970, 0 for what has not happened. Phases are numbers of
@@ -198,16 +199,31 @@ enum tr_value_side {
     FIELD(u64, first, 1, TR_ROW_KEY)           \
     FIELD(any, outputs, 1, TR_REDACTED)
 
-#define TR_HISTORY_SCHEMAS(S)                                       \
-    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)           \
-    S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                   \
-    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)       \
-    S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)         \
-    S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)               \
-    S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS)   \
-    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)             \
-    S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS) \
-    S(execution_label, 25, TR_RECORD, 1, 0, TR_EXECUTION_LABEL_FIELDS)
+/*
+ * What the key was made of (actors/values/cache.h), to say later in what the nearest entry differs.
+ * `inputs` is a list of [name, digest, ...]. Of an array only the first elements have a row.
+ */
+#define TR_CACHE_MISS_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)   \
+    FIELD(text, path, 1, TR_ROW_KEY)       \
+    FIELD(u64, element, 1, TR_ROW_KEY)     \
+    FIELD(bytes, key, 1, 0)                \
+    FIELD(text, task, 1, 0)                \
+    FIELD(text, version, 1, 0)             \
+    FIELD(any, inputs, 1, TR_REDACTED)     \
+    FIELD(u64, at_ms, 1, 0)
+
+#define TR_HISTORY_SCHEMAS(S)                                          \
+    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)              \
+    S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                      \
+    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)          \
+    S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)            \
+    S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)                  \
+    S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS)      \
+    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)                \
+    S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS)    \
+    S(execution_label, 25, TR_RECORD, 1, 0, TR_EXECUTION_LABEL_FIELDS) \
+    S(cache_miss, 22, TR_RECORD, 1, 0, TR_CACHE_MISS_FIELDS)
 
 TR_HISTORY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

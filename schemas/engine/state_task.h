@@ -125,9 +125,10 @@ enum tr_task_intent {
 
 /*
  * The reason that the plugin gave for its phase; the last failure; the key of the cache, where this
- * task uses it; what the resource manager was asked for; for people: where it ran, its logs. Behind
- * a `folder` that ends with a slash belongs the attempt's generated name: so it is called wherever
- * work is done elsewhere, and thousands of elements need not say it twice.
+ * task uses it, and behind the others the digests of its inputs (the cache's header has both); what
+ * the resource manager was asked for; for people: where it ran, its logs. Behind a `folder` that
+ * ends with a slash belongs the attempt's generated name: so it is called wherever work is done
+ * elsewhere, and thousands of elements need not say it twice.
  */
 #define TR_TASK_NOTE_FIELDS(FIELD, ARRAY) \
     FIELD(text, reason, 1, 0)             \
@@ -145,7 +146,8 @@ enum tr_task_intent {
     FIELD(u8, signal, 1, 0)               \
     FIELD(u64, memory_bytes_max, 1, 0)    \
     FIELD(u64, cpu_us, 1, 0)              \
-    FIELD(u64, elapsed_us, 1, 0)
+    FIELD(u64, elapsed_us, 1, 0)          \
+    FIELD(bytes, cache_inputs, 1, TR_REDACTED)
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \

@@ -61,6 +61,15 @@ class DocumentsTest(ProgramTest):
                      "bad/halves[1]@0"):
             self.prints("get_node", "get", node)
 
+    def test_a_miss_of_the_cache(self):
+        self.write("flow.yaml", "troupe: 1\ntasks: {t: {type: echo, inputs: {n: int}, outputs: "
+                   "{n: int}, cache: v1}}\nworkflows: {main: {inputs: {n: int}, nodes: {t: {task: "
+                   "t, with: {n: $n}}}}}\n")
+        for number in "12":
+            self.troupe("run", "flow.yaml", "-q", "-i", f"n={number}", "--name", f"it{number}")
+        self.assertIsNone(self.prints("explain", "explain", "it1/t")["cache"][0]["nearest"])
+        self.assertIsNotNone(self.prints("explain", "explain", "it2/t")["cache"][0]["nearest"])
+
     def test_changes(self):
         self.troupe("run", "failure.yaml", "-i", "fail=true", "--name", "bad", "-q", status=1)
         lines = self.troupe("watch", "bad", "-o", "json", status=1)[0].splitlines()

@@ -389,6 +389,9 @@ SCRIPT(write_other)
     struct tr_element_output output = {
         .execution = act->number, .path = tr_text_of("squares"), .outputs = {none, sizeof none}};
     TRY(tr_record(context, &tr_element_output_schema, &output));
+    struct tr_cache_miss miss = {
+        .execution = act->number, .path = tr_text_of("squares"), .inputs = {none, sizeof none}};
+    TRY(tr_record(context, &tr_cache_miss_schema, &miss));
     struct tr_node_status node = {
         .execution = act->number, .path = tr_text_of("other"), .phase = TR_NODE_PHASE_QUEUED};
     struct tr_execution execution = {.execution = act->number, .labels = tr_text_of("team=data")};
@@ -420,7 +423,7 @@ static void forgetting_takes_all_rows_of_one_execution(void **state)
         const struct tr_schema *schema = tr_history_schemas[i];
         bool is_left = schema == &tr_phase_schema || schema == &tr_node_status_schema ||
                        schema == &tr_progress_schema || schema == &tr_element_output_schema ||
-                       schema == &tr_execution_label_schema;
+                       schema == &tr_execution_label_schema || schema == &tr_cache_miss_schema;
         assert_int_equal(count_rows(schema), is_left ? 1 : 0);
     }
     close_stage();
