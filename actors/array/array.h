@@ -6,7 +6,7 @@
  *
  *     TRI_ARRAY_SOURCES   the inputs that are cut into elements: where each stands
  *     TRI_ARRAY_ERRORS    how often each failure was seen, and the first one in words
- *     TRI_ARRAY_ERROR_OUTPUT  the end of what the first one wrote to stderr
+ *     TRI_ARRAY_ERROR_DETAILS  lines about the attempt of the first one
  *     TRI_ARRAY_HISTORY   changes of elements on their way to a row of history
  *     TRI_ARRAY_OUTPUTS   of each output that is gathered, its place in the heap
  *     TRI_ARRAY_FIRST     the node_start as it came; behind it a piece of each source;
@@ -66,7 +66,7 @@ enum tri_array_page {
     TRI_ARRAY_ERRORS,
     TRI_ARRAY_HISTORY,
     TRI_ARRAY_OUTPUTS,
-    TRI_ARRAY_ERROR_OUTPUT,
+    TRI_ARRAY_ERROR_DETAILS,
     TRI_ARRAY_FIRST,
 };
 

@@ -38,7 +38,7 @@ struct errors {
     uint64_t failed_element;
     uint16_t message_size; /* of the first failure */
     uint16_t failed_size;
-    uint32_t output_size;
+    uint32_t details_size;
     char message[MESSAGE_BYTES_MAX];
     char failed[PATH_BYTES_MAX];
     struct group groups[GROUPS_MAX];
@@ -111,13 +111,13 @@ static void count(struct errors *errors, uint64_t element, struct tr_text code,
 }
 
 /* Keeps what the first element that failed wrote to stderr, in a page of its own. */
-static int keep_output(struct tri_array *array, struct tr_text output)
+static int keep_details(struct tri_array *array, struct tr_text output)
 {
     void *page;
     if (output.size == 0) {
         return 0;
     }
-    int error = tr_page_edit(array->context, TRI_ARRAY_ERROR_OUTPUT, output.size, &page);
+    int error = tr_page_edit(array->context, TRI_ARRAY_ERROR_DETAILS, output.size, &page);
     if (error == 0) {
         memcpy(page, output.data, output.size);
     }
@@ -142,8 +142,8 @@ int tri_array_errors_add(struct tri_array *array, const struct tr_node_ended *en
     errors->failed_element = ended->failed.size > 0 ? ended->failed_element : ended->element;
     errors->message_size = copy(errors->message, sizeof errors->message, ended->message);
     errors->failed_size = copy(errors->failed, sizeof errors->failed, ended->failed);
-    errors->output_size = (uint32_t)ended->error_output.size;
-    return keep_output(array, ended->error_output);
+    errors->details_size = (uint32_t)ended->details.size;
+    return keep_details(array, ended->details);
 }
 
 /* The map's own failure takes the place of its elements'; the first of its own stays. */
@@ -247,8 +247,8 @@ int tri_array_errors_tell(struct tri_array *array, struct tr_buffer *buffer,
         return error;
     }
     const struct errors *errors = (const struct errors *)(const void *)page.data;
-    if (errors->output_size > 0) {
-        error = tr_page_get(array->context, TRI_ARRAY_ERROR_OUTPUT, &output);
+    if (errors->details_size > 0) {
+        error = tr_page_get(array->context, TRI_ARRAY_ERROR_DETAILS, &output);
     }
     sort_groups(errors, order);
     print(errors, order, buffer);
@@ -263,6 +263,6 @@ int tri_array_errors_tell(struct tri_array *array, struct tr_buffer *buffer,
     ended->message = tr_buffer_text(buffer);
     ended->failed = (struct tr_text){errors->failed, errors->failed_size};
     ended->failed_element = errors->failed_element;
-    ended->error_output = (struct tr_text){(const char *)output.data, output.size};
+    ended->details = (struct tr_text){(const char *)output.data, output.size};
     return 0;
 }

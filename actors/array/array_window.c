@@ -291,7 +291,7 @@ static int keep_error(struct tri_array *array, const struct tr_node_ended *ended
     struct tr_failure failure = {.node = array->node->id,
                                  .code = ended->code,
                                  .message = ended->message,
-                                 .error_output = ended->error_output,
+                                 .details = ended->details,
                                  .element = (int64_t)ended->element};
     tr_buffer_init(&buffer, 0);
     if (array->node->errors_output != TR_GRAPH_NONE) {

@@ -46,9 +46,9 @@ struct tri_task_failure {
     uint8_t signal;
     uint32_t exit_status;
     struct tr_text code;
-    struct tr_text outcome; /* how it ended, where that is not the cause: "exit status 1" */
-    struct tr_text message; /* the cause */
-    struct tr_text error_output;
+    struct tr_text outcome;       /* how it ended, where that is not the cause: "exit status 1" */
+    struct tr_text message;       /* the cause */
+    struct tr_text details;       /* of a failure below: as its node_ended has them */
     struct tr_text flyte_message; /* empty: `message` */
     struct tr_text failed; /* the path of a node below whose failure it is; empty: the task's own */
     uint64_t failed_element;

@@ -236,7 +236,7 @@ int tri_task_on_inner_ended(struct tri_task *task)
         .kind = ended.failure,
         .code = ended.code,
         .message = ended.message,
-        .error_output = ended.error_output,
+        .details = ended.details,
         .flyte_message = ended.flyte_message,
         .failed = ended.failed,
         .failed_element = ended.failed_element,

@@ -11,6 +11,7 @@
  */
 #include <math.h>
 
+#include "actors/graph/document/usage.h"
 #include "actors/task/task.h"
 #include "schemas/runtime/inquiry.h"
 
@@ -85,6 +86,49 @@ static int release_graph(struct tri_task *task)
 
 /* --------------------------------------------------------------- the end */
 
+/*
+ * Lines about the attempt that has failed, for error values and whoever reads no history: the end
+ * of what it wrote to stderr, what it used, where its files are.
+ */
+static int make_details(struct tri_task *task, struct tr_text *details)
+{
+    const struct tr_task_note *note = &task->note;
+    struct tr_buffer lines;
+    int error = task->state->attempt_created_ms == 0 ? 0 : tri_task_note(task, false);
+    if (error != 0 || task->state->attempt_created_ms == 0) {
+        return error;
+    }
+    tr_buffer_init(&lines, 0);
+    tr_buffer_add_text(&lines, task->error_output);
+    if (note->elapsed_us > 0) {
+        tr_buffer_add_string(&lines, lines.size > 0 ? "\nit took " : "it took ");
+        tr_usage_print(note->elapsed_us, note->cpu_us, note->memory_bytes_max, &lines);
+    }
+    if (note->folder.size > 0) {
+        tr_buffer_add_string(&lines, lines.size > 0 ? "\nits files are in " : "its files are in ");
+        tr_buffer_add_text(&lines, note->folder);
+    }
+    *details = tr_arena_text(&task->arena, tr_buffer_text(&lines));
+    error = lines.error != 0 ? lines.error : task->arena.error;
+    tr_buffer_fini(&lines);
+    return error;
+}
+
+/* What the last message says of a failure, which may be one of a node below. */
+static int describe(struct tri_task *task, const struct tri_task_failure *failure,
+                    struct tr_node_ended *ended)
+{
+    bool is_below = failure->failed.size > 0;
+    ended->failure = failure->kind;
+    ended->code = failure->code;
+    ended->message = failure->message;
+    ended->flyte_message = failure->flyte_message;
+    ended->details = failure->details;
+    ended->failed = is_below ? failure->failed : task->start.path;
+    ended->failed_element = is_below ? failure->failed_element : task->start.element;
+    return is_below ? 0 : make_details(task, &ended->details);
+}
+
 /* The last message, and the end. `failure` is NULL for a success. */
 static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_failure *failure)
 {
@@ -97,20 +141,16 @@ static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_f
         .failed_element = TR_ELEMENT_NONE,
     };
     struct tr_text cause = {0};
+    int error = 0;
     if (failure == NULL) {
         ended.outputs = task->outputs;
     } else {
-        ended.failure = failure->kind;
-        ended.code = failure->code;
-        ended.message = failure->message;
-        ended.flyte_message = failure->flyte_message;
-        bool is_below = failure->failed.size > 0;
-        ended.error_output = is_below ? failure->error_output : task->error_output;
-        ended.failed = is_below ? failure->failed : start->path;
-        ended.failed_element = is_below ? failure->failed_element : start->element;
+        error = describe(task, failure, &ended);
         cause = failure->message;
     }
-    int error = tri_task_node_end(task, phase, failure, cause);
+    if (error == 0) {
+        error = tri_task_node_end(task, phase, failure, cause);
+    }
     ended.phase = phase;
     ended.phases = task->state->phases;
     if (error == 0) {

@@ -111,7 +111,7 @@ struct tri_failure {
     struct tr_text failed; /* the path of the deepest node; empty: the node itself */
     uint64_t failed_element;
     struct tr_text flyte_message; /* empty: `message` */
-    struct tr_text error_output;
+    struct tr_text details;
 };
 
 /* A failure of a node by what its definition or its values are. */

@@ -30,7 +30,7 @@ static int write_failure(struct tri_flow *flow, struct tr_buffer *buffer)
         struct tr_failure value = {.node = ended.failed,
                                    .code = ended.code,
                                    .message = ended.message,
-                                   .error_output = ended.error_output,
+                                   .details = ended.details,
                                    .element = has_element ? (int64_t)ended.failed_element : -1};
         tr_write_failure(buffer, &value);
         error = buffer->error;

@@ -38,7 +38,7 @@ static int keep_failure(struct tri_flow *flow, const struct tri_failure *failure
         .failed = failure->failed,
         .failed_element = failure->failed_element,
         .flyte_message = failure->flyte_message,
-        .error_output = failure->error_output,
+        .details = failure->details,
     };
     flow->state->failure_version = tr_node_ended_schema.version;
     return tri_workflow_body_put(flow, &tr_node_ended_schema, &kept, &flow->state->failure);

@@ -202,7 +202,7 @@ static int take_failure(struct tri_flow *flow, uint32_t node, const struct tr_no
         .failed = ended->failed,
         .failed_element = ended->failed_element,
         .flyte_message = ended->flyte_message,
-        .error_output = ended->error_output,
+        .details = ended->details,
     };
     if (failure.failed.size == 0) {
         failure.failed_element = TR_ELEMENT_NONE;

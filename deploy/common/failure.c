@@ -34,30 +34,9 @@ void tr_failure_lines(struct tr_text code, struct tr_text message, uint32_t inde
     }
 }
 
-/* A size in the largest binary unit that leaves a number of at least 1. */
-static void print_size(uint64_t bytes, struct tr_buffer *buffer)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double size = (double)bytes;
-    size_t unit = 0;
-    while (size >= 1024 && unit + 1 < TR_COUNT_OF(units)) {
-        size /= 1024;
-        unit++;
-    }
-    tr_buffer_print(buffer, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
-}
-
 void tr_attempt_usage_print(const struct tr_attempt *row, struct tr_buffer *buffer)
 {
-    if (row->elapsed_us == 0) {
-        return;
-    }
-    tr_span_print(row->elapsed_us / 1000, buffer);
-    tr_buffer_add_string(buffer, ", CPU ");
-    tr_span_print(row->cpu_us / 1000, buffer);
-    tr_buffer_add_string(buffer, ", memory ");
-    print_size(row->memory_bytes_max, buffer);
-    tr_buffer_add_string(buffer, " at most");
+    tr_usage_print(row->elapsed_us, row->cpu_us, row->memory_bytes_max, buffer);
 }
 
 /* Whether the message ends with all that was written: one line. */

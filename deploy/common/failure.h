@@ -39,7 +39,7 @@ void tr_failure_write(struct tr_document *document, const char *name,
 /* The members of a document that say how an attempt ended and what it used. */
 void tr_attempt_end_write(struct tr_document *document, const struct tr_attempt *row);
 
-/* Appends "0.35s, CPU 0.13s, memory 13.2 MiB at most"; nothing where it is not known. */
+/* Appends what an attempt used (actors/graph/document/usage.h). */
 void tr_attempt_usage_print(const struct tr_attempt *row, struct tr_buffer *buffer);
 
 /*

@@ -36,20 +36,6 @@ void tr_age_print(uint64_t milliseconds, struct tr_buffer *buffer)
                     units[i].letter);
 }
 
-void tr_span_print(uint64_t milliseconds, struct tr_buffer *buffer)
-{
-    unsigned long long seconds = milliseconds / 1000;
-    if (milliseconds < 10000) {
-        tr_buffer_print(buffer, "%llu.%02us", seconds, (unsigned)(milliseconds % 1000 / 10));
-    } else if (seconds < 60) {
-        tr_buffer_print(buffer, "%llu.%us", seconds, (unsigned)(milliseconds % 1000 / 100));
-    } else if (seconds < 3600) {
-        tr_buffer_print(buffer, "%llum%02llus", seconds / 60, seconds % 60);
-    } else {
-        tr_buffer_print(buffer, "%lluh%02llum", seconds / 3600, seconds / 60 % 60);
-    }
-}
-
 void tr_time_print(uint64_t time_ms, struct tr_buffer *buffer)
 {
     if (time_ms == 0) {

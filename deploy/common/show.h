@@ -5,6 +5,7 @@
 #define TR_DEPLOY_COMMON_SHOW_H
 
 #include "actors/graph/document/buffer.h"
+#include "actors/graph/document/usage.h"
 #include "deploy/common/document.h"
 #include "schemas/engine/history.h"
 
@@ -13,9 +14,6 @@ const char *tr_phase_shown(const struct tr_execution *row);
 
 /* Appends an age as people read it: 5s, 3m, 2h, 4d. */
 void tr_age_print(uint64_t milliseconds, struct tr_buffer *buffer);
-
-/* Appends a span of time as people read it: 0.12s, 3.4s, 2m05s, 1h02m. */
-void tr_span_print(uint64_t milliseconds, struct tr_buffer *buffer);
 
 /* Appends a time in UTC to the second; "-" for 0. */
 void tr_time_print(uint64_t time_ms, struct tr_buffer *buffer);

@@ -143,8 +143,8 @@ enum tr_failure_kind {
  * is the path of the deepest node whose failure this is, `failed_element` its element. `phases` are
  * the phases of a node that this child has been in since its last news (bit n: phase n), so that no
  * message is needed for each. `message` begins with the cause; `flyte_message` is what Flyte says
- * of the same failure, empty where that is `message`, and `error_output` the end of what the failed
- * attempt wrote to stderr.
+ * of the same failure, empty where that is `message`, and `details` lines about the attempt that
+ * failed: the end of what it wrote to stderr, what it used and where its files are.
  */
 #define TR_NODE_ENDED_FIELDS(FIELD, ARRAY) \
     FIELD(u32, node, 1, 0)                 \
@@ -160,7 +160,7 @@ enum tr_failure_kind {
     FIELD(text, failed, 1, 0)              \
     FIELD(u64, failed_element, 1, 0)       \
     FIELD(text, flyte_message, 1, 0)       \
-    FIELD(text, error_output, 1, TR_REDACTED)
+    FIELD(text, details, 1, TR_REDACTED)
 
 /* A child goes to another phase that will last: for arrays' history, progress and explanations. */
 #define TR_NODE_NEWS_FIELDS(FIELD, ARRAY) \

@@ -110,9 +110,13 @@ class CausesTest(program.ProgramTest):
         text = self.document("get", "first/on_failure")["outputs"]["text"]
         self.assertTrue(text.startswith(f"exit status 1 of 1 attempt: {CAUSE}\na warning before\n"))
         self.assertIn("Traceback (most recent call last):\n", text)
+        used = (r"\nit took \d+\.\d\ds, CPU \d+\.\d\ds, memory \d+\.\d MiB at most"
+                r"\nits files are in (/\S+)$")
+        self.assertTrue(pathlib.Path(re.search(used, text).group(1), "stderr").exists())
         why = self.document("run", "flow.yaml", "some", "-i", "xs=[0, 1]", "-q")["outputs"]["why"]
         self.assertIsNone(why[0])
-        self.assertEqual(why[1]["message"], "exit status 1 of 1 attempt: bad row 1\nbad row 1")
+        self.assertRegex(why[1]["message"],
+                         r"^exit status 1 of 1 attempt: bad row 1\nbad row 1" + used)
 
     def test_the_next_commands_can_be_pasted(self):
         _, stderr = self.troupe("run", "flow.yaml", "all", "-i", "xs=[1]", "--name", "first",

@@ -130,14 +130,14 @@ struct tr_failure tr_read_failure(struct tr_cursor *cursor)
 static void write_message(struct tr_buffer *buffer, const struct tr_failure *failure)
 {
     struct tr_buffer whole;
-    if (failure->error_output.size == 0) {
+    if (failure->details.size == 0) {
         tr_buffer_text_value(buffer, failure->message);
         return;
     }
     tr_buffer_init(&whole, 0);
     tr_buffer_add_text(&whole, failure->message);
     tr_buffer_add_string(&whole, "\n");
-    tr_buffer_add_text(&whole, failure->error_output);
+    tr_buffer_add_text(&whole, failure->details);
     tr_buffer_text_value(buffer, tr_buffer_text(&whole));
     buffer->error = buffer->error != 0 ? buffer->error : whole.error;
     tr_buffer_fini(&whole);

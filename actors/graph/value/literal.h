@@ -123,7 +123,7 @@ struct tr_failure {
     struct tr_text code;
     struct tr_text message;
     int64_t element;
-    struct tr_text error_output; /* written behind the message, in lines of its own */
+    struct tr_text details; /* written behind the message, in lines of its own */
 };
 struct tr_failure tr_read_failure(struct tr_cursor *cursor);
 void tr_write_failure(struct tr_buffer *buffer, const struct tr_failure *failure);
