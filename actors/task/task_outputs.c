@@ -59,11 +59,19 @@ static int check_slot(struct tri_task *task, const struct tr_variable *output, s
     if (tr_slot_is_offloaded(slot, &where) || tr_literal_check(output->type, slot) == 0) {
         return 0;
     }
-    struct tr_text type = tr_type_text(&task->arena, output->type);
-    return refuse(task, "MismatchingTypes",
-                  tr_arena_print(&task->arena, "the output '%.*s' is no value of its type, %.*s",
-                                 TRI_TEXT(output->name), TRI_TEXT(type)),
-                  problem);
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_buffer_print(&words, "the output '%.*s' of the task '%.*s' is no value of its type, ",
+                    TRI_TEXT(output->name), TRI_TEXT(task->task->name));
+    tr_type_print(output->type, &words);
+    tr_buffer_add_string(&words, ": ");
+    tr_slot_show(NULL, slot, &words);
+    int error = words.error != 0
+                    ? words.error
+                    : refuse(task, "MismatchingTypes",
+                             tr_arena_text(&task->arena, tr_buffer_text(&words)), problem);
+    tr_buffer_fini(&words);
+    return error;
 }
 
 int tri_task_outputs_check(struct tri_task *task, struct tr_bytes slots, struct tr_text *problem)

@@ -168,6 +168,24 @@ static bool is_cast_later(const struct tr_binding *binding, const struct tr_type
            type->kind == TR_TYPE_LIST && binding->type->kind == TR_TYPE_LIST;
 }
 
+/* Says that what a reference holds does not suit the place: which value, and which type. */
+static int fail_type(struct tr_binder *binder, const struct tr_binding *binding,
+                     const struct tr_type *type, struct tr_bytes value)
+{
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_buffer_add_string(&words, "holds ");
+    tr_slot_show(type, value, &words);
+    tr_buffer_add_string(&words, ", which does not fit the declared type ");
+    tr_type_print(binding->type, &words);
+    tr_buffer_add(&words, "", 1); /* the closing zero */
+    int error = words.error != 0
+                    ? words.error
+                    : fail_reference(binder, binding, TR_CODE_BINDING, (const char *)words.data);
+    tr_buffer_fini(&words);
+    return error;
+}
+
 /* Follows the steps of a reference into a value and appends what is there as the place's type. */
 static int add_inside(struct tr_binder *binder, const struct tr_binding *binding,
                       const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
@@ -179,8 +197,7 @@ static int add_inside(struct tr_binder *binder, const struct tr_binding *binding
     }
     error = tr_bind_cast(type, binding->type, value, buffer);
     if (error == TR_INVALID) {
-        return fail_reference(binder, binding, TR_CODE_BINDING,
-                              "holds a value that does not fit the declared type");
+        return fail_type(binder, binding, type, value);
     }
     return error;
 }

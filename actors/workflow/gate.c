@@ -219,7 +219,8 @@ static int give_value(struct tri_flow *flow, uint32_t node, struct tr_bytes valu
 }
 
 /* Fails a gate whose answer is none of its type. */
-static int mismatch(struct tri_flow *flow, uint32_t node, const struct tr_type *type)
+static int mismatch(struct tri_flow *flow, uint32_t node, const struct tr_type *type,
+                    const struct tr_signal_given *given)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tr_buffer words;
@@ -227,6 +228,11 @@ static int mismatch(struct tri_flow *flow, uint32_t node, const struct tr_type *
     tr_buffer_print(&words, "the value of the signal '%.*s' is not of its type ",
                     TRI_SHOWN(compiled->signal_id));
     tr_type_print(type, &words);
+    tr_buffer_add_string(&words, ": ");
+    tr_slot_show(NULL, given->value, &words);
+    if (given->by.size > 0) {
+        tr_buffer_print(&words, ", sent by %.*s", TRI_SHOWN(given->by));
+    }
     int error = words.error;
     if (error == 0) {
         error = fail(flow, node, TR_FAILURE_USER, "MismatchingTypes", tr_buffer_text(&words));
@@ -265,7 +271,7 @@ static int decide(struct tri_flow *flow, uint32_t node, const struct tr_signal_g
     bool verdict = true;
     bool is_approval = compiled->kind == TR_NODE_APPROVE;
     if (is_approval && !read_result(value, &verdict)) {
-        return mismatch(flow, node, &verdict_type);
+        return mismatch(flow, node, &verdict_type, given);
     }
     int error = print_answer(given,
                              !is_approval ? "sent"
@@ -293,7 +299,7 @@ static int take_given(struct tri_flow *flow, uint32_t node, const struct tr_sign
     tr_buffer_init(&value, 0);
     tr_buffer_init(&words, 0);
     int error = take_value(type, given->value, &value);
-    error = error == TR_INVALID ? mismatch(flow, node, type)
+    error = error == TR_INVALID ? mismatch(flow, node, type, given)
             : error != 0        ? error
                                 : decide(flow, node, given, tr_buffer_bytes(&value), &words);
     flow->cause = (struct tr_text){0};

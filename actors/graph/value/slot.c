@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+#include "actors/graph/document/report.h"
+#include "actors/graph/value/literal.h"
+
 /*
  * False for a damaged extension as well. Such a slot then fails the check as a literal, since no
  * type has extensions, and the caller needs no third answer.
@@ -147,4 +150,72 @@ int tr_slots_get(struct tr_bytes slots, uint32_t index, struct tr_bytes *slot)
     }
     *slot = found;
     return 0;
+}
+
+/* ------------------------------------------------------------------- in words */
+
+/* A value by the form of its bytes. */
+static void show_form(struct tr_bytes value, struct tr_buffer *buffer)
+{
+    struct tr_cursor cursor = tr_cursor_of(value);
+    struct tr_text text;
+    switch (tri_value_kind(&cursor)) {
+    case TRI_VALUE_NIL:
+        tr_buffer_add_string(buffer, "none");
+        break;
+    case TRI_VALUE_BOOL:
+        tr_buffer_add_string(buffer, tr_read_bool(&cursor) ? "true" : "false");
+        break;
+    case TRI_VALUE_INT:
+        tr_buffer_print(buffer, "%lld", (long long)tr_read_i64(&cursor));
+        break;
+    case TRI_VALUE_FLOAT:
+        tr_buffer_print(buffer, "%g", tr_read_f64(&cursor));
+        break;
+    case TRI_VALUE_TEXT:
+        text = tr_read_text(&cursor);
+        tr_buffer_print(buffer, "'%.*s'", TRI_SHOWN(text));
+        break;
+    case TRI_VALUE_LIST:
+        tr_buffer_print(buffer, "a list of %u", tr_read_array(&cursor));
+        break;
+    case TRI_VALUE_MAP:
+        tr_buffer_print(buffer, "a map of %u", tr_read_map(&cursor));
+        break;
+    case TRI_VALUE_OTHER:
+        tr_buffer_print(buffer, "%zu bytes", value.size);
+        break;
+    }
+}
+
+/* Whether the form of a value says what it is. */
+static bool is_plain(const struct tr_type *type)
+{
+    return type == NULL || type->kind == TR_TYPE_STRUCT || type->kind == TR_TYPE_NONE ||
+           type->kind == TR_TYPE_BOOL || type->kind == TR_TYPE_INT || type->kind == TR_TYPE_FLOAT ||
+           type->kind == TR_TYPE_STRING || type->kind == TR_TYPE_ENUM ||
+           type->kind == TR_TYPE_LIST || type->kind == TR_TYPE_MAP;
+}
+
+void tr_slot_show(const struct tr_type *type, struct tr_bytes slot, struct tr_buffer *buffer)
+{
+    struct tr_offloaded where;
+    struct tr_bytes literal = slot;
+    uint32_t position;
+    if (tr_slot_is_offloaded(slot, &where)) {
+        tr_buffer_print(buffer, "a value of %llu bytes", (unsigned long long)where.size_bytes);
+        return;
+    }
+    (void)tr_slot_is_untyped(slot, &literal);
+    if (type != NULL && type->kind == TR_TYPE_UNION) {
+        struct tr_cursor cursor = tr_cursor_of(literal);
+        type = tr_read_variant(&cursor, type, &position);
+        literal = tr_read_any(&cursor);
+    }
+    if (is_plain(type)) {
+        show_form(literal, buffer);
+    } else {
+        tr_buffer_add_string(buffer, "a value of type ");
+        tr_type_print(type, buffer);
+    }
 }

@@ -49,6 +49,13 @@ const struct tr_type *tr_offloaded_type(const struct tr_offloaded *where,
 /* Appends what stands before the blob's bytes in the literal: of a variant its position. */
 void tr_offloaded_write_head(const struct tr_offloaded *where, struct tr_buffer *buffer);
 
+/*
+ * Appends a value as the message of an error shows it: a number, or text in quotes, cut where it is
+ * long; of all else only what it is and how large, since nobody asked for it to be shown. `type`
+ * NULL: by its form alone.
+ */
+void tr_slot_show(const struct tr_type *type, struct tr_bytes slot, struct tr_buffer *buffer);
+
 /* Begins to read a list of slots; no bytes at all and nil are an empty list. Gives the count. */
 uint32_t tr_slots_begin(struct tr_bytes slots, struct tr_cursor *cursor);
 

@@ -196,10 +196,10 @@ static void test_what_cannot_be_bound_is_told_in_words(void **state)
                  "field or element"},
         {"far", "BindingResolutionError: 'i' gets $a.l[7], which is not there: no such field or "
                 "element"},
-        {"wrong", "BindingResolutionError: 'i' gets $a.v.t, which holds a value that does not fit "
-                  "the declared type"},
-        {"blue", "BindingResolutionError: 's' gets $a.v.t, which holds a value that does not fit "
-                 "the declared type"},
+        {"wrong", "BindingResolutionError: 'i' gets $a.v.t, which holds 'text', which "
+                  "does not fit the declared type int | none"},
+        {"blue", "BindingResolutionError: 's' gets $a.v.t, which holds 'text', which "
+                 "does not fit the declared type enum(red, green)"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         assert_string_equal(bind(*state, cases[i].node, NO_FAILURE), cases[i].words);

@@ -167,7 +167,7 @@ static void test_what_is_wrong_has_the_words_of_small_values(void **state)
     static const char *const cases[][2] = {
         {"gone", "'i' gets $a.v.deep.m, which is not there: no such field or element"},
         {"far", "'i' gets $a.l[9], which is not there: no such field or element"},
-        {"wrong", "'i' gets $a.v.t, which holds a value that does not fit the declared type"},
+        {"wrong", "'i' gets $a.v.t, which holds 'text', which does not fit the declared type int"},
     };
     struct ground *ground = *state;
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {

@@ -130,9 +130,11 @@ static void test_a_value_of_another_type_fails_the_gate(void **state)
         const char *body;
         const char *error;
     } cases[] = {{"{signal: id, type: string}",
-                  "MismatchingTypes: the value of the signal 'id' is not of its type string (n)"},
+                  "MismatchingTypes: the value of the signal 'id' is not of its type string: "
+                  "7, sent by ann (n)"},
                  {"{approve: id}",
-                  "MismatchingTypes: the value of the signal 'id' is not of its type bool (n)"}};
+                  "MismatchingTypes: the value of the signal 'id' is not of its type bool: "
+                  "7, sent by ann (n)"}};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         char text[1024];
         snprintf(text, sizeof text, TASKS "  main:\n    nodes: {n: %s}\n", cases[i].body);

@@ -97,8 +97,8 @@ static void test_references_that_lead_nowhere_fail_their_node(void **state)
     } cases[] = {
         {"[{}, [1]]", "BindingResolutionError: 'a' gets $v.n, which is not there: no such field or "
                       "element (t)"},
-        {"[{\"n\": \"many\"}, [1, 2, 3]]", "BindingResolutionError: 'a' gets $v.n, which holds a "
-                                           "value that does not fit the declared type (t)"},
+        {"[{\"n\": \"many\"}, [1, 2, 3]]", "BindingResolutionError: 'a' gets $v.n, which holds "
+                                           "'many', which does not fit the declared type int (t)"},
         {"[{\"n\": 1}, [1]]", "BindingResolutionError: 'b' gets $l[2], which is not there: no such "
                               "field or element (t)"},
     };

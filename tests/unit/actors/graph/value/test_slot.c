@@ -156,9 +156,47 @@ static void test_no_list_at_all(void **state)
     assert_int_equal(tr_slots_get((struct tr_bytes){short_of_one, 2}, 1, &slot), TR_MALFORMED);
 }
 
+static void expect_shown(const struct tr_type *type, const char *bytes, size_t size,
+                         const char *expected)
+{
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_slot_show(type, (struct tr_bytes){(const uint8_t *)bytes, size}, &words);
+    assert_int_equal(words.error, 0);
+    assert_int_equal(words.size, strlen(expected));
+    assert_memory_equal(words.data, expected, words.size);
+    tr_buffer_fini(&words);
+}
+
+/* Of what is no number or text only the form is said; a long text is cut. */
+static void test_what_an_error_shows_of_a_value(void **state)
+{
+    (void)state;
+    static const struct tr_type none = {.kind = TR_TYPE_NONE};
+    static const struct tr_type text = {.kind = TR_TYPE_STRING};
+    static const struct tr_type *const parts[] = {&text, &none};
+    static const struct tr_type either = {.kind = TR_TYPE_UNION, .parts = parts, .count = 2};
+    char bytes[257];
+    struct tr_buffer words;
+    expect_shown(NULL, "\xc0", 1, "none");
+    expect_shown(NULL, "\x07", 1, "7");
+    expect_shown(NULL, "\xa2no", 3, "'no'");
+    expect_shown(NULL, "\x92\xa6secret\x01", 9, "a list of 2");
+    expect_shown(NULL, "\x81\xa1k\xa6secret", 10, "a map of 1");
+    expect_shown(NULL, "\xc4\x02xy", 4, "4 bytes");
+    expect_shown(&either, "\x92\x00\xa2no", 5, "'no'");
+    memset(bytes, 'x', sizeof bytes);
+    memcpy(bytes, "\xd9\xff", 2);
+    tr_buffer_init(&words, 0);
+    tr_slot_show(&text, (struct tr_bytes){(const uint8_t *)bytes, sizeof bytes}, &words);
+    assert_true(words.size > 2 && words.size < 255);
+    tr_buffer_fini(&words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_an_error_shows_of_a_value),
         cmocka_unit_test(test_what_lies_elsewhere_comes_back),
         cmocka_unit_test(test_a_variant_that_lies_elsewhere),
         cmocka_unit_test(test_a_uri_that_is_no_text_is_not_written),
