@@ -4,6 +4,7 @@
  *     LOOKING -- its next time --> WAITING -- it has come --> LOOKING -- what to do --> ...
  *     ... -- start it --> [REPLACING -- the one before has ended -->] LAUNCHING --> WAITING
  *     ... -- skip it --> WAITING
+ *     paused: WAITING -> PAUSED -- it goes on --> LOOKING
  *
  * The clock on the wall is the program's: a timer only says when to ask it. A question that gets no
  * answer is asked again, which is harmless: it only reads. Where no engine fires schedules, it
@@ -136,13 +137,18 @@ static int look_anew(struct tri_schedule *schedule)
     return error != 0 ? error : look(schedule);
 }
 
-/* Waits for its time; in an engine that fires no schedules it rests until schedule_wake. */
+/*
+ * Waits for its time; in an engine that fires no schedules it rests until schedule_wake, and while
+ * it is paused until it goes on.
+ */
 static int wait_for_due(struct tri_schedule *schedule)
 {
     struct tr_schedule_state *state = schedule->state;
     int error = 0;
     state->step = TR_SCHEDULE_IDLE;
-    if (state->due == INT64_MAX) {
+    if (state->is_paused) {
+        state->step = TR_SCHEDULE_PAUSED;
+    } else if (state->due == INT64_MAX) {
         set_problem(schedule, tr_text_of("it never fires again"));
     } else if (fires_here(schedule)) {
         state->step = TR_SCHEDULE_WAITING;
@@ -233,6 +239,26 @@ static int fire(struct tri_schedule *schedule, const struct tr_schedule_seen *se
     return error != 0 ? error : go_on(schedule, TR_SCHEDULE_OUTCOME_SKIPPED);
 }
 
+/*
+ * It goes on, and knows its time. What came until then is left out, as a person wanted, and noted:
+ * it fires after that.
+ */
+static int leave_pause(struct tri_schedule *schedule, const struct tr_schedule_seen *seen)
+{
+    struct tr_schedule_state *state = schedule->state;
+    int64_t resumed = state->resumed;
+    state->resumed = 0;
+    if (state->due > resumed) {
+        return seen->has_come ? fire(schedule, seen) : wait_for_due(schedule);
+    }
+    int error = omit(schedule, state->due, resumed + 1, TR_SCHEDULE_OUTCOME_PAUSED);
+    state->skipped++;
+    state->outcome = TR_SCHEDULE_OUTCOME_PAUSED;
+    state->last = state->due;
+    state->since = resumed;
+    return error != 0 ? error : look_anew(schedule);
+}
+
 static int on_seen(struct tri_schedule *schedule)
 {
     struct tr_schedule_seen seen;
@@ -243,11 +269,14 @@ static int on_seen(struct tri_schedule *schedule)
     set_problem(schedule, tr_text_of(""));
     schedule->state->call = 0;
     schedule->state->wait_ms = seen.wait_ms;
-    if (seen.has_come) {
-        return fire(schedule, &seen);
+    if (!seen.has_come) {
+        schedule->state->due = seen.next;
     }
-    schedule->state->due = seen.next;
-    return wait_for_due(schedule);
+    if (schedule->state->resumed != 0) {
+        return leave_pause(schedule, &seen);
+    }
+    bool may_fire = seen.has_come && !schedule->state->is_paused;
+    return may_fire ? fire(schedule, &seen) : wait_for_due(schedule);
 }
 
 /*
@@ -413,6 +442,46 @@ static int on_drop(struct tri_schedule *schedule)
     return error != 0 ? error : tr_stop(schedule->context);
 }
 
+/* Keeps who has paused it, or forgets that. TR_LIMIT: what does not fit, which commands refuse. */
+static int take_pause(struct tr_schedule_state *state, const struct tr_schedule_pause *pause)
+{
+    if (pause->is_paused) {
+        state->resumed = 0;
+    } else if (state->is_paused) {
+        state->resumed = (int64_t)(pause->at_ms / MS_PER_SECOND);
+    }
+    state->is_paused = pause->is_paused;
+    state->paused_ms = pause->is_paused ? pause->at_ms : 0;
+    int error = tr_array_set(&state->paused_by, pause->is_paused ? pause->by : tr_text_of(""));
+    return error != 0 ? error
+                      : tr_array_set(&state->pause_message,
+                                     pause->is_paused ? pause->message : tr_text_of(""));
+}
+
+/* A time in hand is dealt with first: its execution has begun, or the one before is aborted. */
+static int on_pause(struct tri_schedule *schedule)
+{
+    struct tr_schedule_state *state = schedule->state;
+    struct tr_schedule_pause pause;
+    int error = tr_message_read(schedule->message, schedule_pause, &pause);
+    if (error != 0) {
+        return error;
+    }
+    bool has_time = state->step == TR_SCHEDULE_LAUNCHING || state->step == TR_SCHEDULE_REPLACING;
+    error = take_pause(state, &pause);
+    if (error == 0 && state->is_paused && state->step != TR_SCHEDULE_LOOKING && !has_time) {
+        error = tr_timer_stop(schedule->context, TIMER_DUE);
+        state->step = TR_SCHEDULE_PAUSED;
+    }
+    if (error == 0 && state->resumed != 0 && !has_time) {
+        error = look(schedule);
+    }
+    if (error == 0) {
+        error = tri_schedule_record(schedule);
+    }
+    return error != 0 ? error : tell_kept(schedule, pause.row);
+}
+
 /*
  * Schedules are fired from now on, or the clock was set. A schedule that was to look again later
  * looks now: by a clock that was set back that may be far away. With a time in hand it looks again
@@ -484,7 +553,7 @@ static const struct {
     {&tr_launched_schema, true, on_launched},     {&tr_down_schema, false, on_down},
     {&tr_schedule_set_schema, false, on_set},     {&tr_schedule_wake_schema, false, on_wake},
     {&tr_schedule_drop_schema, false, on_drop},   {&tr_blob_failed_schema, true, on_blob_failed},
-    {&tr_ask_failed_schema, true, on_ask_failed},
+    {&tr_ask_failed_schema, true, on_ask_failed}, {&tr_schedule_pause_schema, false, on_pause},
 };
 
 static int schedule_handle(struct tr_context *context, void *state,

@@ -175,7 +175,7 @@ int tri_schedule_record(struct tri_schedule *schedule)
     row.timezone = schedule->plan->schedule.timezone;
     row.created_ms = state->created_ms;
     row.applied_ms = state->applied_ms;
-    row.next_ms = ms_of(state->due);
+    row.next_ms = state->is_paused ? 0 : ms_of(state->due);
     row.last_ms = ms_of(state->last);
     row.outcome = state->outcome;
     row.last = tr_text_of(name);
@@ -185,6 +185,10 @@ int tri_schedule_record(struct tri_schedule *schedule)
     row.problem = tr_array_get(&state->problem);
     struct tr_text omitted = tr_array_get(&state->omitted);
     row.omitted = (struct tr_bytes){.data = (const uint8_t *)omitted.data, .size = omitted.size};
+    row.is_paused = state->is_paused;
+    row.paused_ms = state->paused_ms;
+    row.paused_by = tr_array_get(&state->paused_by);
+    row.pause_message = tr_array_get(&state->pause_message);
     int error = times.error != 0 ? times.error
                                  : tr_record(schedule->context, &tr_schedule_row_schema, &row);
     tr_buffer_fini(&times);

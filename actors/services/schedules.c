@@ -248,6 +248,35 @@ static int handle_set(struct tr_context *context, struct tr_schedules_state *sta
 }
 
 /*
+ * Finds a plan whose actor is about to be told of a change, and owes the caller its answer.
+ * `*schedule` stays as it is where there is no such plan, which the caller hears.
+ */
+static int begin_change(struct tr_context *context, struct tr_schedules_state *state,
+                        const struct tr_message *message, struct tr_text address,
+                        enum tr_schedule_change change, uint32_t *number, struct tr_ref *schedule)
+{
+    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
+    struct tr_rows_key key = plan_key(address);
+    void *edited;
+    int error = tr_rows_find(&rows, &key, number);
+    if (error == TR_NOT_FOUND) {
+        struct tr_schedule_kept kept = {.error = TR_NOT_FOUND,
+                                        .message = tr_text_of("there is no such schedule")};
+        return tr_reply(context, message, &tr_schedule_kept_schema, &kept);
+    }
+    if (error == 0) {
+        error = tr_rows_edit(&rows, *number, &edited);
+    }
+    if (error == 0) {
+        struct row *row = edited;
+        row->change = (uint8_t)change;
+        row->deferred = tr_message_deferred(message);
+        *schedule = row->schedule;
+    }
+    return error;
+}
+
+/*
  * The row and the graph go when the plan's actor has said that it is done: until then its handlers
  * may need the graph.
  */
@@ -255,30 +284,38 @@ static int handle_drop(struct tr_context *context, struct tr_schedules_state *st
                        const struct tr_message *message)
 {
     struct tr_schedule_drop drop;
-    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
-    void *edited;
+    struct tr_ref schedule = {{0, 0}, 0};
     int error = tr_message_read(message, schedule_drop, &drop);
-    if (error != 0) {
-        return error;
+    if (error == 0) {
+        error = begin_change(context, state, message, drop.address, TR_SCHEDULE_DELETED, &drop.row,
+                             &schedule);
     }
-    struct tr_rows_key key = plan_key(drop.address);
-    error = tr_rows_find(&rows, &key, &drop.row);
-    if (error == TR_NOT_FOUND) {
-        struct tr_schedule_kept kept = {.error = TR_NOT_FOUND,
-                                        .message = tr_text_of("there is no such schedule")};
+    return error != 0 || tr_key_is_none(schedule.key)
+               ? error
+               : tr_tell(context, schedule, &tr_schedule_drop_schema, &drop);
+}
+
+static int handle_pause(struct tr_context *context, struct tr_schedules_state *state,
+                        const struct tr_message *message)
+{
+    struct tr_schedule_pause pause;
+    struct tr_ref schedule = {{0, 0}, 0};
+    int error = tr_message_read(message, schedule_pause, &pause);
+    if (error == 0 &&
+        (pause.by.size > TR_SCHEDULE_BY_BYTES || pause.message.size > TR_SCHEDULE_MESSAGE_BYTES)) {
+        struct tr_schedule_kept kept = {.error = TR_LIMIT,
+                                        .message = tr_text_of("the message is longer than "
+                                                              "TR_SCHEDULE_MESSAGE_BYTES (512)")};
         return tr_reply(context, message, &tr_schedule_kept_schema, &kept);
     }
-    if (error != 0) {
-        return error;
+    if (error == 0) {
+        error = begin_change(context, state, message, pause.address,
+                             pause.is_paused ? TR_SCHEDULE_PAUSE_SET : TR_SCHEDULE_PAUSE_LIFTED,
+                             &pause.row, &schedule);
     }
-    error = tr_rows_edit(&rows, drop.row, &edited);
-    if (error != 0) {
-        return error;
-    }
-    struct row *row = edited;
-    row->change = TR_SCHEDULE_DELETED;
-    row->deferred = tr_message_deferred(message);
-    return tr_tell(context, row->schedule, &tr_schedule_drop_schema, &drop);
+    return error != 0 || tr_key_is_none(schedule.key)
+               ? error
+               : tr_tell(context, schedule, &tr_schedule_pause_schema, &pause);
 }
 
 /* A plan's actor has kept what it was told, or has gone: the caller is answered. */
@@ -350,6 +387,9 @@ static int schedules_handle(struct tr_context *context, void *state,
     }
     if (tr_message_is(message, &tr_schedule_drop_schema)) {
         return handle_drop(context, state, message);
+    }
+    if (tr_message_is(message, &tr_schedule_pause_schema)) {
+        return handle_pause(context, state, message);
     }
     if (tr_message_is(message, &tr_schedule_kept_schema)) {
         return handle_kept(context, state, message);

@@ -33,6 +33,7 @@ extern const struct tr_command tr_command_recover;
 extern const struct tr_command tr_command_rerun;
 extern const struct tr_command tr_command_resume;
 extern const struct tr_command tr_command_run;
+extern const struct tr_command tr_command_schedules;
 extern const struct tr_command tr_command_serve;
 extern const struct tr_command tr_command_signal;
 extern const struct tr_command tr_command_store;

@@ -13,9 +13,6 @@
 #include "runtime/trace/glob.h"
 #include "schemas/codec/error.h"
 
-/* How many are named in a question. */
-#define NAMED_MAX 5
-
 struct search {
     struct tr_selection *selection;
     struct tr_reader *reader;
@@ -196,33 +193,37 @@ static enum tr_exit_status find_all(const struct tr_invocation *invocation, cons
 
 /* -------------------------------------------------------------------------- asking */
 
-static void print_names(const struct tr_selection *selection, FILE *stream)
-{
-    for (size_t i = 0; i < selection->count && i < NAMED_MAX; i++) {
-        struct tr_text name = selection->items[i].row.name;
-        fprintf(stream, "%s%.*s", i > 0 ? ", " : "", (int)name.size, name.data);
-    }
-    if (selection->count > NAMED_MAX) {
-        fprintf(stream, " and %zu more", selection->count - NAMED_MAX);
-    }
-}
-
-static enum tr_exit_status ask(const struct tr_invocation *invocation, const char *verb,
-                               const struct tr_selection *selection)
+enum tr_exit_status tr_selection_ask(const struct tr_invocation *invocation, const char *verb,
+                                     const char *what, const struct tr_text *names, size_t count)
 {
     char line[16] = "";
     if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
         return tr_command_refused(invocation->command,
-                                  "these are %zu executions; give --yes if you mean all of them",
-                                  selection->count);
+                                  "these are %zu %s; give --yes if you mean all of them", count,
+                                  what);
     }
-    fprintf(stderr, "%s %zu executions: ", verb, selection->count);
-    print_names(selection, stderr);
+    fprintf(stderr, "%s %zu %s: ", verb, count, what);
+    for (size_t i = 0; i < count && i < TR_SELECTION_NAMED; i++) {
+        fprintf(stderr, "%s%.*s", i > 0 ? ", " : "", (int)names[i].size, names[i].data);
+    }
+    if (count > TR_SELECTION_NAMED) {
+        fprintf(stderr, " and %zu more", count - TR_SELECTION_NAMED);
+    }
     fprintf(stderr, "? [y/N] ");
     if (fgets(line, sizeof line, stdin) == NULL || (line[0] != 'y' && line[0] != 'Y')) {
         return tr_command_refused(invocation->command, "nothing was changed");
     }
     return TR_EXIT_DONE;
+}
+
+static enum tr_exit_status ask(const struct tr_invocation *invocation, const char *verb,
+                               const struct tr_selection *selection)
+{
+    struct tr_text names[TR_SELECTION_NAMED];
+    for (size_t i = 0; i < selection->count && i < TR_SELECTION_NAMED; i++) {
+        names[i] = selection->items[i].row.name;
+    }
+    return tr_selection_ask(invocation, verb, "executions", names, selection->count);
 }
 
 enum tr_exit_status tr_selection_find(const struct tr_invocation *invocation, const char *folder,

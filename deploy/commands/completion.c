@@ -3,7 +3,8 @@
  * the rows of the commands, so that it is never behind them.
  *
  * What can follow is the same in all shells: words, files, folders, executions that the command is
- * for (`troupe names`), or nodes. Behind an execution no blank is added where a node may follow.
+ * for (`troupe names`), nodes, or plans. Behind an execution no blank is added where a node may
+ * follow.
  */
 #include <stdio.h>
 #include <string.h>
@@ -133,6 +134,9 @@ static void for_each_command(void (*print)(const struct tr_command *command))
 /* What gives the names of templates of projects. */
 #define TEMPLATES "troupe init --list -o name 2>/dev/null"
 
+/* What gives the names of plans that have a schedule. */
+#define PLANS "troupe schedules -o name 2>/dev/null"
+
 /* Whether EXEC/NODE is meant, too. */
 static bool takes_nodes(const struct tr_command *command)
 {
@@ -165,7 +169,9 @@ static void bash_flag(const struct tr_command *command, const struct tr_option *
 /* What completes a value, as the end of a branch of a case. */
 static void bash_complete(const struct values *values, const char *kind, bool takes_nodes)
 {
-    if (values->words[0] != '\0') {
+    if (values->completes == TR_COMPLETES_PLANS) {
+        printf("_troupe_plans '%s' ;;\n", values->words);
+    } else if (values->words[0] != '\0') {
         printf("_troupe_%s '%s' ;;\n", values->is_list ? "list" : "words", values->words);
     } else if (values->completes == TR_COMPLETES_EXECUTIONS) {
         printf("_troupe_%s %s ;;\n", takes_nodes ? "nodes" : "executions", kind);
@@ -260,6 +266,16 @@ static void bash_functions(void)
         "    else\n"
         "        _troupe_files -f\n"
         "    fi\n"
+        "}\n"
+        "_troupe_plans() {\n"
+        "    local choice\n"
+        "    for choice in \"${words[@]:2:${#words[@]}-3}\"; do\n"
+        "        if [[ \" $1 \" == *\" $choice \"* ]]; then\n"
+        "            _troupe_reply < <(" PLANS ")\n"
+        "            return\n"
+        "        fi\n"
+        "    done\n"
+        "    _troupe_words \"$1\"\n"
         "}\n");
 }
 
@@ -366,7 +382,9 @@ static void zsh_options(const struct tr_command *command)
     struct values values = values_of_command(command);
     printf("    %s)\n        _arguments", command->name);
     for_each_option(command, zsh_option);
-    if (values.is_value) {
+    if (values.completes == TR_COMPLETES_PLANS) {
+        printf(" \\\n            '1:word:(%s)' '*:plan:($(" PLANS "))'", values.words);
+    } else if (values.is_value) {
         printf(" \\\n            '*:word:");
         zsh_complete(&values, kind_of(command->kind), takes_nodes(command));
         printf("'");
@@ -445,7 +463,9 @@ static void fish_name(const struct tr_command *command)
 /* What may stand there, but for files. */
 static void fish_choices(const struct values *values, const char *kind, bool takes_nodes)
 {
-    if (values->words[0] != '\0') {
+    if (values->completes == TR_COMPLETES_PLANS) {
+        printf(" -a '(__troupe_plans %s)'", values->words);
+    } else if (values->words[0] != '\0') {
         printf(values->is_list ? " -a '(__troupe_list %s)'" : " -a '%s'", values->words);
     } else if (values->completes == TR_COMPLETES_EXECUTIONS) {
         printf(" -a '(__troupe_%s %s)'", takes_nodes ? "nodes" : "executions", kind);
@@ -516,6 +536,15 @@ static void print_fish(void)
            "            return\n"
            "        end\n"
            "    end\n"
+           "end\n"
+           "function __troupe_plans\n"
+           "    for choice in (commandline -opc)[3..-1]\n"
+           "        if contains -- $choice $argv\n"
+           "            " PLANS "\n"
+           "            return\n"
+           "        end\n"
+           "    end\n"
+           "    printf '%%s\\n' $argv\n"
            "end\n"
            "function __troupe_list\n"
            "    set -l word (string replace -r '^-[^=]*=' '' -- (commandline -ct))\n"

@@ -119,9 +119,7 @@ static bool is_late(const struct explaining *explaining)
 
 static struct tr_text waiting_words(const struct explaining *explaining)
 {
-    const struct tr_schedule_row *row = explaining->row;
-    uint8_t step = explaining->is_live ? row->step : (uint8_t)TR_SCHEDULE_IDLE;
-    return tr_text_of(tr_schedule_step_words(step));
+    return tr_text_of(tr_schedule_row_words(explaining->row, explaining->is_live));
 }
 
 /* Why times were not started. */
@@ -132,6 +130,9 @@ static void print_reason(const struct explaining *explaining, uint64_t outcome,
     case TR_SCHEDULE_OUTCOME_SKIPPED:
         tr_buffer_print(text, "the execution before was running (overlap: %s)",
                         overlap_word(explaining));
+        return;
+    case TR_SCHEDULE_OUTCOME_PAUSED:
+        tr_buffer_add_string(text, "the schedule was paused");
         return;
     case TR_SCHEDULE_OUTCOME_MISSED:
         tr_buffer_print(text, "no engine with schedules ran then (catch_up: %s)",
@@ -240,6 +241,26 @@ static int write_all_omitted(struct explaining *explaining)
 
 /* ------------------------------------------------------------------------ the whole */
 
+/* Who has paused it, when and why. */
+static void write_pause(const struct tr_schedule_row *row)
+{
+    struct tr_buffer at;
+    struct tr_buffer why;
+    if (!row->is_paused) {
+        return;
+    }
+    tr_buffer_init(&at, 0);
+    tr_buffer_init(&why, 0);
+    tr_time_print(row->paused_ms, &at);
+    tr_line_print(row->pause_message, 0, &why);
+    printf("paused by %.*s at %.*s%s%.*s; `troupe schedules resume %.*s` goes on\n",
+           (int)row->paused_by.size, row->paused_by.data, (int)at.size, (const char *)at.data,
+           row->pause_message.size > 0 ? ": " : "", (int)why.size, (const char *)why.data,
+           (int)row->plan.size, row->plan.data);
+    tr_buffer_fini(&why);
+    tr_buffer_fini(&at);
+}
+
 static void write_text(const struct explaining *explaining)
 {
     const struct tr_schedule_row *row = explaining->row;
@@ -255,7 +276,8 @@ static void write_text(const struct explaining *explaining)
            (int)row->workflow.size, row->workflow.data);
     printf("next: %.*s%s: %.*s\n", (int)next.size, (const char *)next.data,
            is_late(explaining) ? ", which has passed" : "", (int)waiting.size, waiting.data);
-    if (row->problem.size > 0) {
+    write_pause(row);
+    if (row->problem.size > 0 && !row->is_paused) {
         printf("in the way: %.*s\n", (int)row->problem.size, row->problem.data);
     }
     if (row->last_ms != 0) {
@@ -290,6 +312,10 @@ static void write_document(struct explaining *explaining)
     tr_document_text(document, "last_phase", tr_text_of(explaining->last_phase));
     tr_document_text(document, "overlap", tr_text_of(overlap_word(explaining)));
     tr_document_text(document, "catch_up", tr_text_of(catch_up_word(explaining)));
+    tr_document_bool(document, "is_paused", row->is_paused);
+    tr_document_time(document, "paused_at", row->paused_ms);
+    tr_document_text(document, "paused_by", row->paused_by);
+    tr_document_text(document, "pause_message", row->pause_message);
 }
 
 /* Keeps the row: while a reader gives one it can be asked nothing else. */
@@ -303,8 +329,9 @@ static int take_row(void *self, const void *value)
     }
     explaining->is_found = true;
     *copy = *(const struct tr_schedule_row *)value;
-    struct tr_text *const texts[] = {&copy->project, &copy->domain,   &copy->plan, &copy->workflow,
-                                     &copy->fires,   &copy->timezone, &copy->last, &copy->problem};
+    struct tr_text *const texts[] = {
+        &copy->project,  &copy->domain, &copy->plan,    &copy->workflow,  &copy->fires,
+        &copy->timezone, &copy->last,   &copy->problem, &copy->paused_by, &copy->pause_message};
     for (size_t i = 0; i < TR_COUNT_OF(texts); i++) {
         *texts[i] = tr_arena_text(arena, *texts[i]);
     }

@@ -13,6 +13,7 @@
 #include "deploy/engine/launch.h"
 #include "deploy/inputs/runnable.h"
 #include "deploy/server/apply_plans.h"
+#include "deploy/server/change_schedules.h"
 #include "deploy/server/serve_forget.h"
 #include "deploy/server/serve_gates.h"
 #include "deploy/server/serve_record.h"
@@ -355,6 +356,45 @@ static int on_apply_plans(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
+static int on_pause_schedule(struct tr_serve *serve, const struct tri_peer *peer,
+                             const struct tri_request *request)
+{
+    struct tr_pause_schedule pause;
+    char words[TR_APPLY_EXPLAIN_BYTES];
+    int error = tr_pause_schedule_unpack(request->body, request->version, &pause);
+    if (error == 0) {
+        error = tr_live_pause_schedule(serve->live, &pause, words);
+        finish(serve, peer, error, words);
+        error = 0;
+    }
+    return error;
+}
+
+static int on_trigger_schedule(struct tr_serve *serve, const struct tri_peer *peer,
+                               const struct tri_request *request)
+{
+    struct tr_trigger_schedule trigger;
+    struct tr_launch_outcome outcome;
+    int error = tr_trigger_schedule_unpack(request->body, request->version, &trigger);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_live_trigger_schedule(serve->live, &trigger, &outcome);
+    if (error == 0) {
+        /* As of what is submitted and not followed. */
+        (void)!tr_detached_add(&serve->live->detached, outcome.execution);
+    }
+    struct tr_submitted submitted = {
+        .error = error,
+        .message = tr_text_of(outcome.message),
+        .name = tr_text_of(outcome.name),
+        .execution = outcome.execution,
+        .is_new = outcome.is_new,
+    };
+    answer(serve, peer, &tr_submitted_schema, &submitted);
+    return 0;
+}
+
 static void show_actor(void *self, const struct tr_actor_seen *actor)
 {
     const struct showing *showing = self;
@@ -519,6 +559,8 @@ static const struct {
     {&tr_send_answer_schema, on_answer},
     {&tr_pause_execution_schema, on_pause},
     {&tr_apply_plans_schema, on_apply_plans},
+    {&tr_pause_schedule_schema, on_pause_schedule},
+    {&tr_trigger_schedule_schema, on_trigger_schedule},
     {&tr_activate_execution_schema, on_wake},
     {&tr_list_dormant_schema, on_list_dormant},
     {&tr_list_actors_schema, on_list_actors},

@@ -13,6 +13,8 @@
  *     detach_execution     answered
  *     send_answer          answer_sent
  *     apply_plans          [plan_applied] answered
+ *     pause_schedule       answered
+ *     trigger_schedule     submitted
  *     list_actors          [actor_row] answered
  *     resume_actors        [actor_row] answered
  *     list_metrics         [metric_row] answered
@@ -123,6 +125,18 @@
     FIELD(text, plan, 1, 0)                  \
     FIELD(u8, change, 1, 0)
 
+/* Pauses the schedule of a plan, "PROJECT/DOMAIN/PLAN", or lets it go on: who, and why. */
+#define TR_PAUSE_SCHEDULE_FIELDS(FIELD, ARRAY) \
+    FIELD(text, address, 1, 0)                 \
+    FIELD(bool, is_paused, 1, 0)               \
+    FIELD(text, by, 1, 0)                      \
+    FIELD(text, message, 1, 0)
+
+/* Starts one execution of a plan that has a schedule, now, with the plan's inputs. */
+#define TR_TRIGGER_SCHEDULE_FIELDS(FIELD, ARRAY) \
+    FIELD(text, address, 1, 0)                   \
+    FIELD(text, cause, 1, 0)
+
 /* Activates a dormant execution, with all that it has launched; 0: all there are. */
 #define TR_ACTIVATE_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
@@ -174,7 +188,7 @@
     FIELD(u64, count, 1, 0)                   \
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
-/* Ids 500 to 579 belong to requests. */
+/* Ids 500 to 579 belong to requests, and 661 and 662. */
 #define TR_REQUEST_SCHEMAS(S)                                                        \
     S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)                     \
     S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                           \
@@ -201,7 +215,9 @@
     S(list_dormant, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_DORMANT_FIELDS)             \
     S(dormant_row, 540, TR_MESSAGE, 1, TR_HINT, TR_DORMANT_ROW_FIELDS)               \
     S(resume_actors, 550, TR_MESSAGE, 1, TR_HINT, TR_RESUME_ACTORS_FIELDS)           \
-    S(detach_execution, 560, TR_MESSAGE, 1, TR_HINT, TR_DETACH_EXECUTION_FIELDS)
+    S(detach_execution, 560, TR_MESSAGE, 1, TR_HINT, TR_DETACH_EXECUTION_FIELDS)     \
+    S(pause_schedule, 661, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_SCHEDULE_FIELDS)         \
+    S(trigger_schedule, 662, TR_MESSAGE, 1, TR_HINT, TR_TRIGGER_SCHEDULE_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -18,6 +18,8 @@ COMMANDS = {
     "run": ("FILE [NAME]", f"{BEGIN} -d --detach -j --jobs --durability"),
     "check": ("FILE...", "-o"),
     "apply": ("[FILE]", "--delete -o"),
+    "schedules": ("[pause PLAN... | resume PLAN... | trigger PLAN]",
+                  "-m --message -y --yes -o"),
     "backfill": ("PLAN", "--from --to --parallelism --label -o"),
     "serve": ("", "-j --jobs --durability -o"),
     "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),

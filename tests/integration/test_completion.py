@@ -24,13 +24,15 @@ workflows:
   good: {nodes: {list: {task: fine, with: {n: 1}}}}
   fails: {nodes: {b: {task: bad}}}
   waits: {nodes: {w: {task: wait}}}
+launch_plans:
+  nightly: {workflow: good, schedule: {every: 1000h}}
 """
 
 # What stands in the place of `troupe`: what completions ask for is answered, what was typed is
 # written down, one word a line.
 TYPED = """#!/bin/sh
 case "$1:$*" in
-names:*|check:*|init:*|completion:*bash|completion:*zsh|completion:*fish|get:*json)
+names:*|check:*|init:*|completion:*bash|completion:*zsh|completion:*fish|get:*json|schedules:*name)
     exec {program} "$@" ;;
 esac
 printf '%s\\n' "$@" >{folder}/typed.part
@@ -75,6 +77,9 @@ CASES = [
     ("run --cache ref\t", "run --cache refresh"),
     ("run flo\t", "run flow.yaml"),
     ("run flow.yaml goo\t", "run flow.yaml good"),
+    ("schedules tri\t", "schedules trigger"),
+    ("schedules pause ni\t", "schedules pause nightly"),
+    ("schedules -y resume ni\t", "schedules -y resume nightly"),
     ("store fi\t", "store fix-modes"),
     ("help backf\t", "help backfill"),
     ("backf\t", "backfill"),
@@ -127,6 +132,7 @@ class CompletionTest(ProgramTest):
         engine.process.kill()
         engine.end()
         self.kill_keeper()
+        self.troupe("apply", "flow.yaml")
         programs = self.folder / "bin"
         programs.mkdir()
         program = programs / "troupe"

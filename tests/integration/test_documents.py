@@ -103,7 +103,11 @@ class DocumentsTest(ProgramTest):
         self.assertEqual(len(self.prints("check", "check", "odd.yaml")), 1)
         self.prints("apply", "apply", "nightly.yaml")
         self.prints("schedules", "apply")
+        self.prints("schedules", "schedules")
+        self.prints("change_schedules", "schedules", "pause", "nightly", "-m", "why")
+        self.prints("schedules", "schedules")
         self.prints("explain_schedule", "explain", "nightly")
+        self.prints("change_schedules", "schedules", "resume", "nightly")
         self.prints("backfill", "backfill", "nightly", "--from", "2026-08-01", "--to", "2026-08-03")
 
     def test_an_engine_that_stays(self):
@@ -112,6 +116,8 @@ class DocumentsTest(ProgramTest):
         engine.wait_for("serves")
         self.prints("result", "submit", "hello.yaml", "-i", "name=Ada", "--wait")
         self.prints("handed", "submit", "hello.yaml", "-i", "name=Bob")
+        self.troupe("apply", "nightly.yaml")
+        self.prints("handed", "schedules", "trigger", "nightly")
         self.prints("actors", "actors")
         self.prints("metrics", "metrics")
         engine.wait_for('"event":"ended"')

@@ -483,7 +483,8 @@ workflows:
         self.WIDTH = 20
         running = self.begin_wide(", parallelism: 8")
         self.assertIn("8 under way; 12 more wait for their turn: parallelism lets 8 run at once; "
-                      "the engine has 1 job slot for them (--jobs)", self.troupe("explain", "it")[0])
+                      "the engine has 1 job slot for them (--jobs)",
+                      self.troupe("explain", "it")[0])
         told = "main.m: parallelism lets 8 run at once, but the engine has 1 job slot (--jobs)\n"
         guest = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "guest")
         self.write("go", "")

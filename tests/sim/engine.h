@@ -154,6 +154,7 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(launched)              \
     S(fired)                 \
     S(fires_skipped)         \
+    S(fires_paused)          \
     S(fired_by_cron)         \
     S(fired_near_a_change)   \
     S(recoveries)            \

@@ -232,6 +232,30 @@ static int pass_time_over(TURN)
     return handle_changed(context, state, message, &tr_schedule_seen_schema, &seen);
 }
 
+/* A schedule has forgotten that it is paused when its time comes. */
+static int forget_schedule_pause(TURN)
+{
+    struct tr_schedule_state *schedule = state;
+    bool is_meant = behaviour->id == tr_schedule_behaviour.id && schedule->is_paused &&
+                    tr_message_is(message, &tr_schedule_wake_schema);
+    if (is_meant && strikes(1)) {
+        schedule->is_paused = false;
+    }
+    return sim_engine_handle(context, state, message);
+}
+
+/* A schedule that goes on does not know since when, and takes what has passed for missed. */
+static int forget_schedule_resumed(TURN)
+{
+    struct tr_schedule_state *schedule = state;
+    bool is_meant = behaviour->id == tr_schedule_behaviour.id && schedule->resumed != 0 &&
+                    tr_message_is(message, &tr_schedule_seen_schema);
+    if (is_meant && strikes(1)) {
+        schedule->resumed = 0;
+    }
+    return sim_engine_handle(context, state, message);
+}
+
 /* Of what is said for the inputs of a node, all that is not an input's: what was launched. */
 static void add_launched(struct tr_bytes edits, struct tr_buffer *nodes)
 {
@@ -533,6 +557,16 @@ const struct sim_bug sim_engine_bugs[] = {
      .found_by = "the timetable: two run at once",
      .first_seed = 82,
      .turn = forget_running},
+    {.name = "schedule-pause-forgotten",
+     .text = "after a start a schedule has forgotten that it is paused",
+     .found_by = "the timetable: it goes on, and nobody has said so",
+     .first_seed = 9,
+     .turn = forget_schedule_pause},
+    {.name = "schedule-pause-caught-up",
+     .text = "a schedule takes times of a pause for missed ones",
+     .found_by = "the timetable: a time that passed in the pause starts something",
+     .first_seed = 273,
+     .turn = forget_schedule_resumed},
     {.name = "task-by-wall",
      .text = "a task goes by the clock that people set",
      .found_by = "the timers: one lies behind",

@@ -4,7 +4,8 @@
  *
  * A time starts one execution or none, whatever crashes and however the clock is set. Where plans
  * may overlap and catch up on all, each time up to the last one that was dealt with has started
- * one; where they may not overlap, two never live at once; and none of them stands still.
+ * one, but for those that passed in a pause, which start none. Where plans may not overlap, two
+ * never live at once; and none of them stands still.
  */
 #include "tests/sim/timetable.h"
 
@@ -48,6 +49,13 @@ struct started {
     uint8_t phase;
 };
 
+/* Times that passed while a schedule was paused, as the planner knows or its row says. */
+struct pause {
+    struct pause *next;
+    int64_t from;
+    int64_t until;
+};
+
 struct plan {
     const char *cron; /* NULL: it fires every `every_s` */
     uint32_t every_s; /* by its own clock; about that where it has cron */
@@ -56,6 +64,12 @@ struct plan {
     uint64_t since_ms;
     uint64_t last_ms;
     uint64_t dropped_ms;
+    bool has_pause; /* by its row: there is one; */
+    bool is_paused; /* and it has nothing in hand */
+    uint64_t paused_ms;
+    struct pause *pauses;
+    uint32_t resumes;       /* by its rows: pauses that are over */
+    uint32_t resumes_asked; /* and what was asked for, some of it perhaps forgotten by a crash */
 };
 
 struct sim_timetable {
@@ -147,6 +161,13 @@ void sim_timetable_free(struct sim_timetable *timetable)
         timetable->first = started->next;
         free(started);
     }
+    for (uint32_t i = 0; timetable != NULL && i < PLANS; i++) {
+        while (timetable->plans[i].pauses != NULL) {
+            struct pause *pause = timetable->plans[i].pauses;
+            timetable->plans[i].pauses = pause->next;
+            free(pause);
+        }
+    }
     if (timetable != NULL) {
         sim_times_fini(&timetable->times);
     }
@@ -226,6 +247,32 @@ static void check_alone(const struct sim_timetable *timetable, const struct star
     }
 }
 
+/* Whether a time passed while its schedule was paused. */
+static bool was_paused(const struct plan *plan, int64_t time)
+{
+    const struct pause *pause = plan->pauses;
+    while (pause != NULL && (time < pause->from || time >= pause->until)) {
+        pause = pause->next;
+    }
+    return pause != NULL;
+}
+
+/*
+ * What a schedule has in hand when it is paused begins: that is its last time. A clock that was set
+ * back shows times of a pause again.
+ */
+static void check_paused(const struct sim_timetable *timetable, uint32_t index, int64_t time)
+{
+    const struct plan *plan = &timetable->plans[index];
+    if (plan->is_paused && time > (int64_t)(plan->last_ms / 1000)) {
+        sim_fail("schedule s%u starts the execution of %lld, and is paused", index,
+                 (long long)time);
+    }
+    if (timetable->stage->world->plan.clock_jump_ms == 0 && was_paused(plan, time)) {
+        sim_fail("schedule s%u catches up on %lld, when it was paused", index, (long long)time);
+    }
+}
+
 bool sim_timetable_take_execution(struct sim_timetable *timetable, const struct tr_execution *row)
 {
     uint32_t plan;
@@ -247,6 +294,7 @@ bool sim_timetable_take_execution(struct sim_timetable *timetable, const struct 
                                     .number = row->execution,
                                     .phase = row->phase};
         timetable->first = started;
+        check_paused(timetable, plan, time);
         sim_engine_seen.fired++;
         sim_engine_seen.fired_by_cron += timetable->plans[plan].cron != NULL ? 1 : 0;
         sim_engine_seen.fired_near_a_change +=
@@ -262,6 +310,34 @@ bool sim_timetable_take_execution(struct sim_timetable *timetable, const struct 
     return true;
 }
 
+static void add_pause(struct plan *plan, int64_t from, int64_t until)
+{
+    struct pause *pause = plan->pauses;
+    while (pause != NULL && (pause->from != from || pause->until != until)) {
+        pause = pause->next;
+    }
+    if (pause != NULL) {
+        return; /* that was told before */
+    }
+    pause = sim_must(calloc(1, sizeof *pause));
+    *pause = (struct pause){.next = plan->pauses, .from = from, .until = until};
+    plan->pauses = pause;
+}
+
+/* Keeps what the row says of pauses that are over. */
+static void take_pauses(struct plan *plan, struct tr_bytes omitted)
+{
+    struct tr_cursor cursor = tr_cursor_of(omitted);
+    uint32_t count = omitted.size == 0 ? 0 : tr_read_array(&cursor);
+    for (uint32_t i = 0; i < count && tr_read_array(&cursor) == 3; i++) {
+        int64_t from = tr_read_i64(&cursor);
+        int64_t until = tr_read_i64(&cursor);
+        if (tr_read_u64(&cursor) == TR_SCHEDULE_OUTCOME_PAUSED) {
+            add_pause(plan, from, until);
+        }
+    }
+}
+
 void sim_timetable_take_schedule(struct sim_timetable *timetable, const struct tr_schedule_row *row)
 {
     uint32_t index = (uint32_t)(row->plan.data[1] - '0');
@@ -269,6 +345,15 @@ void sim_timetable_take_schedule(struct sim_timetable *timetable, const struct t
     struct plan *plan = &timetable->plans[index];
     plan->since_ms = plan->since_ms == 0 ? row->applied_ms : plan->since_ms;
     plan->last_ms = row->last_ms > plan->last_ms ? row->last_ms : plan->last_ms;
+    plan->resumes += plan->has_pause && !row->is_paused ? 1 : 0;
+    plan->has_pause = row->is_paused;
+    plan->paused_ms = row->paused_ms;
+    plan->is_paused = row->is_paused && row->step == TR_SCHEDULE_PAUSED;
+    if (plan->resumes > plan->resumes_asked) {
+        sim_fail("schedule s%u goes on, and nobody has said so", index);
+    }
+    take_pauses(plan, row->omitted);
+    sim_engine_seen.fires_paused += row->outcome == TR_SCHEDULE_OUTCOME_PAUSED ? 1 : 0;
     sim_engine_seen.fires_skipped += row->outcome == TR_SCHEDULE_OUTCOME_SKIPPED ? 1 : 0;
 }
 
@@ -283,7 +368,7 @@ static void check_all(const struct sim_timetable *timetable, uint32_t index)
                      (last - since) / plan->every_s < TIMES_MOST;
     int64_t time = is_wanted ? sim_times_next(&timetable->times, schedule, since) : 0;
     while (is_wanted && time <= last) {
-        if (find(timetable, index, time) == NULL) {
+        if (find(timetable, index, time) == NULL && !was_paused(plan, time)) {
             sim_fail("schedule s%u has not started the execution of %lld", index, (long long)time);
         }
         time = sim_times_next(&timetable->times, schedule, time);
@@ -305,6 +390,10 @@ void sim_timetable_check_end(const struct sim_timetable *timetable)
         check_all(timetable, i);
         /* Where the clock was set back, what it fires after may lie ahead. */
         uint64_t at_ms = plan->last_ms > plan->since_ms ? plan->last_ms : plan->since_ms;
+        for (const struct pause *pause = plan->pauses; pause != NULL; pause = pause->next) {
+            uint64_t until_ms = (uint64_t)pause->until * 1000;
+            at_ms = until_ms > at_ms ? until_ms : at_ms;
+        }
         uint64_t lag_ms = LAG_MS * timetable->times.pace;
         if (second_ms(timetable, i, at_ms) + lag_ms < plan->dropped_ms) {
             sim_fail("schedule s%u stood still %llu ms before it was dropped", i,
@@ -362,6 +451,54 @@ static int drop(struct tr_context *context, struct tr_sim_planner *state)
     return error;
 }
 
+/*
+ * The planner is about to say that a schedule goes on. A pause that is committed is not forgotten
+ * any more, so until now it held.
+ */
+static void note_resume(struct plan *plan, uint64_t now_ms)
+{
+    plan->resumes_asked++;
+    if (plan->has_pause) {
+        add_pause(plan, (int64_t)(plan->paused_ms / 1000) + 1, (int64_t)(now_ms / 1000) + 1);
+    }
+}
+
+/* Pauses a schedule, or lets it go on. */
+static int change(struct tr_context *context, struct tr_sim_planner *state, uint32_t index)
+{
+    uint64_t now_ms = sim_times_ms(&timetable_now()->times, tr_now_ms(context));
+    char address[sizeof "default/development/s0"];
+    (void)snprintf(address, sizeof address, "default/development/s%u", index % PLANS);
+    state->paused ^= 1U << index;
+    state->is_changing = true;
+    if ((state->paused >> index & 1) == 0) {
+        note_resume(&timetable_now()->plans[index], now_ms);
+    }
+    struct tr_schedule_pause pause = {
+        .address = tr_text_of(address),
+        .is_paused = (state->paused >> index & 1) != 0,
+        .by = tr_text_of("planner"),
+        .at_ms = now_ms,
+    };
+    return tr_ask(context, state->schedules, &tr_schedule_pause_schema, &pause, 0, NULL);
+}
+
+/* Now and then one; when faults are over, those that are still paused. */
+static int change_some(struct tr_context *context, struct tr_sim_planner *state)
+{
+    bool is_calm = sim_world()->is_calm;
+    if (state->is_changing || !timetable_now()->stage->has_pauses || state->set < PLANS) {
+        return 0;
+    }
+    for (uint32_t i = 0; is_calm && i < PLANS; i++) {
+        if ((state->paused >> i & 1) != 0) {
+            return change(context, state, i);
+        }
+    }
+    uint32_t index = is_calm ? PLANS : (uint32_t)(tr_random(context) % (2 * PLANS));
+    return index < PLANS ? change(context, state, index) : 0;
+}
+
 /* When there are no faults any more it lets the schedules go on for a while. */
 static int hear_timer(struct tr_context *context, struct tr_sim_planner *state,
                       const struct tr_message *message)
@@ -371,14 +508,19 @@ static int hear_timer(struct tr_context *context, struct tr_sim_planner *state,
     if (error != 0 || timer.id == TIMER_DROP) {
         return error != 0 ? error : drop(context, state);
     }
+    error = change_some(context, state);
+    if (error != 0) {
+        return error;
+    }
     uint64_t most_s = 0;
     for (uint32_t i = 0; i < PLANS; i++) {
         uint64_t every_s = timetable_now()->plans[i].every_s;
         most_s = every_s > most_s ? every_s : most_s;
     }
     uint64_t calm_ms = CALM_MS + 3000 * most_s / timetable_now()->times.pace;
-    return sim_world()->is_calm ? tr_timer_start(context, TIMER_DROP, calm_ms)
-                                : tr_timer_start(context, TIMER_LOOK, LOOK_MS);
+    bool goes_on = !sim_world()->is_calm || state->is_changing || state->paused != 0;
+    return goes_on ? tr_timer_start(context, TIMER_LOOK, LOOK_MS)
+                   : tr_timer_start(context, TIMER_DROP, calm_ms);
 }
 
 static int hear_kept(struct tr_context *context, struct tr_sim_planner *state,
@@ -389,6 +531,10 @@ static int hear_kept(struct tr_context *context, struct tr_sim_planner *state,
     if (error == 0 && kept.error != 0) {
         return sim_wrong(context, message, "a schedule is refused: %.*s", (int)kept.message.size,
                          kept.message.data);
+    }
+    if (error == 0 && state->is_changing) {
+        state->is_changing = false;
+        return 0;
     }
     state->set += error == 0 && !state->is_dropping ? 1 : 0;
     state->dropped += error == 0 && state->is_dropping ? 1 : 0;

@@ -13,14 +13,19 @@
     FIELD(ref, schedules, 1, 0)             \
     FIELD(ref, launcher, 1, 0)
 
-/* `set` and `dropped` count the plans of which that is known. */
+/*
+ * `set` and `dropped` count the plans of which that is known. `paused` has a bit for each plan that
+ * it has paused; one `is_changing` while it waits for the answer.
+ */
 #define SIM_PLANNER_FIELDS(FIELD, ARRAY) \
     FIELD(ref, schedules, 1, 0)          \
     FIELD(ref, launcher, 1, 0)           \
     FIELD(bool, has_begun, 1, 0)         \
     FIELD(bool, is_dropping, 1, 0)       \
     FIELD(u32, set, 1, 0)                \
-    FIELD(u32, dropped, 1, 0)
+    FIELD(u32, dropped, 1, 0)            \
+    FIELD(u32, paused, 1, 0)             \
+    FIELD(bool, is_changing, 1, 0)
 
 #define SIM_PLANNER_SCHEMAS(S)                                               \
     S(sim_planner_go, 933, TR_MESSAGE, 1, TR_DURABLE, SIM_PLANNER_GO_FIELDS) \
@@ -28,7 +33,10 @@
 
 SIM_PLANNER_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
-/* Registers all plans, and drops them when faults have been over for a while. */
+/*
+ * Registers all plans, pauses some of them for a while where people pause, and drops them when
+ * faults have been over for a while.
+ */
 extern const struct tr_behaviour sim_planner_behaviour;
 
 struct sim_timetable;

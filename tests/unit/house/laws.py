@@ -158,6 +158,8 @@ INCLUDES = {
     "deploy/look": [*FOR_DEPLOY, "runtime/host/sandbox.h", "runtime/journal/", "runtime/link/",
                     "runtime/trace/", "deploy/look/", "deploy/follow/", "deploy/cli/",
                     *ENGINE_ROOMS],
+    "deploy/schedules": [*FOR_DEPLOY, "runtime/journal/", "runtime/trace/", "deploy/schedules/",
+                         "deploy/follow/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/commands": [*FOR_DEPLOY, "runtime/env/child_limit.h", "runtime/journal/",
                         "runtime/keeper/keeper.h", "deploy/commands/", "deploy/follow/",
                         "deploy/cli/", *ENGINE_ROOMS],

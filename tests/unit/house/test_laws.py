@@ -179,6 +179,7 @@ DIRECTIONS = [
     ("deploy/follow", "deploy/server/serve.h", "deploy/look/list.h"),
     ("deploy/authoring", "deploy/settings/installed.h", "deploy/look/list.h"),
     ("deploy/look", "deploy/follow/result.h", "deploy/commands/pause.h"),
+    ("deploy/schedules", "deploy/cli/connect.h", "deploy/commands/pause.h"),
     ("deploy/commands", "deploy/follow/begin.h", "deploy/look/list.h"),
     ("examples/actors", "runtime/memory.h", "runtime/host/host.h"),
     ("examples/actors", "plugins/sdk/plugin.h", "actors/task/task.h"),

@@ -196,6 +196,43 @@ struct timetable_kept timetable_drop(const char *plan)
     return kept;
 }
 
+static struct tr_schedule_pause pause_of(const char *plan, bool is_paused, const char *message,
+                                         char address[TR_SCHEDULE_ADDRESS_BYTES])
+{
+    snprintf(address, TR_SCHEDULE_ADDRESS_BYTES, "default/development/%s", plan);
+    return (struct tr_schedule_pause){.address = tr_text_of(address),
+                                      .is_paused = is_paused,
+                                      .by = tr_text_of("ann@desk"),
+                                      .message = tr_text_of(message),
+                                      .at_ms = timetable_flow->stage.wall_ms};
+}
+
+static struct timetable_kept ask_pause(const char *plan, bool is_paused, const char *message)
+{
+    char address[TR_SCHEDULE_ADDRESS_BYTES];
+    struct tr_schedule_pause pause = pause_of(plan, is_paused, message, address);
+    struct timetable_kept kept = ask(&tr_schedule_pause_schema, &pause);
+    timetable_settle();
+    return kept;
+}
+
+struct timetable_kept timetable_pause(const char *plan, const char *message)
+{
+    return ask_pause(plan, true, message);
+}
+
+struct timetable_kept timetable_resume(const char *plan)
+{
+    return ask_pause(plan, false, "");
+}
+
+void timetable_tell_pause(const char *plan, bool is_paused)
+{
+    char address[TR_SCHEDULE_ADDRESS_BYTES];
+    struct tr_schedule_pause pause = pause_of(plan, is_paused, "", address);
+    stage_tell(&timetable_flow->stage, timetable_schedules, &tr_schedule_pause_schema, &pause);
+}
+
 void timetable_wake(void)
 {
     stage_tell(&timetable_flow->stage, timetable_schedules, &tr_schedule_wake_schema,

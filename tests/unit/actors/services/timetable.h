@@ -36,6 +36,11 @@ void timetable_crash(int64_t seconds);
 struct timetable_kept timetable_apply(const char *plan);
 struct timetable_kept timetable_drop(const char *plan);
 
+/* Ann pauses one and says why, and lets it go on; or says so and waits for no answer. */
+struct timetable_kept timetable_pause(const char *plan, const char *message);
+struct timetable_kept timetable_resume(const char *plan);
+void timetable_tell_pause(const char *plan, bool is_paused);
+
 /* An engine that fires has begun, or the clock was set. */
 void timetable_wake(void);
 void timetable_set_clock(int64_t seconds);

@@ -1,11 +1,12 @@
 /*
  * Tables and documents of schedules.
  */
-#include "deploy/commands/schedules.h"
+#include "deploy/schedules/schedules_print.h"
 
 #include <stdio.h>
 
 #include "actors/graph/document/moment.h"
+#include "deploy/cli/browse.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
 #include "schemas/codec/error.h"
@@ -101,8 +102,20 @@ struct printing {
 static struct tr_text waiting_words(const struct printing *printing,
                                     const struct tr_schedule_row *row)
 {
-    uint8_t step = printing->is_live ? row->step : (uint8_t)TR_SCHEDULE_IDLE;
-    return tr_text_of(tr_schedule_step_words(step));
+    return tr_text_of(tr_schedule_row_words(row, printing->is_live));
+}
+
+/* What is in the way, who has paused it and why, or what it waits for. */
+static void print_waiting(struct printing *printing, const struct tr_schedule_row *row)
+{
+    struct tr_text words = row->problem.size > 0 ? row->problem : waiting_words(printing, row);
+    if (!row->is_paused) {
+        tr_table_text(&printing->table, words);
+        return;
+    }
+    tr_table_print(&printing->table, "paused by %.*s%s%.*s", (int)row->paused_by.size,
+                   row->paused_by.data, row->pause_message.size > 0 ? ": " : "",
+                   (int)row->pause_message.size, row->pause_message.data);
 }
 
 static void document_row(struct printing *printing, const struct tr_schedule_row *row)
@@ -126,6 +139,10 @@ static void document_row(struct printing *printing, const struct tr_schedule_row
     tr_document_number(document, "version", (int64_t)row->version);
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "applied_at", row->applied_ms);
+    tr_document_bool(document, "is_paused", row->is_paused);
+    tr_document_time(document, "paused_at", row->paused_ms);
+    tr_document_text(document, "paused_by", row->paused_by);
+    tr_document_text(document, "pause_message", row->pause_message);
     tr_document_end(document);
 }
 
@@ -142,7 +159,7 @@ static void table_row(struct printing *printing, const struct tr_schedule_row *r
                                         : tr_schedule_outcome_word(row->outcome)));
     tr_table_print(table, "%llu", (unsigned long long)row->started);
     tr_table_print(table, "%llu", (unsigned long long)row->skipped);
-    tr_table_text(table, row->problem.size > 0 ? row->problem : waiting_words(printing, row));
+    print_waiting(printing, row);
 }
 
 static int take_row(void *self, const void *value)
@@ -159,8 +176,7 @@ static int take_row(void *self, const void *value)
     return 0;
 }
 
-int tr_schedules_print(const struct tr_invocation *invocation, struct tr_reader *reader,
-                       bool is_live)
+static int print_all(const struct tr_invocation *invocation, struct tr_reader *reader, bool is_live)
 {
     static const char *const heads[] = {"PLAN",    "SCHEDULE", "TIMEZONE", "NEXT",   "LAST",
                                         "OUTCOME", "STARTED",  "SKIPPED",  "WAITING"};
@@ -182,4 +198,16 @@ int tr_schedules_print(const struct tr_invocation *invocation, struct tr_reader 
     }
     tr_table_fini(&printing.table);
     return error;
+}
+
+enum tr_exit_status tr_schedules_list(const struct tr_invocation *invocation)
+{
+    struct tr_browse browse;
+    enum tr_exit_status status = tr_browse_open(invocation, &browse);
+    if (status == TR_EXIT_DONE) {
+        int error = print_all(invocation, browse.reader, tr_browse_is_live(&browse));
+        status = error != 0 ? tr_browse_failed(&browse, error) : TR_EXIT_DONE;
+        tr_browse_close(&browse);
+    }
+    return status;
 }

@@ -6,9 +6,9 @@
 
 #include "actors/graph/compiled/pack.h"
 #include "actors/services/schedule.h"
-#include "deploy/commands/backfill.h"
 #include "deploy/common/signals.h"
 #include "deploy/history/executions.h"
+#include "deploy/schedules/backfill.h"
 #include "deploy/server/serve.h"
 #include "schemas/runtime/request.h"
 

@@ -2,7 +2,7 @@
  * `troupe backfill PLAN --from T --to T`: starts the executions of times that were missed, under
  * the names that its schedule gives them.
  */
-#include "deploy/commands/backfill.h"
+#include "deploy/schedules/backfill.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
  * `troupe apply [FILE]`: registers the launch plans of a definition that have a schedule; without
- * FILE it shows those that are registered.
+ * FILE it shows those that are registered, as `troupe schedules` does.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiled/schedule_time.h"
 #include "actors/graph/compiler/compile.h"
-#include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/connect.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
-#include "deploy/commands/schedules.h"
+#include "deploy/cli/store.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/inputs/runnable.h"
+#include "deploy/schedules/schedules_print.h"
 #include "deploy/server/apply_plans.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/runtime/request.h"
@@ -228,18 +228,11 @@ static enum tr_exit_status apply_file(struct apply *apply)
 
 static enum tr_exit_status list(const struct tr_invocation *invocation)
 {
-    struct tr_browse browse;
     if (tr_arguments_has(&invocation->arguments, "delete")) {
         return tr_command_mistake(invocation->command,
                                   "--delete needs FILE, which says what stays");
     }
-    enum tr_exit_status status = tr_browse_open(invocation, &browse);
-    if (status == TR_EXIT_DONE) {
-        int error = tr_schedules_print(invocation, browse.reader, tr_browse_is_live(&browse));
-        status = error != 0 ? tr_browse_failed(&browse, error) : TR_EXIT_DONE;
-        tr_browse_close(&browse);
-    }
-    return status;
+    return tr_schedules_list(invocation);
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
@@ -268,7 +261,7 @@ const struct tr_command tr_command_apply = {
     .words = "[FILE]",
     .text = "Schedules fire while `troupe serve` runs on the store; each execution is named\n"
             "PLAN-TIME, so that it starts once. Applying again replaces a plan, and what it has\n"
-            "fired stays fired. Without FILE it shows what is registered.",
+            "fired stays fired; a pause stays, too. Without FILE it shows what is registered.",
     .examples = "  troupe apply nightly.yaml\n"
                 "  troupe apply nightly.yaml --delete\n"
                 "  troupe apply -o json",

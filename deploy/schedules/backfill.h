@@ -2,8 +2,8 @@
  * Starting the executions of a span of times, so many at once, in the engine of this process or as
  * a client of another's.
  */
-#ifndef TR_DEPLOY_COMMANDS_BACKFILL_H
-#define TR_DEPLOY_COMMANDS_BACKFILL_H
+#ifndef TR_DEPLOY_SCHEDULES_BACKFILL_H
+#define TR_DEPLOY_SCHEDULES_BACKFILL_H
 
 #include "actors/graph/compiled/graph.h"
 #include "deploy/cli/connect.h"
