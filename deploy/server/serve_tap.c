@@ -4,6 +4,7 @@
 #include "deploy/server/serve_tap.h"
 
 #include "deploy/common/schemas.h"
+#include "deploy/server/tap_words.h"
 #include "schemas/codec/print.h"
 #include "schemas/runtime/process.h"
 
@@ -41,7 +42,8 @@ int tr_serve_tap_open(struct tr_serve_taps *taps, struct tr_live *live, const st
         taps->items[taps->count].peer = *peer;
         taps->items[taps->count].tap = tap;
         taps->items[taps->count].is_json = open->is_json;
-        taps->items[taps->count++].said_ms = tr_live_now_ms(live);
+        taps->items[taps->count].is_plain = open->is_plain;
+        taps->items[taps->count++].said_ms = 0; /* it hears at once that it is open */
     }
     return error;
 }
@@ -53,10 +55,13 @@ static int send_line(struct tr_live *live, const struct tri_peer *peer, struct t
 }
 
 static int send_event(struct tr_live *live, const struct tri_peer *peer, bool is_json,
-                      const struct tr_tap_event *event)
+                      bool is_plain, const struct tr_tap_event *event)
 {
     char buffer[LINE_BYTES];
     struct tr_sink sink = tr_sink_of(buffer, sizeof buffer);
+    if (is_plain) {
+        return tr_tap_words_print(event, &sink) ? send_line(live, peer, tr_sink_text(&sink)) : 0;
+    }
     tr_tap_event_print(&sink, is_json ? TR_PRINT_JSON : TR_PRINT_LINE, tr_program_schemas(), event);
     if (is_json && sink.truncated) {
         return send_line(live, peer, tr_text_of("{\"truncated\":true}"));
@@ -74,7 +79,8 @@ static bool step_one(struct tr_serve_taps *taps, size_t index, struct tr_live *l
     uint32_t lines = 0;
     while (sent == 0 && lines < LINES_MAX &&
            (error = tr_tap_next(taps->items[index].tap, 0, &event)) == 0) {
-        sent = send_event(live, peer, taps->items[index].is_json, &event);
+        sent =
+            send_event(live, peer, taps->items[index].is_json, taps->items[index].is_plain, &event);
         lines++;
     }
     uint64_t now_ms = tr_live_now_ms(live);

@@ -12,6 +12,7 @@ struct tr_serve_taps {
         struct tri_peer peer;
         struct tr_tap *tap;
         bool is_json;
+        bool is_plain;
         uint64_t said_ms;
     } items[TR_SERVE_TAPS_MAX];
     size_t count;

@@ -24,7 +24,7 @@ struct tr_tap_filter {
     uint32_t points; /* 1 << enum tr_tap_point each */
     uint32_t type_count;
     uint16_t types[TR_TAP_TYPES_MAX];        /* of messages; events without one do not match */
-    char address[TR_TAP_GLOB_BYTES_MAX + 1]; /* a pattern (glob.h) for the actor's address */
+    char address[TR_TAP_GLOB_BYTES_MAX + 1]; /* patterns (glob.h) for the actor's address */
     struct tr_key key;                       /* the actor, or the message's sender or receiver */
     uint64_t trace;
     uint32_t sample;        /* shows one in so many that match, the first of them first */

@@ -85,3 +85,17 @@ bool tri_glob_match(struct tr_text pattern, struct tr_text text)
     }
     return may_end(pattern, &places[text.size & 1]);
 }
+
+bool tri_glob_match_any(struct tr_text patterns, struct tr_text text)
+{
+    bool is_match = false;
+    size_t begin = 0;
+    for (size_t i = 0; !is_match && i <= patterns.size; i++) {
+        if (i == patterns.size || patterns.data[i] == ',') {
+            struct tr_text pattern = {.data = patterns.data + begin, .size = i - begin};
+            is_match = tri_glob_match(pattern, text);
+            begin = i + 1;
+        }
+    }
+    return is_match;
+}

@@ -15,4 +15,7 @@
  * bytes; a longer one matches nothing. Any thread. */
 bool tri_glob_match(struct tr_text pattern, struct tr_text text);
 
+/* Whether it is what one of several patterns says, with commas between them. */
+bool tri_glob_match_any(struct tr_text patterns, struct tr_text text);
+
 #endif

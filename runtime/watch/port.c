@@ -314,7 +314,7 @@ static bool matches_address(struct tri_worker *worker, const struct side *side, 
 {
     struct tr_text pattern = tr_text_of(side->filter.address);
     return pattern.size == 0 ||
-           (sight->actor != NULL && tri_glob_match(pattern, address_of(worker, sight)));
+           (sight->actor != NULL && tri_glob_match_any(pattern, address_of(worker, sight)));
 }
 
 /*

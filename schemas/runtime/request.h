@@ -169,10 +169,14 @@
     FIELD(text, about, 1, 0)               \
     FIELD(u64, value, 1, 0)
 
-/* `filter` is an array of strings (runtime/trace/filter.h); `is_json`: lines for programs. */
+/*
+ * `filter` is an array of strings (runtime/trace/filter.h). `is_json`: lines for programs;
+ * `is_plain`: only those that are of executions, nodes and elements, in plain words.
+ */
 #define TR_OPEN_TAP_FIELDS(FIELD, ARRAY) \
     FIELD(any, filter, 1, 0)             \
-    FIELD(bool, is_json, 1, 0)
+    FIELD(bool, is_json, 1, 0)           \
+    FIELD(bool, is_plain, 1, 0)
 #define TR_TAP_ROW_FIELDS(FIELD, ARRAY) FIELD(text, line, 1, 0)
 
 /*

@@ -25,6 +25,30 @@ tasks: {nap: {type: core-sleep, inputs: {d: duration}}}
 workflows: {main: {nodes: {nap: {task: nap, with: {d: 1h}}}}}
 """
 
+# Two elements that succeed, and a node that fails.
+MAP = """
+troupe: 1
+tasks:
+  say: {type: echo, inputs: {a: int}, outputs: {a: int}}
+  fail: {run: ["false"]}
+workflows:
+  main:
+    nodes:
+      sq: {map: say, with: {a: [1, 2]}}
+      bad: {task: fail, after: [sq]}
+"""
+
+# Two elements that wait for a file.
+HELD_MAP = """
+troupe: 1
+tasks:
+  hold:
+    inputs: {a: int}
+    run: [sh, -c, 'echo $$ > "$TROUPE_FOLDER/pid$TROUPE_ELEMENT";
+      while [ ! -e "$TROUPE_FOLDER/go" ]; do sleep 0.02; done']
+workflows: {main: {nodes: {sq: {map: hold, with: {a: [1, 2]}}}}}
+"""
+
 
 class LiveTest(ProgramTest):
     def setUp(self):
@@ -158,8 +182,80 @@ class LiveTest(ProgramTest):
         self.assertEqual(status, 0)
         self.assertIn("node_ended", stdout)
         json.loads(stdout.splitlines()[0])
-        _, stderr = self.troupe("tap", "point=nowhere", status=2)
+        _, stderr = self.troupe("tap", "-v", "point=nowhere", status=2)
         self.assertIn("nowhere", stderr)
+        self.write("go", "")
+        self.assertEqual(engine.end()[0], 0)
+
+    def test_a_tap_for_people(self):
+        self.write("map.yaml", MAP)
+        engine = self.begin()
+        all_of_it = self.start("tap", "limit=100000")
+        of_one = self.start("tap", "it", "limit=100000")
+        all_of_it.wait_for("looking; Ctrl-C ends it")
+        of_one.wait_for("looking; Ctrl-C ends it")
+        self.troupe("run", "map.yaml", "--name", "wide", "-q", status=1)
+        self.write("go", "")
+        self.assertEqual(engine.end()[0], 0)
+        lines = [line.split("  ", 1) for line in all_of_it.end()[1].splitlines()]
+        told = [line[1] for line in lines if len(line) == 2 and line[1].startswith("wide")]
+        for line in ("wide  begins", "wide/sq  begins", "wide/sq  running", "wide/sq[0]  begins",
+                     "wide/sq[0]  succeeded", "wide/sq[1]  succeeded", "wide/sq  succeeded",
+                     "wide/bad  failed: exit status 1 of 1 attempt", "wide  failed"):
+            self.assertIn(line, told)
+        self.assertEqual(told[0], "wide  begins")
+        self.assertEqual(told[-1], "wide  failed")
+        self.assertRegex(lines[0][0], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$")
+        for word in ("type=", "tell", "uncommitted", "node_ended", "handled"):
+            self.assertNotIn(word, "".join(told))
+        mine = [line.split("  ", 1)[1] for line in of_one.end()[1].splitlines()]
+        self.assertEqual(mine[-2:], ["it/wait  succeeded", "it  succeeded"])
+        self.assertEqual({line.split("/")[0].split(" ")[0] for line in mine}, {"it"})
+
+    def test_a_tap_of_a_node_and_of_an_element(self):
+        self.write("hold.yaml", HELD_MAP)
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.troupe("submit", "hold.yaml", "--name", "held")
+        self.await_file("pid0")
+        self.await_file("pid1")
+        whole = self.start("tap", "held/sq", "limit=100000")
+        one = self.start("tap", "held/sq[1]", "limit=100000")
+        messages = self.start("tap", "-v", "held/sq[1]", "limit=100000")
+        document = self.start("tap", "held/sq[1]", "-o", "json", "limit=100000")
+        for tap in (whole, one, messages, document):
+            tap.wait_for("looking; Ctrl-C ends it")
+        self.write("go", "")
+        self.troupe("watch", "held")
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
+        told = [line.split("  ", 1)[1] for line in whole.end()[1].splitlines()]
+        self.assertEqual(sorted(told), ["held/sq  succeeded", "held/sq[0]  succeeded",
+                                        "held/sq[1]  succeeded"])
+        self.assertEqual([line.split("  ", 1)[1] for line in one.end()[1].splitlines()],
+                         ["held/sq[1]  succeeded"])
+        text = messages.end()[1]
+        self.assertIn(" send /default/development/held/sq[1] ", text)
+        self.assertRegex(text, r" tell \S+ -> \S+ cause=\S+ .*type=\d+ ")
+        self.assertNotIn("sq[0]", text)
+        events = [json.loads(line) for line in document.end()[1].splitlines()]
+        self.assertEqual({event["address"] for event in events if "address" in event},
+                         {"/default/development/held/sq[1]"})
+
+    def test_what_no_tap_shows(self):
+        engine = self.begin()
+        for words, error in [
+            (["nobody"], "no execution"),
+            (["it", "it"], "'it' and 'it': one EXEC is looked at"),
+            (["it/wait@2"], "an attempt has no messages of its own; leave '@2' out"),
+            (["type=tick"], "'type=tick' is about messages; -v or -o json shows these"),
+            (["--filter", "point=send"], "'point=send' is about messages"),
+            (["it", "address=/**"], "EXEC and address= both say what is looked at"),
+            (["-v", "type=nothing"], "nothing"),
+        ]:
+            with self.subTest(words):
+                _, stderr = self.troupe("tap", *words, status=2)
+                self.assertIn(error, stderr)
         self.write("go", "")
         self.assertEqual(engine.end()[0], 0)
 

@@ -124,7 +124,7 @@ static void test_address_that_is_too_long_is_refused(void **state)
     memset(line + begin, 'a', TR_TAP_GLOB_BYTES_MAX - 1);
     assert_int_equal(strlen(good(line).address), TR_TAP_GLOB_BYTES_MAX);
     line[begin + TR_TAP_GLOB_BYTES_MAX - 1] = 'a';
-    assert_refused(line, TR_INVALID, "at most 255 bytes");
+    assert_refused(line, TR_INVALID, "at most 511 bytes");
 }
 
 static void test_types_need_a_registry_only_for_names(void **state)

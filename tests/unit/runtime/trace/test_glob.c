@@ -64,6 +64,19 @@ static void test_deep_pattern_takes_the_actor_itself_too(void **state)
     assert_false(matches("/orders/x**", "/orders"));
 }
 
+static void test_one_of_several_patterns_is_enough(void **state)
+{
+    (void)state;
+    struct tr_text patterns = tr_text_of("/a/sq/**,/a/sq[*]/**");
+    assert_true(tri_glob_match_any(patterns, tr_text_of("/a/sq")));
+    assert_true(tri_glob_match_any(patterns, tr_text_of("/a/sq/inner")));
+    assert_true(tri_glob_match_any(patterns, tr_text_of("/a/sq[3]/inner")));
+    assert_false(tri_glob_match_any(patterns, tr_text_of("/a/sq2")));
+    assert_false(tri_glob_match_any(patterns, tr_text_of("/a")));
+    assert_true(tri_glob_match_any(tr_text_of("/a"), tr_text_of("/a")));
+    assert_false(tri_glob_match_any(tr_text_of("/b,"), tr_text_of("/a")));
+}
+
 static void test_pattern_that_is_too_long_matches_nothing(void **state)
 {
     (void)state;
@@ -97,6 +110,7 @@ int main(void)
         cmocka_unit_test(test_one_star_stays_within_a_name),
         cmocka_unit_test(test_two_stars_go_all_the_way_down),
         cmocka_unit_test(test_deep_pattern_takes_the_actor_itself_too),
+        cmocka_unit_test(test_one_of_several_patterns_is_enough),
         cmocka_unit_test(test_pattern_that_is_too_long_matches_nothing),
         cmocka_unit_test(test_no_pattern_takes_long),
     };
