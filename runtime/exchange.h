@@ -1,12 +1,13 @@
 /*
  * What a program gives the services of its host: how documents of programs outside are read and
- * written, answers to calls, and where the values of secrets are. Part of the public header,
- * troupe.h.
+ * written, answers to calls, where the values of secrets are, and how object stores are reached.
+ * Part of the public header, troupe.h.
  */
 #ifndef TR_RUNTIME_EXCHANGE_H
 #define TR_RUNTIME_EXCHANGE_H
 
 #include "schemas/codec/field.h"
+#include "schemas/runtime/http.h"
 
 /* Words of what goes wrong with a document, and the code of a failure. */
 #define TR_EXCHANGE_EXPLAIN_BYTES 1024
@@ -83,6 +84,15 @@ struct tr_secret_source {
     const char *folder; /* NULL: the user's own, troupe/secrets in $XDG_CONFIG_HOME or ~/.config */
     /* argv, ended by NULL; GROUP/KEY[@VERSION] is put behind it, and what it prints is the value */
     const char *const *command;
+};
+
+/* How files at URIs that begin alike are reached; texts may be empty. */
+struct tr_object_store {
+    struct tr_text uri;           /* the beginning: "s3://", "s3://results", "https://host/path" */
+    struct tr_text endpoint;      /* a URL before BUCKET/KEY; else that of the scheme */
+    struct tr_text region;        /* that requests are signed for; else that of the scheme */
+    struct tr_text ca_file;       /* else the system's */
+    struct tr_http_secret secret; /* of each request; without a key there is none */
 };
 
 #endif

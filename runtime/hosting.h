@@ -48,6 +48,8 @@ struct tr_host_options {
     /* A folder that stands last in a variable of all processes, such as PYTHONPATH; NULL: none. */
     const char *search_variable; /* both outlive the host */
     const char *search_folder;
+    const struct tr_object_store *object_stores; /* for files; they outlive the host */
+    size_t object_store_count;
     uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
     uint16_t aside_behaviour;  /* groups whose first actor has it may be set aside; 0: none */
     bool is_balanced;          /* moves actors from busy workers to idle ones */

@@ -194,11 +194,15 @@ enum tri_task_timer {
     TRI_TIMER_ATTEMPT = 1, /* timeout_ns of an attempt */
     TRI_TIMER_DEADLINE,    /* deadline_ns of the node */
     TRI_TIMER_RETRY,
-    TRI_TIMER_FILES, /* the files service is asked again for what it had no room to do */
+    TRI_TIMER_FILES, /* the files service is asked again for what could not be done */
 };
 TR_MUST_USE int tri_task_timer_start(struct tri_task *task, enum tri_task_timer timer,
                                      uint64_t delay_ms);
 TR_MUST_USE int tri_task_timer_stop(struct tri_task *task, enum tri_task_timer timer);
+
+/* The step's call is made again after a while. Without a call under way it is this that the step
+ * waits for, as the note says. */
+TR_MUST_USE int tri_task_wait_out(struct tri_task *task, struct tr_text why, uint64_t wait_ms);
 
 /* A bound in nanoseconds as milliseconds, not shorter. */
 static inline uint64_t tri_task_milliseconds(int64_t nanoseconds)

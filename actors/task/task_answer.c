@@ -37,7 +37,7 @@ static int ask_again(struct tri_task *task)
     return error != 0 || call->again == NULL ? error : call->again(task);
 }
 
-/* The timer of wait_out: the step's call is made again, from what the pages hold. */
+/* The timer of tri_task_wait_out: the step's call is made again, from what the pages hold. */
 int tri_task_ask_again(struct tri_task *task)
 {
     if (task->state->call != 0) {
@@ -47,21 +47,9 @@ int tri_task_ask_again(struct tri_task *task)
 }
 
 /*
- * What the machine has too little of for the moment, such as room on the disk, fails no task:
- * the same is asked for again after a while. Without a call under way it is this that it waits for.
- */
-static int wait_out(struct tri_task *task, const struct tri_reply *reply)
-{
-    int error = tri_task_note(task, true);
-    task->note.reason = tr_arena_print(&task->arena, "%.*s; tried again every %u ms",
-                                       TRI_TEXT(reply->message), AGAIN_MS);
-    return error != 0 ? error : tri_task_timer_start(task, TRI_TIMER_FILES, AGAIN_MS);
-}
-
-/*
- * The call may have been lost with the engine: it is made again up to TRIES_MAX times. A shortage
- * of the machine is waited out where the step cannot do without; everything else is the step's to
- * judge.
+ * The call may have been lost with the engine: it is made again up to TRIES_MAX times. What the
+ * machine has too little of for the moment, such as room on the disk, fails no task: it is waited
+ * out where the step cannot do without. Everything else is the step's to judge.
  */
 int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
 {
@@ -87,6 +75,7 @@ int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
     if (call->answered == NULL) {
         return 0;
     }
-    return tr_error_is_shortage(reply.error) && call->is_needed ? wait_out(task, &reply)
-                                                                : call->answered(task, &reply);
+    return tr_error_is_shortage(reply.error) && call->is_needed
+               ? tri_task_wait_out(task, reply.message, AGAIN_MS)
+               : call->answered(task, &reply);
 }

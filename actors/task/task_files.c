@@ -18,6 +18,14 @@
 /* What an output of many may have where all together are too large. */
 #define SMALL_BYTES 1024
 
+/*
+ * How long a store that is away or busy is put off before it is asked for a file again, doubled
+ * each time up to a bound, and how often: about two minutes in all.
+ */
+#define FETCH_AGAIN_MS 1000U
+#define FETCH_AGAIN_MS_MAX 30000U
+#define FETCH_TRIES_MAX 8U
+
 /* The plugin's success is none after all. */
 static int fail_success(struct tri_task *task, const struct tri_task_failure *failure)
 {
@@ -97,8 +105,9 @@ static bool is_elsewhere(struct tri_task *task, const struct tri_path *path)
 
 static int ask_fetch(struct tri_task *task, const struct tri_path *path)
 {
-    return tri_task_call(task, TR_SERVICE_FILES, &tr_blob_fetch_schema,
-                         &(struct tr_blob_fetch){.uri = path->uri});
+    const struct tr_blob_fetch fetch = {.uri = path->uri,
+                                        .kind = (uint8_t)tri_path_kind(path->type)};
+    return tri_task_call(task, TR_SERVICE_FILES, &tr_blob_fetch_schema, &fetch);
 }
 
 static struct tri_resolver fetch_resolver(const struct tri_task *task)
@@ -139,31 +148,79 @@ int tri_task_enter_fetch(struct tri_task *task)
     return is_fetched ? tri_task_go(task, TR_STEP_RUN) : tri_task_fetch_next(task);
 }
 
+/* What a file that cannot be had is to its task: whose failure it is, and whether for good. */
+static const struct {
+    int error;
+    uint8_t kind; /* enum tr_failure_kind */
+    bool is_permanent;
+    const char *code;
+} fetch_failures[] = {
+    {TR_NOT_FOUND, TR_FAILURE_USER, false, "InputsNotFoundError"},
+    {TR_INVALID, TR_FAILURE_USER, false, "InputsNotFoundError"},
+    {TR_MISMATCH, TR_FAILURE_USER, true, "MismatchingTypes"},
+    {TR_LIMIT, TR_FAILURE_USER, true, "InputSizeExceeded"},
+    {TR_DENIED, TR_FAILURE_SYSTEM, true, "StorageDenied"},
+};
+
+static struct tri_task_failure fetch_failure(int error, struct tr_text words)
+{
+    struct tri_task_failure failure = file_failure(NULL, words);
+    for (size_t i = 0; i < TR_COUNT_OF(fetch_failures); i++) {
+        if (fetch_failures[i].error == error) {
+            failure.kind = fetch_failures[i].kind;
+            failure.is_permanent = fetch_failures[i].is_permanent;
+            failure.code = tr_text_of(fetch_failures[i].code);
+        }
+    }
+    return failure;
+}
+
+static int fail_fetch(struct tri_task *task, const struct tri_reply *reply)
+{
+    struct tri_resolver resolver = fetch_resolver(task);
+    struct tr_text name;
+    struct tri_path path;
+    int error = tri_resolve_current(task, &resolver, &name, &path);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+    if (error != 0) {
+        return error;
+    }
+    struct tr_text words = tr_arena_print(&task->arena, "the input '%.*s': %.*s",
+                                          TRI_TEXT(path.uri), TRI_TEXT(reply->message));
+    struct tri_task_failure failure = fetch_failure(reply->error, words);
+    return tri_task_fail(task, &failure);
+}
+
+/*
+ * A store that is away or busy is asked again: `offset` counts how often. The wait doubles, and
+ * half of it is by chance, so that elements that have met the same fault do not come back at once.
+ */
+static int fetch_later(struct tri_task *task, const struct tri_reply *reply)
+{
+    uint64_t wait_ms = (uint64_t)FETCH_AGAIN_MS << task->state->offset;
+    wait_ms = wait_ms < FETCH_AGAIN_MS_MAX ? wait_ms : FETCH_AGAIN_MS_MAX;
+    wait_ms = wait_ms / 2 + tr_random(task->context) % (wait_ms / 2 + 1);
+    task->state->offset++;
+    return tri_task_wait_out(task, reply->message, wait_ms);
+}
+
 /*
  * What is missing or no path is the user's failure; what could not be fetched for another reason is
  * the system's, and tried again.
  */
 int tri_task_fetch_answered(struct tri_task *task, const struct tri_reply *reply)
 {
-    if (reply->error != 0 || reply->event->type != tr_blob_stored_schema.id) {
-        struct tri_resolver resolver = fetch_resolver(task);
-        struct tr_text name;
-        struct tri_path path;
-        int error = tri_resolve_current(task, &resolver, &name, &path);
-        if (error != 0) {
-            return error;
-        }
-        error = tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
-        if (error != 0) {
-            return error;
-        }
-        struct tr_text words = tr_arena_print(&task->arena, "the input '%.*s': %.*s",
-                                              TRI_TEXT(path.uri), TRI_TEXT(reply->message));
-        bool is_users = reply->error == TR_NOT_FOUND || reply->error == TR_INVALID;
-        struct tri_task_failure failure =
-            file_failure(is_users ? "InputsNotFoundError" : NULL, words);
-        return tri_task_fail(task, &failure);
+    bool is_away = reply->event->kind == TR_TASK_ANSWER && reply->error == TR_NO_CONNECTION;
+    if (is_away && task->state->offset + 1 < FETCH_TRIES_MAX) {
+        return fetch_later(task, reply);
     }
+    if (reply->error != 0 || reply->event->type != tr_blob_stored_schema.id) {
+        return fail_fetch(task, reply);
+    }
+    task->state->offset = 0;
     int error = note_stored(task, reply);
     return error != 0 ? error : tri_task_fetch_next(task);
 }

@@ -42,6 +42,14 @@ int tri_task_timer_stop(struct tri_task *task, enum tri_task_timer timer)
     return task->state->is_kept ? tr_timer_stop(task->context, TRI_TASK_TIMER_OWN | timer) : 0;
 }
 
+int tri_task_wait_out(struct tri_task *task, struct tr_text why, uint64_t wait_ms)
+{
+    int error = tri_task_note(task, true);
+    task->note.reason = tr_arena_print(&task->arena, "%.*s; tried again in %llu ms", TRI_TEXT(why),
+                                       (unsigned long long)wait_ms);
+    return error != 0 ? error : tri_task_timer_start(task, TRI_TIMER_FILES, wait_ms);
+}
+
 /* --------------------------------------------- the time of an attempt */
 
 /*

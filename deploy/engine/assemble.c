@@ -111,6 +111,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .search_variable = python == NULL ? NULL : "PYTHONPATH",
         .search_folder = python,
+        .object_stores = live->settings != NULL ? live->settings->object_stores.items : NULL,
+        .object_store_count = live->settings != NULL ? live->settings->object_stores.count : 0,
         .bounds = tr_bounds_wanted(live->settings),
         .aside_behaviour = tr_workflow_behaviour.id,
         .is_balanced = true,

@@ -1,8 +1,9 @@
 /*
  * Reading all that may name a file of a store, in the order in which names move: first the list of
- * files, then the documents of the cache, the actors that have read them, the history that those
- * have written, and at last what the named ones name themselves. So a name that is somewhere when
- * this ends was somewhere when it was read there, or came with a file that is young.
+ * files, then the documents of the cache and of downloads, the actors that have read them, the
+ * history that those have written, and at last what the named ones name themselves. So a name that
+ * is somewhere when this ends was somewhere when it was read there, or came with a file that is
+ * young.
  */
 #include "deploy/retention/mark.h"
 
@@ -19,6 +20,7 @@
 #include "deploy/history/executions.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
+#include "schemas/runtime/files.h"
 
 /* What the engine's own blobs with a name are called, behind their digits. */
 static const char *const read_names[] = {"-inputs.json"};
@@ -284,12 +286,19 @@ static int read_file(const struct search *search, const char *folder, const char
     return 0;
 }
 
-static int read_cache_folder(const struct search *search, const char *path, const char *file)
+/* One of the folders into which documents are parted; `path` is that of the folder around it. */
+static int read_documents_of(const struct search *search, const char *path, const char *file)
 {
     char name[PATH_MAX];
-    (void)path;
-    snprintf(name, sizeof name, "cache/%s", file);
+    const char *slash = strrchr(path, '/');
+    snprintf(name, sizeof name, "%s/%s", slash == NULL ? path : slash + 1, file);
     return each_file(search, name, read_file);
+}
+
+static int read_documents(const struct search *search)
+{
+    int error = each_file(search, "cache", read_documents_of);
+    return error != 0 ? error : each_file(search, TR_STORE_FETCHED, read_documents_of);
 }
 
 /* What the named ones name. */
@@ -323,7 +332,7 @@ int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
         error = keep_young_files(&search);
     }
     if (error == 0) {
-        error = each_file(&search, "cache", read_cache_folder);
+        error = read_documents(&search);
     }
     if (error == 0) {
         error = read_actors(&search);

@@ -135,11 +135,15 @@ static int prune_documents(const struct tr_prune_request *request, int parent, c
 int tr_prune_cache(const struct tr_prune_request *request, char *explain,
                    struct tr_pruned_part *part)
 {
+    static const char *const folders[] = {"cache", TR_STORE_FETCHED};
+    int error = 0;
     int store = open_store(request, explain);
     if (store < 0) {
         return TR_SYSTEM;
     }
-    int error = prune_documents(request, store, "cache", true, explain, part);
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(folders); i++) {
+        error = prune_documents(request, store, folders[i], true, explain, part);
+    }
     close(store);
     return error;
 }

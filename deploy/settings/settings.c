@@ -406,6 +406,7 @@ static const struct tri_key keys[] = {
     {"plugins", tri_settings_read_plugins, 0},
     {"quotas", read_quotas, 0},
     {"secrets", read_secrets, 0},
+    {"object_stores", tri_settings_read_stores, 0},
     {"default_plugin", read_default_plugin, 0},
 };
 

@@ -1,6 +1,6 @@
 /*
  * What the files of settings.h share: settings.c reads the file, settings_plugins.c what it says
- * of plugins.
+ * of plugins, settings_stores.c what it says of object stores.
  */
 #ifndef TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
 #define TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
@@ -19,6 +19,23 @@ const struct tr_plugin *tri_settings_find_plugin(struct tri_definition *definiti
 /* Loads those of `plugins` that have a path, before anything else of the settings is read. */
 void tri_settings_load_plugins(struct tri_definition *definition, const struct tr_tree *tree,
                                struct tr_settings_file *settings);
+
+/* A URL without a slash at its end, a password, a query or a fragment; false: it is told. */
+bool tri_settings_read_url(struct tri_definition *definition, const struct tr_tree *value,
+                           struct tr_text *url);
+
+/* A file that is there and may be read, from the folder of the settings on; else it is told. */
+void tri_settings_read_file(struct tri_definition *definition, struct tr_settings_file *settings,
+                            const struct tr_tree *value, struct tr_text *file);
+
+/* `none`, {basic: GROUP/KEY} or {bearer: GROUP/KEY}, as an enum tr_webapi_authorization; false: it
+ * is told. */
+bool tri_settings_read_authorization(struct tri_definition *definition, const struct tr_tree *value,
+                                     uint8_t *authorization, struct tr_secret *secret);
+
+/* Reads `object_stores`; `target` is a struct tr_settings_file. */
+void tri_settings_read_stores(struct tri_definition *definition, const struct tr_tree *value,
+                              void *target);
 
 /* Reads `plugins`; `target` is a struct tr_settings_file. */
 void tri_settings_read_plugins(struct tri_definition *definition, const struct tr_tree *value,

@@ -215,12 +215,12 @@ static const char *mistake_of_url(struct tr_text url)
     return NULL;
 }
 
-static void read_url(struct tri_definition *definition, const struct tr_tree *value, void *target)
+bool tri_settings_read_url(struct tri_definition *definition, const struct tr_tree *value,
+                           struct tr_text *out)
 {
-    struct endpoint_reader *reader = target;
     struct tr_text url;
     if (!tri_keys_read_text(definition, value, &url)) {
-        return;
+        return false;
     }
     const char *mistake = mistake_of_url(url);
     if (mistake != NULL) {
@@ -228,23 +228,29 @@ static void read_url(struct tri_definition *definition, const struct tr_tree *va
         bool is_shown = at == NULL; /* what may be a password is not */
         tri_report_add(definition->report, value->place, "InvalidValue", "'%.*s' %s",
                        TRI_SHOWN(is_shown ? url : tr_text_of("the URL")), mistake);
-        return;
+        return false;
     }
     while (url.data[url.size - 1] == '/') {
         url.size--;
     }
-    reader->endpoint.url = url;
+    *out = url;
+    return true;
 }
 
-/* A file that is there and may be read, from the folder of the settings on. */
-static void read_file(struct tri_definition *definition, const struct tr_tree *value,
-                      struct endpoint_reader *reader, struct tr_text *file)
+static void read_url(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    struct endpoint_reader *reader = target;
+    (void)tri_settings_read_url(definition, value, &reader->endpoint.url);
+}
+
+void tri_settings_read_file(struct tri_definition *definition, struct tr_settings_file *settings,
+                            const struct tr_tree *value, struct tr_text *file)
 {
     struct tr_text path;
     if (!tri_keys_read_text(definition, value, &path)) {
         return;
     }
-    const char *place = tri_settings_place(reader->settings, path);
+    const char *place = tri_settings_place(settings, path);
     if (place == NULL) {
         return;
     }
@@ -258,21 +264,20 @@ static void read_file(struct tri_definition *definition, const struct tr_tree *v
     *file = tr_text_of(place);
 }
 
-#define READ_FILE(field)                                                                     \
-    static void read_##field(struct tri_definition *definition, const struct tr_tree *value, \
-                             void *target)                                                   \
-    {                                                                                        \
-        struct endpoint_reader *reader = target;                                             \
-        read_file(definition, value, reader, &reader->endpoint.field);                       \
+#define READ_FILE(field)                                                                      \
+    static void read_##field(struct tri_definition *definition, const struct tr_tree *value,  \
+                             void *target)                                                    \
+    {                                                                                         \
+        struct endpoint_reader *reader = target;                                              \
+        tri_settings_read_file(definition, reader->settings, value, &reader->endpoint.field); \
     }
 READ_FILE(ca_file)
 READ_FILE(client_certificate)
 READ_FILE(client_key)
 #undef READ_FILE
 
-/* `none`, {basic: GROUP/KEY} or {bearer: GROUP/KEY}. */
-static void read_authorization(struct tri_definition *definition, const struct tr_tree *value,
-                               void *target)
+bool tri_settings_read_authorization(struct tri_definition *definition, const struct tr_tree *value,
+                                     uint8_t *authorization, struct tr_secret *secret)
 {
     static const struct {
         const char *name;
@@ -282,7 +287,6 @@ static void read_authorization(struct tri_definition *definition, const struct t
         TR_WEBAPI_AUTHORIZATIONS(KIND)
 #undef KIND
     };
-    struct endpoint_reader *reader = target;
     bool is_one = value->kind == TR_TREE_MAP && value->count == 1;
     struct tr_text name = is_one                   ? value->pairs[0].key->text
                           : tr_tree_is_text(value) ? value->text
@@ -290,18 +294,23 @@ static void read_authorization(struct tri_definition *definition, const struct t
     for (size_t i = 0; i < TR_COUNT_OF(kinds); i++) {
         bool has_secret = kinds[i].authorization != TR_WEBAPI_AUTHORIZATION_NONE;
         if (tr_text_equal(name, tr_text_of(kinds[i].name)) && has_secret == is_one) {
-            reader->endpoint.authorization = kinds[i].authorization;
-            reader->endpoint.secret = (struct tr_secret){.name = tr_text_of("authorization")};
-            if (has_secret) {
-                (void)tri_keys_read_secret(definition, value->pairs[0].value,
-                                           &reader->endpoint.secret);
-            }
-            return;
+            *authorization = kinds[i].authorization;
+            *secret = (struct tr_secret){.name = tr_text_of("authorization")};
+            return !has_secret || tri_keys_read_secret(definition, value->pairs[0].value, secret);
         }
     }
     tri_report_add(definition->report, value->place, "InvalidValue",
                    "this is no value for 'authorization'\nwrite none, {basic: GROUP/KEY} or "
                    "{bearer: GROUP/KEY}");
+    return false;
+}
+
+static void read_authorization(struct tri_definition *definition, const struct tr_tree *value,
+                               void *target)
+{
+    struct endpoint_reader *reader = target;
+    (void)tri_settings_read_authorization(definition, value, &reader->endpoint.authorization,
+                                          &reader->endpoint.secret);
 }
 
 /* Those of a plugin alone, those of both, and that of an endpoint alone. */

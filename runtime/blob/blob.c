@@ -360,7 +360,8 @@ static int find_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_P
     }
     if (!begins_with(uri, "/") || memchr(uri.data, 0, uri.size) != NULL) {
         return tri_blob_refuse(blobs, TR_INVALID, shown,
-                               "it is neither an absolute path nor a file URI");
+                               "it is neither a path of this machine nor a URI that begins with "
+                               "s3://, gs://, https:// or http://");
     }
     memcpy(path, uri.data, uri.size);
     path[uri.size] = '\0';

@@ -115,6 +115,23 @@ TR_MUST_USE int tri_blob_adopt(struct tri_blobs *blobs, const char *name, struct
 void tri_blob_give_up(struct tri_blobs *blobs, const char *name);
 
 /*
+ * For what comes in parts over a long time: a folder `name` (a name below) for them, which is made
+ * where it is missing, and stays over a crash until it is removed. A sweep takes it for left when
+ * it is older than unfinished values may be, by its last renewal. The descriptor is the caller's;
+ * what is put into it need not be synced. Renewing is for any thread.
+ */
+TR_MUST_USE int tri_blob_parts_open(struct tri_blobs *blobs, struct tr_text name, int *folder);
+void tri_blob_parts_renew(int folder);
+void tri_blob_parts_remove(struct tri_blobs *blobs, struct tr_text name);
+
+/*
+ * Makes a blob of what is called `entry` in the folder of parts: a file, or a folder of files that
+ * nobody writes to any more. It is moved; files of it lose what they may be written by.
+ */
+TR_MUST_USE int tri_blob_parts_adopt(struct tri_blobs *blobs, int folder, const char *entry,
+                                     struct tr_text hint, struct tri_blob *blob);
+
+/*
  * What a sweep removes: what nobody uses and is older than a time. A blob is as old as the last
  * time that it was stored or asked for here, so that one which is named only by a commit that is
  * still to come stays.

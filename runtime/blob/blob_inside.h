@@ -1,6 +1,7 @@
 /*
  * What the files of the blob store share: blob.c is the store, blob_write.c values in pieces and
- * documents, blob_tree.c walks files and folders, blob_sweep.c removes. Nobody else includes this.
+ * documents, blob_parts.c what comes in parts, blob_tree.c walks files and folders, blob_sweep.c
+ * removes. Nobody else includes this.
  */
 #ifndef TR_RUNTIME_BLOB_BLOB_INSIDE_H
 #define TR_RUNTIME_BLOB_BLOB_INSIDE_H
@@ -63,6 +64,7 @@ struct tri_blob_source {
     int fd;
     const char *path; /* for words */
     bool is_fenced;   /* links in it lead nowhere but down, whatever other links make of them */
+    bool is_sealed;   /* it becomes the blob itself: made read-only and synced on the way */
 };
 
 /*

@@ -35,6 +35,7 @@ struct walk {
     struct tri_blobs *blobs;
     uint64_t size;
     bool is_fenced;
+    bool is_sealed;
     char path[TR_PATH_BYTES_MAX]; /* where it is, for words */
 };
 
@@ -190,6 +191,12 @@ static mode_t mode_of_copy(mode_t mode, const struct stat *source)
     return mode & (source->st_mode | S_IRWXU);
 }
 
+/* What is finished gets its mode, and is synced. */
+static int seal(struct walk *walk, int fd, mode_t mode)
+{
+    return fchmod(fd, mode) == 0 && fsync(fd) == 0 ? 0 : explain(walk, tri_below_error());
+}
+
 /* Digests an open file, and copies it to `name` in `folder` unless that is negative. */
 static int walk_file(struct walk *walk, int fd, const struct stat *status, int folder,
                      const char *name, uint8_t *digest)
@@ -203,9 +210,11 @@ static int walk_file(struct walk *walk, int fd, const struct stat *status, int f
         }
     }
     int error = tri_blob_digest_file(walk->blobs, fd, copy, walk->path, &blob);
-    mode_t mode = mode_of_copy(is_program(status) ? MODE_PROGRAM : MODE_FILE, status);
-    if (error == 0 && copy >= 0 && (fchmod(copy, mode) != 0 || fsync(copy) != 0)) {
-        error = explain(walk, tri_below_error());
+    mode_t mode = is_program(status) ? MODE_PROGRAM : MODE_FILE;
+    if (error == 0) {
+        error = walk->is_sealed ? seal(walk, fd, mode)
+                : copy >= 0     ? seal(walk, copy, mode_of_copy(mode, status))
+                                : 0;
     }
     if (copy >= 0) {
         close(copy);
@@ -437,6 +446,9 @@ static int walk_folder(struct walk *walk, int fd, unsigned depth, int folder, co
         }
     }
     int error = walk_entries(walk, fd, depth, copy, digest);
+    if (error == 0 && walk->is_sealed) {
+        error = seal(walk, fd, MODE_FOLDER);
+    }
     if (error == 0 && copy >= 0 && fsync(copy) != 0) {
         error = explain(walk, tri_below_error());
     }
@@ -449,7 +461,8 @@ static int walk_folder(struct walk *walk, int fd, unsigned depth, int folder, co
 int tri_blob_walk(struct tri_blobs *blobs, const struct tri_blob_source *source, const char *name,
                   struct tri_blob *blob)
 {
-    struct walk walk = {.blobs = blobs, .is_fenced = source->is_fenced};
+    struct walk walk = {
+        .blobs = blobs, .is_fenced = source->is_fenced, .is_sealed = source->is_sealed};
     struct stat status = {.st_mode = 0};
     int folder = name != NULL ? blobs->fresh : -1;
     snprintf(walk.path, sizeof walk.path, "%s", source->path);

@@ -271,6 +271,8 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->secret_count = options->secret_count;
     host->search_variable = options->search_variable;
     host->search_folder = options->search_folder;
+    host->object_stores = options->object_stores;
+    host->object_store_count = options->object_store_count;
     host->unclaimed_ms = options->unclaimed_ms;
     host->exchange = options->exchange;
     host->folder = tr_text_copy(tr_text_of(options->folder));
@@ -547,6 +549,10 @@ static int start_services(struct tr_host *host)
             .folder = host->folder,
             .exchange = host->exchange,
             .program = shared->program,
+            .object_stores = host->object_stores,
+            .object_store_count = host->object_store_count,
+            .secrets = host->secrets,
+            .secret_count = host->secret_count,
         };
         error = tri_files_service_start(&options, &host->files);
         if (error != 0) {

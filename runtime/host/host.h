@@ -46,6 +46,8 @@ struct tr_host {
     size_t secret_count;
     const char *search_variable;
     const char *search_folder;
+    const struct tr_object_store *object_stores;
+    size_t object_store_count;
     uint32_t unclaimed_ms;
     const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog; /* while the host runs */

@@ -1,5 +1,5 @@
 /*
- * Checking, copying and handing over requests.
+ * Checking, copying and handing over requests; and reading the headers of responses.
  *
  * A request is checked and copied on the thread that submits it, in one block: the struct, its
  * lists, its texts and its body. So an error is that thread's to hear, and the caller's memory is
@@ -9,6 +9,7 @@
 #include "runtime/http/http_request.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
@@ -297,4 +298,36 @@ const char *tri_http_fault_name(enum tri_http_fault fault)
 #undef TRI_NAME
     };
     return (size_t)fault < TR_COUNT_OF(names) ? names[fault] : "?";
+}
+
+/* The text without blanks at both ends. */
+static struct tr_text trim(struct tr_text text)
+{
+    while (text.size > 0 && (*text.data == ' ' || *text.data == '\t')) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size > 0 && strchr(" \t\r", text.data[text.size - 1]) != NULL) {
+        text.size--;
+    }
+    return text;
+}
+
+struct tr_text tri_http_header(struct tr_text headers, const char *name)
+{
+    struct tr_text found = {.data = "", .size = 0};
+    size_t name_size = strlen(name);
+    while (headers.size > 0) {
+        const char *end = memchr(headers.data, '\n', headers.size);
+        size_t size = end != NULL ? (size_t)(end - headers.data) : headers.size;
+        if (size > name_size && headers.data[name_size] == ':' &&
+            strncasecmp(headers.data, name, name_size) == 0) {
+            found = trim((struct tr_text){.data = headers.data + name_size + 1,
+                                          .size = size - name_size - 1});
+        }
+        size_t taken = end != NULL ? size + 1 : size;
+        headers.data += taken;
+        headers.size -= taken;
+    }
+    return found;
 }

@@ -105,4 +105,7 @@ struct tri_http_options {
 /* The fault's name; "?" for none of them. */
 const char *tri_http_fault_name(enum tri_http_fault fault);
 
+/* The value of the last header of this name, in any case, in event.headers; empty without one. */
+struct tr_text tri_http_header(struct tr_text headers, const char *name);
+
 #endif

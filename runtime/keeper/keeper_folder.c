@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "runtime/env/boot.h"
 #include "runtime/keeper/keeper_limits.h"
 #include "schemas/codec/error.h"
 
@@ -121,19 +122,12 @@ bool tri_keeper_folder_is_gone(int folder)
 int tri_keeper_folder_place(int folder, char *buffer)
 {
     struct stat status;
-    char boot[64] = "";
+    char boot[TRI_BOOT_ID_BYTES];
     char namespace[64] = "";
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    ssize_t size = readlink("/proc/self/ns/pid", namespace, sizeof namespace - 1);
+    if (!tri_boot_id(boot) || size <= 0 || fstat(folder, &status) != 0) {
         return TR_SYSTEM;
     }
-    ssize_t boot_size = read(fd, boot, sizeof boot - 1);
-    close(fd);
-    ssize_t namespace_size = readlink("/proc/self/ns/pid", namespace, sizeof namespace - 1);
-    if (boot_size <= 0 || namespace_size <= 0 || fstat(folder, &status) != 0) {
-        return TR_SYSTEM;
-    }
-    boot[strcspn(boot, "\n")] = '\0';
     snprintf(buffer, TR_KEEPER_PLACE_BYTES_MAX, "boot %s %s folder %llu:%llu", boot, namespace,
              (unsigned long long)status.st_dev, (unsigned long long)status.st_ino);
     return 0;

@@ -16,9 +16,11 @@
 #include "runtime/services/files_hands.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
 
 #include "runtime/blob/blob_limits.h"
+#include "runtime/env/env.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

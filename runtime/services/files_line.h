@@ -6,7 +6,7 @@
 #ifndef TR_RUNTIME_SERVICES_FILES_LINE_H
 #define TR_RUNTIME_SERVICES_FILES_LINE_H
 
-#include "runtime/services/files_fetch.h"
+#include "runtime/fetch/fetch.h"
 
 #define TRI_FILES_BUCKETS 256
 

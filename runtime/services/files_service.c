@@ -29,7 +29,8 @@ struct tri_files_service {
     struct tri_files_hands *hands;
     struct tri_blobs *blobs;
     struct tri_fetches *fetches;
-    struct tri_buffer bytes; /* of what is being read */
+    struct tri_files_line downloads; /* that wait for room */
+    struct tri_buffer bytes;         /* of what is being read */
     const char *folder;
     const struct tr_exchange *exchange;
     void *program;
@@ -38,8 +39,15 @@ struct tri_files_service {
 /* A call, as its handler gets it. */
 struct call {
     struct tri_caller caller;
+    struct tr_bytes envelope; /* all of it */
     struct tr_bytes body;
     uint8_t version;
+};
+
+/* The caller of a download. */
+struct fetcher {
+    struct tri_fetch_owner owner; /* stays first */
+    struct tri_caller caller;
 };
 
 /* ---- Answers. ------------------------------------------------------------------------------- */
@@ -156,6 +164,44 @@ static int take_digest(struct tri_files_service *service, const struct call *cal
     return error;
 }
 
+/* ---- Downloads. ----------------------------------------------------------------------------- */
+
+static struct fetcher *fetcher_new(const struct tri_caller *caller)
+{
+    struct fetcher *fetcher = tr_alloc_zero(1, sizeof *fetcher);
+    if (fetcher != NULL) {
+        fetcher->caller = *caller;
+    }
+    return fetcher;
+}
+
+/* Takes the fetcher; a download that cannot begin is answered. */
+static void begin_download(struct tri_files_service *service, const struct tr_blob_fetch *fetch,
+                           struct fetcher *fetcher)
+{
+    char words[TR_BLOB_WORDS_BYTES_MAX];
+    int error = tri_fetch_begin(service->fetches, fetch->uri, (enum tr_path_kind)fetch->kind,
+                                &fetcher->owner, words);
+    if (error != 0) {
+        struct call call = {.caller = fetcher->caller};
+        fail_with(service, &call, error, tr_text_of(words));
+        tr_free(fetcher);
+    }
+}
+
+/* What cannot even wait is asked for again by its task. */
+static void wait_for_room(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_files_line *line = &service->downloads;
+    int error = line->bytes + call->envelope.size > TR_FILES_WAITING_BYTES_MAX
+                    ? TR_BUSY
+                    : tri_files_line_add(line, call->caller.ref.key.group, call->envelope, NULL);
+    if (error != 0) {
+        fail_with(service, call, error, tr_text_of(tr_error_text(error)));
+    }
+}
+
+/* A download of what one call asks for; or it waits for room, and its call with it. */
 static int take_fetch(struct tri_files_service *service, const struct call *call)
 {
     struct tri_blob blob;
@@ -163,18 +209,26 @@ static int take_fetch(struct tri_files_service *service, const struct call *call
     if (tr_blob_fetch_unpack(call->body, call->version, &fetch) != 0) {
         return TR_MALFORMED;
     }
-    if (tri_fetch_can(fetch.uri)) {
-        int failed = tri_fetch_begin(service->fetches, fetch.uri, &call->caller);
-        if (failed != 0) {
-            fail_with(service, call, failed, tr_text_of(tr_error_text(failed)));
+    if (!tri_fetch_can(fetch.uri)) {
+        int error = tri_blob_fetch(service->blobs, fetch.uri, &blob);
+        if (error == 0) {
+            reply_blob(service, call, &blob);
         }
-        return 0; /* answered when it has ended */
+        return error;
     }
-    int error = tri_blob_fetch(service->blobs, fetch.uri, &blob);
-    if (error == 0) {
-        reply_blob(service, call, &blob);
+    struct fetcher *fetcher = fetcher_new(&call->caller);
+    if (fetcher == NULL) {
+        fail_with(service, call, TR_MEMORY, tr_text_of(tr_error_text(TR_MEMORY)));
+    } else if (tri_fetch_join(service->fetches, fetch.uri, (enum tr_path_kind)fetch.kind,
+                              &fetcher->owner)) {
+        /* it is answered with the one that is under way */
+    } else if (tri_fetches_has_room(service->fetches)) {
+        begin_download(service, &fetch, fetcher);
+    } else {
+        tr_free(fetcher);
+        wait_for_room(service, call);
     }
-    return error;
+    return 0; /* answered when it has ended */
 }
 
 /* Has the program write a document into a new blob. */
@@ -328,14 +382,16 @@ static const struct {
     {&tr_values_read_schema, take_values, true},
 };
 
-static void take_call(struct tri_files_service *service, const uint8_t *envelope)
+static void take_call(struct tri_files_service *service, const struct tri_files_work *work)
 {
     tri_blobs_take_turns(service->blobs, tri_files_hands_turn(service->hands));
     struct call call = {
-        .caller = tri_caller_of(envelope),
-        .body = tr_envelope_body(envelope),
-        .version = tr_envelope_get(envelope, 8, version),
+        .caller = tri_caller_of(work->envelope),
+        .envelope = {.data = work->envelope, .size = work->size},
+        .body = tr_envelope_body(work->envelope),
+        .version = tr_envelope_get(work->envelope, 8, version),
     };
+    const uint8_t *envelope = work->envelope;
     for (size_t i = 0; i < TR_COUNT_OF(call_kinds); i++) {
         if (tr_envelope_get(envelope, 16, type) == call_kinds[i].schema->id) {
             bool is_missing = call_kinds[i].needs_exchange && service->exchange == NULL;
@@ -349,6 +405,37 @@ static void take_call(struct tri_files_service *service, const uint8_t *envelope
         }
     }
     take_inquiry(service, &call, tr_envelope_get(envelope, 16, type));
+}
+
+/* The calls that wait for room begin, executions in turn. */
+static void begin_waiting(struct tri_files_service *service)
+{
+    struct tri_files_lane *lane;
+    while (tri_fetches_has_room(service->fetches) &&
+           (lane = tri_files_line_next(&service->downloads)) != NULL) {
+        struct tri_files_work *work = tri_files_line_take(&service->downloads, lane);
+        take_call(service, work);
+        tr_free(work);
+        tri_files_line_back(&service->downloads, lane);
+    }
+}
+
+/* Answers all that wait for a download, which has a blob or an error. Its end makes room. */
+static void answer_fetch(struct tri_files_service *service, struct tri_fetch *fetch, int error,
+                         const struct tri_blob *blob, const char *words)
+{
+    struct tri_fetch_owner *owner;
+    while ((owner = tri_fetch_take_owner(fetch)) != NULL) {
+        struct call call = {.caller = ((struct fetcher *)owner)->caller};
+        if (error == 0) {
+            reply_blob(service, &call, blob);
+        } else {
+            fail_with(service, &call, error, tr_text_of(words));
+        }
+        tr_free(owner);
+    }
+    tri_fetch_free(fetch);
+    begin_waiting(service);
 }
 
 /* ---- The line. ------------------------------------------------------------------------------ */
@@ -382,12 +469,11 @@ static void hear_frame(struct tri_files_service *service, struct tri_files_line 
 static void add_fetch(struct tri_files_service *service, struct tri_files_line *line,
                       struct tri_fetch *fetch)
 {
+    const struct fetcher *first = (const struct fetcher *)tri_fetch_owner(fetch);
     struct tr_bytes none = {.size = 0};
-    int error = tri_files_line_add(line, fetch->caller.ref.key.group, none, fetch);
+    int error = tri_files_line_add(line, first->caller.ref.key.group, none, fetch);
     if (error != 0) {
-        tri_blob_give_up(service->blobs, fetch->name);
-        tri_service_refuse(&service->base, &fetch->caller, error);
-        tri_fetch_free(fetch);
+        answer_fetch(service, fetch, error, NULL, tr_error_text(error));
     }
 }
 
@@ -408,23 +494,15 @@ static void hear(void *self, struct tri_files_line *line)
     tri_sender_flush(&service->base.sender);
 }
 
-/* Answers the callers that wait for a download. */
+/* Makes the blob of a download. */
 static void take_fetched(struct tri_files_service *service, struct tri_fetch *fetch)
 {
-    struct call call = {.caller = fetch->caller};
+    const struct tr_turn *turn = tri_files_hands_turn(service->hands);
+    char words[TR_BLOB_WORDS_BYTES_MAX] = "";
     struct tri_blob blob;
-    if (fetch->error != 0) {
-        tri_blob_give_up(service->blobs, fetch->name);
-        fail_with(service, &call, fetch->error, tr_text_of(fetch->words));
-    } else {
-        int error = tri_blob_adopt(service->blobs, fetch->name, tr_text_of(fetch->hint), &blob);
-        if (error == 0) {
-            reply_blob(service, &call, &blob);
-        } else {
-            fail(service, &call, error);
-        }
-    }
-    tri_fetch_free(fetch);
+    tri_blobs_take_turns(service->blobs, turn);
+    int error = tri_fetch_finish(fetch, turn, &blob, words);
+    answer_fetch(service, fetch, error, &blob, words);
 }
 
 /* ---- The threads. --------------------------------------------------------------------------- */
@@ -445,7 +523,7 @@ static void work(void *self, const struct tri_files_work *work)
     if (work->fetch != NULL) {
         take_fetched(service, work->fetch);
     } else {
-        take_call(service, work->envelope);
+        take_call(service, work);
     }
     /* Answers leave after each piece of work, because the next one may take long. */
     tri_sender_flush(&service->base.sender);
@@ -471,6 +549,7 @@ static int start_hands(struct tri_files_service *service)
 
 static void files_service_free(struct tri_files_service *service)
 {
+    tri_files_line_fini(&service->downloads);
     tri_fetches_free(service->fetches);
     tri_blobs_close(service->blobs);
     tri_buffer_fini(&service->bytes);
@@ -493,7 +572,12 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     service->program = options->program;
     int error = tri_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
     if (error == 0) {
-        error = tri_fetches_new(service->blobs, &service->fetches);
+        const struct tri_fetches_options fetches = {.blobs = service->blobs,
+                                                    .stores = options->object_stores,
+                                                    .store_count = options->object_store_count,
+                                                    .secrets = options->secrets,
+                                                    .secret_count = options->secret_count};
+        error = tri_fetches_new(&fetches, &service->fetches);
     }
     if (error == 0) {
         error = start_hands(service);

@@ -2,8 +2,9 @@
  * The files service: the blob store and documents, for actors (TR_SERVICE_FILES).
  * schemas/runtime/files.h has the messages. What one execution asks for is done in its order, and
  * executions take turns, between the pieces of a large file, too (files_hands.h). Only downloads
- * (blob_fetch of http and https) go on beside that. What cannot be done is answered by blob_failed,
- * with words for people; and what is no call of its own is the program's to answer (tr_exchange).
+ * (runtime/fetch/fetch.h) go on beside that, TR_FETCHES_AT_ONCE of them; those that wait for room
+ * take turns by execution, too. What cannot be done is answered by blob_failed, with words for
+ * people; and what is no call of its own is the program's to answer (tr_exchange).
  */
 #ifndef TR_RUNTIME_SERVICES_FILES_SERVICE_H
 #define TR_RUNTIME_SERVICES_FILES_SERVICE_H
@@ -21,6 +22,10 @@ struct tri_files_service_options {
     const char *folder;                 /* of the store; it and what follows outlive the service */
     const struct tr_exchange *exchange; /* NULL: large documents and inquiries are refused */
     void *program;                      /* that inquiries are handed */
+    const struct tr_object_store *object_stores; /* what follows is for downloads */
+    size_t object_store_count;
+    const struct tr_secret_source *secrets;
+    size_t secret_count;
 };
 
 /* Starts it. TR_MEMORY, TR_SYSTEM, and the errors of tri_blobs_open. */

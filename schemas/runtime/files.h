@@ -75,8 +75,27 @@ enum tr_path_kind {
 /* The digest of a local file's or folder's content. Answered by blob_stored. */
 #define TR_BLOB_DIGEST_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
 
-/* Makes what a URI names a local file. Answered by blob_stored. */
-#define TR_BLOB_FETCH_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
+/*
+ * Makes what a URI names a local file, or a folder where `kind`, a tr_path_kind, says so. Answered
+ * by blob_stored. Where it lies elsewhere it is downloaded, and the error of a blob_failed says
+ * whose it is: TR_NOT_FOUND (it is not there), TR_DENIED (the store refuses who asks),
+ * TR_NO_CONNECTION (the store is away or busy, and may be asked again), TR_LIMIT (too large),
+ * TR_MISMATCH (a folder where there are none).
+ */
+#define TR_BLOB_FETCH_FIELDS(FIELD, ARRAY) \
+    FIELD(text, uri, 1, 0)                 \
+    FIELD(u8, kind, 1, 0)
+
+/*
+ * What was downloaded from a URI, kept below this folder of a store: how its server called the
+ * content, by ETag and by Last-Modified, and the blob that it became.
+ */
+#define TR_STORE_FETCHED "fetched"
+#define TR_FETCHED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, uri, 1, 0)              \
+    FIELD(text, tag, 1, 0)              \
+    FIELD(text, modified, 1, 0)         \
+    FIELD(text, blob, 1, 0)
 
 /* The code of a failure whose own document cannot be read. */
 #define TR_CODE_ERROR_DOCUMENT_MALFORMED "ErrorDocumentMalformed"
@@ -126,21 +145,22 @@ enum tr_path_kind {
     FIELD(bool, is_found, 1, 0)          \
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
-#define TR_FILES_SCHEMAS(S)                                                 \
-    S(blob_read, 350, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_READ_FIELDS)       \
-    S(blob_bytes, 351, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_BYTES_FIELDS)    \
-    S(blob_write, 352, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_WRITE_FIELDS)     \
-    S(blob_stored, 353, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_STORED_FIELDS)  \
-    S(blob_failed, 354, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_FAILED_FIELDS)  \
-    S(blob_put, 355, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
-    S(blob_digest, 356, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_DIGEST_FIELDS)   \
-    S(blob_fetch, 357, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_FETCH_FIELDS)     \
-    S(document_get, 358, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_GET_FIELDS) \
-    S(document_put, 359, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_PUT_FIELDS) \
-    S(document, 360, TR_MESSAGE, 1, TR_PRIORITY, TR_DOCUMENT_FIELDS)        \
-    S(blob_make, 361, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_MAKE_FIELDS)       \
-    S(values_read, 362, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_READ_FIELDS)   \
-    S(values_given, 363, TR_MESSAGE, 1, TR_PRIORITY, TR_VALUES_GIVEN_FIELDS)
+#define TR_FILES_SCHEMAS(S)                                                  \
+    S(blob_read, 350, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_READ_FIELDS)        \
+    S(blob_bytes, 351, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_BYTES_FIELDS)     \
+    S(blob_write, 352, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_WRITE_FIELDS)      \
+    S(blob_stored, 353, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_STORED_FIELDS)   \
+    S(blob_failed, 354, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_FAILED_FIELDS)   \
+    S(blob_put, 355, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_PUT_FIELDS)          \
+    S(blob_digest, 356, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_DIGEST_FIELDS)    \
+    S(blob_fetch, 357, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_FETCH_FIELDS)      \
+    S(document_get, 358, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_GET_FIELDS)  \
+    S(document_put, 359, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_PUT_FIELDS)  \
+    S(document, 360, TR_MESSAGE, 1, TR_PRIORITY, TR_DOCUMENT_FIELDS)         \
+    S(blob_make, 361, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_MAKE_FIELDS)        \
+    S(values_read, 362, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_READ_FIELDS)    \
+    S(values_given, 363, TR_MESSAGE, 1, TR_PRIORITY, TR_VALUES_GIVEN_FIELDS) \
+    S(fetched, 600, TR_MESSAGE, 1, TR_HINT, TR_FETCHED_FIELDS)
 
 TR_FILES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -24,7 +24,8 @@ SETTINGS = example("## The settings file")
 ARMADA = example("### Armada")
 
 # Names that people give: no keys.
-GIVEN = {"mine", "theirs", "east", "west", "armada", "python-task", "team", "process"}
+GIVEN = {"mine", "theirs", "east", "west", "armada", "python-task", "team", "process", "results",
+         "org"}
 
 # Of Kubernetes.
 OF_PODS = {"tolerations", "key", "operator"}
@@ -125,6 +126,15 @@ MISTAKES = [
      "'folders' is no key of a source of secrets; the nearest one is 'folder' [InvalidValue]"),
     ("command", "[./get-secret, --quiet]", "[]", "[]",
      "a command has at least one word; write [PROGRAM, WORD…] [InvalidValue]"),
+    ("object_stores", "  s3://:", "  s4://:", "s4://",
+     "'s4://' is nothing that files' URIs begin with; write s3:// or gs://, with a bucket behind "
+     "it or none, or https://HOST[/PATH] [InvalidValue]"),
+    ("basic", "{basic: files/login}", "{basic: login}", "login}",
+     "'login' names no secret; write group/key or group/key@version [InvalidValue]"),
+    ("region", "region: eu-central-1", "region: eu/central", "eu/central",
+     "'eu/central' is no region; write letters, digits and -, as eu-central-1 [InvalidValue]"),
+    ("secret", "secret: store/key", "secret: key", "key",
+     "'key' names no secret; write group/key or group/key@version [InvalidValue]"),
 ]
 
 # The same of Armada's own keys, of which its plugin says itself what is wrong, at the key.

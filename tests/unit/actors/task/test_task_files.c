@@ -84,6 +84,13 @@ static void serve(const struct outside_message *message)
     }
 }
 
+static void serve_fetches(const struct outside_message *message)
+{
+    if (message->type == tr_blob_fetch_schema.id) {
+        serve(message);
+    }
+}
+
 /* Gives a file of its own, and passes its input on; sees its inputs. */
 static char seen[256];
 static char kinds[16]; /* of what was put, a letter each */
@@ -354,6 +361,24 @@ static void test_waiting_for_files_takes_no_time_of_the_task(void **state)
     stand_end();
 }
 
+/* Nor is what its inputs take that lie elsewhere. */
+static void test_fetching_takes_no_time_of_the_task(void **state)
+{
+    (void)state;
+    begin();
+    stand.handle = ask_files;
+    work_ms = 900;
+    stand_start(&(struct stand_start){.node = "late", .inputs = "{\"in\": \"s3://b/x\"}"});
+    stage_advance(&stand.stage, 60000);
+    assert_int_equal(stand_state()->step, TR_STEP_FETCH);
+    stand_run(serve_fetches);
+    answer_last();
+    stage_advance(&stand.stage, 901);
+    answer_last();
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    stand_end();
+}
+
 static void test_work_between_takes_time_of_the_task(void **state)
 {
     (void)state;
@@ -448,10 +473,67 @@ static void ignore(const struct outside_message *message)
     (void)message;
 }
 
-static void serve_fetches(const struct outside_message *message)
+/* A store that is away is asked again for about two minutes, at waits that double; then that is a
+ * failure of the system, which begins anew. */
+static void test_a_store_that_is_away_is_asked_again(void **state)
 {
-    if (message->type == tr_blob_fetch_schema.id) {
-        serve(message);
+    (void)state;
+    begin();
+    refused = "x";
+    refused_error = TR_NO_CONNECTION;
+    stand_start(&start_doll);
+    uint64_t waited_ms = 0;
+    uint32_t asked_times = 1;
+    for (stand_run(serve); stand_state()->step == TR_STEP_FETCH; stand_run(serve)) {
+        asked_times++;
+        while (stand_state()->call == 0) {
+            stage_advance(&stand.stage, 100);
+            waited_ms += 100;
+            assert_true(waited_ms < 200000);
+        }
+    }
+    assert_int_equal(stand_state()->step, TR_STEP_BACKOFF);
+    assert_int_equal(asked_times, 8);
+    assert_in_range(waited_ms, 50000, 130000);
+    refused = NULL;
+    stage_advance(&stand.stage, SYSTEM_RETRY_MS);
+    stand_run(serve);
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    stand_end();
+}
+
+/* What cannot be had is the user's or the system's, and for good or not, by the service's word. */
+static void test_each_failure_of_a_fetch(void **state)
+{
+    (void)state;
+    static const struct {
+        int error;
+        uint8_t failure;
+        const char *code;
+    } cases[] = {
+        {TR_NOT_FOUND, TR_FAILURE_USER, "RetriesExhausted|InputsNotFoundError"},
+        {TR_INVALID, TR_FAILURE_USER, "RetriesExhausted|InputsNotFoundError"},
+        {TR_MISMATCH, TR_FAILURE_USER, "MismatchingTypes"},
+        {TR_LIMIT, TR_FAILURE_USER, "InputSizeExceeded"},
+        {TR_DENIED, TR_FAILURE_SYSTEM, "StorageDenied"},
+        {TR_SYSTEM, TR_FAILURE_SYSTEM, "RetriesExhausted|StorageError"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        begin();
+        refused = "x";
+        refused_error = cases[i].error;
+        stand_start(&start_doll);
+        stand_run(serve);
+        for (int k = 0; k < 10 && stand.ended.phase == 0; k++) {
+            stage_advance(&stand.stage, SYSTEM_RETRY_MS);
+            stand_run(serve);
+        }
+        assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
+        assert_int_equal(stand.ended.failure, cases[i].failure);
+        assert_true(tr_text_equal(stand.ended.code, tr_text_of(cases[i].code)));
+        assert_non_null(memmem(stand.ended.message.data, stand.ended.message.size,
+                               "the input 'http://h/x': it is not there", 39));
+        stand_end();
     }
 }
 
@@ -604,6 +686,7 @@ int main(void)
         cmocka_unit_test(test_a_file_outside_of_the_fence_is_a_failure_of_the_task),
         cmocka_unit_test(test_without_a_folder_no_file_comes_from_afar),
         cmocka_unit_test(test_waiting_for_files_takes_no_time_of_the_task),
+        cmocka_unit_test(test_fetching_takes_no_time_of_the_task),
         cmocka_unit_test(test_work_between_takes_time_of_the_task),
         cmocka_unit_test(test_a_blob_from_afar_needs_no_folder),
         cmocka_unit_test(test_what_lies_in_its_own_folder_is_kept),
@@ -612,6 +695,8 @@ int main(void)
         cmocka_unit_test(test_a_shortage_is_waited_out),
         cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),
         cmocka_unit_test(test_without_a_service_it_fails),
+        cmocka_unit_test(test_a_store_that_is_away_is_asked_again),
+        cmocka_unit_test(test_each_failure_of_a_fetch),
         cmocka_unit_test(test_an_abort_waits_for_no_file),
         cmocka_unit_test(test_outputs_that_are_too_many_go_too),
         cmocka_unit_test(test_large_outputs_go_into_the_blob_store),

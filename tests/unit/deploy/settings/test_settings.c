@@ -519,6 +519,75 @@ static void test_secrets(void **state)
                     "[InvalidValue]\n");
 }
 
+static const struct tr_object_store *store_at(uint32_t index)
+{
+    assert_true(index < settings.object_stores.count);
+    return (const struct tr_object_store *)settings.object_stores.items + index;
+}
+
+static void test_object_stores(void **state)
+{
+    (void)state;
+    require_good("object_stores:\n"
+                 "  s3://: {endpoint: http://store/, region: eu-1, secret: store/key@2}\n"
+                 "  gs://bucket: {authorization: {bearer: google/token}}\n"
+                 "  https://host/path: {authorization: {basic: web/login}}\n"
+                 "  s3://public: {authorization: none}\n");
+    require_text(store_at(0)->uri, "s3://");
+    require_text(store_at(0)->endpoint, "http://store");
+    require_text(store_at(0)->region, "eu-1");
+    assert_int_equal(store_at(0)->secret.kind, TR_HTTP_SECRET_SIGN);
+    require_text(store_at(0)->secret.group, "store");
+    require_text(store_at(0)->secret.key, "key");
+    require_text(store_at(0)->secret.version, "2");
+    assert_int_equal(store_at(1)->secret.kind, TR_HTTP_SECRET_PLAIN);
+    require_text(store_at(1)->secret.header, "Authorization");
+    require_text(store_at(1)->secret.prefix, "Bearer ");
+    assert_int_equal(store_at(2)->secret.kind, TR_HTTP_SECRET_BASIC);
+    require_text(store_at(2)->secret.key, "login");
+    require_text(store_at(3)->secret.key, "");
+}
+
+static void test_what_is_wrong_with_object_stores(void **state)
+{
+    (void)state;
+    require_problem("object_stores: [s3://]",
+                    "s.yaml:1:16: object_stores is a mapping, and this is a list; write {key: "
+                    "value} [InvalidValue]\n");
+    require_problem("object_stores: {ftp://x: {}}",
+                    "s.yaml:1:17: 'ftp://x' is nothing that files' URIs begin with; write s3:// or "
+                    "gs://, with a bucket behind it or none, or https://HOST[/PATH] "
+                    "[InvalidValue]\n");
+    require_problem("object_stores: {https://: {}}",
+                    "s.yaml:1:17: 'https://' is nothing that files' URIs begin with; write s3:// "
+                    "or gs://, with a bucket behind it or none, or https://HOST[/PATH] "
+                    "[InvalidValue]\n");
+    require_problem("object_stores: {s3://: {endpont: x}}",
+                    "s.yaml:1:25: 'endpont' is no key of an object store; the nearest one is "
+                    "'endpoint' [InvalidValue]\n");
+    require_problem("object_stores: {s3://: {endpoint: host}}",
+                    "s.yaml:1:35: 'host' is no URL; write http://HOST[:PORT][/PATH], or https:// "
+                    "[InvalidValue]\n");
+    require_problem("object_stores: {https://h: {endpoint: http://x}}",
+                    "s.yaml:1:39: 'endpoint' goes with s3:// and gs://, and a URL has its own; "
+                    "remove it [InvalidValue]\n");
+    require_problem("object_stores: {s3://: {region: eu/1}}",
+                    "s.yaml:1:33: 'eu/1' is no region; write letters, digits and -, as "
+                    "eu-central-1 [InvalidValue]\n");
+    require_problem("object_stores: {s3://: {secret: key}}",
+                    "s.yaml:1:33: 'key' names no secret; write group/key or group/key@version "
+                    "[InvalidValue]\n");
+    require_problem("object_stores: {s3://: {authorization: bearer}}",
+                    "s.yaml:1:40: this is no value for 'authorization'; write none, {basic: "
+                    "GROUP/KEY} or {bearer: GROUP/KEY} [InvalidValue]\n");
+    require_problem("object_stores: {s3://: {secret: a/b, authorization: {bearer: a/b}}}",
+                    "s.yaml:1:53: an object store has 'secret', which signs, or 'authorization'; "
+                    "write one of them [InvalidValue]\n");
+    require_problem("object_stores: {s3://: {ca_file: /no/such.pem}}",
+                    "s.yaml:1:34: the file /no/such.pem cannot be read; write the path of a PEM "
+                    "file, from the folder of the settings on [InvalidValue]\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -541,6 +610,8 @@ int main(void)
         cmocka_unit_test_teardown(test_files_of_an_endpoint, tear_down),
         cmocka_unit_test_teardown(test_quotas, tear_down),
         cmocka_unit_test_teardown(test_secrets, tear_down),
+        cmocka_unit_test_teardown(test_object_stores, tear_down),
+        cmocka_unit_test_teardown(test_what_is_wrong_with_object_stores, tear_down),
         cmocka_unit_test_teardown(test_a_task_type_has_the_plugin_that_was_decided_on, tear_down),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -189,35 +188,7 @@ void http_expect_fault(const struct answer *answer, enum tri_http_fault fault, c
     assert_non_null(strstr(answer->words, words));
 }
 
-/* The text without blanks at both ends. */
-static struct tr_text trim(struct tr_text text)
-{
-    while (text.size > 0 && (*text.data == ' ' || *text.data == '\t')) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size > 0 && strchr(" \t\r", text.data[text.size - 1]) != NULL) {
-        text.size--;
-    }
-    return text;
-}
-
 struct tr_text http_header(const struct answer *answer, const char *name)
 {
-    struct tr_text headers = tr_text_of(answer->headers);
-    struct tr_text found = {.data = "", .size = 0};
-    size_t name_size = strlen(name);
-    while (headers.size > 0) {
-        const char *end = memchr(headers.data, '\n', headers.size);
-        size_t size = end != NULL ? (size_t)(end - headers.data) : headers.size;
-        if (size > name_size && headers.data[name_size] == ':' &&
-            strncasecmp(headers.data, name, name_size) == 0) {
-            found = trim((struct tr_text){.data = headers.data + name_size + 1,
-                                          .size = size - name_size - 1});
-        }
-        size_t taken = end != NULL ? size + 1 : size;
-        headers.data += taken;
-        headers.size -= taken;
-    }
-    return found;
+    return tri_http_header(tr_text_of(answer->headers), name);
 }

@@ -5,11 +5,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/fetch/fetch_limits.h"
 #include "runtime/memory.h"
 #include "runtime/troupe.h"
 #include "schemas/runtime/files.h"
@@ -139,6 +141,36 @@ static const struct tr_exchange exchange = {.answer = answer, .read = read_too_m
 static const struct tr_behaviour actor_behaviour = {
     .name = "files", .id = 2301, .state = &tr_files_actor_schema, .handle = actor_handle};
 
+/* An actor that has more downloads than there may be at once, and counts its answers. */
+#define CROWD 400
+static atomic_uint crowd_answers;
+static int crowd_port;
+
+static int crowd_begin(struct tr_context *context)
+{
+    int error = 0;
+    for (int i = 0; i < CROWD && error == 0; i++) {
+        char url[128];
+        uint64_t ask;
+        snprintf(url, sizeof url, "http://127.0.0.1:%d/slow/20?%d", crowd_port, i);
+        const struct tr_blob_fetch fetch = {.uri = tr_text_of(url)};
+        error = tr_call(context, TR_SERVICE_FILES, &tr_blob_fetch_schema, &fetch, 0, &ask);
+    }
+    return error;
+}
+
+static int crowd_handle(struct tr_context *context, void *state, const struct tr_message *message)
+{
+    (void)state;
+    if (tr_message_is(message, &tr_files_wish_schema)) {
+        return crowd_begin(context);
+    }
+    return atomic_fetch_add(&crowd_answers, 1) + 1 < CROWD ? 0 : tr_stop(context);
+}
+
+static const struct tr_behaviour crowd_behaviour = {
+    .name = "crowd", .id = 2302, .state = &tr_files_actor_schema, .handle = crowd_handle};
+
 struct world {
     char folder[64];
     struct tr_host *host;
@@ -147,14 +179,14 @@ struct world {
 static int setup(void **state)
 {
     static struct world world;
-    static const struct tr_behaviour *const behaviours[] = {&actor_behaviour};
+    static const struct tr_behaviour *const behaviours[] = {&actor_behaviour, &crowd_behaviour};
     snprintf(world.folder, sizeof world.folder, "/tmp/troupe-files-XXXXXX");
     assert_non_null(mkdtemp(world.folder));
     struct tr_host_options options = {.worker_count = 1,
                                       .durability = TR_DURABILITY_PROCESS,
                                       .folder = world.folder,
                                       .behaviours = behaviours,
-                                      .behaviour_count = 1,
+                                      .behaviour_count = TR_COUNT_OF(behaviours),
                                       .has_files = true,
                                       .exchange = &exchange,
                                       .program = &seen};
@@ -253,10 +285,14 @@ static void what_fails_has_words(void **state)
     assert_int_equal(say(world, &tr_blob_fetch_schema, &absent), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_NOT_FOUND);
     assert_non_null(strstr(seen.message, "/no/such/file"));
-    struct tr_blob_fetch strange = {.uri = tr_text_of("s3://bucket/key")};
+    struct tr_blob_fetch strange = {.uri = tr_text_of("ftp://host/key")};
     assert_int_equal(say(world, &tr_blob_fetch_schema, &strange), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_INVALID);
-    assert_non_null(strstr(seen.message, "s3://bucket/key"));
+    assert_non_null(strstr(seen.message, "ftp://host/key"));
+    struct tr_blob_fetch bucket = {.uri = tr_text_of("s3://bucket")};
+    assert_int_equal(say(world, &tr_blob_fetch_schema, &bucket), tr_blob_failed_schema.id);
+    assert_int_equal(seen.error, TR_INVALID);
+    assert_string_equal(seen.message, "it names a bucket and no object");
     struct tr_document_get outside = {.path = tr_text_of("../x")};
     assert_int_equal(say(world, &tr_document_get_schema, &outside), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_INVALID);
@@ -359,10 +395,36 @@ static void what_the_web_has_is_fetched(void **state)
     assert_int_equal(seen.error, TR_NOT_FOUND);
     assert_non_null(strstr(seen.message, "404"));
     assert_int_equal(fetch_from(world, server.port, "/broken"), tr_blob_failed_schema.id);
-    assert_int_equal(seen.error, TR_SYSTEM);
+    assert_int_equal(seen.error, TR_NO_CONNECTION);
     http_server_stop(&server);
     assert_int_equal(fetch_from(world, 1, "/"), tr_blob_failed_schema.id);
-    assert_int_equal(seen.error, TR_SYSTEM);
+    assert_int_equal(seen.error, TR_NO_CONNECTION);
+}
+
+/* One download of an execution does not wait for hundreds of another one. */
+static void downloads_take_turns(void **state)
+{
+    struct world *world = *state;
+    struct http_server server;
+    struct tr_ref crowd;
+    int reason;
+    assert_int_equal(unsetenv("http_proxy"), 0);
+    http_server_start(&server, NULL, NULL);
+    crowd_port = server.port;
+    atomic_store(&crowd_answers, 0);
+    const struct tr_spawn_options options = {.is_watched = true};
+    assert_int_equal(tr_host_spawn(world->host, &crowd_behaviour, &options, &crowd), 0);
+    assert_int_equal(
+        tr_host_tell(world->host, crowd, &tr_files_wish_schema, &(struct tr_files_wish){.type = 0}),
+        0);
+    while (atomic_load(&crowd_answers) == 0) {
+        (void)sched_yield();
+    }
+    assert_int_equal(fetch_from(world, server.port, "/bytes/5"), tr_blob_stored_schema.id);
+    assert_true(atomic_load(&crowd_answers) < CROWD - 2 * TR_FETCHES_AT_ONCE);
+    assert_int_equal(tr_host_wait(world->host, crowd, 60000, &reason), 0);
+    assert_int_equal(atomic_load(&crowd_answers), CROWD);
+    http_server_stop(&server);
 }
 
 static void what_no_call_of_its_own_is_the_program_answers(void **state)
@@ -391,6 +453,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_no_call_of_its_own_is_the_program_answers, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_the_web_has_is_fetched, setup, teardown),
+        cmocka_unit_test_setup_teardown(downloads_take_turns, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,15 @@
+/*
+ * Which boot of the machine this is: what was not synced before the last one may be lost.
+ */
+#ifndef TR_RUNTIME_ENV_BOOT_H
+#define TR_RUNTIME_ENV_BOOT_H
+
+#include <stdbool.h>
+
+/* A UUID, with its closing zero. */
+#define TRI_BOOT_ID_BYTES 40
+
+/* False, with errno: it cannot be told. Any thread. */
+bool tri_boot_id(char id[TRI_BOOT_ID_BYTES]);
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * URIs, taken apart by their text, and URLs, put together.
+ *
+ * In a URL all of a key is encoded but what never needs to be, so that the signature, which is made
+ * over the encoded form, and the server see the same. A prefix and a token are parameters, in the
+ * order in which they are signed.
+ */
+#include "runtime/fetch/fetch_place.h"
+
+#include <string.h>
+
+#include "schemas/codec/error.h"
+
+#define PLAIN "-_.~"
+
+/* The schemes of object stores; where they are reached and what they are signed for, unless the
+ * settings say otherwise. `%` stands for the region. */
+static const struct {
+    const char *scheme;
+    const char *endpoint;
+    const char *region;
+} schemes[] = {
+    {"s3://", "https://s3.%.amazonaws.com", "us-east-1"},
+    {"gs://", "https://storage.googleapis.com", "auto"},
+};
+
+static bool begins_with(struct tr_text text, struct tr_text prefix)
+{
+    return text.size >= prefix.size && memcmp(text.data, prefix.data, prefix.size) == 0;
+}
+
+/* The row of a URI's scheme; TR_COUNT_OF(schemes): it is none of an object store. */
+static size_t scheme_of(struct tr_text uri)
+{
+    size_t i = 0;
+    while (i < TR_COUNT_OF(schemes) && !begins_with(uri, tr_text_of(schemes[i].scheme))) {
+        i++;
+    }
+    return i;
+}
+
+bool tri_fetch_place_can(struct tr_text uri)
+{
+    return begins_with(uri, tr_text_of("http://")) || begins_with(uri, tr_text_of("https://")) ||
+           scheme_of(uri) < TR_COUNT_OF(schemes);
+}
+
+/* Whether a beginning of URIs is one of this, and not of half a name. */
+static bool is_below(struct tr_text uri, struct tr_text beginning)
+{
+    bool ends_in_slash = beginning.size > 0 && beginning.data[beginning.size - 1] == '/';
+    return beginning.size > 0 && begins_with(uri, beginning) &&
+           (ends_in_slash || uri.size == beginning.size || uri.data[beginning.size] == '/');
+}
+
+static const struct tr_object_store *store_of(const struct tr_object_store *stores, size_t count,
+                                              struct tr_text uri)
+{
+    const struct tr_object_store *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        bool is_longer = found == NULL || stores[i].uri.size > found->uri.size;
+        if (is_longer && is_below(uri, stores[i].uri)) {
+            found = &stores[i];
+        }
+    }
+    return found;
+}
+
+int tri_fetch_place_find(const struct tr_object_store *stores, size_t count, struct tr_text uri,
+                         struct tri_fetch_place *out)
+{
+    struct tri_fetch_place place = {.uri = uri, .store = store_of(stores, count, uri)};
+    size_t scheme = scheme_of(uri);
+    if (place.store != NULL) {
+        place.endpoint = place.store->endpoint;
+        place.region = place.store->region;
+    }
+    bool is_object = scheme < TR_COUNT_OF(schemes);
+    if (place.region.size == 0) {
+        place.region = tr_text_of(schemes[is_object ? scheme : 0].region);
+    }
+    if (is_object) {
+        size_t skipped = strlen(schemes[scheme].scheme);
+        struct tr_text rest = {uri.data + skipped, uri.size - skipped};
+        const char *slash = rest.size == 0 ? NULL : memchr(rest.data, '/', rest.size);
+        size_t before = slash == NULL ? rest.size : (size_t)(slash - rest.data);
+        size_t key = slash == NULL ? before : before + 1;
+        place.bucket = (struct tr_text){rest.data, before};
+        place.key = (struct tr_text){rest.data + key, rest.size - key};
+        if (before == 0) {
+            return TR_INVALID;
+        }
+    }
+    *out = place;
+    return 0;
+}
+
+/* ---- URLs. ---------------------------------------------------------------------------------- */
+
+static int add(struct tri_buffer *url, const char *text)
+{
+    return tri_buffer_append(url, text, strlen(text));
+}
+
+static int add_encoded(struct tri_buffer *url, struct tr_text text, const char *also_plain)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    int error = 0;
+    for (size_t i = 0; i < text.size && error == 0; i++) {
+        char c = text.data[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool is_plain = is_letter || (c != '\0' && strchr(also_plain, c) != NULL);
+        const char escape[] = {'%', digits[(uint8_t)c >> 4], digits[(uint8_t)c & 15]};
+        error = is_plain ? tri_buffer_append(url, &c, 1)
+                         : tri_buffer_append(url, escape, sizeof escape);
+    }
+    return error;
+}
+
+/* A parameter of a query, and what follows it. */
+static int add_parameter(struct tri_buffer *url, const char *name, struct tr_text value,
+                         const char *behind)
+{
+    int error = add(url, name);
+    if (error == 0) {
+        error = add_encoded(url, value, PLAIN);
+    }
+    return error != 0 ? error : add(url, behind);
+}
+
+/* The endpoint of the scheme, with the region in its place. */
+static int add_own_endpoint(const struct tri_fetch_place *place, struct tri_buffer *url)
+{
+    const char *endpoint = schemes[scheme_of(place->uri)].endpoint;
+    const char *mark = strchr(endpoint, '%');
+    size_t before = mark == NULL ? strlen(endpoint) : (size_t)(mark - endpoint);
+    int error = tri_buffer_append(url, endpoint, before);
+    if (error == 0 && mark != NULL) {
+        error = tri_buffer_append(url, place->region.data, place->region.size);
+    }
+    return error != 0 || mark == NULL ? error : add(url, mark + 1);
+}
+
+static int add_bucket(const struct tri_fetch_place *place, struct tri_buffer *url)
+{
+    int error = place->endpoint.size > 0
+                    ? tri_buffer_append(url, place->endpoint.data, place->endpoint.size)
+                    : add_own_endpoint(place, url);
+    if (error == 0) {
+        error = add(url, "/");
+    }
+    return error != 0 ? error : add_encoded(url, place->bucket, PLAIN);
+}
+
+int tri_fetch_place_url(const struct tri_fetch_place *place, struct tr_text key,
+                        struct tri_buffer *url)
+{
+    if (place->bucket.size == 0) {
+        return tri_buffer_append(url, place->uri.data, place->uri.size);
+    }
+    int error = add_bucket(place, url);
+    if (error == 0) {
+        error = add(url, "/");
+    }
+    return error != 0 ? error : add_encoded(url, key, PLAIN "/");
+}
+
+int tri_fetch_place_list(const struct tri_fetch_place *place, struct tr_text prefix,
+                         struct tr_text next, struct tri_buffer *url)
+{
+    int error = add_bucket(place, url);
+    if (error == 0) {
+        error = add(url, "?");
+    }
+    if (error == 0 && next.size > 0) {
+        error = add_parameter(url, "continuation-token=", next, "&");
+    }
+    if (error == 0) {
+        error = add(url, "list-type=2&");
+    }
+    return error != 0 ? error : add_parameter(url, "prefix=", prefix, "");
+}

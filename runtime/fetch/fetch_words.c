@@ -1,0 +1,106 @@
+/*
+ * What an answer means: whose failure it is, and words that name the answer, who asked, and what
+ * helps. A URL is not repeated in them, since it may hold a signature; that of an object is.
+ */
+#include <stdio.h>
+
+#include "runtime/fetch/fetch_inside.h"
+#include "runtime/fetch/fetch_list.h"
+#include "schemas/codec/error.h"
+
+#define SIGNER_BYTES 256
+#define WHERE_BYTES 400
+
+/* ---- Statuses. ------------------------------------------------------------------------------ */
+
+/* What is asked for again may come: the server is busy or broken, or the object has just changed.
+ * All that is left is what the server will not give to whoever asks so. */
+static int error_of_status(uint32_t status)
+{
+    switch (status) {
+    case 404:
+    case 410:
+        return TR_NOT_FOUND;
+    case 408:
+    case 409:
+    case 412:
+    case 425:
+    case 429:
+        return TR_NO_CONNECTION;
+    default:
+        return status >= 500 ? TR_NO_CONNECTION : TR_DENIED;
+    }
+}
+
+static const char *remedy_of(const struct tri_fetch *fetch, uint32_t status, int error)
+{
+    bool is_object = fetch->place.bucket.size > 0;
+    if (error == TR_NO_CONNECTION) {
+        return "";
+    }
+    if (error == TR_NOT_FOUND) {
+        return is_object ? "; name an object that is there" : "; name a file that is there";
+    }
+    if (status == 401 || status == 403) {
+        return is_object ? "; who may not list a bucket is refused what is not there; else grant "
+                           "the right to read it, or give another secret under object_stores"
+                         : "; give a secret that may read it under object_stores of the settings";
+    }
+    return "; look at its endpoint, region and secret under object_stores of the settings";
+}
+
+/* How a request has shown who asks. */
+static const char *signer(const struct tri_fetch *fetch, char words[SIGNER_BYTES])
+{
+    const struct tr_object_store *store = fetch->place.store;
+    if (!tri_fetch_place_has_secret(&fetch->place)) {
+        return store == NULL ? "without a secret, as object_stores of the settings has no entry "
+                               "for it"
+                             : "without a secret, as its entry under object_stores has none";
+    }
+    const struct tr_http_secret *secret = &store->secret;
+    snprintf(words, SIGNER_BYTES, "%s the secret %.*s/%.*s",
+             secret->kind == TR_HTTP_SECRET_SIGN ? "signed with" : "with", (int)secret->group.size,
+             secret->group.data, (int)secret->key.size, secret->key.data);
+    return words;
+}
+
+/* " to GET URL", of an object. */
+static const char *where(const struct tri_fetch_request *request, char words[WHERE_BYTES])
+{
+    bool is_object = request->fetch->place.bucket.size > 0;
+    snprintf(words, WHERE_BYTES, "%s%s", is_object ? " to GET " : "",
+             is_object ? (const char *)tri_buffer_front(&request->url) : "");
+    return words;
+}
+
+int tri_fetch_fail_status(const struct tri_fetch_request *request,
+                          const struct tri_http_event *event)
+{
+    struct tri_fetch *fetch = request->fetch;
+    char who[SIGNER_BYTES];
+    char place[WHERE_BYTES];
+    int error = error_of_status(event->status);
+    struct tr_text code = tri_fetch_error_code(event->body);
+    return tri_fetch_fail(fetch, error, "the server answers with status %u%s%.*s%s, %s%s",
+                          event->status, code.size > 0 ? " " : "", (int)code.size, code.data,
+                          where(request, place), signer(fetch, who),
+                          remedy_of(fetch, event->status, error));
+}
+
+/* ---- Faults. -------------------------------------------------------------------------------- */
+
+int tri_fetch_fail_fault(const struct tri_fetch_request *request,
+                         const struct tri_http_event *event)
+{
+    static const int errors[] = {
+        [TRI_HTTP_INVALID] = TR_INVALID, [TRI_HTTP_TOO_LARGE] = TR_LIMIT,
+        [TRI_HTTP_MEMORY] = TR_MEMORY,   [TRI_HTTP_CLOSED] = TR_CLOSED,
+        [TRI_HTTP_SECRET] = TR_DENIED,
+    };
+    bool is_known = event->fault < TR_COUNT_OF(errors) && errors[event->fault] != 0;
+    char place[WHERE_BYTES];
+    const char *what = event->status == 0 ? "there is no answer" : "the answer broke off";
+    return tri_fetch_fail(request->fetch, is_known ? errors[event->fault] : TR_NO_CONNECTION,
+                          "%s%s: %s", what, where(request, place), event->words);
+}
