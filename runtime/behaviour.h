@@ -94,6 +94,12 @@ struct tr_behaviour {
     const struct tr_schema *state; /* role TR_STATE; its struct is the fixed part */
     struct tr_supervision supervision;
     int (*handle)(struct tr_context *context, void *state, const struct tr_message *message);
+    /*
+     * How a state counts among the host's gauges (tr_host_gauges): adds `sign`, 1 or -1, as often
+     * as it counts. It is called wherever a state comes, goes or changes; it depends on nothing
+     * else, and fails never. NULL: it counts nowhere.
+     */
+    void (*gauge)(const void *state, int64_t sign, int64_t gauges[TR_GAUGES_MAX]);
 };
 
 /* How a child is spawned; zeros are sensible. */
@@ -257,6 +263,13 @@ TR_MUST_USE int tr_record(struct tr_context *context, const struct tr_schema *sc
  */
 TR_MUST_USE int tr_record_delete(struct tr_context *context, const struct tr_schema *schema,
                                  const void *row, uint32_t key_field_count);
+
+/*
+ * Adds to one of the program's counters (tr_host_counters), when this handler's effects happen.
+ * They count from the host's start and are on no disk. A number that is none of them counts
+ * nowhere. Errors: TR_LIMIT, TR_MEMORY.
+ */
+TR_MUST_USE int tr_count(struct tr_context *context, uint32_t counter, uint64_t amount);
 
 /*
  * Calls a service outside (enum tr_service) over the boundary: it leaves when everything that led

@@ -6,6 +6,7 @@
 
 #include "runtime/behaviour.h"
 #include "runtime/exchange.h"
+#include "runtime/figures.h"
 #include "runtime/journal/store.h"
 
 struct tr_host;
@@ -58,6 +59,7 @@ struct tr_host_options {
     int interrupt;             /* a descriptor, readable when waiting should stop; 0: none */
     uint32_t http_patience_ms; /* with who takes nothing of a stream; 0: TR_HTTP_PATIENCE_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */
+    uint32_t counter_count;    /* counters of tr_count, at most TR_COUNTERS_MAX */
     /* Of several hosts: this one's number, 1 to 32767, which no other host has, and which stays the
      * same as long as its store has anything; it needs a store. 0: the host is alone. */
     uint16_t number;
@@ -224,11 +226,12 @@ bool tr_host_is_aside(const struct tr_host *host, uint64_t group);
  */
 void tr_host_loads(struct tr_host *host, uint64_t group);
 
-/* A figure of a host: a total since its start. */
+/* A figure of a host: a total since its start, or how much there is now. */
 struct tr_metric {
     const char *name;
     const char *text; /* what it counts */
     uint64_t value;
+    bool is_level; /* how much there is now */
 };
 
 /*
@@ -238,6 +241,21 @@ struct tr_metric {
  */
 TR_MUST_USE int tr_host_metrics(struct tr_host *host, struct tr_metric metrics[TR_METRICS_MAX],
                                 size_t *count);
+
+/*
+ * The gauges that the states of all actors count among (struct tr_behaviour), and the program's
+ * counters (tr_count), of which there have to be as many as the options say. Sums over all workers;
+ * thread and errors as tr_host_metrics.
+ */
+TR_MUST_USE int tr_host_gauges(struct tr_host *host, int64_t gauges[TR_GAUGES_MAX]);
+TR_MUST_USE int tr_host_counters(struct tr_host *host, uint64_t *counters);
+
+/*
+ * How the journal and the services stand. By the thread that made the host; nobody is asked, so
+ * that it is known while they hang, too.
+ */
+void tr_host_journal_figures(const struct tr_host *host, struct tr_journal_figures *figures);
+void tr_host_service_figures(const struct tr_host *host, struct tr_service_figures *figures);
 
 /* A message that nobody took, and why not. */
 struct tr_dead_letter {

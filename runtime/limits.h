@@ -164,8 +164,10 @@
 /* Spawns that the program can ask for at once. */
 #define TR_HOST_SPAWNS_MAX 16
 
-/* Figures that a host can show. */
+/* Figures that a host can show; gauges and counters that a program has beside them. */
 #define TR_METRICS_MAX 64
+#define TR_GAUGES_MAX 64
+#define TR_COUNTERS_MAX 16384
 
 /* Slices in which each run is timed, after one in which some handler may have been slow. */
 #define TR_TIMED_SLICES 64

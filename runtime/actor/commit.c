@@ -32,6 +32,7 @@ static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tr
     case TRI_EFFECT_EDGE_REMOVE:
     case TRI_EFFECT_RECORD:
     case TRI_EFFECT_RECORD_DELETE:
+    case TRI_EFFECT_COUNT:
         return 0;
     }
     return TR_INVALID;
@@ -126,6 +127,9 @@ static void apply(struct tri_worker *worker, struct tri_actor *actor,
     case TRI_EFFECT_RECORD_DELETE:
         apply_record(worker, effect);
         return;
+    case TRI_EFFECT_COUNT:
+        worker->counters[effect->page] += effect->id;
+        return;
     }
 }
 
@@ -159,6 +163,7 @@ static void undo(struct tri_worker *worker, struct tri_effect *effect)
         tr_free(effect->bytes);
         return;
     case TRI_EFFECT_EDGE_REMOVE:
+    case TRI_EFFECT_COUNT:
         return;
     }
 }

@@ -469,7 +469,7 @@ int tr_timer_start(struct tr_context *context, uint64_t id, uint64_t delay_ms)
     return tr_timer_start_at(context, id, context->worker->steady_ms + delay_ms);
 }
 
-/* ----------------------------------------------------- pages and records */
+/* ------------------------------------------- pages, records and counters */
 
 /* What this handler has made of a page so far, or NULL. */
 static struct tri_effect *pending_page(struct tr_context *context, uint32_t page)
@@ -610,4 +610,13 @@ int tr_record_delete(struct tr_context *context, const struct tr_schema *schema,
         return TR_INVALID;
     }
     return add_row(context, TRI_EFFECT_RECORD_DELETE, schema, row, (uint16_t)key_field_count);
+}
+
+int tr_count(struct tr_context *context, uint32_t counter, uint64_t amount)
+{
+    if (counter >= context->worker->shared->counter_count) {
+        return 0;
+    }
+    return tri_effect_add(
+        context, (struct tri_effect){.kind = TRI_EFFECT_COUNT, .page = counter, .id = amount});
 }

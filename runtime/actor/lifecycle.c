@@ -161,6 +161,7 @@ int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
     group->actor_count++;
     group->bytes += actor_slab_bytes(actor->slab);
     worker->actor_count++;
+    tri_gauge(worker, actor, 1);
     *out = actor;
     return 0;
 }
@@ -258,6 +259,7 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
     uint64_t bytes = actor_slab_bytes(actor->slab) + tri_pages_free(actor);
     free_name(actor);
     worker->actor_count--;
+    tri_gauge(worker, actor, -1);
     struct tri_group *group = tri_group_find(worker, actor->key.group);
     TR_ASSERT(group != NULL && group->actor_count > 0);
     TR_ASSERT(group->bytes >= bytes);

@@ -139,7 +139,9 @@ static int call_handler(struct tri_worker *worker, struct tri_actor *actor,
     if (error != 0) {
         return error;
     }
+    tri_gauge(worker, actor, -1);
     copy_state(tri_actor_state(actor), worker->scratch, state_size);
+    tri_gauge(worker, actor, 1);
     return 0;
 }
 

@@ -44,6 +44,7 @@ struct tri_shared {
     bool is_balanced;      /* actors move from busy workers to idle ones */
     bool has_lost_workers; /* the store has counters of workers that this start does not have */
     uint64_t seed;
+    uint32_t counter_count; /* of the program's counters */
     struct tri_life life;
     atomic_uint_fast64_t next_number; /* of the journal's total order */
 };
@@ -111,6 +112,7 @@ enum tri_effect_kind {
     TRI_EFFECT_PAGE,        /* page, bytes (NULL: dropped), size */
     TRI_EFFECT_RECORD, /* page = schema id, peer.incarnation = version, bytes, size, key_size */
     TRI_EFFECT_RECORD_DELETE, /* the same; id = how many fields of the key count */
+    TRI_EFFECT_COUNT,         /* page = the counter, id = what is added */
 };
 
 /* One effect of a handler that is not a message. */
@@ -175,6 +177,21 @@ struct tri_metrics {
 #define TRI_METRIC(name, text) uint64_t name;
     TRI_METRICS(TRI_METRIC)
 #undef TRI_METRIC
+};
+
+/* The same as it stands now: L(name, what it is, where a worker has it). */
+#define TRI_LEVELS(L)                                                                       \
+    L(actors, "actors that live", actor_count)                                              \
+    L(actors_ready, "actors that wait for their turn to run", ready.count)                  \
+    L(timers, "timers and deadlines that are not due", wheel.count)                         \
+    L(messages_unspawned, "messages to actors that are not spawned yet", unspawned_count)   \
+    L(cuts_outstanding, "batches that the journal has not committed yet", cuts_outstanding) \
+    L(cut_bytes_outstanding, "bytes of these batches", cut_bytes_outstanding)
+
+struct tri_levels {
+#define TRI_LEVEL(name, text, member) uint64_t name;
+    TRI_LEVELS(TRI_LEVEL)
+#undef TRI_LEVEL
 };
 
 /* A message that nobody took, as people see it. */
@@ -263,6 +280,8 @@ struct tri_worker {
     uint64_t message_ns;  /* what a message takes here, on the average of late */
     /* What can be seen. */
     struct tri_metrics metrics;
+    int64_t gauges[TR_GAUGES_MAX]; /* of the states of all actors here */
+    uint64_t *counters;            /* the program's */
     struct tri_recorder recorder;
     uint32_t timed_slices; /* in which each run is measured: host/slow.h */
     uint32_t tap_mask;     /* bits of enum tri_tap_point that somebody wants */
@@ -286,6 +305,15 @@ static inline struct tri_edge *tri_edge_at(const struct tri_worker *worker, uint
 
 /* The actor with this key that lives here, or NULL. `hint` is a slot to try first, 0 for none. */
 struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint);
+
+/* Counts an actor's state among the gauges (1), or no longer (-1). */
+static inline void tri_gauge(struct tri_worker *worker, const struct tri_actor *actor, int64_t sign)
+{
+    const struct tr_behaviour *behaviour = worker->shared->behaviours[actor->behaviour];
+    if (behaviour->gauge != NULL) {
+        behaviour->gauge(actor + 1, sign, worker->gauges);
+    }
+}
 
 /* The worker that a serial was spawned on. */
 static inline uint32_t tri_origin_worker(const struct tri_shared *shared, struct tr_key key)

@@ -99,13 +99,15 @@ static int load_clock(struct tr_host *host, struct tri_kept_clock *kept)
 static int init_shared(struct tr_host *host, const struct tr_host_options *options)
 {
     struct tri_shared *shared = &host->shared;
-    if (options->number > TRI_HOST_NUMBER_MAX || (options->number != 0 && host->store == NULL)) {
+    if (options->number > TRI_HOST_NUMBER_MAX || (options->number != 0 && host->store == NULL) ||
+        options->counter_count > TR_COUNTERS_MAX) {
         return TR_INVALID;
     }
     shared->env = host->env;
     shared->worker_count = workers_wanted(options);
     shared->durability = options->durability;
     shared->program = options->program;
+    shared->counter_count = options->counter_count;
     shared->host_epoch = host->store == NULL ? 1 : (uint32_t)host->store->incarnation;
     /* A call to a service without its bit is refused at once (TR_NO_CONNECTION). */
     shared->services = 1U << TR_SERVICE_CONTROL;

@@ -3,23 +3,33 @@
  * all workers together.
  *
  * The worker answers between two messages, so a copy is consistent in itself; copies of several
- * workers are of different moments. Metrics and dead letters are packed from where they lie,
- * without a copy before it, because the answer is a copy.
+ * workers are of different moments. What lies as it is to be shown is packed from there, without a
+ * copy before it, because the answer is a copy.
  */
 #include "runtime/host/observe.h"
 
 #include <stdalign.h>
 
 #include "runtime/host/control.h"
+#include "runtime/services/files_service.h"
+#include "runtime/services/process_service.h"
 #include "runtime/trace/glob.h"
 
 /* What a worker can be asked for, and what it answers with. */
 enum tri_observable {
-    TRI_OBSERVE_METRICS,      /* a struct tri_metrics */
+    TRI_OBSERVE_METRICS,      /* a struct tri_shown_metrics */
     TRI_OBSERVE_DEAD_LETTERS, /* structs tri_dead_letter, in no order */
     TRI_OBSERVE_RECORDER,     /* structs tri_event, oldest first */
     TRI_OBSERVE_ACTORS,       /* structs tri_actor_seen, each with its address behind it */
+    TRI_OBSERVE_GAUGES,       /* TR_GAUGES_MAX of them */
+    TRI_OBSERVE_COUNTERS,     /* as many as the host's options say */
     TRI_OBSERVABLE_COUNT,
+};
+
+/* Totals, and how it stands now. */
+struct tri_shown_metrics {
+    struct tri_metrics totals;
+    struct tri_levels levels;
 };
 
 /* The head of one actor's copy; the next begins at a multiple of its alignment. The first of all
@@ -51,7 +61,32 @@ static int copy_metrics(struct tri_worker *worker, const struct tr_observe *obse
                         struct tri_copy *copy)
 {
     (void)observe;
-    copy->bytes = bytes_of(&worker->metrics, sizeof worker->metrics);
+    struct tri_shown_metrics *shown = tr_alloc(sizeof *shown);
+    if (shown == NULL) {
+        return TR_MEMORY;
+    }
+#define TRI_LEVEL_NOW(name, text, member) .name = worker->member,
+    *shown = (struct tri_shown_metrics){.totals = worker->metrics,
+                                        .levels = {TRI_LEVELS(TRI_LEVEL_NOW)}};
+#undef TRI_LEVEL_NOW
+    *copy = (struct tri_copy){shown, bytes_of(shown, sizeof *shown)};
+    return 0;
+}
+
+static int copy_gauges(struct tri_worker *worker, const struct tr_observe *observe,
+                       struct tri_copy *copy)
+{
+    (void)observe;
+    copy->bytes = bytes_of(worker->gauges, sizeof worker->gauges);
+    return 0;
+}
+
+static int copy_counters(struct tri_worker *worker, const struct tr_observe *observe,
+                         struct tri_copy *copy)
+{
+    (void)observe;
+    copy->bytes =
+        bytes_of(worker->counters, worker->shared->counter_count * sizeof *worker->counters);
     return 0;
 }
 
@@ -180,10 +215,9 @@ static int copy_actors(struct tri_worker *worker, const struct tr_observe *obser
 static int (*const observables[TRI_OBSERVABLE_COUNT])(struct tri_worker *worker,
                                                       const struct tr_observe *observe,
                                                       struct tri_copy *copy) = {
-    [TRI_OBSERVE_METRICS] = copy_metrics,
-    [TRI_OBSERVE_DEAD_LETTERS] = copy_dead_letters,
-    [TRI_OBSERVE_RECORDER] = copy_recorder,
-    [TRI_OBSERVE_ACTORS] = copy_actors,
+    [TRI_OBSERVE_METRICS] = copy_metrics,   [TRI_OBSERVE_DEAD_LETTERS] = copy_dead_letters,
+    [TRI_OBSERVE_RECORDER] = copy_recorder, [TRI_OBSERVE_ACTORS] = copy_actors,
+    [TRI_OBSERVE_GAUGES] = copy_gauges,     [TRI_OBSERVE_COUNTERS] = copy_counters,
 };
 
 static int answer(struct tri_worker *worker, const struct tr_observe *observe)
@@ -229,31 +263,91 @@ static int observe(struct tr_host *host, enum tri_observable what,
 
 static void add_metrics(void *self, const struct tr_observed *observed)
 {
-    struct tri_metrics *sum = self;
-    struct tri_metrics one;
+    struct tri_shown_metrics *sum = self;
+    struct tri_shown_metrics one;
     TR_ASSERT(observed->data.size == sizeof one);
     memcpy(&one, observed->data.data, sizeof one);
-#define TRI_ADD(name, text) sum->name += one.name;
+#define TRI_ADD(name, text) sum->totals.name += one.totals.name;
+#define TRI_ADD_LEVEL(name, text, member) sum->levels.name += one.levels.name;
     TRI_METRICS(TRI_ADD)
+    TRI_LEVELS(TRI_ADD_LEVEL)
 #undef TRI_ADD
+#undef TRI_ADD_LEVEL
 }
 
 int tr_host_metrics(struct tr_host *host, struct tr_metric metrics[TR_METRICS_MAX], size_t *count)
 {
-    struct tri_metrics sum = {0};
+    struct tri_shown_metrics sum = {0};
     int error = observe(host, TRI_OBSERVE_METRICS, add_metrics, &sum);
     if (error != 0) {
         return error;
     }
     const struct tr_metric rows[] = {
-#define TRI_ROW(name, text) {#name, (text), sum.name},
-        TRI_METRICS(TRI_ROW)
+#define TRI_ROW(name, text) {#name, (text), sum.totals.name, false},
+#define TRI_LEVEL_ROW(name, text, member) {#name, (text), sum.levels.name, true},
+        TRI_METRICS(TRI_ROW) TRI_LEVELS(TRI_LEVEL_ROW)
 #undef TRI_ROW
+#undef TRI_LEVEL_ROW
     };
     _Static_assert(TR_COUNT_OF(rows) <= TR_METRICS_MAX, "all figures can be shown");
     memcpy(metrics, rows, sizeof rows);
     *count = TR_COUNT_OF(rows);
     return 0;
+}
+
+/* Numbers of 64 bits of all workers, added up. */
+struct sums {
+    uint64_t *items;
+    size_t count;
+};
+
+static void add_numbers(void *self, const struct tr_observed *observed)
+{
+    const struct sums *sums = self;
+    TR_ASSERT(observed->data.size == sums->count * sizeof *sums->items);
+    for (size_t i = 0; i < sums->count; i++) {
+        uint64_t one;
+        memcpy(&one, observed->data.data + i * sizeof one, sizeof one);
+        sums->items[i] += one;
+    }
+}
+
+int tr_host_gauges(struct tr_host *host, int64_t gauges[TR_GAUGES_MAX])
+{
+    /* An actor on its way between workers counts at both or at neither: the sum may be negative. */
+    memset(gauges, 0, TR_GAUGES_MAX * sizeof *gauges);
+    struct sums sums = {.items = (uint64_t *)gauges, .count = TR_GAUGES_MAX};
+    return observe(host, TRI_OBSERVE_GAUGES, add_numbers, &sums);
+}
+
+int tr_host_counters(struct tr_host *host, uint64_t *counters)
+{
+    struct sums sums = {.items = counters, .count = host->shared.counter_count};
+    memset(counters, 0, sums.count * sizeof *counters);
+    return observe(host, TRI_OBSERVE_COUNTERS, add_numbers, &sums);
+}
+
+void tr_host_journal_figures(const struct tr_host *host, struct tr_journal_figures *figures)
+{
+    *figures = (struct tr_journal_figures){.waits_for = tr_host_waits_for(host)};
+    if (host->store != NULL) {
+        tri_journal_figures(&host->journal, tri_monotonic_ns(host->env), figures);
+    }
+}
+
+void tr_host_service_figures(const struct tr_host *host, struct tr_service_figures *figures)
+{
+    *figures = (struct tr_service_figures){0};
+    if (host->processes != NULL) {
+        figures->processes_max = host->jobs;
+        tri_process_service_figures(host->processes, figures);
+    }
+    if (host->http != NULL) {
+        tri_http_service_figures(host->http, figures);
+    }
+    if (host->files != NULL) {
+        tri_files_service_figures(host->files, figures);
+    }
 }
 
 /* The newest letters so far, oldest first. */

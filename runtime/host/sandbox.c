@@ -262,6 +262,8 @@ static int show_effect(struct tri_sandbox *sandbox, const struct tri_effect *eff
         seen.version = (uint8_t)effect->peer.incarnation;
         seen.count = (uint32_t)effect->id;
         break;
+    case TRI_EFFECT_COUNT:
+        return 0; /* a sandbox has no counters */
     }
     visitor->visit(visitor->self, &seen);
     return 0;

@@ -50,9 +50,10 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
     worker->dead_letters = tr_alloc_zero(TR_DEAD_LETTERS_KEPT, sizeof *worker->dead_letters);
     worker->own_hand = tr_alloc_zero(1, sizeof *worker->own_hand);
     worker->in_hand = worker->own_hand;
+    worker->counters = tr_alloc_zero(shared->counter_count + 1, sizeof *worker->counters);
     bool is_made =
         worker->scratch != NULL && worker->dead_letters != NULL && worker->in_hand != NULL &&
-        tri_recorder_init(&worker->recorder) == 0 &&
+        worker->counters != NULL && tri_recorder_init(&worker->recorder) == 0 &&
         tri_chunk_directory_init(&worker->directory) == 0 &&
         tri_table_init(&worker->table, &worker->directory) == 0 &&
         tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
@@ -130,6 +131,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tr_free(worker->context.effects);
     tr_free(worker->dirty_groups);
     tr_free(worker->dirty);
+    tr_free(worker->counters);
     tr_free(worker->own_hand);
     tr_free(worker->dead_letters);
     tr_free(worker->scratch);

@@ -40,6 +40,16 @@
 #define RETRY_FULL_NS 100000000
 #define SLICE_FRAMES 1024
 
+/* Up to which a commit counts as one of so many: nanoseconds, and operations. */
+static const uint64_t commit_ns_bounds[] = {
+    100000,   250000,    500000,    1000000,   2500000,    5000000,    10000000,  25000000,
+    50000000, 100000000, 250000000, 500000000, 1000000000, 5000000000, UINT64_MAX};
+static const uint64_t commit_operations_bounds[] = {1,    4,    16,    64,    256,
+                                                    1024, 4096, 16384, 65536, UINT64_MAX};
+
+_Static_assert(TR_COUNT_OF(commit_ns_bounds) <= TR_HISTOGRAM_BUCKETS_MAX, "they fit");
+_Static_assert(TR_COUNT_OF(commit_operations_bounds) <= TR_HISTOGRAM_BUCKETS_MAX, "they fit");
+
 void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tri_store *store)
 {
     *journal = (struct tri_journal){
@@ -48,6 +58,8 @@ void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tr
         .committed_number = store->last_number,
         .ops_since_rest = TR_REST_OPS_FEW, /* a start has read the store */
         .committed_ns = tri_monotonic_ns(env),
+        .commit_ns = {.bounds = commit_ns_bounds},
+        .commit_operations = {.bounds = commit_operations_bounds},
     };
     tri_sender_init(&journal->sender, TR_SERVICE_JOURNAL, (uint32_t)store->incarnation);
 }
@@ -167,9 +179,8 @@ static struct tri_op clock_op(const struct tri_kept_clock *clock)
  * own, and an idle host writes nothing. `kept` is a field of the journal because the operation
  * points to its bytes until the commit returns.
  */
-static int add_clock(struct tri_journal *journal)
+static int add_clock(struct tri_journal *journal, uint64_t now_ns)
 {
-    uint64_t now_ns = tri_monotonic_ns(journal->env);
     bool is_kept =
         journal->clock_ns != 0 && now_ns - journal->clock_ns < (uint64_t)TR_CLOCK_KEPT_MS * 1000000;
     /*
@@ -192,7 +203,7 @@ static int add_clock(struct tri_journal *journal)
  * number. A gap ends the commit batch, since what stands behind it may be an effect of the batch
  * that has not arrived yet (runtime/actor/cut.c says why that has the lower number).
  */
-static int gather(struct tri_journal *journal, uint64_t *last_number)
+static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_number)
 {
     uint64_t number = journal->committed_number;
     const struct tri_pending *pending = journal->pending;
@@ -211,7 +222,7 @@ static int gather(struct tri_journal *journal, uint64_t *last_number)
         number = pending->number;
         pending = pending->next;
     }
-    int error = add_clock(journal);
+    int error = add_clock(journal, now_ns);
     tri_commit_batch_finish(&journal->commit);
     *last_number = number;
     return error;
@@ -264,6 +275,17 @@ static void release_committed(struct tri_journal *journal)
     }
 }
 
+/* A commit is in the store: what people look at of it. */
+static void count_commit(struct tri_journal *journal, uint64_t begun_ns, size_t operations)
+{
+    tri_histogram_add(&journal->commit_ns, journal->committed_ns - begun_ns);
+    tri_histogram_add(&journal->commit_operations, operations);
+    for (uint32_t worker = 0; worker < TR_WORKERS_MAX; worker++) {
+        tri_figure_add(&journal->batches, journal->shares[worker].batches);
+        tri_figure_add(&journal->bytes, journal->shares[worker].bytes);
+    }
+}
+
 /*
  * One commit: all or nothing. A shortage (a full disk, no memory, a busy database) leaves `pending`
  * as it is, and the same batches are gathered again, with those that have come meanwhile. Any other
@@ -275,11 +297,14 @@ static void release_committed(struct tri_journal *journal)
 static void commit_gathered(struct tri_journal *journal)
 {
     uint64_t last_number;
-    int error = gather(journal, &last_number);
+    uint64_t begun_ns = tri_monotonic_ns(journal->env);
+    int error = gather(journal, begun_ns, &last_number);
     struct tri_commit commit = {.ops = journal->commit.ops, .count = journal->commit.count};
     if (error == 0) {
         commit.last_number = last_number;
+        tri_figure_set(&journal->begun_ns, begun_ns);
         error = tri_store_commit(journal->store, &commit);
+        tri_figure_set(&journal->begun_ns, 0);
     }
     if (error == 0) {
         journal->state = TRI_JOURNAL_WELL;
@@ -289,6 +314,7 @@ static void commit_gathered(struct tri_journal *journal)
         journal->commit_count++;
         journal->ops_since_rest += commit.count;
         journal->committed_ns = tri_monotonic_ns(journal->env);
+        count_commit(journal, begun_ns, commit.count);
         release_committed(journal);
     } else if (tr_error_is_shortage(error)) { /* nothing was written, how late it is neither */
         journal->clock_ns = 0;
@@ -296,6 +322,7 @@ static void commit_gathered(struct tri_journal *journal)
         journal->state = TRI_JOURNAL_WAITS;
         journal->error = error;
         atomic_store_explicit(&journal->waits_for, error, memory_order_relaxed);
+        tri_figure_add(&journal->shortages, 1);
         journal->retry_ns = tri_monotonic_ns(journal->env) + RETRY_FULL_NS;
     } else {
         fail(journal, error);
@@ -372,4 +399,16 @@ void tri_journal_rest(struct tri_journal *journal)
         tri_store_rest(journal->store);
         tr_memory_trim();
     }
+}
+
+void tri_journal_figures(const struct tri_journal *journal, uint64_t now_ns,
+                         struct tr_journal_figures *figures)
+{
+    uint64_t begun_ns = tri_figure_get(&journal->begun_ns);
+    figures->commit_ns = tri_histogram_read(&journal->commit_ns);
+    figures->commit_operations = tri_histogram_read(&journal->commit_operations);
+    figures->batches = tri_figure_get(&journal->batches);
+    figures->bytes = tri_figure_get(&journal->bytes);
+    figures->shortages = tri_figure_get(&journal->shortages);
+    figures->current_ns = begun_ns == 0 || begun_ns > now_ns ? 0 : now_ns - begun_ns;
 }

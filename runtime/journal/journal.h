@@ -18,6 +18,7 @@
 #include "runtime/env/env.h"
 #include "runtime/journal/commit_batch.h"
 #include "runtime/link/sender.h"
+#include "runtime/trace/histogram.h"
 
 /* A frame of this size is no batch: it only wakes the journal. */
 #define TRI_JOURNAL_NUDGE_BYTES 1
@@ -58,6 +59,12 @@ struct tri_journal {
     char words[TRI_STORE_EXPLAIN_BYTES];     /* the same for a person, once it has failed */
     struct tri_share shares[TR_WORKERS_MAX]; /* in the commit in hand */
     uint64_t commit_count;
+    struct tri_histogram commit_ns;         /* what people look at: figures.h has the words */
+    struct tri_histogram commit_operations; /* of the store, in each commit */
+    tri_figure batches;
+    tri_figure bytes;
+    tri_figure shortages;
+    tri_figure begun_ns;        /* of the commit in hand; 0: none is */
     uint64_t ops_since_rest;    /* committed since memory was given back last */
     uint64_t committed_ns;      /* when the last of them were */
     struct tri_life life;       /* whose steady clock the store keeps; none if it began at 0 */
@@ -86,6 +93,10 @@ bool tri_journal_step(struct tri_journal *journal);
  * is given back to the system, at once after much, later after little (TR_REST_OPS).
  */
 void tri_journal_rest(struct tri_journal *journal);
+
+/* How it stands, for any thread; `waits_for` is left alone. */
+void tri_journal_figures(const struct tri_journal *journal, uint64_t now_ns,
+                         struct tr_journal_figures *figures);
 
 /* Whether batches wait for a commit. */
 static inline bool tri_journal_is_busy(const struct tri_journal *journal)

@@ -229,6 +229,11 @@ const struct tr_turn *tri_files_hands_turn(const struct tri_files_hands *hands)
     return &hands->turn;
 }
 
+size_t tri_files_hands_waiting(const struct tri_files_hands *hands)
+{
+    return atomic_load_explicit(&hands->line.count, memory_order_relaxed);
+}
+
 /* ---- Start and stop. ------------------------------------------------------------------------ */
 
 int tri_files_hands_start(const struct tri_files_hands_options *options,

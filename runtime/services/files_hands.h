@@ -30,6 +30,9 @@ TR_MUST_USE int tri_files_hands_start(const struct tri_files_hands_options *opti
 /* For long work. */
 const struct tr_turn *tri_files_hands_turn(const struct tri_files_hands *hands);
 
+/* How much waits for its turn; from any thread. */
+size_t tri_files_hands_waiting(const struct tri_files_hands *hands);
+
 /* Ends them when is_stopping says so: what was begun is given up. NULL is fine. */
 void tri_files_hands_stop(struct tri_files_hands *hands);
 

@@ -59,6 +59,12 @@ static void forget(struct tri_files_line *line, struct tri_files_lane *lane)
     tr_free(lane);
 }
 
+static void count_work(struct tri_files_line *line, int change)
+{
+    size_t count = atomic_load_explicit(&line->count, memory_order_relaxed);
+    atomic_store_explicit(&line->count, count + (size_t)change, memory_order_relaxed);
+}
+
 int tri_files_line_add(struct tri_files_line *line, uint64_t group, struct tr_bytes envelope,
                        struct tri_fetch *fetch)
 {
@@ -80,6 +86,7 @@ int tri_files_line_add(struct tri_files_line *line, uint64_t group, struct tr_by
     }
     lane->last = work;
     line->bytes += work->size;
+    count_work(line, 1);
     /* A lane that was there is in the line, or its taker gives it back. */
     if (is_new) {
         put_in_line(line, lane);
@@ -105,6 +112,7 @@ struct tri_files_work *tri_files_line_take(struct tri_files_line *line, struct t
         lane->first = work->next;
         lane->last = lane->first == NULL ? NULL : lane->last;
         line->bytes -= work->size;
+        count_work(line, -1);
     }
     return work;
 }

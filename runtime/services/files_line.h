@@ -33,7 +33,8 @@ struct tri_files_line {
     struct tri_files_lane *buckets[TRI_FILES_BUCKETS];
     struct tri_files_lane *first;
     struct tri_files_lane *last;
-    size_t bytes; /* of calls that wait */
+    size_t bytes;        /* of calls that wait */
+    atomic_size_t count; /* of all that waits: written by the one that has the turn, read by any */
 };
 
 void tri_files_line_fini(struct tri_files_line *line);

@@ -592,6 +592,12 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     return 0;
 }
 
+void tri_files_service_figures(const struct tri_files_service *service,
+                               struct tr_service_figures *figures)
+{
+    figures->files_waiting = tri_files_hands_waiting(service->hands);
+}
+
 void tri_files_service_leave(struct tri_files_service *service)
 {
     atomic_store(&service->base.is_stopping, true);

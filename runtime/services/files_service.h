@@ -32,6 +32,10 @@ struct tri_files_service_options {
 TR_MUST_USE int tri_files_service_start(const struct tri_files_service_options *options,
                                         struct tri_files_service **service);
 
+/* How many calls wait for their turn; from any thread. */
+void tri_files_service_figures(const struct tri_files_service *service,
+                               struct tr_service_figures *figures);
+
 /* Tells it to end, so that it does when it is woken next; what is being copied is given up. */
 void tri_files_service_leave(struct tri_files_service *service);
 

@@ -31,6 +31,12 @@ void tri_http_calls_fini(struct tri_http_calls *calls)
     }
 }
 
+static void count_calls(struct tri_http_calls *calls, int change)
+{
+    uint_fast32_t count = atomic_load_explicit(&calls->count, memory_order_relaxed);
+    atomic_store_explicit(&calls->count, count + (uint_fast32_t)change, memory_order_relaxed);
+}
+
 struct tri_http_call *tri_http_calls_add(struct tri_http_calls *calls,
                                          const struct tri_caller *caller)
 {
@@ -39,6 +45,7 @@ struct tri_http_call *tri_http_calls_add(struct tri_http_calls *calls,
         struct tri_http_call **bucket = &calls->buckets[bucket_of(caller->ref.key, caller->ask)];
         *call = (struct tri_http_call){.caller = *caller, .next_in_bucket = *bucket};
         *bucket = call;
+        count_calls(calls, 1);
     }
     return call;
 }
@@ -82,6 +89,7 @@ void tri_http_calls_tidy(struct tri_http_calls *calls)
         }
         *link = call->next_in_bucket;
         tr_free(call);
+        count_calls(calls, -1);
         call = next;
     }
 }

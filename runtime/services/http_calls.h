@@ -24,6 +24,7 @@ struct tri_http_call {
 struct tri_http_calls {
     struct tri_http_call *buckets[TRI_HTTP_CALL_BUCKETS];
     _Atomic(struct tri_http_call *) ended; /* given back, and not freed yet */
+    atomic_uint_fast32_t count; /* in the buckets: written by the calls' thread, read by any */
 };
 
 /* Frees all; the http thread has ended. */

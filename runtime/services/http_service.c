@@ -350,6 +350,12 @@ int tri_http_service_start(const struct tri_http_service_options *options,
     return 0;
 }
 
+void tri_http_service_figures(const struct tri_http_service *service,
+                              struct tr_service_figures *figures)
+{
+    figures->http_open = atomic_load_explicit(&service->open.count, memory_order_relaxed);
+}
+
 void tri_http_service_leave(struct tri_http_service *service)
 {
     atomic_store(&service->calls.is_stopping, true);

@@ -15,7 +15,8 @@ struct tri_process_service {
     struct tri_service base;
     struct tri_keeper_client *client;
     struct tri_process_keys keys;
-    struct tri_process_line waiting;   /* runs whose turn to be made has not come */
+    _Atomic uint32_t runs[TRI_RUN_PHASE_COUNT]; /* by phase: written by this thread alone */
+    struct tri_process_line waiting;            /* runs whose turn to be made has not come */
     uint32_t ahead;                    /* runs that the keeper was told of and that do not run, */
     uint32_t ahead_max;                /* and how many of them there should be */
     struct tri_process_keys unclaimed; /* ends that nobody has asked for */

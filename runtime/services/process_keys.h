@@ -19,6 +19,7 @@ enum tri_run_phase {
     TRI_RUN_HELD,    /* its folder is there: does the keeper know the key? */
     TRI_RUN_ASKED,   /* the keeper was told, or has it already */
     TRI_RUN_STARTED, /* the caller was told that it runs */
+    TRI_RUN_PHASE_COUNT,
 };
 
 struct tri_process_key {

@@ -34,6 +34,13 @@
 /* A process that only ends is over in less time than it takes to have another made. */
 #define AHEAD_MIN (2 * BATCH)
 
+/* People look at the counts from other threads; this one alone writes them. */
+static void count_run(struct tri_process_service *service, enum tri_run_phase phase, int change)
+{
+    uint32_t count = atomic_load_explicit(&service->runs[phase], memory_order_relaxed);
+    atomic_store_explicit(&service->runs[phase], count + (uint32_t)change, memory_order_relaxed);
+}
+
 static void set_phase(struct tri_process_service *service, struct tri_process_key *entry,
                       enum tri_run_phase phase)
 {
@@ -43,6 +50,8 @@ static void set_phase(struct tri_process_service *service, struct tri_process_ke
     /* `ahead` counts runs that the keeper was told of and that do not run yet. */
     service->ahead += phase == TRI_RUN_ASKED ? 1 : 0;
     service->ahead -= entry->phase == TRI_RUN_ASKED ? 1 : 0;
+    count_run(service, entry->phase, -1);
+    count_run(service, phase, 1);
     entry->phase = phase;
 }
 
@@ -231,6 +240,9 @@ void tri_turns_clear(struct tri_process_service *service)
 {
     service->waiting = (struct tri_process_line){0};
     service->ahead = 0;
+    for (size_t i = 0; i < TRI_RUN_PHASE_COUNT; i++) {
+        atomic_store_explicit(&service->runs[i], 0, memory_order_relaxed);
+    }
 }
 
 /* ---- Calls. --------------------------------------------------------------------------------- */

@@ -665,6 +665,19 @@ int tri_process_service_start(const struct tri_process_service_options *options,
     return 0;
 }
 
+static uint64_t runs_of(const struct tri_process_service *service, enum tri_run_phase phase)
+{
+    return atomic_load_explicit(&service->runs[phase], memory_order_relaxed);
+}
+
+void tri_process_service_figures(const struct tri_process_service *service,
+                                 struct tr_service_figures *figures)
+{
+    figures->processes_running = runs_of(service, TRI_RUN_STARTED);
+    figures->processes_waiting = runs_of(service, TRI_RUN_WAITING) +
+                                 runs_of(service, TRI_RUN_HELD) + runs_of(service, TRI_RUN_ASKED);
+}
+
 void tri_process_service_leave(struct tri_process_service *service)
 {
     atomic_store(&service->base.is_stopping, true);

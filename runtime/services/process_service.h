@@ -51,6 +51,10 @@ struct tri_process_service_options {
 /* How many processes run at once where so many are asked for; 0: one per core. */
 uint32_t tri_process_jobs(uint32_t jobs);
 
+/* How many runs it has, by how far they are; from any thread. */
+void tri_process_service_figures(const struct tri_process_service *service,
+                                 struct tr_service_figures *figures);
+
 /* Starts it; the keeper is started with the first call. TR_MEMORY, TR_SYSTEM, TR_INVALID. */
 TR_MUST_USE int tri_process_service_start(const struct tri_process_service_options *options,
                                           struct tri_process_service **service);

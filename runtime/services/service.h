@@ -15,6 +15,7 @@
 #include "runtime/behaviour.h"
 #include "runtime/env/env.h"
 #include "runtime/exchange.h"
+#include "runtime/figures.h"
 #include "runtime/link/sender.h"
 
 /* The caller: where an answer goes. */
@@ -75,6 +76,10 @@ struct tri_http_service_options {
 /* Starts the http service of a host. TR_MEMORY, TR_SYSTEM. */
 TR_MUST_USE int tri_http_service_start(const struct tri_http_service_options *options,
                                        struct tri_http_service **service);
+
+/* How many requests are under way; from any thread. */
+void tri_http_service_figures(const struct tri_http_service *service,
+                              struct tr_service_figures *figures);
 
 /* Tells it to end as soon as it is awake. */
 void tri_http_service_leave(struct tri_http_service *service);

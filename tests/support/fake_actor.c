@@ -104,8 +104,19 @@ static int fake_actor_handle(struct tr_context *context, void *state,
     }
 }
 
-const struct tr_behaviour fake_actor_behaviour = {
-    .name = "fake_actor", .id = 61000, .state = &tr_fake_actor_schema, .handle = fake_actor_handle};
+/* How many fake actors live, and the sum of their numbers. */
+static void gauge(const void *value, int64_t sign, int64_t gauges[TR_GAUGES_MAX])
+{
+    const struct tr_fake_actor *fake = value;
+    gauges[0] += sign;
+    gauges[1] += sign * (int64_t)fake->number;
+}
+
+const struct tr_behaviour fake_actor_behaviour = {.name = "fake_actor",
+                                                  .id = 61000,
+                                                  .state = &tr_fake_actor_schema,
+                                                  .handle = fake_actor_handle,
+                                                  .gauge = gauge};
 const struct tr_behaviour *const fake_actor_behaviours[] = {
     &fake_actor_behaviour,
 };

@@ -122,7 +122,7 @@ static int handle(struct tr_context *context, void *value, const struct tr_messa
     struct tr_timer timer;
     if (tr_message_is(message, &tr_scripted_tick_schema)) {
         state->ticks++;
-        return 0;
+        return tr_count(context, SCRIPTED_TICKS, 1);
     }
     if (tr_message_is(message, &tr_ask_failed_schema)) {
         return 0;
@@ -140,12 +140,19 @@ static int handle(struct tr_context *context, void *value, const struct tr_messa
     return tr_unexpected(context, message);
 }
 
+static void gauge(const void *value, int64_t sign, int64_t gauges[TR_GAUGES_MAX])
+{
+    const struct tr_scripted_state *state = value;
+    gauges[SCRIPTED_TICKS] += sign * (int64_t)state->ticks;
+}
+
 const struct tr_behaviour scripted_behaviour = {
     .name = "scripted",
     .id = 900,
     .state = &tr_scripted_state_schema,
     .supervision = {.backoff_first_ms = 1},
     .handle = handle,
+    .gauge = gauge,
 };
 
 /* --------------------------------------------------------------------- tools */
@@ -186,6 +193,7 @@ struct tr_host *scripted_open(uint32_t workers, const char *folder, uint32_t stu
         .behaviours = behaviours,
         .behaviour_count = TR_COUNT_OF(behaviours),
         .stuck_handler_ms = stuck_handler_ms,
+        .counter_count = SCRIPTED_COUNTERS,
     };
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct tr_host *host = NULL;

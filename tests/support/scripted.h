@@ -7,6 +7,9 @@
 
 #include "runtime/troupe.h"
 
+/* The counter of the ticks that were handled, and the gauge of those in states. */
+enum { SCRIPTED_TICKS = 1, SCRIPTED_COUNTERS = 3 };
+
 /* What a scripted actor can be told to do. */
 enum scripted_verb {
     SCRIPTED_TELL,    /* sends `count` ticks to `peer` */

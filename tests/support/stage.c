@@ -190,6 +190,7 @@ int stage_try_open(struct stage *stage, const struct stage_options *options)
         .records = options->records,
         .record_count = options->record_count,
         .program = options->program,
+        .counter_count = options->counter_count,
         .seed = 1,
         .number = options->number,
         .peers = options->peers,
@@ -355,6 +356,24 @@ uint32_t stage_actor_count(struct stage *stage)
         count += stage_worker(stage, i)->actor_count;
     }
     return count;
+}
+
+int64_t stage_gauge(const struct stage *stage, uint32_t gauge)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < stage->host.shared.worker_count; i++) {
+        sum += stage->host.workers[i].gauges[gauge];
+    }
+    return sum;
+}
+
+uint64_t stage_counter(const struct stage *stage, uint32_t counter)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < stage->host.shared.worker_count; i++) {
+        sum += stage->host.workers[i].counters[counter];
+    }
+    return sum;
 }
 
 size_t stage_dead_letters(struct stage *stage, int reason)

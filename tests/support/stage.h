@@ -42,8 +42,9 @@ struct stage_options {
     size_t record_count;
     const struct tr_behaviour *const *behaviours; /* NULL: the fake actors */
     size_t behaviour_count;
-    void *program;   /* for tr_program */
-    uint16_t number; /* of several hosts; 0: alone */
+    void *program;          /* for tr_program */
+    uint32_t counter_count; /* of tr_count */
+    uint16_t number;        /* of several hosts; 0: alone */
     const struct tr_peer *peers;
     size_t peer_count;
     uint64_t passed_ms; /* it begins so long after other stages do */
@@ -116,6 +117,10 @@ uint32_t stage_actor_count(struct stage *stage);
 
 /* Dead letters for this reason that are still kept, over all workers. */
 size_t stage_dead_letters(struct stage *stage, int reason);
+
+/* A gauge of all states, and a counter of the program's, over all workers. */
+int64_t stage_gauge(const struct stage *stage, uint32_t gauge);
+uint64_t stage_counter(const struct stage *stage, uint32_t counter);
 
 /* The sum of a metric over all workers: stage_metric(&stage, mutes). */
 #define stage_metric(stage, name)                                                      \

@@ -37,10 +37,10 @@ TOP_LEVEL = ["CMakeLists.txt", "README.md", "LICENSE"]
 
 PUBLIC_RUNTIME = ["runtime/troupe.h", "runtime/limits.h", "runtime/memory.h"]
 # runtime/troupe.h is for the floors above: the runtime includes the part of it that it needs.
-FOR_RUNTIME = ["runtime/behaviour.h", "runtime/exchange.h", "runtime/limits.h",
+FOR_RUNTIME = ["runtime/behaviour.h", "runtime/exchange.h", "runtime/figures.h", "runtime/limits.h",
                "runtime/memory.h", "schemas/codec/", "schemas/runtime/"]
 FOR_GRAPH = [*PUBLIC_RUNTIME, "schemas/"]
-FOR_ACTORS = [*FOR_GRAPH, "actors/graph/", "actors/store/"]
+FOR_ACTORS = [*FOR_GRAPH, "actors/graph/", "actors/metrics/", "actors/store/"]
 FOR_SERVICES = [*FOR_ACTORS, "actors/engine.h", "actors/values/", "actors/history/",
                 "actors/services/"]
 FOR_PLUGINS = [*PUBLIC_RUNTIME, "schemas/", "plugins/sdk/"]
@@ -49,6 +49,7 @@ FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/"]
 # What knows no terminal; and what speaks with people, one above the other.
 ENGINE_ROOMS = ["deploy/common/", "deploy/inputs/", "deploy/history/", "deploy/recovery/",
                 "deploy/selection/", "deploy/retention/", "deploy/settings/", "deploy/engine/",
+                "deploy/metrics/",
                 "deploy/server/", "deploy/offline/", "deploy/transfer/"]
 
 # Files below a folder, a floor or a room of one, may include what begins with one of these. A
@@ -91,7 +92,7 @@ INCLUDES = {
                      "runtime/services/"],
     "runtime/tap": [*FOR_RUNTIME, "runtime/hosting.h", "runtime/tap/", "runtime/trace/",
                     "runtime/watch/", "runtime/host/control.h"],
-    "actors": [*PUBLIC_RUNTIME, "schemas/", "actors/engine.h", "actors/store/"],
+    "actors": [*PUBLIC_RUNTIME, "schemas/", "actors/engine.h", "actors/metrics/", "actors/store/"],
     "actors/graph": [*PUBLIC_RUNTIME, "schemas/", "actors/graph/"],
     "actors/graph/document": [*FOR_GRAPH, "actors/graph/document/"],
     "actors/graph/value": [*FOR_GRAPH, "actors/graph/document/", "actors/graph/value/"],
@@ -104,6 +105,7 @@ INCLUDES = {
     "actors/graph/compiler": [*FOR_GRAPH, "actors/graph/document/", "actors/graph/value/",
                               "actors/graph/compiled/", "actors/graph/language/",
                               "actors/graph/compiler/"],
+    "actors/metrics": [*PUBLIC_RUNTIME, "schemas/", "actors/metrics/"],
     "actors/store": [*FOR_ACTORS, "actors/store/"],
     "actors/values": [*FOR_ACTORS, "actors/values/"],
     "actors/history": [*FOR_ACTORS, "actors/history/"],
@@ -144,8 +146,11 @@ INCLUDES = {
                       "runtime/secret/", "deploy/engine/", "deploy/common/", "deploy/inputs/",
                       "deploy/history/", "deploy/recovery/", "deploy/retention/",
                       "deploy/settings/"],
+    "deploy/metrics": [*FOR_DEPLOY, "runtime/journal/", "runtime/link/", "deploy/metrics/",
+                       "deploy/common/", "deploy/history/", "deploy/settings/", "deploy/engine/"],
     "deploy/server": [*FOR_DEPLOY, "runtime/tap/", "deploy/server/", "deploy/common/",
-                      "deploy/inputs/", "deploy/history/", "deploy/settings/", "deploy/engine/"],
+                      "deploy/inputs/", "deploy/history/", "deploy/settings/", "deploy/engine/",
+                      "deploy/metrics/"],
     "deploy/offline": [*FOR_DEPLOY, "runtime/actor/actor.h", "runtime/journal/",
                        "runtime/keeper/keeper_client.h", "deploy/offline/", "deploy/common/",
                        "deploy/history/"],

@@ -53,6 +53,9 @@ SCRIPT(do_everything)
     memset(bytes, 'n', 100);
     TRY(tr_page_drop(context, 1));
     TRY(tr_record(context, &tr_ledger_schema, &(struct tr_ledger){.number = 4}));
+    TRY(tr_count(context, 1, 6));
+    TRY(tr_count(context, 1, 1));
+    TRY(tr_count(context, 2, 1)); /* there is none: it counts nowhere */
     TRY(tr_reply(context, message, &tr_answer_schema, &(struct tr_answer){5}));
     return act->number == 0 ? 0 : TR_FAILED;
 }
@@ -76,6 +79,9 @@ static void expect_untouched(struct tr_ref actor, struct tr_ref peer, uint32_t a
     assert_int_equal(fake_actor_state(&stage, actor)->number, 7);
     assert_int_equal(fake_actor_heard_times(peer, &tr_note_schema), 0);
     assert_int_equal(fake_actor_heard_times(peer, &tr_question_schema), 0);
+    assert_int_equal(stage_counter(&stage, 1), 0);
+    assert_int_equal(stage_gauge(&stage, 0), actors);
+    assert_int_equal(stage_gauge(&stage, 1), 7);
     assert_int_equal(stage_actor_count(&stage), actors);
     struct tr_bytes page = tri_page_bytes(it, 0);
     assert_int_equal(page.size, 10);
@@ -95,7 +101,8 @@ static void test_a_handler_that_fails_has_done_nothing(void **state)
         .folder = "model", .durability = TR_DURABILITY_FULL, .records = records, .record_count = 1};
     assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
     fake_actor_forget();
-    stage_open(&stage, &(struct stage_options){.worker_count = 2, .store = store});
+    stage_open(&stage,
+               &(struct stage_options){.worker_count = 2, .store = store, .counter_count = 2});
     struct tr_ref a = fake();
     struct tr_ref b = fake();
     fake_actor_act(&stage, a, set_up, 7, nobody);
@@ -113,6 +120,9 @@ static void test_a_handler_that_fails_has_done_nothing(void **state)
     assert_int_equal(fake_actor_heard_times(b, &tr_note_schema), 1);
     assert_int_equal(fake_actor_heard_times(b, &tr_question_schema), 1);
     assert_int_equal(stage_actor_count(&stage), 3);
+    assert_int_equal(stage_counter(&stage, 0), 0);
+    assert_int_equal(stage_counter(&stage, 1), 7);
+    assert_int_equal(stage_gauge(&stage, 0), 3);
     assert_int_equal(tri_page_bytes(stage_actor(&stage, a), 0).size, 100);
     assert_null(tri_page_bytes(stage_actor(&stage, a), 1).data);
     assert_int_equal(tri_model_record_count(model, tr_ledger_schema.id), 1);

@@ -410,7 +410,15 @@ static void test_a_full_disk_is_waited_out(void **state)
     size_t said = stage.inboxes[TRI_PLACE_CONTROL].count;
     assert_int_equal(stage.host.journal.state, TRI_JOURNAL_WAITS);
     assert_int_equal(tri_model_record_count(model, tr_ledger_schema.id), 0);
+    struct tr_journal_figures figures;
+    tr_host_journal_figures(&stage.host, &figures);
+    assert_int_equal(figures.waits_for, TR_STORE_FULL);
+    assert_int_equal(figures.shortages, 1);
     stage_advance(&stage, 1000);
+    tr_host_journal_figures(&stage.host, &figures);
+    assert_int_equal(figures.waits_for, 0);
+    assert_int_equal(figures.shortages, 3);
+    assert_int_equal(figures.current_ns, 0);
     assert_int_equal(stage.host.journal.state, TRI_JOURNAL_WELL);
     assert_int_equal(tri_model_record_count(model, tr_ledger_schema.id), 1);
     assert_int_equal(stage.inboxes[TRI_PLACE_CONTROL].count, said + 1);

@@ -61,6 +61,70 @@ static void test_figures_are_summed_over_workers(void **state)
     tr_host_free(host);
 }
 
+/* Counters begin anew with a host; gauges are those of the states that it has loaded. */
+static void test_gauges_and_counters_are_summed_over_workers(void **state)
+{
+    (void)state;
+    char folder[SCRIPTED_PATH_BYTES];
+    scripted_folder(folder);
+    for (uint64_t life = 1; life <= 2; life++) {
+        struct tr_host *host = scripted_open(3, folder, 0);
+        int64_t gauges[TR_GAUGES_MAX];
+        uint64_t counters[SCRIPTED_COUNTERS];
+        struct tr_ref senders[3];
+        for (int i = 0; i < 3; i++) {
+            senders[i] = scripted_spawn(host, "somebody");
+        }
+        for (int i = 0; i < 3; i++) {
+            struct tr_scripted_do tell = {
+                .verb = SCRIPTED_TELL, .count = 10, .peer = senders[(i + 1) % 3]};
+            scripted_do(host, senders[i], tell);
+        }
+        scripted_await(host, "messages_handled", 33);
+        assert_int_equal(tr_host_gauges(host, gauges), 0);
+        assert_int_equal(tr_host_counters(host, counters), 0);
+        assert_int_equal(gauges[SCRIPTED_TICKS], 30 * life);
+        assert_int_equal(gauges[0], 0);
+        assert_int_equal(counters[SCRIPTED_TICKS], 30);
+        assert_int_equal(counters[0] + counters[2], 0);
+        tr_host_free(host);
+    }
+    scripted_folder_remove(folder);
+}
+
+static uint64_t sum_of(const struct tr_histogram *histogram)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < histogram->size; i++) {
+        sum += histogram->counts[i];
+    }
+    return sum;
+}
+
+static void test_the_journal_counts_its_commits(void **state)
+{
+    (void)state;
+    char folder[SCRIPTED_PATH_BYTES];
+    struct tr_journal_figures figures;
+    scripted_folder(folder);
+    struct tr_host *host = scripted_open(1, folder, 0);
+    (void)scripted_spawn(host, "ann"); /* returns when it is committed */
+    tr_host_journal_figures(host, &figures);
+    uint64_t commits = sum_of(&figures.commit_ns);
+    assert_true(commits > 0 && figures.batches >= commits && figures.bytes > 0);
+    assert_int_equal(sum_of(&figures.commit_operations), commits);
+    assert_true(figures.commit_operations.sum >= commits && figures.commit_ns.sum > 0);
+    assert_true(figures.commit_ns.bounds[figures.commit_ns.size - 1] == UINT64_MAX);
+    assert_int_equal(figures.shortages, 0);
+    assert_int_equal(figures.waits_for, 0);
+    tr_host_free(host);
+    host = scripted_open(1, NULL, 0);
+    tr_host_journal_figures(host, &figures);
+    assert_int_equal(figures.batches + figures.commit_ns.size, 0);
+    tr_host_free(host);
+    scripted_folder_remove(folder);
+}
+
 static void test_dead_letters_are_kept_with_their_reasons(void **state)
 {
     (void)state;
@@ -160,6 +224,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_are_summed_over_workers),
+        cmocka_unit_test(test_gauges_and_counters_are_summed_over_workers),
+        cmocka_unit_test(test_the_journal_counts_its_commits),
         cmocka_unit_test(test_dead_letters_are_kept_with_their_reasons),
         cmocka_unit_test(test_only_so_many_dead_letters_are_kept),
         cmocka_unit_test(test_recorders_are_dumped_on_demand),

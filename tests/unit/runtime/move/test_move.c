@@ -82,6 +82,9 @@ static void test_an_actor_takes_all_it_has_along(void **state)
     stage_move(&stage, a, 1);
     assert_ptr_equal(stage_home(&stage, a), stage_worker(&stage, 1));
     assert_int_equal(fake_actor_state(&stage, a)->number, 77);
+    assert_int_equal(stage_gauge(&stage, 0), 2);
+    assert_int_equal(stage_gauge(&stage, 1), 77);
+    assert_int_equal(stage_worker(&stage, 0)->gauges[1], 0);
     assert_int_equal(tri_page_bytes(stage_actor(&stage, a), 2).size, 300);
     struct tr_ref found = nobody;
     assert_int_equal(tr_host_find(&stage.host, tr_text_of("/traveller"), &found), 0);
@@ -92,6 +95,7 @@ static void test_an_actor_takes_all_it_has_along(void **state)
     tri_end(stage_home(&stage, b), stage_actor(&stage, b), TR_KILLED);
     stage_run(&stage);
     assert_int_equal(fake_actor_heard_times(a, &tr_down_schema), 1);
+    assert_int_equal(stage_gauge(&stage, 0), 1); /* who has ended counts no more */
     assert_int_equal(stage_metric(&stage, actors_moved_out), 1);
     assert_int_equal(stage_metric(&stage, actors_moved_in), 1);
     stage_close(&stage);
