@@ -1,10 +1,12 @@
 /*
  * What all actors of the engine may look at: tables that the program sets up before anything runs
- * (tr_program). Nothing in it changes meanwhile but the graph registry, which is made for that.
+ * (tr_program). Nothing in it changes meanwhile but the graph registry and the list of workflows
+ * that have counters, which are made for that.
  */
 #ifndef TR_ACTORS_ENGINE_H
 #define TR_ACTORS_ENGINE_H
 
+#include "actors/metrics/metrics.h"
 #include "actors/store/graph_registry.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/flow.h"
@@ -35,6 +37,7 @@ struct tr_engine_endpoint {
 
 struct tr_engine {
     struct tr_graph_registry registry;
+    struct tr_metric_workflows metric_workflows;
     const struct tr_plugin *const *plugins; /* all there are */
     size_t plugin_count;
     const struct tr_engine_plugin *known; /* what more is known of them; none: all are called */

@@ -407,5 +407,18 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     return tr_unexpected(context, message);
 }
 
+static void gauge(const void *value, int64_t sign, int64_t *values)
+{
+    const struct tr_catalog_state *state = value;
+    struct tr_gauges *gauges = (struct tr_gauges *)values;
+    gauges->cache_owned += sign * (int64_t)state->owned;
+    gauges->cache_waiting += sign * (int64_t)state->waiting;
+}
+
 const struct tr_behaviour tr_catalog_behaviour = {
-    .name = "catalog", .id = 105, .state = &tr_catalog_state_schema, .handle = handle};
+    .name = "catalog",
+    .id = 105,
+    .state = &tr_catalog_state_schema,
+    .handle = handle,
+    .gauge = gauge,
+};

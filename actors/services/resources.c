@@ -730,5 +730,18 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     return tr_unexpected(context, message);
 }
 
+static void gauge(const void *value, int64_t sign, int64_t *values)
+{
+    const struct tr_resources_state *state = value;
+    struct tr_gauges *gauges = (struct tr_gauges *)values;
+    gauges->tokens_held += sign * (int64_t)state->held;
+    gauges->tokens_waiting += sign * (int64_t)state->waiting;
+}
+
 const struct tr_behaviour tr_resources_behaviour = {
-    .name = "resources", .id = 104, .state = &tr_resources_state_schema, .handle = handle};
+    .name = "resources",
+    .id = 104,
+    .state = &tr_resources_state_schema,
+    .handle = handle,
+    .gauge = gauge,
+};

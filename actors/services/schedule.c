@@ -164,9 +164,14 @@ static int wait_for_due(struct tri_schedule *schedule)
 static int go_on(struct tri_schedule *schedule, enum tr_schedule_outcome outcome)
 {
     struct tr_schedule_state *state = schedule->state;
+    int error = tr_count_schedule(schedule->context, (uint8_t)outcome,
+                                  (uint64_t)state->fire * MS_PER_SECOND);
     state->outcome = (uint8_t)outcome;
     state->last = outcome == TR_SCHEDULE_OUTCOME_MISSED ? state->due : state->fire;
     state->due = state->next;
+    if (error != 0) {
+        return error;
+    }
     return state->is_changed ? look_anew(schedule) : wait_for_due(schedule);
 }
 

@@ -403,9 +403,16 @@ static int schedules_handle(struct tr_context *context, void *state,
     return tr_unexpected(context, message);
 }
 
+static void gauge(const void *value, int64_t sign, int64_t *values)
+{
+    const struct tr_schedules_state *state = value;
+    ((struct tr_gauges *)values)->schedules += sign * (int64_t)state->live;
+}
+
 const struct tr_behaviour tr_schedules_behaviour = {
     .name = "schedules",
     .id = 108,
     .state = &tr_schedules_state_schema,
     .handle = schedules_handle,
+    .gauge = gauge,
 };

@@ -376,5 +376,18 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     return error;
 }
 
+static void gauge(const void *value, int64_t sign, int64_t *values)
+{
+    const struct tr_task_state *state = value;
+    struct tr_gauges *gauges = (struct tr_gauges *)values;
+    uint8_t phase = state->task_phase;
+    bool is_under_way = phase != TR_TASK_PHASE_UNDEFINED && phase < TR_TASK_PHASE_COUNT &&
+                        !tr_phase_is_end(TR_SUBJECT_TASK, phase);
+    if (is_under_way) {
+        gauges->attempts[phase] += sign;
+    }
+    gauges->tasks_retrying += state->step == TR_STEP_BACKOFF ? sign : 0;
+}
+
 const struct tr_behaviour tr_task_behaviour = {
-    .name = "task", .id = 102, .state = &tr_task_state_schema, .handle = handle};
+    .name = "task", .id = 102, .state = &tr_task_state_schema, .handle = handle, .gauge = gauge};

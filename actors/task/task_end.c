@@ -154,6 +154,9 @@ static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_f
     ended.phase = phase;
     ended.phases = task->state->phases;
     if (error == 0) {
+        error = tr_count_cache(task->context, task->state->cache_status);
+    }
+    if (error == 0) {
         error = release_reservation(task);
     }
     if (error == 0) {

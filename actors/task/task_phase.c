@@ -230,6 +230,29 @@ static int write_element(struct tri_task *task)
     return tr_record(task->context, &tr_attempt_schema, &row);
 }
 
+/* Before the phase changes, and its times with it. */
+static int count_attempt(struct tri_task *task, uint8_t from, uint8_t to)
+{
+    const struct tr_task_state *state = task->state;
+    const struct tr_metric_labels labels = {task->graph->project, task->graph->domain,
+                                            task->graph->workflows[task->start.workflow].name};
+    const struct tr_attempt_times times = {.created_ms = state->attempt_created_ms,
+                                           .started_ms = state->attempt_started_ms,
+                                           .elapsed_us = task->note.elapsed_us};
+    return tr_count_attempt(task->context, &task->engine->metric_workflows, &labels, from, to,
+                            &times);
+}
+
+/* Nothing is written while it may still be over at once. */
+static int change_element(struct tri_task *task, uint8_t phase)
+{
+    struct tr_task_state *state = task->state;
+    if (phase == TR_TASK_PHASE_RUNNING && state->attempt_started_ms == 0) {
+        state->attempt_started_ms = tr_now_ms(task->context);
+    }
+    return tr_phase_is_end(TR_SUBJECT_TASK, phase) ? write_element(task) : 0;
+}
+
 /*
  * The plugin's phases, written with each change; of an element only the end, and only if it lasted.
  */
@@ -244,12 +267,15 @@ int tri_task_attempt_phase(struct tri_task *task, uint8_t phase)
         state->attempt_created_ms = tr_now_ms(task->context);
     }
     int error = tri_task_note(task, false);
+    if (error == 0) {
+        error = count_attempt(task, from, phase);
+    }
     state->task_phase = phase;
     if (error != 0) {
         return error;
     }
     if (tri_task_is_element(task)) {
-        return tr_phase_is_end(TR_SUBJECT_TASK, phase) ? write_element(task) : 0;
+        return change_element(task, phase);
     }
     struct tr_attempt row = attempt_row(task);
     error = tr_history_attempt(task->context, &row, from, task->note.reason, &state->changes);

@@ -123,6 +123,14 @@ static int final_failure(struct tri_flow *flow, struct tr_buffer *under, struct 
 
 /* ------------------------------------------------------------- own history */
 
+static int count_execution(struct tri_flow *flow, const struct tr_execution *row)
+{
+    const struct tr_metric_labels labels = {row->project, row->domain, row->workflow};
+    uint64_t run_ms = row->ended_ms > row->started_ms ? row->ended_ms - row->started_ms : 0;
+    return tr_count_execution(flow->context, &tr_engine_of(flow->context)->metric_workflows,
+                              &labels, row->phase, run_ms);
+}
+
 static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, struct tr_text cause,
                             const struct tr_node_ended *failure)
 {
@@ -158,7 +166,10 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
     }
     int error = tr_history_execution(flow->context, &row, from, cause, &flow->state->recorded);
     bool is_new = from == TR_EXECUTION_UNDEFINED;
-    return error == 0 && is_new ? tr_history_labels(flow->context, &row) : error;
+    if (error == 0 && is_new) {
+        error = tr_history_labels(flow->context, &row);
+    }
+    return error != 0 ? error : count_execution(flow, &row);
 }
 
 /* This workflow as a node of its parent's. */

@@ -118,6 +118,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .is_balanced = true,
         .interrupt = live->signals,
         .program = live->engine,
+        .counter_count = TR_COUNTER_COUNT,
     };
     live->engine->memory_max = host.bounds.host_bytes;
     return tr_host_new(&host, explain, &live->host);

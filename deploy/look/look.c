@@ -175,15 +175,71 @@ static int take_metric(void *self, const struct tri_request *request)
     return 0;
 }
 
+/* Prints the engine's text as it is. */
+static enum tr_exit_status print_exposed(const struct tr_invocation *invocation,
+                                         const struct tri_request *answer)
+{
+    struct tr_metrics_exposed exposed;
+    struct tr_answered refused;
+    if (answer->type == tr_metrics_exposed_schema.id &&
+        tr_metrics_exposed_unpack(answer->body, answer->version, &exposed) == 0) {
+        (void)fwrite(exposed.text.data, 1, exposed.text.size, stdout);
+        return TR_EXIT_DONE;
+    }
+    bool has_words = answer->type == tr_answered_schema.id &&
+                     tr_answered_unpack(answer->body, answer->version, &refused) == 0;
+    struct tr_text words = has_words ? refused.message : tr_text_of("it makes no sense");
+    return tr_command_failed(invocation->command, "the engine's answer: %.*s", (int)words.size,
+                             words.data);
+}
+
+static enum tr_exit_status expose(const struct tr_invocation *invocation)
+{
+    struct tr_store_place store;
+    struct tri_client *client;
+    struct tri_request answer;
+    enum tr_exit_status status = tr_store_find(invocation, false, &store);
+    if (status == TR_EXIT_DONE) {
+        status = tr_connect_live(invocation, store.folder, &client);
+    }
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    int error = tr_client_call(client, &tr_expose_metrics_schema, &(struct tr_expose_metrics){},
+                               &tr_metrics_exposed_schema, 0, NULL, NULL, &answer);
+    status = error == 0 ? print_exposed(invocation, &answer)
+                        : tr_command_failed(invocation->command, "the engine did not answer: %s",
+                                            tr_error_text(error));
+    tri_client_close(client);
+    return status;
+}
+
 static enum tr_exit_status run_metrics(const struct tr_invocation *invocation)
 {
+    if (tr_arguments_has(&invocation->arguments, "prometheus")) {
+        return tr_arguments_has(&invocation->arguments, "output")
+                   ? tr_command_refused(invocation->command,
+                                        "--prometheus is a form of its own: leave -o out")
+                   : expose(invocation);
+    }
     return list(invocation, &tr_list_metrics_schema, &(struct tr_list_metrics){}, take_metric);
 }
+
+static const struct tr_option metrics_options[] = {
+    {0, "prometheus", NULL, "print all metrics in the text format of Prometheus", NULL, 0, false},
+    {0},
+};
 
 const struct tr_command tr_command_metrics = {
     .name = "metrics",
     .summary = "print the figures of the live engine",
     .words = "",
+    .text = "Without an option, the figures of its actors. --prometheus prints all there are, of\n"
+            "executions, attempts, back ends, the journal and memory, too; deploy/METRICS.md has\n"
+            "each of them, a dashboard and alerts.",
+    .examples = "  troupe metrics\n"
+                "  troupe metrics --prometheus",
+    .options = metrics_options,
     .outputs = "table|json|yaml",
     .has_store = true,
     .run = run_metrics,

@@ -38,6 +38,7 @@ packages_to_test=(
     "faketime|sets the wall clock under a program that runs"
     "zsh|completes what is typed, as bash does"
     "fish|the same"
+    "prometheus|its promtool checks metrics and alerts"
     "python3-aiohttp|serves the doubles of back ends that plugins are tested against"
 )
 

@@ -12,6 +12,7 @@
 #include "deploy/common/program.h"
 #include "deploy/engine/launch.h"
 #include "deploy/inputs/runnable.h"
+#include "deploy/metrics/metrics.h"
 #include "deploy/server/apply_plans.h"
 #include "deploy/server/change_schedules.h"
 #include "deploy/server/serve_forget.h"
@@ -497,6 +498,28 @@ static int on_list_metrics(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
+static int on_expose_metrics(struct tr_serve *serve, const struct tri_peer *peer,
+                             const struct tri_request *request)
+{
+    struct tr_expose_metrics expose;
+    struct tr_buffer text;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    int error = tr_expose_metrics_unpack(request->body, request->version, &expose);
+    if (error != 0) {
+        return error;
+    }
+    tr_buffer_init(&text, 0);
+    error = tr_metrics_text(serve->live, &text, explain);
+    if (error == 0) {
+        struct tr_metrics_exposed exposed = {.text = tr_buffer_text(&text)};
+        answer(serve, peer, &tr_metrics_exposed_schema, &exposed);
+    } else {
+        finish(serve, peer, error, explain);
+    }
+    tr_buffer_fini(&text);
+    return 0;
+}
+
 static int on_open_tap(struct tr_serve *serve, const struct tri_peer *peer,
                        const struct tri_request *request)
 {
@@ -566,6 +589,7 @@ static const struct {
     {&tr_list_actors_schema, on_list_actors},
     {&tr_resume_actors_schema, on_resume_actors},
     {&tr_list_metrics_schema, on_list_metrics},
+    {&tr_expose_metrics_schema, on_expose_metrics},
     {&tr_open_tap_schema, on_open_tap},
     {&tr_open_recording_schema, on_open_recording},
     {&tr_forget_schema, on_forget},

@@ -95,6 +95,7 @@ enum tr_cache_status {
 #define TRI_PHASE_ENUM(name, number, word, is_end) TR_CACHE_STATUS_##name = (number),
     TR_CACHE_STATUSES(TRI_PHASE_ENUM)
 #undef TRI_PHASE_ENUM
+        TR_CACHE_STATUS_COUNT,
 };
 
 /* Whose phases are meant. */

@@ -72,6 +72,7 @@ enum tr_schedule_outcome {
 #define TRI_SCHEDULE_OUTCOME(name, number, word) TR_SCHEDULE_OUTCOME_##name = (number),
     TR_SCHEDULE_OUTCOMES(TRI_SCHEDULE_OUTCOME)
 #undef TRI_SCHEDULE_OUTCOME
+        TR_SCHEDULE_OUTCOME_COUNT,
 };
 
 /* What registering a plan, or pausing its schedule, changed. */

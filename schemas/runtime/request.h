@@ -18,6 +18,7 @@
  *     list_actors          [actor_row] answered
  *     resume_actors        [actor_row] answered
  *     list_metrics         [metric_row] answered
+ *     expose_metrics       metrics_exposed
  *     open_tap             [tap_row] answered
  *     open_recording       [recording_row] answered
  *     forget               forgotten (schemas/engine/retention.h)
@@ -169,6 +170,10 @@
     FIELD(text, about, 1, 0)               \
     FIELD(u64, value, 1, 0)
 
+/* All metrics as Prometheus reads them (deploy/metrics/metrics.h). */
+#define TR_EXPOSE_METRICS_FIELDS(FIELD, ARRAY)
+#define TR_METRICS_EXPOSED_FIELDS(FIELD, ARRAY) FIELD(text, text, 1, 0)
+
 /*
  * `filter` is an array of strings (runtime/trace/filter.h). `is_json`: lines for programs;
  * `is_plain`: only those that are of executions, nodes and elements, in plain words.
@@ -192,7 +197,7 @@
     FIELD(u64, count, 1, 0)                   \
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
-/* Ids 500 to 579 belong to requests, and 661 and 662. */
+/* Ids 500 to 579 belong to requests, and some above. */
 #define TR_REQUEST_SCHEMAS(S)                                                        \
     S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)                     \
     S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                           \
@@ -220,6 +225,8 @@
     S(dormant_row, 540, TR_MESSAGE, 1, TR_HINT, TR_DORMANT_ROW_FIELDS)               \
     S(resume_actors, 550, TR_MESSAGE, 1, TR_HINT, TR_RESUME_ACTORS_FIELDS)           \
     S(detach_execution, 560, TR_MESSAGE, 1, TR_HINT, TR_DETACH_EXECUTION_FIELDS)     \
+    S(expose_metrics, 640, TR_MESSAGE, 1, TR_HINT, TR_EXPOSE_METRICS_FIELDS)         \
+    S(metrics_exposed, 641, TR_MESSAGE, 1, TR_HINT, TR_METRICS_EXPOSED_FIELDS)       \
     S(pause_schedule, 661, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_SCHEDULE_FIELDS)         \
     S(trigger_schedule, 662, TR_MESSAGE, 1, TR_HINT, TR_TRIGGER_SCHEDULE_FIELDS)
 

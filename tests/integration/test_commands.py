@@ -41,7 +41,7 @@ COMMANDS = {
     "actors": ("", "-o"),
     "plugins": ("", "--release -o"),
     "tap": ("", "--record --replay --with-secrets -o"),
-    "metrics": ("", ""),
+    "metrics": ("", "--prometheus -o"),
     "export": ("EXEC", ""),
     "import": ("FILE", ""),
     "prune": ("[EXEC...]", "--older-than --phase --workflow -l --label --dry-run -y --yes -o"),
@@ -51,7 +51,8 @@ COMMANDS = {
     "version": ("", "-o"),
 }
 EVERYWHERE = "-h --help -q --quiet -v --verbose"
-PAGES = ("README.md", "deploy/README.md", "examples/README.md", "examples/COMMANDS.md")
+PAGES = ("README.md", "deploy/README.md", "deploy/METRICS.md", "examples/README.md",
+         "examples/COMMANDS.md")
 # A line of an example, or what stands between backticks.
 LINE = re.compile(r"^    (?:build/\S+/)?troupe ([a-z][^#\n]*)|`troupe ([a-z][^`]*)`", re.MULTILINE)
 WITHOUT_STORE = ("check", "completion", "help", "init", "version")

@@ -178,7 +178,8 @@ class GoingTest(ProgramTest):
         self.assertEqual(self.document("recover", "second", "--name", "third")["outputs"],
                          {"y": [12, 22, 32]})
         self.assertEqual(self.runs(), {"two": 1, "sum": 1})
-        phases = {row["execution"]: row["cause"] for row in self.document("list", "--all", "--limit", "0")}
+        phases = {row["execution"]: row["cause"]
+                  for row in self.document("list", "--all", "--limit", "0")}
         launched = [name for name, cause in phases.items() if cause == "launched by third/sq[2]"]
         self.assertEqual(self.phases(launched[0]), {"one": "recovered", "two": "succeeded"})
         self.troupe("rerun", "third", "--from", "sq[2]")

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from program import PROGRAM, LIMIT_S, ProgramTest
+from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
 
 
 class ManualTest(ProgramTest):
@@ -59,6 +59,9 @@ class ManualTest(ProgramTest):
             for completion in ("bash-completion/completions/troupe", "zsh/site-functions/_troupe",
                                "fish/vendor_completions.d/troupe.fish"):
                 self.assertIn("troupe", (usr / "share" / completion).read_text())
+            for name in ("alerts.yaml", "dashboard.json"):
+                self.assertEqual((usr / "share/troupe" / name).read_text(),
+                                 (ROOT / "deploy/package" / name).read_text())
 
 
 if __name__ == "__main__":

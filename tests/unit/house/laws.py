@@ -49,8 +49,7 @@ FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/"]
 # What knows no terminal; and what speaks with people, one above the other.
 ENGINE_ROOMS = ["deploy/common/", "deploy/inputs/", "deploy/history/", "deploy/recovery/",
                 "deploy/selection/", "deploy/retention/", "deploy/settings/", "deploy/engine/",
-                "deploy/metrics/",
-                "deploy/server/", "deploy/offline/", "deploy/transfer/"]
+                "deploy/metrics/", "deploy/server/", "deploy/offline/", "deploy/transfer/"]
 
 # Files below a folder, a floor or a room of one, may include what begins with one of these. A
 # room's law stands in place of its floor's.
