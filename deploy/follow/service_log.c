@@ -249,7 +249,7 @@ static int look_at_recent(struct tr_service_log *log, struct tr_reader *reader, 
     struct tr_reader_query query = {.record = &tr_execution_schema,
                                     .filters = &filter,
                                     .filter_count = 1,
-                                    .order = {{field, false}}};
+                                    .order = {{.field = field}}};
     return tr_reader_rows(reader, &query, take, log);
 }
 

@@ -116,14 +116,15 @@ int tr_executions_named(struct tr_reader *reader, struct tr_text project, struct
         tr_filter_text("project", TR_FILTER_EQUAL, project),
         tr_filter_text("domain", TR_FILTER_EQUAL, domain),
     };
-    struct tr_reader_query query = {
-        .filters = filters, .filter_count = TR_COUNT_OF(filters), .order = {{"created_ms", true}}};
+    struct tr_reader_query query = {.filters = filters,
+                                    .filter_count = TR_COUNT_OF(filters),
+                                    .order = {{.field = "created_ms", .is_descending = true}}};
     return first(reader, &query, copy);
 }
 
 static int find_last(struct tr_reader *reader, char *problem, struct tr_executions_row *copy)
 {
-    struct tr_reader_query query = {.order = {{"created_ms", true}}};
+    struct tr_reader_query query = {.order = {{.field = "created_ms", .is_descending = true}}};
     int error = first(reader, &query, copy);
     if (error == TR_NOT_FOUND) {
         snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES, "there is no execution in this store yet");
@@ -178,7 +179,7 @@ static int find_some(struct tr_reader *reader, const char *word, enum tr_filter_
     struct tr_reader_query query = {.record = &tr_execution_schema,
                                     .filters = &filter,
                                     .filter_count = 1,
-                                    .order = {{"created_ms", true}},
+                                    .order = {{.field = "created_ms", .is_descending = true}},
                                     .limit = NAMED_MAX + 1};
     return tr_reader_rows(reader, &query, note, selection);
 }

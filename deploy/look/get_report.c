@@ -95,7 +95,7 @@ static int read_changes(struct tr_get_report *report, uint64_t execution)
     struct tr_reader_query query = {.record = &tr_phase_schema,
                                     .filters = filters,
                                     .filter_count = TR_COUNT_OF(filters),
-                                    .order = {{"at_ms", false}, {"number", false}}};
+                                    .order = {{.field = "at_ms"}, {.field = "number"}}};
     return tr_reader_rows(report->get->reader, &query, take_change, report);
 }
 

@@ -46,7 +46,7 @@ int tr_recovery_past_read(struct tr_reader *reader, uint64_t execution, struct t
     struct tr_reader_query query = {.record = &tr_node_status_schema,
                                     .filters = &filter,
                                     .filter_count = 1,
-                                    .order = {{"path", false}}};
+                                    .order = {{.field = "path"}}};
     int error = tr_reader_rows(reader, &query, take_node, &reading);
     if (error == 0) {
         *past = (struct tr_recovery_past){.paths = reading.paths.items,

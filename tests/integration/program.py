@@ -224,9 +224,9 @@ class ProgramTest(unittest.TestCase):
 
     def completed(self, *words):
         """What bash offers for the last of these words behind `troupe`."""
-        line = " ".join(shlex.quote(word) for word in ["troupe", *words])
+        line = " ".join(["troupe", *words])
         script = self.troupe("completion", "bash")[0] + (
-            f"\nCOMP_WORDS=({line}); COMP_CWORD={len(words)}; _troupe\n"
+            f"\nCOMP_LINE={shlex.quote(line)}; COMP_POINT={len(line)}; _troupe\n"
             'printf "%s\\n" "${COMPREPLY[@]}"')
         path = f"{PROGRAM.parent}:{os.environ['PATH']}"
         done = subprocess.run(["bash", "-c", script], cwd=self.folder, text=True, check=True,

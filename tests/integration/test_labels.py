@@ -174,7 +174,7 @@ class LabelsTest(ProgramTest):
                         "--detach", "-q")
         self.run_flow("one", "over", "--label", "team=data")
         _, stderr = self.troupe("pause", "-l", "team=data", status=2)
-        self.assertIn("these are 2 executions; --yes says that all are meant", stderr)
+        self.assertIn("these are 2 executions; give --yes if you mean all of them", stderr)
         rows = self.document("pause", "--label", "team=data", "--yes")
         self.assertEqual([row["execution"] for row in rows], ["a", "b"])
         self.troupe("abort", "--label", "team=web")
@@ -274,8 +274,8 @@ class LabelsTest(ProgramTest):
                 (["--sort", "size"], "--sort: 'size' is no value for it; write one of "
                                      "created|started|ended|duration|name|workflow|phase"),
                 (["--parent", "nobody"], "--parent: there is no execution 'nobody'"),
-                (["-o", "broad"], "--output: 'broad' is no form of it; write one of "
-                                  "table|wide|json|yaml|name")):
+                (["-o", "broad"], "--output: 'broad' is no output form of this command; write one "
+                                  "of table|wide|json|yaml|name")):
             self.assertIn(said, self.troupe("list", *words, status=2)[1])
 
     def test_pages_of_a_list(self):

@@ -374,7 +374,7 @@ class SleepersTest(ProgramTest):
         self.write("gate.yaml", "troupe: 1\nworkflows: {main: {nodes: {g: {signal: g, type: int}}, "
                    "outputs: {n: $g.value}}}\n")
         running = self.start("run", "gate.yaml", "--name", "gate")
-        running.wait_for("g: running")
+        running.wait_for("g: waits for a value")
         running.signal(signal.SIGKILL)
         running.end()
         self.leave("one")

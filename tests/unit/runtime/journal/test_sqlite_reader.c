@@ -112,9 +112,13 @@ static void test_filters_and_orders(void **state)
                  "ann bob dan ");
     expect_names(reader, (struct tr_reader_query){WHERE(TEXT("door", GLOB, "w[*]/x"))}, "cid ");
     expect_names(reader, (struct tr_reader_query){WHERE(TEXT("door", GLOB, "' OR 1=1 --"))}, "");
-    expect_names(reader, (struct tr_reader_query){.order = {{"house", true}, {"who", false}}},
+    expect_names(reader,
+                 (struct tr_reader_query){
+                     .order = {{.field = "house", .is_descending = true}, {.field = "who"}}},
                  "eve fay dan ann bob cid ");
-    expect_names(reader, (struct tr_reader_query){.order = {{"who", true}}, .skip = 1, .limit = 2},
+    expect_names(reader,
+                 (struct tr_reader_query){
+                     .order = {{.field = "who", .is_descending = true}}, .skip = 1, .limit = 2},
                  "eve dan ");
     struct names names = {.most = 2};
     struct tr_reader_query query = {.record = &tr_door_schema};
@@ -313,7 +317,7 @@ static void test_refuses_queries_that_make_no_sense(void **state)
            "no such comparison");
     refuse(reader, (struct tr_reader_query){.filters = many, .filter_count = 100},
            "TR_READER_FILTERS_MAX");
-    refuse(reader, (struct tr_reader_query){.order = {{"who\" --", false}}}, "no such field");
+    refuse(reader, (struct tr_reader_query){.order = {{.field = "who\" --"}}}, "no such field");
     refuse(reader, (struct tr_reader_query){WHERE(NUMBER("house", AMONG, 1))},
            "cannot be compared");
     refuse(reader, (struct tr_reader_query){WHERE(TEXT("who", BIT, "1"))}, "cannot be compared");
@@ -463,7 +467,7 @@ static void test_older_tables_read_as_zeros(void **state)
     int count = 0;
     struct tr_reader_query query = {.record = &tr_grown_schema,
                                     WHERE(TEXT("why", EQUAL, ""), NUMBER("number", EQUAL, 5)),
-                                    .order = {{"why", false}}};
+                                    .order = {{.field = "why"}}};
     assert_int_equal(tr_reader_rows(reader, &query, note_grown, &count), 0);
     assert_int_equal(count, 1);
     expect_names(reader, (struct tr_reader_query){0}, ""); /* there is no table yet */
