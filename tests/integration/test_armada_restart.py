@@ -26,7 +26,7 @@ VALUE_BYTES_MAX = 256 << 10
 
 # Of the array itself, for each element: 2 MB of 5,000. Workflow, task and array, by the ids of
 # their behaviours.
-ELEMENT_STATE_BYTES_MAX = 400
+ELEMENT_STATE_BYTES_MAX = 2 * 1024 * 1024 // 5000  # 2 MiB for 5,000
 ARRAY_BEHAVIOURS = (101, 102, 103)
 
 
