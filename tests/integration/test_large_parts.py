@@ -75,8 +75,8 @@ class LargePartsTest(ProgramTest):
       m: {task: make}
       t: {task: number, with: {a: $m.v.long}}
 """)
-        self.assertEqual(error["message"], "'a' gets $m.v.long, which holds a value that does not "
-                         "fit the declared type")
+        self.assertEqual(error["message"], f"'a' gets $m.v.long, which holds '{'x' * 80}', which "
+                         "does not fit the declared type int")
 
     def test_lists_and_maps_are_built_of_large_parts(self):
         outputs = self.outputs("""
@@ -217,7 +217,7 @@ workflows:
     outputs: {name: $ok.name}
 """)
         running = self.start("run", "flow.yaml", "--name", "it")
-        running.wait_for("ok: running")
+        running.wait_for("ok: waits for approval")
         self.assertEqual(self.document("get", "it/ok")["inputs"], {"name": "small"})
         self.troupe("approve", "it", "ship")
         status, _, stderr = running.end()
@@ -234,7 +234,7 @@ workflows:
       t: {task: text, with: {a: $m.v.name}, after: [wait]}
 """)
         running = self.start("run", "flow.yaml", "--name", "it")
-        running.wait_for("wait: running")
+        running.wait_for("wait: waits for approval")
         for path in (self.store / "blobs").iterdir():
             if path.is_file():
                 path.unlink()
