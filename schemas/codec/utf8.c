@@ -51,7 +51,7 @@ size_t tr_utf8_width(struct tr_text text)
     return width;
 }
 
-/* How many bytes from `at` on, in steps of eight, are ASCII. */
+/* How many bytes from `at` on are ASCII. */
 static size_t ascii_run(const char *at, size_t size)
 {
     size_t run = 0;
@@ -62,6 +62,9 @@ static size_t ascii_run(const char *at, size_t size)
             break;
         }
         run += sizeof eight;
+    }
+    while (run < size && (uint8_t)at[run] < 0x80) {
+        run++;
     }
     return run;
 }
