@@ -1,7 +1,7 @@
 /*
  * An engine without a terminal: a program of all rooms of deploy/ but those that speak with people
- * (cli, follow, look, commands). It is linked from every object of those rooms, so it stops to link
- * when one of them comes to need the command line.
+ * (cli, follow, look, debug, commands). It is linked from every object of those rooms, so it stops
+ * to link when one of them comes to need the command line.
  *
  * It runs an execution in an engine of its own and reads it, beside the engine and after its end.
  */

@@ -1,8 +1,8 @@
 /*
  * Recordings of the engine's actors: making one, and replaying one.
  */
-#ifndef TR_DEPLOY_LOOK_REPLAY_H
-#define TR_DEPLOY_LOOK_REPLAY_H
+#ifndef TR_DEPLOY_DEBUG_REPLAY_H
+#define TR_DEPLOY_DEBUG_REPLAY_H
 
 #include "deploy/cli/command.h"
 

@@ -2,7 +2,7 @@
  * Replaying a recording: its entries, one by one, into a sandbox that has what the engine's
  * handlers look at: graphs from the store, plugins, and the services when it was recorded.
  */
-#include "deploy/look/replay.h"
+#include "deploy/debug/replay.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include "deploy/cli/store.h"
 #include "deploy/common/file.h"
 #include "deploy/common/schemas.h"
+#include "deploy/debug/replay_show.h"
 #include "deploy/engine/assemble.h"
 #include "deploy/history/graphs.h"
-#include "deploy/look/replay_show.h"
 #include "deploy/server/recording_context.h"
 #include "deploy/settings/settings.h"
 #include "runtime/memory.h"

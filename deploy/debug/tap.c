@@ -9,7 +9,7 @@
 #include "deploy/cli/browse.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/connect.h"
-#include "deploy/look/replay.h"
+#include "deploy/debug/replay.h"
 #include "deploy/server/tap_words.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/process.h"

@@ -2,8 +2,8 @@
  * How a replay is printed: for people, a paragraph for each message; for programs, an object a
  * line.
  */
-#ifndef TR_DEPLOY_LOOK_REPLAY_SHOW_H
-#define TR_DEPLOY_LOOK_REPLAY_SHOW_H
+#ifndef TR_DEPLOY_DEBUG_REPLAY_SHOW_H
+#define TR_DEPLOY_DEBUG_REPLAY_SHOW_H
 
 #include "runtime/host/sandbox.h"
 #include "schemas/runtime/envelope_print.h"

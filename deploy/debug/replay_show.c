@@ -1,7 +1,7 @@
 /*
  * Printing what an actor in a sandbox does. What is redacted in a schema stays so here.
  */
-#include "deploy/look/replay_show.h"
+#include "deploy/debug/replay_show.h"
 
 #include <inttypes.h>
 

@@ -11,7 +11,7 @@
 #include "deploy/cli/connect.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/clock.h"
-#include "deploy/look/replay.h"
+#include "deploy/debug/replay.h"
 #include "schemas/runtime/request.h"
 
 /* An engine that says nothing for so long has given up on us; else it speaks each second. */
