@@ -3,8 +3,8 @@
  *
  * One thread waits in poll for signals (SIGCHLD and the signals that ask it to end, by a signalfd),
  * for folders that have been synced, and for clients. Each round goes in this order: take in all
- * that has happened, write it to the log with one sync (keeper_work.c), launch, and tell clients
- * (keeper_talk.c). Answers leave only at the end of a round, so nothing is told before it is
+ * that has happened, write it to the log with one sync (keeper_round.c), launch, and tell clients
+ * (keeper_clients.c). Answers leave only at the end of a round, so nothing is told before it is
  * written.
  *
  * At the start it takes the lock, reads the log, kills what an earlier keeper left, and ends those

@@ -244,7 +244,7 @@ void tri_children_stop(struct tri_children *children, struct tri_child *child,
     uint64_t end_ms = tri_monotonic_ms() + child->grace_ms;
     /*
      * It waits to be launched. The keeper sees `stopped_by` before it launches (skip_stopped in
-     * keeper_work.c).
+     * keeper_round.c).
      */
     if (child->pid == 0) {
         return; /* its launcher will see to it */

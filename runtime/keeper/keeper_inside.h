@@ -1,6 +1,6 @@
 /*
- * Inside the keeper: what its three files share. keeper.c begins, waits and ends; keeper_talk.c
- * speaks with clients; keeper_work.c writes down, launches and tells. Nobody else includes this.
+ * Inside the keeper: what its three files share. keeper.c begins, waits and ends; keeper_clients.c
+ * speaks with clients; keeper_round.c writes down, launches and tells. Nobody else includes this.
  */
 #ifndef TR_RUNTIME_KEEPER_KEEPER_INSIDE_H
 #define TR_RUNTIME_KEEPER_KEEPER_INSIDE_H

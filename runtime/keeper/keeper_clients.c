@@ -5,7 +5,7 @@
  * A client must be of the same user or root, greet with a hello, and say back the nonce of its
  * session. A follower is told all ends in their order, from the first that is not forgotten. Ends
  * are numbered, so one number says how far it has come. One that reads slowly is told later, and is
- * not listened to meanwhile. Messages only change the table and the queues; keeper_work.c does the
+ * not listened to meanwhile. Messages only change the table and the queues; keeper_round.c does the
  * rest once for the round.
  */
 #include "runtime/keeper/keeper_inside.h"
