@@ -1,12 +1,11 @@
 /*
- * Frames on a stream socket that does not block. Each direction has one buffer: the input holds
- * bytes of which no whole frame has been given out yet, the output holds frames that the other side
- * has not read yet. Both have limits, so a peer that floods or that never reads cannot make this
- * process grow.
+ * Frames on a non-blocking stream socket. Each direction has one bounded buffer: input that has not
+ * been returned as a frame yet, and output that the peer has not read yet. So a peer that floods or
+ * never reads cannot make this process grow.
  *
- * The caller polls the socket. tri_frames_fill reads, tri_frames_next gives out whole frames,
- * tri_frames_put packs, tri_frames_flush sends. A frame that is only partly sent stays at the front
- * of the output, so frames never mix.
+ * The caller polls the socket. tri_frames_fill reads, tri_frames_next returns complete frames,
+ * tri_frames_put packs, tri_frames_flush sends. A partly sent frame stays at the front of the
+ * output, so frames never interleave.
  */
 #include "runtime/keeper/frames.h"
 
@@ -33,7 +32,7 @@ void tri_frames_fini(struct tri_frames *frames)
     tri_buffer_fini(&frames->output);
 }
 
-/* Whether errno only says that there is nothing to do now. */
+/* Whether errno means that nothing can be read or written now. */
 static bool is_nothing(void)
 {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -115,8 +114,8 @@ int tri_frames_put(struct tri_frames *frames, const struct tr_schema *schema, co
         return size_max > frames->output_bytes_max ? TR_LIMIT : TR_BUSY;
     }
     /*
-     * The message is packed in place, behind the room for its header: the size of the body is known
-     * only afterwards. `end` moves last, so an error leaves the output as it was.
+     * The message is packed in place behind space for its header, since the body size is known only
+     * afterwards. `end` is advanced last, so an error leaves the output unchanged.
      */
     int error = tri_buffer_reserve(&frames->output, size_max);
     if (error != 0) {
@@ -139,7 +138,7 @@ int tri_frames_put(struct tri_frames *frames, const struct tr_schema *schema, co
 int tri_frames_flush(struct tri_frames *frames)
 {
     while (tri_frames_waiting(frames) > 0) {
-        /* MSG_NOSIGNAL: a peer that is gone is an error here and not a SIGPIPE for the process. */
+        /* MSG_NOSIGNAL: a closed peer is an error here, not a SIGPIPE for the process. */
         ssize_t size = send(frames->fd, tri_buffer_front(&frames->output),
                             tri_frames_waiting(frames), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (size < 0) {

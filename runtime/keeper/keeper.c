@@ -1,13 +1,12 @@
 /*
  * The keeper's start, its loop and its end.
  *
- * One thread waits in poll for signals (SIGCHLD and the signals that ask it to end, by a signalfd),
- * for folders that have been synced, and for clients. Each round goes in this order: take in all
- * that has happened, write it to the log with one sync (keeper_round.c), launch, and tell clients
- * (keeper_clients.c). Answers leave only at the end of a round, so nothing is told before it is
- * written.
+ * One thread polls signals (SIGCHLD and those that end the keeper, by a signalfd), synced folders,
+ * and clients. Each round takes in all events, logs them with one sync (keeper_round.c), launches,
+ * and answers clients (keeper_clients.c). Answers leave only at the end of a round, so nothing is
+ * reported before it is logged.
  *
- * At the start it takes the lock, reads the log, kills what an earlier keeper left, and ends those
+ * At its start it takes the lock, reads the log, kills what an earlier keeper left, and ends those
  * keys in the log. Only then does it listen, so no client ever sees a key of a dead keeper as
  * running.
  *
@@ -57,7 +56,7 @@ void tri_keeper_complain(struct tri_keeper *keeper, const char *format, ...)
 
 /* ---- Beginning. ----------------------------------------------------------------------------- */
 
-/* Writes the one line that the starter of a keeper waits for. */
+/* Writes the status line that the starter of a keeper waits for. */
 static void report(const char *format, ...) TR_PRINTF(1, 2);
 
 static void report(const char *format, ...)
@@ -84,9 +83,9 @@ static void take_signals(void)
 }
 
 /*
- * Goes on as a new process in a session of its own, without a terminal or inherited descriptors.
- * The starter waits for the old process, which exits at once with 0; the new one is adopted by init
- * or by a subreaper.
+ * Continues as a new process in a session of its own, without a terminal or inherited descriptors.
+ * The starter waits for the old process, which exits at once with 0; init or a subreaper adopts the
+ * new one.
  */
 static int detach(void)
 {
@@ -103,9 +102,9 @@ static int detach(void)
 }
 
 /*
- * Stdin becomes /dev/null and complaints go to a file in the store's folder. The working folder
- * becomes /, so that the keeper does not keep a file system from being unmounted. This runs under
- * the lock: O_TRUNC must not empty the file of a keeper that lives.
+ * Stdin becomes /dev/null, stderr a file in the store's folder. The working folder becomes /, so
+ * that the keeper does not keep a file system mounted. The caller holds the lock: O_TRUNC must not
+ * empty the file of a living keeper.
  */
 static int detach_files(const struct tri_keeper *keeper)
 {
@@ -141,8 +140,8 @@ static int open_signals(int *signals)
 
 /*
  * Reads the log into the table. A torn tail that was cut off is a complaint and not an error: it
- * was never synced, so no promise is broken. `was_here` is true where the log was last open in the
- * same boot, process namespace and folder.
+ * was never synced, so no guarantee is broken. `was_here`: the log was last open in the same boot,
+ * process namespace and folder.
  */
 static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
 {
@@ -166,15 +165,15 @@ static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
 }
 
 /*
- * Ends what an earlier keeper left. The order matters: first everything is killed, then the log
- * says that the keys have ended. In the other order a crash in between would leave processes that
- * run under keys that have ended, and nobody would look for them.
+ * Ends what an earlier keeper left. The order matters: everything is killed before the log says
+ * that the keys have ended. In the other order a crash in between would leave running processes
+ * under ended keys, which no keeper would look for.
  */
 static int take_over(struct tri_keeper *keeper, bool was_here)
 {
     size_t killed = 0;
-    tri_keeper_cgroup_end_remains(keeper->folder, keeper->file.store);
-    /* In another boot or process namespace the pids in the log may belong to strangers. */
+    tri_keeper_cgroup_kill_remains(keeper->folder, keeper->file.store);
+    /* In another boot or process namespace the pids in the log may belong to other processes. */
     if (was_here) {
         int error = tri_orphans_kill_remains(&keeper->children.orphans, &keeper->table,
                                              keeper->file.store, &killed);
@@ -186,13 +185,13 @@ static int take_over(struct tri_keeper *keeper, bool was_here)
         tri_keeper_complain(keeper, "after another keeper's end: %zu keys unknown, %zu killed",
                             keeper->table.live.count, killed);
     }
-    return tri_keeper_settle(keeper, was_here);
+    return tri_keeper_end_unfinished(keeper, was_here);
 }
 
 /*
- * Sets up all that the loop needs, in an order in which each step protects the next: the lock
- * before any file is touched, the log before remains are killed, the cgroup before the first child,
- * the socket last. What was set up is taken down by fini, also after an error.
+ * Sets up the loop, in an order in which each step protects the next: the lock before any file is
+ * touched, the log before leftovers are killed, the cgroup before the first child, the socket last.
+ * fini releases all of it, also after an error.
  */
 static int set_up(struct tri_keeper *keeper, char *reason)
 {
@@ -240,9 +239,9 @@ static void close_open(int fd)
 }
 
 /*
- * Works for whatever set_up has reached. The sync thread ends before the children are freed,
- * because its jobs are part of them. The lock is closed after the log, so that the next keeper
- * reads a log that nobody writes.
+ * Also releases a partial set_up. The sync thread ends before the children are freed, because its
+ * jobs are part of them. The lock is closed after the log, so the next keeper reads a log that is
+ * no longer written.
  */
 static void fini(struct tri_keeper *keeper)
 {
@@ -269,10 +268,10 @@ static void fini(struct tri_keeper *keeper)
 /* ---- The loop. ------------------------------------------------------------------------------ */
 
 /*
- * Stops all children and has the loop leave when they have ended. Graces are capped, so that the
- * keeper leaves within a bounded time, also when the disk stays full.
+ * Stops all children; the loop leaves when they have ended. Graces are capped, so that the keeper
+ * leaves within a bounded time, also when the disk stays full.
  */
-static void begin_to_leave(struct tri_keeper *keeper, const char *why)
+static void begin_leaving(struct tri_keeper *keeper, const char *why)
 {
     if (keeper->is_leaving) {
         return;
@@ -288,10 +287,9 @@ static void begin_to_leave(struct tri_keeper *keeper, const char *why)
 }
 
 /*
- * Called for each child that was reaped. Its end does not go to the log before its folder is
- * synced: a record that says "exited with 0" must not survive a loss of power that the outputs do
- * not survive. Where nothing is to be synced, or the log itself is not synced, the end is ready at
- * once.
+ * Called for each reaped child. Its end is not logged before its folder is synced: a record "exited
+ * with 0" must not survive a power loss that the outputs do not survive. If there is nothing to
+ * sync, or the log itself is not synced, the end is ready at once.
  */
 static void note_end(void *self, struct tri_child *child)
 {
@@ -304,7 +302,7 @@ static void note_end(void *self, struct tri_child *child)
     }
 }
 
-/* Ends whose files are on the disk are written down in this round. */
+/* Ends whose files are synced are logged in this round. */
 static void take_in_synced(struct tri_keeper *keeper)
 {
     struct tri_sync_job *job;
@@ -322,13 +320,13 @@ static void take_in_signals(struct tri_keeper *keeper)
     struct signalfd_siginfo info;
     while (read(keeper->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo != SIGCHLD) {
-            begin_to_leave(keeper, strsignal((int)info.ssi_signo));
+            begin_leaving(keeper, strsignal((int)info.ssi_signo));
         }
     }
     tri_children_reap(&keeper->children, note_end, keeper);
 }
 
-/* Once a second: a keeper whose store was deleted has no engine that could find it. */
+/* Leaves if the store's folder was deleted: no engine could find this keeper. */
 static void watch(struct tri_keeper *keeper)
 {
     uint64_t now_ms = tri_monotonic_ms();
@@ -337,13 +335,11 @@ static void watch(struct tri_keeper *keeper)
     }
     keeper->watch_ms = now_ms + TR_KEEPER_WATCH_MS;
     if (tri_keeper_folder_is_gone(keeper->folder)) {
-        begin_to_leave(keeper, "its folder was removed");
+        begin_leaving(keeper, "its folder was removed");
     }
 }
 
-/*
- * The descriptors of one poll: signals, synced folders, listener, and the clients in their places.
- */
+/* Indexes of the polled descriptors: signals, synced folders, listener, then the clients. */
 enum {
     AT_SIGNALS,
     AT_SYNCED,
@@ -356,7 +352,7 @@ enum {
  * Fills in the descriptors up to the last client and returns their number. The number is kept small
  * because poll fails with EINVAL when it exceeds the soft limit of open files.
  *
- * A client whose output is above the soft bound is not read from: its requests would only make more
+ * A client whose output is above the soft bound is not read from: its requests would only add
  * output. While answers are gathered, POLLOUT is left out, or poll would return at once in each
  * round.
  */
@@ -382,9 +378,9 @@ static nfds_t prepare(const struct tri_keeper *keeper, struct pollfd *polled)
 }
 
 /*
- * How long poll may wait, in milliseconds: 0 where frames of a client are already in memory, since
- * no descriptor becomes readable for them; else until the next timeout of a child, the end of
- * gathering, or the next look at the folder.
+ * Timeout of poll in milliseconds: 0 if complete frames of a client are buffered, since no
+ * descriptor becomes readable for them; else until the next timeout of a child, the end of
+ * gathering, or the next check of the folder.
  */
 static int wait_ms(const struct tri_keeper *keeper)
 {
@@ -412,13 +408,13 @@ static void listen_to_clients(struct tri_keeper *keeper, const struct pollfd *po
         bool is_polled = client->frames.fd >= 0 && client->frames.fd == polled[i].fd;
         if (is_polled) {
             bool is_readable = (polled[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
-            tri_keeper_listen_to(keeper, client, is_readable);
+            tri_keeper_receive(keeper, client, is_readable);
         }
     }
 }
 
-/* Clients are told last, when all of this round is written down. */
-static void go_round(struct tri_keeper *keeper)
+/* Clients are answered last, when all of this round is logged. */
+static void run_round(struct tri_keeper *keeper)
 {
     struct pollfd polled[POLL_COUNT];
     nfds_t count = prepare(keeper, polled);
@@ -430,8 +426,8 @@ static void go_round(struct tri_keeper *keeper)
         tri_keeper_accept(keeper);
     }
     tri_children_tick(&keeper->children);
-    tri_keeper_work(keeper);
-    tri_keeper_tell_all(keeper);
+    tri_keeper_run_round(keeper);
+    tri_keeper_send_all(keeper);
     watch(keeper);
 }
 
@@ -446,15 +442,15 @@ static bool has_clients(const struct tri_keeper *keeper)
 }
 
 /*
- * Whether it is time to leave: after a signal when nothing runs, or after idle_ms without children
- * and clients. Ends that no engine has heard yet are in the log, and the next keeper tells them.
- * While a client is connected the keeper stays, also without work.
+ * Whether to leave: after a signal when no process runs, or after idle_ms without children and
+ * clients. Unreported ends are in the log, and the next keeper reports them. While a client is
+ * connected the keeper stays.
  */
 static bool is_over(struct tri_keeper *keeper)
 {
     uint64_t now_ms = tri_monotonic_ms();
     if (keeper->is_leaving && keeper->children.running == 0 && now_ms >= keeper->leave_ms) {
-        /* The disk stayed full: the next keeper will tell these ends as unknown. */
+        /* The disk stayed full: the next keeper will report these ends as unknown. */
         return true;
     }
     if (keeper->children.count > 0) {
@@ -498,7 +494,7 @@ static void set_defaults(struct tri_keeper *keeper, const struct tri_keeper_opti
 
 /*
  * Writes "exists" or "failed NUMBER WORDS" for the starter. A shortage (memory, descriptors, disk)
- * has its own number, since a starter may try again after it; any other failure would come again.
+ * has its own number, since a retry may succeed; any other failure would occur again.
  */
 static void report_failure(int error, const char *reason)
 {
@@ -515,7 +511,7 @@ static void report_failure(int error, const char *reason)
 }
 
 /*
- * Stdout is replaced afterwards: later output must not be taken for an answer, and a starter that
+ * Replaces stdout afterwards: later output must not be taken for an answer, and a starter that
  * reads to the end of its pipe must not wait for the end of the keeper.
  */
 static void report_ready(const struct tri_keeper *keeper)
@@ -542,7 +538,7 @@ static int keep(struct tri_keeper *keeper, const char *store_folder)
     }
     report_ready(keeper);
     while (!is_over(keeper)) {
-        go_round(keeper);
+        run_round(keeper);
     }
     if (!keeper->is_leaving && keeper->table.ended.count > 0) {
         tri_keeper_complain(keeper, "leaving: nobody has asked for %zu ends, which are in %s",

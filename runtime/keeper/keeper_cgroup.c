@@ -3,11 +3,11 @@
  *
  * The steps of enter are mkdir, write the record, write "0" to cgroup.procs. The record comes
  * before the move: a keeper that is killed in between leaves an empty cgroup with a record, which
- * the next one removes. The other order could leave processes in a cgroup that no file names. The
+ * the next one removes. The other order could leave processes in a cgroup without a record. The
  * record is not synced, since a cgroup does not survive a restart of the machine.
  *
- * Every failure is silent. Without permission to make a cgroup, which is usual for a plain user,
- * the marks in environments (keeper_orphans.c) are what finds remains.
+ * Failures are silent. Without permission to make a cgroup, which is usual for a plain user, the
+ * marks in environments (keeper_orphans.c) identify leftovers.
  */
 #include "runtime/keeper/keeper_cgroup.h"
 
@@ -27,10 +27,10 @@
 
 #define FILE_NAME "keeper.cgroup"
 
-/* The name begins so, and goes on with the store and the keeper's pid. */
+/* Prefix of the name; the store and the keeper's pid follow. */
 #define NAME "troupe-keeper-%016" PRIx64 "-"
 
-/* How long killed processes are waited for; what takes longer leaves an empty cgroup behind. */
+/* How long to wait for killed processes; after that an empty cgroup may be left behind. */
 #define WAIT_MS 2000
 
 /* ---- Where it is. --------------------------------------------------------------------------- */
@@ -56,8 +56,8 @@ static bool read_own(char *path, size_t size)
 }
 
 /*
- * Where the whole v2 hierarchy is mounted. Mounts with another root than "/" are passed over: paths
- * of /proc/self/cgroup do not fit them. The widths in the format bound the two arrays.
+ * Mount point of the whole v2 hierarchy. Mounts with another root than "/" are skipped: paths of
+ * /proc/self/cgroup do not fit them. The widths in the format bound the two arrays.
  */
 static bool find_mount(char *path, size_t size)
 {
@@ -82,8 +82,8 @@ static bool find_mount(char *path, size_t size)
 
 /*
  * The path in the record; false unless its last part is a name that a keeper of this store makes.
- * The check keeps a copied or forged file from naming a cgroup of something else, all of which
- * would be killed.
+ * The check keeps a copied or forged record from naming another cgroup, whose members would all be
+ * killed.
  */
 static bool read_record(int folder, uint64_t store, char path[PATH_MAX])
 {
@@ -112,7 +112,7 @@ static bool write_record(int folder, const char *path)
     return is_written;
 }
 
-/* Removes the cgroup if it is empty; then the record has nothing more to tell. */
+/* Removes the cgroup if it is empty, and then its record. */
 static void forget(int folder, const char *path)
 {
     if (rmdir(path) == 0 || errno == ENOENT) {
@@ -123,8 +123,8 @@ static void forget(int folder, const char *path)
 /* ---- Using it. ------------------------------------------------------------------------------ */
 
 /*
- * Opens a folder and checks that it lies in a cgroup file system: -1 otherwise. Without the check,
- * files named cgroup.kill or cgroup.procs in a common folder would be written to.
+ * Opens a folder that lies in a cgroup file system; -1 otherwise. Without the check, files named
+ * cgroup.kill or cgroup.procs in a regular folder would be written to.
  */
 static int open_cgroup(const char *path)
 {
@@ -155,8 +155,8 @@ static bool is_populated(int events)
 }
 
 /*
- * Waits until "populated 0". The kernel notifies a change of cgroup.events as POLLPRI; the state is
- * read again after each, and a change that never comes ends the wait.
+ * Waits until "populated 0". The kernel signals a change of cgroup.events as POLLPRI; the state is
+ * read again after each, and the wait ends without a change in time.
  */
 static void await_empty(int cgroup)
 {
@@ -169,7 +169,7 @@ static void await_empty(int cgroup)
     }
 }
 
-void tri_keeper_cgroup_end_remains(int folder, uint64_t store)
+void tri_keeper_cgroup_kill_remains(int folder, uint64_t store)
 {
     char path[PATH_MAX];
     if (!read_record(folder, store, path)) {
@@ -178,8 +178,8 @@ void tri_keeper_cgroup_end_remains(int folder, uint64_t store)
     int cgroup = open_cgroup(path);
     /*
      * cgroup.kill sends SIGKILL to all members at once, including those that are being forked
-     * (Linux 5.14). Where the file is missing nothing is killed, and the record stays while
-     * something runs there.
+     * (Linux 5.14). Without the file nothing is killed, and the record stays while the cgroup has
+     * members.
      */
     if (cgroup >= 0 && write_word(cgroup, "cgroup.kill", "1")) {
         await_empty(cgroup);
@@ -205,8 +205,8 @@ void tri_keeper_cgroup_enter(int folder, uint64_t store)
     }
     int cgroup = open_cgroup(path);
     /*
-     * "0" stands for the process that writes. Children are born in the cgroup of their parent, so
-     * the move has to come before the first launch.
+     * "0" stands for the writing process. Children start in the cgroup of their parent, so the move
+     * has to come before the first launch.
      */
     bool is_usable = cgroup >= 0 && faccessat(cgroup, "cgroup.kill", W_OK, 0) == 0 &&
                      write_record(folder, path) && write_word(cgroup, "cgroup.procs", "0");

@@ -1,22 +1,27 @@
 /*
- * A cgroup of the keeper's own, where one may be made: all that its processes ever start is in it,
- * whatever session and environment they choose, so that the keeper after it can end them if this
- * one is killed. Where none can be made nothing is said: marks in environments find the others.
+ * A cgroup for the keeper, where the system allows one. All processes that it starts, and their
+ * descendants, are members, whatever session and environment they choose, so the next keeper can
+ * kill them if this one is killed. Where no cgroup can be made, nothing is reported: marks in
+ * environments identify the processes instead.
  *
- * The store's file keeper.cgroup holds its path from before the keeper goes there until it is gone.
+ * The store's file keeper.cgroup holds the cgroup's path; it is written before the keeper enters
+ * the cgroup and removed with it.
  */
 #ifndef TR_RUNTIME_KEEPER_KEEPER_CGROUP_H
 #define TR_RUNTIME_KEEPER_KEEPER_CGROUP_H
 
 #include <stdint.h>
 
-/* Kills whatever the keeper before left in its cgroup, and removes that. For the one keeper. */
-void tri_keeper_cgroup_end_remains(int folder, uint64_t store);
+/*
+ * Kills all processes in the previous keeper's cgroup and removes the cgroup. The caller must hold
+ * the keeper's lock.
+ */
+void tri_keeper_cgroup_kill_remains(int folder, uint64_t store);
 
-/* Makes a cgroup for this keeper of a store and goes there. */
+/* Makes a cgroup for this store's keeper and enters it. */
 void tri_keeper_cgroup_enter(int folder, uint64_t store);
 
-/* Goes back out of it at an orderly end, and removes it when nothing else is in it. */
+/* Leaves the cgroup at an orderly end, and removes it if it is empty. */
 void tri_keeper_cgroup_leave(int folder, uint64_t store);
 
 #endif

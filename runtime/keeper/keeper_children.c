@@ -1,5 +1,5 @@
 /*
- * The life of a child: added with its plan, launched, perhaps stopped, reaped, removed.
+ * The life of a child: added with its plan, launched, possibly stopped, reaped, removed.
  *
  * A leader that has ended stays a zombie until its group has been killed. As long as it is one, the
  * kernel gives its pid to no other process and its number to no other group, so kill(-pid) cannot
@@ -40,7 +40,7 @@ int tri_children_init(struct tri_children *children, const struct tri_key_table 
     }
     /*
      * As a subreaper this process becomes the parent of descendants whose own parents have ended;
-     * otherwise init would adopt them and they could not be found.
+     * otherwise init would adopt them and the keeper could not find them.
      */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
         error = TR_SYSTEM;
@@ -116,7 +116,7 @@ static char *copy_names(struct tr_bytes words)
     return names;
 }
 
-/* Keeps what is to be synced when a child has ended. */
+/* Copies the names of the folder to be synced after the end, and of the files to ignore. */
 static int keep_sync(struct tri_child *child, const struct tr_process_start *start)
 {
     if (start->synced_folder.size == 0) {
@@ -144,8 +144,8 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
     }
     struct tri_process_plan *plan;
     /*
-     * The plan is made now and not at launch: a request that makes no sense is refused before its
-     * key is written down.
+     * The plan is made now and not at launch, so that an invalid request is refused before its key
+     * is logged.
      */
     struct tr_text mark = tri_orphans_mark(children->store, entry->key, buffer, sizeof buffer);
     int error = tri_process_plan_new(start, mark, reason, &plan);
@@ -172,7 +172,7 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
     return 0;
 }
 
-/* Only for a child that runs no more, or never ran. */
+/* The child must not be running. */
 void tri_children_remove(struct tri_children *children, struct tri_child *child)
 {
     TR_ASSERT(child->has_ended || child->pid == 0);
@@ -198,7 +198,7 @@ static const enum tri_child_stage next_stage[][2] = {
 
 /*
  * `children->due_ms` is a lower bound of all due times. It is never raised here; tick_children
- * computes it anew, and a tick that comes too early only costs one walk.
+ * recomputes it, and a tick that comes too early only costs one walk.
  */
 static void set_due(struct tri_children *children, struct tri_child *child, uint64_t due_ms)
 {
@@ -243,11 +243,11 @@ void tri_children_stop(struct tri_children *children, struct tri_child *child,
      */
     uint64_t end_ms = tri_monotonic_ms() + child->grace_ms;
     /*
-     * It waits to be launched. The keeper sees `stopped_by` before it launches (skip_stopped in
+     * Not launched yet. The keeper checks `stopped_by` before it launches (skip_stopped in
      * keeper_round.c).
      */
     if (child->pid == 0) {
-        return; /* its launcher will see to it */
+        return; /* skip_stopped of keeper_round.c ends it */
     }
     if (child->stage == TRI_CHILD_RUNS || child->grace_ms == 0) {
         advance(children, child);
@@ -307,8 +307,8 @@ int tri_children_wait_ms(const struct tri_children *children)
 /* ---- Beginning and ending. ------------------------------------------------------------------ */
 
 /*
- * Gives a child that never ran its end. `number` is an errno. Without memory for the words the
- * reason is empty; the outcome is what counts.
+ * Sets the end of a child that never ran. `number` is an errno. Without memory for the words the
+ * reason is empty; the outcome matters more.
  */
 static void end_unlaunched(struct tri_child *child, int number, const char *reason)
 {
@@ -374,8 +374,8 @@ int tri_children_launch(struct tri_children *children, struct tri_child *child,
     child->next_in_bucket = *bucket_of(children, pid);
     *bucket_of(children, pid) = child;
     children->running++;
-    /* Not yet waited for, so it is there to be looked at, and the pid is still its own. */
-    struct tri_proc_stat stat = {0}; /* stays so where /proc cannot be read */
+    /* The process is not reaped yet, so /proc/PID exists and the pid is still its own. */
+    struct tri_proc_stat stat = {0}; /* remains zero where /proc cannot be read */
     (void)!tri_proc_stat(pid, &stat);
     *started = (struct tr_process_started){.key = child->entry->key,
                                            .pid = pid,
@@ -393,8 +393,8 @@ static uint64_t microseconds(struct timeval time)
 }
 
 /*
- * Whether the OOM killer may have ended it: nobody of ours stopped it, and it ended by SIGKILL, or
- * exited as a shell does whose last command was killed so.
+ * Whether the OOM killer may have killed it: the keeper did not stop it, and it was killed by
+ * SIGKILL, or exited with the status of a shell whose last command was.
  */
 static bool may_be_kernels(const struct tri_child *child, int status)
 {
@@ -431,8 +431,8 @@ static void describe_end(struct tri_children *children, struct tri_child *child,
 }
 
 /*
- * The pid of a child that has ended, or 0. WNOWAIT leaves the zombie, so that its group can be
- * killed before its number is free. It is any child, also an orphan that was handed over.
+ * The pid of an ended child process, or 0; it may be an adopted orphan. WNOWAIT keeps the zombie,
+ * so that its group can be killed before the group's number is free.
  */
 static pid_t next_zombie(struct tri_children *children)
 {
@@ -446,9 +446,9 @@ static pid_t next_zombie(struct tri_children *children)
 }
 
 /*
- * Kills the rest of the group of each leader that has ended, then reaps the leader. An orphan is
- * reaped and forgotten. Each end makes the next look for orphans necessary, because the children of
- * what has ended are handed to this process.
+ * Kills the rest of each ended leader's group, then reaps the leader. An orphan is only reaped.
+ * Each end makes another search for orphans necessary, because the children of an ended process
+ * become children of this one.
  */
 void tri_children_reap(struct tri_children *children,
                        void (*ended)(void *self, struct tri_child *child), void *self)

@@ -1,10 +1,10 @@
 /*
- * The processes that a keeper runs: from a plan to an end, by way of timeouts and stops, and the
- * descendants that they leave behind.
+ * The processes that a keeper runs: from a plan, through timeouts and stops, to an end, and the
+ * descendants they leave behind.
  *
- * A child is in here from the moment its key is asked for until its end is written down; it may
- * wait to be launched. When the leader of a group has ended, the rest of the group is killed.
- * Descendants that left the group are seen to by keeper_orphans.h.
+ * A child exists from the request for its key until its end is logged; it may wait to be launched.
+ * When the leader of a group has ended, the rest of the group is killed. keeper_orphans.h handles
+ * descendants that left the group.
  *
  * Times are milliseconds of the monotonic clock. One thread.
  */
@@ -21,21 +21,21 @@
 
 /* How far the stopping of a process has come. */
 enum tri_child_stage {
-    TRI_CHILD_RUNS,  /* nobody has asked it to stop */
+    TRI_CHILD_RUNS,  /* no stop was requested */
     TRI_CHILD_ASKED, /* SIGTERM was sent; after the grace comes SIGKILL */
     TRI_CHILD_KILLED /* SIGKILL was sent */
 };
 
-/* Read it, but change it by the functions below only; the first three are the user's own. */
+/* Read-only; changed by the functions below only. The first three fields belong to the user. */
 struct tri_child {
     void *asked_by;
-    uint32_t engine; /* the latest that asked for it, as the keeper counts them */
+    uint32_t engine; /* the latest engine that asked for it, by the keeper's count */
     struct tri_child *next_in_work;
     struct tri_key_entry *entry;
-    uint32_t pid; /* 0 before it is launched, and if it could not be */
+    uint32_t pid; /* 0 before the launch, or if the launch failed */
     bool has_ended;
-    struct tr_process_ended end; /* once it has */
-    struct tri_child *next; /* in the order in which they were spawned; see tri_children.first */
+    struct tr_process_ended end; /* valid if has_ended */
+    struct tri_child *next;      /* in order of spawning; see tri_children.first */
 
     struct tri_child *previous;
     struct tri_child *next_in_bucket;
@@ -45,18 +45,17 @@ struct tri_child {
     uint64_t serial; /* counts launches; 0 before */
     uint64_t timeout_ms;
     uint32_t grace_ms;
-    uint64_t due_ms; /* when the next stage begins by itself; 0: never */
+    uint64_t due_ms; /* when the next stage begins; 0: never */
     uint64_t began_us;
     uint64_t started_ms;
-    char
-        *reason; /* why it did not start, or what became of its files; end.reason is a view of it */
-    char *synced_folder; /* what lies below is synced before its end is written down; or NULL */
-    char *made;          /* as struct tri_sync_job has it */
+    char *reason; /* why it did not start, or could not be synced; end.reason is a view of it */
+    char *synced_folder; /* this folder and all below is synced before the end is logged; or NULL */
+    char *made;          /* as in struct tri_sync_job */
     struct tri_sync_job sync;
 };
 
 struct tri_children {
-    struct tri_child *first; /* of those in here */
+    struct tri_child *first; /* all children */
     struct tri_child *last;
     size_t count;
     size_t running; /* launched and not ended */
@@ -64,9 +63,9 @@ struct tri_children {
     uint64_t serial; /* of the latest launch */
     uint64_t store;
     const struct tri_key_table *table;
-    struct tri_child *buckets[TRI_CHILD_BUCKETS]; /* by pid, while they run */
+    struct tri_child *buckets[TRI_CHILD_BUCKETS]; /* running children by pid */
     struct tri_process_spawner spawner;
-    uint64_t due_ms; /* the earliest of the children's, or before it */
+    uint64_t due_ms; /* a lower bound of all children's due times */
     struct tri_orphans orphans;
     struct tri_keeper_memory memory;
 };
@@ -74,49 +73,54 @@ struct tri_children {
 /* The running child with this pid, or NULL. */
 struct tri_child *tri_children_find(const struct tri_children *children, uint32_t pid);
 
-/* Makes this process the subreaper of what it starts. TR_MEMORY, TR_SYSTEM. */
+/* Makes this process the subreaper of its descendants. TR_MEMORY, TR_SYSTEM. */
 TR_MUST_USE int tri_children_init(struct tri_children *children, const struct tri_key_table *table,
                                   uint64_t store);
 
-/* Frees all of it; processes are left as they are. */
+/* Frees all children; their processes are not touched. */
 void tri_children_fini(struct tri_children *children);
 
 /*
- * Takes a request in. Errors, with words in `reason` (TR_REASON_BYTES_MAX): TR_BUSY, and
+ * Adds a child for a request. Errors, with words in `reason` (TR_REASON_BYTES_MAX): TR_BUSY, and
  * those of tri_process_plan_new.
  */
 TR_MUST_USE int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
                                  const struct tr_process_start *start, char *reason,
                                  struct tri_child **child);
 
-/* Starts its process. TR_FAILED: it has ended as not started, and `child->end` says why. */
+/*
+ * Starts the child's process. TR_FAILED: the child has ended as not started; `child->end` says why.
+ */
 TR_MUST_USE int tri_children_launch(struct tri_children *children, struct tri_child *child,
                                     struct tr_process_started *started);
 
-/* Forgets a child that was never launched, or has ended. */
+/* Removes and frees a child that was never launched, or has ended. */
 void tri_children_remove(struct tri_children *children, struct tri_child *child);
 
-/* The child whose files a job has synced. Where that has failed nobody knows what came of it. */
+/* The child of a finished sync job. If the sync failed, the child's outcome becomes LOST. */
 struct tri_child *tri_children_synced(struct tri_sync_job *job);
 
 /* Ends a child that waits to be launched, as not started. */
 void tri_children_skip(struct tri_child *child, const char *reason);
 
-/* Asks it to stop, or to stop sooner. One that waits to be launched is to be skipped then. */
+/*
+ * Requests a stop, or an earlier one. For a child that waits to be launched only the request is
+ * noted: the caller skips it.
+ */
 void tri_children_stop(struct tri_children *children, struct tri_child *child,
                        enum tr_process_stopper stopper, uint32_t grace_ms);
 
 /*
- * Takes in whatever has ended: `ended` is called for each child with its `end` filled; the child
- * stays in here until it is removed.
+ * Reaps all ended processes. Calls `ended` for each child, with its `end` filled in; the child
+ * stays until tri_children_remove.
  */
 void tri_children_reap(struct tri_children *children,
                        void (*ended)(void *self, struct tri_child *child), void *self);
 
-/* Does what is due: timeouts, ends of graces, descendants. */
+/* Handles expired timeouts and graces, and looks for descendants. */
 void tri_children_tick(struct tri_children *children);
 
-/* Milliseconds until a tick has something to do; -1: not before something ends. */
+/* Milliseconds until the next tick is due; -1: none until a process ends. */
 int tri_children_wait_ms(const struct tri_children *children);
 
 #endif

@@ -4,12 +4,12 @@
  *     DOWN -connect-> GREETING -hello-> UP -its end-> DOWN
  *                        | ^
  *        nobody listens  v | connected
- *                     STARTING -a line of the new keeper-> WAITING (a moment, then once more)
+ *                     STARTING -a line of the new keeper-> WAITING (for the next attempt)
  *
- * All descriptors hang at one epoll descriptor, which is the one that the caller waits for. One
- * timer bounds the whole: it is armed for the next attempt or for the deadline, and disarmed in UP.
- * Several engines or commands may start keepers at the same time: the lock lets one live, the
- * others say "exists", and all clients connect to the one.
+ * All descriptors are registered with one epoll descriptor, which the caller polls. One timer
+ * bounds connecting: it is armed for the next attempt or the deadline, and disarmed in UP. Several
+ * engines or commands may start keepers at the same time: the lock lets one live, the others report
+ * "exists", and all clients connect to the one.
  */
 #include "runtime/keeper/keeper_client.h"
 
@@ -35,7 +35,7 @@
 
 enum state {
     STATE_DOWN,
-    STATE_STARTING, /* a keeper was started and has not said its line */
+    STATE_STARTING, /* a keeper was started and has not reported yet */
     STATE_WAITING,  /* for the next attempt */
     STATE_GREETING, /* connected, the hello is on its way */
     STATE_UP,
@@ -52,23 +52,21 @@ struct tri_keeper_client {
     int epoll;
     int timer;
     int folder;
-    int line;    /* where a new keeper says its line */
-    pid_t child; /* the process that becomes it, until it was waited for; it ends at once */
+    int line;    /* the pipe with the status line of a new keeper */
+    pid_t child; /* the process that starts it, until it is reaped; it exits at once */
     int child_fd;
     struct tri_frames frames;
     bool is_output_awaited;
-    bool is_cut; /* nothing more comes after what is there */
+    bool is_cut; /* end of file; buffered frames may remain */
     bool has_event;
-    struct tri_keeper_event event; /* UP or DOWN, to be given out */
+    struct tri_keeper_event event; /* a pending UP or DOWN */
     size_t text_size;
-    char text[TR_REASON_BYTES_MAX]; /* the line, then the words of DOWN */
+    char text[TR_REASON_BYTES_MAX]; /* the status line, later the words of DOWN */
 };
 
 /* ---- Life. ---------------------------------------------------------------------------------- */
 
-/*
- * Copies argv. The store's folder becomes its last word; that one is a view and is freed only once.
- */
+/* Copies argv and appends the store's folder, which is a view and freed only once. */
 static int copy_command(struct tri_keeper_client *client, const char *const *command)
 {
     size_t count = 0;
@@ -100,7 +98,7 @@ static int copy_options(struct tri_keeper_client *client,
     return copy_command(client, options->command);
 }
 
-/* Has a descriptor waited for. */
+/* Adds a descriptor to epoll. */
 static int await(struct tri_keeper_client *client, int fd, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.fd = fd};
@@ -151,9 +149,9 @@ static void close_open(int *fd)
 }
 
 /*
- * Takes a descriptor out of epoll, then closes it. The explicit removal is needed: epoll watches
- * the open file and not the descriptor, and a process that is just being started may hold a copy of
- * it for a moment. Events would then come for a descriptor that is closed or means something else.
+ * Removes a descriptor from epoll, then closes it. The explicit removal is needed: epoll watches
+ * the open file, not the descriptor, and a process that is being spawned may hold a copy of it for
+ * a moment. Events would then arrive for a descriptor that is closed or reused.
  */
 static void close_awaited(const struct tri_keeper_client *client, int *fd)
 {
@@ -174,7 +172,7 @@ static void reap(struct tri_keeper_client *client)
 
 /*
  * The same when the client is freed: waits for a bounded time, since a zombie would stay for the
- * engine's life. Without a pidfd (an old kernel) it only looks once.
+ * engine's life. Without a pidfd (an old kernel) it only checks once.
  */
 static void reap_at_last(struct tri_keeper_client *client)
 {
@@ -186,7 +184,7 @@ static void reap_at_last(struct tri_keeper_client *client)
     close_awaited(client, &client->child_fd);
 }
 
-/* Closes the connection and the line. The starter that has not ended yet stays, to be reaped. */
+/* Closes the connection and the status pipe. A starter that has not exited yet is reaped later. */
 static void close_connection(struct tri_keeper_client *client)
 {
     struct itimerspec never = {0};
@@ -241,8 +239,8 @@ static void arm_timer(struct tri_keeper_client *client, uint64_t due_ms)
 }
 
 /*
- * Ends in DOWN and queues the event. The words are copied to the stack first, because they may be a
- * view of client->text, which is written to.
+ * Goes to DOWN and queues the event. The words are copied to the stack first, because they may be a
+ * view of client->text, which is overwritten.
  */
 static void go_down(struct tri_keeper_client *client, int error, const char *words)
 {
@@ -264,7 +262,7 @@ static void go_down_with_errno(struct tri_keeper_client *client, const char *wha
     go_down(client, TR_SYSTEM, words);
 }
 
-/* Another attempt in a moment, unless the deadline would pass before. */
+/* Schedules another attempt, unless the deadline would pass before. */
 static void wait_a_moment(struct tri_keeper_client *client)
 {
     close_connection(client);
@@ -278,8 +276,8 @@ static void wait_a_moment(struct tri_keeper_client *client)
 }
 
 /*
- * Connected. The connection counts as up only after hello and session: until then it may be a
- * keeper of another version, or one that is just leaving.
+ * Connected. The connection counts as up only after hello and session: until then the keeper may be
+ * of another version, or about to leave.
  */
 static void greet(struct tri_keeper_client *client, int fd)
 {
@@ -303,12 +301,12 @@ static void greet(struct tri_keeper_client *client, int fd)
     }
 }
 
-/* Starts the program that becomes a keeper; its stdout is where we hear its line. */
+/* Starts a keeper; a pipe from its stdout carries its status line. */
 static void start_keeper(struct tri_keeper_client *client)
 {
     int ends[2];
     if (client->child > 0) {
-        wait_a_moment(client); /* the last one has not ended yet */
+        wait_a_moment(client); /* the previous starter has not exited yet */
         return;
     }
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -372,7 +370,7 @@ void tri_keeper_client_connect(struct tri_keeper_client *client)
         attempt(client);
     }
     if (client->has_event) {
-        /* So that the caller's wait ends, although nothing is open. */
+        /* Wakes the caller's poll, although no descriptor is open. */
         arm_timer(client, 1);
     }
 }
@@ -380,11 +378,11 @@ void tri_keeper_client_connect(struct tri_keeper_client *client)
 /* ---- What each state waits for. ------------------------------------------------------------- */
 
 /*
- * Takes the line of a new keeper. "exists" is as good as "ready": another keeper holds the lock,
- * and it listens or will soon. A line that is missing means that the program ended before it became
+ * Evaluates the status line of a new keeper. "exists" is as good as "ready": another keeper holds
+ * the lock, and listens or soon will. A missing line means that the program ended before it became
  * a keeper, for instance because exec failed.
  */
-static void understand_line(struct tri_keeper_client *client)
+static void read_status_line(struct tri_keeper_client *client)
 {
     char *text = client->text;
     text[client->text_size] = '\0';
@@ -401,7 +399,7 @@ static void understand_line(struct tri_keeper_client *client)
     } else if (strncmp(text, "failed ", 7) == 0) {
         long error = strtol(text + 7, &end, 10);
         go_down(client, (int)error, *end == ' ' ? end + 1 : end);
-        /* A shortage passes; any other failure, such as a damaged log, would come again. */
+        /* A shortage passes; any other failure, such as a damaged log, would occur again. */
         client->event.is_refused = !tr_error_is_shortage((int)error);
     } else {
         go_down(client, TR_SYSTEM, "the keeper ended before it could be reached");
@@ -409,8 +407,8 @@ static void understand_line(struct tri_keeper_client *client)
 }
 
 /*
- * Collects the line, which may come in pieces. It is whole with its newline, at the end of the
- * pipe, or when there is no room for more.
+ * Collects the status line, which may arrive in pieces. It is complete with its newline, at the end
+ * of the pipe, or when the buffer is full.
  */
 static void on_line(struct tri_keeper_client *client)
 {
@@ -422,11 +420,11 @@ static void on_line(struct tri_keeper_client *client)
     client->text_size += size > 0 ? (size_t)size : 0;
     bool is_whole = memchr(client->text, '\n', client->text_size) != NULL;
     if (size <= 0 || is_whole || (size_t)size == room) {
-        understand_line(client);
+        read_status_line(client);
     }
 }
 
-/* The keeper's first message has to be a hello that we can live with. */
+/* The keeper's first message must be a hello of a compatible version. */
 static int take_hello(struct tri_keeper_client *client, const struct tri_packet *frame)
 {
     struct tr_keeper_hello hello;
@@ -440,7 +438,7 @@ static int take_hello(struct tri_keeper_client *client, const struct tri_packet 
 }
 
 /*
- * Says the nonce back. The limit of running processes goes into the same flush, so the keeper knows
+ * Returns the nonce. The limit of running processes goes into the same flush, so the keeper knows
  * it before the first start. A passive client sends none: the keeper would take it for a new
  * engine.
  */
@@ -466,7 +464,7 @@ static int take_session(struct tri_keeper_client *client, const struct tri_packe
     return error;
 }
 
-/* Takes what the keeper says before it can be asked. */
+/* Handles the keeper's messages before the connection is up. */
 static void on_greeting(struct tri_keeper_client *client)
 {
     struct tri_packet frame;
@@ -505,14 +503,14 @@ void tri_keeper_client_flush(struct tri_keeper_client *client)
     if (client->state != STATE_UP) {
         return;
     }
-    /* A connection that is broken is found out by reading, behind what came before. */
+    /* A broken connection is detected by reading, after the frames that arrived before. */
     (void)!tri_frames_flush(&client->frames);
     await_output(client, tri_frames_waiting(&client->frames) > 0);
 }
 
 /*
- * Frames that came before an end of file are still given out; `is_cut` turns into DOWN when the
- * last of them was taken (take_frame).
+ * Frames that arrived before an end of file are still returned; `is_cut` becomes DOWN after the
+ * last of them (take_frame).
  */
 static void on_socket(struct tri_keeper_client *client)
 {
@@ -520,7 +518,7 @@ static void on_socket(struct tri_keeper_client *client)
     if (client->state == STATE_GREETING) {
         on_greeting(client);
         if (client->state == STATE_GREETING && error != 0) {
-            /* It was just leaving: the next one will answer. */
+            /* The keeper was just leaving: the next one will answer. */
             wait_a_moment(client);
             return;
         }
@@ -575,7 +573,7 @@ static bool take_event(struct tri_keeper_client *client, struct tri_keeper_event
 }
 
 /*
- * A frame that has come whole. After bytes that are no frame the stream has lost its boundaries, so
+ * Returns a complete frame. After bytes that are no frame the stream has lost its boundaries, so
  * the connection ends.
  */
 static bool take_frame(struct tri_keeper_client *client, struct tri_keeper_event *event)
@@ -607,7 +605,8 @@ int tri_keeper_client_send(struct tri_keeper_client *client, const struct tr_sch
 }
 
 /*
- * A put is refused by the upper bound of a message's size, so twice the largest frame is left free.
+ * tri_frames_put refuses by the upper bound of a message's size, so twice the largest frame is kept
+ * free.
  */
 bool tri_keeper_client_has_room(const struct tri_keeper_client *client)
 {
@@ -616,7 +615,7 @@ bool tri_keeper_client_has_room(const struct tri_keeper_client *client)
 }
 
 /*
- * What has come is given out before any descriptor is looked at, so an event never overtakes a
+ * Buffered frames are returned before any descriptor is handled, so an event never overtakes a
  * frame.
  */
 int tri_keeper_client_next(struct tri_keeper_client *client, struct tri_keeper_event *event)

@@ -1,12 +1,12 @@
 /*
- * The keeper's conversation: who is let in, what each message asks for, and how ends reach those
- * who follow.
+ * The keeper's clients: accepting them, handling their messages, and reporting ends to those who
+ * follow.
  *
- * A client must be of the same user or root, greet with a hello, and say back the nonce of its
- * session. A follower is told all ends in their order, from the first that is not forgotten. Ends
- * are numbered, so one number says how far it has come. One that reads slowly is told later, and is
- * not listened to meanwhile. Messages only change the table and the queues; keeper_round.c does the
- * rest once for the round.
+ * A client must belong to the same user or root, send a hello, and return the nonce of its session.
+ * A follower receives all ends in order, from the first that is not forgotten. Ends are numbered,
+ * so one number is its position. A slow follower receives them later, and its requests are not read
+ * meanwhile. Messages only change the table and the queues; keeper_round.c does the rest once for
+ * the round.
  */
 #include "runtime/keeper/keeper_inside.h"
 
@@ -21,7 +21,7 @@
 
 /* ---- Telling. ------------------------------------------------------------------------------- */
 
-void tri_keeper_tell(struct tri_keeper *keeper, struct tri_keeper_peer *client,
+void tri_keeper_send(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                      const struct tr_schema *schema, const void *value)
 {
     if (client == NULL || client->is_lost) {
@@ -45,10 +45,10 @@ static void tell_state(struct tri_keeper *keeper, struct tri_keeper_peer *client
         state.start_time = entry->start_time;
         state.started_ms = entry->started_ms;
     }
-    tri_keeper_tell(keeper, client, &tr_process_state_schema, &state);
+    tri_keeper_send(keeper, client, &tr_process_state_schema, &state);
 }
 
-/* Walks back from the newest end, so that its cost is the number of untold ends and not of all. */
+/* Walks back from the newest end, so the cost is the number of unreported ends. */
 static const struct tri_key_entry *first_untold(const struct tri_keeper *keeper,
                                                 const struct tri_keeper_peer *client)
 {
@@ -61,21 +61,23 @@ static const struct tri_key_entry *first_untold(const struct tri_keeper *keeper,
     return untold;
 }
 
-/* Ends in their order, as far as there is room for the client. The rest follows when it has read
- * some: what was told is counted by number, so none is left out. */
+/*
+ * Sends ends in order, as far as the client's output has room. The rest follows when it has read
+ * some; the number of the last one is kept, so none is left out.
+ */
 static void tell_ends(struct tri_keeper *keeper, struct tri_keeper_peer *client)
 {
     const struct tri_key_entry *entry = first_untold(keeper, client);
     while (entry != NULL && !client->is_lost &&
            tri_frames_waiting(&client->frames) < TR_KEEPER_OUTPUT_BYTES_SOFT) {
-        tri_keeper_tell(keeper, client, &tr_process_ended_schema, &entry->end);
+        tri_keeper_send(keeper, client, &tr_process_ended_schema, &entry->end);
         client->told_number = entry->end_number;
         entry = entry->next;
     }
 }
 
-/* Once in each round. While answers are gathered, only what is large is sent. */
-void tri_keeper_tell_all(struct tri_keeper *keeper)
+/* Called once in each round. While answers are gathered, only large outputs are sent. */
+void tri_keeper_send_all(struct tri_keeper *keeper)
 {
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
         struct tri_keeper_peer *client = &keeper->clients[i];
@@ -104,24 +106,26 @@ static void refuse(struct tri_keeper *keeper, struct tri_keeper_peer *client, st
         .error = error,
         .reason = tr_text_of(reason[0] != '\0' ? reason : tr_error_text(error)),
     };
-    tri_keeper_tell(keeper, client, &tr_process_refused_schema, &refused);
+    tri_keeper_send(keeper, client, &tr_process_refused_schema, &refused);
 }
 
-/* A number that nobody can foresee, never 0. */
+/* An unpredictable number, never 0. */
 static uint64_t draw_nonce(void)
 {
     uint64_t nonce = 0;
     bool is_drawn = getrandom(&nonce, sizeof nonce, 0) == (ssize_t)sizeof nonce;
-    TR_ASSERT(is_drawn); /* so few bytes are always given whole */
+    TR_ASSERT(is_drawn); /* so few bytes are always returned at once */
     return nonce | 1;
 }
 
-/* Both sides say which protocols they speak. The client says the nonce back, so that one which only
- * plays back what another one has sent is found out. */
+/*
+ * Both sides send their protocol versions. The client returns the nonce, so that a replayed stream
+ * is detected.
+ */
 static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_keeper_hello *theirs = value;
-    struct tri_proc_stat stat = {0}; /* stays so where /proc cannot be read */
+    struct tri_proc_stat stat = {0}; /* remains zero where /proc cannot be read */
     (void)!tri_proc_stat((uint32_t)getpid(), &stat);
     struct tr_keeper_hello ours = {
         .protocol = TR_KEEPER_PROTOCOL,
@@ -133,16 +137,16 @@ static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     };
     bool is_common = theirs->protocol >= TR_KEEPER_PROTOCOL_OLDEST &&
                      theirs->protocol_oldest <= TR_KEEPER_PROTOCOL;
-    tri_keeper_tell(keeper, client, &tr_keeper_hello_schema, &ours);
+    tri_keeper_send(keeper, client, &tr_keeper_hello_schema, &ours);
     if (is_common && !client->is_greeted) {
         struct tr_keeper_session session = {.nonce = draw_nonce()};
         client->nonce = session.nonce;
         client->wants_to_follow = theirs->follow;
-        tri_keeper_tell(keeper, client, &tr_keeper_session_schema, &session);
+        tri_keeper_send(keeper, client, &tr_keeper_session_schema, &session);
     }
 }
 
-/* From here on the client may ask: before it, hello and session are all that it may say. */
+/* The session is complete: from now on the client may send requests. */
 static void do_session(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_keeper_session *session = value;
@@ -163,10 +167,12 @@ static void do_turns(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     tri_keeper_engine_came(keeper);
 }
 
-/* Somebody else asks for a key: it is his from now on, and where it waits for its turn its start is
- * told to him, if nobody else is there to hear of it. */
-static void adopt(struct tri_keeper *keeper, struct tri_keeper_peer *client,
-                  const struct tri_key_entry *entry)
+/*
+ * A client asks for a known key: the key is claimed for its engine, and if the child still waits
+ * without a living asker, this client is told of its start.
+ */
+static void claim_entry(struct tri_keeper *keeper, struct tri_keeper_peer *client,
+                        const struct tri_key_entry *entry)
 {
     struct tri_child *child = entry->phase == TR_PROCESS_STARTING ? entry->child : NULL;
     if (entry->child != NULL && client->is_following) {
@@ -177,26 +183,28 @@ static void adopt(struct tri_keeper *keeper, struct tri_keeper_peer *client,
     }
 }
 
-/* Answers a client that asks for a key that is known: it is not started again. */
+/* Answers a request for a known key: it is not started again. */
 static void tell_known(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                        const struct tri_key_entry *entry)
 {
-    adopt(keeper, client, entry);
+    claim_entry(keeper, client, entry);
     if (entry->phase == TR_PROCESS_RUNNING) {
         struct tr_process_started started = {.key = entry->key,
                                              .pid = entry->pid,
                                              .start_time = entry->start_time,
                                              .started_ms = entry->started_ms};
-        tri_keeper_tell(keeper, client, &tr_process_started_schema, &started);
+        tri_keeper_send(keeper, client, &tr_process_started_schema, &started);
     } else if (entry->phase == TR_PROCESS_ENDED) {
-        tri_keeper_tell(keeper, client, &tr_process_ended_schema, &entry->end);
+        tri_keeper_send(keeper, client, &tr_process_ended_schema, &entry->end);
     } else {
         tell_state(keeper, client, entry->key, entry);
     }
 }
 
-/* Takes a process in; it does not run before the round has written its key down. For a key that is
- * known the answer is what became of it: asking twice starts one process. */
+/*
+ * Adds a child; it does not run before the round has logged its key. For a known key the answer is
+ * its state: asking twice starts one process.
+ */
 static void do_start(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_process_start *start = value;
@@ -228,21 +236,21 @@ static void do_start(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     tri_child_queue_put(&keeper->asked, child);
 }
 
-/* What is known of a key, and its end if it has one. */
+/* The state of a key, and its end if it has one. */
 static void do_query(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_process_query *query = value;
     const struct tri_key_entry *entry = tri_key_table_find(&keeper->table, query->key);
     if (entry != NULL) {
-        adopt(keeper, client, entry);
+        claim_entry(keeper, client, entry);
     }
     tell_state(keeper, client, query->key, entry);
     if (entry != NULL && entry->phase == TR_PROCESS_ENDED) {
-        tri_keeper_tell(keeper, client, &tr_process_ended_schema, &entry->end);
+        tri_keeper_send(keeper, client, &tr_process_ended_schema, &entry->end);
     }
 }
 
-/* Of a key that has no process any more it is a question. */
+/* For a key without a process this is a query. */
 static void do_stop(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_process_stop *stop = value;
@@ -255,16 +263,16 @@ static void do_stop(struct tri_keeper *keeper, struct tri_keeper_peer *client, c
 }
 
 /*
- * The record waits in the log's buffer and is written with the next commit, without a sync of its
- * own. If a crash or a full disk loses it, the next keeper tells the end once more, or finds that
- * the key was asked for again, which says the same (apply_starting in keeper_log.c).
+ * The record is written with the next commit, without a sync of its own. If a crash or a full disk
+ * loses it, the next keeper reports the end again, or finds that the key was requested again, which
+ * implies it (apply_starting in keeper_log.c).
  */
 static void do_forget(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_process_forget *forget = value;
     struct tri_key_entry *entry = tri_key_table_find(&keeper->table, forget->key);
     if (entry == NULL) {
-        return; /* forgotten before: said twice is as good as once */
+        return; /* already forgotten */
     }
     if (entry->phase != TR_PROCESS_ENDED) {
         tell_state(keeper, client, forget->key, entry);
@@ -282,7 +290,7 @@ static void do_forget(struct tri_keeper *keeper, struct tri_keeper_peer *client,
 
 /* ---- Understanding. ------------------------------------------------------------------------- */
 
-/* What a client may say. */
+/* The messages that a client may send. */
 static const struct message_kind {
     const struct tr_schema *schema;
     void (*handle)(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value);
@@ -326,7 +334,7 @@ static int handle_frame(struct tri_keeper *keeper, struct tri_keeper_peer *clien
     return TR_UNKNOWN_TYPE;
 }
 
-/* Handles what came whole, as long as there is room for the answers. */
+/* Handles complete frames, as long as there is room for the answers. */
 static void handle_frames(struct tri_keeper *keeper, struct tri_keeper_peer *client)
 {
     struct tri_packet frame;
@@ -348,14 +356,13 @@ static void handle_frames(struct tri_keeper *keeper, struct tri_keeper_peer *cli
     }
 }
 
-void tri_keeper_listen_to(struct tri_keeper *keeper, struct tri_keeper_peer *client,
-                          bool is_readable)
+void tri_keeper_receive(struct tri_keeper *keeper, struct tri_keeper_peer *client, bool is_readable)
 {
     int error = 0;
     if (is_readable) {
         error = tri_frames_fill(&client->frames, TR_KEEPER_INPUT_BYTES_PER_TURN);
     }
-    /* A client that has hung up may have sent something before. */
+    /* A disconnected client may have sent requests before. */
     handle_frames(keeper, client);
     client->is_lost = client->is_lost || error != 0;
 }
@@ -372,7 +379,7 @@ static struct tri_keeper_peer *free_place(struct tri_keeper *keeper)
     return NULL;
 }
 
-/* Only the store's owner may speak with its keeper. */
+/* Whether the client belongs to the store's owner or root. */
 static bool is_welcome(int fd)
 {
     struct ucred peer;
@@ -403,7 +410,7 @@ void tri_keeper_accept(struct tri_keeper *keeper)
     tri_frames_init(&client->frames, fd, TR_KEEPER_FRAME_BYTES_MAX, TR_KEEPER_OUTPUT_BYTES_MAX);
 }
 
-/* The start goes on without a client to be told of it. */
+/* The start continues without a client to report it to. */
 static void forget_asker(struct tri_child_queue *queue, const struct tri_keeper_peer *client)
 {
     for (struct tri_child *child = queue->first; child != NULL; child = child->next_in_work) {

@@ -1,10 +1,10 @@
 /*
- * The file of the keeper's log. A batch is one write and, where it is asked for, one fdatasync.
+ * The file of the keeper's log. A batch is one write and, if requested, one fdatasync.
  *
- * A write that finds no room is taken back by cutting the file, so that the log never holds half of
- * a batch that was refused. The file is made longer with zeros ahead of its use: an fdatasync then
- * has no new length to write, which makes it cheap, and where the file system writes in place,
- * records that fit into this room can be written when the disk is full.
+ * A write that runs out of space is undone by truncating the file, so the log never holds half of a
+ * refused batch. The file is extended with zeros ahead of its use: an fdatasync then has no new
+ * length to write, which makes it cheap, and where the file system writes in place, records that
+ * fit into this space can be written when the disk is full.
  *
  * After any other error of a write or a sync nothing more is written. Linux reports a failed
  * write-back once and may drop the pages, so a second fsync that succeeds proves nothing.
@@ -24,7 +24,7 @@
 
 #define NEW_NAME TRI_KEEPER_LOG_NAME ".new"
 
-/* Says which step failed with which errno, and gives the error that stands for it. */
+/* Describes the failed step and its errno, and returns the matching error. */
 static int explain(char *reason, const char *step)
 {
     int number = errno;
@@ -34,7 +34,7 @@ static int explain(char *reason, const char *step)
     return tr_error_is_shortage(error) ? error : TR_STORE_FAILED;
 }
 
-/* Writes all of it at its place; errno tells why not. */
+/* Writes all bytes at the offset; false with errno. */
 static bool write_all(int fd, const uint8_t *data, size_t size, uint64_t offset)
 {
     while (size > 0) {
@@ -97,8 +97,8 @@ static int put_opened(struct tri_keeper_file *file, struct tri_buffer *buffer, s
 }
 
 /*
- * Takes over what was read: cuts the tail, draws the store's number for a new log, and writes that
- * this keeper is here.
+ * Takes over what was read: cuts the tail, draws the store's number for a new log, and writes a
+ * log_opened.
  */
 static int take_over(struct tri_keeper_file *file, const struct tri_keeper_log_found *found,
                      struct tr_text place, char *reason)
@@ -159,7 +159,7 @@ int tri_keeper_file_open(struct tri_keeper_file *file, int folder, bool is_synce
     if (error != 0) {
         goto close;
     }
-    /* The name of a new file is as much to be synced as its bytes. */
+    /* The name of a new file must be synced as well as its bytes. */
     if (is_synced && fsync(folder) != 0) {
         error = explain(reason, "syncing its folder");
         goto close;
@@ -197,8 +197,8 @@ int tri_keeper_file_put(struct tri_keeper_file *file, const struct tr_schema *sc
 }
 
 /*
- * Cuts off what was written of a batch. Where that fails too, half a batch may be in the file, so
- * nothing may follow it. errno is still that of the write.
+ * Undoes a partly written batch. If that fails too, half a batch may be in the file, so nothing may
+ * follow it. Preserves the errno of the write.
  */
 static int take_back(struct tri_keeper_file *file)
 {
@@ -210,8 +210,8 @@ static int take_back(struct tri_keeper_file *file)
 }
 
 /*
- * Makes the file so long that `size` bytes more fit. Real zeros are written and not just a length
- * set: only then are the blocks allocated, and a later write cannot fail for want of room.
+ * Extends the file so that `size` more bytes fit. It writes real zeros instead of only setting a
+ * length: only then are the blocks allocated, and a later write cannot run out of space.
  */
 static bool lengthen(struct tri_keeper_file *file, size_t size)
 {
@@ -253,7 +253,7 @@ int tri_keeper_file_commit(struct tri_keeper_file *file, enum tri_keeper_commit 
         return error;
     }
     if (fdatasync(file->fd) != 0) {
-        /* After a failed sync nobody knows what is on the disk, so no more is built on it. */
+        /* After a failed sync the contents of the disk are unknown, so nothing more is written. */
         file->has_failed = true;
         return TR_STORE_FAILED;
     }
@@ -278,9 +278,9 @@ static int fill_new(struct tri_keeper_file *file, struct tri_buffer *buffer, str
 }
 
 /*
- * Puts the new file, which is synced, in the old one's place by a rename, so that there is a whole
- * log at any time. If the sync of the folder fails, either file may be there after a crash, and
- * ends written to the new one could be lost: the log counts as failed.
+ * Renames the new, synced file over the old one, so that there is a complete log at any time. If
+ * the sync of the folder fails, either file may remain after a crash, and ends written to the new
+ * one could be lost: the log counts as failed.
  */
 static int replace(struct tri_keeper_file *file, int fd, size_t size)
 {

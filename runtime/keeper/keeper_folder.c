@@ -1,8 +1,8 @@
 /*
- * Lock, socket and name of a store's folder, as a keeper and its clients need them.
+ * Lock, socket and place of a store's folder, as a keeper and its clients need them.
  *
- * The lock is a flock, which the kernel drops with the last descriptor, however its holder ends. So
- * a socket's name may be left behind by a dead keeper, and the holder of the lock may remove it.
+ * The lock is a flock, which the kernel releases with the last descriptor, however its holder ends.
+ * So a dead keeper may leave its socket's name behind, and the holder of the lock may remove it.
  */
 #include "runtime/keeper/keeper_folder.h"
 
@@ -77,7 +77,7 @@ int tri_keeper_folder_listen(int folder, int *socket)
     if (unlinkat(folder, TRI_KEEPER_SOCKET_NAME, 0) != 0 && errno != ENOENT) {
         return close_failed(fd);
     }
-    /* The mode of the name is made with it, so that nobody else can connect in between. */
+    /* The name is created with its final mode, so that no other user can connect in between. */
     mode_t before = umask(0177);
     int result = bind(fd, (const struct sockaddr *)&address, sizeof address);
     umask(before);
@@ -106,8 +106,8 @@ int tri_keeper_folder_connect(int folder, int *socket)
     }
     (void)close_failed(fd);
     /*
-     * EAGAIN: the listener's backlog is full. The caller's attempt to start a keeper then says
-     * "exists".
+     * EAGAIN: the listener's backlog is full. The caller then tries to start a keeper, which
+     * reports "exists".
      */
     bool is_absent = errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN;
     return is_absent ? TR_NO_CONNECTION : TR_SYSTEM;

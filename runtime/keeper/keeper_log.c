@@ -1,9 +1,9 @@
 /*
  * Records of the keeper's log.
  *
- * Reading applies each record to the table of keys through the same transitions that wrote it, so a
- * log that tells an impossible story is found out, with the place. It is one pass; only at a bad
- * record the rest is searched, byte by byte, for a record of a later batch (was_synced).
+ * Reading applies each record to the table of keys through the same transitions that wrote it, so
+ * an impossible sequence is detected, with its offset. It is one pass; only at a bad record the
+ * rest is searched, byte by byte, for a record of a later batch (was_synced).
  */
 #include "runtime/keeper/keeper_log.h"
 
@@ -61,8 +61,8 @@ int tri_keeper_log_put(struct tri_buffer *buffer, uint32_t batch, const struct t
 }
 
 /*
- * The shortest story that leads to the entry's phase. A start implies the launch, so log_launching
- * is written only for an entry that may run and has no pid.
+ * The shortest sequence of records that leads to the entry's phase. A start implies the launch, so
+ * log_launching is written only for an entry that may run and has no pid.
  */
 static int put_entry(struct tri_buffer *buffer, uint32_t batch, struct tri_key_entry *entry)
 {
@@ -120,7 +120,7 @@ struct reader {
     struct tri_keeper_log_found *found;
 };
 
-/* The record that begins at `offset`, or why there is none, in words. */
+/* The record at `offset`; returns NULL, or why there is none, in words. */
 static const char *record_at(struct tr_bytes bytes, size_t offset, struct record *record)
 {
     size_t left = bytes.size - offset;
@@ -153,7 +153,7 @@ static const char *record_at(struct tr_bytes bytes, size_t offset, struct record
     return NULL;
 }
 
-/* Says what is wrong where, and passes the error on. */
+/* Describes the defect and its offset, and returns the error. */
 static int complain(struct reader *reader, size_t offset, int error, const char *what)
 {
     snprintf(reader->found->reason, sizeof reader->found->reason, "at byte %zu of %zu: %s (%s)",
@@ -161,14 +161,16 @@ static int complain(struct reader *reader, size_t offset, int error, const char 
     return error;
 }
 
-/* A body that does not match its schema is of a later version, or was never right. */
+/* A body that does not match its schema is of a later version, or damaged. */
 static int unreadable(int error)
 {
     return error == TR_VERSION ? TR_STORE_NEWER : TR_STORE_DAMAGED;
 }
 
-/* Each keeper begins with one. Another boot than that of the one before means that what was not
- * synced may be lost. */
+/*
+ * Each keeper writes one when it opens the log. If the boot differs from the previous one's,
+ * unsynced files may be lost.
+ */
 static int apply_opened(struct reader *reader, const struct record *record)
 {
     struct tr_log_opened opened;
@@ -189,9 +191,8 @@ static int apply_opened(struct reader *reader, const struct record *record)
 }
 
 /*
- * A keeper writes it only for a key that its table does not know. Where the key has ended, it was
- * forgotten, and the record of that was lost with a commit that failed. Before its end a second one
- * is damage.
+ * A keeper writes it only for an unknown key. If the key has ended, it was forgotten, and the
+ * record of that was lost with a failed commit. A second one before the end is damage.
  */
 static int apply_starting(struct reader *reader, const struct record *record)
 {
@@ -216,7 +217,7 @@ static int apply_starting(struct reader *reader, const struct record *record)
     return 0;
 }
 
-/* From here on a process of this key may exist. */
+/* From now on a process of this key may exist. */
 static int apply_launching(struct reader *reader, const struct record *record)
 {
     struct tr_log_launching launching;
@@ -263,7 +264,7 @@ static int apply_ended(struct reader *reader, const struct record *record)
     return error == TR_INVALID ? TR_STORE_DAMAGED : error;
 }
 
-/* The bytes of the key are of no use any more; with enough of those the log is written anew. */
+/* The key's records are now garbage; with enough garbage the log is rewritten. */
 static int apply_forget(struct reader *reader, const struct record *record)
 {
     struct tr_process_forget forget;
@@ -279,7 +280,7 @@ static int apply_forget(struct reader *reader, const struct record *record)
     return 0;
 }
 
-/* What each type of record does to the table, and its name for complaints. */
+/* The function of each record type, and its name for error messages. */
 static const struct record_kind {
     const struct tr_schema *schema;
     int (*apply)(struct reader *reader, const struct record *record);
@@ -289,7 +290,7 @@ static const struct record_kind {
     {&tr_process_forget_schema, apply_forget},   {&tr_log_opened_schema, apply_opened},
 };
 
-/* The steps of a key come in their order, by the rules of the table, or the log is damaged. */
+/* The records of a key must follow the transitions of the table, or the log is damaged. */
 static int apply(struct reader *reader, size_t offset, const struct record *record)
 {
     for (size_t i = 0; i < TR_COUNT_OF(record_kinds); i++) {
@@ -310,13 +311,13 @@ static int apply(struct reader *reader, size_t offset, const struct record *reco
 }
 
 /*
- * Whether a record that was written after a later sync follows behind `offset`. If so, the bytes at
- * `offset` were on the disk once, and the log is damaged and not torn. A checksum of 32 bits makes
- * a record by chance unlikely, and a body of size 0 is no record, so zeros are passed quickly.
+ * Whether a record of a later sync follows behind `offset`. If so, the bytes at `offset` were
+ * synced once, and the log is damaged and not torn. A checksum of 32 bits makes a record by chance
+ * unlikely, and a body of size 0 is no record, so zeros are skipped quickly.
  */
 static bool was_synced(const struct reader *reader, size_t offset)
 {
-    /* What cannot be read is of the last batch or, if a sync came between, of the next one. */
+    /* The unreadable record is of the last batch or, if a sync came between, of the next one. */
     uint64_t batch_max = (uint64_t)reader->found->batch + 1;
     struct record record;
     for (size_t at = offset + 1; at < reader->bytes.size; at++) {
@@ -327,7 +328,7 @@ static bool was_synced(const struct reader *reader, size_t offset)
     return false;
 }
 
-/* Whether only room for more is left: the file is made longer than it is full. */
+/* Whether only preallocated zeros are left. */
 static bool is_room(struct tr_bytes bytes, size_t offset)
 {
     while (offset < bytes.size && bytes.data[offset] == 0) {
@@ -336,9 +337,10 @@ static bool is_room(struct tr_bytes bytes, size_t offset)
     return offset == bytes.size;
 }
 
-/* Reads up to the end, or to the first record that is none. That one is harmless where it was never
- * synced (a crash has cut it off), and damage where a later sync came behind it: then something
- * that was promised is gone. */
+/*
+ * Reads up to the end or the first unreadable record. That record is harmless if it was never
+ * synced (a crash tore it), and damage if a later sync follows it: then guaranteed data is lost.
+ */
 static int read_records(struct reader *reader)
 {
     size_t offset = TRI_KEEPER_LOG_MAGIC_BYTES;
@@ -377,9 +379,9 @@ int tri_keeper_log_read(struct tr_bytes bytes, struct tri_key_table *table,
     size_t compared =
         bytes.size < TRI_KEEPER_LOG_MAGIC_BYTES ? bytes.size : TRI_KEEPER_LOG_MAGIC_BYTES;
     if (compared == 0 || is_room(bytes, 0)) {
-        return 0; /* nothing yet, or only room: its keeper ended before it wrote the first bytes */
+        return 0; /* empty or only zeros: its keeper ended before it wrote the header */
     }
-    /* The last byte of the magic is the version of the form. */
+    /* The last byte of the magic is the version of the format. */
     size_t name_size = TRI_KEEPER_LOG_MAGIC_BYTES - 1;
     size_t compared_name = compared < name_size ? compared : name_size;
     if (memcmp(bytes.data, TRI_KEEPER_LOG_MAGIC, compared_name) != 0) {

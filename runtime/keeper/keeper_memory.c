@@ -1,9 +1,9 @@
 /*
- * Reads how often the kernel has killed for want of memory.
+ * Reads the kernel's counters of OOM kills.
  *
- * The kernel counts a kill before the process is gone, so the count of a process that was reaped is
- * there to be read. Each kill is taken once: of two processes that ended by SIGKILL, with one more
- * kill in the count, one is said to be killed by the kernel. Which of the two is not told apart.
+ * The kernel counts a kill before the process is gone, so the counter includes every reaped
+ * process. Each kill is attributed once: if two processes ended by SIGKILL and the counter rose by
+ * one, only one of them is reported as killed by the kernel; which one is unknown.
  */
 #include "runtime/keeper/keeper_memory.h"
 
@@ -16,12 +16,15 @@
 
 #include "schemas/runtime/process.h"
 
-/* The files are small, but for the machine's; the word is within the first pages of that. */
+/*
+ * Bytes read of a counter file. Only the machine's is larger, and its line is within the first
+ * pages.
+ */
 #define FILE_BYTES_MAX 16384
 
 /* ---- Where the counts are. ------------------------------------------------------------------ */
 
-/* Where our processes live in the hierarchy whose line in /proc/self/cgroup begins with `head`. */
+/* This process's path in the hierarchy whose line in /proc/self/cgroup begins with `head`. */
 static bool find_own(const char *head, char own[PATH_MAX])
 {
     char line[PATH_MAX + 64];
@@ -41,7 +44,7 @@ static bool find_own(const char *head, char own[PATH_MAX])
     return is_found;
 }
 
-/* Where a hierarchy is mounted as a whole: of type `type`, with `option` among its options. */
+/* Mount point of a whole hierarchy: of type `type`, with `option` among its options. */
 static bool find_mount(const char *type, const char *option, char place[PATH_MAX])
 {
     char line[2 * PATH_MAX];
@@ -60,7 +63,7 @@ static bool find_mount(const char *type, const char *option, char place[PATH_MAX
     return is_found;
 }
 
-/* Opens `name` of the nearest cgroup that has it, from our own upwards; -1: none has. */
+/* Opens `name` of the nearest cgroup that has it, from this process's own upwards; -1: none has. */
 static int open_nearest(const char *mount, char own[PATH_MAX], const char *name)
 {
     char path[3 * PATH_MAX];
@@ -130,7 +133,7 @@ void tri_keeper_memory_fini(struct tri_keeper_memory *memory)
     *memory = (struct tri_keeper_memory){.cgroup = -1, .machine = -1};
 }
 
-/* Whether there is one more than were taken; it is taken then. */
+/* Attributes one kill, if there is one more than were attributed. */
 static bool take(uint64_t kills, uint64_t *taken)
 {
     bool is_more = kills > *taken;

@@ -1,10 +1,9 @@
 /*
- * Finding and ending what processes have left behind, while their keeper lives and after it died.
+ * Finds and kills leftover processes, while their keeper lives and after it died.
  *
- * A process that leaves its group and session still becomes a child of this subreaper when its
- * parents have ended, which finds it, and its environment as a rule still has the keeper's mark,
- * which says whose it is. After the keeper's death only the mark is left, and the cgroup where
- * there is one (keeper_cgroup.c).
+ * A process that leaves its group and session becomes a child of this subreaper when its parents
+ * have ended. Usually its environment still has the keeper's mark, which identifies its key. After
+ * the keeper's death only the mark is left, and the cgroup if there is one (keeper_cgroup.c).
  */
 #include "runtime/keeper/keeper_orphans.h"
 
@@ -19,7 +18,7 @@
 #include "runtime/memory.h"
 #include "runtime/process/proc.h"
 
-/* Rounds in which remains are killed: those that were just being spawned are found in the next. */
+/* Rounds of killing leftovers: processes that were being spawned are found in the next. */
 #define REMAINS_ROUNDS_MAX 8
 
 int tri_orphans_init(struct tri_orphans *orphans)
@@ -102,8 +101,9 @@ static bool is_known(const struct tri_orphans *orphans, uint32_t pid)
 }
 
 /*
- * Whose the orphan is. One with a mark belongs to the child of that key; serial 0 means that the
- * child has gone, so it is due at once. One without may belong to any child launched so far.
+ * The orphan's owner. One with a mark belongs to the child of that key; serial 0 means that the
+ * child has gone, so the orphan is due at once. One without may belong to any child launched so
+ * far.
  */
 static struct tri_orphan describe(const struct search *search, uint32_t pid)
 {
@@ -127,14 +127,14 @@ static void visit_child(void *self, uint32_t pid)
         return;
     }
     if (orphans->count == TR_KEEPER_ORPHANS_MAX) {
-        /* Nobody needs so many: it goes now, whosever it is. */
+        /* Too many orphans: this one is killed at once, whatever its owner. */
         kill((pid_t)pid, SIGKILL);
         return;
     }
     orphans->list[orphans->count++] = describe(search, pid);
 }
 
-/* Whether everybody has ended to whom the orphan may belong. */
+/* Whether all possible owners of the orphan have ended. */
 static bool is_due(const struct tri_orphan *orphan, const struct tri_children *children)
 {
     for (const struct tri_child *child = children->first; child != NULL; child = child->next) {
@@ -161,7 +161,7 @@ void tri_orphans_tick(struct tri_orphans *orphans, const struct tri_children *ch
         }
     }
     uint64_t end_us = tri_monotonic_us();
-    /* Waiting for a multiple of what the look took bounds its share of the time. */
+    /* Waiting for a multiple of the search's duration bounds its share of the time. */
     orphans->next_us = end_us + (end_us - begin_us) * TR_KEEPER_ORPHAN_SCAN_SHARE;
 }
 
@@ -198,8 +198,8 @@ static void visit_remains(void *self, uint32_t pid)
 }
 
 /*
- * Goes through all processes again until a round kills none: one that was being forked during a
- * round has the mark too, and is found in the next. It gives up after REMAINS_ROUNDS_MAX.
+ * Walks all processes again until a round kills none: one that was being forked during a round has
+ * the mark too, and is found in the next. It gives up after REMAINS_ROUNDS_MAX.
  */
 int tri_orphans_kill_remains(struct tri_orphans *orphans, const struct tri_key_table *table,
                              uint64_t store, size_t *killed)

@@ -1,14 +1,14 @@
 /*
  * Descendants that outlived their parents. A process may leave its group and session; when its
- * parents have ended it becomes the keeper's own child, who is then the only one to know it.
+ * parents have ended it becomes the keeper's own child, and only the keeper can find it.
  *
- * Whose it was is told by its environment, which begins with a mark (the store's number and the
- * key). It is killed when the process of that key has ended; one without a mark of ours when all
- * processes have ended that ran when it was first seen. Since each kill may hand over further
- * descendants, and is followed by an end, looking again after each end finds them all.
+ * Its owner is found by its environment, which begins with a mark (the store's number and the key).
+ * It is killed when the process of that key has ended; one without a mark when all processes have
+ * ended that ran when it was first seen. Each kill may reparent further descendants and is followed
+ * by an end, so searching again after each end finds them all.
  *
- * Where the kernel does not list children, all processes have to be looked at, so that this is
- * bounded to a share of the time (TR_KEEPER_ORPHAN_SCAN_SHARE). One thread.
+ * Where the kernel does not list children, the search walks all processes, so it is bounded to a
+ * share of the time (TR_KEEPER_ORPHAN_SCAN_SHARE). One thread.
  */
 #ifndef TR_RUNTIME_KEEPER_KEEPER_ORPHANS_H
 #define TR_RUNTIME_KEEPER_KEEPER_ORPHANS_H
@@ -20,15 +20,15 @@ struct tri_children;
 struct tri_orphan {
     uint32_t pid;
     bool has_owner;
-    uint64_t serial; /* of the owner; without one, of the latest launch when it was first seen */
+    uint64_t serial; /* of the owner, or else the latest launch when it was first seen */
 };
 
 struct tri_orphans {
     struct tri_orphan *list;
     size_t count;
-    bool is_wanted;    /* something ended since the last look */
-    uint64_t next_us;  /* no look before */
-    char *environment; /* of the process that is looked at */
+    bool is_wanted;    /* a process ended since the last search */
+    uint64_t next_us;  /* earliest time of the next search */
+    char *environment; /* buffer for a process's environment */
 };
 
 /* TR_MEMORY. */
@@ -36,21 +36,22 @@ TR_MUST_USE int tri_orphans_init(struct tri_orphans *orphans);
 
 void tri_orphans_fini(struct tri_orphans *orphans);
 
-/* The pid has ended and was waited for. */
+/* A pid was reaped. */
 void tri_orphans_ended(struct tri_orphans *orphans, uint32_t pid);
 
-/* Looks for orphans where that is wanted and the time has come, and kills those that are due. */
+/* Searches for orphans if one is due, and kills those whose owners have ended. */
 void tri_orphans_tick(struct tri_orphans *orphans, const struct tri_children *children);
 
-/* Writes the mark of a key: the value of TRI_PROCESS_MARK. `size` is at least
- * TRI_MARK_BYTES_MAX. */
+/*
+ * Writes the mark of a key: the value of TRI_PROCESS_MARK. `size` is at least TRI_MARK_BYTES_MAX.
+ */
 #define TRI_MARK_BYTES_MAX (TR_KEEPER_KEY_BYTES_MAX + 18)
 struct tr_text tri_orphans_mark(uint64_t store, struct tr_text key, char *buffer, size_t size);
 
 /*
- * Kills what a dead keeper left: the groups of the running keys, where pid and start time match,
- * and all processes that carry the store's mark. To be called before the first child is started.
- * Returns how many processes and groups were killed. TR_MEMORY, TR_SYSTEM.
+ * Kills what a dead keeper left: the groups of running keys, if pid and start time match, and all
+ * processes with the store's mark. Call it before the first child is started. Returns the number of
+ * killed processes and groups. TR_MEMORY, TR_SYSTEM.
  */
 TR_MUST_USE int tri_orphans_kill_remains(struct tri_orphans *orphans,
                                          const struct tri_key_table *table, uint64_t store,

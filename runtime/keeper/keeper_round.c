@@ -1,18 +1,17 @@
 /*
- * The work of one round of the keeper. A child goes from queue to queue:
+ * One round of the keeper. A child goes from queue to queue:
  *
- *     asked -commit-> ready -its turn-> launched ... ended -commit-> the table, and told
+ *     asked -commit-> ready -a free place-> launched ... ended -commit-> the table, reported
  *
- * The order carries the promises. A key is synced to the log before its process exists, so a key is
- * never started twice. That it is about to be launched is written, not synced, before the spawn:
- * this has to survive the keeper only, since a restart of the machine ends all processes and makes
- * open keys LOST. What a process wrote is synced before its end enters `ended` (keeper_sync.c), and
- * the end is synced before clients are told, so an engine never acts on what a loss of power takes
- * back.
+ * This order gives the guarantees. A key is synced to the log before its process exists, so a key
+ * is never started twice. Its launch is logged, not synced, before the spawn: this has to survive
+ * only the keeper, since a restart of the machine ends all processes and makes open keys LOST. A
+ * process's files are synced before its end enters `ended` (keeper_sync.c), and the end is synced
+ * before clients are told, so an engine never acts on something that a power loss takes back.
  *
- * A process that waits takes the place of one that has ended before that end is written, so the
- * disk does not hold up the processors. While something waits so, ends and answers are gathered for
- * TR_KEEPER_GATHER_MS, since nothing can begin sooner by them.
+ * A waiting process takes the place of an ended one before that end is logged, so the disk does not
+ * delay starts. While children wait, ends and answers are gathered for TR_KEEPER_GATHER_MS, since
+ * no start depends on them.
  */
 #include <errno.h>
 
@@ -26,7 +25,7 @@ void tri_child_queue_put(struct tri_child_queue *queue, struct tri_child *child)
     queue->last = child;
 }
 
-/* The first of the queue, taken out of it, or NULL. */
+/* Removes and returns the first child of the queue, or NULL. */
 static struct tri_child *queue_take(struct tri_child_queue *queue)
 {
     struct tri_child *child = queue->first;
@@ -39,8 +38,7 @@ static struct tri_child *queue_take(struct tri_child_queue *queue)
 
 /* ---- Refusals. ------------------------------------------------------------------------------ */
 
-/* Nothing of it is in the log, so the key is forgotten as if it had never been asked for, and may
- * be asked for again. */
+/* The requests are not in the log, so the keys are dropped and may be requested again. */
 static void refuse_asked(struct tri_keeper *keeper, int error)
 {
     struct tri_child *child;
@@ -48,7 +46,7 @@ static void refuse_asked(struct tri_keeper *keeper, int error)
         struct tri_key_entry *entry = child->entry;
         struct tr_process_refused refused = {
             .key = entry->key, .error = error, .reason = tr_text_of(tr_error_text(error))};
-        tri_keeper_tell(keeper, child->asked_by, &tr_process_refused_schema, &refused);
+        tri_keeper_send(keeper, child->asked_by, &tr_process_refused_schema, &refused);
         tri_children_remove(&keeper->children, child);
         int refusal = tri_key_table_refuse(&keeper->table, entry);
         TR_ASSERT(refusal == 0);
@@ -57,7 +55,7 @@ static void refuse_asked(struct tri_keeper *keeper, int error)
 
 /* ---- Writing down. -------------------------------------------------------------------------- */
 
-/* Puts the records of what was asked behind what is pending; nothing is written yet. */
+/* Queues the records of requests; nothing is written yet. */
 static int put_asked(struct tri_keeper *keeper)
 {
     int error = 0;
@@ -72,7 +70,7 @@ static int put_asked(struct tri_keeper *keeper)
     return error;
 }
 
-/* The same for ends. Both stay in their queues until the commit has gone well. */
+/* The same for ends. The children stay in their queues until the commit succeeds. */
 static int put_ended(struct tri_keeper *keeper)
 {
     int error = 0;
@@ -84,7 +82,7 @@ static int put_ended(struct tri_keeper *keeper)
     return error;
 }
 
-/* Writes ends and requests with one sync. On an error none of it is in the log. */
+/* Writes ends and requests with one sync. On an error none of them is in the log. */
 static int write_down(struct tri_keeper *keeper)
 {
     int error = put_ended(keeper);
@@ -98,7 +96,7 @@ static int write_down(struct tri_keeper *keeper)
     return tri_keeper_file_commit(&keeper->file, TRI_COMMIT_SYNCED);
 }
 
-/* Moves ends into the table, where they can be heard of. */
+/* Moves ends into the table, from which they are reported. */
 static void finish_ended(struct tri_keeper *keeper)
 {
     struct tri_child *child;
@@ -106,7 +104,7 @@ static void finish_ended(struct tri_keeper *keeper)
         struct tri_key_entry *entry = child->entry;
         int error = tri_key_table_end(&keeper->table, entry, &child->end);
         if (error != 0) {
-            /* No memory for the words of a failed start: the end matters more. */
+            /* No memory for the words of a failed start: the outcome matters more. */
             child->end.reason = (struct tr_text){.data = "", .size = 0};
             error = tri_key_table_end(&keeper->table, entry, &child->end);
         }
@@ -115,7 +113,7 @@ static void finish_ended(struct tri_keeper *keeper)
     }
 }
 
-/* What was asked is written down now and waits for its turn. */
+/* The logged requests now wait to be launched. */
 static void ready_asked(struct tri_keeper *keeper)
 {
     struct tri_child *child;
@@ -132,9 +130,9 @@ static void complain_of_log(struct tri_keeper *keeper, int error)
 }
 
 /*
- * One commit of requests and ends. With a full disk, requests are refused and ends stay queued for
- * the next try. With a log that has failed for good, requests are refused too, but ends are told
- * from memory: no later keeper could tell them.
+ * One commit of requests and ends. On a full disk, requests are refused and ends stay queued for a
+ * retry. If the log has failed for good, requests are refused too, but ends are reported from
+ * memory: no later keeper could report them.
  */
 static void commit(struct tri_keeper *keeper)
 {
@@ -153,7 +151,7 @@ static void commit(struct tri_keeper *keeper)
 
 /* ---- Launching. ----------------------------------------------------------------------------- */
 
-/* Ends a child that never ran. Its end is written and told like any other. */
+/* Ends a child that never ran. Its end is logged and reported like any other. */
 static void skip(struct tri_keeper *keeper, struct tri_child *child, const char *reason)
 {
     tri_children_skip(child, reason);
@@ -167,7 +165,7 @@ void tri_keeper_stop(struct tri_keeper *keeper, struct tri_child *child,
     keeper->has_stopped_ready = keeper->has_stopped_ready || child->pid == 0;
 }
 
-/* Ends those that were stopped while they waited. */
+/* Ends children that were stopped while they waited. */
 static void skip_stopped(struct tri_keeper *keeper)
 {
     if (!keeper->has_stopped_ready) {
@@ -202,9 +200,9 @@ void tri_keeper_claim(struct tri_keeper *keeper, struct tri_child *child)
 }
 
 /*
- * Until TR_KEEPER_CLAIM_MS after an engine came, all running children take places, as the engine
- * may still ask for them. Afterwards those that it has not asked for take none: they belong to
- * executions that are dormant in it, and must not hold up its own.
+ * Until TR_KEEPER_CLAIM_MS after an engine connected, all running children take places, as the
+ * engine may still claim them. Afterwards unclaimed ones take none: they belong to executions that
+ * are dormant in it, and must not delay its own.
  */
 static size_t free_places(const struct tri_keeper *keeper)
 {
@@ -214,8 +212,8 @@ static size_t free_places(const struct tri_keeper *keeper)
 }
 
 /*
- * The first child that the present engine has asked for, or NULL. Others stay in `ready`, moved to
- * `kept` in their order; they are not launched for an engine that does not want them.
+ * The first child that the current engine has claimed, or NULL. Unclaimed ones are moved from
+ * `ready` to `kept` in order.
  */
 static struct tri_child *take_claimed(struct tri_keeper *keeper, struct tri_child_queue *kept)
 {
@@ -227,7 +225,7 @@ static struct tri_child *take_claimed(struct tri_keeper *keeper, struct tri_chil
     return child;
 }
 
-/* Puts what was kept before the others again. */
+/* Puts the kept children back at the front. */
 static void put_before(struct tri_child_queue *queue, const struct tri_child_queue *kept)
 {
     if (kept->last != NULL) {
@@ -238,10 +236,10 @@ static void put_before(struct tri_child_queue *queue, const struct tri_child_que
 }
 
 /*
- * Takes children for the free places and writes that they may run from now on. On an error the
- * caller gets them in `turn` all the same, to be given back: what was taken was not launched.
+ * Takes children for the free places and logs their launch. On an error the caller still gets them
+ * in `turn`, to return them: none was launched.
  */
-static int take_turns(struct tri_keeper *keeper, struct tri_child_queue *turn)
+static int take_launchable(struct tri_keeper *keeper, struct tri_child_queue *turn)
 {
     int error = 0;
     struct tri_child_queue kept = {0};
@@ -260,10 +258,10 @@ static int take_turns(struct tri_keeper *keeper, struct tri_child_queue *turn)
 }
 
 /*
- * A child whose log_launching cannot be written must not run: a later keeper would read its key as
- * never launched and tell "not started", and the engine may run it again.
+ * A child whose log_launching cannot be written must not run: a later keeper would report its key
+ * as "not started", and the engine might run it again.
  */
-static void give_turns_back(struct tri_keeper *keeper, struct tri_child_queue *turn, int error)
+static void return_launchable(struct tri_keeper *keeper, struct tri_child_queue *turn, int error)
 {
     struct tri_child_queue behind = keeper->ready;
     struct tri_child *child;
@@ -282,8 +280,10 @@ static void give_turns_back(struct tri_keeper *keeper, struct tri_child_queue *t
     }
 }
 
-/* The child runs when this returns, or is among the ended. The log has its key and that it may run;
- * its pid follows, and is told at once to the client that asked. */
+/*
+ * On return the child runs, or is in `ended`. The log has its key and its launch; its pid is logged
+ * next, and is reported at once to the client that asked.
+ */
 static void launch(struct tri_keeper *keeper, struct tri_child *child)
 {
     struct tr_process_started started;
@@ -300,13 +300,13 @@ static void launch(struct tri_keeper *keeper, struct tri_child *child)
     if (error != 0) {
         complain_of_log(keeper, error);
     }
-    tri_keeper_tell(keeper, child->asked_by, &tr_process_started_schema, &started);
+    tri_keeper_send(keeper, child->asked_by, &tr_process_started_schema, &started);
     child->asked_by = NULL;
 }
 
 /*
- * Launches children for the free places. Their pids are written behind, with a second write for
- * all; if that fails, the mark in the environment still finds the processes.
+ * Launches children for the free places. Their pids are logged afterwards, with one write for all;
+ * if that fails, the mark in the environment still identifies the processes.
  */
 static void launch_ready(struct tri_keeper *keeper)
 {
@@ -316,9 +316,9 @@ static void launch_ready(struct tri_keeper *keeper)
         return;
     }
     struct tri_child_queue turn = {0};
-    int error = take_turns(keeper, &turn);
+    int error = take_launchable(keeper, &turn);
     if (error != 0) {
-        give_turns_back(keeper, &turn, error);
+        return_launchable(keeper, &turn, error);
         return;
     }
     struct tri_child *child;
@@ -331,7 +331,7 @@ static void launch_ready(struct tri_keeper *keeper)
     }
 }
 
-/* When what was forgotten takes too much of the file, the log is written anew from the table. */
+/* Rewrites the log from the table when it holds too much garbage. */
 static void rewrite_log(struct tri_keeper *keeper)
 {
     size_t max = keeper->options.forgotten_bytes_max;
@@ -342,12 +342,12 @@ static void rewrite_log(struct tri_keeper *keeper)
     if (error != 0) {
         tri_keeper_complain(keeper, "writing %s anew: %s", TRI_KEEPER_LOG_NAME,
                             tr_error_text(error));
-        /* The old one serves on, and is tried again when it has grown as much again. */
+        /* The old log stays in use; the next try comes after as much new garbage. */
         keeper->table.forgotten_bytes = 0;
     }
 }
 
-/* Whether it is time to try again what a full disk held up. */
+/* Whether commits pause because the disk was full. */
 static bool is_pausing(struct tri_keeper *keeper)
 {
     if (keeper->retry_ms != 0 && tri_monotonic_ms() >= keeper->retry_ms) {
@@ -357,8 +357,8 @@ static bool is_pausing(struct tri_keeper *keeper)
 }
 
 /*
- * Whether all places are taken and others wait. Then an end that is written a few milliseconds
- * later delays no start: its place was filled above, without the log.
+ * Whether all places are taken and children wait. Then logging an end a few milliseconds later
+ * delays no start: its place was filled above, without the log.
  */
 static bool may_gather(const struct tri_keeper *keeper)
 {
@@ -367,13 +367,13 @@ static bool may_gather(const struct tri_keeper *keeper)
 }
 
 /*
- * One round: free places are filled without a sync, then one commit for all and launches of what it
- * made ready, and a second commit only if a start failed or was stopped.
+ * One round: fill free places without a sync, commit everything, launch what became ready, and
+ * commit again only if a start failed or was stopped.
  */
-void tri_keeper_work(struct tri_keeper *keeper)
+void tri_keeper_run_round(struct tri_keeper *keeper)
 {
     bool has_ended = !is_pausing(keeper) && keeper->ended.first != NULL;
-    /* First, a process that waits takes the place of one that ended: it needs no sync. */
+    /* A waiting process takes the place of an ended one first: this needs no sync. */
     launch_ready(keeper);
     keeper->is_gathering = may_gather(keeper);
     if (keeper->is_gathering) {
@@ -389,7 +389,7 @@ void tri_keeper_work(struct tri_keeper *keeper)
     }
     keeper->gather_ms = tri_monotonic_ms() + TR_KEEPER_GATHER_MS;
     if (tri_buffer_size(&keeper->file.pending) > 0) {
-        /* Only keys to forget are left; losing one means to tell its end once more. */
+        /* Only forgotten keys are pending; losing a record means to report its end again. */
         (void)!tri_keeper_file_commit(&keeper->file, TRI_COMMIT_WRITTEN);
     }
     rewrite_log(keeper);
@@ -397,7 +397,7 @@ void tri_keeper_work(struct tri_keeper *keeper)
 
 /* ---- After a dead keeper. ------------------------------------------------------------------- */
 
-/* How a key ends that a dead keeper left. */
+/* The end of a key that a dead keeper left open. */
 static struct tr_process_ended settled(const struct tri_key_entry *entry, bool was_here)
 {
     struct tr_process_ended ended = {.key = entry->key,
@@ -406,7 +406,7 @@ static struct tr_process_ended settled(const struct tri_key_entry *entry, bool w
                                      .started_ms = entry->started_ms,
                                      .ended_ms = tri_wall_ms()};
     if (!was_here) {
-        /* After a loss of power the log, too, may lack what was not synced. */
+        /* After a power loss the log, too, may lack unsynced records. */
         ended.outcome = TR_PROCESS_LOST;
         ended.reason = tr_text_of("the machine was restarted or the store is on another one");
     } else if (entry->may_run) {
@@ -419,7 +419,7 @@ static struct tr_process_ended settled(const struct tri_key_entry *entry, bool w
     return ended;
 }
 
-int tri_keeper_settle(struct tri_keeper *keeper, bool was_here)
+int tri_keeper_end_unfinished(struct tri_keeper *keeper, bool was_here)
 {
     struct tri_key_entry *entry;
     while ((entry = keeper->table.live.first) != NULL) {

@@ -1,14 +1,14 @@
 /*
  * The thread that syncs the folders of attempts, so that a slow disk holds up no start and no stop.
  *
- * It and the keeper share two lists of jobs. Each is a stack to which one side pushes and from
- * which the other takes all at once, so no lock is needed. A job belongs to the thread from give
- * until it is in `finished`; the child that holds it is not freed in between.
+ * The thread and the keeper share two lists of jobs. Each is a stack to which one side pushes and
+ * from which the other takes everything at once, so no lock is needed. A job belongs to the thread
+ * from give until it is in `finished`; the child that holds it is not freed in between.
  *
- * Files are synced before their folder, and the folders up to the store's last. So when a folder's
- * sync returns, the names in it lead to contents that are on the disk. A batch of more than
- * TR_KEEPER_SYNC_ALONE_MAX folders is one syncfs, which also writes what others have changed on
- * that file system; hence a few folders are walked file by file.
+ * Files are synced before their folder, and the parent folders up to the store's last. So after the
+ * sync of a folder its names lead to contents that are on the disk. A batch of more than
+ * TR_KEEPER_SYNC_ALONE_MAX folders is one syncfs, which also writes other changes to that file
+ * system; hence a few folders are walked file by file.
  */
 #include "runtime/keeper/keeper_sync.h"
 
@@ -25,8 +25,10 @@
 
 /* ---- The lists. ----------------------------------------------------------------------------- */
 
-/* Release here and acquire in take_all: the side that takes a job sees all that was written to it.
- * Taking everything at once leaves no room for the ABA problem of popping one. */
+/*
+ * Release here and acquire in take_all: the taker of a job sees all writes to it. Taking everything
+ * at once avoids the ABA problem of popping one.
+ */
 static void push(_Atomic(struct tri_sync_job *) *list, struct tri_sync_job *job)
 {
     job->next = atomic_load_explicit(list, memory_order_relaxed);
@@ -35,7 +37,7 @@ static void push(_Atomic(struct tri_sync_job *) *list, struct tri_sync_job *job)
     }
 }
 
-/* All of a list, the earliest first. */
+/* Takes the whole list, oldest first. */
 static struct tri_sync_job *take_all(_Atomic(struct tri_sync_job *) *list)
 {
     struct tri_sync_job *latest = atomic_exchange_explicit(list, NULL, memory_order_acquire);
@@ -56,10 +58,10 @@ static void ring(int descriptor)
 
 /* ---- One folder. ---------------------------------------------------------------------------- */
 
-/* One walk; files beyond a number are left to syncfs. */
+/* One walk of a folder; beyond a number of files syncfs is used. */
 struct walk {
     unsigned files;
-    bool is_too_much; /* or something could not be opened: syncfs does it all */
+    bool is_too_much; /* or an entry could not be opened: use syncfs */
     int number;
 };
 
@@ -71,9 +73,9 @@ static void failed(struct walk *walk)
 static void sync_folder(struct walk *walk, int fd, unsigned depth);
 
 /*
- * Opens an entry and syncs it, with what is below it. What is gone meanwhile needs no sync. Links,
- * pipes and empty files are only names, which the sync of their folder covers. O_NONBLOCK: a pipe
- * that took the place of a file after fstatat would block the open.
+ * Opens an entry and syncs it, with all below it. A removed entry needs no sync. Links, pipes and
+ * empty files are only names, which the sync of their folder covers. O_NONBLOCK: a pipe that
+ * replaced a file after fstatat would block the open.
  */
 static void sync_entry(struct walk *walk, int folder, const char *name, unsigned depth)
 {
@@ -84,7 +86,7 @@ static void sync_entry(struct walk *walk, int folder, const char *name, unsigned
     }
     bool is_file = S_ISREG(status.st_mode) && status.st_size > 0;
     if (!is_file && !S_ISDIR(status.st_mode)) {
-        return; /* its name is the folder's to sync */
+        return; /* the folder's sync covers its name */
     }
     if (++walk->files > TR_KEEPER_SYNC_FILES_MAX || depth > TR_KEEPER_SYNC_DEPTH_MAX) {
         walk->is_too_much = true;
@@ -104,7 +106,7 @@ static void sync_entry(struct walk *walk, int folder, const char *name, unsigned
 }
 
 /*
- * Depth first, each folder after its files. It is opened anew, since closedir closes its
+ * Depth first, each folder after its files. It is opened again, since closedir closes its
  * descriptor.
  */
 static void sync_folder(struct walk *walk, int fd, unsigned depth)
@@ -130,7 +132,7 @@ static void sync_folder(struct walk *walk, int fd, unsigned depth)
     }
 }
 
-/* The names of the folders above, up to the store's; they may be as new as the attempt. */
+/* Syncs the parent folders up to the store's; they may be as new as the attempt. */
 static void sync_above(struct walk *walk, int fd, int store)
 {
     struct stat end;
@@ -161,7 +163,7 @@ static void sync_above(struct walk *walk, int fd, int store)
 
 /* ---- Whether there is anything. ------------------------------------------------------------- */
 
-/* `made` is a list of names, each with its zero, and one zero more at the end. */
+/* `made` is a list of zero-terminated names with one more zero at the end. */
 static bool was_made(const char *made, const char *name)
 {
     for (; made != NULL && *made != '\0'; made += strlen(made) + 1) {
@@ -173,9 +175,9 @@ static bool was_made(const char *made, const char *name)
 }
 
 /*
- * Whether a folder holds anything that a process may have written: a file with bytes, a link, or a
- * folder that holds such. Names in `made` were put there for the process and do not count, at the
- * top only. In doubt (too deep, cannot be read) the answer is yes.
+ * Whether a folder holds anything that a process may have written: a non-empty file, a link, or a
+ * folder that holds such. Names in `made` at the top level were made for the process and do not
+ * count. If it cannot tell (too deep, unreadable), the answer is yes.
  */
 static bool has_content(int parent, const char *name, const char *made, unsigned depth)
 {
@@ -205,7 +207,7 @@ static bool has_content(int parent, const char *name, const char *made, unsigned
     return is_found;
 }
 
-/* Finishes the jobs of a batch whose processes have written nothing: they wait for no sync. */
+/* Finishes the jobs whose processes have written nothing: they need no sync. */
 static struct tri_sync_job *take_out_empty(struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
 {
     struct tri_sync_job *left = NULL;
@@ -229,8 +231,8 @@ static struct tri_sync_job *take_out_empty(struct tri_keeper_sync *sync, struct 
 /* ---- All of a job. -------------------------------------------------------------------------- */
 
 /*
- * Opens a job's folder. One that its task has closed or removed, or for which no descriptor is
- * left: the store's own, whose file system it is.
+ * Opens a job's folder. If its task removed or protected it, or no descriptor is left: the store's
+ * folder, which is on the same file system.
  */
 static int open_folder(const struct tri_keeper_sync *sync, const struct tri_sync_job *job)
 {
@@ -245,8 +247,7 @@ static void close_folder(const struct tri_keeper_sync *sync, int fd)
     }
 }
 
-/* Files one by one where they are few; syncfs where they are too many or something could not be
- * opened. */
+/* File by file; syncfs if there are too many or one could not be opened. */
 static void sync_one(const struct tri_keeper_sync *sync, struct tri_sync_job *job)
 {
     int fd = open_folder(sync, job);
@@ -288,7 +289,7 @@ static void sync_file_systems(const struct tri_keeper_sync *sync, struct tri_syn
     }
 }
 
-/* Many folders at once are cheaper by their file system than one by one. */
+/* Syncs many folders by syncfs, few file by file. */
 static void sync_batch(const struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
 {
     unsigned count = 0;

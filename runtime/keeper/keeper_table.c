@@ -1,6 +1,6 @@
 /*
- * The table of keys: chained hashing that doubles as it fills, two lists (what runs, what ended),
- * and one table of transitions through which every change goes.
+ * The table of keys: chained hashing that doubles as it fills, two lists (live keys, ended keys),
+ * and one table of transitions that checks every change.
  */
 #include "runtime/keeper/keeper_table.h"
 
@@ -32,7 +32,7 @@ int tri_key_next_phase(enum tr_process_phase phase, enum tri_key_event event,
     return 0;
 }
 
-/* FNV-1a: keys are short, come from ourselves, and are looked for a few times each. */
+/* FNV-1a: keys are short, come from our own engines, and are looked up a few times each. */
 static uint64_t hash_of(struct tr_text key)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -256,7 +256,7 @@ void tri_key_table_restarted(struct tri_key_table *table)
     }
 }
 
-/* Takes an entry out of its chain and its list, and frees it. */
+/* Removes an entry from its chain and its list, and frees it. */
 static void drop(struct tri_key_table *table, struct tri_key_list *list,
                  struct tri_key_entry *entry)
 {

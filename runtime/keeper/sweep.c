@@ -1,11 +1,10 @@
 /*
  * A thread that removes folders beside other work.
  *
- * Names go through a SOCK_SEQPACKET pair, which keeps each apart from the next and is bounded by
- * the socket's buffer. When it is full the giver removes the folder itself, so that removals keep
- * up with new folders. What lies on a share the giver never touches, because a share may hang: it
- * waits in a list until there is room. The thread ends at the end of file, after all names before
- * it.
+ * Names go through a SOCK_SEQPACKET pair, which keeps message boundaries and is bounded by the
+ * socket's buffer. When it is full the caller removes the folder itself, so that removals keep up
+ * with new folders. The caller never touches a share, because a share may hang: such a folder waits
+ * in a list until there is room. The thread ends at the end of file, after all names before it.
  */
 #include "runtime/keeper/sweep.h"
 
@@ -20,13 +19,13 @@
 #include "runtime/memory.h"
 #include "runtime/process/attempt.h"
 
-/* What goes in front of a name. Without trusted bytes it is one of the store's folder. */
+/* Header of a queued name. Without trusted bytes it is a folder of the store. */
 struct head {
     uint32_t trusted_bytes;
     bool keeps_logs;
 };
 
-/* One for which there was no room. */
+/* A folder that waits for room in the queue. */
 struct waiting {
     struct waiting *next;
     struct head head;
@@ -38,13 +37,13 @@ struct tri_sweep {
     pthread_t thread;
     int giving;
     struct waiting *first;
-    struct waiting **end; /* where the next one goes */
+    struct waiting **end; /* where the next one is linked */
     uint32_t waiting;
-    int taking; /* the thread's, as is what follows */
+    int taking; /* used by the thread, as what follows */
     struct tri_attempt_folders folders;
 };
 
-/* Nobody hears of it: what cannot be removed is left behind, as a crash would. */
+/* Errors are not reported: a folder that cannot be removed is left, as after a crash. */
 static void remove_one(struct tri_sweep *sweep, const struct head *head, struct tr_text path)
 {
     char reason[TR_REASON_BYTES_MAX];
@@ -168,7 +167,7 @@ void tri_sweep_go_on(struct tri_sweep *sweep)
     }
 }
 
-/* Hands on what waits while there is time; the rest is left behind. */
+/* Moves waiting folders to the queue until the time is over; the rest stays. */
 static void hand_on_last(struct tri_sweep *sweep)
 {
     uint64_t end_ms = tri_monotonic_ms() + TR_SHARED_LAST_MS;
@@ -191,7 +190,7 @@ void tri_sweep_stop(struct tri_sweep *sweep)
         return;
     }
     hand_on_last(sweep);
-    /* What was given before is still read; then comes the end. */
+    /* Closing the socket ends the thread after the queued names. */
     close(sweep->giving);
     pthread_join(sweep->thread, NULL);
     close(sweep->taking);
