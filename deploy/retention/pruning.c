@@ -295,7 +295,7 @@ static void remove_one(const struct tr_prune_request *request, const struct tri_
 {
     struct tr_pruned_part *part = &pruned->parts[TR_PRUNED_ATTEMPTS];
     uint64_t bytes;
-    if (!tri_shared_is_there(shared, &bytes)) {
+    if (!tri_shared_exists(shared, &bytes)) {
         return;
     }
     errno = 0;
@@ -343,7 +343,7 @@ static void prune_shared(const struct tr_prune_request *request, const struct tr
         remove_checkpoint(request, row, &shared, pruned);
     }
     if (is_all && !request->is_dry) {
-        tri_shared_leave(&shared);
+        tri_shared_remove_parent(&shared);
     }
 }
 

@@ -1,19 +1,17 @@
 /*
- * Making an attempt's folder, and copying what its end needs.
+ * Makes an attempt's folder, and copies what is needed after its end.
  *
- * All names of a request are checked before anything is made, so a request that is refused leaves
- * no trace. Then mkdir decides: a folder that can be made is new, and nothing of this key ever ran
- * there. One that exists may belong to a process that runs, since the keeper outlives the engine;
- * it is left alone (TR_EXISTS) until the keeper has been asked. Only if the keeper does not know
- * the key is it the folder of an engine that died before it told the keeper, and is emptied
- * (`is_emptied`).
+ * All names of a request are checked before anything is made, so a refused request leaves no trace.
+ * Then mkdir decides: a folder that it makes is new, and this key never ran there. An existing one
+ * may belong to a running process, since the keeper outlives the engine; it is left alone
+ * (TR_EXISTS) until the keeper has been asked. Only if the keeper does not know the key, it is the
+ * folder of an engine that died before it told the keeper, and is emptied (`is_emptied`).
  *
- * All names are found below the store's folder part by part without following links (blob/below.h),
- * because a process that ran there may have replaced anything by a link.
+ * All paths are resolved below the store's folder name by name without following links
+ * (blob/below.h), because a process that ran there may have replaced any of them by a link.
  *
- * Nothing is synced here: after a restart of the machine an attempt that had not ended counts as
- * lost. What the process writes is synced by the keeper, before it writes the end down
- * (keeper_sync.c).
+ * Nothing is synced here: after a restart of the machine an unfinished attempt counts as lost. The
+ * keeper syncs the files of the process before it logs the end (keeper_sync.c).
  */
 #include "runtime/process/attempt.h"
 
@@ -47,7 +45,7 @@ static int explain(char *reason, int error, struct tr_text what)
 
 /*
  * The same for a folder that the engine makes. TR_NOT_FOUND becomes TR_SYSTEM: it would be read as
- * a name of the user's that does not exist, such as a secret.
+ * a missing name in the request, such as a secret.
  */
 static int explain_place(char *reason, int error, struct tr_text what)
 {
@@ -73,7 +71,7 @@ int tri_attempt_folders_init(struct tri_attempt_folders *folders, const char *st
     }
     /*
      * A request may name the store as the engine was given it or with links resolved; both are
-     * accepted. A relative name cannot be compared, so only the resolved one counts then.
+     * accepted. A relative name cannot be compared, so only the resolved one is used then.
      */
     folders->names[0] = tr_text_copy(tr_text_of(store_folder[0] == '/' ? store_folder : real));
     folders->names[1] = tr_text_copy(tr_text_of(real));
@@ -108,8 +106,8 @@ void tri_attempt_folders_fini(struct tri_attempt_folders *folders)
 }
 
 /*
- * The part of an absolute name that lies below the store's folder. Slashes at the end of the
- * store's name do not count, and a name that only begins alike (/store and /store2) is not below.
+ * The part of an absolute path below the store's folder. Slashes at the end of the store's name do
+ * not count, and a common prefix is not enough: /store2 is not below /store.
  */
 int tri_attempt_below(const struct tri_attempt_folders *folders, struct tr_text path,
                       struct tr_text *below)
@@ -135,7 +133,7 @@ static bool is_absolute(struct tr_text path)
     return path.size > 0 && path.data[0] == '/';
 }
 
-/* A name below the attempt's folder, or nothing. */
+/* A name below the attempt's folder, or empty. */
 static int check_optional(struct tr_text name, const char *what, char *reason)
 {
     int error = name.size > 0 ? tri_below_check(name) : 0;
@@ -207,7 +205,7 @@ static int check_secrets(struct tr_bytes array, char *reason)
     return error != 0 ? refuse(reason, error, "secrets are no array, or too many") : 0;
 }
 
-/* All names before anything is made: an attempt that is refused leaves no trace. */
+/* Checks all names before anything is made, so a refused attempt leaves no trace. */
 static int check(const struct tri_attempt_folders *folders, const struct tr_process_run *run,
                  char *reason)
 {
@@ -242,8 +240,8 @@ static struct tr_text keep(char **at, struct tr_text text)
 }
 
 /*
- * One block holds the attempt and its texts. An output with an absolute name lies elsewhere and is
- * not tidied up, so its name is kept as empty.
+ * One block holds the attempt and its texts. An output with an absolute path lies elsewhere and is
+ * not cleaned up, so an empty name is kept for it.
  */
 int tri_attempt_new(const struct tri_attempt_folders *folders, const struct tr_process_run *run,
                     char *reason, struct tri_attempt **out)
@@ -296,8 +294,8 @@ static void split(const struct tri_attempt *attempt, struct tr_text *parent, str
 }
 
 /*
- * The parent's descriptor, which stays open for the next attempt. It is O_RDONLY and not a path, so
- * it still leads to the same folder when a name on the way is replaced; when the folder itself is
+ * Opens the parent, and keeps it open for the next attempt. The descriptor is O_RDONLY and not a
+ * path, so it leads to the same folder when a name on the way is replaced; if the folder itself was
  * removed, making something in it fails with ENOENT (see tri_attempt_make). With mode 0 nothing is
  * made.
  */
@@ -331,8 +329,8 @@ int tri_attempt_open(struct tri_attempt_folders *folders, const struct tri_attem
     return error != 0 ? error : tri_below_folder(folder, last, 0, fd);
 }
 
-/* Does not follow a link in the place of the folder. */
-bool tri_attempt_is_there(struct tri_attempt_folders *folders, const struct tri_attempt *attempt)
+/* Does not follow a link at the folder's path. */
+bool tri_attempt_exists(struct tri_attempt_folders *folders, const struct tri_attempt *attempt)
 {
     struct tr_text parent;
     struct tr_text last;
@@ -346,7 +344,8 @@ bool tri_attempt_is_there(struct tri_attempt_folders *folders, const struct tri_
 }
 
 /*
- * mkdir itself decides whether the folder is new, so there is no gap between a look and the making.
+ * mkdir itself decides whether the folder is new, so there is no race between a check and the
+ * making.
  */
 static int make_folder(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
                        bool is_emptied)
@@ -404,7 +403,8 @@ static int make_folders(const struct tri_attempt_folders *folders, int folder,
 }
 
 /*
- * A link to a file elsewhere. Its target is the plugin's, and the engine itself never follows it.
+ * Makes a link to a file elsewhere. The plugin chose its target, and the engine itself never
+ * follows it.
  */
 static int make_link(int folder, const struct tr_process_file *file)
 {
@@ -425,9 +425,7 @@ static int make_link(int folder, const struct tr_process_file *file)
     return error;
 }
 
-/*
- * Mode 0 means FILE_MODE. A name that a request has twice is an error (O_EXCL), not a mixed file.
- */
+/* Mode 0 means FILE_MODE. A name that occurs twice in a request is an error (O_EXCL). */
 static int make_file(int folder, const struct tr_process_file *file)
 {
     mode_t mode = file->mode != 0 ? file->mode & 0777 : FILE_MODE;
@@ -450,8 +448,8 @@ static int make_files(int folder, const struct tr_process_run *run, char *reason
 }
 
 /*
- * Puts folders, files and secrets into the new folder, in this order: files may lie in folders of
- * the list, and the files of secrets come last, so that the least can fail after they are written.
+ * Makes folders, files and secrets in the new folder, in this order: files may lie in listed
+ * folders, and files of secrets come last, so that little can fail after they are written.
  */
 static int fill(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
                 const struct tr_process_run *run, struct tri_buffer *environment, char *reason)
@@ -469,7 +467,7 @@ static int fill(struct tri_attempt_folders *folders, const struct tri_attempt *a
         error = tri_environment_pack(run, &folders->sources, folder, environment, reason);
     }
     close(folder);
-    /* A name twice: the folder itself was new. */
+    /* A name occurs twice in the request: the folder itself was new. */
     return error == TR_EXISTS ? TR_INVALID : error;
 }
 
@@ -481,7 +479,7 @@ int tri_attempt_make(struct tri_attempt_folders *folders, struct tri_attempt *at
     errno = 0;
     int error = make_folder(folders, attempt, is_emptied);
     if (error == TR_NOT_FOUND) {
-        /* The parent whose descriptor we held was removed meanwhile. */
+        /* The parent that was kept open has been removed. */
         forget_parent(folders);
         error = make_folder(folders, attempt, is_emptied);
     }

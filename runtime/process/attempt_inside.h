@@ -1,17 +1,17 @@
 /*
- * What the two files of attempts share: attempt.c makes folders, attempt_read.c reads and removes.
- * Nobody else includes this.
+ * Shared by the two files of attempts: attempt.c makes folders, attempt_read.c reads and removes.
+ * No other file includes this.
  */
 #ifndef TR_RUNTIME_PROCESS_ATTEMPT_INSIDE_H
 #define TR_RUNTIME_PROCESS_ATTEMPT_INSIDE_H
 
 #include "runtime/process/attempt.h"
 
-/* All texts and bytes lie behind it. */
+/* All texts and bytes are stored behind the struct. */
 struct tri_attempt {
-    struct tr_text folder;     /* below the store's */
-    struct tr_text outputs[2]; /* below it; empty: somewhere else */
-    struct tr_bytes results;   /* packed, and checked */
+    struct tr_text folder;     /* below the store's folder */
+    struct tr_text outputs[2]; /* below the attempt's folder; empty: elsewhere */
+    struct tr_bytes results;   /* packed and checked */
     bool has_secrets;
 };
 

@@ -1,15 +1,15 @@
 /*
- * The end of an attempt: documents are read, the files of secrets and empty outputs are removed;
+ * The end of an attempt: reads its documents, removes the files of secrets and empty outputs, and
  * later the whole folder.
  *
- * Nothing that the process has left there is trusted. Only regular files are read, never through a
- * link, never a pipe or device (O_NONBLOCK, then fstat), and no more of them than was asked for.
- * All documents share one message, so each takes what the ones before have left.
+ * Nothing in the folder is trusted. Only regular files are read, never through a link, never a pipe
+ * or device (O_NONBLOCK, then fstat), and at most as many bytes as requested. All documents share
+ * one message, so each may use the bytes that the previous ones left.
  *
- * What cannot be read because the machine is short of something (memory, descriptors) is not taken
- * for missing: the call fails, the keeper keeps the end, and the documents are read again when the
- * run is asked for again. Nothing is removed in that case. Neither is a document missing that the
- * disk does not give (EIO): that is no doing of the process.
+ * If a document cannot be read because of a shortage (memory, descriptors), the call fails and
+ * removes nothing; the keeper keeps the end, and the documents are read again when the run is
+ * requested again. An I/O error (EIO) does not make a document missing either: the process did not
+ * cause it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,17 +22,17 @@
 #include "runtime/process/attempt_inside.h"
 #include "runtime/process/environment.h"
 
-/* Documents on their way into one message. */
+/* Documents that are being packed into one message. */
 struct reading {
     int folder; /* -1: there is none */
     struct tri_buffer *packed;
-    size_t left; /* what the message still has room for */
+    size_t left; /* bytes that the message has room for */
     char *reason;
 };
 
 /*
- * Whether an open has failed by what the process itself can have left there: nothing, a link, a
- * socket, or what it has closed to its owner.
+ * Whether an open failed because of the process: a missing file, a link, a socket, or a file
+ * without permission for its owner.
  */
 static bool is_absent(int error)
 {
@@ -41,7 +41,7 @@ static bool is_absent(int error)
             (errno == EACCES || errno == EPERM || errno == ENXIO || errno == ENAMETOOLONG));
 }
 
-/* Says what the system has refused. */
+/* Describes a failed system call. */
 static int explain(const struct reading *reading, struct tr_text name)
 {
     snprintf(reading->reason, TR_REASON_BYTES_MAX, "%.*s cannot be read: %s",
@@ -65,7 +65,7 @@ static int put_size(struct reading *reading, uint64_t size)
     return tri_buffer_append(reading->packed, number, tr_writer_size(&writer));
 }
 
-/* Reads `size` bytes, or those up to the end of the file. False with errno on an error. */
+/* Reads `size` bytes, or up to the end of the file. False with errno on an error. */
 static bool read_bytes(int fd, uint8_t *bytes, size_t size, size_t *got)
 {
     *got = 0;
@@ -107,8 +107,8 @@ static int put_content(struct reading *reading, int fd, size_t size)
 }
 
 /*
- * Packs one document: nil, bytes or a size. A descendant that still writes may change the file
- * meanwhile; all decisions are by the size of the one fstat.
+ * Packs one document: nil, bytes or a size. A descendant may still write to the file; all decisions
+ * use the size of one fstat.
  */
 static int put_document(struct reading *reading, const struct tr_process_result *result)
 {
@@ -157,7 +157,7 @@ static int put_documents(struct reading *reading, struct tr_bytes results)
     return error;
 }
 
-/* Removes an output that nothing was written to. */
+/* Removes an empty output. */
 static void remove_empty(int folder, struct tr_text name)
 {
     struct tri_below_place place;
@@ -168,12 +168,12 @@ static void remove_empty(int folder, struct tr_text name)
     bool is_empty = fstatat(place.folder, place.last, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                     S_ISREG(status.st_mode) && status.st_size == 0;
     if (is_empty) {
-        (void)unlinkat(place.folder, place.last, 0); /* an empty file more does no harm */
+        (void)unlinkat(place.folder, place.last, 0); /* an empty file that stays does no harm */
     }
     tri_below_place_close(&place);
 }
 
-/* Removes what nobody needs once the documents are read. */
+/* Removes files that are not needed after the documents are read. */
 static void remove_rest(const struct tri_attempt *attempt, int folder)
 {
     remove_empty(folder, attempt->outputs[0]);
@@ -184,8 +184,8 @@ static void remove_rest(const struct tri_attempt *attempt, int folder)
 }
 
 /*
- * Reads first and removes afterwards, and only what is not read once more: a second call must find
- * the same. A folder that is missing gives absent documents, not an error: the process may have
+ * Reads first and removes afterwards, and only files that are not read again: a second call must
+ * find the same. A missing folder gives absent documents, not an error: the process may have
  * removed it.
  */
 int tri_attempt_read(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
@@ -212,7 +212,7 @@ int tri_attempt_read(struct tri_attempt_folders *folders, const struct tri_attem
 
 void tri_attempt_discard(struct tri_attempt_folders *folders, const struct tri_attempt *attempt)
 {
-    /* What stays is found and removed when the key is asked for again. */
+    /* A folder that stays is removed when the key is requested again. */
     (void)!tri_below_remove(folders->store, attempt->folder);
 }
 

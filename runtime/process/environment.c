@@ -1,12 +1,11 @@
 /*
- * Building the environment of a process: entries NAME=value as they stand, entries NAME with the
- * value of the engine's own variable, the engine's folder behind those of a list of folders, and
- * secrets, whose values go into a variable or into a file that the variable names.
+ * Builds the environment of a process: entries NAME=value as they are, entries NAME with the value
+ * of the engine's own variable, the engine's folder appended to a list of folders, and secrets,
+ * whose values go into a variable or into a file whose path the variable has.
  *
  * Values of secrets pass through one buffer that is overwritten after each, and end in `packed`,
- * which the caller overwrites when it was sent. Variables of the engine that begin with
- * TROUPE_SECRET_ cannot be inherited by name: they can only be had as secrets, where a request says
- * so.
+ * which the caller overwrites after sending it. Variables of the engine that begin with
+ * TROUPE_SECRET_ cannot be inherited by name: they are available only as secrets.
  */
 #include "runtime/process/environment.h"
 
@@ -18,13 +17,13 @@
 #include "runtime/blob/below.h"
 #include "runtime/process/attempt_limits.h"
 
-/* An environment in the making. */
+/* An environment that is being built. */
 struct maker {
     const struct tr_process_run *run;
     const struct tri_environment_sources *sources;
     int folder;
     struct tri_buffer *packed;
-    struct tr_bytes searched; /* what the request has for the variable that lists folders */
+    struct tr_bytes searched; /* the request's value of the variable that lists folders */
     struct tri_buffer value;  /* of one secret, or of that variable */
     char *reason;
 };
@@ -36,8 +35,8 @@ static int explain(struct maker *maker, int error, const char *what, const char 
 }
 
 /*
- * Puts NAME=value behind what is packed, or the name alone when `value` is NULL. The entry is put
- * together behind its packed place first, since a packed string begins with its size.
+ * Packs NAME=value, or the name alone when `value` is NULL. The entry is built behind its packed
+ * place first, since a packed string begins with its size.
  */
 static int put_word(struct maker *maker, struct tr_bytes name, const char *value, size_t size)
 {
@@ -46,7 +45,7 @@ static int put_word(struct maker *maker, struct tr_bytes name, const char *value
     if (error != 0) {
         return error;
     }
-    /* The entry is put together behind the place where it is packed. */
+    /* The entry is built behind the place where it is packed. */
     uint8_t *at = maker->packed->data + maker->packed->end;
     uint8_t *word = at + TR_BLOB_HEADER_BYTES_MAX + whole;
     memcpy(word, name.data, name.size);
@@ -61,8 +60,8 @@ static int put_word(struct maker *maker, struct tr_bytes name, const char *value
 }
 
 /*
- * The engine's value of this name, or NULL: there is none, the name is too long, or it is a
- * secret's.
+ * The engine's value of this variable; NULL: there is none, the name is too long, or it names a
+ * secret.
  */
 static const char *inherited(struct tr_bytes name)
 {
@@ -79,8 +78,8 @@ static const char *inherited(struct tr_bytes name)
 }
 
 /*
- * Whether an entry has its value already. An empty one counts as whole, so that the keeper refuses
- * it with its own words.
+ * Whether an entry has a value of its own. An empty one counts as complete, so that the keeper
+ * refuses it with its own words.
  */
 static bool is_whole(struct tr_bytes word)
 {
@@ -98,7 +97,7 @@ static bool is_searched(const struct maker *maker, struct tr_bytes word)
            (word.size == size || word.data[size] == '=');
 }
 
-/* The value that an entry has itself, or by the engine's variable; empty: it has none. */
+/* The value of an entry, its own or the engine's; empty: none. */
 static struct tr_bytes value_of(struct tr_bytes word, const char *inherited_value)
 {
     const uint8_t *equals = word.size == 0 ? NULL : memchr(word.data, '=', word.size);
@@ -110,7 +109,7 @@ static struct tr_bytes value_of(struct tr_bytes word, const char *inherited_valu
                              .size = inherited_value == NULL ? 0 : strlen(inherited_value)};
 }
 
-/* The request's folders and the engine's behind them. */
+/* Packs the request's folders followed by the engine's. */
 static int put_searched(struct maker *maker)
 {
     const char *name = maker->sources->search_variable;
@@ -137,7 +136,10 @@ static int put_searched(struct maker *maker)
 
 /* ---- All entries. --------------------------------------------------------------------------- */
 
-/* One entry; without `is_put` it is counted only. What the engine does not have is left out. */
+/*
+ * Handles one entry; without `is_put` it is only counted. Variables that the engine does not have
+ * are left out.
+ */
 static int take_entry(struct maker *maker, struct tr_bytes word, bool is_put, uint32_t *count)
 {
     const char *value = is_whole(word) ? NULL : inherited(word);
@@ -187,7 +189,7 @@ static size_t without_end_of_line(const uint8_t *data, size_t size)
     return size;
 }
 
-/* As a variable: its value must hold no zero. */
+/* Packs a secret as a variable: its value must hold no zero. */
 static int put_variable(struct maker *maker, const struct tr_process_secret *secret)
 {
     const uint8_t *data = tri_buffer_front(&maker->value);
@@ -199,7 +201,10 @@ static int put_variable(struct maker *maker, const struct tr_process_secret *sec
     return put_word(maker, name, (const char *)data, size);
 }
 
-/* As a file that only the owner may read, below the attempt's folder; the variable has its path. */
+/*
+ * Writes a secret to a file that only the owner may read, below the attempt's folder; the variable
+ * has its path.
+ */
 static int put_file(struct maker *maker, const struct tr_process_secret *secret)
 {
     char path[TR_PATH_BYTES_MAX];
@@ -270,7 +275,7 @@ static int put_head(struct maker *maker, uint32_t count)
     return writer.error;
 }
 
-/* Two rounds, since an array begins with its count: one that counts, one that writes. */
+/* Two passes, since an array begins with its count: one counts, one writes. */
 int tri_environment_pack(const struct tr_process_run *run,
                          const struct tri_environment_sources *sources, int folder,
                          struct tri_buffer *packed, char *reason)

@@ -1,6 +1,6 @@
 /*
- * Reading /proc. Its files are made while they are read, so each is read from one descriptor to its
- * end. A process may end between any two calls; that is TR_NOT_FOUND and no error.
+ * Reads /proc. Its files are generated while they are read, so each is read from one descriptor to
+ * its end. A process may end between any two calls; that is TR_NOT_FOUND.
  */
 #include "runtime/process/proc.h"
 
@@ -18,7 +18,7 @@
 #define CHILDREN_BYTES 65536
 
 /*
- * Reads a whole file of a process, with a closing zero; what does not fit is cut off. EACCES is
+ * Reads a whole file of a process and adds a closing zero; a longer file is cut off. EACCES is
  * TR_NOT_FOUND too: a process of another user is never one of ours.
  */
 static int read_file(const char *path, char *buffer, size_t size, size_t *found)
@@ -37,17 +37,19 @@ static int read_file(const char *path, char *buffer, size_t size, size_t *found)
     }
     close(fd);
     if (more < 0) {
-        return TR_NOT_FOUND; /* it ended in between */
+        return TR_NOT_FOUND; /* the process ended meanwhile */
     }
     buffer[used] = '\0';
     *found = used;
     return 0;
 }
 
-/* Field `number` of a stat line, counted as in proc(5); those before 3 cannot be had. */
+/* Field `number`, at least 3, of a stat line, counted as in proc(5). */
 static const char *stat_field(const char *line, int number)
 {
-    /* The second one is a program's name and may hold anything, so they are counted behind it. */
+    /*
+     * The second field is a program's name and may hold any bytes, so fields are counted behind it.
+     */
     const char *at = strrchr(line, ')');
     for (int field = 2; at != NULL && field < number; field++) {
         at = strchr(at + 1, ' ');
@@ -92,7 +94,7 @@ int tri_proc_each(tri_proc_visit *visit, void *self)
     return 0;
 }
 
-/* Passes on those whose parent we are. */
+/* Passes on the children of this process. */
 struct filter {
     tri_proc_visit *visit;
     void *self;
@@ -110,8 +112,8 @@ static void visit_if_child(void *generic, uint32_t pid)
 
 /*
  * The kernel's list is one file for each thread, so the caller must have one thread only. A list
- * that fills the buffer may be cut off, and is not used either. The buffer is static because 64 KiB
- * are much for a stack.
+ * that fills the buffer may be cut off, and is not used. The buffer is static because 64 KiB are
+ * much for a stack.
  */
 int tri_proc_each_child(tri_proc_visit *visit, void *self)
 {
@@ -133,8 +135,8 @@ int tri_proc_each_child(tri_proc_visit *visit, void *self)
 }
 
 /*
- * The kernel shows the block that exec was given; later changes by setenv are usually not in it.
- * The mark is the first entry (spawn_plan.c), so a block that is cut off still has it.
+ * The kernel shows the block given to exec; later changes by setenv are usually not in it. The mark
+ * is the first entry (spawn_plan.c), so a block that is cut off still has it.
  */
 int tri_proc_variable(uint32_t pid, const char *name, char *buffer, size_t size,
                       struct tr_text *value)

@@ -1,9 +1,9 @@
 /*
- * Removing on a share that others write to.
+ * Removal on a share with other writers.
  *
- * The operator's part of a path (`trusted_bytes`) is opened as it stands, links included. From
- * there each step is taken from the descriptor of the one before, by names below, so a link that a
- * job puts on the way makes the removal fail.
+ * The operator's part of a path (`trusted_bytes`) is opened as it is, links included. From there
+ * each step starts at the descriptor of the previous one, by single names, so a link that a job
+ * puts on the way makes the removal fail.
  */
 #include "runtime/process/shared.h"
 
@@ -19,11 +19,11 @@
 #include "schemas/codec/error.h"
 #include "schemas/runtime/process.h"
 
-/* What an attempt works in, and what it has written for people; the plugin's shell names them. */
+/* The working folders of an attempt, and its logs; the plugin's shell script names them. */
 static const char *const work_names[] = {TR_ATTEMPT_WORK, TR_ATTEMPT_TMP};
 static const char *const log_names[] = {TR_ATTEMPT_STDOUT, TR_ATTEMPT_STDERR};
 
-/* The name behind what is trusted. */
+/* The path behind the trusted part. */
 static struct tr_text name_of(const struct tri_shared *shared)
 {
     size_t at =
@@ -35,7 +35,7 @@ static struct tr_text name_of(const struct tri_shared *shared)
 }
 
 /*
- * Opens the trusted part. TR_INVALID where nothing stands behind it: the share itself is never
+ * Opens the trusted part. TR_INVALID if the path has nothing behind it: the share itself is never
  * removed. O_PATH needs no right to read the share.
  */
 static int open_top(const struct tri_shared *shared, int *top)
@@ -65,8 +65,8 @@ static bool has_logs(int folder)
 }
 
 /*
- * Removes what an attempt worked in where it has written logs, which people may want to read.
- * `is_rest`: there are none, and the caller removes all of it.
+ * Removes the working folders of an attempt that has logs. `is_rest`: it has none, and the caller
+ * removes the whole folder.
  */
 static int remove_work(int top, struct tr_text name, bool *is_rest)
 {
@@ -103,7 +103,7 @@ int tri_shared_remove(const struct tri_shared *shared)
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
-bool tri_shared_is_there(const struct tri_shared *shared, uint64_t *bytes)
+bool tri_shared_exists(const struct tri_shared *shared, uint64_t *bytes)
 {
     int top;
     struct tri_below_place place;
@@ -120,7 +120,7 @@ bool tri_shared_is_there(const struct tri_shared *shared, uint64_t *bytes)
     return is_there;
 }
 
-void tri_shared_leave(const struct tri_shared *shared)
+void tri_shared_remove_parent(const struct tri_shared *shared)
 {
     int top;
     struct tr_text name = name_of(shared);
@@ -131,7 +131,7 @@ void tri_shared_leave(const struct tri_shared *shared)
     }
     name.size = (size_t)(slash - name.data);
     if (tri_below_find(top, name, 0, &place) == 0) {
-        (void)unlinkat(place.folder, place.last, AT_REMOVEDIR); /* others may still be in it */
+        (void)unlinkat(place.folder, place.last, AT_REMOVEDIR); /* it may not be empty */
         tri_below_place_close(&place);
     }
     close(top);

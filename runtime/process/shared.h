@@ -1,7 +1,7 @@
 /*
- * Folders of attempts that were made elsewhere, on a share that others write to, too: removing what
- * they have left. The part of the name that is the operator's own may lead there by links; behind
- * it none is followed (struct tr_fence of schemas/runtime/files.h has the words).
+ * Removes folders of attempts that were made elsewhere, on a share with other writers. The
+ * operator's part of the path may contain links; behind it none is followed (struct tr_fence of
+ * schemas/runtime/files.h).
  */
 #ifndef TR_RUNTIME_PROCESS_SHARED_H
 #define TR_RUNTIME_PROCESS_SHARED_H
@@ -10,20 +10,21 @@
 
 struct tri_shared {
     struct tr_text path;    /* SHARE/JOBSET/ATTEMPT, absolute */
-    uint32_t trusted_bytes; /* of it; never 0 */
-    bool keeps_logs;        /* where it has written some, only what it worked in goes */
+    uint32_t trusted_bytes; /* the operator's part of the path; never 0 */
+    bool keeps_logs;        /* if it has logs, only work/ and tmp/ are removed */
 };
 
 /*
- * Removes the folder, or work/ and tmp/ in it where its logs are kept. None is fine. TR_INVALID (no
- * name below what is trusted); with errno TR_SYSTEM, TR_MEMORY, TR_LIMIT, TR_BUSY. Any thread.
+ * Removes the folder, or work/ and tmp/ in it if its logs are kept. A missing one is fine.
+ * TR_INVALID (the path does not go beyond the trusted part); with errno TR_SYSTEM, TR_MEMORY,
+ * TR_LIMIT, TR_BUSY. Any thread.
  */
 TR_MUST_USE int tri_shared_remove(const struct tri_shared *shared);
 
-/* Whether there is such a folder, and how many bytes the files in it have. */
-bool tri_shared_is_there(const struct tri_shared *shared, uint64_t *bytes);
+/* Whether the folder exists, and the total size of its files. */
+bool tri_shared_exists(const struct tri_shared *shared, uint64_t *bytes);
 
-/* Removes the folder around it when nothing is left there. */
-void tri_shared_leave(const struct tri_shared *shared);
+/* Removes the parent folder if it is empty. */
+void tri_shared_remove_parent(const struct tri_shared *shared);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * The moment at which a process begins.
+ * Spawns a process.
  *
- * clone(CLONE_VM | CLONE_VFORK) gives a child that runs in our memory on a stack of its own while
- * the parent is stopped, until the child execs or exits. So nothing is copied, however large the
+ * clone(CLONE_VM | CLONE_VFORK) makes a child that runs in our memory on a stack of its own while
+ * the parent is suspended, until the child execs or exits. So nothing is copied, however large the
  * parent is, and the child reports a failure by writing it to `struct launch`. Its descriptors,
  * signal mask, working folder, umask and limits are its own from the beginning.
  *
@@ -31,7 +31,7 @@
 
 #define CHILD_CODE static __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
 
-/* Where a start can fail, and how it is told. */
+/* The steps of a start, which a failure names. */
 enum step { STEP_DONE, STEP_SESSION, STEP_FOLDER, STEP_FILE, STEP_LIMIT, STEP_PROGRAM };
 
 static const char *const step_words[] = {
@@ -42,13 +42,13 @@ static const char *const step_words[] = {
     [STEP_PROGRAM] = "cannot run",
 };
 
-/* What both sides share while the child is on its way. */
+/* Shared by parent and child until the exec. */
 struct launch {
     const struct tri_process_plan *plan;
-    const struct rlimit *open_files; /* unless the plan says otherwise; NULL: ours */
+    const struct rlimit *open_files; /* unless the plan sets it; NULL: ours */
     int null_fd;
-    enum step step; /* where it failed; STEP_DONE while it has not */
-    int number;     /* the errno of that */
+    enum step step; /* the failed step; STEP_DONE: none */
+    int number;     /* its errno */
     const char *what;
     char path[TR_PATH_BYTES_MAX];
 };
@@ -64,9 +64,9 @@ CHILD_CODE bool fail(struct launch *launch, enum step step, const char *what)
 }
 
 /*
- * Opens one of the three standard files in its place. dup2 gives a descriptor that is not closed at
- * exec; the first one is. One file for both outputs is opened once, so that both share one offset
- * and do not overwrite each other.
+ * Opens one of the three standard files. dup2 gives a descriptor that stays open at exec; the first
+ * one does not. One file for both outputs is opened once, so that both share one offset and do not
+ * overwrite each other.
  */
 CHILD_CODE bool open_file(struct launch *launch, int target)
 {
@@ -100,7 +100,7 @@ CHILD_CODE bool set_limits(struct launch *launch)
     return true;
 }
 
-/* Puts folder and name together; false where there is no room. */
+/* Joins folder and name; false if there is no room. */
 CHILD_CODE bool join(struct launch *launch, const char *folder, size_t size, const char *name)
 {
     size_t at = 0;
@@ -170,8 +170,8 @@ CHILD_CODE bool has_slash(const char *name)
 }
 
 /*
- * Signals are unblocked at the last moment: none may be taken while our memory is shared. Handlers
- * are no concern: the keeper has all signals at their defaults.
+ * Signals are unblocked last: none may be handled while our memory is shared. There are no handlers
+ * to reset: the keeper has all signals at their defaults.
  */
 CHILD_CODE bool run_program(struct launch *launch)
 {
@@ -201,7 +201,7 @@ CHILD_CODE int child_main(void *argument)
     umask(plan->umask);
     is_ready = is_ready && open_file(launch, STDIN_FILENO) && open_file(launch, STDOUT_FILENO) &&
                open_file(launch, STDERR_FILENO) && set_limits(launch);
-    /* All of ours close themselves; this is for what a library may have opened. */
+    /* Our own descriptors are close-on-exec; this is for those opened by libraries. */
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (is_ready) {
         (void)run_program(launch);
@@ -233,7 +233,7 @@ void tri_process_spawner_fini(struct tri_process_spawner *spawner)
     close(spawner->null_fd);
 }
 
-/* Reaps the child that came no further, and puts its reason into words. */
+/* Reaps the failed child, and puts its reason into words. */
 static int explain(const struct launch *launch, pid_t pid,
                    struct tri_process_spawn_failure *failure)
 {
@@ -254,7 +254,7 @@ int tri_process_spawn(struct tri_process_spawner *spawner, const struct tri_proc
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
-    /* A signal that the child took would run a handler of ours, in our memory. */
+    /* A signal delivered to the child would run a handler of ours, in our memory. */
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t child = clone(child_main, spawner->stack + GUARD_BYTES + STACK_BYTES,
                         CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);

@@ -1,9 +1,9 @@
 /*
- * From a process_start to a plan: every argument gets a closing zero, every limit its number, and
- * what makes no sense is refused here with words, before anything is written down or started.
+ * Makes a plan from a process_start: every argument gets a closing zero, every limit its number,
+ * and an invalid request is refused here with words, before it is logged or started.
  *
  * A plan is one block of memory: the struct, the pointers to texts, the texts. It is measured first
- * and filled then, so the child needs no memory of its own, and one tr_free is enough.
+ * and then filled, so one tr_free is enough.
  */
 #include "runtime/process/spawn_plan.h"
 
@@ -22,7 +22,7 @@ static const struct {
 #undef TRI_LIMIT_ROW
 };
 
-/* A plan in the making: where the next text goes. */
+/* A plan that is being filled: where the next text goes. */
 struct maker {
     struct tri_process_plan *plan;
     char **pointer;
@@ -36,7 +36,7 @@ static int refuse(char *reason, int error, const char *words)
     return error;
 }
 
-/* What the names of folder and files take with a closing zero each. */
+/* Bytes of the names of folder and files, with closing zeros. */
 static size_t paths_size(const struct tr_process_start *start)
 {
     return start->folder.size + start->stdin_path.size + start->stdout_path.size +
@@ -69,7 +69,7 @@ static char *keep(struct maker *maker, const void *data, size_t size)
 
 /*
  * Whether an entry sets the keeper's mark. An engine that runs inside an attempt has one in its own
- * environment, which must not make its processes pass for the outer attempt's.
+ * environment, which must not mark its processes as the outer attempt's.
  */
 static bool is_mark(struct tr_bytes word)
 {
@@ -77,7 +77,7 @@ static bool is_mark(struct tr_bytes word)
     return word.size >= sizeof mark - 1 && memcmp(word.data, mark, sizeof mark - 1) == 0;
 }
 
-/* The arguments: the program's name comes first and is not empty. */
+/* The arguments: the program's name comes first and must not be empty. */
 static int fill_arguments(struct maker *maker, struct tr_bytes array)
 {
     struct tr_cursor cursor;
@@ -95,8 +95,8 @@ static int fill_arguments(struct maker *maker, struct tr_bytes array)
 }
 
 /*
- * The environment: our mark first, so that it is found also where a reader cuts the block off, and
- * no other of its name. A name has at least one byte before its '='.
+ * The environment: our mark first, so that it is found also in a truncated block, and no other
+ * entry of its name. A name has at least one byte before its '='.
  */
 static int fill_environment(struct maker *maker, struct tr_bytes array, struct tr_text mark)
 {
@@ -192,7 +192,7 @@ static int fill_limits(struct maker *maker, struct tr_bytes array)
     return error;
 }
 
-/* Fills all of a plan whose block is large enough. */
+/* Fills a plan whose block is large enough. */
 static int fill(struct maker *maker, const struct tr_process_start *start, struct tr_text mark)
 {
     struct tri_process_plan *plan = maker->plan;

@@ -277,7 +277,7 @@ static void take_in(struct tri_process_service *service, struct tri_process_key 
 {
     char reason[TR_REASON_BYTES_MAX] = "";
     int error = tri_attempt_new(&service->folders, run, reason, &entry->attempt);
-    if (error == 0 && !tri_attempt_is_there(&service->folders, entry->attempt)) {
+    if (error == 0 && !tri_attempt_exists(&service->folders, entry->attempt)) {
         error = wait_for_turn(service, entry, body, version);
     } else if (error == 0) {
         error = tri_process_key_hold(entry, body, version);

@@ -86,13 +86,13 @@ static void a_folder_is_counted_and_goes(void **state)
 {
     uint64_t bytes = 0;
     (void)state;
-    assert_true(tri_shared_is_there(&shared, &bytes));
+    assert_true(tri_shared_exists(&shared, &bytes));
     assert_int_equal(bytes, 7);
     assert_int_equal(tri_shared_remove(&shared), 0);
-    assert_false(tri_shared_is_there(&shared, &bytes));
+    assert_false(tri_shared_exists(&shared, &bytes));
     assert_int_equal(tri_shared_remove(&shared), 0); /* none is fine */
     assert_true(is_there("share/set"));
-    tri_shared_leave(&shared);
+    tri_shared_remove_parent(&shared);
     assert_false(is_there("share/set"));
     assert_true(is_there("share"));
     assert_int_equal(tri_shared_remove(&shared), 0);
@@ -103,7 +103,7 @@ static void a_set_that_others_are_in_stays(void **state)
     (void)state;
     make_folder("share/set/another");
     assert_int_equal(tri_shared_remove(&shared), 0);
-    tri_shared_leave(&shared);
+    tri_shared_remove_parent(&shared);
     assert_true(is_there("share/set/another"));
 }
 
@@ -143,7 +143,7 @@ static void a_link_on_the_way_leads_nowhere(void **state)
     for (int keeps_logs = 0; keeps_logs < 2; keeps_logs++) {
         shared.keeps_logs = keeps_logs == 1;
         assert_int_equal(tri_shared_remove(&shared), 0);
-        tri_shared_leave(&shared);
+        tri_shared_remove_parent(&shared);
     }
     assert_true(is_there("other/attempt/work"));
 }
