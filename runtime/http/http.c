@@ -1,5 +1,5 @@
 /*
- * The http thread: takes requests from the inbox, lets them wait in line for their host, runs them
+ * The http thread: takes requests from the inbox, lets them queue for their host, runs them
  * in one libcurl multi handle, and delivers what comes.
  *
  * Each round takes the tasks first, then ends what is late, begins what has its turn, lets curl
@@ -25,9 +25,9 @@ static const struct tri_curl *curl;
 
 static void begin_waiting(struct tri_http *http)
 {
-    struct tri_http_place *place;
-    while ((place = tri_http_line_next(&http->line)) != NULL) {
-        tri_http_transfer_begin((struct tri_http_transfer *)place);
+    struct tri_http_entry *entry;
+    while ((entry = tri_http_queue_next(&http->queue)) != NULL) {
+        tri_http_transfer_begin((struct tri_http_transfer *)entry);
     }
 }
 
@@ -48,16 +48,16 @@ static void end_finished(struct tri_http *http)
 }
 
 /*
- * Ends those that are late: in line, or where the server or the receiver is silent. Ending one
- * calls the receiver, which may submit and cancel; that only fills the inbox, so the line does not
+ * Ends those that are late: in a queue, or where the server or the receiver is silent. Ending one
+ * calls the receiver, which may submit and cancel; that only fills the inbox, so the queue does not
  * change under this loop.
  */
-static void end_expired(struct tri_http_line *line)
+static void end_expired(struct tri_http_queue *queue)
 {
-    struct tri_http_place *place;
+    struct tri_http_entry *entry;
     uint64_t now_ms = tri_monotonic_ms();
-    while ((place = tri_http_line_expired(line, now_ms)) != NULL) {
-        tri_http_transfer_expire((struct tri_http_transfer *)place, now_ms);
+    while ((entry = tri_http_queue_expired(queue, now_ms)) != NULL) {
+        tri_http_transfer_expire((struct tri_http_transfer *)entry, now_ms);
     }
 }
 
@@ -66,9 +66,9 @@ static void end_expired(struct tri_http_line *line)
 /* The transfer that a task is about, wherever it waits, or NULL. */
 static struct tri_http_transfer *find(const struct tri_http *http, const struct tri_http_task *task)
 {
-    struct tri_http_place *place = tri_http_line_find(&http->line, task->request.id);
-    place = place != NULL ? place : tri_http_line_find(&http->held, task->request.id);
-    return (struct tri_http_transfer *)place;
+    struct tri_http_entry *entry = tri_http_queue_find(&http->queue, task->request.id);
+    entry = entry != NULL ? entry : tri_http_queue_find(&http->held, task->request.id);
+    return (struct tri_http_transfer *)entry;
 }
 
 static void take_cancel(struct tri_http *http, struct tri_http_task *task)
@@ -125,13 +125,13 @@ static void take_tasks(struct tri_http *http)
 /* ---- The thread. ---------------------------------------------------------------------------- */
 
 /*
- * Until the first thing is due in either line. curl shortens the sleep itself for its own timers.
+ * Until the first thing is due in either queue. curl shortens the sleep itself for its own timers.
  */
 static int sleep_ms(const struct tri_http *http)
 {
     uint64_t now_ms = tri_monotonic_ms();
     uint64_t held_ms = http->held.due_ms;
-    uint64_t due_ms = http->line.due_ms;
+    uint64_t due_ms = http->queue.due_ms;
     due_ms = due_ms == 0 || (held_ms != 0 && held_ms < due_ms) ? held_ms : due_ms;
     if (due_ms == 0 || due_ms > now_ms + TR_HTTP_SLEEP_MS) {
         return TR_HTTP_SLEEP_MS;
@@ -143,7 +143,7 @@ static void go_round(struct tri_http *http)
 {
     int running;
     take_tasks(http);
-    end_expired(&http->line);
+    end_expired(&http->queue);
     end_expired(&http->held);
     begin_waiting(http);
     curl->multi_perform(http->multi, &running);
@@ -152,11 +152,11 @@ static void go_round(struct tri_http *http)
     curl->multi_poll(http->multi, NULL, 0, sleep_ms(http), NULL);
 }
 
-static void end_line(const struct tri_http_line *line)
+static void end_queue(const struct tri_http_queue *queue)
 {
-    struct tri_http_place *place;
-    while ((place = tri_http_line_any(line)) != NULL) {
-        tri_http_transfer_end((struct tri_http_transfer *)place, TRI_HTTP_CLOSED,
+    struct tri_http_entry *entry;
+    while ((entry = tri_http_queue_any(queue)) != NULL) {
+        tri_http_transfer_end((struct tri_http_transfer *)entry, TRI_HTTP_CLOSED,
                               "the http thread was stopped");
     }
 }
@@ -165,8 +165,8 @@ static void end_line(const struct tri_http_line *line)
 static void end_all(struct tri_http *http)
 {
     take_tasks(http);
-    end_line(&http->line);
-    end_line(&http->held);
+    end_queue(&http->queue);
+    end_queue(&http->held);
 }
 
 static void *run(void *self)
@@ -229,9 +229,10 @@ int tri_http_start(const struct tri_http_options *options, struct tri_http **htt
     made->options = *options;
     made->options.requests_max = given_or(options->requests_max, TR_HTTP_REQUESTS_MAX);
     made->options.patience_ms = given_or(options->patience_ms, TR_HTTP_PATIENCE_MS);
-    tri_http_line_init(&made->line, given_or(options->concurrent_max, TR_HTTP_CONCURRENT_MAX),
-                       given_or(options->concurrent_per_host_max, TR_HTTP_CONCURRENT_PER_HOST_MAX));
-    tri_http_line_init(&made->held, 0, 0);
+    tri_http_queue_init(
+        &made->queue, given_or(options->concurrent_max, TR_HTTP_CONCURRENT_MAX),
+        given_or(options->concurrent_per_host_max, TR_HTTP_CONCURRENT_PER_HOST_MAX));
+    tri_http_queue_init(&made->held, 0, 0);
     made->multi = curl->multi_init();
     int error = made->multi != NULL ? 0 : TR_MEMORY;
     if (error == 0) {

@@ -6,7 +6,7 @@
  * nothing is read while the receiver has enough in hand, and that is no idle time of the server's.
  *
  * A transfer is in one of two lines at any time: `held` while its secrets are looked for, else
- * `line`. It leaves its line before its END is delivered, and is freed after it. Only take_out and
+ * `queue`. It leaves its queue before its END is delivered, and is freed after it. Only take_out and
  * fail_and_end lead there, so there is exactly one END.
  */
 #include "runtime/http/http_transfer.h"
@@ -36,7 +36,7 @@ static void free_transfer(struct tri_http_transfer *transfer)
 }
 
 /*
- * Delivers the END and frees the transfer. It is in no line any more and is counted out before, so
+ * Delivers the END and frees the transfer. It is in no queue any more and is counted out before, so
  * the receiver may submit the next request at once, also with the same id.
  */
 static void end_transfer(struct tri_http_transfer *transfer)
@@ -48,27 +48,27 @@ static void end_transfer(struct tri_http_transfer *transfer)
     free_transfer(transfer);
 }
 
-static struct tri_http_line *line_of(struct tri_http_transfer *transfer)
+static struct tri_http_queue *queue_of(struct tri_http_transfer *transfer)
 {
-    return transfer->is_held ? &transfer->http->held : &transfer->http->line;
+    return transfer->is_held ? &transfer->http->held : &transfer->http->queue;
 }
 
 /*
- * Takes a transfer out of its line, and its handle out of the multi handle, before either is freed:
+ * Takes a transfer out of its queue, and its handle out of the multi handle, before either is freed:
  * curl would call on_body for a transfer that is gone.
  */
-static void leave_line(struct tri_http_transfer *transfer)
+static void leave_queue(struct tri_http_transfer *transfer)
 {
     struct tri_http *http = transfer->http;
-    if (transfer->place.is_active && transfer->easy.handle != NULL) {
+    if (transfer->entry.is_active && transfer->easy.handle != NULL) {
         tri_curl_load()->multi_remove_handle(http->multi, transfer->easy.handle);
     }
-    tri_http_line_remove(line_of(transfer), &transfer->place);
+    tri_http_queue_remove(queue_of(transfer), &transfer->entry);
 }
 
 static void take_out(struct tri_http_transfer *transfer)
 {
-    leave_line(transfer);
+    leave_queue(transfer);
     end_transfer(transfer);
 }
 
@@ -88,14 +88,14 @@ void tri_http_transfer_end(struct tri_http_transfer *transfer, enum tri_http_fau
 
 /* ---- What curl calls. ----------------------------------------------------------------------- */
 
-/* Has the line see to whichever comes first. */
+/* Has the queue see to whichever comes first. */
 static void set_due(struct tri_http_transfer *transfer)
 {
     uint64_t idle_ms = transfer->idle_due_ms;
     uint64_t patience_ms = transfer->patience_due_ms;
     uint64_t due_ms =
         idle_ms == 0 || (patience_ms != 0 && patience_ms < idle_ms) ? patience_ms : idle_ms;
-    tri_http_line_set_due(&transfer->http->line, &transfer->place, due_ms);
+    tri_http_queue_set_due(&transfer->http->queue, &transfer->entry, due_ms);
 }
 
 /* The server said something, or is waited for again: its time begins anew. */
@@ -164,7 +164,7 @@ static uint64_t deadline_ms_of(const struct tri_http_transfer *transfer)
     return timeout_ms != 0 ? task->submitted_us / 1000 + timeout_ms : 0;
 }
 
-/* What is left of its time: what was spent waiting in line counts. 0: there is no end to it. */
+/* What is left of its time: what was spent waiting in queue counts. 0: there is no end to it. */
 static uint64_t left_ms_of(const struct tri_http_transfer *transfer)
 {
     uint64_t deadline_ms = deadline_ms_of(transfer);
@@ -176,8 +176,8 @@ static uint64_t left_ms_of(const struct tri_http_transfer *transfer)
 }
 
 /*
- * False: curl has no memory for it. The due time of waiting in line is replaced: from here on curl
- * sees to the whole time of the request, and the line to signs of life.
+ * False: curl has no memory for it. The due time of waiting in queue is replaced: from here on curl
+ * sees to the whole time of the request, and the queue to signs of life.
  */
 static bool begin(struct tri_http_transfer *transfer)
 {
@@ -186,7 +186,7 @@ static bool begin(struct tri_http_transfer *transfer)
                             left_ms_of(transfer))) {
         return false;
     }
-    /* From now on curl sees to the end, and the line to signs of life. */
+    /* From now on curl sees to the end, and the queue to signs of life. */
     expect_server(transfer);
     return tri_curl_load()->multi_add_handle(transfer->http->multi, transfer->easy.handle) ==
            CURLM_OK;
@@ -199,10 +199,10 @@ void tri_http_transfer_begin(struct tri_http_transfer *transfer)
     }
 }
 
-/* ---- Getting in line. ----------------------------------------------------------------------- */
+/* ---- Getting in queue. ----------------------------------------------------------------------- */
 
-/* Puts a transfer into the line for its host. It ends at once if its URL makes no sense. */
-static void stand_in_line(struct tri_http_transfer *transfer)
+/* Puts a transfer into the queue for its host. It ends at once if its URL makes no sense. */
+static void join_queue(struct tri_http_transfer *transfer)
 {
     struct tri_http *http = transfer->http;
     char buffer[TR_HTTP_URL_BYTES_MAX];
@@ -210,10 +210,10 @@ static void stand_in_line(struct tri_http_transfer *transfer)
     transfer->is_held = false;
     if (!tri_http_easy_host(transfer->task->request.url.data, buffer, sizeof buffer, &host)) {
         fail_and_end(transfer, TRI_HTTP_INVALID, "the URL is none of http or https");
-    } else if (tri_http_line_add(&http->line, &transfer->place, host) != 0) {
+    } else if (tri_http_queue_add(&http->queue, &transfer->entry, host) != 0) {
         fail_and_end(transfer, TRI_HTTP_MEMORY, tr_error_text(TR_MEMORY));
     } else {
-        tri_http_line_set_due(&http->line, &transfer->place, deadline_ms_of(transfer));
+        tri_http_queue_set_due(&http->queue, &transfer->entry, deadline_ms_of(transfer));
     }
 }
 
@@ -224,13 +224,13 @@ static void stand_in_line(struct tri_http_transfer *transfer)
 static void ask_for_secrets(struct tri_http_transfer *transfer, uint64_t fresh_ms)
 {
     struct tri_http *http = transfer->http;
-    int error = tri_http_line_add(&http->held, &transfer->place, tr_text_of(""));
+    int error = tri_http_queue_add(&http->held, &transfer->entry, tr_text_of(""));
     if (error != 0) {
         fail_and_end(transfer, TRI_HTTP_MEMORY, tr_error_text(error));
         return;
     }
     transfer->is_held = true;
-    tri_http_line_set_due(&http->held, &transfer->place, deadline_ms_of(transfer));
+    tri_http_queue_set_due(&http->held, &transfer->entry, deadline_ms_of(transfer));
     error =
         tri_http_secrets_ask(http->secrets, &transfer->task->request, transfer->serial, fresh_ms);
     if (error != 0) {
@@ -270,8 +270,8 @@ void tri_http_transfer_use(struct tri_http_transfer *transfer, struct tri_http_t
     found->found = old; /* and is overwritten with it */
     transfer->found_ms = tri_monotonic_ms();
     tri_http_response_reset(&transfer->response);
-    leave_line(transfer);
-    stand_in_line(transfer);
+    leave_queue(transfer);
+    join_queue(transfer);
 }
 
 /* The server refuses the credentials: perhaps the secrets are others by now. */
@@ -288,7 +288,7 @@ static bool is_to_be_renewed(const struct tri_http_transfer *transfer)
  */
 static void renew(struct tri_http_transfer *transfer)
 {
-    leave_line(transfer);
+    leave_queue(transfer);
     tri_http_easy_fini(&transfer->easy);
     transfer->was_renewed = true;
     ask_for_secrets(transfer, transfer->found_ms + 1);
@@ -315,11 +315,11 @@ void tri_http_transfer_take(struct tri_http *http, struct tri_http_task *task)
     transfer->task = task;
     transfer->serial = ++http->serial;
     transfer->response = (struct tri_http_response){.options = &http->options, .task = task};
-    transfer->place.id = task->request.id;
+    transfer->entry.id = task->request.id;
     if (task->request.secret_count > 0) {
         ask_for_secrets(transfer, 0);
     } else {
-        stand_in_line(transfer);
+        join_queue(transfer);
     }
 }
 
@@ -345,7 +345,7 @@ static const char *words_of_delay(const struct tri_http_transfer *transfer, uint
     if (transfer->is_held) {
         return "its secrets were not found in time";
     }
-    if (!transfer->place.is_active) {
+    if (!transfer->entry.is_active) {
         return "its turn did not come: too many requests are under way to this host, or in all";
     }
     return transfer->idle_due_ms != 0 && transfer->idle_due_ms <= now_ms
@@ -378,7 +378,7 @@ void tri_http_transfer_expire(struct tri_http_transfer *transfer, uint64_t now_m
 void tri_http_transfer_give_room(struct tri_http_transfer *transfer, uint64_t bytes)
 {
     uint64_t *in_hand = &transfer->response.in_hand;
-    if (!transfer->place.is_active) {
+    if (!transfer->entry.is_active) {
         return;
     }
     *in_hand -= bytes < *in_hand ? bytes : *in_hand;

@@ -1,7 +1,7 @@
 /*
  * Inside http.h: the http thread's own, and a transfer: a request from the inbox to its end.
  *
- *     (held, while its secrets are looked for) -> in line for its host -> under way -> its END
+ *     (held, while its secrets are looked for) -> in queue for its host -> under way -> its END
  *
  * Only http.c and http_transfer.c include this. All of it is the http thread's.
  */
@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 #include "runtime/http/http_easy.h"
-#include "runtime/http/http_line.h"
+#include "runtime/http/http_queue.h"
 #include "runtime/http/http_response.h"
 #include "runtime/http/http_secret.h"
 
@@ -21,8 +21,8 @@ struct tri_http {
     atomic_uint_fast32_t accepted; /* and not ended */
     atomic_bool is_stopping;
     CURLM *multi;
-    struct tri_http_line line; /* for the network */
-    struct tri_http_line held; /* for secrets; nobody's turn comes there */
+    struct tri_http_queue queue; /* for the network */
+    struct tri_http_queue held;  /* for secrets; nobody's turn comes there */
     struct tri_http_secrets *secrets;
     uint64_t serial; /* of the latest transfer */
     pthread_t thread;
@@ -30,11 +30,11 @@ struct tri_http {
 
 /* A request from the inbox to its end. */
 struct tri_http_transfer {
-    struct tri_http_place place; /* must be first */
+    struct tri_http_entry entry; /* must be first */
     struct tri_http *http;
     struct tri_http_task *task;
     uint64_t serial;
-    bool is_held;      /* in the other line */
+    bool is_held;      /* in the other queue */
     bool was_renewed;  /* its secrets were asked for a second time */
     uint64_t found_ms; /* when they were found, and as which lines */
     struct tri_buffer secret_lines;
@@ -45,7 +45,7 @@ struct tri_http_transfer {
     struct tri_http_response response;
 };
 
-/* Takes a request: it waits for its secrets, or in line for its host, or ends at once. */
+/* Takes a request: it waits for its secrets, or in queue for its host, or ends at once. */
 void tri_http_transfer_take(struct tri_http *http, struct tri_http_task *task);
 
 /* Sends it on its way, now that its turn has come; where curl has no memory for it, it ends. */
@@ -54,7 +54,7 @@ void tri_http_transfer_begin(struct tri_http_transfer *transfer);
 /* Curl is done with it: it ends, or has its secrets asked for again. */
 void tri_http_transfer_finish(struct tri_http_transfer *transfer, CURLcode code);
 
-/* Its time in line is over, or the server's or the receiver's: it ends. */
+/* Its time in queue is over, or the server's or the receiver's: it ends. */
 void tri_http_transfer_expire(struct tri_http_transfer *transfer, uint64_t now_ms);
 
 /* Ends it for this reason, unless another is known. */
@@ -64,7 +64,7 @@ void tri_http_transfer_end(struct tri_http_transfer *transfer, enum tri_http_fau
 /* The receiver has taken so many bytes. */
 void tri_http_transfer_give_room(struct tri_http_transfer *transfer, uint64_t bytes);
 
-/* Its secrets are there, or cannot be had: it gets in line, or ends. */
+/* Its secrets are there, or cannot be had: it gets in queue, or ends. */
 void tri_http_transfer_use(struct tri_http_transfer *transfer, struct tri_http_task *found);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The line in front of the network: limits, turns, order, and who is due.
+ * The queue in front of the network: limits, turns, order, and who is due.
  */
-#include "runtime/http/http_line.h"
+#include "runtime/http/http_queue.h"
 
 #include <stdlib.h>
 
@@ -9,39 +9,39 @@
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
-enum { PLACES = 100 };
+enum { ENTRIES = 100 };
 
-static struct tri_http_line line;
-static struct tri_http_place places[PLACES];
+static struct tri_http_queue queue;
+static struct tri_http_entry entries[ENTRIES];
 
 static void begin(size_t active_max, size_t per_host_max)
 {
-    tri_http_line_init(&line, active_max, per_host_max);
-    for (size_t i = 0; i < PLACES; i++) {
-        places[i] = (struct tri_http_place){.id = i + 1};
+    tri_http_queue_init(&queue, active_max, per_host_max);
+    for (size_t i = 0; i < ENTRIES; i++) {
+        entries[i] = (struct tri_http_entry){.id = i + 1};
     }
 }
 
 static void add(size_t number, const char *host)
 {
-    assert_int_equal(tri_http_line_add(&line, &places[number], tr_text_of(host)), 0);
+    assert_int_equal(tri_http_queue_add(&queue, &entries[number], tr_text_of(host)), 0);
 }
 
 /* The number of whose turn it is; -1: nobody's. */
 static int next(void)
 {
-    const struct tri_http_place *place = tri_http_line_next(&line);
-    return place != NULL ? (int)(place - places) : -1;
+    const struct tri_http_entry *entry = tri_http_queue_next(&queue);
+    return entry != NULL ? (int)(entry - entries) : -1;
 }
 
 static void end(void)
 {
-    struct tri_http_place *place;
-    while ((place = tri_http_line_any(&line)) != NULL) {
-        tri_http_line_remove(&line, place);
+    struct tri_http_entry *entry;
+    while ((entry = tri_http_queue_any(&queue)) != NULL) {
+        tri_http_queue_remove(&queue, entry);
     }
-    assert_int_equal(line.active, 0);
-    assert_int_equal(line.waiting, 0);
+    assert_int_equal(queue.active, 0);
+    assert_int_equal(queue.waiting, 0);
     assert_int_equal(tr_memory_used(), 0);
 }
 
@@ -76,12 +76,12 @@ static void limits_hold(void **state)
     add(6, "b");
     assert_int_equal(next(), 5);
     assert_int_equal(next(), -1); /* three in all */
-    tri_http_line_remove(&line, &places[0]);
+    tri_http_queue_remove(&queue, &entries[0]);
     assert_int_equal(next(), 2);
-    tri_http_line_remove(&line, &places[5]);
+    tri_http_queue_remove(&queue, &entries[5]);
     assert_int_equal(next(), 6);
-    assert_int_equal(line.active, 3);
-    assert_int_equal(line.waiting, 2);
+    assert_int_equal(queue.active, 3);
+    assert_int_equal(queue.waiting, 2);
     end();
 }
 
@@ -93,13 +93,13 @@ static void waiting_places_may_leave(void **state)
         add(i, "a");
     }
     assert_int_equal(next(), 0);
-    tri_http_line_remove(&line, &places[1]); /* the first that waits */
-    tri_http_line_remove(&line, &places[3]);
-    tri_http_line_remove(&line, &places[4]); /* the last */
-    assert_null(tri_http_line_find(&line, 2));
-    assert_ptr_equal(tri_http_line_find(&line, 3), &places[2]);
-    assert_ptr_equal(tri_http_line_find(&line, 1), &places[0]);
-    tri_http_line_remove(&line, &places[0]);
+    tri_http_queue_remove(&queue, &entries[1]); /* the first that waits */
+    tri_http_queue_remove(&queue, &entries[3]);
+    tri_http_queue_remove(&queue, &entries[4]); /* the last */
+    assert_null(tri_http_queue_find(&queue, 2));
+    assert_ptr_equal(tri_http_queue_find(&queue, 3), &entries[2]);
+    assert_ptr_equal(tri_http_queue_find(&queue, 1), &entries[0]);
+    tri_http_queue_remove(&queue, &entries[0]);
     assert_int_equal(next(), 2);
     assert_int_equal(next(), -1);
     end();
@@ -113,23 +113,23 @@ static void who_is_due_is_found(void **state)
         add(i, i % 2 == 0 ? "a" : "b");
     }
     assert_int_equal(next(), 0);
-    assert_null(tri_http_line_expired(&line, 1000));
-    tri_http_line_set_due(&line, &places[0], 50); /* active ones too */
-    tri_http_line_set_due(&line, &places[3], 40);
-    tri_http_line_set_due(&line, &places[4], 40);
-    tri_http_line_set_due(&line, &places[5], 90);
-    assert_int_equal(line.due_ms, 40);
-    assert_null(tri_http_line_expired(&line, 39));
+    assert_null(tri_http_queue_expired(&queue, 1000));
+    tri_http_queue_set_due(&queue, &entries[0], 50); /* active ones too */
+    tri_http_queue_set_due(&queue, &entries[3], 40);
+    tri_http_queue_set_due(&queue, &entries[4], 40);
+    tri_http_queue_set_due(&queue, &entries[5], 90);
+    assert_int_equal(queue.due_ms, 40);
+    assert_null(tri_http_queue_expired(&queue, 39));
     for (int i = 0; i < 2; i++) {
-        struct tri_http_place *place = tri_http_line_expired(&line, 45);
-        assert_true(place == &places[3] || place == &places[4]);
-        tri_http_line_remove(&line, place);
+        struct tri_http_entry *entry = tri_http_queue_expired(&queue, 45);
+        assert_true(entry == &entries[3] || entry == &entries[4]);
+        tri_http_queue_remove(&queue, entry);
     }
-    assert_null(tri_http_line_expired(&line, 45));
-    assert_int_equal(line.due_ms, 50);
-    tri_http_line_set_due(&line, &places[0], 0); /* never, after all */
-    assert_null(tri_http_line_expired(&line, 60));
-    assert_int_equal(line.due_ms, 90);
+    assert_null(tri_http_queue_expired(&queue, 45));
+    assert_int_equal(queue.due_ms, 50);
+    tri_http_queue_set_due(&queue, &entries[0], 0); /* never, after all */
+    assert_null(tri_http_queue_expired(&queue, 60));
+    assert_int_equal(queue.due_ms, 90);
     end();
 }
 
@@ -139,17 +139,17 @@ static void a_busy_line_keeps_its_order(void **state)
     (void)state;
     static const char *const hosts[] = {"a", "b", "c"};
     enum { ABSENT, WAITING, ACTIVE };
-    uint8_t model[PLACES] = {0};
-    uint64_t arrival[PLACES] = {0};
+    uint8_t model[ENTRIES] = {0};
+    uint64_t arrival[ENTRIES] = {0};
     begin(7, 3);
     srand(3);
     for (uint64_t step = 1; step < 50000; step++) {
-        size_t number = (size_t)rand() % PLACES;
+        size_t number = (size_t)rand() % ENTRIES;
         if (rand() % 2 == 0) {
             int turn = next();
             if (turn >= 0) {
                 assert_int_equal(model[turn], WAITING);
-                for (size_t i = (size_t)turn % 3; i < PLACES; i += 3) {
+                for (size_t i = (size_t)turn % 3; i < ENTRIES; i += 3) {
                     assert_false(model[i] == WAITING && arrival[i] < arrival[turn]);
                 }
                 model[turn] = ACTIVE;
@@ -159,16 +159,16 @@ static void a_busy_line_keeps_its_order(void **state)
             model[number] = WAITING;
             arrival[number] = step;
         } else if (rand() % 4 == 0) {
-            tri_http_line_remove(&line, &places[number]);
+            tri_http_queue_remove(&queue, &entries[number]);
             model[number] = ABSENT;
         }
         size_t active[3] = {0};
-        for (size_t i = 0; i < PLACES; i++) {
+        for (size_t i = 0; i < ENTRIES; i++) {
             active[i % 3] += model[i] == ACTIVE ? 1 : 0;
         }
         assert_true(active[0] <= 3 && active[1] <= 3 && active[2] <= 3);
-        assert_int_equal(active[0] + active[1] + active[2], line.active);
-        assert_true(line.active <= 7);
+        assert_int_equal(active[0] + active[1] + active[2], queue.active);
+        assert_true(queue.active <= 7);
     }
     end();
 }
@@ -185,10 +185,10 @@ static void no_memory_is_told(void **state)
     (void)state;
     begin(1, 1);
     tr_memory_hook_set(refuse, NULL);
-    int error = tri_http_line_add(&line, &places[0], tr_text_of("a"));
+    int error = tri_http_queue_add(&queue, &entries[0], tr_text_of("a"));
     tr_memory_hook_set(NULL, NULL);
     assert_int_equal(error, TR_MEMORY);
-    assert_null(tri_http_line_any(&line));
+    assert_null(tri_http_queue_any(&queue));
     end();
 }
 
