@@ -56,10 +56,10 @@ struct tr_host_options {
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     struct tr_bounds bounds;
-    int interrupt;             /* a descriptor, readable when waiting should stop; 0: none */
-    uint32_t http_patience_ms; /* with who takes nothing of a stream; 0: TR_HTTP_PATIENCE_MS */
-    void *program;             /* what tr_program gives to handlers; it outlives the host */
-    uint32_t counter_count;    /* counters of tr_count, at most TR_COUNTERS_MAX */
+    int interrupt; /* a descriptor, readable when waiting should stop; 0: none */
+    uint32_t http_receiver_timeout_ms; /* 0: TR_HTTP_RECEIVER_TIMEOUT_MS */
+    void *program;                     /* what tr_program gives to handlers; it outlives the host */
+    uint32_t counter_count;            /* counters of tr_count, at most TR_COUNTERS_MAX */
     /* Of several hosts: this one's number, 1 to 32767, which no other host has, and which stays the
      * same as long as its store has anything; it needs a store. 0: the host is alone. */
     uint16_t number;

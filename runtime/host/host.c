@@ -268,7 +268,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->keeper_command = options->keeper_command;
     host->jobs = tri_process_jobs(options->jobs);
     host->interrupt = options->interrupt;
-    host->http_patience_ms = options->http_patience_ms;
+    host->http_receiver_timeout_ms = options->http_receiver_timeout_ms;
     host->secrets = options->secrets;
     host->secret_count = options->secret_count;
     host->search_variable = options->search_variable;
@@ -517,7 +517,7 @@ static int start_services(struct tr_host *host)
             .host_epoch = shared->host_epoch,
             .fatal = &host->fatal,
             .life = shared->life,
-            .patience_ms = host->http_patience_ms,
+            .receiver_timeout_ms = host->http_receiver_timeout_ms,
             .secrets = host->secrets,
             .secret_count = host->secret_count,
         };

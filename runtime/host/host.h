@@ -41,7 +41,7 @@ struct tr_host {
     const char *const *keeper_command;
     uint32_t jobs;
     int interrupt;
-    uint32_t http_patience_ms;
+    uint32_t http_receiver_timeout_ms;
     const struct tr_secret_source *secrets;
     size_t secret_count;
     const char *search_variable;

@@ -1,12 +1,12 @@
 /*
- * The http thread: takes requests from the inbox, lets them queue for their host, runs them
- * in one libcurl multi handle, and delivers what comes.
+ * The http thread: takes requests from the inbox, queues them by host, runs them in one libcurl
+ * multi handle, and delivers their results.
  *
- * Each round takes the tasks first, then ends what is late, begins what has its turn, lets curl
- * work, ends what curl has finished, and begins those whose place is free now. It sleeps in
- * multi_poll until a socket is ready, something is due, or a task is handed over. multi_wakeup also
- * counts for the next multi_poll, so no task is left waiting. This file, http_transfer.c and
- * http_easy.c alone call libcurl (http_library.h loads it).
+ * Each round takes the tasks first, then ends expired requests, begins queued ones, lets curl work,
+ * ends what curl has finished, and begins requests whose place is free now. It sleeps in multi_poll
+ * until a socket is ready, a timeout is due, or a task is pushed. multi_wakeup also wakes the next
+ * multi_poll, so no task is left waiting. Only this file, http_transfer.c and http_easy.c call
+ * libcurl (http_library.h loads it).
  */
 #include "runtime/http/http.h"
 
@@ -18,7 +18,7 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* The library; set before the first thread starts. */
+/* libcurl; set before the first thread starts. */
 static const struct tri_curl *curl;
 
 /* ---- What curl tells. ----------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void begin_waiting(struct tri_http *http)
     }
 }
 
-/* The result is copied first: ending a transfer removes its handle, and the report goes with it. */
+/* The result is copied first: ending a transfer removes its handle, which frees the report. */
 static void end_finished(struct tri_http *http)
 {
     int left;
@@ -41,15 +41,15 @@ static void end_finished(struct tri_http *http)
             continue;
         }
         struct tri_http_transfer *transfer = NULL;
-        CURLcode code = report->data.result; /* the report goes with the handle */
+        CURLcode code = report->data.result; /* the report is freed with the handle */
         curl->easy_getinfo(report->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
         tri_http_transfer_finish(transfer, code);
     }
 }
 
 /*
- * Ends those that are late: in a queue, or where the server or the receiver is silent. Ending one
- * calls the receiver, which may submit and cancel; that only fills the inbox, so the queue does not
+ * Ends expired transfers: in a queue, or if the server or the receiver is silent. Ending one calls
+ * the receiver, which may submit and cancel; that only fills the inbox, so the queue does not
  * change under this loop.
  */
 static void end_expired(struct tri_http_queue *queue)
@@ -63,7 +63,7 @@ static void end_expired(struct tri_http_queue *queue)
 
 /* ---- Taking tasks. -------------------------------------------------------------------------- */
 
-/* The transfer that a task is about, wherever it waits, or NULL. */
+/* The transfer of a task, in either queue, or NULL. */
 static struct tri_http_transfer *find(const struct tri_http *http, const struct tri_http_task *task)
 {
     struct tri_http_entry *entry = tri_http_queue_find(&http->queue, task->request.id);
@@ -90,8 +90,8 @@ static void take_room(struct tri_http *http, struct tri_http_task *task)
 }
 
 /*
- * The answer to a question about secrets. The serial tells it from the answer for an earlier
- * request with the same id, which may have been cancelled meanwhile.
+ * Resolved secrets. The serial distinguishes them from those of an earlier request with the same
+ * id, which may have been cancelled.
  */
 static void take_found(struct tri_http *http, struct tri_http_task *task)
 {
@@ -102,10 +102,7 @@ static void take_found(struct tri_http *http, struct tri_http_task *task)
     tri_http_task_free(task);
 }
 
-/*
- * Handles all tasks in the order in which they were handed over, so a cancel never overtakes its
- * request.
- */
+/* Handles all tasks in order of submission, so a cancel never overtakes its request. */
 static void take_tasks(struct tri_http *http)
 {
     static void (*const takers[])(struct tri_http * http, struct tri_http_task * task) = {
@@ -124,9 +121,7 @@ static void take_tasks(struct tri_http *http)
 
 /* ---- The thread. ---------------------------------------------------------------------------- */
 
-/*
- * Until the first thing is due in either queue. curl shortens the sleep itself for its own timers.
- */
+/* Until the first timeout of either queue. curl shortens the sleep for its own timers. */
 static int sleep_ms(const struct tri_http *http)
 {
     uint64_t now_ms = tri_monotonic_ms();
@@ -161,7 +156,7 @@ static void end_queue(const struct tri_http_queue *queue)
     }
 }
 
-/* Tasks first: a request that was accepted and not taken yet has to get its END, too. */
+/* Tasks first: a request that was accepted and not taken yet must get its END, too. */
 static void end_all(struct tri_http *http)
 {
     take_tasks(http);
@@ -179,7 +174,7 @@ static void *run(void *self)
     return NULL;
 }
 
-/* Starts the thread with all signals blocked: they are for the program's other threads. */
+/* Starts the thread with all signals blocked: the program's other threads handle them. */
 static int start_thread(struct tri_http *http)
 {
     sigset_t all;
@@ -194,18 +189,18 @@ static int start_thread(struct tri_http *http)
     return number == 0 ? 0 : TR_SYSTEM;
 }
 
-/* A list that is not empty has a wakeup under way, from the push that found it empty. */
-static void hand_over(struct tri_http *http, struct tri_http_task *task)
+/* Pushes a task. If the list was not empty, the push that found it empty has sent a wakeup. */
+static void push_task(struct tri_http *http, struct tri_http_task *task)
 {
     if (tri_http_inbox_push(&http->inbox, task)) {
         curl->multi_wakeup(http->multi);
     }
 }
 
-/* Called by those who look for secrets. */
-static void hear(void *self, struct tri_http_task *task)
+/* Called by the threads that resolve secrets. */
+static void on_found(void *self, struct tri_http_task *task)
 {
-    hand_over(self, task);
+    push_task(self, task);
 }
 
 static uint32_t given_or(uint32_t given, uint32_t otherwise)
@@ -228,7 +223,8 @@ int tri_http_start(const struct tri_http_options *options, struct tri_http **htt
     }
     made->options = *options;
     made->options.requests_max = given_or(options->requests_max, TR_HTTP_REQUESTS_MAX);
-    made->options.patience_ms = given_or(options->patience_ms, TR_HTTP_PATIENCE_MS);
+    made->options.receiver_timeout_ms =
+        given_or(options->receiver_timeout_ms, TR_HTTP_RECEIVER_TIMEOUT_MS);
     tri_http_queue_init(
         &made->queue, given_or(options->concurrent_max, TR_HTTP_CONCURRENT_MAX),
         given_or(options->concurrent_per_host_max, TR_HTTP_CONCURRENT_PER_HOST_MAX));
@@ -236,8 +232,8 @@ int tri_http_start(const struct tri_http_options *options, struct tri_http **htt
     made->multi = curl->multi_init();
     int error = made->multi != NULL ? 0 : TR_MEMORY;
     if (error == 0) {
-        error = tri_http_secrets_new(options->secret_sources, options->secret_source_count, hear,
-                                     made, &made->secrets);
+        error = tri_http_secrets_new(options->secret_sources, options->secret_source_count,
+                                     on_found, made, &made->secrets);
     }
     if (error == 0) {
         error = start_thread(made);
@@ -262,7 +258,7 @@ void tri_http_stop(struct tri_http *http)
     curl->multi_wakeup(http->multi);
     pthread_join(http->thread, NULL);
     tri_http_secrets_free(http->secrets);
-    end_all(http); /* what was handed over in the meantime */
+    end_all(http); /* tasks pushed in the meantime */
     curl->multi_cleanup(http->multi);
     tr_free(http);
     curl->global_cleanup();
@@ -289,13 +285,13 @@ int tri_http_submit(struct tri_http *http, const struct tri_http_request *reques
         return error;
     }
     task->submitted_us = tri_monotonic_us();
-    hand_over(http, task);
+    push_task(http, task);
     return 0;
 }
 
-/* Hands over a word about a request. */
-static int say_of(struct tri_http *http, uint64_t id, enum tri_http_task_kind kind,
-                  uint64_t room_bytes)
+/* Pushes a task about a submitted request. */
+static int push_about(struct tri_http *http, uint64_t id, enum tri_http_task_kind kind,
+                      uint64_t room_bytes)
 {
     struct tri_http_task *task = tr_alloc_zero(1, sizeof *task);
     if (task == NULL) {
@@ -304,16 +300,16 @@ static int say_of(struct tri_http *http, uint64_t id, enum tri_http_task_kind ki
     task->kind = kind;
     task->room_bytes = room_bytes;
     task->request.id = id;
-    hand_over(http, task);
+    push_task(http, task);
     return 0;
 }
 
 int tri_http_cancel(struct tri_http *http, uint64_t id)
 {
-    return say_of(http, id, TRI_HTTP_TASK_CANCEL, 0);
+    return push_about(http, id, TRI_HTTP_TASK_CANCEL, 0);
 }
 
 int tri_http_give_room(struct tri_http *http, uint64_t id, uint64_t bytes)
 {
-    return say_of(http, id, TRI_HTTP_TASK_ROOM, bytes);
+    return push_about(http, id, TRI_HTTP_TASK_ROOM, bytes);
 }

@@ -1,6 +1,6 @@
 /*
- * Http for everybody: one thread with one libcurl multi handle. A request is submitted from any
- * thread and is answered by calls of one function on the http thread; nothing is shared.
+ * An HTTP client: one thread with one libcurl multi handle. Requests are submitted from any thread;
+ * their results are delivered by calls of one function on the http thread. No state is shared.
  *
  *     struct tri_http_options options = {.deliver = take, .self = me};
  *     tri_http_start(&options, &http);
@@ -8,12 +8,12 @@
  *     tri_http_submit(http, &request);
  *     ...  take(me, &(struct tri_http_event){.id = 7, .kind = TRI_HTTP_END, .status = 200, ...})
  *
- * Every accepted request gets exactly one END, however it ends. Only http and https are spoken.
- * Proxies that the environment names are ignored unless a request asks for them.
+ * Every accepted request gets exactly one END, however it ends. Only http and https are supported.
+ * Proxies of the environment are ignored unless a request asks for them.
  *
- * A request with secrets (schemas/runtime/http.h) leaves when they are found; until then its time
- * runs, and nobody else waits. When the server answers 401, they are asked for again, without what
- * commands said before, and the request is sent once more if they are others now.
+ * A request with secrets (schemas/runtime/http.h) is sent when they are resolved; until then its
+ * timeout runs, and other requests are not delayed. If the server answers 401, the secrets are
+ * resolved again without cached command output, and the request is sent once more if they differ.
  */
 #ifndef TR_RUNTIME_HTTP_HTTP_H
 #define TR_RUNTIME_HTTP_HTTP_H
@@ -27,30 +27,30 @@ struct tri_http;
 TR_MUST_USE int tri_http_start(const struct tri_http_options *options, struct tri_http **http);
 
 /*
- * Ends all requests as CLOSED and then the thread. Nobody may submit or cancel any more, and it is
- * not called from `deliver`. NULL is fine.
+ * Ends all requests as CLOSED and then the thread. No other thread may use it any more; must not be
+ * called from `deliver`. NULL is fine.
  */
 void tri_http_stop(struct tri_http *http);
 
 /*
- * Hands a request over; any thread. Errors: TR_BUSY (requests_max are under way), TR_INVALID (no
- * id, method or URL, or bytes that cannot be sent), TR_LIMIT (a part of it is too large), TR_CLOSED
- * (it is being stopped), TR_MEMORY. Then there is no END.
+ * Submits a request; any thread. Errors: TR_BUSY (requests_max are open), TR_INVALID (no id, method
+ * or URL, or bytes that cannot be sent), TR_LIMIT (a part of it is too large), TR_CLOSED (being
+ * stopped), TR_MEMORY. After an error there is no END.
  */
 TR_MUST_USE int tri_http_submit(struct tri_http *http, const struct tri_http_request *request);
 
 /*
- * Ends a request as CANCELLED, unless it has ended before; any thread. One that is not known is
- * passed over. TR_MEMORY.
+ * Ends a request as CANCELLED, unless it has ended; any thread. An unknown id is ignored.
+ * TR_MEMORY.
  */
 TR_MUST_USE int tri_http_cancel(struct tri_http *http, uint64_t id);
 
 /*
- * Says that `bytes` of what was delivered of a stream with window_bytes have been taken, so that
- * there is room for as many; any thread. Nothing more is read from the server while the window is
- * full, which is no idle time of the server's. A receiver that has something in hand and gives no
- * room for patience_ms is taken for gone, and the request ends as TIMEOUT. One that is not known is
- * passed over, and so is more than was delivered. TR_MEMORY.
+ * Reports that the receiver has consumed `bytes` of a stream with window_bytes, which makes room in
+ * the window; any thread. While the window is full nothing is read from the server, and its idle
+ * timeout does not run. If the receiver has unconsumed bytes and reports nothing for
+ * receiver_timeout_ms, the request ends as TIMEOUT. An unknown id and an excess of bytes are
+ * ignored. TR_MEMORY.
  */
 TR_MUST_USE int tri_http_give_room(struct tri_http *http, uint64_t id, uint64_t bytes);
 

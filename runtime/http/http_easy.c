@@ -1,9 +1,8 @@
 /*
- * A request's fields as options of libcurl, one group after the other; and libcurl's results as
- * faults.
+ * Sets a request's fields as options of libcurl, and maps libcurl's results to faults.
  *
- * All texts of a task end with a zero (http_request.c), so curl gets them as they are. It does not
- * copy the body (CURLOPT_POSTFIELDS), so the task has to outlive the handle.
+ * All texts of a task are zero-terminated (http_request.c), so curl gets them as they are. It does
+ * not copy the body (CURLOPT_POSTFIELDS), so the task must outlive the handle.
  */
 #include "runtime/http/http_easy.h"
 
@@ -30,8 +29,8 @@ static bool add_header(struct tri_http_easy *easy, const char *header)
 }
 
 /*
- * One of the request's headers. curl reads "Name:" as the wish to leave a header out, and "Name;"
- * as a header without a value, so an empty one is written in the second way.
+ * Adds one of the request's headers. curl takes "Name:" as a request to remove a header, and
+ * "Name;" as a header without a value, so an empty value is written in the second form.
  */
 static bool add_own_header(struct tri_http_easy *easy, struct tr_text header)
 {
@@ -64,9 +63,9 @@ static bool add_lines(struct tri_http_easy *easy, const struct tri_buffer *lines
 }
 
 /*
- * Adds the header lines that sign the request. The host, path and query are taken from curl's own
- * parser, because the server checks the signature against what curl sends. False: no memory, or
- * what cannot be signed.
+ * Adds the header lines that sign the request. Host, path and query are taken from curl's own
+ * parser, because the server checks the signature against what curl sends. False: no memory, or a
+ * part that cannot be signed.
  */
 static bool add_signature(struct tri_http_easy *easy, const struct tri_http_task *task,
                           const char *key)
@@ -105,7 +104,7 @@ static bool add_signature(struct tri_http_easy *easy, const struct tri_http_task
     return is_read;
 }
 
-/* What was found for each secret: a header line, or the key that signs, each with its zero. */
+/* Adds each resolved secret: a header line, or the key that signs, each zero-terminated. */
 static bool add_secrets(struct tri_http_easy *easy, const struct tri_http_task *task,
                         const struct tri_buffer *found)
 {
@@ -119,7 +118,7 @@ static bool add_secrets(struct tri_http_easy *easy, const struct tri_http_task *
     return is_added;
 }
 
-/* The list has copies of the lines, which slist_free_all would free as they are. */
+/* Overwrites the list's copies of the lines, which slist_free_all would free as they are. */
 static void wipe_headers(struct tri_http_easy *easy)
 {
     for (struct curl_slist *header = easy->headers; header != NULL; header = header->next) {
@@ -128,7 +127,7 @@ static void wipe_headers(struct tri_http_easy *easy)
 }
 
 /*
- * "Expect:" takes out the header that curl adds for large bodies: it waits up to a second for a
+ * "Expect:" removes the header that curl adds for large bodies: it would wait up to a second for a
  * server that does not answer it.
  */
 static bool set_headers(const struct tri_curl *curl, struct tri_http_easy *easy,
@@ -141,7 +140,7 @@ static bool set_headers(const struct tri_curl *curl, struct tri_http_easy *easy,
         has_type = has_type || strncasecmp(request->headers[i].data, "content-type:", 13) == 0;
     }
     if (!has_type) {
-        /* Curl would call every body a form. */
+        /* Curl would declare every body a form. */
         is_set = is_set && add_header(easy, "Content-Type:");
     }
     curl->easy_setopt(easy->handle, CURLOPT_HTTPHEADER, easy->headers);
@@ -150,7 +149,7 @@ static bool set_headers(const struct tri_curl *curl, struct tri_http_easy *easy,
 
 /* ---- All else. ------------------------------------------------------------------------------ */
 
-/* Whether doing it twice is doing it once (RFC 9110, 9.2.2). */
+/* Whether a method is idempotent (RFC 9110, 9.2.2). */
 static bool is_idempotent(const char *method)
 {
     static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
@@ -163,9 +162,9 @@ static bool is_idempotent(const char *method)
 }
 
 /*
- * Curl sends a request again by itself when a connection that was used before ends without a byte
- * of an answer, though its work may have been done. What must not be done twice gets a connection
- * of its own, so that the caller hears of it and finds out (law 5 of runtime/ARCHITECTURE.md).
+ * Curl retries a request by itself when a reused connection ends without a byte of an answer,
+ * though the server may have acted on it. A method that is not idempotent gets a connection of its
+ * own, so that the caller sees the failure and reconciles (law 5 of runtime/ARCHITECTURE.md).
  */
 static void set_method(const struct tri_curl *curl, CURL *easy,
                        const struct tri_http_request *request)
@@ -211,9 +210,8 @@ static void set_tls(const struct tri_curl *curl, CURL *easy, const struct tri_ht
 }
 
 /*
- * With a signature the path is sent as it is: curl would take out `/../`, and the signature is over
- * the path of the URL. Proxies of the environment are ignored unless the request wants them; an
- * empty CURLOPT_PROXY says so.
+ * With a signature the path is sent as it is: curl would normalize `/../`, and the signature is
+ * over the path of the URL. An empty CURLOPT_PROXY ignores proxies of the environment.
  */
 static void set_route(const struct tri_curl *curl, CURL *easy,
                       const struct tri_http_request *request)
@@ -247,26 +245,26 @@ static void set_timeouts(const struct tri_curl *curl, CURL *easy,
 }
 
 static void set_callbacks(const struct tri_curl *curl, struct tri_http_easy *easy,
-                          const struct tri_http_ears *ears)
+                          const struct tri_http_callbacks *callbacks)
 {
     CURL *handle = easy->handle;
-    curl->easy_setopt(handle, CURLOPT_PRIVATE, ears->self);
+    curl->easy_setopt(handle, CURLOPT_PRIVATE, callbacks->self);
     curl->easy_setopt(handle, CURLOPT_ERRORBUFFER, easy->words);
-    curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, ears->on_body);
-    curl->easy_setopt(handle, CURLOPT_WRITEDATA, ears->self);
-    curl->easy_setopt(handle, CURLOPT_HEADERFUNCTION, ears->on_header);
-    curl->easy_setopt(handle, CURLOPT_HEADERDATA, ears->self);
+    curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, callbacks->on_body);
+    curl->easy_setopt(handle, CURLOPT_WRITEDATA, callbacks->self);
+    curl->easy_setopt(handle, CURLOPT_HEADERFUNCTION, callbacks->on_header);
+    curl->easy_setopt(handle, CURLOPT_HEADERDATA, callbacks->self);
     curl->easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl->easy_setopt(handle, CURLOPT_USERAGENT, "troupe");
 }
 
 /*
- * The headers come last, since their list has to be complete when it is handed to curl. On failure
- * the caller ends it by fini, which also overwrites what was added.
+ * The headers come last, since their list must be complete when curl gets it. On failure the caller
+ * calls fini, which also overwrites the headers added so far.
  */
 bool tri_http_easy_init(struct tri_http_easy *easy, const struct tri_http_task *task,
-                        const struct tri_buffer *secret_lines, const struct tri_http_ears *ears,
-                        uint64_t left_ms)
+                        const struct tri_buffer *secret_lines,
+                        const struct tri_http_callbacks *callbacks, uint64_t left_ms)
 {
     const struct tri_curl *curl = tri_curl_load();
     const struct tri_http_request *request = &task->request;
@@ -275,7 +273,7 @@ bool tri_http_easy_init(struct tri_http_easy *easy, const struct tri_http_task *
     if (handle == NULL) {
         return false;
     }
-    set_callbacks(curl, easy, ears);
+    set_callbacks(curl, easy, callbacks);
     set_route(curl, handle, request);
     set_method(curl, handle, request);
     set_timeouts(curl, handle, request, left_ms);
@@ -296,7 +294,7 @@ void tri_http_easy_fini(struct tri_http_easy *easy)
 
 /* ---- What curl tells. ----------------------------------------------------------------------- */
 
-/* Which fault each of curl's results is; all others are PROTOCOL. */
+/* The fault of each curl result; all others are PROTOCOL. */
 static const struct {
     CURLcode code;
     enum tri_http_fault fault;
@@ -333,8 +331,8 @@ uint32_t tri_http_easy_retry_after_s(const struct tri_http_easy *easy)
 }
 
 /*
- * SCHEME://HOST:PORT, with the scheme's own port where the URL has none, so that both forms of one
- * address share a line. False for what is neither http nor https, or does not fit.
+ * SCHEME://HOST:PORT, with the scheme's default port if the URL has none, so that both forms share
+ * a queue. False for neither http nor https, or if it does not fit.
  */
 bool tri_http_easy_host(const char *url, char *buffer, size_t size, struct tr_text *host)
 {

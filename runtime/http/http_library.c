@@ -1,13 +1,13 @@
 /*
- * Loading libcurl by its name, once, with dlopen. A function that is missing makes the whole load
- * fail, so a caller never meets a NULL.
+ * Loads libcurl by its name, once, with dlopen. A missing function fails the whole load, so callers
+ * never meet a NULL.
  */
 #include "runtime/http/http_library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 
-/* The name of the binary interface, which has been the same since 2006. */
+/* The soname, which has been the same since 2006. */
 #define LIBRARY "libcurl.so.4"
 
 static struct tri_curl functions;

@@ -1,8 +1,8 @@
 /*
- * libcurl, loaded when the first http thread starts. It and the thirty libraries behind it take
- * longer to load than all the rest of a program that runs a small workflow and never speaks http.
+ * libcurl, loaded when the first http thread starts. It and its thirty dependencies take longer to
+ * load than the rest of a program that runs a small workflow without http.
  *
- * For http.c alone; what it calls is a row of the list.
+ * Only for the files that call libcurl. Each function that they use is a row of the list.
  */
 #ifndef TR_RUNTIME_HTTP_HTTP_LIBRARY_H
 #define TR_RUNTIME_HTTP_HTTP_LIBRARY_H
@@ -36,7 +36,7 @@
     F(url_get)                \
     F(url_set)
 
-/* curl_NAME of the library, as curl.NAME. */
+/* curl_NAME of the library, as member NAME. */
 struct tri_curl {
 #define TRI_CURL_MEMBER(name) __typeof__ (&curl_##name)(name);
     TRI_CURL_FUNCTIONS(TRI_CURL_MEMBER)
@@ -44,8 +44,8 @@ struct tri_curl {
 };
 
 /*
- * The library's functions; loads it at the first call, and keeps it for as long as the process
- * lives. Any thread. NULL: it is not installed, or too old.
+ * The library's functions; loaded at the first call and kept until the process ends. Any thread.
+ * NULL: not installed, or too old.
  */
 const struct tri_curl *tri_curl_load(void);
 

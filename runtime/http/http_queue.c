@@ -1,14 +1,13 @@
 /*
- * The queue in front of the network: a ring of hosts, each with a list of its own. `turn` moves on
- * behind each request that begins, so a host with thousands of requests does not keep the others
- * waiting.
+ * The queue in front of the network: a ring of hosts, each with a list of its own. `turn` advances
+ * after each request that begins, so a host with thousands of requests does not delay the others.
  *
- * A host is in the ring as long as it has entries. Its list holds the active ones first, then those
- * that wait, in their order; `first_waiting` parts them. Beginning a request therefore moves
- * nothing but this pointer.
+ * A host is in the ring as long as it has entries. Its list holds the active ones first, then the
+ * waiting ones in order; `first_waiting` separates them. Beginning a request only moves this
+ * pointer.
  *
- * A entry is found by its id in a hash. Hosts are found by walking the ring, since there are few.
- * The earliest due time is a lower bound, so a round in which nothing is due looks at no entry.
+ * An entry is found by its id in a hash. Hosts are found by walking the ring, since there are few.
+ * The earliest due time is a lower bound, so a round without timeouts looks at no entry.
  */
 #include "runtime/http/http_queue.h"
 
@@ -40,7 +39,7 @@ static struct tri_http_entry **bucket_of(struct tri_http_queue *queue, uint64_t 
     return &queue->buckets[id % TRI_HTTP_QUEUE_BUCKETS];
 }
 
-/* The host of this name, put in as the last whose turn it will be where it is new. */
+/* The host of this name; a new one is served last. */
 static struct tri_http_host *host_of(struct tri_http_queue *queue, struct tr_text name)
 {
     struct tri_http_host *host = queue->turn;
@@ -101,7 +100,7 @@ int tri_http_queue_add(struct tri_http_queue *queue, struct tri_http_entry *entr
     return 0;
 }
 
-/* One walk around the ring at most, from the host whose turn it is. */
+/* At most one walk around the ring, from the next host to serve. */
 struct tri_http_entry *tri_http_queue_next(struct tri_http_queue *queue)
 {
     struct tri_http_host *host = queue->turn;
@@ -181,7 +180,7 @@ void tri_http_queue_set_due(struct tri_http_queue *queue, struct tri_http_entry 
     }
 }
 
-/* A entry of the host that is due, or NULL; then queue->due_ms takes in those that are not. */
+/* A due entry of the host, or NULL; then queue->due_ms includes its other due times. */
 static struct tri_http_entry *expired_of(struct tri_http_queue *queue,
                                          const struct tri_http_host *host, uint64_t now_ms)
 {
@@ -195,15 +194,15 @@ static struct tri_http_entry *expired_of(struct tri_http_queue *queue,
 }
 
 /*
- * One entry that is due, or NULL. It is called again until it gives NULL, and only that walk goes
- * through all entries and so finds the next bound.
+ * One due entry, or NULL. It is called again until it returns NULL; only that last walk visits all
+ * entries and so finds the next bound.
  */
 struct tri_http_entry *tri_http_queue_expired(struct tri_http_queue *queue, uint64_t now_ms)
 {
     const struct tri_http_host *host = queue->turn;
     struct tri_http_entry *expired = NULL;
     if (queue->due_ms == 0 || queue->due_ms > now_ms) {
-        return NULL; /* the usual case: nobody is looked at */
+        return NULL; /* the usual case: no entry is visited */
     }
     queue->due_ms = 0;
     while (host != NULL && expired == NULL) {

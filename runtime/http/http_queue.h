@@ -1,6 +1,6 @@
 /*
- * Whose turn it is: requests wait in a queue for each host, so many of a host and so many in all are
- * on their way at once, and the hosts take turns. Pure. One thread.
+ * Queues requests by host: so many per host and so many in all are active at once, and the hosts
+ * are served round robin. Pure. One thread.
  */
 #ifndef TR_RUNTIME_HTTP_HTTP_QUEUE_H
 #define TR_RUNTIME_HTTP_HTTP_QUEUE_H
@@ -9,7 +9,7 @@
 
 struct tri_http_host;
 
-/* A entry in the queue, to be the first member of what waits. */
+/* A queue entry, to be the first member of a queued struct. */
 struct tri_http_entry {
     uint64_t id;
 
@@ -29,35 +29,35 @@ struct tri_http_queue {
     size_t active_per_host_max;
     size_t active;
     size_t waiting;
-    uint64_t due_ms;            /* no entry is due before; 0: none is */
-    struct tri_http_host *turn; /* the ring of hosts, at whose turn it is */
+    uint64_t due_ms;            /* a lower bound of all due times; 0: none */
+    struct tri_http_host *turn; /* the ring of hosts, at the next one to serve */
     struct tri_http_entry *buckets[TRI_HTTP_QUEUE_BUCKETS]; /* by id */
 };
 
 void tri_http_queue_init(struct tri_http_queue *queue, size_t active_max,
                          size_t active_per_host_max);
 
-/* Puts a entry behind those of its host. TR_MEMORY. */
+/* Appends an entry to its host's queue. TR_MEMORY. */
 TR_MUST_USE int tri_http_queue_add(struct tri_http_queue *queue, struct tri_http_entry *entry,
                                    struct tr_text host);
 
-/* The next one that may begin, which is active from now on, or NULL. */
+/* The next entry that may begin, which becomes active, or NULL. */
 struct tri_http_entry *tri_http_queue_next(struct tri_http_queue *queue);
 
-/* Takes a entry out, active or waiting. */
+/* Removes an entry, active or waiting. */
 void tri_http_queue_remove(struct tri_http_queue *queue, struct tri_http_entry *entry);
 
 /* The entry with this id, active or waiting, or NULL. */
 struct tri_http_entry *tri_http_queue_find(const struct tri_http_queue *queue, uint64_t id);
 
-/* Any entry that is left, or NULL. */
+/* Any remaining entry, or NULL. */
 struct tri_http_entry *tri_http_queue_any(const struct tri_http_queue *queue);
 
-/* Says when something is to be done about a entry, instead of what was said before; 0: never. */
+/* Sets the due time of an entry; 0: never. */
 void tri_http_queue_set_due(struct tri_http_queue *queue, struct tri_http_entry *entry,
                             uint64_t due_ms);
 
-/* A entry that is due, active or waiting, or NULL: then queue->due_ms is when one may be. */
+/* A due entry, active or waiting, or NULL: then queue->due_ms is a lower bound of all due times. */
 struct tri_http_entry *tri_http_queue_expired(struct tri_http_queue *queue, uint64_t now_ms);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Checking, copying and handing over requests; and reading the headers of responses.
+ * Checks, copies and pushes requests; and reads the headers of responses.
  *
  * A request is checked and copied on the thread that submits it, in one block: the struct, its
- * lists, its texts and its body. So an error is that thread's to hear, and the caller's memory is
- * free when the call returns. The check keeps line ends out of all that becomes a header: otherwise
- * a value could add headers, or a request, of its own.
+ * lists, its texts and its body. So that thread gets the error, and the caller's memory is free
+ * when the call returns. The check keeps line ends out of everything that becomes a header:
+ * otherwise a value could add headers, or a request, of its own.
  */
 #include "runtime/http/http_request.h"
 
@@ -17,7 +17,7 @@
 
 /* ---- Checking. ------------------------------------------------------------------------------ */
 
-/* Whether the text holds nothing that would end a line or a string. */
+/* Whether the text has no byte that would end a line or a string. */
 static bool is_one_line(struct tr_text text)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -49,7 +49,7 @@ static bool is_header(struct tr_text header)
            is_one_line(header);
 }
 
-/* More than can be signed. */
+/* Whether the query has more parameters than can be signed. */
 static bool has_many_parameters(struct tr_text url)
 {
     size_t count = 1;
@@ -60,8 +60,8 @@ static bool has_many_parameters(struct tr_text url)
 }
 
 /*
- * Secrets have names that headers may have, and stay with the server they are for: redirects are
- * refused, since curl would send such headers on to where the server points.
+ * Secrets must have valid header names, and are sent only to the request's server: redirects are
+ * refused, since curl would send such headers to the redirect's target.
  */
 static int check_secrets(const struct tri_http_request *request)
 {
@@ -111,8 +111,8 @@ static int check(const struct tri_http_request *request)
 /* ---- Copying. ------------------------------------------------------------------------------- */
 
 /*
- * Copies a text to where `at` points and makes it a view of the copy. The closing zero is for curl,
- * which takes C strings.
+ * Copies a text to `at` and makes it a view of the copy. The closing zero is for curl, which takes
+ * C strings.
  */
 static void keep(struct tr_text *text, char **at)
 {
@@ -152,7 +152,7 @@ static void list_secret_texts(struct tr_http_secret *secret, struct tr_text *tex
 
 /*
  * The bytes behind the struct. It lists the same texts as keep_all, by the same functions, so that
- * the two cannot differ.
+ * the two agree.
  */
 static size_t size_of(const struct tri_http_request *request)
 {
@@ -177,7 +177,7 @@ static size_t size_of(const struct tri_http_request *request)
     return size;
 }
 
-/* Copies all texts and the body to where `at` points; the lists have been made. */
+/* Copies all texts and the body to `at`; the lists have been made. */
 static void keep_all(struct tri_http_task *task, char *at)
 {
     struct tri_http_request *request = &task->request;
@@ -231,7 +231,7 @@ int tri_http_task_new(const struct tri_http_request *request, struct tri_http_ta
     }
     for (size_t i = 0; i < request->secret_count && error == 0; i++) {
         if (request->secrets[i].kind == TR_HTTP_SECRET_SIGN) {
-            /* Here and not on the http thread: for a large body it takes some time. */
+            /* Done here and not on the http thread: for a large body it takes some time. */
             tri_http_digest(request->body, (*task)->digest);
         }
     }
@@ -258,22 +258,22 @@ void tri_http_tasks_free(struct tri_http_task *task)
 
 /* ---- Handing over. -------------------------------------------------------------------------- */
 
-/*
- * Hands a task over without a lock; any thread. True: the list was empty, and its taker may sleep.
- */
+/* Pushes a task without a lock; any thread. True: the list was empty, and its taker may sleep. */
 bool tri_http_inbox_push(struct tri_http_inbox *inbox, struct tri_http_task *task)
 {
     struct tri_http_task *newest = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
     do {
         task->next = newest;
-        /* Release: the thread that takes the list sees the task whole. A task is never taken
-         * singly, so that a list that looks the same is the same. */
+        /*
+         * Release: the taker sees the whole task. Tasks are never taken singly, so there is no ABA
+         * problem.
+         */
     } while (!atomic_compare_exchange_weak_explicit(&inbox->newest, &newest, task,
                                                     memory_order_release, memory_order_relaxed));
     return newest == NULL;
 }
 
-/* Takes all tasks at once and reverses them, because the newest lies on top. */
+/* Takes all tasks at once and reverses them, because the newest comes first. */
 struct tri_http_task *tri_http_inbox_take(struct tri_http_inbox *inbox)
 {
     struct tri_http_task *task =

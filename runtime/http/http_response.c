@@ -1,11 +1,10 @@
 /*
- * A response is put together here: headers of the last of its responses (redirects and 100 Continue
- * come before it), and the body whole, as it comes or in whole lines, within its limits.
+ * Assembles a response: headers of its last part (redirects and 100 Continue come before it), and
+ * the body whole, in chunks or in lines, within its limits.
  *
- * A fault is noted once: the first is the cause, and what curl says of a transfer that was stopped
- * for it would hide it. Only a body with a status of 200 to 299 is streamed. The body of an error
- * is delivered whole with the END, so that a receiver of lines never takes words of an error for
- * data.
+ * Only the first fault is kept: it is the cause, and curl's message about the stopped transfer
+ * would hide it. Only a body with a status of 200 to 299 is streamed. The body of an error is
+ * delivered whole with the END, so that a receiver of lines never takes an error's text for data.
  */
 #include "runtime/http/http_response.h"
 
@@ -38,7 +37,7 @@ void tri_http_response_fail(struct tri_http_response *response, enum tri_http_fa
     }
 }
 
-/* Calls the owner on the http thread. The views in the event end with the call. */
+/* Calls the receiver on the http thread. The views in the event are valid during the call. */
 static void deliver(const struct tri_http_response *response, enum tri_http_event_kind kind,
                     struct tr_bytes body)
 {
@@ -77,8 +76,8 @@ static uint32_t status_in(const char *data, size_t size)
 }
 
 /*
- * Takes one line. A status line begins another response, whose headers replace those before. False
- * ends the transfer, with the fault noted.
+ * Takes one line. A status line begins another response, whose headers replace the previous ones.
+ * False ends the transfer, with the fault set.
  */
 bool tri_http_response_take_header(struct tri_http_response *response, const char *data,
                                    size_t size)
@@ -89,7 +88,7 @@ bool tri_http_response_take_header(struct tri_http_response *response, const cha
         return true;
     }
     if (size <= 2) {
-        return true; /* the empty line behind them */
+        return true; /* the empty line after the headers */
     }
     if (tri_buffer_size(&response->headers) + size > TR_HTTP_HEADER_BYTES_MAX) {
         tri_http_response_fail(response, TRI_HTTP_TOO_LARGE,
@@ -137,7 +136,7 @@ static bool append(struct tri_http_response *response, const char *data, size_t 
     return true;
 }
 
-/* Keeps bytes of the body; false, with the fault noted, where there are too many. */
+/* Keeps bytes of the body; false, with the fault set, if there are too many. */
 static bool keep(struct tri_http_response *response, const char *data, size_t size)
 {
     size_t max = bytes_max(response);
@@ -148,17 +147,16 @@ static bool keep(struct tri_http_response *response, const char *data, size_t si
     return append(response, data, size);
 }
 
-/* Counted until the receiver says that it has taken it (tri_http_give_room). */
+/* Counts the bytes until the receiver reports them as consumed (tri_http_give_room). */
 static void deliver_part(struct tri_http_response *response, struct tr_bytes bytes)
 {
-    response->in_hand += bytes.size;
+    response->unconsumed_bytes += bytes.size;
     deliver(response, TRI_HTTP_PART, bytes);
 }
 
 /*
- * How many of these bytes are whole lines. It stops before a line that is too long, so the good
- * lines before that are delivered first. What is in the body buffer is the beginning of the first
- * line.
+ * How many of these bytes are whole lines. It stops before a line that is too long, so the lines
+ * before it are delivered first. The body buffer holds the beginning of the first line.
  */
 static size_t whole_lines(const struct tri_http_response *response, const char *data, size_t size)
 {
@@ -177,8 +175,10 @@ static size_t whole_lines(const struct tri_http_response *response, const char *
     return whole;
 }
 
-/* Delivers all lines that end in these bytes as one part: a message for each line would cost more
- * than all else that is done for it. */
+/*
+ * Delivers all lines that end in these bytes as one part: a message for each line would cost more
+ * than all other work for it.
+ */
 static bool take_lines(struct tri_http_response *response, const char *data, size_t size)
 {
     size_t whole = whole_lines(response, data, size);
@@ -214,12 +214,12 @@ bool tri_http_response_take_body(struct tri_http_response *response, const char 
 bool tri_http_response_is_full(const struct tri_http_response *response)
 {
     size_t window = response->task->request.window_bytes;
-    return window != 0 && response->in_hand >= window;
+    return window != 0 && response->unconsumed_bytes >= window;
 }
 
 /*
  * The last line of a stream may lack its newline; it is delivered if the stream ended well. After a
- * fault it may be half of one, and is dropped.
+ * fault it may be incomplete, and is dropped.
  */
 void tri_http_response_end(struct tri_http_response *response)
 {
@@ -228,7 +228,7 @@ void tri_http_response_end(struct tri_http_response *response)
         deliver_part(response, kept_body(response));
     }
     if (is_in_lines) {
-        tri_buffer_clear(&response->body); /* half a line is none */
+        tri_buffer_clear(&response->body); /* it may be incomplete */
     }
     deliver(response, TRI_HTTP_END, kept_body(response));
 }

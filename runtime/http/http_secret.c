@@ -1,13 +1,12 @@
 /*
- * A few threads, each with a list of requests whose secrets it looks up one after the other. What
- * it finds becomes lines of a header, and goes back with the task that asked.
+ * A few threads, each with a list of requests whose secrets it resolves in order. The values become
+ * header lines, and go back with the task.
  *
- * A thread has its own tri_secrets, so what commands said is kept for each thread, and no lock is
- * needed. The thread is chosen by the first secret of the request: the same secret meets the same
- * thread, whose kept answer serves all that ask for it.
+ * Each thread has its own tri_secrets as cache, so no lock is needed. The first secret of a request
+ * selects the thread: requests for the same secret meet on the same thread and share its cache.
  *
- * Values are kept out of memory that nobody overwrites: the buffers do not grow by themselves
- * (make_room), and are overwritten before they are freed.
+ * Values must not stay in freed memory: the buffers do not grow by themselves (make_room), and are
+ * overwritten before they are freed.
  */
 #include "runtime/http/http_secret.h"
 
@@ -24,7 +23,7 @@
 #include "schemas/codec/error.h"
 
 #define THREADS TR_HTTP_SECRET_THREADS
-#define MIXER 0x9e3779b97f4a7c15ULL /* spreads what differs little */
+#define MIXER 0x9e3779b97f4a7c15ULL /* spreads similar values */
 
 struct asker {
     struct tri_http_secrets *all;
@@ -32,8 +31,8 @@ struct asker {
     pthread_t thread;
     sem_t news;
     struct tri_http_inbox inbox;
-    struct tri_secrets *known; /* the thread's, as is what follows */
-    struct tri_buffer value;   /* in one piece from the beginning, since it may not grow */
+    struct tri_secrets *known; /* used by the thread only, as what follows */
+    struct tri_buffer value;   /* allocated at full size, since it must not grow */
 };
 
 struct tri_http_secrets {
@@ -48,8 +47,8 @@ struct tri_http_secrets {
 /* ---- A value as a line of a header. --------------------------------------------------------- */
 
 /*
- * Says what is wrong with a value, by the name of its secret. The value must not get into words,
- * since those reach logs.
+ * Describes an invalid value by its secret's name. The value must not get into words, since those
+ * are logged.
  */
 static int refuse_value(const struct tr_http_secret *secret, const char *words, char *reason)
 {
@@ -60,7 +59,7 @@ static int refuse_value(const struct tr_http_secret *secret, const char *words, 
     return TR_INVALID;
 }
 
-/* The value without the end of its line, which files and commands put behind it. */
+/* The value without the line end that files and commands append. */
 static struct tr_bytes value_in(const struct tri_buffer *buffer)
 {
     struct tr_bytes value = {.data = tri_buffer_front(buffer), .size = tri_buffer_size(buffer)};
@@ -70,7 +69,8 @@ static struct tr_bytes value_in(const struct tri_buffer *buffer)
 }
 
 /*
- * Whether a header can hold it. Control bytes are refused: a line end would begin another header.
+ * Whether the value fits into a header. Control bytes are refused: a line end would begin another
+ * header.
  */
 static bool fits_header(struct tr_bytes value)
 {
@@ -83,8 +83,8 @@ static bool fits_header(struct tr_bytes value)
 }
 
 /*
- * Makes room for `size` bytes more by copying to a larger buffer and overwriting the old one; a
- * buffer that grows by itself would free its memory with values in it.
+ * Makes room for `size` more bytes by copying to a larger buffer and overwriting the old one; a
+ * buffer that grows by itself would free memory with values in it.
  */
 static int make_room(struct tri_buffer *lines, size_t size)
 {
@@ -112,8 +112,8 @@ static void put(struct tri_buffer *lines, const void *data, size_t size)
 }
 
 /*
- * "Name: PREFIXvalue", with a closing zero. For basic credentials the value USER:PASSWORD is
- * encoded in base64 (RFC 7617).
+ * Appends "Name: PREFIXvalue" and a zero. For basic credentials the value USER:PASSWORD is encoded
+ * in base64 (RFC 7617).
  */
 static int put_line(struct tri_buffer *lines, const struct tr_http_secret *secret,
                     struct tr_bytes value)
@@ -141,7 +141,7 @@ static int put_line(struct tri_buffer *lines, const struct tr_http_secret *secre
 
 /* ---- Finding. ------------------------------------------------------------------------------- */
 
-/* What is said of a value that does not have the form that its kind wants. */
+/* The words for a value without the form that its kind requires. */
 static const char *const words_of_form[TR_HTTP_SECRET_KIND_COUNT] = {
     [TR_HTTP_SECRET_BASIC] = "its value is none of the form USER:PASSWORD",
     [TR_HTTP_SECRET_SIGN] = "its value is none of the form ACCESS:SECRET or ACCESS:SECRET:TOKEN",
@@ -157,7 +157,7 @@ static bool has_form(struct tr_bytes value, uint8_t kind)
     return kind == TR_HTTP_SECRET_PLAIN || colon != NULL;
 }
 
-/* Finds one secret and adds its line; on failure `reason` says which it is and why. */
+/* Resolves one secret and adds its line; on failure `reason` names the secret and the cause. */
 static int find(struct asker *asker, const struct tr_http_secret *secret, struct tri_buffer *lines,
                 char *reason)
 {
@@ -183,17 +183,16 @@ static int find(struct asker *asker, const struct tr_http_secret *secret, struct
 }
 
 /*
- * Turns a task that asks into one that answers. After a failure nothing of what was found is kept,
- * and the words take its place.
+ * Turns a request's task into its answer. After a failure all values are dropped, and `found` holds
+ * the words.
  */
 static void look_up(struct asker *asker, struct tri_http_task *task)
 {
     char reason[TR_REASON_BYTES_MAX] = "";
     const struct tri_http_request *request = &task->request;
     /*
-     * Answers from before fresh_ms were refused by a server. Several requests that were refused at
-     * the same time forget once: the first asks anew, and that answer is young enough for the
-     * others.
+     * A server refused values from before fresh_ms. If several requests were refused at the same
+     * time, only the first runs the command again; its answer is recent enough for the others.
      */
     tri_secrets_forget(asker->known, task->fresh_ms);
     int error = tri_buffer_reserve(&asker->value, 2 * TR_SECRET_BYTES_MAX);
@@ -205,14 +204,14 @@ static void look_up(struct asker *asker, struct tri_http_task *task)
         const char *words = reason[0] != '\0' ? reason : tr_error_text(error);
         tri_secret_wipe(&task->found);
         task->has_failed = true;
-        /* Without room for the words there are none. */
+        /* Without memory the words are empty. */
         (void)!tri_buffer_append(&task->found, words, strlen(words) + 1);
     }
 }
 
 /*
- * Takes the list, handles it, sleeps. The semaphore counts, so a task that is pushed between the
- * take and the wait wakes it at once.
+ * Takes the list, handles it, sleeps. The semaphore counts, so a task pushed between the take and
+ * the wait wakes the thread at once.
  */
 static void *asker_main(void *argument)
 {
@@ -239,7 +238,7 @@ static void *asker_main(void *argument)
 
 /* ---- The threads. --------------------------------------------------------------------------- */
 
-/* Which thread asks for it. */
+/* The thread of a secret. */
 static struct asker *asker_of(struct tri_http_secrets *secrets, const struct tr_http_secret *secret)
 {
     uint64_t mixed = 0;
@@ -252,7 +251,7 @@ static struct asker *asker_of(struct tri_http_secrets *secrets, const struct tr_
     return &secrets->askers[(mixed >> 32) % THREADS];
 }
 
-/* Starts a thread with all signals blocked: they are for the program's other threads. */
+/* Starts a thread with all signals blocked: the program's other threads handle them. */
 static int start_thread(struct asker *asker)
 {
     sigset_t all;
@@ -303,7 +302,10 @@ int tri_http_secrets_new(const struct tr_secret_source *sources, size_t count,
     return 0;
 }
 
-/* All threads are told before one is waited for, so the wait is as long as the slowest command. */
+/*
+ * All threads are told to end before the first is joined, so the wait is as long as the slowest
+ * command.
+ */
 void tri_http_secrets_free(struct tri_http_secrets *secrets)
 {
     if (secrets == NULL) {

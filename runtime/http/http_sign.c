@@ -1,17 +1,17 @@
 /*
- * Signature Version 4: the request in a canonical form, its digest signed with a key that is made
- * from the secret, the day, the region and the service. It is AWS's protocol, and other object
- * stores speak it.
+ * Signature Version 4: the request in a canonical form, its digest signed with a key derived from
+ * the secret, the day, the region and the service. It is AWS's protocol, which other object stores
+ * use too.
  *
  *     canonical request = method, path, query, headers, names of the headers, digest of the body
  *     string to sign    = algorithm, moment, scope, digest of the canonical request
  *     signature         = HMAC(key of the day, string to sign)
  *
- * The server builds the same text from what it receives, so one byte that differs makes it refuse.
- * libcurl has this too, but the releases that are about sign queries and bodies of object stores
- * wrongly, each in its own way; what is needed of it is shorter than the list of exceptions.
+ * The server builds the same text from what it receives, so it refuses if one byte differs. libcurl
+ * has this too, but its common releases sign queries and bodies of object stores wrongly, each in
+ * its own way; this implementation is shorter than a list of exceptions.
  *
- * Errors are collected in signing.error: a put after the first error does nothing.
+ * The first error stays in signing.error: a put after it does nothing.
  */
 #include "runtime/http/http_sign.h"
 
@@ -34,7 +34,7 @@ struct field {
     struct tr_text value;
 };
 
-/* A request on its way to a signature. */
+/* A request that is being signed. */
 struct signing {
     const struct tri_http_request *request;
     const struct tri_http_target *target;
@@ -44,11 +44,11 @@ struct signing {
     struct tr_text token;
     char day[16];
     char moment[32];
-    struct field fields[TR_HTTP_HEADERS_MAX + 4]; /* that are signed */
+    struct field fields[TR_HTTP_HEADERS_MAX + 4]; /* the signed ones */
     size_t field_count;
     struct tri_buffer names; /* of the signed headers: a;b;c */
     struct tri_buffer canonical;
-    int error; /* the first that there was */
+    int error; /* the first error */
 };
 
 /* ---- Texts. --------------------------------------------------------------------------------- */
@@ -92,8 +92,8 @@ static int hex_of(char c)
 }
 
 /*
- * Puts a text in percent encoding with capital digits, as the protocol wants. With `is_decoded` an
- * escape in the text is read first, so what is encoded already is not encoded twice.
+ * Puts a text in percent encoding with capital digits, as the protocol requires. With `is_decoded`
+ * escapes in the text are decoded first, so they are not encoded twice.
  */
 static void put_encoded(struct signing *signing, struct tri_buffer *buffer, struct tr_text text,
                         const char *also_plain, bool is_decoded)
@@ -126,7 +126,7 @@ static int compare_headers(const void *a, const void *b)
     return compare_texts(((const struct field *)a)->name, ((const struct field *)b)->name);
 }
 
-/* By name, then by value, which lie behind each other in struct field. */
+/* Compares by name, then by value, which are adjacent in struct field. */
 static int compare_parameters(const void *a, const void *b)
 {
     const struct tr_text *one = &((const struct field *)a)->name;
@@ -140,7 +140,7 @@ static int compare_parameters(const void *a, const void *b)
     return 0;
 }
 
-/* Parts a text at the first such character; without one the second part is empty. */
+/* Splits a text at the first such character; without one the second part is empty. */
 static struct field part_at(struct tr_text text, char at)
 {
     const char *found = text.size > 0 ? memchr(text.data, at, text.size) : NULL;
@@ -150,7 +150,7 @@ static struct field part_at(struct tr_text text, char at)
                           .value = {.data = text.data + taken, .size = text.size - taken}};
 }
 
-/* name=value&name=value, encoded anew and sorted; a name without a value has an empty one. */
+/* Puts name=value&name=value, encoded and sorted; a name without a value gets an empty one. */
 static void put_query(struct signing *signing)
 {
     struct field parameters[PARAMETERS_MAX];
@@ -192,7 +192,7 @@ static void add_field(struct signing *signing, const char *name, struct tr_text 
         (struct field){.name = tr_text_of(name), .value = value};
 }
 
-/* Which headers are signed, sorted by name. Others may be changed on the way by a proxy. */
+/* The signed headers, sorted by name. A proxy may change others. */
 static void list_fields(struct signing *signing)
 {
     const struct tri_http_request *request = signing->request;
@@ -263,8 +263,8 @@ static void sign(const uint8_t *key, size_t key_size, const void *data, size_t s
 
 /*
  * The key of this day, region and service: a chain of HMACs that begins with "AWS4" and the secret.
- * A key that leaks is good for one day and one service only. The buffer is reserved at its full
- * size, so that it does not grow with the secret in it.
+ * A leaked key is valid for one day and one service only. The buffer is reserved at its full size,
+ * so that it does not grow with the secret in it.
  */
 static int derive_key(const struct signing *signing, uint8_t key[HASH_BYTES])
 {
@@ -349,7 +349,7 @@ static void put_lines(struct signing *signing, struct tri_buffer *lines)
     put(signing, lines, signature, strlen(signature) + 1);
 }
 
-/* The lines may hold a token, and are the caller's to overwrite, also after an error. */
+/* The lines may hold a token; the caller overwrites them, also after an error. */
 int tri_http_sign(const struct tri_http_request *request, const struct tri_http_target *target,
                   const char *digest, struct tr_text key, uint64_t now_ms, struct tri_buffer *lines)
 {

@@ -1,13 +1,13 @@
 /*
- * A transfer from the inbox to its END: what it waits for, and what ends it.
+ * A transfer from the inbox to its END: its states and its timeouts.
  *
- * While it is under way two are waited for: the server, for idle_timeout_ms, and the receiver of a
- * stream, for patience_ms. One that is not expected to do anything has all the time there is:
- * nothing is read while the receiver has enough in hand, and that is no idle time of the server's.
+ * In progress it has two timeouts: idle_timeout_ms of the server, and receiver_timeout_ms of a
+ * stream's receiver. Each runs only while that side is expected to act: while the window is full
+ * nothing is read, and the server's timeout does not run.
  *
- * A transfer is in one of two lines at any time: `held` while its secrets are looked for, else
- * `queue`. It leaves its queue before its END is delivered, and is freed after it. Only take_out and
- * fail_and_end lead there, so there is exactly one END.
+ * A transfer is in one of two queues at any time: `held` until its secrets are resolved, then
+ * `queue`. It leaves its queue before its END is delivered, and is freed after it. Only take_out
+ * and fail_and_end lead there, so there is exactly one END.
  */
 #include "runtime/http/http_transfer.h"
 
@@ -36,13 +36,13 @@ static void free_transfer(struct tri_http_transfer *transfer)
 }
 
 /*
- * Delivers the END and frees the transfer. It is in no queue any more and is counted out before, so
- * the receiver may submit the next request at once, also with the same id.
+ * Delivers the END and frees the transfer. It has left its queue and is no longer counted, so the
+ * receiver may submit the next request at once, also with the same id.
  */
 static void end_transfer(struct tri_http_transfer *transfer)
 {
     struct tri_http *http = transfer->http;
-    /* The caller that hears of the end may submit the next one at once. */
+    /* The receiver of the END may submit the next request at once. */
     atomic_fetch_sub_explicit(&http->accepted, 1, memory_order_relaxed);
     tri_http_response_end(&transfer->response);
     free_transfer(transfer);
@@ -54,8 +54,8 @@ static struct tri_http_queue *queue_of(struct tri_http_transfer *transfer)
 }
 
 /*
- * Takes a transfer out of its queue, and its handle out of the multi handle, before either is freed:
- * curl would call on_body for a transfer that is gone.
+ * Removes a transfer from its queue, and its handle from the multi handle, before either is freed:
+ * curl would call on_body for a freed transfer.
  */
 static void leave_queue(struct tri_http_transfer *transfer)
 {
@@ -88,17 +88,18 @@ void tri_http_transfer_end(struct tri_http_transfer *transfer, enum tri_http_fau
 
 /* ---- What curl calls. ----------------------------------------------------------------------- */
 
-/* Has the queue see to whichever comes first. */
+/* Sets the entry's due time to the earlier timeout. */
 static void set_due(struct tri_http_transfer *transfer)
 {
     uint64_t idle_ms = transfer->idle_due_ms;
-    uint64_t patience_ms = transfer->patience_due_ms;
-    uint64_t due_ms =
-        idle_ms == 0 || (patience_ms != 0 && patience_ms < idle_ms) ? patience_ms : idle_ms;
+    uint64_t receiver_timeout_ms = transfer->receiver_due_ms;
+    uint64_t due_ms = idle_ms == 0 || (receiver_timeout_ms != 0 && receiver_timeout_ms < idle_ms)
+                          ? receiver_timeout_ms
+                          : idle_ms;
     tri_http_queue_set_due(&transfer->http->queue, &transfer->entry, due_ms);
 }
 
-/* The server said something, or is waited for again: its time begins anew. */
+/* Restarts the server's idle timeout. */
 static void expect_server(struct tri_http_transfer *transfer)
 {
     uint32_t idle_ms = transfer->task->request.idle_timeout_ms;
@@ -106,17 +107,19 @@ static void expect_server(struct tri_http_transfer *transfer)
     set_due(transfer);
 }
 
-/* The receiver took something, or was given something after he had nothing: his time begins. */
+/* Restarts the receiver's timeout: it consumed some bytes, or got the first unconsumed ones. */
 static void expect_receiver(struct tri_http_transfer *transfer)
 {
-    bool is_expected = transfer->response.in_hand > 0 && transfer->task->request.window_bytes > 0;
-    transfer->patience_due_ms =
-        is_expected ? tri_monotonic_ms() + transfer->http->options.patience_ms : 0;
+    bool is_expected =
+        transfer->response.unconsumed_bytes > 0 && transfer->task->request.window_bytes > 0;
+    transfer->receiver_due_ms =
+        is_expected ? tri_monotonic_ms() + transfer->http->options.receiver_timeout_ms : 0;
     set_due(transfer);
 }
 
 /*
- * Pauses reading until the receiver has made room. The server's idle time does not run meanwhile.
+ * Pauses reading until the receiver has made room. The server's idle timeout does not run
+ * meanwhile.
  */
 static size_t hold_back(struct tri_http_transfer *transfer)
 {
@@ -126,7 +129,7 @@ static size_t hold_back(struct tri_http_transfer *transfer)
     return CURL_WRITEFUNC_PAUSE;
 }
 
-/* Any header is a sign of life of the server. */
+/* Any header restarts the server's idle timeout. */
 static size_t on_header(char *data, size_t one, size_t size, void *self)
 {
     struct tri_http_transfer *transfer = self;
@@ -135,8 +138,10 @@ static size_t on_header(char *data, size_t one, size_t size, void *self)
     return tri_http_response_take_header(&transfer->response, data, size) ? size : 0;
 }
 
-/* Called by curl with some of the body. A receiver that has its window full holds the server back;
- * curl keeps these bytes and gives them again when reading goes on. */
+/*
+ * Called by curl with a part of the body. While the window is full reading pauses; curl keeps these
+ * bytes and passes them again when reading resumes.
+ */
 static size_t on_body(char *data, size_t one, size_t size, void *self)
 {
     struct tri_http_transfer *transfer = self;
@@ -148,7 +153,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *self)
     if (!tri_http_response_take_body(&transfer->response, data, size)) {
         return CURL_WRITEFUNC_ERROR;
     }
-    if (transfer->patience_due_ms == 0) {
+    if (transfer->receiver_due_ms == 0) {
         expect_receiver(transfer);
     }
     return size;
@@ -156,7 +161,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *self)
 
 /* ---- Beginning a transfer. ------------------------------------------------------------------ */
 
-/* When the request has to have ended, on the monotonic clock; 0: never. */
+/* Deadline of the request on the monotonic clock; 0: none. */
 static uint64_t deadline_ms_of(const struct tri_http_transfer *transfer)
 {
     const struct tri_http_task *task = transfer->task;
@@ -164,7 +169,7 @@ static uint64_t deadline_ms_of(const struct tri_http_transfer *transfer)
     return timeout_ms != 0 ? task->submitted_us / 1000 + timeout_ms : 0;
 }
 
-/* What is left of its time: what was spent waiting in queue counts. 0: there is no end to it. */
+/* Remaining time of the request, less the time in the queue. 0: no deadline. */
 static uint64_t left_ms_of(const struct tri_http_transfer *transfer)
 {
     uint64_t deadline_ms = deadline_ms_of(transfer);
@@ -176,17 +181,18 @@ static uint64_t left_ms_of(const struct tri_http_transfer *transfer)
 }
 
 /*
- * False: curl has no memory for it. The due time of waiting in queue is replaced: from here on curl
- * sees to the whole time of the request, and the queue to signs of life.
+ * False: no memory for a handle. The due time of the queue is replaced: from now on curl enforces
+ * the deadline, and the entry's due time the two timeouts.
  */
 static bool begin(struct tri_http_transfer *transfer)
 {
-    struct tri_http_ears ears = {.on_header = on_header, .on_body = on_body, .self = transfer};
-    if (!tri_http_easy_init(&transfer->easy, transfer->task, &transfer->secret_lines, &ears,
+    struct tri_http_callbacks callbacks = {
+        .on_header = on_header, .on_body = on_body, .self = transfer};
+    if (!tri_http_easy_init(&transfer->easy, transfer->task, &transfer->secret_lines, &callbacks,
                             left_ms_of(transfer))) {
         return false;
     }
-    /* From now on curl sees to the end, and the queue to signs of life. */
+    /* From now on curl enforces the deadline, and the queue the timeouts. */
     expect_server(transfer);
     return tri_curl_load()->multi_add_handle(transfer->http->multi, transfer->easy.handle) ==
            CURLM_OK;
@@ -199,9 +205,9 @@ void tri_http_transfer_begin(struct tri_http_transfer *transfer)
     }
 }
 
-/* ---- Getting in queue. ----------------------------------------------------------------------- */
+/* ---- Queuing. -------------------------------------------------------------------------------- */
 
-/* Puts a transfer into the queue for its host. It ends at once if its URL makes no sense. */
+/* Queues a transfer for its host. It ends at once if its URL is invalid. */
 static void join_queue(struct tri_http_transfer *transfer)
 {
     struct tri_http *http = transfer->http;
@@ -218,8 +224,8 @@ static void join_queue(struct tri_http_transfer *transfer)
 }
 
 /*
- * Asks for the secrets; the transfer waits in `held`, whose limits are 0, so its turn never comes
- * there, but its deadline counts. It may end in here, so the caller does not touch it afterwards.
+ * Resolves the secrets; the transfer waits in `held`, whose limits are 0, so it never begins from
+ * there, but its deadline counts. It may end in here, so the caller must not touch it afterwards.
  */
 static void ask_for_secrets(struct tri_http_transfer *transfer, uint64_t fresh_ms)
 {
@@ -247,9 +253,9 @@ static bool is_same(const struct tri_buffer *a, const struct tri_buffer *b)
 }
 
 /*
- * The secrets are there, or cannot be had. Where the server has refused others, its answer 401
- * stands unless these are different: sending the same again would only get it again. The old lines
- * go back with the task, which overwrites them.
+ * The secrets are resolved, or not available. After a 401 the response stands unless the secrets
+ * differ: sending the same ones would only fail again. The old lines go back with the task, which
+ * overwrites them.
  */
 void tri_http_transfer_use(struct tri_http_transfer *transfer, struct tri_http_task *found)
 {
@@ -267,14 +273,14 @@ void tri_http_transfer_use(struct tri_http_transfer *transfer, struct tri_http_t
     }
     struct tri_buffer old = transfer->secret_lines;
     transfer->secret_lines = found->found;
-    found->found = old; /* and is overwritten with it */
+    found->found = old; /* overwritten with the task */
     transfer->found_ms = tri_monotonic_ms();
     tri_http_response_reset(&transfer->response);
     leave_queue(transfer);
     join_queue(transfer);
 }
 
-/* The server refuses the credentials: perhaps the secrets are others by now. */
+/* Whether the server refused the credentials and they may have changed. */
 static bool is_to_be_renewed(const struct tri_http_transfer *transfer)
 {
     return transfer->response.status == 401 && transfer->response.fault == TRI_HTTP_NONE &&
@@ -282,9 +288,9 @@ static bool is_to_be_renewed(const struct tri_http_transfer *transfer)
 }
 
 /*
- * Sends the request once more with secrets that were found after the ones that the server refused.
- * A 401 means that it was not carried out, so this is safe for any method. The response is kept
- * until new secrets are there.
+ * Sends the request once more with secrets resolved after the refused ones. A 401 means that the
+ * request was not carried out, so this is safe for any method. The response is kept until the new
+ * secrets are resolved.
  */
 static void renew(struct tri_http_transfer *transfer)
 {
@@ -294,7 +300,7 @@ static void renew(struct tri_http_transfer *transfer)
     ask_for_secrets(transfer, transfer->found_ms + 1);
 }
 
-/* Without memory for a transfer there is still an END. */
+/* Ends a request without a transfer, for want of memory. */
 static void refuse_task(struct tri_http *http, struct tri_http_task *task)
 {
     struct tri_http_response none = {.options = &http->options, .task = task};
@@ -326,8 +332,8 @@ void tri_http_transfer_take(struct tri_http *http, struct tri_http_task *task)
 /* ---- What becomes of it. -------------------------------------------------------------------- */
 
 /*
- * The fault of curl's result. Where we stopped the transfer ourselves a fault is noted already, and
- * this one is dropped.
+ * Sets the fault of curl's result. If we stopped the transfer ourselves, a fault is set already,
+ * and this one is dropped.
  */
 static void note_result(struct tri_http_transfer *transfer, CURLcode code)
 {
@@ -339,7 +345,7 @@ static void note_result(struct tri_http_transfer *transfer, CURLcode code)
     fail(transfer, fault, words);
 }
 
-/* What is said of a transfer whose time is over. */
+/* The words for an expired transfer. */
 static const char *words_of_delay(const struct tri_http_transfer *transfer, uint64_t now_ms)
 {
     if (transfer->is_held) {
@@ -351,7 +357,7 @@ static const char *words_of_delay(const struct tri_http_transfer *transfer, uint
     return transfer->idle_due_ms != 0 && transfer->idle_due_ms <= now_ms
                ? "nothing came for too long (idle_timeout_ms)"
                : "nobody takes what comes: the receiver gave no room back for too long "
-                 "(TR_HTTP_PATIENCE_MS)";
+                 "(TR_HTTP_RECEIVER_TIMEOUT_MS)";
 }
 
 void tri_http_transfer_finish(struct tri_http_transfer *transfer, CURLcode code)
@@ -371,22 +377,24 @@ void tri_http_transfer_expire(struct tri_http_transfer *transfer, uint64_t now_m
 }
 
 /*
- * Reading goes on when half of the window is free, so that it does not stop and go with each part.
- * More than was delivered is passed over. easy_pause may call on_body before it returns, which may
- * pause again, so the flag is cleared before.
+ * Reading resumes when half of the window is free, so that it does not stop and resume with each
+ * part. Excess bytes are ignored. easy_pause may call on_body before it returns, which may pause
+ * again, so the flag is cleared before.
  */
 void tri_http_transfer_give_room(struct tri_http_transfer *transfer, uint64_t bytes)
 {
-    uint64_t *in_hand = &transfer->response.in_hand;
+    uint64_t *unconsumed_bytes = &transfer->response.unconsumed_bytes;
     if (!transfer->entry.is_active) {
         return;
     }
-    *in_hand -= bytes < *in_hand ? bytes : *in_hand;
+    *unconsumed_bytes -= bytes < *unconsumed_bytes ? bytes : *unconsumed_bytes;
     expect_receiver(transfer);
-    if (transfer->is_paused && *in_hand <= transfer->task->request.window_bytes / 2) {
+    if (transfer->is_paused && *unconsumed_bytes <= transfer->task->request.window_bytes / 2) {
         transfer->is_paused = false;
         expect_server(transfer);
-        /* What it holds is taken in here; whether it goes well is told by its end. */
+        /*
+         * Curl passes the bytes it kept in this call; a failure is reported by the transfer's end.
+         */
         (void)tri_curl_load()->easy_pause(transfer->easy.handle, CURLPAUSE_CONT);
     }
 }

@@ -337,7 +337,7 @@ int tri_http_service_start(const struct tri_http_service_options *options,
     service->options = (struct tri_http_options){
         .deliver = deliver,
         .self = service,
-        .patience_ms = options->patience_ms,
+        .receiver_timeout_ms = options->receiver_timeout_ms,
         .secret_sources = options->secrets,
         .secret_source_count = options->secret_count,
     };

@@ -68,7 +68,7 @@ struct tri_http_service_options {
     uint32_t host_epoch;
     struct tri_life life;                   /* deadlines are by its clock */
     atomic_int *fatal;                      /* the host's */
-    uint32_t patience_ms;                   /* 0: TR_HTTP_PATIENCE_MS */
+    uint32_t receiver_timeout_ms;           /* 0: TR_HTTP_RECEIVER_TIMEOUT_MS */
     const struct tr_secret_source *secrets; /* they outlive the service */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
 };

@@ -8,11 +8,11 @@
  *     http_cancel (tr_tell)    ->  (then the end comes at once)
  *                              <-  the answer: one http_response
  *
- * A request leaves the host when everything that led to it is committed. It ends with the call:
- * when the call's time is over, when the actor cancels it, and when what a stream gave was not
- * answered by http_more for a minute (TR_HTTP_PATIENCE_MS): the actor is taken for gone. A caller
- * that is slow to answer is given no more than window_bytes until then, and the server has to wait.
- * A caller says http_cancel before it forgets the call (tr_ask_cancel).
+ * A request leaves the host when everything that led to it is committed. It ends with the call: at
+ * the call's deadline, when the actor cancels it, and when parts of a stream stay unanswered by
+ * http_more for a minute (TR_HTTP_RECEIVER_TIMEOUT_MS). A slow actor gets at most window_bytes
+ * until then, and the server has to wait. An actor sends http_cancel before it forgets the call
+ * (tr_ask_cancel).
  */
 #ifndef TR_SCHEMAS_RUNTIME_HTTP_H
 #define TR_SCHEMAS_RUNTIME_HTTP_H

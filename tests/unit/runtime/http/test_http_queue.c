@@ -1,5 +1,5 @@
 /*
- * The queue in front of the network: limits, turns, order, and who is due.
+ * The queue in front of the network: limits, round robin, order, and due times.
  */
 #include "runtime/http/http_queue.h"
 
@@ -27,7 +27,7 @@ static void add(size_t number, const char *host)
     assert_int_equal(tri_http_queue_add(&queue, &entries[number], tr_text_of(host)), 0);
 }
 
-/* The number of whose turn it is; -1: nobody's. */
+/* The number of the next entry; -1: none. */
 static int next(void)
 {
     const struct tri_http_entry *entry = tri_http_queue_next(&queue);
@@ -85,7 +85,7 @@ static void limits_hold(void **state)
     end();
 }
 
-static void waiting_places_may_leave(void **state)
+static void waiting_entries_may_leave(void **state)
 {
     (void)state;
     begin(1, 1);
@@ -105,7 +105,7 @@ static void waiting_places_may_leave(void **state)
     end();
 }
 
-static void who_is_due_is_found(void **state)
+static void due_entries_are_found(void **state)
 {
     (void)state;
     begin(1, 1);
@@ -134,7 +134,7 @@ static void who_is_due_is_found(void **state)
 }
 
 /* Random comings and goings: counts, limits and the order of a host hold. */
-static void a_busy_line_keeps_its_order(void **state)
+static void a_busy_queue_keeps_its_order(void **state)
 {
     (void)state;
     static const char *const hosts[] = {"a", "b", "c"};
@@ -197,9 +197,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_take_turns),
         cmocka_unit_test(limits_hold),
-        cmocka_unit_test(waiting_places_may_leave),
-        cmocka_unit_test(who_is_due_is_found),
-        cmocka_unit_test(a_busy_line_keeps_its_order),
+        cmocka_unit_test(waiting_entries_may_leave),
+        cmocka_unit_test(due_entries_are_found),
+        cmocka_unit_test(a_busy_queue_keeps_its_order),
         cmocka_unit_test(no_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

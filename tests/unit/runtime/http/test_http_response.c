@@ -96,7 +96,7 @@ static void lines_that_come_together_are_one_part(void **state)
     }
 }
 
-static void what_is_in_hand_is_counted(void **state)
+static void unconsumed_bytes_are_counted(void **state)
 {
     (void)state;
     struct tri_http_task task = {
@@ -104,7 +104,7 @@ static void what_is_in_hand_is_counted(void **state)
     struct tri_http_response response = {.options = &options, .task = &task};
     assert_true(tri_http_response_take_header(&response, "HTTP/1.1 200 OK\r\n", 17));
     assert_true(tri_http_response_take_body(&response, "ab\nabcdef", 9));
-    assert_int_equal(response.in_hand, 3); /* what is no line yet is in nobody's hand */
+    assert_int_equal(response.unconsumed_bytes, 3); /* an incomplete line does not count */
     assert_false(tri_http_response_is_full(&response));
     assert_true(tri_http_response_take_body(&response, "\n", 1));
     assert_true(tri_http_response_is_full(&response));
@@ -163,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_same_in_all_pieces),
         cmocka_unit_test(lines_that_come_together_are_one_part),
-        cmocka_unit_test(what_is_in_hand_is_counted),
+        cmocka_unit_test(unconsumed_bytes_are_counted),
         cmocka_unit_test(bodies_are_whole),
         cmocka_unit_test(limits_hold_to_the_byte),
         cmocka_unit_test(earlier_responses_are_dropped),

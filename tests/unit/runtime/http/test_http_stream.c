@@ -101,7 +101,7 @@ enum { WINDOW = 65536, FLOOD_LINES = 100000, LINE_BYTES = 1024 };
 
 /* A slow receiver has no more in hand than it wanted, the memory of the thread stays as it is, and
  * the server's patience is not tried while it is the receiver who is slow. */
-static void floods_wait_for_who_is_slow(void **state)
+static void floods_wait_for_slow_receivers(void **state)
 {
     struct http_fixture *fixture = *state;
     fixture->is_slow = true;
@@ -131,27 +131,29 @@ static void floods_wait_for_who_is_slow(void **state)
 }
 
 /* Who gives no room back is taken for gone, whether the window is full or not. */
-static void who_takes_nothing_is_gone(void **state)
+static void receivers_that_take_nothing_time_out(void **state)
 {
     (void)state;
     static const char *const paths[] = {"/flood/100000/1024", "/lines/3/1000"};
     for (size_t i = 0; i < TR_COUNT_OF(paths); i++) {
-        struct http_fixture *fixture = with_options((struct tri_http_options){.patience_ms = 300});
+        struct http_fixture *fixture =
+            with_options((struct tri_http_options){.receiver_timeout_ms = 300});
         fixture->is_slow = true;
         struct tri_http_request request = http_get(fixture, paths[i]);
         request.delivery = TRI_HTTP_LINES;
         request.window_bytes = WINDOW;
         const struct answer *answer = http_run(fixture, &request);
-        http_expect_fault(answer, TRI_HTTP_TIMEOUT, "TR_HTTP_PATIENCE_MS");
+        http_expect_fault(answer, TRI_HTTP_TIMEOUT, "TR_HTTP_RECEIVER_TIMEOUT_MS");
         http_fixture_free(fixture);
     }
 }
 
 /* Who takes what comes is waited for as long as nothing comes. */
-static void who_has_nothing_in_hand_may_wait(void **state)
+static void receivers_without_bytes_may_wait(void **state)
 {
     (void)state;
-    struct http_fixture *fixture = with_options((struct tri_http_options){.patience_ms = 150});
+    struct http_fixture *fixture =
+        with_options((struct tri_http_options){.receiver_timeout_ms = 150});
     struct tri_http_request request = http_get(fixture, "/lines/2/500");
     request.delivery = TRI_HTTP_LINES;
     request.window_bytes = WINDOW;
@@ -179,9 +181,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(lines_come_as_they_are_whole),
         TEST(chunks_come_as_they_are),
-        TEST(floods_wait_for_who_is_slow),
-        cmocka_unit_test(who_takes_nothing_is_gone),
-        cmocka_unit_test(who_has_nothing_in_hand_may_wait),
+        TEST(floods_wait_for_slow_receivers),
+        cmocka_unit_test(receivers_that_take_nothing_time_out),
+        cmocka_unit_test(receivers_without_bytes_may_wait),
         TEST(errors_are_no_streams),
     };
     return cmocka_run_group_tests(tests, set_up_server, take_down_server);

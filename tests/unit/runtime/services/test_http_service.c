@@ -164,7 +164,7 @@ struct world {
     struct http_server server;
 };
 
-static void open_host(struct world *world, uint32_t patience_ms)
+static void open_host(struct world *world, uint32_t receiver_timeout_ms)
 {
     static const struct tr_behaviour *const behaviours[] = {&listener_behaviour};
     struct tr_host_options options = {
@@ -174,7 +174,7 @@ static void open_host(struct world *world, uint32_t patience_ms)
         .behaviours = behaviours,
         .behaviour_count = 1,
         .has_http = true,
-        .http_patience_ms = patience_ms,
+        .http_receiver_timeout_ms = receiver_timeout_ms,
     };
     char words[TRI_STORE_EXPLAIN_BYTES];
     int error = tr_host_new(&options, words, &world->host);
@@ -274,7 +274,7 @@ static void a_slow_actor_gets_its_window(void **state)
         (struct tr_listen){.manner = IGNORE, .delivery = TR_HTTP_LINES, .window_bytes = 65536},
         "/flood/100000/1024");
     assert_string_equal(seen.fault, "timeout");
-    assert_non_null(strstr(seen.words, "TR_HTTP_PATIENCE_MS"));
+    assert_non_null(strstr(seen.words, "TR_HTTP_RECEIVER_TIMEOUT_MS"));
     assert_in_range(seen.bytes, 65536, 2 * 65536);
     assert_true(is_left_alone(world));
 }
