@@ -93,7 +93,7 @@
 #define TR_SPINS_LOST_MAX 4
 
 /* After so long a sleep a worker gives back what many messages at once have needed. */
-#define TR_WORKER_REST_NS 900000000
+#define TR_WORKER_RELEASE_NS 900000000
 
 /* A handler that takes longer is counted, and kept in the flight recorder. */
 #define TR_SLOW_HANDLER_MS 5
@@ -235,9 +235,9 @@
  * After so many operations were committed, memory that is kept for the next ones is given back when
  * nothing comes for a moment; after few already when nothing has come for so long.
  */
-#define TR_REST_OPS 16384
-#define TR_REST_OPS_FEW 512
-#define TR_REST_AFTER_MS 2000
+#define TR_RELEASE_OPS 16384
+#define TR_RELEASE_OPS_FEW 512
+#define TR_RELEASE_AFTER_MS 2000
 
 /* How old what the store knows of the clock may be after a commit. */
 #define TR_CLOCK_KEPT_MS 1000

@@ -381,7 +381,7 @@ static enum tr_exit_status begin(struct tri_recover *recover)
     }
     tell(recover);
     /* A reader keeps hold of its moment, which costs an engine. */
-    tr_reader_let_go(recover->browse.reader);
+    tr_reader_release(recover->browse.reader);
     struct tr_beginning beginning = {
         .prepared = &recover->prepared,
         .folder = recover->browse.place.folder,

@@ -595,7 +595,7 @@ int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader)
 
 void tr_live_read_end(struct tr_live *live)
 {
-    tr_reader_let_go(live->reader);
+    tr_reader_release(live->reader);
 }
 
 int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules)

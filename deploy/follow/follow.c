@@ -143,7 +143,7 @@ static void look(struct tr_follow *follow)
 {
     if (refresh(follow)) {
         look_at_moment(follow);
-        tr_reader_let_go(follow->reader);
+        tr_reader_release(follow->reader);
     }
 }
 
@@ -205,7 +205,7 @@ bool tr_follow_has_gate(struct tr_follow *follow)
     bool has_gate = false;
     if (refresh(follow)) {
         (void)!tr_gates_waiting(follow->reader, follow->execution, take_gate, &has_gate);
-        tr_reader_let_go(follow->reader);
+        tr_reader_release(follow->reader);
     }
     return has_gate;
 }

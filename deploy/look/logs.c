@@ -164,7 +164,7 @@ static int look(struct logs *logs)
     if (error == 0) {
         error = find_over(logs);
     }
-    tr_reader_let_go(logs->browse->reader); /* as long as it waits */
+    tr_reader_release(logs->browse->reader); /* as long as it waits */
     if (error == 0) {
         tr_log_files_print(&logs->files);
     }

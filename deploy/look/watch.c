@@ -127,7 +127,7 @@ static int look(struct watch *watch)
         tr_executions_row_fini(&copy);
         error = watch->has_document ? look_at_events(watch) : 0;
     }
-    tr_reader_let_go(watch->browse->reader); /* as long as it waits */
+    tr_reader_release(watch->browse->reader); /* as long as it waits */
     uint64_t end_ms = tr_clock_ms();
     watch->next_ms = end_ms + EVENTS_MS + READING_PARTS * (end_ms - begin_ms);
     return error;

@@ -407,7 +407,7 @@ static int read_batch(struct pruning *pruning, const uint64_t *numbers, size_t c
             error = prune_shared_attempts(pruning, &row->row);
         }
     }
-    tr_reader_let_go(pruning->reader); /* the store's log grows while somebody holds a moment */
+    tr_reader_release(pruning->reader); /* the store's log grows while somebody holds a moment */
     return error == 0 ? 0 : fail(pruning->explain, error, "the history cannot be read");
 }
 

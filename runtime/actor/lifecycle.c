@@ -99,7 +99,7 @@ static struct tri_actor *take_slot(struct tri_worker *worker, const struct tri_a
     actor->incarnation = spec->incarnation == 0 ? 1 : spec->incarnation;
     actor->slot = slot;
     actor->slab = (uint16_t)slab;
-    actor->phase = TRI_EMBRYO;
+    actor->phase = TRI_SPAWNING;
     actor->behaviour = (uint8_t)spec->behaviour;
     actor->parent = spec->parent.key;
     actor->parent_incarnation = spec->parent.incarnation;

@@ -13,11 +13,11 @@ void tri_message_slabs_init(struct tri_worker *worker)
     }
 }
 
-void tri_message_slabs_rest(struct tri_worker *worker)
+void tri_message_slabs_release(struct tri_worker *worker)
 {
     bool has_rested = false;
     for (unsigned i = 0; i < TRI_MESSAGE_SLABS; i++) {
-        has_rested |= tri_slab_rest(&worker->message_slabs[i]);
+        has_rested |= tri_slab_release(&worker->message_slabs[i]);
     }
     if (has_rested) {
         tr_memory_trim();

@@ -12,7 +12,7 @@
 void tri_message_slabs_init(struct tri_worker *worker);
 
 /* Gives back what many messages at once have needed, of sizes of which there are none now. */
-void tri_message_slabs_rest(struct tri_worker *worker);
+void tri_message_slabs_release(struct tri_worker *worker);
 
 /* Fills up what tri_say falls back to when there is no memory; once per slice. */
 void tri_message_reserve_fill(struct tri_worker *worker);

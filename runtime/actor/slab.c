@@ -137,7 +137,7 @@ int tri_slab_grow(struct tri_slab *slab)
  * The first chunk stays and begins anew: all of its objects count as fresh, and the list of free
  * ones, which leads through the chunks that are gone, is forgotten.
  */
-bool tri_slab_rest(struct tri_slab *slab)
+bool tri_slab_release(struct tri_slab *slab)
 {
     struct tri_chunk_directory *directory = slab->directory;
     if (slab->live_count > 0 || slab->chunk_count <= 1) {

@@ -67,7 +67,7 @@ TR_MUST_USE int tri_slab_grow(struct tri_slab *slab);
  * Gives back all chunks but the first of a slab that has no object out; of any other, nothing.
  * Whether there was something. Who still has a slot of it may not look there any more.
  */
-bool tri_slab_rest(struct tri_slab *slab);
+bool tri_slab_release(struct tri_slab *slab);
 
 /* The object of a slot. */
 static inline void *tri_slot_object(const struct tri_chunk_directory *directory, uint32_t slot)

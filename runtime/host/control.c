@@ -434,7 +434,7 @@ static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key acto
         if (error != 0) {
             return error;
         }
-        tri_control_rest(host, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
+        tri_control_release_memory(host, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
     }
 }
 
@@ -496,7 +496,7 @@ static int await_reply(struct tr_host *host, const struct tri_asking *asking, ui
             return error;
         }
         uint64_t left_ns = timeout_ms == 0 ? WAIT_SLICE_NS : (timeout_ms - waited_ms) * 1000000;
-        tri_control_rest(host, left_ns < WAIT_SLICE_NS ? left_ns : WAIT_SLICE_NS);
+        tri_control_release_memory(host, left_ns < WAIT_SLICE_NS ? left_ns : WAIT_SLICE_NS);
     }
     return asking->reason;
 }
@@ -649,7 +649,7 @@ int tr_host_waits_for(const struct tr_host *host)
     return atomic_load_explicit(&host->journal.waits_for, memory_order_relaxed);
 }
 
-void tri_control_rest(struct tr_host *host, uint64_t timeout_ns)
+void tri_control_release_memory(struct tr_host *host, uint64_t timeout_ns)
 {
     tri_sender_flush(&host->sender);
     tri_channel_wait(host->sender.link, timeout_ns);
@@ -673,7 +673,7 @@ int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
     host->gathering = gathering;
     uint64_t begin_ns = tri_monotonic_ns(host->env);
     while (error == 0 && gathering->answers < host->shared.worker_count) {
-        tri_control_rest(host, 1000000);
+        tri_control_release_memory(host, 1000000);
         error = atomic_load(&host->fatal);
         bool is_late = tri_monotonic_ns(host->env) - begin_ns > TR_OBSERVE_MS * 1000000ULL;
         if (error == 0 && is_late && gathering->answers < host->shared.worker_count) {

@@ -33,7 +33,7 @@ TR_MUST_USE int tri_control_gather(struct tr_host *host, struct tri_gathering *g
                                    const struct tr_schema *schema, const void *body);
 
 /* Lies down until something comes, or the time is over, and takes it in. */
-void tri_control_rest(struct tr_host *host, uint64_t timeout_ns);
+void tri_control_release_memory(struct tr_host *host, uint64_t timeout_ns);
 
 /* Forgets what nobody asked for. */
 void tri_control_fini(struct tr_host *host);

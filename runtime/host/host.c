@@ -399,8 +399,8 @@ static void rest(struct tr_host *host, struct tri_worker *worker, uint32_t *lost
     if (is_long && slept_ns < TR_SPIN_NS) {
         *lost = 0;
     }
-    if (slept_ns >= TR_WORKER_REST_NS) {
-        tri_message_slabs_rest(worker);
+    if (slept_ns >= TR_WORKER_RELEASE_NS) {
+        tri_message_slabs_release(worker);
     }
 }
 
@@ -482,7 +482,7 @@ static void *journal_main(void *argument)
             has_worked = true;
         }
         if (!has_worked && !is_draining) {
-            tri_journal_rest(journal);
+            tri_journal_release_memory(journal);
         }
         if (!is_draining) {
             tri_channel_wait(journal->sender.link, JOURNAL_WAIT_NS);
@@ -584,11 +584,11 @@ static void nudge(struct tr_host *host, uint32_t place)
 /* The same for the journal, whose frames are batches. */
 static void nudge_journal(struct tr_host *host)
 {
-    uint8_t *data = tr_alloc(TRI_JOURNAL_NUDGE_BYTES);
+    uint8_t *data = tr_alloc(TRI_JOURNAL_WAKE_BYTES);
     if (data != NULL) {
         data[0] = 0;
         tri_outbox_send(&host->sender.outbox, host->sender.link, TRI_PLACE_JOURNAL, data,
-                        TRI_JOURNAL_NUDGE_BYTES);
+                        TRI_JOURNAL_WAKE_BYTES);
     }
 }
 

@@ -452,7 +452,7 @@ static const char *const phase_words[] = {
     [TRI_RUNNING] = "running",
     [TRI_BACKING_OFF] = "backing off",
     [TRI_QUARANTINED] = "quarantined",
-    [TRI_EMBRYO] = "embryo",
+    [TRI_SPAWNING] = "embryo",
     [TRI_DEAD] = "dead",
 };
 

@@ -1,14 +1,13 @@
 /*
- * Building and reading batches. A worker builds one between two cuts and gives its bytes away
- * whole: they travel over the link to the journal's thread without a copy. The link owns a received
- * frame only until its release, so the journal copies it once, into the list of batches that wait
- * for their commit.
+ * Builds and reads batches. A worker builds one between two cuts and gives its bytes away as a
+ * whole: the link passes them to the journal's thread without a copy. The link owns a received
+ * frame only until its release, so the journal copies it once, into the list of pending batches.
  *
  * A batch grows by doubling, so adding costs constant time on average. The header's room is kept at
  * the front and filled in last, because the number of a batch is only known when it is cut.
  *
- * Both ends are in one process and of one build. So a batch that does not add up is a mistake of
- * this program, and an assertion rather than an error.
+ * Both ends are in one process and of one build. So a malformed batch is a bug of this program, and
+ * an assertion rather than an error.
  */
 #include "runtime/journal/batch.h"
 

@@ -1,8 +1,8 @@
 /*
- * A batch: what one worker has changed since its last one, as bytes on their way to the journal.
+ * A batch: a worker's changes since its previous batch, as bytes for the journal.
  *
- * Operations stand in the order of time; the journal lets later ones replace earlier ones. Calls
- * to the outside ride along and are let go when the batch is committed.
+ * Operations are in order of time; in the journal later ones replace earlier ones. Calls to the
+ * outside are part of the batch and are sent when it is committed.
  *
  *     [number u64][worker u32] ([kind u8][type u16][incarnation u32][group u64][serial u64]
  *                               [number u64][size u32][key_size u16][bytes])*
@@ -14,7 +14,7 @@
 
 #include "runtime/journal/store.h"
 
-/* Rides in a batch and is no operation of the store: type = place, data = the message. */
+/* A call in a batch, not an operation of the store: type = place, data = the message. */
 #define TRI_OP_CALL 100
 
 struct tri_batch_header {
@@ -23,7 +23,7 @@ struct tri_batch_header {
     uint32_t op_count;
 };
 
-/* What stands before each operation's bytes. */
+/* The header of each operation. */
 struct tri_batch_op {
     uint8_t kind;
     uint8_t padding;
@@ -36,32 +36,35 @@ struct tri_batch_op {
     uint16_t reserved;
 };
 
-/* A batch that grows. `error` sticks: a batch that missed an operation is never sent. */
+/* A growing batch. `error` is sticky: a batch that lacks an operation is never sent. */
 struct tri_batch {
-    uint8_t *data; /* NULL, or from tr_alloc, with room for the header in front */
+    uint8_t *data; /* NULL, or from tr_alloc, with space for the batch header at the front */
     size_t size;
     size_t capacity;
     uint32_t op_count;
-    bool has_calls; /* something waits for the commit of this batch */
+    bool has_calls; /* it holds calls */
     int error;
 };
 
-/* Makes sure that `more` bytes, heads of operations too, will fit. TR_MEMORY changes nothing. */
+/* Reserves space for `more` bytes, headers of operations included. TR_MEMORY changes nothing. */
 TR_MUST_USE int tri_batch_make_room(struct tri_batch *batch, size_t more);
 
 /* Adds an operation with its bytes. */
 void tri_batch_add(struct tri_batch *batch, const struct tri_op *op);
 
-/* Adds an operation whose `size` bytes the caller writes to what is returned; NULL on error. */
+/* Adds an operation; the caller writes its `size` bytes to the returned address; NULL on error. */
 uint8_t *tri_batch_reserve(struct tri_batch *batch, const struct tri_op *op, size_t size);
 
-/* Cuts the last reserved operation down to what was written. */
+/* Shrinks the last reserved operation to the written bytes. */
 void tri_batch_shrink(struct tri_batch *batch, size_t reserved, size_t written);
 
-/* Adds a call that leaves for `place` after the commit. */
+/* Adds a call that is sent to `place` after the commit. */
 void tri_batch_add_call(struct tri_batch *batch, uint32_t place, struct tr_bytes message);
 
-/* Fills the header and gives the bytes away (tr_free them); the batch is empty after that. */
+/*
+ * Fills in the header and returns the bytes, which the caller frees (tr_free); the batch is empty
+ * afterwards.
+ */
 uint8_t *tri_batch_take(struct tri_batch *batch, uint64_t number, uint32_t worker, size_t *size);
 
 void tri_batch_fini(struct tri_batch *batch);

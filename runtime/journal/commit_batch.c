@@ -1,21 +1,21 @@
 /*
- * Coalescing: of everything that happened to one thing within a batch, only the end is written.
+ * Coalescing: of all changes to one object within a batch, only the last is written.
  *
- * The journal adds the operations of all batches up to a number, in their order; `finish` sorts
- * what is left as the store wants it, and one commit writes that. So the store always holds the
- * state at one number, never one in between.
+ * The journal adds the operations of all batches up to a number, in order; `finish` sorts the rest
+ * as the store requires, and one commit writes it. So the store always holds the state at one
+ * number, never one in between.
  *
- * An actor or a message whose first and last trace lie in the same batch leaves none at all. The
- * first image of an actor is marked (number = 1), so that its end need not ask the store.
+ * An actor or a message that begins and ends in the same batch is not written at all. The first
+ * image of an actor is marked (number = 1), so that its end needs no delete in the store.
  *
- * Of the rows of a record with a key the last one of each key is left. A deletion of rows takes
- * those that came before it within the batch, too; turns keep it in its place among them.
+ * Of the rows of a record with a key the last one of each key is written. A deletion of rows also
+ * covers earlier rows of the batch; turns keep it in order among them.
  *
  * The index is a hash table with linear probing. It holds positions in `ops`, not pointers, since
- * `ops` moves when it grows, and 0 for a free place, so that zeroed memory is an empty index.
- * Nothing is ever removed from it: what is cancelled keeps its position, with a mark, until
- * `finish`. So a probe never ends early at a hole. Adding n operations takes O(n) and `finish` O(n
- * log n), or O(n) where they are sorted already.
+ * `ops` moves when it grows, and 0 for a free place, so zeroed memory is an empty index. Nothing is
+ * removed from it: a cancelled operation keeps its position, with a mark, until `finish`. So a
+ * probe never ends early at a hole. Adding n operations takes O(n) and `finish` O(n log n), or O(n)
+ * if they are sorted already.
  *
  * The bytes of an operation stay in the batch that brought it. The journal keeps those batches
  * until the commit is done and `clear` is called.
@@ -30,9 +30,9 @@
 #define BATCH_FIRST_OPS 1024
 
 /*
- * Operations about the same kind of thing share a class, so that a delete finds the put that it
- * undoes. Class 0 is never looked up: each such operation stays as it is. A deletion of rows is of
- * class 0 because it covers any number of rows and has to keep its place among them.
+ * Operations on the same kind of object share a class, so that a delete finds the put that it
+ * undoes. Operations of class 0 are never looked up or replaced. A deletion of rows is of class 0
+ * because it covers any number of rows and must keep its place among them.
  */
 static const uint8_t class_of_kind[] = {
     [TRI_OP_PUT_COUNTER] = 1,  [TRI_OP_DELETE_COUNTER] = 1, [TRI_OP_PUT_ACTOR] = 2,
@@ -43,14 +43,14 @@ static const uint8_t class_of_kind[] = {
 
 static uint8_t class_of(const struct tri_op *op)
 {
-    /* Rows without a key are a log: each is one more row, and none replaces another. */
+    /* Rows without a key are a log: each is one more row, and replaces none. */
     bool is_added = op->kind == TRI_OP_PUT_RECORD && op->key_size == 0;
     return is_added ? 0 : class_of_kind[op->kind];
 }
 
 /*
- * What tells two operations of one class and key apart: the page, the sequence of a message, the
- * cell, or the schema of a row. Counters and actors are found by their key alone.
+ * What distinguishes two operations of one class and key: the page, the sequence of a message, the
+ * cell, or the schema of a row. Counters and actors are identified by their key alone.
  */
 static uint64_t detail_of(const struct tri_op *op)
 {
@@ -67,8 +67,8 @@ static uint64_t detail_of(const struct tri_op *op)
 }
 
 /*
- * The incarnation of a message's sender. Sequences begin anew with each incarnation, so without it
- * a message of a restarted actor would be taken for an older one of the same number. An actor's own
+ * The incarnation of a message's sender. Sequences restart with each incarnation, so without it a
+ * message of a restarted actor could be taken for an older one of the same number. An actor's own
  * incarnation does not count: its key has one row in the store, whatever the incarnation.
  */
 static uint32_t life_of(const struct tri_op *op)
@@ -104,8 +104,8 @@ static uint64_t hash_rest(const struct tri_op *op)
 }
 
 /*
- * A hash of everything that is_same_thing compares: leaving one part out would only make chains
- * longer, but adding a part that it does not compare would lose replacements.
+ * A hash of everything that is_same_thing compares: leaving a part out would only make chains
+ * longer, but adding a part that is not compared would lose replacements.
  */
 static uint64_t hash_of(const struct tri_op *op)
 {
@@ -119,9 +119,9 @@ static uint64_t hash_of(const struct tri_op *op)
 }
 
 /*
- * The place of the operation about the same thing, or the free one where it would be. It ends
- * because the index has at least twice as many places as operations. `place_count` is a power of
- * two, which makes the mask right.
+ * The place of the operation on the same object, or a free one. It terminates because the index has
+ * at least twice as many places as operations. `place_count` is a power of two, as the mask
+ * requires.
  */
 static uint32_t *locate(const struct tri_commit_batch *batch, const struct tri_op *op)
 {
@@ -137,7 +137,7 @@ static uint32_t *locate(const struct tri_commit_batch *batch, const struct tri_o
     return &batch->places[at];
 }
 
-/* Twice as many places as operations, so that looking stays short. */
+/* Makes twice as many places as operations, so that probes stay short. */
 static int rebuild_places(struct tri_commit_batch *batch, size_t capacity)
 {
     uint32_t *places = tr_alloc_zero(capacity * 2, sizeof *places);
@@ -169,28 +169,28 @@ static int reserve(struct tri_commit_batch *batch)
     batch->ops = ops;
     int error = rebuild_places(batch, capacity);
     if (error == 0) {
-        batch->capacity = capacity; /* only now: without its index the room is none */
+        batch->capacity = capacity; /* only now: the new room needs its index */
     }
     return error;
 }
 
 /*
- * What stands in `before` when `op` comes after it. A cancelled operation stays in its place, so
- * that the index holds; its data is gone and finish drops it.
+ * Combines `before` with the later `op`. A cancelled operation keeps its position, so that the
+ * index stays valid; its data is dropped, and finish removes it.
  *
  * A message whose put and delete meet here never reaches the store. The put always comes first: a
  * worker cuts before it sends, so the batch with the put has a lower number than any batch of a
  * worker that received the message.
  *
- * The mark of cancellation is the type UINT16_MAX on a delete. Deletes of actors and messages have
- * no type, so no real operation looks like this.
+ * A cancelled operation is a delete of type UINT16_MAX. Deletes of actors and messages have no
+ * type, so no real operation looks like this.
  */
 static void replace(struct tri_op *before, const struct tri_op *op)
 {
     /*
-     * An actor that is new in this commit has nothing in the store to delete. The mark has to pass
-     * from each image to the next one, because only the first image carries it and later ones
-     * replace it.
+     * An actor that is new in this commit has nothing in the store to delete. The mark must pass
+     * from each image to the next one, because only the first image has it and later ones replace
+     * it.
      */
     bool was_new = before->number == 1 && before->kind == TRI_OP_PUT_ACTOR;
     bool ends_new_actor = op->kind == TRI_OP_DELETE_ACTOR && was_new;
@@ -211,11 +211,10 @@ static bool is_cancelled(const struct tri_op *op)
 }
 
 /*
- * A row or a deletion of rows, with what places it in the sort order. A row gets the turn of the
- * deletions so far. Rows without a key are counted by their position, so that the sort, which is
- * not stable, keeps their order. A deletion belongs to the turn that it ends, and the rows behind
- * it to the next one. Without turns a row that is put again after its deletion could be sorted
- * before it, and be lost.
+ * A row or a deletion of rows, with its sort order. A row gets the turn of the deletions so far.
+ * Rows without a key are numbered by their position, so that the sort, which is not stable, keeps
+ * their order. A deletion belongs to the turn that it ends, and later rows to the next one. Without
+ * turns a row that is put again after its deletion could be sorted before it, and be lost.
  */
 static struct tri_op row_in_turn(struct tri_commit_batch *batch, const struct tri_op *op)
 {
@@ -230,7 +229,7 @@ static struct tri_op row_in_turn(struct tri_commit_batch *batch, const struct tr
     return row;
 }
 
-/* Adds what there is room for; it replaces an earlier operation about the same thing. */
+/* Adds an operation, for which there is room; it replaces an earlier one on the same object. */
 static void add(struct tri_commit_batch *batch, const struct tri_op *op)
 {
     uint32_t *place = class_of(op) != 0 ? locate(batch, op) : NULL;
@@ -264,11 +263,11 @@ int tri_commit_batch_add(struct tri_commit_batch *batch, const struct tri_op *op
 }
 
 /*
- * Whether the batch ends the actor that this page belongs to.
+ * Whether the batch deletes the actor of this page.
  *
- * The store deletes all pages of an actor with the actor itself. Deletes of actors are sorted
- * before puts of pages, so a page that was put here would be written behind the delete and stay in
- * the store without an owner, which the next loading reports as damage.
+ * The store deletes an actor's pages with the actor. Deletes of actors are sorted before puts of
+ * pages, so such a page would be written after the delete and stay in the store without an owner,
+ * which the next load reports as damage.
  */
 static bool is_orphan_page(const struct tri_commit_batch *batch, const struct tri_op *op)
 {
@@ -289,12 +288,12 @@ void tri_commit_batch_finish(struct tri_commit_batch *batch)
 {
     size_t kept = 0;
     bool is_sorted = true;
-    /* Orphans first, while the index still holds. */
+    /* Orphans first, while the index is still valid. */
     for (size_t i = 0; i < batch->count; i++) {
         if (is_orphan_page(batch, &batch->ops[i])) {
             /*
-             * Marked like a cancelled message. The index is not harmed for the lookups that follow:
-             * they look for actors only, whose entries do not change.
+             * Marked like a cancelled message. The lookups that follow are not affected: they look
+             * for actors only, whose entries do not change.
              */
             batch->ops[i].kind = TRI_OP_DELETE_MESSAGE;
             batch->ops[i].type = UINT16_MAX;
@@ -303,8 +302,8 @@ void tri_commit_batch_finish(struct tri_commit_batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         if (!is_cancelled(&batch->ops[i])) {
             /*
-             * Moves operations to other positions, so the index is wrong from here on and only
-             * `clear` may follow.
+             * Moves operations, so the index is invalid from here on and only `clear` may be
+             * called.
              */
             batch->ops[kept] = batch->ops[i];
             is_sorted =

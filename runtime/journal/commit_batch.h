@@ -1,13 +1,13 @@
 /*
- * A commit batch, on its way to the store: operations of many workers' batches, each thing at most
- * once.
+ * A commit batch: the operations of many workers' batches for one commit of the store, at most one
+ * for each object.
  */
 #ifndef TR_RUNTIME_JOURNAL_COMMIT_BATCH_H
 #define TR_RUNTIME_JOURNAL_COMMIT_BATCH_H
 
 #include "runtime/journal/batch.h"
 
-/* Operations and an index of them by what they are about. The bytes stay the batches'. */
+/* Operations, and an index by object. Their bytes stay in the batches. */
 struct tri_commit_batch {
     struct tri_op *ops; /* kind 0: cancelled */
     size_t count;
@@ -17,10 +17,10 @@ struct tri_commit_batch {
     uint32_t turn; /* deletions of rows so far */
 };
 
-/* Adds an operation; it replaces, or cancels, an earlier one about the same thing. TR_MEMORY. */
+/* Adds an operation; it replaces or cancels an earlier one on the same object. TR_MEMORY. */
 TR_MUST_USE int tri_commit_batch_add(struct tri_commit_batch *batch, const struct tri_op *op);
 
-/* Drops what was cancelled and sorts the rest; after this only `clear` may follow. */
+/* Drops cancelled operations and sorts the rest; afterwards only `clear` may be called. */
 void tri_commit_batch_finish(struct tri_commit_batch *batch);
 
 /* Empties it and keeps its memory. */

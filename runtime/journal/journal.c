@@ -1,26 +1,27 @@
 /*
- * The journal's turn: read batches, take those without a gap as one commit batch, commit it, tell.
+ * One step of the journal: read batches, take those without a gap as one commit batch, commit it,
+ * tell the workers.
  *
- * A full disk keeps the batch and tries again; nothing of it has left the host. Any other failure
- * ends the host: what was not committed has been seen by nobody outside (law 4 of
- * runtime/ARCHITECTURE.md), and a restart goes on from the store.
+ * On a full disk the batch is kept and retried; none of it has left the host. Any other failure
+ * ends the host: uncommitted effects have not been visible outside (law 4 of
+ * runtime/ARCHITECTURE.md), and a restart continues from the store.
  *
  * One step goes through these stages, in this order:
  *
  *   1. receive: batches from the link go into `pending`, which is sorted by number.
  *   2. gather: the prefix of `pending` without a gap becomes the commit batch.
  *   3. commit: one transaction of the store, synced as the durability level says.
- *   4. release: calls that rode in the committed batches leave, and workers hear the number.
+ *   4. release: the calls of the committed batches are sent, and workers get the number.
  *   5. flush: the frames of stage 4 go to the pipes. A full pipe keeps them; nothing blocks.
- *   6. tend: with nothing pending the store does its housekeeping (a checkpoint of its log).
+ *   6. maintain: with nothing pending the store does its housekeeping (a checkpoint of its log).
  *
- * Stage 4 must never come before stage 3: a call that is outside before its cause is on the disk
- * could be forgotten by a crash and be made again under another identity. Stage 6 comes last
- * because a checkpoint may take long, and workers should hear of the commit before it.
+ * Stage 4 must never come before stage 3: a crash could lose the cause of a call that is already
+ * outside, and the call be made again under another identity. Stage 6 comes last because a
+ * checkpoint may take long, and workers should be told of the commit before it.
  *
- * The states: WELL commits; WAITS keeps the same batches after a shortage and tries again at
- * `retry_ns`; FAILED never commits again, and the host ends. WAITS goes back to WELL with the first
- * commit that succeeds.
+ * The states: WELL commits; WAITS keeps the same batches after a shortage and retries at
+ * `retry_ns`; FAILED never commits again, and the host ends. The first successful commit changes
+ * WAITS back to WELL.
  */
 #include "runtime/journal/journal.h"
 
@@ -34,13 +35,13 @@
 #include "schemas/runtime/envelope.h"
 
 /*
- * A full disk is tried again every 100 ms: a person or a cleaner makes room in seconds, and a
+ * A full disk is retried every 100 ms: an operator or a cleaner frees space in seconds, and a
  * failed attempt costs little.
  */
 #define RETRY_FULL_NS 100000000
 #define SLICE_FRAMES 1024
 
-/* Up to which a commit counts as one of so many: nanoseconds, and operations. */
+/* Upper bounds of the histograms' buckets: nanoseconds, and operations. */
 static const uint64_t commit_ns_bounds[] = {
     100000,   250000,    500000,    1000000,   2500000,    5000000,    10000000,  25000000,
     50000000, 100000000, 250000000, 500000000, 1000000000, 5000000000, UINT64_MAX};
@@ -56,7 +57,7 @@ void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tr
         .env = env,
         .store = store,
         .committed_number = store->last_number,
-        .ops_since_rest = TR_REST_OPS_FEW, /* a start has read the store */
+        .ops_since_release = TR_RELEASE_OPS_FEW, /* the start has read the store */
         .committed_ns = tri_monotonic_ns(env),
         .commit_ns = {.bounds = commit_ns_bounds},
         .commit_operations = {.bounds = commit_operations_bounds},
@@ -64,10 +65,7 @@ void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tr
     tri_sender_init(&journal->sender, TR_SERVICE_JOURNAL, (uint32_t)store->incarnation);
 }
 
-/*
- * Batches that were never committed are dropped here. That is the suffix that a crash may take as
- * well.
- */
+/* Uncommitted batches are dropped, as in a crash. */
 void tri_journal_fini(struct tri_journal *journal)
 {
     while (journal->pending != NULL) {
@@ -88,23 +86,22 @@ static void fail(struct tri_journal *journal, int error)
 }
 
 /*
- * Keeps a copy of a batch in its place of the order. Workers take their numbers from one counter
- * but send over pipes of their own, so batches arrive out of order; they are never far apart, since
- * a worker has at most TR_CUTS_OUTSTANDING_MAX batches outstanding. So a sorted list is enough.
+ * Inserts a copy of a batch in order. Workers take their numbers from one counter but send over
+ * pipes of their own, so batches arrive out of order; they are never far apart, since a worker has
+ * at most TR_CUTS_OUTSTANDING_MAX batches outstanding. So a sorted list is enough.
  */
 static void keep_batch(struct tri_journal *journal, const struct tri_frame *frame)
 {
     struct tri_batch_header header;
-    if (frame->size == TRI_JOURNAL_NUDGE_BYTES) {
-        return; /* somebody wants the journal to be awake */
+    if (frame->size == TRI_JOURNAL_WAKE_BYTES) {
+        return; /* a wakeup only */
     }
     TR_ASSERT(frame->size >= sizeof header);
     memcpy(&header, frame->data, sizeof header);
     TR_ASSERT(header.number > journal->committed_number);
     struct tri_pending *pending = tr_alloc(sizeof *pending + frame->size);
     /*
-     * A batch that is lost here leaves a gap for ever, so no later one could be committed: the host
-     * ends.
+     * A lost batch would leave a gap for ever, so no later one could be committed: the host ends.
      */
     if (pending == NULL) {
         fail(journal, TR_MEMORY);
@@ -121,7 +118,7 @@ static void keep_batch(struct tri_journal *journal, const struct tri_frame *fram
     *link = pending;
 }
 
-/* Bounded, so that a commit begins though batches keep coming. */
+/* Bounded, so that commits begin while batches keep arriving. */
 static bool receive_batches(struct tri_journal *journal)
 {
     struct tri_frame frame;
@@ -135,10 +132,10 @@ static bool receive_batches(struct tri_journal *journal)
 }
 
 /*
- * Visits the operations of a batch: with `calls` the calls that ride along, which go to the outbox,
- * and otherwise those of the store, which go to the commit batch. A batch is read twice for that,
- * because calls must not be in the outbox before the commit: a step that fails would have to find
- * and remove them.
+ * Visits the operations of a batch: with `calls` its calls, which go to the outbox, and otherwise
+ * those of the store, which go to the commit batch. A batch is read twice for that, because calls
+ * must not be in the outbox before the commit: a step that fails would have to find and remove
+ * them.
  */
 static int each_op(const struct tri_pending *pending, struct tri_journal *journal, bool calls)
 {
@@ -160,7 +157,7 @@ void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *
     journal->life = *life;
 }
 
-/* The steady clock as a later life of the host will continue it (runtime/env/env.h). */
+/* The steady clock for the next life of the host (runtime/env/env.h). */
 static struct tri_kept_clock read_clock(const struct tri_journal *journal, uint64_t now_ns)
 {
     return (struct tri_kept_clock){.steady_ms = tri_life_steady_ms(&journal->life, now_ns),
@@ -197,19 +194,19 @@ static int add_clock(struct tri_journal *journal, uint64_t now_ns)
 }
 
 /*
- * Takes batches without a gap, up to a bound; gives the number of the last one.
+ * Takes batches without a gap, up to a bound; returns the number of the last one.
  *
  * Invariant: `committed_number` and all lower numbers are in the store, and `pending` is sorted by
- * number. A gap ends the commit batch, since what stands behind it may be an effect of the batch
- * that has not arrived yet (runtime/actor/cut.c says why that has the lower number).
+ * number. A gap ends the commit batch, since a later batch may depend on the missing one
+ * (runtime/actor/cut.c says why a cause has the lower number).
  */
 static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_number)
 {
     uint64_t number = journal->committed_number;
     const struct tri_pending *pending = journal->pending;
     /*
-     * The bound is looked at between batches only. A batch is never split over two commits: it is
-     * the state of a worker between two messages, and half of it would be a state that never was.
+     * The bound is checked between batches only. A batch is never split over two commits: it is the
+     * state of a worker between two messages, and half of it would be a state that never existed.
      */
     while (pending != NULL && pending->number == number + 1 &&
            journal->commit.count < TR_COMMIT_OPS_MAX) {
@@ -229,10 +226,10 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
 }
 
 /*
- * Tells a worker how far the journal is. The worker counts its outstanding batches and bytes down
- * by this message, and runs on when it had stopped for congestion. A hint will do: the numbers are
- * totals of this commit, the link loses nothing while both threads live, and after a crash there is
- * nothing outstanding.
+ * Tells a worker the committed number. The worker counts its outstanding batches and bytes down by
+ * this message, and continues if it had stopped for congestion. A hint is enough: the numbers are
+ * totals of this commit, the link loses nothing while both threads live, and after a crash nothing
+ * is outstanding.
  */
 static void tell_committed(struct tri_journal *journal, uint32_t worker)
 {
@@ -252,10 +249,10 @@ static void tell_committed(struct tri_journal *journal, uint32_t worker)
 }
 
 /*
- * The commit batch is on the disk: what waited for it goes on, and its batches are done. Calls ride
- * in batches and leave only here, so nobody outside hears of what a crash could still undo. The
- * calls of one batch leave in the order in which its worker made them, and batches in the order of
- * their numbers. So calls of one actor never overtake each other.
+ * The commit is done: sends its calls and frees its batches. Calls leave only here, so no call that
+ * a crash could undo is visible outside. The calls of one batch leave in the order in which its
+ * worker made them, and batches in the order of their numbers. So calls of one actor never overtake
+ * each other.
  */
 static void release_committed(struct tri_journal *journal)
 {
@@ -275,7 +272,7 @@ static void release_committed(struct tri_journal *journal)
     }
 }
 
-/* A commit is in the store: what people look at of it. */
+/* Updates the metrics of a commit. */
 static void count_commit(struct tri_journal *journal, uint64_t begun_ns, size_t operations)
 {
     tri_histogram_add(&journal->commit_ns, journal->committed_ns - begun_ns);
@@ -291,8 +288,8 @@ static void count_commit(struct tri_journal *journal, uint64_t begun_ns, size_t 
  * as it is, and the same batches are gathered again, with those that have come meanwhile. Any other
  * error is final.
  *
- * `committed_number` moves only after the store has returned 0, and release_committed goes by it.
- * In the other order a failed commit would release calls whose causes are not on the disk.
+ * `committed_number` advances only after the store has returned 0, and release_committed depends on
+ * it. In the other order a failed commit would release calls whose causes are not on the disk.
  */
 static void commit_gathered(struct tri_journal *journal)
 {
@@ -312,11 +309,11 @@ static void commit_gathered(struct tri_journal *journal)
         atomic_store_explicit(&journal->waits_for, 0, memory_order_relaxed);
         journal->committed_number = last_number;
         journal->commit_count++;
-        journal->ops_since_rest += commit.count;
+        journal->ops_since_release += commit.count;
         journal->committed_ns = tri_monotonic_ns(journal->env);
         count_commit(journal, begun_ns, commit.count);
         release_committed(journal);
-    } else if (tr_error_is_shortage(error)) { /* nothing was written, how late it is neither */
+    } else if (tr_error_is_shortage(error)) { /* nothing was written, nor the clock */
         journal->clock_ns = 0;
         journal->kept = (struct tri_kept_clock){0};
         journal->state = TRI_JOURNAL_WAITS;
@@ -329,7 +326,7 @@ static void commit_gathered(struct tri_journal *journal)
     }
     /*
      * Both belong to this attempt alone. Operations of the commit batch point into batches that
-     * release_committed has freed, so nothing may read them between there and here.
+     * release_committed has freed, so nothing may read them in between.
      */
     memset(journal->shares, 0, sizeof journal->shares);
     tri_commit_batch_clear(&journal->commit);
@@ -359,12 +356,9 @@ bool tri_journal_step(struct tri_journal *journal)
         commit_gathered(journal);
     }
     tri_sender_flush(&journal->sender);
-    /*
-     * Only when no batch waits. What has arrived in the pipe meanwhile waits for one checkpoint at
-     * most.
-     */
+    /* Only when no batch waits. Batches that arrived meanwhile wait for at most one checkpoint. */
     if (journal->pending == NULL && journal->state == TRI_JOURNAL_WELL) {
-        int error = tri_store_tend(journal->store);
+        int error = tri_store_maintain(journal->store);
         if (error != 0) {
             fail(journal, error);
         }
@@ -373,9 +367,9 @@ bool tri_journal_step(struct tri_journal *journal)
 }
 
 /*
- * A clean end keeps the clock in a commit of its own, unless the store knows it to within
- * TR_CLOCK_KEPT_MS. Its error is dropped: the next life then continues from the time that was kept
- * before, and no state is lost.
+ * A clean end stores the clock in a commit of its own, unless it was stored within
+ * TR_CLOCK_KEPT_MS. Its error is ignored: the next life then continues from the time stored before,
+ * and no state is lost.
  */
 void tri_journal_end(struct tri_journal *journal)
 {
@@ -389,14 +383,14 @@ void tri_journal_end(struct tri_journal *journal)
     }
 }
 
-void tri_journal_rest(struct tri_journal *journal)
+void tri_journal_release_memory(struct tri_journal *journal)
 {
     uint64_t quiet_ms = (tri_monotonic_ns(journal->env) - journal->committed_ns) / 1000000;
-    uint64_t enough = quiet_ms >= TR_REST_AFTER_MS ? TR_REST_OPS_FEW : TR_REST_OPS;
-    bool is_due = journal->ops_since_rest >= enough;
+    uint64_t enough = quiet_ms >= TR_RELEASE_AFTER_MS ? TR_RELEASE_OPS_FEW : TR_RELEASE_OPS;
+    bool is_due = journal->ops_since_release >= enough;
     if (is_due && !tri_journal_is_busy(journal) && journal->state == TRI_JOURNAL_WELL) {
-        journal->ops_since_rest = 0;
-        tri_store_rest(journal->store);
+        journal->ops_since_release = 0;
+        tri_store_release_memory(journal->store);
         tr_memory_trim();
     }
 }

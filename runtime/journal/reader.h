@@ -1,5 +1,5 @@
 /*
- * Reads the records of a store: what commands show, beside a live engine or without one.
+ * Reads the records of a store for commands, beside a live engine or without one.
  *
  *     struct tr_reader *reader;
  *     int error = tr_reader_open(&(struct tr_reader_options){.folder = folder, …}, words, &reader);
@@ -9,11 +9,12 @@
  *     error = tr_reader_rows(reader, &query, show_execution, self);
  *     tr_reader_close(reader);
  *
- * All that a reader tells is of one moment, that of its opening or of the last tr_reader_refresh:
- * rows of several records fit together. The moment costs the engine: its log cannot begin anew as
- * long as somebody reads an old one, so what watches refreshes, and what waits for people closes.
+ * A reader reads one snapshot, taken when it is opened and by tr_reader_refresh, so that rows of
+ * several records are consistent. A snapshot has a cost: the engine cannot restart its log while an
+ * old one is held. So a command that follows changes refreshes, and one that waits for input
+ * closes.
  *
- * A reader belongs to one thread, writes nothing, and blocks for as long as the disk does.
+ * A reader belongs to one thread, writes nothing, and blocks on the disk.
  */
 #ifndef TR_RUNTIME_JOURNAL_READER_H
 #define TR_RUNTIME_JOURNAL_READER_H
@@ -26,10 +27,10 @@ struct tr_reader_options {
     const char *folder; /* of the store */
     const struct tr_schema *const *records;
     size_t record_count;
-    const char *vfs; /* the database's own file system, NULL: the system's */
+    const char *vfs; /* SQLite's VFS; NULL: the system's */
 };
 
-/* How a field is compared. Numbers are ordered as they are below 2^63, texts by their bytes. */
+/* Comparisons of a field. Numbers are ordered correctly below 2^63, texts by their bytes. */
 enum tr_filter_op {
     TR_FILTER_EQUAL = 1,
     TR_FILTER_NOT_EQUAL,
@@ -39,16 +40,16 @@ enum tr_filter_op {
     TR_FILTER_GREATER_EQUAL,
     TR_FILTER_PREFIX, /* of texts: begins with */
     TR_FILTER_GLOB,   /* of texts: `*` within a name, `**` anything, as in addresses */
-    TR_FILTER_AMONG,  /* of texts: one of those that stand there with commas between */
-    TR_FILTER_BIT,    /* of numbers: one whose bit is set there */
+    TR_FILTER_AMONG,  /* of texts: one of a comma-separated list */
+    TR_FILTER_BIT,    /* of numbers: one whose bit is set in the value */
 };
 
-/* A condition on a field: its number, or its text or bytes. They live until the call returns. */
+/* A condition on a field: a number, a text or bytes, valid until the call returns. */
 struct tr_reader_filter {
     const char *field;
     enum tr_filter_op op;
     bool is_text;
-    bool is_passive; /* rows are found by others, and only looked at for this one */
+    bool is_passive; /* not used to find rows, only to filter them */
     uint64_t number; /* of fields that are numbers, the bits of an i64 too */
     struct tr_text text;
 };
@@ -66,11 +67,11 @@ static inline struct tr_reader_filter tr_filter_text(const char *field, enum tr_
 }
 
 /*
- * By a field; or, with `since`, by the time from that field to this one: none where `since` is 0,
- * until `now_ms` where this one is.
+ * Order by a field; or, with `since`, by the time from that field to this one: zero if `since` is
+ * 0, and until `now_ms` if this one is 0.
  */
 struct tr_reader_order {
-    const char *field; /* NULL: no more */
+    const char *field; /* NULL: end of the list */
     bool is_descending;
     const char *since;
     uint64_t now_ms;
@@ -79,8 +80,8 @@ struct tr_reader_order {
 #define TR_READER_ORDERS_MAX 4
 
 /*
- * What a row has of another record, which begins with the same field: a row for which all filters
- * hold; with `is_absent`, none.
+ * A condition on another record with the same first field: it has a row that matches all filters;
+ * with `is_absent`, none.
  */
 struct tr_reader_related {
     const struct tr_schema *record;
@@ -90,9 +91,9 @@ struct tr_reader_related {
 };
 
 /*
- * Which rows: all filters hold, and they have what is related; without an order they come in that
- * of the record's key. With `is_led` they are found by the first of `related`, of which each has
- * one row at most, and an order by fields that this has, too, is that of its index.
+ * Selects rows that match all filters and related conditions; the default order is that of the
+ * record's key. With `is_led` rows are found by the first of `related`, which must have at most one
+ * row for each, and the order may use the index of its fields.
  */
 struct tr_reader_query {
     const struct tr_schema *record; /* one of those given to tr_reader_open */
@@ -107,36 +108,35 @@ struct tr_reader_query {
 };
 
 /*
- * Opens a store for reading and takes hold of this moment. Errors: TR_NOT_FOUND (no store here),
+ * Opens a store for reading and takes a snapshot. Errors: TR_NOT_FOUND (no store here),
  * TR_STORE_FOREIGN, _NEWER, _DAMAGED, _FAILED, TR_BUSY, TR_MEMORY, TR_INVALID; `explain`
- * (TRI_STORE_EXPLAIN_BYTES, may be NULL) has them in words.
+ * (TRI_STORE_EXPLAIN_BYTES, may be NULL) gets the words.
  */
 TR_MUST_USE int tr_reader_open(const struct tr_reader_options *options, char *explain,
                                struct tr_reader **reader);
 
-/* Goes on to what is there now. Errors as tr_reader_open; after one only closing makes sense. */
+/* Takes a new snapshot. Errors as tr_reader_open; after one the reader can only be closed. */
 TR_MUST_USE int tr_reader_refresh(struct tr_reader *reader);
 
-/* Lets go of the moment; nothing is read before the next tr_reader_refresh. */
-void tr_reader_let_go(struct tr_reader *reader);
+/* Releases the snapshot; nothing may be read before the next tr_reader_refresh. */
+void tr_reader_release(struct tr_reader *reader);
 
 /*
- * What the steady clock of the store's host says when the one on the wall says `now_ms`: times in
- * the states of actors are by it (tr_steady_ms). Errors are those of reading.
+ * The steady clock of the store's host at the wall time `now_ms`: times in the states of actors use
+ * it (tr_steady_ms). Errors are those of reading.
  */
 TR_MUST_USE int tr_reader_steady_ms(struct tr_reader *reader, uint64_t now_ms, uint64_t *steady_ms);
 
 /*
- * Gives each row as the record's struct; its texts and bytes live as long as the call of `row`.
- * What that returns other than 0 ends the reading, and is returned. Other errors: TR_INVALID (a
- * field that is none, a comparison that does not suit it, too many filters), TR_STORE_DAMAGED (a
- * row that its schema cannot hold), TR_STORE_FAILED, TR_BUSY, TR_MEMORY; tr_reader_explain has
- * words.
+ * Calls `row` with each row as the record's struct; its texts and bytes are valid during the call.
+ * A nonzero result of `row` stops and is returned. Other errors: TR_INVALID (an unknown field, an
+ * unsuitable comparison, too many filters), TR_STORE_DAMAGED (a row that its schema cannot hold),
+ * TR_STORE_FAILED, TR_BUSY, TR_MEMORY; tr_reader_explain has words.
  */
 TR_MUST_USE int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_query *query,
                                int (*row)(void *self, const void *row), void *self);
 
-/* Counts the rows, no more than the limit; skip does not count. Errors as tr_reader_rows. */
+/* Counts the rows, at most the limit; skip is ignored. Errors as tr_reader_rows. */
 TR_MUST_USE int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *query,
                                 uint64_t *count);
 

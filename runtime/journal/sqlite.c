@@ -1,9 +1,9 @@
 /*
  * The SQLite store: opening and closing.
  *
- * Opening goes from the outside inwards and stops at the first thing that is wrong: the folder, its
- * lock, the file's first bytes, the tables, the records' versions. Only then, and only for writing,
- * is the incarnation raised, which fences off earlier openers of the store.
+ * Opening checks in this order and stops at the first error: the folder, its lock, the file's first
+ * bytes, the tables, the records' versions. Only then, and only for writing, the incarnation is
+ * raised, which fences off earlier openers of the store.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,15 +18,15 @@ static const char *explain_store(struct tri_store *store)
     return tri_sqlite_of(store)->words;
 }
 
-/* The pages that it keeps in memory; the system most often still has them. */
-static void rest_store(struct tri_store *store)
+/* Drops SQLite's page cache; most pages are still in the system's. */
+static void release_store_memory(struct tri_store *store)
 {
     (void)sqlite3_db_release_memory(tri_sqlite_of(store)->database);
 }
 
 /*
- * Also for a store whose opening failed halfway: each part may be missing. The lock goes last, so
- * that no other engine opens the database while this one still checkpoints in sqlite3_close.
+ * Also closes a partly opened store. The lock is released last, so that no other engine opens the
+ * database while this one still checkpoints in sqlite3_close.
  */
 static void close_store(struct tri_store *store)
 {
@@ -37,7 +37,7 @@ static void close_store(struct tri_store *store)
     tri_sqlite_records_fini(self);
     tri_sqlite_queries_fini(self);
     int code = sqlite3_close(self->database);
-    TR_ASSERT(code == SQLITE_OK); /* anything else is a statement that we forgot */
+    TR_ASSERT(code == SQLITE_OK); /* anything else is a statement that was not finalized */
     if (self->lock_descriptor >= 0) {
         (void)close(self->lock_descriptor);
     }
@@ -50,13 +50,13 @@ static const struct tri_store_ops sqlite_ops = {
     .load = tri_sqlite_load,
     .read_page = tri_sqlite_read_page,
     .read_meta = tri_sqlite_read_meta,
-    .tend = tri_sqlite_tend,
-    .rest = rest_store,
+    .maintain = tri_sqlite_maintain,
+    .release_memory = release_store_memory,
     .explain = explain_store,
     .close = close_store,
 };
 
-/* How far the log has grown, told by SQLite after each commit. */
+/* SQLite calls this after each commit with the size of the log. */
 static int log_grew(void *context, sqlite3 *database, const char *name, int pages)
 {
     (void)database;
@@ -65,10 +65,9 @@ static int log_grew(void *context, sqlite3 *database, const char *name, int page
     self->log_bytes = (uint64_t)pages * self->page_bytes;
     if (self->log_bytes < self->log_copied_bytes) {
         /*
-         * A shorter log than what was copied means that SQLite has begun it anew: nothing of it is
-         * copied yet.
+         * A log shorter than the copied part was restarted by SQLite: nothing of it is copied yet.
          */
-        self->log_copied_bytes = 0; /* it has begun anew */
+        self->log_copied_bytes = 0; /* it was restarted */
     }
     return SQLITE_OK;
 }
@@ -77,21 +76,21 @@ static int check_options(struct tri_sqlite *self, const struct tri_store_options
 {
     if (options->folder == NULL || (options->durability != TR_DURABILITY_PROCESS &&
                                     options->durability != TR_DURABILITY_FULL)) {
-        return tri_sqlite_say(self, TR_INVALID,
-                              "a store needs a folder, and durability process or "
-                              "full");
+        return tri_sqlite_report(self, TR_INVALID,
+                                 "a store needs a folder, and durability process or "
+                                 "full");
     }
     int size = snprintf(self->path, sizeof self->path, "%s/%s", options->folder, TRI_SQLITE_FILE);
     if (size < 0 || (size_t)size >= sizeof self->path) {
-        return tri_sqlite_say(self, TR_INVALID,
-                              "%s: the path is longer than SQLite's limit of %d "
-                              "bytes",
-                              options->folder, TRI_SQLITE_PATH_BYTES);
+        return tri_sqlite_report(self, TR_INVALID,
+                                 "%s: the path is longer than SQLite's limit of %d "
+                                 "bytes",
+                                 options->folder, TRI_SQLITE_PATH_BYTES);
     }
     return 0;
 }
 
-/* Writes the raised incarnation inside the open transaction. */
+/* Writes the raised incarnation within the open transaction. */
 static int raise_host(struct tri_sqlite *self, uint64_t incarnation, uint64_t last_number)
 {
     sqlite3_stmt *statement = NULL;
@@ -118,11 +117,11 @@ static int find_pages(struct tri_sqlite *self)
 }
 
 /*
- * Makes the store ours: upgrades its records' tables and raises the incarnation, in one step. The
+ * Takes over the store: upgrades its records' tables and raises the incarnation, in one step. The
  * syncs come first: an earlier engine at durability `process`, or one whose sync failed, may have
- * left pages that only the kernel has, and this one must not build on them at `full`. The rest is
- * one transaction. So a crash leaves either the old store or one that is upgraded, fenced and
- * ready, and two engines that open at once get different incarnations.
+ * left pages only in the kernel, and this one must not build on them at `full`. The rest is one
+ * transaction. So a crash leaves either the old store or one that is upgraded, fenced and ready,
+ * and two engines that open at once get different incarnations.
  */
 static int take_over(struct tri_sqlite *self)
 {
@@ -136,7 +135,7 @@ static int take_over(struct tri_sqlite *self)
         error = tri_sqlite_run(self, TRI_SQL_BEGIN_WRITE);
     }
     if (error == 0) {
-        error = tri_sqlite_sync_log(self); /* now that nobody else writes to it */
+        error = tri_sqlite_sync_log(self); /* now that no other engine writes to it */
     }
     if (error == 0) {
         error = tri_sqlite_read_host(self, &incarnation, &last_number);
@@ -165,8 +164,8 @@ static int take_over(struct tri_sqlite *self)
     return 0;
 }
 
-/* A reader takes nothing over; it only looks whether it can read what is there. */
-static int look_in(struct tri_sqlite *self)
+/* A reader only checks whether it can read the store. */
+static int check_readable(struct tri_sqlite *self)
 {
     int error = tri_sqlite_read_host(self, &self->store.incarnation, &self->store.last_number);
     return error != 0 ? error : tri_sqlite_records_upgrade(self);
@@ -185,11 +184,11 @@ static int open_store(struct tri_sqlite *self, const struct tri_store_options *o
         return error;
     }
     /*
-     * The hook is set before take_over, whose commit then tells how large the log is. It also takes
-     * the place of SQLite's own automatic checkpoint, which would run inside commits.
+     * The hook is set before take_over, whose commit then reports the size of the log. It also
+     * replaces SQLite's automatic checkpoint, which would run inside commits.
      */
     (void)sqlite3_wal_hook(self->database, log_grew, self);
-    return self->read_only ? look_in(self) : take_over(self);
+    return self->read_only ? check_readable(self) : take_over(self);
 }
 
 int tri_sqlite_open(const struct tri_store_options *options, char *explain,
@@ -208,7 +207,7 @@ int tri_sqlite_open(const struct tri_store_options *options, char *explain,
     self->durability = options->durability;
     self->read_only = options->read_only;
     self->views = options->views;
-    (void)tri_sqlite_say(self, 0, "no error so far");
+    (void)tri_sqlite_report(self, 0, "no error so far");
     int error = open_store(self, options);
     if (error == 0) {
         *store = &self->store;
@@ -218,7 +217,7 @@ int tri_sqlite_open(const struct tri_store_options *options, char *explain,
         (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", self->words);
     }
     if (self->database != NULL) {
-        /* What could not be opened is not written by closing it either. */
+        /* A store that could not be opened is not written by closing it either. */
         (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     }
     close_store(&self->store);

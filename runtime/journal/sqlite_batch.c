@@ -2,9 +2,9 @@
  * The virtual table `batch`: the operations of a commit, seen by SQLite as rows.
  *
  * `INSERT INTO actors ... SELECT ... FROM batch` takes thousands of rows in one statement and saves
- * SQLite the beginning and ending of a statement, and us the binding, for each of them. Its columns
- * are the parts of an operation, and c0, c1, ... the columns of a record, unpacked as the row is
- * reached. There is one batch for each connection, and only our own statements name it.
+ * beginning, binding and ending a statement for each of them. Its columns are the parts of an
+ * operation, and c0, c1, ... the columns of a record, unpacked when the row is reached. There is
+ * one batch for each connection, and only our own statements name it.
  */
 #include "runtime/journal/sqlite_internal.h"
 #include "runtime/memory.h"
@@ -88,9 +88,9 @@ static int batch_close(sqlite3_vtab_cursor *cursor)
 }
 
 /*
- * Unpacks the record that the cursor has reached; what is wrong with it is kept for the commit.
+ * Unpacks the record of the cursor; an error is kept for the commit.
  *
- * A version that is no u8 is passed as 0, which no schema has, so that unpacking refuses it.
+ * A version beyond u8 is passed as 0, which no schema has, so that unpacking refuses it.
  */
 static int reach(struct batch_cursor *cursor)
 {

@@ -1,11 +1,11 @@
 /*
- * Checksums of rows. SQLite notices a damaged page when its structure makes no sense, but not a
- * changed byte inside a state or a message; what is loaded from here goes on running, so it has to
- * be what was written.
+ * Checksums of rows. SQLite detects a damaged page if its structure is invalid, but not a changed
+ * byte inside a state or a message; the engine continues from what it loads, so it must be what was
+ * written.
  *
- * Words of eight bytes are mixed by steps that lose nothing: each can be undone, so one changed
- * word always changes the result. A table says which parts of an operation a row of each kind
- * keeps, since only these can be checked again.
+ * Words of eight bytes are mixed by invertible steps, so one changed word always changes the
+ * result. A table lists the parts of an operation that a row of each kind stores, since only these
+ * can be checked.
  */
 #include <endian.h>
 #include <string.h>
@@ -30,8 +30,8 @@ static const uint8_t parts_of_kind[] = {
 };
 
 /*
- * An odd number without a pattern: the golden ratio's fraction in 64 bits. Odd, because a product
- * with an odd number modulo 2^64 can be undone, and no change of a word is lost.
+ * An odd number without a pattern: the golden ratio's fraction in 64 bits. Multiplication by an odd
+ * number modulo 2^64 is invertible, so no change of a word is lost.
  */
 #define MULTIPLIER 0x9e3779b97f4a7c15ULL
 
@@ -43,7 +43,7 @@ static uint64_t mix(uint64_t sum, uint64_t word)
 
 /*
  * Words are read as little endian, so a store has the same checksums on every machine. The size is
- * mixed in last: without it, zeros at the end would not count.
+ * mixed in last, so that zeros at the end count.
  */
 static uint64_t mix_bytes(uint64_t sum, struct tr_bytes bytes)
 {

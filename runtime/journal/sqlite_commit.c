@@ -1,15 +1,15 @@
 /*
- * Writing: a commit is one transaction that first proves that the store is still ours.
+ * Writing: a commit is one transaction that first checks that the store is still ours.
  *
- * The fence is the host's row: it is changed only where it still holds our incarnation, and another
- * engine that has opened the store has raised it. Since the row is written by every commit, two
- * engines can never both get past it.
+ * The fence is the host's row: it is changed only if it still holds our incarnation, and another
+ * engine that opens the store raises it. Since every commit writes the row, two engines can never
+ * both pass it.
  *
  * The log is copied into the database (a checkpoint) by this thread on this connection alone. A
- * second one beside it could do so while commits go on, but up to SQLite 3.51.2 a checkpoint that
+ * second connection could do so while commits continue, but up to SQLite 3.51.2 a checkpoint that
  * meets the restart of the log on another connection can lose pages (https://sqlite.org/wal.html,
  * "The WAL-Reset Bug"), and Debian 12 has 3.40.1. So it is done between commits, and within one
- * only when nobody called tri_store_tend for long.
+ * only if tri_store_maintain was not called for long.
  *
  * The order within a commit: bound the log, BEGIN IMMEDIATE (which takes SQLite's one write lock),
  * the fence, the operations, COMMIT. At durability `full` COMMIT returns after the log is synced,
@@ -20,11 +20,11 @@
  */
 #include "runtime/journal/sqlite_internal.h"
 
-/* How each kind of operation is written: at once through the batch, or one by one. */
+/* How each kind of operation is written: in bulk through the batch, or one by one. */
 static const struct {
     enum tri_sql sql;
     bool at_once;
-    bool by_number; /* the parameters go on behind the key: number, incarnation */
+    bool by_number; /* further parameters after the key: number, incarnation */
 } writings[] = {
     [TRI_OP_PUT_COUNTER] = {TRI_SQL_PUT_COUNTER, true, false},
     [TRI_OP_PUT_ACTOR] = {TRI_SQL_PUT_ACTOR, true, false},
@@ -40,8 +40,8 @@ static const struct {
 };
 
 /*
- * After some errors nothing may be written any more, not even by closing. What a failed sync has
- * left in the log is the matter of the next opening (tri_sqlite_sync_log).
+ * After some errors nothing may be written, not even by closing. The next opening handles what a
+ * failed sync left in the log (tri_sqlite_sync_log).
  */
 static int judge(struct tri_sqlite *self, int error)
 {
@@ -53,9 +53,9 @@ static int judge(struct tri_sqlite *self, int error)
 }
 
 /*
- * Copies the log into the database as far as readers allow. A full disk or a busy database leave
- * the log as it is, to be tried again; a failed sync must never be tried again, because the kernel
- * forgets what it could not write.
+ * Copies the log into the database as far as readers allow. On a full disk or a busy database the
+ * log stays for a retry; a failed sync must never be retried, because the kernel forgets pages that
+ * it could not write.
  */
 static int copy_log(struct tri_sqlite *self, int mode)
 {
@@ -73,44 +73,45 @@ static int copy_log(struct tri_sqlite *self, int mode)
 }
 
 /*
- * By what is not copied yet, not by the size of the log: a reader that holds an old snapshot keeps
- * the log from beginning anew, and by its size each commit behind the limit would make a checkpoint
- * that finds nothing to copy.
+ * Decides by the part that is not copied yet, not by the size of the log: a reader with an old
+ * snapshot keeps the log from restarting, and by its size each commit beyond the limit would make a
+ * useless checkpoint.
  */
 static bool is_due(const struct tri_sqlite *self, uint64_t bytes)
 {
     return self->log_bytes - self->log_copied_bytes >= bytes;
 }
 
-int tri_sqlite_tend(struct tri_store *store)
+int tri_sqlite_maintain(struct tri_store *store)
 {
     struct tri_sqlite *self = tri_sqlite_of(store);
     if (self->broken != 0 || self->read_only || !is_due(self, TR_STORE_LOG_TEND_BYTES)) {
         return self->broken;
     }
     /*
-     * PASSIVE never waits for readers or writers. A shortage here is no error of the caller: the
-     * log stays, and the next call tries again.
+     * PASSIVE never waits for readers or writers. A shortage is no error of the caller: the log
+     * stays, and the next call retries.
      */
     int error = copy_log(self, SQLITE_CHECKPOINT_PASSIVE);
     return self->broken != 0 ? error : 0;
 }
 
-/* The log has grown beyond all measure: it begins anew now, or nothing more is written. */
+/* The log has reached its maximum: restarts it, or refuses to write. */
 static int restart_log(struct tri_sqlite *self)
 {
     /*
-     * RESTART waits for readers by the busy handler. Without a timeout it says at once that one is
-     * there, and the journal's own retry does the waiting.
+     * RESTART waits for readers by the busy handler. Without a timeout it returns at once if there
+     * is one, and the journal's own retry does the waiting.
      */
     (void)sqlite3_busy_timeout(self->database, 0);
     int error = copy_log(self, SQLITE_CHECKPOINT_RESTART);
     (void)sqlite3_busy_timeout(self->database, TR_STORE_BUSY_MS);
     if (error == TR_BUSY) {
-        return tri_sqlite_say(self, TR_STORE_FULL,
-                              "%s: its log has reached %llu bytes because "
-                              "some program does not end its reading; end it, and writing goes on",
-                              self->path, (unsigned long long)self->log_bytes);
+        return tri_sqlite_report(
+            self, TR_STORE_FULL,
+            "%s: its log has reached %llu bytes because "
+            "some program does not end its reading; end it, and writing goes on",
+            self->path, (unsigned long long)self->log_bytes);
     }
     if (error == 0) {
         self->log_bytes = 0;
@@ -120,9 +121,8 @@ static int restart_log(struct tri_sqlite *self)
 }
 
 /*
- * Before each commit: the log must not grow for ever where nobody tends the store. Returns
- * TR_STORE_FULL when the log may not grow any more; then the caller keeps its commit and tries
- * again.
+ * Before each commit: bounds the log if tri_store_maintain is never called. TR_STORE_FULL: the log
+ * may not grow; the caller keeps its commit and retries.
  */
 static int bound_log(struct tri_sqlite *self)
 {
@@ -136,7 +136,7 @@ static int bound_log(struct tri_sqlite *self)
     return 0;
 }
 
-/* Says who has taken the store over. */
+/* Sets the words for a fenced store. */
 static int say_fenced(struct tri_sqlite *self)
 {
     uint64_t incarnation = 0;
@@ -145,15 +145,17 @@ static int say_fenced(struct tri_sqlite *self)
     if (error != 0) {
         return error;
     }
-    return tri_sqlite_say(self, TR_FENCED,
-                          "%s: another engine has opened it (incarnation %llu, "
-                          "ours is %llu); this one must end",
-                          self->path, (unsigned long long)incarnation,
-                          (unsigned long long)self->store.incarnation);
+    return tri_sqlite_report(self, TR_FENCED,
+                             "%s: another engine has opened it (incarnation %llu, "
+                             "ours is %llu); this one must end",
+                             self->path, (unsigned long long)incarnation,
+                             (unsigned long long)self->store.incarnation);
 }
 
-/* The first write of each commit: a row that only this incarnation may change. It is of the same
- * transaction, so a store that another engine has opened refuses the whole commit. */
+/*
+ * The first write of each commit: a row that only this incarnation may change. It is of the same
+ * transaction, so a store that another engine has opened refuses the whole commit.
+ */
 static int pass_fence(struct tri_sqlite *self, uint64_t last_number)
 {
     sqlite3_stmt *statement = NULL;
@@ -183,15 +185,15 @@ static int record_statement(struct tri_sqlite *self, const struct tri_op *op,
 {
     *record = tri_sqlite_record_find(self, op->type);
     if (*record == NULL) {
-        return tri_sqlite_say(self, TR_UNKNOWN_TYPE, "%s: no schema for record %d was given",
-                              self->path, op->type);
+        return tri_sqlite_report(self, TR_UNKNOWN_TYPE, "%s: no schema for record %d was given",
+                                 self->path, op->type);
     }
     return op->kind == TRI_OP_PUT_RECORD
                ? tri_sqlite_record_insert(self, *record, statement)
                : tri_sqlite_record_delete(self, *record, op->number, statement);
 }
 
-/* Writes operations of one kind, and one type where they are records, with one statement. */
+/* Writes operations of one kind, and of one type if they are records, with one statement. */
 static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size_t count)
 {
     sqlite3_stmt *statement = NULL;
@@ -203,19 +205,18 @@ static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size
         return error;
     }
     /*
-     * SQLite calls back into sqlite_batch.c while the statement runs, and finds these operations
-     * there.
+     * SQLite calls back into sqlite_batch.c while the statement runs, which reads these operations.
      */
     self->batch = (struct tri_sqlite_batch){.ops = ops, .count = count, .record = record};
     error = tri_sqlite_step(self, statement, "writing a batch");
     /*
-     * The virtual table can only tell SQLite that something failed; the reason is kept beside it,
-     * and says more than SQLite's own error.
+     * The virtual table can only report a failure to SQLite; the reason is kept beside it, and is
+     * more precise than SQLite's own error.
      */
     if (self->batch.error != 0) {
-        return tri_sqlite_say(self, self->batch.error, "%s: a record %s cannot be unpacked: %s",
-                              self->path, record != NULL ? record->schema->name : "",
-                              tr_error_text(self->batch.error));
+        return tri_sqlite_report(self, self->batch.error, "%s: a record %s cannot be unpacked: %s",
+                                 self->path, record != NULL ? record->schema->name : "",
+                                 tr_error_text(self->batch.error));
     }
     return error;
 }
@@ -232,13 +233,13 @@ static int write_one(struct tri_sqlite *self, enum tri_sql sql, const struct tri
     (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)op->key.serial);
     if (by_number) {
         (void)sqlite3_bind_int64(statement, 3, (sqlite3_int64)op->number);
-        /* Only messages have this one; the others have no fourth parameter to bind. */
+        /* Only statements of messages have a fourth parameter. */
         (void)sqlite3_bind_int64(statement, 4, op->incarnation);
     }
     return tri_sqlite_step(self, statement, "deleting a row");
 }
 
-/* For kinds that one statement cannot take at once. An actor's pages go with it. */
+/* For kinds that cannot be written in bulk. An actor's pages are deleted with it. */
 static int write_each(struct tri_sqlite *self, const struct tri_op *ops, size_t count)
 {
     int error = 0;
@@ -251,7 +252,7 @@ static int write_each(struct tri_sqlite *self, const struct tri_op *ops, size_t 
     return error;
 }
 
-/* How many operations from here on one statement can take. Rows are deleted one key at a time. */
+/* How many of the next operations one statement can take. Rows are deleted one key at a time. */
 static size_t length_of_run(const struct tri_op *ops, size_t count)
 {
     size_t length = 1;
@@ -262,7 +263,7 @@ static size_t length_of_run(const struct tri_op *ops, size_t count)
     return length;
 }
 
-/* Operations are sorted by kind and key, so each run of one kind goes into the table in order. */
+/* Operations are sorted by kind and key, so each run of one kind is written in table order. */
 static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
 {
     int error = 0;
@@ -270,13 +271,13 @@ static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
     while (error == 0 && done < commit->count) {
         const struct tri_op *ops = &commit->ops[done];
         if (ops->kind < TRI_OP_PUT_COUNTER || ops->kind > TRI_OP_DELETE_RECORDS) {
-            return tri_sqlite_say(self, TR_INVALID, "%s: operation kind %d is unknown", self->path,
-                                  (int)ops->kind);
+            return tri_sqlite_report(self, TR_INVALID, "%s: operation kind %d is unknown",
+                                     self->path, (int)ops->kind);
         }
         size_t count = length_of_run(ops, commit->count - done);
         /*
-         * Never taken back: it only saves a statement for each actor's end in stores without pages.
-         * If the commit is rolled back, a true too many costs some statements that find nothing.
+         * Never reset: it only saves a statement for each actor's end in stores without pages. If
+         * the commit is rolled back, a wrong true costs some statements that find nothing.
          */
         self->pages_exist = self->pages_exist || ops->kind == TRI_OP_PUT_PAGE;
         error = writings[ops->kind].at_once ? write_at_once(self, ops, count)
@@ -286,19 +287,19 @@ static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
     return error;
 }
 
-/* What the caller got wrong, before anything is written. */
+/* Checks the caller's arguments, before anything is written. */
 static int check_commit(struct tri_sqlite *self, const struct tri_commit *commit)
 {
     if (self->broken != 0) {
-        return self->broken; /* the words of the first time still stand */
+        return self->broken; /* the words of the first error are still set */
     }
     if (self->read_only) {
-        return tri_sqlite_say(self, TR_INVALID, "%s: was opened for reading only", self->path);
+        return tri_sqlite_report(self, TR_INVALID, "%s: was opened for reading only", self->path);
     }
     if (commit->last_number < self->store.last_number) {
-        return tri_sqlite_say(self, TR_INVALID, "%s: commit %llu comes behind commit %llu",
-                              self->path, (unsigned long long)commit->last_number,
-                              (unsigned long long)self->store.last_number);
+        return tri_sqlite_report(self, TR_INVALID, "%s: commit %llu comes behind commit %llu",
+                                 self->path, (unsigned long long)commit->last_number,
+                                 (unsigned long long)self->store.last_number);
     }
     return 0;
 }

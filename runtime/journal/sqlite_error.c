@@ -1,9 +1,9 @@
 /*
- * What SQLite's results mean to the project and to a person.
+ * Maps SQLite's results to our errors and to words.
  *
- * A table says for each of SQLite's result codes which of our errors it is; another says for each
- * error what to do about it. Two system errors are looked at beneath SQLite's code, because it
- * calls them I/O errors: a used-up quota is a full disk.
+ * One table has the error for each of SQLite's result codes; another the remedy for each error. Two
+ * system errors are checked beneath SQLite's code, because it reports them as I/O errors: an
+ * exceeded quota is a full disk.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "runtime/journal/sqlite_internal.h"
 
-/* The first row that fits counts: extended codes stand before the primary code they belong to. */
+/* The first matching row counts: extended codes come before their primary code. */
 static const struct {
     int code;
     int error;
@@ -25,10 +25,12 @@ static const struct {
     {SQLITE_IOERR_CORRUPTFS, TR_STORE_DAMAGED},
     {SQLITE_IOERR, TR_STORE_FAILED},
     {SQLITE_CORRUPT, TR_STORE_DAMAGED},
-    /* The first bytes were ours (sqlite_file.c), so what SQLite cannot read behind them is harm. */
+    /* The first bytes were ours (sqlite_file.c), so a file that SQLite cannot read is damaged. */
     {SQLITE_NOTADB, TR_STORE_DAMAGED},
     {SQLITE_FORMAT, TR_STORE_DAMAGED},
-    /* Statements are fixed and tested, so tables or rows that do not suit them are harm as well. */
+    /*
+     * Statements are fixed and tested, so tables or rows that do not fit them are damaged as well.
+     */
     {SQLITE_ERROR, TR_STORE_DAMAGED},
     {SQLITE_CONSTRAINT, TR_STORE_DAMAGED},
     {SQLITE_MISMATCH, TR_STORE_DAMAGED},
@@ -67,7 +69,7 @@ static int meaning_of(int code, int system_error)
             return meanings[i].error;
         }
     }
-    /* SQLITE_MISUSE, SQLITE_RANGE and their like are ours. */
+    /* SQLITE_MISUSE, SQLITE_RANGE and the like are bugs of ours. */
     TR_ASSERT(code != SQLITE_MISUSE && code != SQLITE_RANGE);
     return TR_STORE_FAILED;
 }
@@ -82,7 +84,7 @@ static const char *remedy_of(int error)
     return tr_error_text(error);
 }
 
-int tri_sqlite_say(struct tri_sqlite *self, int error, const char *format, ...)
+int tri_sqlite_report(struct tri_sqlite *self, int error, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -103,13 +105,13 @@ int tri_sqlite_error(struct tri_sqlite *self, int code, const char *what)
     const char *cause = latest ? sqlite3_errmsg(self->database) : sqlite3_errstr(code);
     bool io = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
     const char *system = io && system_error != 0 ? strerror(system_error) : "";
-    return tri_sqlite_say(self, error, "%s: %s, while %s (SQLite %d: %s%s%s); %s", self->path,
-                          tr_error_text(error), what, code, cause, *system != '\0' ? ": " : "",
-                          system, remedy_of(error));
+    return tri_sqlite_report(self, error, "%s: %s, while %s (SQLite %d: %s%s%s); %s", self->path,
+                             tr_error_text(error), what, code, cause, *system != '\0' ? ": " : "",
+                             system, remedy_of(error));
 }
 
 int tri_sqlite_damaged(struct tri_sqlite *self, const char *what)
 {
-    return tri_sqlite_say(self, TR_STORE_DAMAGED, "%s: %s (%s); %s", self->path,
-                          tr_error_text(TR_STORE_DAMAGED), what, remedy_of(TR_STORE_DAMAGED));
+    return tri_sqlite_report(self, TR_STORE_DAMAGED, "%s: %s (%s); %s", self->path,
+                             tr_error_text(TR_STORE_DAMAGED), what, remedy_of(TR_STORE_DAMAGED));
 }

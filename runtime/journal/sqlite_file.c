@@ -1,16 +1,16 @@
 /*
- * The store's files: may they be touched, by whom, and how.
+ * The store's files: whether they may be opened, by whom, and how.
  *
- * A file that is not ours must not change by a single byte. SQLite writes even when it is only
- * asked to read: it rolls back a transaction that another program left half done, and copies a log
- * into its database. So the first bytes of the file are read through SQLite's file system before
- * any statement runs. They can be trusted because a store is created, application id and all, in
- * one transaction before it begins to use a log.
+ * A file that is not ours must not change. SQLite writes even when it is only asked to read: it
+ * rolls back an unfinished transaction of another program, and copies a log into its database. So
+ * the first bytes of the file are read through SQLite's VFS before any statement runs. They can be
+ * trusted because a store is created, application id included, in one transaction before it begins
+ * to use a log.
  *
  * The lock is flock on a file of its own, not on the database: SQLite uses POSIX record locks
  * there, which a process loses when it closes any descriptor of that file. flock belongs to the
- * open description, so the kernel frees it with the process, kill -9 too, and no stale lock has to
- * be found. The number of the process in the file is for people only.
+ * open description, so the kernel releases it with the process, also after kill -9, and there are
+ * no stale locks. The pid in the file is for people only.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,19 +30,19 @@
 #define HEADER_APPLICATION_AT 68
 static const char magic[16] = "SQLite format 3";
 
-/* What is written again at once. */
+/* Bytes rewritten at once. */
 #define AGAIN_BYTES 16384
 
-/* A path as a URI, in which each byte may be three. */
+/* Bytes of a path as a URI: each byte may be three. */
 #define URI_BYTES (3 * TRI_SQLITE_PATH_BYTES + 32)
 
 /* What the first bytes of a database's file say. */
 enum file_kind {
-    FILE_IS_EMPTY, /* nothing yet: a store may be made here */
-    FILE_IS_STORE, /* ours, in a version that we know */
+    FILE_IS_EMPTY, /* empty: a store may be created here */
+    FILE_IS_STORE, /* ours, in a supported version */
 };
 
-/* What tells of an engine that was here, if there is anything in it. */
+/* Files and folders of an engine, which show that it was here. */
 static const char *const remains[] = {
     TRI_SQLITE_FILE "-wal", "attempts", "blobs", "cache", "checkpoints", "graphs", "keeper.log",
 };
@@ -50,9 +50,8 @@ static const char *const remains[] = {
 /* ---- A database that is missing where a store was. ------------------------------------------ */
 
 /*
- * A new database in its place would forget all without a word. What an engine leaves beside its
- * database is made after that, so it is looked for first: an engine that begins meanwhile is not
- * taken for a loss.
+ * A new database in its place would silently lose everything. An engine makes its other files after
+ * its database, so they are checked first: an engine that starts meanwhile is not taken for a loss.
  */
 
 static bool has_entries(const char *path)
@@ -78,7 +77,7 @@ static bool has_anything(const char *path)
     return S_ISDIR(status.st_mode) ? has_entries(path) : status.st_size > 0;
 }
 
-/* Appends the names of what is left, with commas between them. */
+/* Appends the names of the remaining files, separated by commas. */
 static void list_remains(const char *folder, char *names, size_t size)
 {
     char path[TRI_SQLITE_PATH_BYTES + 16];
@@ -104,7 +103,7 @@ static int check_lost(struct tri_sqlite *self, const char *folder)
     if (names[0] == '\0' || !is_missing) {
         return 0;
     }
-    return tri_sqlite_say(
+    return tri_sqlite_report(
         self, TR_STORE_DAMAGED,
         "%s: %s, but there was a store here, which has left %s; put the file back "
         "from a copy, or remove what is left for a new store",
@@ -126,13 +125,13 @@ static void sync_parent(const char *folder)
     }
     int descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor >= 0) {
-        /* File systems that cannot sync a folder say so, and then there is nothing to be done. */
+        /* Some file systems cannot sync a folder; then nothing can be done. */
         (void)fsync(descriptor);
         (void)close(descriptor);
     }
 }
 
-/* Makes the folder where it is missing, durably. */
+/* Makes the folder if missing, and syncs its parent. */
 static int make_folder(struct tri_sqlite *self, const char *folder)
 {
     if (mkdir(folder, 0700) == 0) {
@@ -143,13 +142,13 @@ static int make_folder(struct tri_sqlite *self, const char *folder)
         return 0;
     }
     int error = errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
-    return tri_sqlite_say(self, error,
-                          "%s: the folder cannot be made (%s); make the folder above "
-                          "it, or choose another",
-                          folder, strerror(errno));
+    return tri_sqlite_report(self, error,
+                             "%s: the folder cannot be made (%s); make the folder above "
+                             "it, or choose another",
+                             folder, strerror(errno));
 }
 
-/* Who holds the lock, as it wrote into it; 0 when that cannot be read. */
+/* The pid of the lock's holder, from the file; 0 if it cannot be read. */
 static long lock_holder(int descriptor)
 {
     char text[24] = "";
@@ -165,19 +164,19 @@ static int say_locked(struct tri_sqlite *self, const char *folder, int descripto
 {
     long process = lock_holder(descriptor);
     if (process == 0) {
-        return tri_sqlite_say(self, TR_STORE_LOCKED,
-                              "%s: is used by another process; end it, or "
-                              "choose another store",
-                              folder);
+        return tri_sqlite_report(self, TR_STORE_LOCKED,
+                                 "%s: is used by another process; end it, or "
+                                 "choose another store",
+                                 folder);
     }
-    return tri_sqlite_say(self, TR_STORE_LOCKED,
-                          "%s: is used by process %ld; end it, or choose "
-                          "another store",
-                          folder, process);
+    return tri_sqlite_report(self, TR_STORE_LOCKED,
+                             "%s: is used by process %ld; end it, or choose "
+                             "another store",
+                             folder, process);
 }
 
-/* Writes our process's number for those who find the lock taken. */
-static int sign_lock(int descriptor)
+/* Writes our pid, for processes that find the lock taken. */
+static int write_lock_pid(int descriptor)
 {
     char text[24];
     int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
@@ -187,36 +186,38 @@ static int sign_lock(int descriptor)
     return 0;
 }
 
-/* Takes the folder's lock until `lock_descriptor` is closed. */
+/* Takes the folder's lock; closing `lock_descriptor` releases it. */
 static int lock_folder(struct tri_sqlite *self, const char *folder)
 {
     char path[TRI_SQLITE_PATH_BYTES + sizeof TRI_SQLITE_LOCK_FILE];
     (void)snprintf(path, sizeof path, "%s/%s", folder, TRI_SQLITE_LOCK_FILE);
     /*
-     * Close-on-exec, because a child that inherited the descriptor would hold the lock after the
+     * Close-on-exec, because a child that inherits the descriptor would hold the lock after the
      * engine has ended. The file is never removed: an engine that opened it before its removal
-     * would hold the lock of a file that others no longer find.
+     * would lock a file that others no longer find.
      */
     int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (descriptor < 0) {
         int error = errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
-        return tri_sqlite_say(self, error, "%s: cannot be opened (%s); the folder must be writable",
-                              path, strerror(errno));
+        return tri_sqlite_report(self, error,
+                                 "%s: cannot be opened (%s); the folder must be writable", path,
+                                 strerror(errno));
     }
     int error = 0;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
         error = errno == EWOULDBLOCK ? say_locked(self, folder, descriptor)
-                                     : tri_sqlite_say(self, TR_STORE_FAILED,
-                                                      "%s: cannot be locked (%s); put the "
-                                                      "store on a local disk",
-                                                      path, strerror(errno));
+                                     : tri_sqlite_report(self, TR_STORE_FAILED,
+                                                         "%s: cannot be locked (%s); put the "
+                                                         "store on a local disk",
+                                                         path, strerror(errno));
         (void)close(descriptor);
         return error;
     }
-    error = sign_lock(descriptor);
+    error = write_lock_pid(descriptor);
     if (error != 0) {
         (void)close(descriptor);
-        return tri_sqlite_say(self, error, "%s: cannot be written; %s", path, tr_error_text(error));
+        return tri_sqlite_report(self, error, "%s: cannot be written; %s", path,
+                                 tr_error_text(error));
     }
     self->lock_descriptor = descriptor;
     return 0;
@@ -238,13 +239,13 @@ static sqlite3_file *main_file(struct tri_sqlite *self)
 
 static int say_foreign(struct tri_sqlite *self, const char *found)
 {
-    return tri_sqlite_say(self, TR_STORE_FOREIGN,
-                          "%s: is no store of Troupe's but %s; choose "
-                          "another folder (the file was left as it is)",
-                          self->path, found);
+    return tri_sqlite_report(self, TR_STORE_FOREIGN,
+                             "%s: is no store of Troupe's but %s; choose "
+                             "another folder (the file was left as it is)",
+                             self->path, found);
 }
 
-/* The size of its pages, which a database keeps; 1 stands for what two bytes cannot say. */
+/* The page size in the header; 1 stands for 65536. */
 static uint32_t page_bytes_of(const uint8_t *header)
 {
     uint32_t bytes = (uint32_t)header[HEADER_PAGE_BYTES_AT] << 8 | header[HEADER_PAGE_BYTES_AT + 1];
@@ -258,21 +259,22 @@ static int judge_header(struct tri_sqlite *self, const uint8_t *header)
     }
     uint32_t application = big_endian_32(header + HEADER_APPLICATION_AT);
     if (application == TRI_SQLITE_APPLICATION_ID_UNRELEASED) {
-        return tri_sqlite_say(self, TR_STORE_FOREIGN,
-                              "%s: is a store of an unreleased version of Troupe, which no release "
-                              "reads; finish its executions with the program that wrote it, and "
-                              "choose another folder (the file was left as it is)",
-                              self->path);
+        return tri_sqlite_report(
+            self, TR_STORE_FOREIGN,
+            "%s: is a store of an unreleased version of Troupe, which no release "
+            "reads; finish its executions with the program that wrote it, and "
+            "choose another folder (the file was left as it is)",
+            self->path);
     }
     if (application != TRI_SQLITE_APPLICATION_ID) {
         return say_foreign(self, "another program's SQLite database");
     }
     uint32_t format = big_endian_32(header + HEADER_FORMAT_AT);
     if (format > TRI_SQLITE_FORMAT) {
-        return tri_sqlite_say(self, TR_STORE_NEWER,
-                              "%s: has format %u, and this version knows "
-                              "formats up to %d; use the version that wrote it",
-                              self->path, format, TRI_SQLITE_FORMAT);
+        return tri_sqlite_report(self, TR_STORE_NEWER,
+                                 "%s: has format %u, and this version knows "
+                                 "formats up to %d; use the version that wrote it",
+                                 self->path, format, TRI_SQLITE_FORMAT);
     }
     if (format == 0 || page_bytes_of(header) < 512) {
         return tri_sqlite_damaged(self,
@@ -282,7 +284,10 @@ static int judge_header(struct tri_sqlite *self, const uint8_t *header)
     return 0;
 }
 
-/* Whether the creation of a store was cut short: only zeros so far, and SQLite's journal beside. */
+/*
+ * Whether the creation of a store was interrupted: only zeros so far, and SQLite's journal beside
+ * it.
+ */
 static bool is_unfinished(struct tri_sqlite *self, const char *vfs_name, const uint8_t *header)
 {
     static const uint8_t zeros[HEADER_BYTES];
@@ -312,8 +317,8 @@ static int judge_file(struct tri_sqlite *self, const char *vfs, enum file_kind *
     uint8_t header[HEADER_BYTES] = {0};
     int code = file->pMethods->xRead(file, header, sizeof header, 0);
     /*
-     * SQLite fills what a short read lacks with zeros. So a short file is judged by its zeros
-     * below, and only one that begins like a database is a torn one.
+     * SQLite fills a short read with zeros. So a short file is judged by its zeros below, and only
+     * one that begins like a database is a torn one.
      */
     if (code != SQLITE_IOERR_SHORT_READ) {
         error = tri_sqlite_error(self, code, "reading its header");
@@ -332,13 +337,13 @@ static int judge_file(struct tri_sqlite *self, const char *vfs, enum file_kind *
 /* ---- Where nothing may be written. ----------------------------------------------------------- */
 
 /*
- * Such as on a read-only mount or in another user's folder. SQLite wants to make files beside a
- * database with a log; a store that was closed has no log, and is read as what nobody changes. That
- * is so until an engine begins on it: a command that looks again checks for that first.
+ * Such as a read-only mount or another user's folder. SQLite needs files beside a database with a
+ * log; a store that was closed has no log, and is opened as immutable. That is valid until an
+ * engine starts on it: a command that reads again checks for that first.
  */
 
-/* What is behind the store's path with an ending; all zeros where there is nothing. */
-static struct stat look_at(const struct tri_sqlite *self, const char *ending)
+/* The status of the store's path with a suffix; all zeros if it does not exist. */
+static struct stat status_of(const struct tri_sqlite *self, const char *ending)
 {
     char path[TRI_SQLITE_PATH_BYTES + 8];
     struct stat status;
@@ -357,12 +362,12 @@ static void write_uri(const struct tri_sqlite *self, char uri[URI_BYTES])
     (void)snprintf(uri + size, URI_BYTES - size, "?immutable=1");
 }
 
-/* Opens a store once more, without files beside it. */
+/* Opens a store again as immutable, without files beside it. */
 static int open_immutable(struct tri_sqlite *self)
 {
     char uri[URI_BYTES];
-    if (look_at(self, "-wal").st_size > 0) {
-        return tri_sqlite_say(
+    if (status_of(self, "-wal").st_size > 0) {
+        return tri_sqlite_report(
             self, TR_STORE_FAILED,
             "%s: was not closed in order, and its log cannot be read where nothing "
             "may be written; copy the folder to where you may write, and look "
@@ -372,7 +377,7 @@ static int open_immutable(struct tri_sqlite *self)
     int code = sqlite3_close(self->database);
     TR_ASSERT(code == SQLITE_OK);
     self->database = NULL;
-    self->seen = look_at(self, "");
+    self->seen = status_of(self, "");
     write_uri(self, uri);
     code = sqlite3_open_v2(
         uri, &self->database,
@@ -383,9 +388,9 @@ static int open_immutable(struct tri_sqlite *self)
 
 bool tri_sqlite_is_stale(const struct tri_sqlite *self)
 {
-    struct stat now = look_at(self, "");
+    struct stat now = status_of(self, "");
     return self->is_immutable &&
-           (look_at(self, "-wal").st_ino != 0 || now.st_ino != self->seen.st_ino ||
+           (status_of(self, "-wal").st_ino != 0 || now.st_ino != self->seen.st_ino ||
             now.st_size != self->seen.st_size || now.st_mtim.tv_sec != self->seen.st_mtim.tv_sec ||
             now.st_mtim.tv_nsec != self->seen.st_mtim.tv_nsec);
 }
@@ -393,8 +398,8 @@ bool tri_sqlite_is_stale(const struct tri_sqlite *self)
 /* ---- Opening. -------------------------------------------------------------------------------- */
 
 /*
- * A new database is its owner's alone, whatever the umask; the files beside it get its mode. What
- * is wrong here is told by the opening that follows.
+ * A new database is readable by its owner alone, whatever the umask; the files beside it get its
+ * mode. Errors are reported by the opening that follows.
  */
 static void make_private(const struct tri_sqlite *self)
 {
@@ -416,7 +421,7 @@ static int open_connection(struct tri_sqlite *self, const char *vfs)
     int found = 1;
     if (code != SQLITE_OK && self->read_only && system != NULL &&
         system->xAccess(system, self->path, SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && !found) {
-        return tri_sqlite_say(self, TR_NOT_FOUND, "%s: there is no store yet", self->path);
+        return tri_sqlite_report(self, TR_NOT_FOUND, "%s: there is no store yet", self->path);
     }
     if (code == SQLITE_OK) {
         code = sqlite3_busy_timeout(self->database, TR_STORE_BUSY_MS);
@@ -424,14 +429,14 @@ static int open_connection(struct tri_sqlite *self, const char *vfs)
     return tri_sqlite_error(self, code, "opening it");
 }
 
-/* Whether it was read in vain since the files beside it cannot be made. */
+/* Whether reading failed because the files beside the database cannot be made. */
 static bool cannot_open_more(const struct tri_sqlite *self)
 {
     int code = sqlite3_extended_errcode(self->database);
     return (code & 0xff) == SQLITE_CANTOPEN || code == SQLITE_READONLY_DIRECTORY;
 }
 
-/* Opens the database's file, and says by its first bytes what it is. */
+/* Opens the database's file, and classifies it by its first bytes. */
 static int open_file(struct tri_sqlite *self, const char *vfs, enum file_kind *kind)
 {
     enum file_kind found = FILE_IS_EMPTY;
@@ -440,12 +445,12 @@ static int open_file(struct tri_sqlite *self, const char *vfs, enum file_kind *k
         error = judge_file(self, vfs, &found);
     }
     if (error == 0 && found == FILE_IS_STORE) {
-        /* Any read lets SQLite undo a creation that was cut short, and then the file is empty. */
+        /* Any read lets SQLite roll back the interrupted creation, and then the file is empty. */
         error = tri_sqlite_execute(self, "SELECT 1 FROM sqlite_schema LIMIT 1");
         if (error == 0) {
             error = judge_file(self, vfs, &found);
         } else if (sqlite3_extended_errcode(self->database) == SQLITE_READONLY_ROLLBACK) {
-            /* Who only reads may not undo it. A store that was finished has no such journal. */
+            /* A reader may not roll it back. A complete store has no such journal. */
             error = 0;
             found = FILE_IS_EMPTY;
         } else if (self->read_only && vfs == NULL && cannot_open_more(self)) {
@@ -453,7 +458,7 @@ static int open_file(struct tri_sqlite *self, const char *vfs, enum file_kind *k
         }
     }
     if (error == 0 && found == FILE_IS_EMPTY && self->read_only) {
-        error = tri_sqlite_say(self, TR_NOT_FOUND, "%s: there is no store yet", self->path);
+        error = tri_sqlite_report(self, TR_NOT_FOUND, "%s: there is no store yet", self->path);
     }
     if (error == 0) {
         *kind = found;
@@ -465,9 +470,9 @@ static int open_file(struct tri_sqlite *self, const char *vfs, enum file_kind *k
 static int configure(struct tri_sqlite *self)
 {
     /*
-     * At `process` nothing is synced: what was written is the kernel's and outlives the process,
-     * kill -9 too, and without syncs no checkpoint ever stalls (20 ms with synchronous=NORMAL).
-     * Secure deletion, which Debian's SQLite has on, would write each deleted row once more.
+     * At `process` nothing is synced: written pages are in the kernel and survive kill -9 of the
+     * process, and without syncs no checkpoint ever stalls (20 ms with synchronous=NORMAL). Secure
+     * deletion, which Debian's SQLite enables, would write each deleted row once more.
      */
     const char *synchronous = self->durability == TR_DURABILITY_FULL ? "FULL" : "OFF";
     char sql[512];
@@ -486,7 +491,7 @@ static int configure(struct tri_sqlite *self)
     return tri_sqlite_execute(self, sql);
 }
 
-/* Changes to write-ahead logging, which a database keeps once it has it. */
+/* Enables write-ahead logging, which a database keeps. */
 static int use_log(struct tri_sqlite *self)
 {
     sqlite3_stmt *statement = NULL;
@@ -500,19 +505,19 @@ static int use_log(struct tri_sqlite *self)
     int error = tri_sqlite_error(self, code, "beginning its log");
     (void)sqlite3_finalize(statement);
     if (error == 0 && !is_log) {
-        error = tri_sqlite_say(self, TR_STORE_FAILED,
-                               "%s: its file system does not allow a "
-                               "write-ahead log; put the store on a local disk",
-                               self->path);
+        error = tri_sqlite_report(self, TR_STORE_FAILED,
+                                  "%s: its file system does not allow a "
+                                  "write-ahead log; put the store on a local disk",
+                                  self->path);
     }
     return error;
 }
 
 /*
- * The folder and its lock, which a store in a file system of its own does not have. A reader takes
- * no lock: SQLite's own snapshots let it read beside a live engine.
+ * Prepares the folder and takes its lock; a store with a VFS has neither. A reader takes no lock:
+ * SQLite's own snapshots let it read beside a live engine.
  */
-static int take_folder(struct tri_sqlite *self, const struct tri_store_options *options)
+static int prepare_folder(struct tri_sqlite *self, const struct tri_store_options *options)
 {
     if (options->vfs != NULL) {
         return 0;
@@ -530,7 +535,7 @@ static int take_folder(struct tri_sqlite *self, const struct tri_store_options *
 int tri_sqlite_open_database(struct tri_sqlite *self, const struct tri_store_options *options)
 {
     enum file_kind kind;
-    int error = take_folder(self, options);
+    int error = prepare_folder(self, options);
     if (error == 0) {
         error = open_file(self, options->vfs, &kind);
     }
@@ -560,7 +565,7 @@ int tri_sqlite_sync_file(struct tri_sqlite *self)
     return tri_sqlite_error(self, file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), "syncing it");
 }
 
-/* Reads bytes of a file and writes them to where they were. */
+/* Reads bytes of a file and writes them back. */
 static int write_again(sqlite3_file *file, sqlite3_int64 offset, int size)
 {
     uint8_t bytes[AGAIN_BYTES];
@@ -569,11 +574,11 @@ static int write_again(sqlite3_file *file, sqlite3_int64 offset, int size)
 }
 
 /*
- * A kernel that could not write pages forgets that they are dirty, but still shows them: a commit
- * whose sync failed looks whole to the next engine, which would write its own commits behind it and
- * sync only those, and after a loss of power the log would end at the hole. Another sync alone
- * would do nothing. Pages that are written again are dirty again, so after a sync that succeeds the
- * disk has what was read here. The bytes stay the same, so it may end at any point.
+ * A kernel that could not write pages forgets that they are dirty, but still returns them: a commit
+ * whose sync failed looks complete to the next engine, which would append its own commits and sync
+ * only those, and after a power loss the log would end at the hole. Another sync alone would not
+ * help. Rewritten pages are dirty again, so after a successful sync the disk has what was read
+ * here. The bytes do not change, so it may be interrupted at any point.
  */
 int tri_sqlite_sync_log(struct tri_sqlite *self)
 {

@@ -1,5 +1,5 @@
 /*
- * Images of actors for those who only look: taken apart without a worker to put them into.
+ * Reads images of actors for commands, without a worker.
  */
 #include "runtime/journal/image_kinds.h"
 #include "runtime/journal/images.h"
@@ -10,7 +10,7 @@
 /* Numbers of an edge in an image: kind, group, serial, incarnation, id, due_ms. */
 #define EDGE_FIELDS 6
 
-/* Whom the rows are shown to. */
+/* The callback that rows are shown to. */
 struct showing {
     struct tri_sqlite *store;
     int (*image)(void *self, const struct tr_actor_image *image);
@@ -95,16 +95,16 @@ int tr_images_of_group(struct tr_reader *reader, uint64_t group,
                        int (*show)(void *self, const struct tr_actor_image *image), void *self)
 {
     struct showing showing = {.store = tri_reader_sqlite(reader), .image = show, .self = self};
-    return tri_sqlite_tell_some(showing.store, TRI_SQL_READ_GROUP, TRI_OP_PUT_ACTOR, group,
-                                show_image, &showing);
+    return tri_sqlite_visit_some(showing.store, TRI_SQL_READ_GROUP, TRI_OP_PUT_ACTOR, group,
+                                 show_image, &showing);
 }
 
 int tr_images_of_behaviour(struct tr_reader *reader, uint16_t behaviour,
                            int (*show)(void *self, const struct tr_actor_image *image), void *self)
 {
     struct showing showing = {.store = tri_reader_sqlite(reader), .image = show, .self = self};
-    return tri_sqlite_tell_some(showing.store, TRI_SQL_READ_BEHAVIOUR, TRI_OP_PUT_ACTOR, behaviour,
-                                show_image, &showing);
+    return tri_sqlite_visit_some(showing.store, TRI_SQL_READ_BEHAVIOUR, TRI_OP_PUT_ACTOR, behaviour,
+                                 show_image, &showing);
 }
 
 int tr_image_page(struct tr_reader *reader, struct tr_key actor, uint32_t page, void *buffer,
@@ -134,6 +134,6 @@ int tr_images_messages(struct tr_reader *reader,
                        int (*show)(void *self, struct tr_ref from, struct tr_ref to), void *self)
 {
     struct showing showing = {.store = tri_reader_sqlite(reader), .message = show, .self = self};
-    return tri_sqlite_tell_some(showing.store, TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, 0,
-                                show_message, &showing);
+    return tri_sqlite_visit_some(showing.store, TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, 0,
+                                 show_message, &showing);
 }

@@ -1,15 +1,15 @@
 /*
- * What the files of the SQLite store share; nobody else includes it.
+ * Shared by the files of the SQLite store; no other file includes it.
  *
- * Reading order: sqlite_file.c (may this file be touched at all), sqlite_tables.c (what is in it),
- * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite_view.c (how people
- * see them), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
- * sqlite_load.c (reading what an engine goes on from), sqlite_reader.c (reading records),
- * sqlite_images.c (reading actors), sqlite_error.c (what went wrong, in words).
+ * Reading order: sqlite_file.c (whether the file may be opened), sqlite_tables.c (its tables),
+ * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite_view.c (views and
+ * indexes), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
+ * sqlite_load.c (reading the state from which an engine continues), sqlite_reader.c (reading
+ * records), sqlite_images.c (reading actors), sqlite_error.c (errors in words).
  *
- * Unsigned 64-bit numbers are stored as the signed numbers of the same bits, which is all SQLite
- * has. So the order of keys is right below 2^63; groups and serials count up from 1 and stay far
- * below.
+ * Unsigned 64-bit numbers are stored as signed numbers of the same bits, since SQLite has no
+ * unsigned ones. So the order of keys is correct below 2^63; groups and serials count up from 1 and
+ * stay far below.
  */
 #ifndef TR_RUNTIME_JOURNAL_SQLITE_INTERNAL_H
 #define TR_RUNTIME_JOURNAL_SQLITE_INTERNAL_H
@@ -22,18 +22,18 @@
 
 /*
  * 'TROU' in the database's header: a store of Troupe. Before the first release it was 'TRPE', with
- * versions of schemas that have begun anew since.
+ * schema versions that have been restarted since.
  */
 #define TRI_SQLITE_APPLICATION_ID 0x54524f55
 #define TRI_SQLITE_APPLICATION_ID_UNRELEASED 0x54525045
 
-/* The version of the tables; a program reads this one and all before it. */
+/* The version of the tables; a program reads this and all earlier versions. */
 #define TRI_SQLITE_FORMAT 1
 
 /*
- * A page of a new database. A commit writes whole pages, of which a step of one execution touches
- * eleven or so: with 8,192 a chain of steps took 1.25 times as long, and a million elements 1.15
- * times, in a store 1.6 times as large.
+ * Page size of a new database. A commit writes whole pages, of which a step of one execution
+ * touches about eleven: with 8,192 a chain of steps took 1.25 times as long, and a million elements
+ * 1.15 times, in a store 1.6 times as large.
  */
 #define TRI_SQLITE_PAGE_BYTES 4096
 
@@ -43,7 +43,7 @@
 /* SQLite's own limit of a path, with its closing zero. */
 #define TRI_SQLITE_PATH_BYTES 512
 
-/* Statements are prepared when they are first used and kept until the store closes. */
+/* Statements are prepared at their first use and kept until the store closes. */
 enum tri_sql {
     TRI_SQL_BEGIN_WRITE,
     TRI_SQL_BEGIN_READ,
@@ -90,22 +90,22 @@ struct tri_sqlite_record {
     const struct tr_schema *schema;
     struct tri_sqlite_column *columns;
     size_t column_count;
-    uint8_t stored_version; /* of its table; a reader may find an older one, or 0: none */
-    uint16_t key_count;     /* fields of the key; 0: rows have a number of their own */
-    sqlite3_stmt *insert;   /* this and the others prepared when first used */
-    sqlite3_stmt *deletes[TR_ROW_KEYS_MAX]; /* by the first so many fields, less one */
+    uint8_t stored_version; /* of its table; for a reader it may be older, or 0: no table */
+    uint16_t key_count;     /* fields of the key; 0: rows have a rowid */
+    sqlite3_stmt *insert;   /* this and the next are prepared at first use */
+    sqlite3_stmt *deletes[TR_ROW_KEYS_MAX]; /* by the first n fields, at index n - 1 */
 };
 
-/* Queries of a reader that are kept for the next time: many are asked in turn, for each row. */
+/* Prepared queries that a reader keeps: many are repeated for each row. */
 #define TRI_SQLITE_QUERIES_KEPT 32
 
 struct tri_sqlite_query {
-    char *sql; /* NULL: none is kept here */
+    char *sql; /* NULL: unused */
     sqlite3_stmt *statement;
     bool is_used;
 };
 
-/* The operations that the virtual table `batch` shows to the statement that runs. */
+/* The operations that the virtual table `batch` shows to the running statement. */
 struct tri_sqlite_batch {
     const struct tri_op *ops;
     size_t count;
@@ -122,19 +122,19 @@ struct tri_sqlite {
     size_t record_count;
     const struct tr_views *views; /* may be NULL */
     struct tri_sqlite_query queries[TRI_SQLITE_QUERIES_KEPT];
-    size_t query_next; /* the one that makes room for another */
+    size_t query_next; /* the next one to be replaced */
     void *row;         /* one unpacked record, as large as the largest */
     struct tri_sqlite_batch batch;
     enum tr_durability durability;
     bool read_only;
-    bool is_immutable;         /* read as what nobody changes: SQLite's immutable=1 */
-    struct stat seen;          /* of it: the file as it was opened */
-    bool pages_exist;          /* false: no page was ever put, so none has to be deleted */
-    int broken;                /* the error after which nothing is written any more, or 0 */
+    bool is_immutable;         /* read as a file that does not change: SQLite's immutable=1 */
+    struct stat seen;          /* its file when it was opened */
+    bool pages_exist;          /* false: no page was ever put, so none needs deleting */
+    int broken;                /* the error after which nothing is written, or 0 */
     int lock_descriptor;       /* -1: none */
-    uint32_t page_bytes;       /* of the database; older ones have other pages than new ones */
-    uint64_t log_bytes;        /* of the write-ahead log's pages, as of the last commit */
-    uint64_t log_copied_bytes; /* of these, what the last checkpoint copied to the database */
+    uint32_t page_bytes;       /* of the database; may differ in older ones */
+    uint64_t log_bytes;        /* size of the write-ahead log's pages after the last commit */
+    uint64_t log_copied_bytes; /* bytes of it that the last checkpoint copied to the database */
     char path[TRI_SQLITE_PATH_BYTES];
     char words[TRI_STORE_EXPLAIN_BYTES];
 };
@@ -146,62 +146,62 @@ static inline struct tri_sqlite *tri_sqlite_of(struct tri_store *store)
 
 /* --- sqlite_error.c --- */
 
-/* Keeps the words (printf) for tri_store_explain and returns `error`. */
+/* Sets the words (printf) for tri_store_explain and returns `error`. */
 TR_PRINTF(3, 4)
-int tri_sqlite_say(struct tri_sqlite *self, int error, const char *format, ...);
+int tri_sqlite_report(struct tri_sqlite *self, int error, const char *format, ...);
 
 /*
- * What SQLite's result means, with words that name the file, `what` was being done, the cause and
- * the remedy. SQLITE_OK, _ROW and _DONE are 0. Our own misuse of SQLite is an assertion.
+ * Maps SQLite's result to an error, and sets words that name the file, `what` was being done, the
+ * cause and the remedy. SQLITE_OK, _ROW and _DONE are 0. Misuse of SQLite is an assertion.
  */
 TR_MUST_USE int tri_sqlite_error(struct tri_sqlite *self, int code, const char *what);
 
-/* Says that what was read cannot be right, and returns TR_STORE_DAMAGED. */
+/* Sets the words for damaged data, and returns TR_STORE_DAMAGED. */
 int tri_sqlite_damaged(struct tri_sqlite *self, const char *what);
 
 /* --- sqlite_file.c --- */
 
 /*
- * Takes the folder, unless the store is only read, and opens its database, which is made where
- * there is none. The first bytes of the file are read before SQLite does, because SQLite itself may
- * write when it reads: it rolls back what another program left half done. Errors: TR_STORE_DAMAGED
- * (also where a database was lost, or emptied), TR_STORE_LOCKED, _FOREIGN, _NEWER, _FULL, _FAILED,
- * TR_NOT_FOUND (to be read, and not there).
+ * Locks the folder, unless the store is only read, and opens its database, which is created if
+ * missing. The first bytes of the file are read before SQLite opens it, because SQLite may write
+ * when it reads: it rolls back unfinished transactions of other programs. Errors: TR_STORE_DAMAGED
+ * (also if a database was lost, or emptied), TR_STORE_LOCKED, _FOREIGN, _NEWER, _FULL, _FAILED,
+ * TR_NOT_FOUND (a reader finds no store).
  */
 TR_MUST_USE int tri_sqlite_open_database(struct tri_sqlite *self,
                                          const struct tri_store_options *options);
 
-/* Syncs the database's file: what ran before us may have written without syncing. */
+/* Syncs the database's file: an earlier engine may have written without syncing. */
 TR_MUST_USE int tri_sqlite_sync_file(struct tri_sqlite *self);
 
-/* Writes the log once more and syncs it; within a transaction for writing. */
+/* Writes the log again and syncs it; within a write transaction. */
 TR_MUST_USE int tri_sqlite_sync_log(struct tri_sqlite *self);
 
-/* Whether a store that is read as what nobody changes (`is_immutable`) may have changed since. */
+/* Whether an `is_immutable` store may have changed since it was opened. */
 bool tri_sqlite_is_stale(const struct tri_sqlite *self);
 
 /* --- sqlite_tables.c --- */
 
-/* Makes all tables of a new store in one transaction. */
+/* Creates all tables of a new store in one transaction. */
 TR_MUST_USE int tri_sqlite_create(struct tri_sqlite *self);
 
 /* Checks that the tables are those of this format. */
 TR_MUST_USE int tri_sqlite_check_tables(struct tri_sqlite *self);
 
-/* Gives a kept statement, ready to be bound. */
+/* Returns a prepared statement, ready to be bound. */
 TR_MUST_USE int tri_sqlite_statement(struct tri_sqlite *self, enum tri_sql sql,
                                      sqlite3_stmt **statement);
 
-/* Steps a statement that gives no rows, and makes it ready for the next time. */
+/* Steps a statement without rows, and resets it. */
 TR_MUST_USE int tri_sqlite_step(struct tri_sqlite *self, sqlite3_stmt *statement, const char *what);
 
-/* Runs a kept statement without parameters and rows. */
+/* Runs a prepared statement without parameters and rows. */
 TR_MUST_USE int tri_sqlite_run(struct tri_sqlite *self, enum tri_sql sql);
 
 /* Runs any SQL without rows. */
 TR_MUST_USE int tri_sqlite_execute(struct tri_sqlite *self, const char *sql);
 
-/* Ends whatever transaction is open and forgets what it did. */
+/* Rolls back the open transaction, if any. */
 void tri_sqlite_rollback(struct tri_sqlite *self);
 
 /* Reads and checks the host's row into store.incarnation and store.last_number. */
@@ -210,39 +210,39 @@ TR_MUST_USE int tri_sqlite_read_host(struct tri_sqlite *self, uint64_t *incarnat
 
 /* --- sqlite_record.c --- */
 
-/* Allocates what is known of each record's columns. */
+/* Allocates the columns of each record. */
 TR_MUST_USE int tri_sqlite_records_init(struct tri_sqlite *self,
                                         const struct tri_store_options *options);
 void tri_sqlite_records_fini(struct tri_sqlite *self);
 
 /*
- * Compares the schemas with those of the store; inside a transaction for writing it makes missing
+ * Compares the schemas with those of the store; within a write transaction it creates missing
  * tables and columns. Errors: TR_STORE_NEWER, TR_INVALID (an id that had another name), any other.
  */
 TR_MUST_USE int tri_sqlite_records_upgrade(struct tri_sqlite *self);
 
-/* The record of a schema's id, or NULL. */
+/* The record with this schema id, or NULL. */
 struct tri_sqlite_record *tri_sqlite_record_find(struct tri_sqlite *self, uint16_t id);
 
 /* The statement that inserts the records of the batch. */
 TR_MUST_USE int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *record,
                                          sqlite3_stmt **statement);
 
-/* The statement that deletes the rows that share their first `count` fields with the batch's. */
+/* The statement that deletes the rows whose first `count` fields equal those of the batch. */
 TR_MUST_USE int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *record,
                                          uint64_t count, sqlite3_stmt **statement);
 
-/* Adds `SELECT` all columns of its table, which is `r`; `ORDER BY` its key, or as rows came. */
+/* Appends `SELECT` of all columns of its table, named `r`; `ORDER BY` its key, or its rowid. */
 void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_str *text);
 void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str *text);
 
 /* --- sqlite_row.c --- */
 
-/* Gives one column of the unpacked record `row` to SQLite. */
+/* Returns one column of the unpacked record `row` to SQLite. */
 void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
                               sqlite3_context *context);
 
-/* Reads the row that a statement made by `select` has reached into the store's `row`. */
+/* Reads the current row of a statement made by `select` into the store's `row`. */
 TR_MUST_USE int tri_sqlite_record_read(struct tri_sqlite *self,
                                        const struct tri_sqlite_record *record,
                                        sqlite3_stmt *statement);
@@ -253,40 +253,40 @@ struct tr_reader_query;
 
 /*
  * Prepares a query of a reader: for its rows, or with `counts` for their number. `*statement` stays
- * NULL where there can be none. TR_INVALID, TR_MEMORY, TR_STORE_FAILED.
+ * NULL if there can be no rows. TR_INVALID, TR_MEMORY, TR_STORE_FAILED.
  */
 TR_MUST_USE int tri_sqlite_query_begin(struct tri_sqlite *self, const struct tr_reader_query *query,
                                        bool counts, sqlite3_stmt **statement);
 
-/* Gives it back; NULL is fine. Nothing of the query is looked at any more. */
+/* Ends a query and keeps its statement; NULL is fine. */
 void tri_sqlite_query_end(struct tri_sqlite *self, sqlite3_stmt *statement);
 
-/* Forgets those that are kept, before the database is closed. */
+/* Finalizes the kept statements, before the database is closed. */
 void tri_sqlite_queries_fini(struct tri_sqlite *self);
 
 /* --- sqlite_view.c --- */
 
-/* Makes the indexes and views that are missing or have changed; in a transaction for writing. */
+/* Creates missing or changed indexes and views; in a write transaction. */
 TR_MUST_USE int tri_sqlite_views_upgrade(struct tri_sqlite *self);
 
 /* --- sqlite_batch.c --- */
 
-/* Makes the virtual table `batch` known to the connection. */
+/* Registers the virtual table `batch` with the connection. */
 TR_MUST_USE int tri_sqlite_batch_register(struct tri_sqlite *self);
 
 /* --- sqlite_check.c --- */
 
 /*
- * The checksum of what a row keeps of an operation, by its kind; of the host's row for kind 0
- * (key = incarnation and last number). It finds any damage of eight bytes together for sure, any
- * other but once in four thousand million times.
+ * The checksum of the stored parts of an operation, by its kind; of the host's row for kind 0 (key
+ * = incarnation and last number). It always detects damage within eight consecutive bytes, and
+ * misses other damage once in four thousand million times.
  */
 uint32_t tri_sqlite_checksum(unsigned kind, const struct tri_op *op);
 
 /* --- sqlite_commit.c, sqlite_load.c: the functions of struct tri_store_ops --- */
 
 int tri_sqlite_commit(struct tri_store *store, const struct tri_commit *commit);
-int tri_sqlite_tend(struct tri_store *store);
+int tri_sqlite_maintain(struct tri_store *store);
 int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *visitor);
 int tri_sqlite_read_page(struct tri_store *store, struct tr_key key, uint64_t number, void *buffer,
                          size_t capacity, size_t *size);
@@ -294,16 +294,17 @@ int tri_sqlite_read_meta(struct tri_store *store, uint64_t cell, void *buffer, s
                          size_t *size);
 
 /*
- * Tells the rows of a loading statement, which are for `number` where the statement asks for one.
- * What `tell` returns other than 0 ends it, and is returned.
+ * Visits the rows of a loading statement, for `number` if the statement has a parameter. A nonzero
+ * result of `tell` stops and is returned.
  */
-TR_MUST_USE int tri_sqlite_tell_some(struct tri_sqlite *self, enum tri_sql sql,
-                                     enum tri_op_kind kind, uint64_t number,
-                                     int (*tell)(void *self, const struct tri_op *op), void *who);
+TR_MUST_USE int tri_sqlite_visit_some(struct tri_sqlite *self, enum tri_sql sql,
+                                      enum tri_op_kind kind, uint64_t number,
+                                      int (*tell)(void *self, const struct tri_op *op),
+                                      void *target);
 
 /* --- sqlite_reader.c --- */
 
-/* The store that a reader reads. */
+/* The store of a reader. */
 struct tr_reader;
 struct tri_sqlite *tri_reader_sqlite(const struct tr_reader *reader);
 

@@ -1,15 +1,15 @@
 /*
- * Reading: everything that is left, or one page, or one cell.
+ * Reading: the whole contents, one page, or one cell.
  *
- * All loading statements give the same columns, and every row is held against its checksum before
- * anybody hears of it. Loading runs in one transaction, so that a reader beside a live engine sees
- * one moment. Actors and pages are two tables in the same order, which are walked side by side.
+ * All loading statements have the same columns, and every row is checked against its checksum
+ * before it is passed on. Loading runs in one transaction, so that a reader beside a live engine
+ * sees one snapshot. Actors and pages are two tables in the same order, which are merged.
  */
 #include <string.h>
 
 #include "runtime/journal/sqlite_internal.h"
 
-/* A statement with the row that it has reached. */
+/* A statement and its current row. */
 struct walk {
     struct tri_sqlite *store;
     sqlite3_stmt *statement;
@@ -18,7 +18,7 @@ struct walk {
     struct tri_op op;
 };
 
-/* Reads the columns that every loading statement gives, and checks them. */
+/* Reads the columns that every loading statement has, and checks them. */
 static int read_row(struct walk *walk)
 {
     sqlite3_stmt *row = walk->statement;
@@ -62,9 +62,9 @@ static void walk_end(struct walk *walk)
     (void)sqlite3_reset(walk->statement); /* NULL is fine */
 }
 
-/* Tells all rows of a table. */
-static int tell_all(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind kind,
-                    int (*tell)(void *, const struct tri_op *), void *who)
+/* Passes on all rows of a table. */
+static int visit_all(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind kind,
+                     int (*tell)(void *, const struct tri_op *), void *target)
 {
     if (tell == NULL) {
         return 0;
@@ -72,7 +72,7 @@ static int tell_all(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind 
     struct walk walk;
     int error = walk_begin(&walk, self, sql, kind);
     while (error == 0 && walk.at_row) {
-        error = tell(who, &walk.op);
+        error = tell(target, &walk.op);
         if (error == 0) {
             error = walk_next(&walk);
         }
@@ -81,9 +81,9 @@ static int tell_all(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind 
     return error;
 }
 
-/* Tells the pages of the actor that was just told. */
-static int tell_pages(struct walk *pages, const struct tri_op *actor,
-                      const struct tri_store_visitor *visitor)
+/* Passes on the pages of the current actor. */
+static int visit_pages(struct walk *pages, const struct tri_op *actor,
+                       const struct tri_store_visitor *visitor)
 {
     int error = 0;
     while (error == 0 && pages->at_row && tr_key_equal(pages->op.key, actor->key)) {
@@ -96,12 +96,11 @@ static int tell_pages(struct walk *pages, const struct tri_op *actor,
 }
 
 /*
- * A merge of two sorted tables. Pages come in the order of actors and every page has an actor, so
- * the next page belongs to the actor at hand or to a later one. A page that is left over at the
- * end, or that its actor has passed, belongs to none. Memory stays constant, whatever the store
- * holds.
+ * A merge of two sorted tables. Pages are in the order of actors and every page has an actor, so
+ * the next page belongs to the current actor or to a later one. A page that remains at the end, or
+ * whose actor was passed, has no owner. Memory stays constant, whatever the size of the store.
  */
-static int tell_actors_and_pages(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
+static int visit_actors_and_pages(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
 {
     struct walk pages;
     struct walk actors = {0};
@@ -112,7 +111,7 @@ static int tell_actors_and_pages(struct tri_sqlite *self, const struct tri_store
     while (error == 0 && actors.at_row) {
         error = visitor->actor(visitor->self, &actors.op);
         if (error == 0) {
-            error = tell_pages(&pages, &actors.op, visitor);
+            error = visit_pages(&pages, &actors.op, visitor);
         }
         if (error == 0) {
             error = walk_next(&actors);
@@ -129,19 +128,19 @@ static int tell_actors_and_pages(struct tri_sqlite *self, const struct tri_store
 static int tell_actors(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
 {
     if (visitor->actor != NULL && visitor->page != NULL) {
-        return tell_actors_and_pages(self, visitor);
+        return visit_actors_and_pages(self, visitor);
     }
     int error =
-        tell_all(self, TRI_SQL_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor, visitor->self);
+        visit_all(self, TRI_SQL_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor, visitor->self);
     if (error == 0) {
-        error = tell_all(self, TRI_SQL_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page, visitor->self);
+        error = visit_all(self, TRI_SQL_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page, visitor->self);
     }
     return error;
 }
 
 /*
- * Checks the structure of a table's pages. Checksums tell when a row has changed, but a changed
- * page may also lose rows without a trace. It takes about as long as reading the table does.
+ * Checks the structure of a table's pages. Checksums detect changed rows, but a changed page may
+ * also lose rows. It takes about as long as reading the table.
  *
  * The check is part of the same transaction as the loading, so both see the same pages.
  */
@@ -155,14 +154,14 @@ static int check_structure(struct tri_sqlite *self, enum tri_sql sql)
     error = tri_sqlite_error(self, sqlite3_step(statement), "checking a table");
     const char *found = (const char *)sqlite3_column_text(statement, 0);
     if (error == 0 && (found == NULL || strcmp(found, "ok") != 0)) {
-        const char *line = found != NULL ? strchr(found, '\n') : NULL; /* behind a headline */
+        const char *line = found != NULL ? strchr(found, '\n') : NULL; /* after a headline */
         error = tri_sqlite_damaged(self, line != NULL ? line + 1 : "the check of a table failed");
     }
     (void)sqlite3_reset(statement);
     return error;
 }
 
-/* Checks what the visitor will hear of, and the cells, of which it will not. */
+/* Checks the tables that the visitor reads, and the cells, which it does not. */
 static int check_structures(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
 {
     const struct {
@@ -185,13 +184,13 @@ static int check_structures(struct tri_sqlite *self, const struct tri_store_visi
 static int tell_everything(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
 {
     int error =
-        tell_all(self, TRI_SQL_LOAD_COUNTERS, TRI_OP_PUT_COUNTER, visitor->counter, visitor->self);
+        visit_all(self, TRI_SQL_LOAD_COUNTERS, TRI_OP_PUT_COUNTER, visitor->counter, visitor->self);
     if (error == 0) {
         error = tell_actors(self, visitor);
     }
     if (error == 0) {
-        error = tell_all(self, TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, visitor->message,
-                         visitor->self);
+        error = visit_all(self, TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, visitor->message,
+                          visitor->self);
     }
     return error;
 }
@@ -205,10 +204,7 @@ int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *vis
     if (error == 0) {
         error = tri_sqlite_read_host(self, &incarnation, &last_number);
     }
-    /*
-     * A writer's numbers are its own and were set by its opening; a reader has those of the
-     * snapshot.
-     */
+    /* A writer's numbers were set by its opening; a reader takes those of the snapshot. */
     if (error == 0 && self->read_only) {
         store->incarnation = incarnation;
         store->last_number = last_number;
@@ -223,9 +219,9 @@ int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *vis
     return error;
 }
 
-int tri_sqlite_tell_some(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind kind,
-                         uint64_t number, int (*tell)(void *self, const struct tri_op *op),
-                         void *who)
+int tri_sqlite_visit_some(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind kind,
+                          uint64_t number, int (*tell)(void *self, const struct tri_op *op),
+                          void *target)
 {
     struct walk walk = {.store = self, .kind = kind};
     int error = tri_sqlite_statement(self, sql, &walk.statement);
@@ -236,7 +232,7 @@ int tri_sqlite_tell_some(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_
         error = walk_next(&walk);
     }
     while (error == 0 && walk.at_row) {
-        error = tell(who, &walk.op);
+        error = tell(target, &walk.op);
         if (error == 0) {
             error = walk_next(&walk);
         }
@@ -245,7 +241,7 @@ int tri_sqlite_tell_some(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_
     return error;
 }
 
-/* Copies the data of the one row that the statement finds. */
+/* Copies the data of the statement's single row. */
 static int copy_row(struct tri_sqlite *self, enum tri_sql sql, const struct tri_op *wanted,
                     void *buffer, size_t capacity, size_t *size)
 {
@@ -261,12 +257,12 @@ static int copy_row(struct tri_sqlite *self, enum tri_sql sql, const struct tri_
     (void)sqlite3_bind_int64(walk.statement, 3, (sqlite3_int64)wanted->number);
     error = walk_next(&walk);
     if (error == 0 && !walk.at_row) {
-        error = tri_sqlite_say(self, TR_NOT_FOUND, "%s: there is no such row", self->path);
+        error = tri_sqlite_report(self, TR_NOT_FOUND, "%s: there is no such row", self->path);
     } else if (error == 0 && walk.op.data.size > capacity) {
-        error = tri_sqlite_say(self, TR_LIMIT,
-                               "%s: a row of %zu bytes is asked for with room for "
-                               "%zu",
-                               self->path, walk.op.data.size, capacity);
+        error = tri_sqlite_report(self, TR_LIMIT,
+                                  "%s: a row of %zu bytes is asked for with room for "
+                                  "%zu",
+                                  self->path, walk.op.data.size, capacity);
     }
     if (error == 0) {
         if (walk.op.data.size > 0) {

@@ -1,20 +1,20 @@
 /*
  * Queries of readers as SQL: fields and comparisons become text, values are bound.
  *
- * The record that is asked for is `r`. Records that its rows have to have, or not, are `l0`, `l1`
- * and so on, each within an EXISTS of its own. In a query that is led by the first of them that one
- * stands before the record in a CROSS JOIN, which SQLite walks from left to right: so its index
- * gives the rows in their order, and the first ones are found without the others.
+ * The record of the query is `r`. Related records are `l0`, `l1` and so on, each within an EXISTS
+ * of its own. In a query led by the first of them, that one comes before the record in a CROSS
+ * JOIN, which SQLite walks from left to right: so its index gives the rows in order, and the first
+ * ones are found without the others.
  *
- * Making a statement takes longer than most of them run, so the latest ones are kept by their text.
- * Limits are bound like values, so that pages of one query share a statement.
+ * Preparing a statement takes longer than most of them run, so the latest ones are kept by their
+ * text. Limits are bound like values, so that pages of one query share a statement.
  */
 #include <string.h>
 
 #include "runtime/journal/reader.h"
 #include "runtime/journal/sqlite_internal.h"
 
-/* How a comparison is written: what stands before, between and behind field and value. */
+/* The SQL of a comparison: the text before, between and after field and value. */
 static const struct {
     const char *before;
     const char *between;
@@ -28,21 +28,22 @@ static const struct {
     [TR_FILTER_LESS_EQUAL] = {"", " <= ", "", false, false},
     [TR_FILTER_GREATER] = {"", " > ", "", false, false},
     [TR_FILTER_GREATER_EQUAL] = {"", " >= ", "", false, false},
-    [TR_FILTER_PREFIX] = {"", " >= ", "", true, false}, /* and below the end of all such */
+    [TR_FILTER_PREFIX] = {"", " >= ", "", true,
+                          false}, /* and below the end of the prefix's range */
     [TR_FILTER_GLOB] = {"troupe_glob(", ", ", ")", true, true},
     [TR_FILTER_AMONG] = {"instr(',' || ", " || ',', ',' || ", " || ',') > 0", true, true},
     [TR_FILTER_BIT] = {"(1 << ", ") & ", " <> 0", false, false},
 };
 
-/* A query on its way to be text. */
+/* A query that is being built. */
 struct building {
     struct tri_sqlite *self;
     const struct tr_reader_query *query;
     sqlite3_str *text;
     const struct tri_sqlite_record *record;
     const struct tri_sqlite_record *related[TR_READER_RELATED_MAX];
-    int value_count;    /* values that are bound, so far */
-    bool has_condition; /* the next one goes on with AND */
+    int value_count;    /* bound values so far */
+    bool has_condition; /* the next condition begins with AND */
 };
 
 /* A record's name in the query: `r`, or `l` and its number. */
@@ -54,13 +55,13 @@ struct table {
 static int refuse(struct tri_sqlite *self, const struct tr_schema *schema, const char *field,
                   const char *words)
 {
-    return tri_sqlite_say(self, TR_INVALID, "%s: record %s, field %s: %s", self->path, schema->name,
-                          field, words);
+    return tri_sqlite_report(self, TR_INVALID, "%s: record %s, field %s: %s", self->path,
+                             schema->name, field, words);
 }
 
 /* ------------------------------------------------------------------------- fields */
 
-/* The field of a name that has one column, or NULL. */
+/* The field of this name if it has one column, or NULL. */
 static const struct tr_field *look_for(const struct tr_schema *schema, const char *name)
 {
     const struct tr_field *fields = schema->fields();
@@ -73,7 +74,7 @@ static const struct tr_field *look_for(const struct tr_schema *schema, const cha
     return NULL;
 }
 
-/* The same for what has to be compared or ordered. */
+/* The same for a field to be compared or ordered; else an error. */
 static const struct tr_field *find_field(struct tri_sqlite *self, const struct tr_schema *schema,
                                          const char *name)
 {
@@ -89,7 +90,7 @@ static bool is_number(const struct tr_field *field)
     return field->kind <= TR_FIELD_i64;
 }
 
-/* A field as SQL; a constant where the table is older than the field. */
+/* Appends a field; a constant if the table is older than the field. */
 static void append_field(sqlite3_str *text, const struct table *table, const struct tr_field *field)
 {
     if (field->since <= table->record->stored_version) {
@@ -152,7 +153,7 @@ static int append_filter(struct building *building, const struct table *table,
     if (is_value_first) {
         sqlite3_str_appendf(text, "?%d%s", place, comparisons[filter->op].between);
     }
-    /* With a sign before it SQLite does not look for it in an index. */
+    /* With a unary plus SQLite does not use an index for it. */
     sqlite3_str_appendall(text, filter->is_passive ? "+" : "");
     append_field(text, table, field);
     if (!is_value_first) {
@@ -160,7 +161,7 @@ static int append_filter(struct building *building, const struct table *table,
     }
     sqlite3_str_appendall(text, comparisons[filter->op].behind);
     if (filter->op == TR_FILTER_PREFIX) {
-        /* No text goes on with this character, which is the last one and stands for nothing. */
+        /* The last character of Unicode, which is unassigned, so no text continues with it. */
         sqlite3_str_appendall(text, " AND ");
         append_field(text, table, field);
         sqlite3_str_appendf(text, " < ?%d || char(1114111)", place);
@@ -182,7 +183,7 @@ static int append_filters(struct building *building, const struct table *table,
     return error;
 }
 
-/* That a row of a related record belongs to the row: both begin with the same field. */
+/* The condition that joins a related record: both begin with the same field. */
 static void append_same(struct building *building, const struct table *table)
 {
     struct table own = own_table(building);
@@ -192,19 +193,19 @@ static void append_same(struct building *building, const struct table *table)
     append_field(building->text, &own, &own.record->schema->fields()[0]);
 }
 
-/* Whether there can be rows of a related record: a table that is older may not have it. */
+/* Whether a related record has a table, which an older store may lack. */
 static bool has_table(const struct building *building, size_t number)
 {
     return building->related[number]->stored_version != 0;
 }
 
-/* What a row has to have of another record, or not. */
+/* Appends the condition on a related record. */
 static int append_related(struct building *building, size_t number)
 {
     const struct tr_reader_related *related = &building->query->related[number];
     struct table table = related_table(building, number);
     if (!has_table(building, number)) {
-        return 0; /* none of them is asked for: find_records */
+        return 0; /* only its absence is required: find_records */
     }
     begin_condition(building);
     sqlite3_str_appendall(building->text, related->is_absent ? "NOT EXISTS" : "EXISTS");
@@ -218,7 +219,7 @@ static int append_related(struct building *building, size_t number)
     return error;
 }
 
-/* All conditions; the values are counted in the order in which they are bound. */
+/* Appends all conditions; values are counted in the order of binding. */
 static int append_conditions(struct building *building)
 {
     const struct tr_reader_query *query = building->query;
@@ -239,7 +240,7 @@ static int append_conditions(struct building *building)
 
 /* -------------------------------------------------------------------------- order */
 
-/* A span of time: what has not ended goes on until now, and what has not begun takes none. */
+/* A span of time: one that has not ended extends to now, one that has not begun is zero. */
 static int append_span(struct building *building, const struct table *table,
                        const struct tr_field *field, const struct tr_reader_order *order)
 {
@@ -260,7 +261,7 @@ static int append_span(struct building *building, const struct table *table,
     return 0;
 }
 
-/* One field of the order, of the record that leads if that has it. */
+/* Appends one field of the order, of the leading record if that has it. */
 static int append_order_field(struct building *building, const struct tr_reader_order *order)
 {
     struct table table = own_table(building);
@@ -326,7 +327,7 @@ static int append_rows(struct building *building)
     return error;
 }
 
-/* No columns are read: an index alone may do. */
+/* No columns are read, so an index alone may be enough. */
 static int append_count(struct building *building)
 {
     sqlite3_str_appendall(building->text, "SELECT count(*) FROM (SELECT 1");
@@ -346,7 +347,7 @@ static const struct tri_sqlite_record *find_record(struct tri_sqlite *self,
     return record;
 }
 
-/* Finds all records; `*is_empty` where one without a table would have to have rows. */
+/* Finds all records; `*is_empty` if one without a table would have to have rows. */
 static int find_records(struct building *building, bool *is_empty)
 {
     const struct tr_reader_query *query = building->query;
@@ -391,7 +392,7 @@ static void bind_filters(sqlite3_stmt *statement, const struct tr_schema *schema
     }
 }
 
-/* Values in the order in which they were counted, and behind them the limit and what is skipped. */
+/* Binds values in the order of counting, then the limit and the offset. */
 static void bind_all(sqlite3_stmt *statement, const struct building *building, bool counts)
 {
     const struct tr_reader_query *query = building->query;
@@ -413,7 +414,7 @@ static void bind_all(sqlite3_stmt *statement, const struct building *building, b
 
 /* ----------------------------------------------------------------------- keeping */
 
-/* One that is kept for this SQL and not in use, or NULL. */
+/* A kept and unused statement with this SQL, or NULL. */
 static struct tri_sqlite_query *find_kept(struct tri_sqlite *self, const char *sql)
 {
     for (size_t i = 0; i < TRI_SQLITE_QUERIES_KEPT; i++) {
@@ -432,7 +433,7 @@ static void forget(struct tri_sqlite_query *kept)
     *kept = (struct tri_sqlite_query){.sql = NULL};
 }
 
-/* Keeps a statement in the place of the oldest, which is given up; false if that is in use. */
+/* Keeps a statement in place of the oldest one; false if that is in use. */
 static bool keep(struct tri_sqlite *self, char *sql, sqlite3_stmt *statement)
 {
     struct tri_sqlite_query *place = &self->queries[self->query_next];
@@ -445,7 +446,7 @@ static bool keep(struct tri_sqlite *self, char *sql, sqlite3_stmt *statement)
     return true;
 }
 
-/* Makes the statement of SQL that is taken over, or takes one that is kept. */
+/* Prepares the statement for this SQL, which it owns, or takes a kept one. */
 static int take_statement(struct tri_sqlite *self, char *sql, sqlite3_stmt **statement)
 {
     struct tri_sqlite_query *kept = sql == NULL ? NULL : find_kept(self, sql);
@@ -494,7 +495,7 @@ void tri_sqlite_query_end(struct tri_sqlite *self, sqlite3_stmt *statement)
         struct tri_sqlite_query *kept = &self->queries[i];
         if (kept->statement == statement) {
             (void)sqlite3_reset(statement);
-            (void)sqlite3_clear_bindings(statement); /* they are views of what the caller had */
+            (void)sqlite3_clear_bindings(statement); /* they are views of the caller's values */
             kept->is_used = false;
             return;
         }

@@ -1,10 +1,9 @@
 /*
- * The reader: records back from their tables into their structs.
+ * The reader: converts rows of tables to records' structs.
  *
- * It is a store opened for reading, whose read transaction stays open: that is the one moment. A
- * table may be older than the program: columns that it does not have are zeros, and a record that
- * it has no table for has no rows. What a column holds is checked against its field, since a file
- * may hold anything.
+ * It is a store opened for reading, whose read transaction stays open as the snapshot. A table may
+ * be older than the program: missing columns are zeros, and a record without a table has no rows.
+ * The value of a column is checked against its field, since a file may hold anything.
  */
 #include "runtime/journal/reader.h"
 
@@ -27,7 +26,7 @@ struct tri_sqlite *tri_reader_sqlite(const struct tr_reader *reader)
     return tri_sqlite_of(reader->store);
 }
 
-/* ------------------------------------------------------------------------ moments */
+/* ------------------------------------------------------ snapshots */
 
 /* The SQL function troupe_glob(pattern, text). */
 static void call_glob(sqlite3_context *context, int count, sqlite3_value **values)
@@ -41,8 +40,8 @@ static void call_glob(sqlite3_context *context, int count, sqlite3_value **value
     sqlite3_result_int(context, tri_glob_match(texts[0], texts[1]));
 }
 
-/* Takes hold of what is there now: SQLite does so at the first reading of a transaction. */
-static int take_moment(struct tri_sqlite *self)
+/* Takes a snapshot: SQLite does so at the first read of a transaction. */
+static int take_snapshot(struct tri_sqlite *self)
 {
     int error = tri_sqlite_run(self, TRI_SQL_BEGIN_READ);
     if (error == 0) {
@@ -51,7 +50,7 @@ static int take_moment(struct tri_sqlite *self)
     return error != 0 ? error : tri_sqlite_records_upgrade(self);
 }
 
-/* Opens the store, and lets SQL use our globs. */
+/* Opens the store, and registers the glob function. */
 static int open_store(struct tr_reader *reader, char *explain, struct tri_store **out)
 {
     struct tri_store *store = NULL;
@@ -65,7 +64,7 @@ static int open_store(struct tr_reader *reader, char *explain, struct tri_store 
                                           NULL, NULL);
     error = tri_sqlite_error(self, code, "registering a function");
     if (error == 0) {
-        error = take_moment(self);
+        error = take_snapshot(self);
     }
     if (error != 0) {
         if (explain != NULL) {
@@ -103,22 +102,22 @@ int tr_reader_open(const struct tr_reader_options *options, char *explain,
         tr_free(made);
         return error;
     }
-    made->options.folder = made->folder; /* not cut: a longer one is refused */
+    made->options.folder = made->folder; /* not truncated: a longer one is refused */
     *reader = made;
     return 0;
 }
 
 /*
- * Opens anew what was read as unchanging, and may be an engine's now. The new store is opened
- * before the old one is closed, so after an error the reader still has one whose words can be told.
+ * Reopens an immutable store, on which an engine may run now. The new store is opened before the
+ * old one is closed, so after an error the reader still has one whose words can be returned.
  */
-static int open_anew(struct tr_reader *reader)
+static int reopen(struct tr_reader *reader)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct tri_store *store;
     int error = open_store(reader, explain, &store);
     if (error != 0) {
-        return tri_sqlite_say(tri_reader_sqlite(reader), error, "%s", explain);
+        return tri_sqlite_report(tri_reader_sqlite(reader), error, "%s", explain);
     }
     tri_store_close(reader->store);
     reader->store = store;
@@ -128,11 +127,12 @@ static int open_anew(struct tr_reader *reader)
 int tr_reader_refresh(struct tr_reader *reader)
 {
     tri_sqlite_rollback(tri_reader_sqlite(reader));
-    return tri_sqlite_is_stale(tri_reader_sqlite(reader)) ? open_anew(reader)
-                                                          : take_moment(tri_reader_sqlite(reader));
+    return tri_sqlite_is_stale(tri_reader_sqlite(reader))
+               ? reopen(reader)
+               : take_snapshot(tri_reader_sqlite(reader));
 }
 
-void tr_reader_let_go(struct tr_reader *reader)
+void tr_reader_release(struct tr_reader *reader)
 {
     tri_sqlite_rollback(tri_reader_sqlite(reader));
 }
@@ -166,9 +166,9 @@ void tr_reader_close(struct tr_reader *reader)
 
 /* ------------------------------------------------------------------------ queries */
 
-/* Gives each row that a statement reaches. */
+/* Passes on each row of a statement. */
 static int give_rows(struct tri_sqlite *self, const struct tri_sqlite_record *record,
-                     sqlite3_stmt *statement, int (*row)(void *self, const void *row), void *who)
+                     sqlite3_stmt *statement, int (*row)(void *self, const void *row), void *target)
 {
     int error = 0;
     while (error == 0) {
@@ -179,21 +179,21 @@ static int give_rows(struct tri_sqlite *self, const struct tri_sqlite_record *re
         }
         error = tri_sqlite_record_read(self, record, statement);
         if (error == 0) {
-            error = row(who, self->row);
+            error = row(target, self->row);
         }
     }
     return error;
 }
 
 int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_query *query,
-                   int (*row)(void *self, const void *row), void *who)
+                   int (*row)(void *self, const void *row), void *target)
 {
     struct tri_sqlite *self = tri_reader_sqlite(reader);
     sqlite3_stmt *statement = NULL;
     int error = tri_sqlite_query_begin(self, query, false, &statement);
     if (error == 0 && statement != NULL) {
-        error =
-            give_rows(self, tri_sqlite_record_find(self, query->record->id), statement, row, who);
+        error = give_rows(self, tri_sqlite_record_find(self, query->record->id), statement, row,
+                          target);
     }
     tri_sqlite_query_end(self, statement);
     return error;

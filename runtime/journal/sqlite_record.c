@@ -1,11 +1,11 @@
 /*
- * Records: what people query. A record's schema gives its table: `record_NAME`, one column for
- * each field, under the field's name (keys and references take two and three). The store does not
- * know what they mean.
+ * Records: what people query. A record's schema gives its table: `record_NAME`, one column for each
+ * field, under the field's name (keys and references take two and three). The store does not know
+ * what they mean.
  *
- * A schema only ever grows by fields at its end, so a newer version adds columns, with the same
- * zeros that a reader of an older body would see. What a table was made for is remembered in
- * `record_schemas`; one made for a newer version than ours is refused.
+ * A schema only grows by fields at its end, so a newer version adds columns, with the same zeros
+ * that a reader of an older body would see. `record_schemas` holds the version of each table; one
+ * of a newer version is refused.
  *
  * A record with a key (TR_ROW_KEY) has one row for each key: a table WITHOUT ROWID in key order.
  */
@@ -50,16 +50,16 @@ static int record_init(struct tri_sqlite *self, struct tri_sqlite_record *record
 {
     size_t count = count_columns(schema);
     if (count > TR_RECORD_COLUMNS_MAX) {
-        return tri_sqlite_say(self, TR_LIMIT,
-                              "record %s: has %zu columns, and %d are allowed "
-                              "(TR_RECORD_COLUMNS_MAX)",
-                              schema->name, count, TR_RECORD_COLUMNS_MAX);
+        return tri_sqlite_report(self, TR_LIMIT,
+                                 "record %s: has %zu columns, and %d are allowed "
+                                 "(TR_RECORD_COLUMNS_MAX)",
+                                 schema->name, count, TR_RECORD_COLUMNS_MAX);
     }
     record->schema = schema;
     record->key_count = tr_row_key_count(schema);
     record->columns = tr_alloc_zero(count + 1, sizeof *record->columns);
     if (record->columns == NULL) {
-        return tri_sqlite_say(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+        return tri_sqlite_report(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
     }
     const struct tr_field *fields = schema->fields();
     for (size_t i = 0; i < schema->field_count; i++) {
@@ -79,7 +79,7 @@ int tri_sqlite_records_init(struct tri_sqlite *self, const struct tri_store_opti
     size_t row_size = 1;
     self->records = tr_alloc_zero(options->record_count, sizeof *self->records);
     if (self->records == NULL) {
-        return tri_sqlite_say(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+        return tri_sqlite_report(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
     }
     for (size_t i = 0; i < options->record_count; i++) {
         const struct tr_schema *schema = options->records[i];
@@ -91,7 +91,8 @@ int tri_sqlite_records_init(struct tri_sqlite *self, const struct tri_store_opti
         row_size = schema->struct_size > row_size ? schema->struct_size : row_size;
     }
     self->row = tr_alloc_zero(1, row_size);
-    return self->row != NULL ? 0 : tri_sqlite_say(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+    return self->row != NULL ? 0
+                             : tri_sqlite_report(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
 }
 
 void tri_sqlite_records_fini(struct tri_sqlite *self)
@@ -142,7 +143,9 @@ static size_t columns_of(const struct tri_sqlite_record *record, uint64_t field_
     return count;
 }
 
-/* Adds the names of the first columns, with commas between, and `table` ("r.") before each. */
+/*
+ * Appends the names of the first columns, separated by commas, each prefixed with `table` ("r.").
+ */
 static void append_columns(sqlite3_str *text, const struct tri_sqlite_record *record, size_t count,
                            const char *table)
 {
@@ -152,7 +155,7 @@ static void append_columns(sqlite3_str *text, const struct tri_sqlite_record *re
     }
 }
 
-/* Rows with a key lie in its order; the others in the order in which they came. */
+/* Rows with a key are stored in key order; the others in order of insertion. */
 static int create_table(struct tri_sqlite *self, const struct tri_sqlite_record *record)
 {
     sqlite3_str *text = sqlite3_str_new(self->database);
@@ -200,7 +203,7 @@ static int add_columns(struct tri_sqlite *self, const struct tri_sqlite_record *
 }
 
 /*
- * The version that a record's table was made for; 0 when there is none yet.
+ * The version of a record's table; 0 if there is none yet.
  *
  * TR_INVALID when the id belongs to a record of another name: one id was given twice.
  */
@@ -223,11 +226,11 @@ static int stored_version(struct tri_sqlite *self, const struct tr_schema *schem
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         *version = sqlite3_column_int64(statement, 1);
         if (name == NULL || strcmp(name, schema->name) != 0) {
-            error = tri_sqlite_say(self, TR_INVALID,
-                                   "%s: record id %d belongs to %s and cannot "
-                                   "be used for %s",
-                                   self->path, schema->id, name != NULL ? name : "nobody",
-                                   schema->name);
+            error = tri_sqlite_report(self, TR_INVALID,
+                                      "%s: record id %d belongs to %s and cannot "
+                                      "be used for %s",
+                                      self->path, schema->id, name != NULL ? name : "nobody",
+                                      schema->name);
         }
     }
     (void)sqlite3_finalize(statement);
@@ -251,15 +254,12 @@ static int upgrade(struct tri_sqlite *self, struct tri_sqlite_record *record)
         return error;
     }
     if (version > schema->version) {
-        return tri_sqlite_say(self, TR_STORE_NEWER,
-                              "%s: record %s has version %lld, and this "
-                              "version of the program knows %d; use the one that wrote it",
-                              self->path, schema->name, (long long)version, schema->version);
+        return tri_sqlite_report(self, TR_STORE_NEWER,
+                                 "%s: record %s has version %lld, and this "
+                                 "version of the program knows %d; use the one that wrote it",
+                                 self->path, schema->name, (long long)version, schema->version);
     }
-    /*
-     * A reader changes nothing, so it reads a table as old as it is, and columns that are missing
-     * as zeros.
-     */
+    /* A reader changes nothing, so it reads an old table as it is, and missing columns as zeros. */
     record->stored_version = self->read_only ? (uint8_t)version : schema->version;
     if (version == schema->version || self->read_only) {
         return 0;
@@ -312,8 +312,8 @@ int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *
                              uint64_t count, sqlite3_stmt **statement)
 {
     if (count == 0 || count > record->key_count) {
-        return tri_sqlite_say(self, TR_INVALID, "%s: rows of %s are found by 1 to %d fields",
-                              self->path, record->schema->name, record->key_count);
+        return tri_sqlite_report(self, TR_INVALID, "%s: rows of %s are found by 1 to %d fields",
+                                 self->path, record->schema->name, record->key_count);
     }
     sqlite3_stmt **kept = &record->deletes[count - 1];
     if (*kept == NULL) {
@@ -342,7 +342,7 @@ void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_st
         if (column->field->since <= record->stored_version) {
             sqlite3_str_appendf(text, "r.\"%w%s\"", column->field->name, column_suffix(column));
         } else {
-            sqlite3_str_appendall(text, "NULL"); /* a column that this table does not have */
+            sqlite3_str_appendall(text, "NULL"); /* a missing column */
         }
     }
 }

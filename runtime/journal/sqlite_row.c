@@ -1,8 +1,8 @@
 /*
- * A row of a record, from its struct to the columns of its table and back.
+ * Converts a row of a record between its struct and the columns of its table.
  *
- * Columns are read with distrust: a file may hold a number that its field cannot, or text where
- * bytes belong. A column that an older table does not have reads as NULL, and is zero.
+ * Columns are validated: a file may hold a number out of a field's range, or text instead of bytes.
+ * A column that an older table lacks reads as NULL, and is zero.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* --------------------------------------------------------------- to the table */
 
-/* Text and bytes of no length are not NULL, whatever their pointer is. */
+/* Empty text and bytes are not NULL, whatever their pointer is. */
 static void result_text(sqlite3_context *context, const void *data, size_t size)
 {
     sqlite3_result_text64(context, size > 0 ? data : "", size, SQLITE_STATIC, SQLITE_UTF8);
@@ -108,7 +108,7 @@ static int damaged(struct tri_sqlite *self, const struct tri_sqlite_record *reco
     return tri_sqlite_damaged(self, words);
 }
 
-/* The bits that a field of this kind has; the others must be zeros. */
+/* The bits of a field of this kind; the others must be zeros. */
 static uint64_t bits_of(enum tr_field_kind kind)
 {
     switch (kind) {
@@ -203,7 +203,7 @@ static bool read_real(sqlite3_stmt *statement, int index, bool is_there, void *a
     if (type != SQLITE_FLOAT && type != SQLITE_NULL) {
         return false;
     }
-    /* What is no number is NULL in SQL. */
+    /* NaN is NULL in SQL. */
     bool is_no_number = type == SQLITE_NULL && is_there;
     *(double *)at = is_no_number ? __builtin_nan("") : sqlite3_column_double(statement, index);
     return true;

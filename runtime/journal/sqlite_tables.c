@@ -1,13 +1,13 @@
 /*
- * The tables of a store and every statement that touches them, as text.
+ * The tables of a store and all statements on them, as text.
  *
- * Tables are WITHOUT ROWID: a row lies in the order of its key, so a commit that is sorted by key
- * writes neighbours together, and loading in order reads a table from front to back. All loading
- * statements give the same seven columns, so that one function reads them all.
+ * Tables are WITHOUT ROWID: rows are stored in key order, so a commit sorted by key writes adjacent
+ * rows together, and loading in order reads a table sequentially. All loading statements have the
+ * same seven columns, so that one function reads them all.
  *
- * Rows are put through the virtual table `batch` (sqlite_batch.c): one statement takes a whole run
- * of operations, which is half as fast again as a statement for each. Deleting that way is slower
- * than one by one, so it is not done.
+ * Rows are put through the virtual table `batch` (sqlite_batch.c): one statement writes a whole run
+ * of operations, which is one and a half times as fast as a statement for each. Deleting that way
+ * is slower than one by one, so it is not done.
  */
 #include <string.h>
 
@@ -142,7 +142,7 @@ int tri_sqlite_execute(struct tri_sqlite *self, const char *sql)
 void tri_sqlite_rollback(struct tri_sqlite *self)
 {
     if (sqlite3_get_autocommit(self->database) == 0) {
-        /* The words of the error that led here are kept; a rollback itself has nothing to add. */
+        /* The words of the first error are kept; a rollback adds nothing. */
         (void)sqlite3_exec(self->database, "ROLLBACK", NULL, NULL, NULL);
     }
 }
@@ -156,9 +156,8 @@ static int make_tables(struct tri_sqlite *self)
         }
     }
     /*
-     * Tables, the host's row and the marks of the format are one transaction. So a file has either
-     * the application id and all tables, or none of it, and sqlite_file.c can trust the first
-     * bytes.
+     * Tables, the host's row and the format's marks are one transaction. So a file has either the
+     * application id and all tables, or none of it, and sqlite_file.c can trust the first bytes.
      */
     struct tri_op none = {0};
     char sql[256];
@@ -183,8 +182,8 @@ int tri_sqlite_create(struct tri_sqlite *self)
 }
 
 /*
- * Whether a row of sqlite_schema is just as it was written. Tables are made in their order in an
- * empty file, so that the root page of each is known too; VACUUM makes them in the same order.
+ * Whether a row of sqlite_schema is as it was created. Tables are created in order in an empty
+ * file, so the root page of each is known too; VACUUM keeps this order.
  */
 static bool is_table(sqlite3_stmt *row)
 {

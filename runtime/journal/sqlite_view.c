@@ -1,22 +1,22 @@
 /*
  * Views and indexes: SQL made from the tables of schemas/codec/view.h.
  *
- * Views hold nothing, so one whose definition has changed is dropped and made anew. They name their
- * tables, columns and functions only, and run in any SQLite from 3.38 on. What belongs to a row is
- * looked up by the row (OWNER), and conditions on an execution go through every view down to the
- * keys of the tables, so that asking for one execution never reads the others.
+ * Views hold no data, so a changed one is dropped and created again. They name only their tables,
+ * columns and functions, and run in any SQLite from 3.38 on. Related values are looked up for each
+ * row (OWNER), and conditions on an execution reach the keys of the tables through every view, so
+ * that a query for one execution never reads the others.
  */
 #include <string.h>
 
 #include "runtime/journal/sqlite_internal.h"
 
-/* An element that is none, as it is stored: the signed number of the same bits. */
+/* TR_ELEMENT_NONE as it is stored: the signed number of the same bits. */
 #define STORED_NONE "-1"
 
-/* The last value of an entry is its message, where it has one. */
+/* Whether the last value of an entry is its message. */
 #define ENTRY_HAS_TEXTS "json_type(e.value, '$[#-1]') = 'text'"
 
-/* Orders the entries of one element: by time, then by the order in which they were written. */
+/* Orders the entries of one element: by time, then by the order of writing. */
 #define ENTRY_ORDER "(r.base_ms + (e.value ->> '$[2]')) << 22 | (r.number & 16383) << 8 | e.key"
 
 static void append_time(sqlite3_str *text, const char *expression)
@@ -36,7 +36,7 @@ static void append_words(sqlite3_str *text, const char *expression, const struct
     sqlite3_str_appendall(text, " ELSE '?' END");
 }
 
-/* A text of an entry: that of a failure stands with the last phase, which is two before it. */
+/* A text of an entry: that of a failure is stored with the last phase, two before it. */
 static void append_entry_text(sqlite3_str *text, const char *place, bool is_each)
 {
     sqlite3_str_appendf(text, "CASE WHEN " ENTRY_HAS_TEXTS "%s THEN e.value ->> '%s' ELSE '' END",
@@ -125,7 +125,7 @@ static void append_cell(sqlite3_str *text, const struct tr_views *views,
     }
 }
 
-/* Where the rows of a part come from. */
+/* The source of a part's rows. */
 static void append_source(sqlite3_str *text, const struct tr_view_part *part)
 {
     static const char *const sources[] = {
@@ -164,7 +164,7 @@ static char *view_sql(struct tri_sqlite *self, const struct tr_view *view)
     return sqlite3_str_finish(text);
 }
 
-/* Whether the store has just this view already. */
+/* Whether the store has exactly this view already. */
 static int is_made(struct tri_sqlite *self, const char *name, const char *sql, bool *made)
 {
     sqlite3_stmt *statement = NULL;
@@ -201,7 +201,7 @@ static int make_view(struct tri_sqlite *self, const struct tr_view *view)
     return error;
 }
 
-/* An index is named by what it is of, so that another one has another name. */
+/* An index is named by its contents, so that a changed one has another name. */
 static int make_index(struct tri_sqlite *self, const struct tr_record_index *index)
 {
     sqlite3_str *text = sqlite3_str_new(self->database);
@@ -221,7 +221,7 @@ static int make_index(struct tri_sqlite *self, const struct tr_record_index *ind
     return error;
 }
 
-/* Whether this store keeps all records that a view is of. */
+/* Whether this store has all records of a view. */
 static bool has_records(const struct tri_sqlite *self, const struct tr_view *view)
 {
     size_t found = 0;

@@ -1,6 +1,6 @@
 /*
- * What every store has in common: the order in which a commit's operations are written, and what a
- * row of a record is found by.
+ * Common to all stores: the order in which a commit's operations are written, and the keys of
+ * records' rows.
  *
  * Writes in key order touch each page of a table once; in random order the same rows cost seven
  * times as much.
@@ -17,13 +17,13 @@ static int compare_numbers(uint64_t a, uint64_t b)
     return a == b ? 0 : a < b ? -1 : 1;
 }
 
-/* Deletions of rows stand among the rows that are put. */
+/* Deletions of rows are sorted among the puts of rows. */
 static unsigned rank_of(enum tri_op_kind kind)
 {
     return kind == TRI_OP_DELETE_RECORDS ? TRI_OP_PUT_RECORD : kind;
 }
 
-/* `key` holds the first bytes; only where these are equal the rest is looked at. */
+/* `key` holds the first bytes; the rest is compared only if they are equal. */
 static int compare_row_keys(const struct tri_op *a, const struct tri_op *b)
 {
     int order = tr_key_compare(a->key, b->key);

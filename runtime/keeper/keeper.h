@@ -21,8 +21,7 @@
 
 /* The defaults are all zero; an engine also sets is_detached. */
 struct tri_keeper_options {
-    bool
-        is_detached; /* leave the session, close inherited descriptors, continue in a new process */
+    bool is_detached;           /* continue in a new process and session without inherited files */
     bool is_unsynced;           /* the log survives a crash of processes, not a power loss */
     uint32_t idle_ms;           /* leave after being idle for this long; 0: TR_KEEPER_IDLE_MS */
     size_t forgotten_bytes_max; /* 0: TR_KEEPER_LOG_FORGOTTEN_BYTES_MAX */

@@ -372,7 +372,7 @@ int tr_tap_next(struct tr_tap *tap, uint64_t timeout_ms, struct tr_tap_event *ev
         if (waited_ns >= timeout_ms * NS_PER_MS) {
             return TR_TIMEOUT;
         }
-        tri_control_rest(host, TR_TAP_LOOK_MS * NS_PER_MS);
+        tri_control_release_memory(host, TR_TAP_LOOK_MS * NS_PER_MS);
     }
     return TR_CLOSED;
 }

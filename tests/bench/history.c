@@ -173,7 +173,7 @@ static void commit(struct bench *bench)
     struct tri_commit group = {bench->group.ops, bench->group.count, bench->number};
     int error = tri_store_commit(bench->store, &group);
     if (error == 0) {
-        error = tri_store_tend(bench->store);
+        error = tri_store_maintain(bench->store);
     }
     if (error != 0) {
         fail(tr_error_name(error), tri_store_explain(bench->store));

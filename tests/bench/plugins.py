@@ -42,7 +42,7 @@ SINGLE_ENDS = 100
 SINGLE_END_S = 0.1
 HELD_S_MIN = 10
 LOOK_S = 0.05
-REST_S = 3  # an engine gives memory back after two seconds without work (TR_REST_AFTER_MS)
+REST_S = 3  # an engine gives memory back after two seconds without work (TR_RELEASE_AFTER_MS)
 LIMIT_S = 500
 
 SUCCEEDED = 5  # of an element: schemas/engine/phase.h

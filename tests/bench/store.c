@@ -103,7 +103,7 @@ static double measure(struct cell *cell, double seconds)
         int error = tri_store_commit(cell->store, &commit);
         double latency = now() - begin;
         if (error == 0) {
-            error = tri_store_tend(cell->store);
+            error = tri_store_maintain(cell->store);
         }
         if (error != 0) {
             fail(tr_error_name(error), tri_store_explain(cell->store));

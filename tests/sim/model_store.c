@@ -286,12 +286,12 @@ static int model_read_meta(struct tri_store *store, uint64_t cell, void *buffer,
     return read_row(store, TRI_MODEL_META, &wanted, buffer, capacity, size);
 }
 
-static int model_tend(struct tri_store *store)
+static int model_maintain(struct tri_store *store)
 {
     return model_store_of(store)->broken;
 }
 
-static void model_rest(struct tri_store *store)
+static void model_release_memory(struct tri_store *store)
 {
     (void)store; /* its memory is the store itself */
 }
@@ -317,8 +317,8 @@ static const struct tri_store_ops model_ops = {
     .load = model_load,
     .read_page = model_read_page,
     .read_meta = model_read_meta,
-    .tend = model_tend,
-    .rest = model_rest,
+    .maintain = model_maintain,
+    .release_memory = model_release_memory,
     .explain = model_explain,
     .close = model_close,
 };

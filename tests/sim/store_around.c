@@ -141,14 +141,14 @@ static int around_read_meta(struct tri_store *store, uint64_t cell, void *buffer
     return tri_store_read_meta(around_of(store)->inner, cell, buffer, capacity, size);
 }
 
-static int around_tend(struct tri_store *store)
+static int around_maintain(struct tri_store *store)
 {
-    return tri_store_tend(around_of(store)->inner);
+    return tri_store_maintain(around_of(store)->inner);
 }
 
-static void around_rest(struct tri_store *store)
+static void around_release_memory(struct tri_store *store)
 {
-    tri_store_rest(around_of(store)->inner);
+    tri_store_release_memory(around_of(store)->inner);
 }
 
 static const char *around_explain(struct tri_store *store)
@@ -169,8 +169,8 @@ static const struct tri_store_ops around_ops = {
     .load = around_load,
     .read_page = around_read_page,
     .read_meta = around_read_meta,
-    .tend = around_tend,
-    .rest = around_rest,
+    .maintain = around_maintain,
+    .release_memory = around_release_memory,
     .explain = around_explain,
     .close = around_close,
 };

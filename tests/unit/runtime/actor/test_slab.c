@@ -171,11 +171,11 @@ static void test_a_slab_without_objects_rests(void **state)
         assert_true(tr_memory_used() > little + 3 * TR_CHUNK_BYTES);
         uint32_t places = directory.count;
         uint32_t slot = tri_slab_take(&slabs[0]);
-        assert_false(tri_slab_rest(&slabs[0])); /* one is out */
+        assert_false(tri_slab_release(&slabs[0])); /* one is out */
         tri_slab_give(&slabs[0], slot);
         assert_true(tr_memory_used() > little + 3 * TR_CHUNK_BYTES);
-        assert_true(tri_slab_rest(&slabs[0]));
-        assert_false(tri_slab_rest(&slabs[0]));
+        assert_true(tri_slab_release(&slabs[0]));
+        assert_false(tri_slab_release(&slabs[0]));
         assert_int_equal(tr_memory_used(), little);
         assert_int_equal(directory.spare_bytes, spare);
         assert_int_equal(directory.count, places);

@@ -192,19 +192,19 @@ static void test_memory_is_given_back_after_much_work_alone(void **state)
     begin();
     struct tri_journal *journal = &stage.host.journal;
     keep_no_clock(journal);
-    journal->ops_since_rest = TR_REST_OPS - 1;
-    tri_journal_rest(journal);
-    assert_int_equal(journal->ops_since_rest, TR_REST_OPS - 1);
+    journal->ops_since_release = TR_RELEASE_OPS - 1;
+    tri_journal_release_memory(journal);
+    assert_int_equal(journal->ops_since_release, TR_RELEASE_OPS - 1);
     send_batch(store->last_number + 1, 0); /* one operation more */
     assert_true(tri_journal_step(journal));
     send_batch(store->last_number + 2, 0); /* its predecessor is missing: the journal waits */
     assert_true(tri_journal_step(journal));
-    tri_journal_rest(journal);
-    assert_int_equal(journal->ops_since_rest, TR_REST_OPS);
+    tri_journal_release_memory(journal);
+    assert_int_equal(journal->ops_since_release, TR_RELEASE_OPS);
     send_batch(store->last_number + 1, 0);
     stage_run(&stage);
-    tri_journal_rest(journal);
-    assert_int_equal(journal->ops_since_rest, 0);
+    tri_journal_release_memory(journal);
+    assert_int_equal(journal->ops_since_release, 0);
     end();
 }
 
@@ -214,16 +214,16 @@ static void test_memory_is_given_back_after_some_work_long_ago(void **state)
     begin();
     struct tri_journal *journal = &stage.host.journal;
     keep_no_clock(journal);
-    journal->ops_since_rest = TR_REST_OPS_FEW - 2;
+    journal->ops_since_release = TR_RELEASE_OPS_FEW - 2;
     for (uint64_t left = 1; left < 2; left--) {
         send_batch(store->last_number + 1, 0);
         stage_run(&stage);
-        stage_advance(&stage, TR_REST_AFTER_MS - 1);
-        tri_journal_rest(journal);
-        assert_int_equal(journal->ops_since_rest, TR_REST_OPS_FEW - left);
+        stage_advance(&stage, TR_RELEASE_AFTER_MS - 1);
+        tri_journal_release_memory(journal);
+        assert_int_equal(journal->ops_since_release, TR_RELEASE_OPS_FEW - left);
         stage_advance(&stage, 1);
-        tri_journal_rest(journal);
-        assert_int_equal(journal->ops_since_rest, left == 0 ? 0 : TR_REST_OPS_FEW - left);
+        tri_journal_release_memory(journal);
+        assert_int_equal(journal->ops_since_release, left == 0 ? 0 : TR_RELEASE_OPS_FEW - left);
     }
     end();
 }
@@ -233,9 +233,9 @@ static void test_memory_is_given_back_after_a_start(void **state)
 {
     (void)state;
     begin();
-    stage_advance(&stage, TR_REST_AFTER_MS);
-    tri_journal_rest(&stage.host.journal);
-    assert_int_equal(stage.host.journal.ops_since_rest, 0);
+    stage_advance(&stage, TR_RELEASE_AFTER_MS);
+    tri_journal_release_memory(&stage.host.journal);
+    assert_int_equal(stage.host.journal.ops_since_release, 0);
     end();
 }
 

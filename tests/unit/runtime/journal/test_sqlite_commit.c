@@ -48,7 +48,7 @@ static void test_the_log_stays_small(void **state)
         for (uint64_t i = 1; i <= 80; i++) {
             assert_int_equal(commit_megabyte(store, i), 0);
             if (tended != 0) {
-                assert_int_equal(tri_store_tend(store), 0);
+                assert_int_equal(tri_store_maintain(store), 0);
             }
             most = log_bytes(stand) > most ? log_bytes(stand) : most;
         }
@@ -77,7 +77,7 @@ static void test_a_store_that_rests_keeps_no_pages(void **state)
     struct tri_store *store = stand_open(stand);
     assert_int_equal(commit_megabyte(store, 1), 0);
     assert_true(cache_bytes(store) > 1 << 20);
-    tri_store_rest(store);
+    tri_store_release_memory(store);
     assert_true(cache_bytes(store) < 1 << 17);
     assert_int_equal(commit_megabyte(store, 2), 0); /* and goes on as before */
     tri_store_close(store);
@@ -91,7 +91,7 @@ static int commit_while_reading(void *self, const struct tri_op *op)
     struct tri_store *store = self;
     for (uint64_t i = 2; i <= 50; i++) {
         assert_int_equal(commit_megabyte(store, i), 0);
-        assert_int_equal(tri_store_tend(store), 0);
+        assert_int_equal(tri_store_maintain(store), 0);
     }
     tri_sqlite_of(store)->log_bytes = TR_STORE_LOG_REFUSE_BYTES;
     assert_int_equal(commit_megabyte(store, 51), TR_STORE_FULL);
@@ -128,12 +128,12 @@ static void test_copying_the_log_may_find_the_disk_full(void **state)
         assert_int_equal(commit_megabyte(store, i), 0);
     }
     tri_disk_faults(stand->disk)->room_is_limited = true;
-    assert_int_equal(tri_store_tend(store), 0);
+    assert_int_equal(tri_store_maintain(store), 0);
     assert_true(tri_disk_counts(stand->disk)->refusals > 0);
     assert_int_equal(commit_megabyte(store, TENDED_MEGABYTES + 1), TR_STORE_FULL);
     tri_disk_faults(stand->disk)->room_is_limited = false;
     assert_int_equal(commit_megabyte(store, TENDED_MEGABYTES + 1), 0);
-    assert_int_equal(tri_store_tend(store), 0);
+    assert_int_equal(tri_store_maintain(store), 0);
     tri_store_close(store);
     stand_free(stand);
 }
@@ -149,7 +149,7 @@ static void test_copying_the_log_may_fail(void **state)
     }
     char *contents = stand_dump(store);
     tri_disk_faults(stand->disk)->fail_sync_at = tri_disk_counts(stand->disk)->syncs + 2;
-    assert_int_equal(tri_store_tend(store), TR_STORE_FAILED);
+    assert_int_equal(tri_store_maintain(store), TR_STORE_FAILED);
     assert_int_equal(commit_megabyte(store, TENDED_MEGABYTES + 1), TR_STORE_FAILED);
     uint64_t steps = tri_disk_counts(stand->disk)->steps;
     tri_store_close(store);

@@ -101,7 +101,7 @@ static int tend_course(struct tri_store *store, uint64_t number)
     if (number % 3 == 0) {
         self->log_bytes = self->log_copied_bytes + TR_STORE_LOG_TEND_BYTES;
     }
-    return tri_store_tend(store);
+    return tri_store_maintain(store);
 }
 
 /* Goes on until the end or the first error. */

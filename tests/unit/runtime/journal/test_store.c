@@ -26,7 +26,7 @@ static void test_is_empty_at_first(void **state)
     assert_int_equal(store->last_number, 0);
     stand_expect(store, "");
     assert_non_null(tri_store_explain(store));
-    assert_int_equal(tri_store_tend(store), 0);
+    assert_int_equal(tri_store_maintain(store), 0);
     tri_store_close(store);
     tri_store_close(NULL);
     stand_free(stand);

@@ -212,7 +212,7 @@ static void test_after_a_failed_write_nothing_is_written(void **state)
     }
     assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "after")), TR_STORE_FAILED);
     assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "after")), TR_STORE_FAILED);
-    assert_int_equal(tri_store_tend(store), TR_STORE_FAILED);
+    assert_int_equal(tri_store_maintain(store), TR_STORE_FAILED);
     assert_true(tri_store_explain(store)[0] != '\0');
     tri_store_close(store);
     if (stand->kind == STAND_MODEL) {
