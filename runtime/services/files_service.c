@@ -4,7 +4,7 @@
  *
  * Each call is answered exactly once: by its own answer, by tr_blob_failed with an error and words,
  * or by tr_ask_failed where the call itself is malformed or unknown. All handlers run on the thread
- * that has the turn (files_hands.h). Long work calls `turn` between pieces, and other calls are
+ * that has the turn (files_threads.h). Long work calls `turn` between pieces, and other calls are
  * served inside that call: so no handler may use `service->bytes` or the words of the blob store
  * across it.
  *
@@ -18,7 +18,7 @@
 
 #include "runtime/blob/blob.h"
 #include "runtime/memory.h"
-#include "runtime/services/files_hands.h"
+#include "runtime/services/files_threads.h"
 #include "schemas/runtime/files.h"
 
 /* How long a thread without work sleeps before it looks whether the service is to stop. */

@@ -1,7 +1,7 @@
 /*
  * The files service: the blob store and documents, for actors (TR_SERVICE_FILES).
  * schemas/runtime/files.h has the messages. What one execution asks for is done in its order, and
- * executions take turns, between the pieces of a large file, too (files_hands.h). Only downloads
+ * executions take turns, between the pieces of a large file, too (files_threads.h). Only downloads
  * (runtime/fetch/fetch.h) go on beside that, TR_FETCHES_AT_ONCE of them; those that wait for room
  * take turns by execution, too. What cannot be done is answered by blob_failed, with words for
  * people; and what is no call of its own is the program's to answer (tr_exchange).

@@ -23,7 +23,7 @@
 
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
-#include "runtime/services/process_inside.h"
+#include "runtime/services/process_internal.h"
 
 /* The names of files that are made for a process, as the keeper is told them. */
 #define MADE_BYTES_MAX 1024

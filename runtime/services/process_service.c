@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/memory.h"
-#include "runtime/services/process_inside.h"
+#include "runtime/services/process_internal.h"
 
 #define WAIT_NS 200000000
 

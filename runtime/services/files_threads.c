@@ -13,7 +13,7 @@
  * Threads are made when a long piece of work meets other work, up to TR_FILES_HANDS_MAX; they are
  * kept. If there are so many, long work keeps the turn, and the others wait for it.
  */
-#include "runtime/services/files_hands.h"
+#include "runtime/services/files_threads.h"
 
 #include <errno.h>
 #include <pthread.h>

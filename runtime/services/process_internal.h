@@ -2,8 +2,8 @@
  * What the files of the process service share: process_service.c listens to both sides,
  * process_run.c has the life of a process_run. Nobody else includes this.
  */
-#ifndef TR_RUNTIME_SERVICES_PROCESS_INSIDE_H
-#define TR_RUNTIME_SERVICES_PROCESS_INSIDE_H
+#ifndef TR_RUNTIME_SERVICES_PROCESS_INTERNAL_H
+#define TR_RUNTIME_SERVICES_PROCESS_INTERNAL_H
 
 #include "runtime/keeper/keeper_client.h"
 #include "runtime/keeper/sweep.h"

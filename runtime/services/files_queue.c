@@ -7,7 +7,7 @@
  * thread that serves it; or it does not exist. Work that comes for a taken lane is added to it, and
  * tri_files_line_back puts it into the line again.
  */
-#include "runtime/services/files_line.h"
+#include "runtime/services/files_queue.h"
 
 #include <string.h>
 

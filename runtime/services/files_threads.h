@@ -4,11 +4,11 @@
  * have nothing to do. The turn goes from one to another between the pieces of long work, when there
  * is work of other groups: so no lock is needed, and nobody waits longer than a piece for each.
  */
-#ifndef TR_RUNTIME_SERVICES_FILES_HANDS_H
-#define TR_RUNTIME_SERVICES_FILES_HANDS_H
+#ifndef TR_RUNTIME_SERVICES_FILES_THREADS_H
+#define TR_RUNTIME_SERVICES_FILES_THREADS_H
 
 #include "runtime/blob/turn.h"
-#include "runtime/services/files_line.h"
+#include "runtime/services/files_queue.h"
 
 struct tri_files_hands;
 

@@ -3,8 +3,8 @@
  * execution's files do not hold up another's. A group that is being served keeps its lane, and goes
  * to the end of the line when it has more. One thread.
  */
-#ifndef TR_RUNTIME_SERVICES_FILES_LINE_H
-#define TR_RUNTIME_SERVICES_FILES_LINE_H
+#ifndef TR_RUNTIME_SERVICES_FILES_QUEUE_H
+#define TR_RUNTIME_SERVICES_FILES_QUEUE_H
 
 #include "runtime/fetch/fetch.h"
 

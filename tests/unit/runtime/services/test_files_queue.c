@@ -1,7 +1,7 @@
 /*
  * Whose turn it is at the files service: groups in turn, and of each its calls in their order.
  */
-#include "runtime/services/files_line.h"
+#include "runtime/services/files_queue.h"
 
 #include <stdio.h>
 #include <string.h>
