@@ -31,7 +31,7 @@
  * calls that wait there, beyond which they wait on their way.
  */
 #define TR_FILES_TURN_MS 20
-#define TR_FILES_HANDS_MAX 64
+#define TR_FILES_THREADS_MAX 64
 #define TR_FILES_WAITING_BYTES_MAX (64U << 20)
 
 /* Why something could not be done, in words. */

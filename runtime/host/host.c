@@ -599,19 +599,19 @@ static void nudge_journal(struct tr_host *host)
 static void stop_services(struct tr_host *host)
 {
     if (host->processes != NULL) {
-        tri_process_service_leave(host->processes);
+        tri_process_service_request_stop(host->processes);
         nudge(host, TRI_PLACE_PROCESSES);
     }
     if (host->http != NULL) {
-        tri_http_service_leave(host->http);
+        tri_http_service_request_stop(host->http);
         nudge(host, TRI_PLACE_HTTP);
     }
     if (host->files != NULL) {
-        tri_files_service_leave(host->files);
+        tri_files_service_request_stop(host->files);
         nudge(host, TRI_PLACE_FILES);
     }
     if (host->interhost != NULL) {
-        tri_interhost_thread_leave(host->interhost);
+        tri_interhost_thread_request_stop(host->interhost);
         nudge(host, TRI_PLACE_INTERHOST);
     }
     tri_interhost_thread_stop(host->interhost);

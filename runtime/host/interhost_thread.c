@@ -81,7 +81,7 @@ int tri_interhost_thread_start(struct tr_host *host, struct tri_interhost_thread
     return 0;
 }
 
-void tri_interhost_thread_leave(struct tri_interhost_thread *thread)
+void tri_interhost_thread_request_stop(struct tri_interhost_thread *thread)
 {
     atomic_store_explicit(&thread->is_stopping, true, memory_order_release);
 }
@@ -89,7 +89,7 @@ void tri_interhost_thread_leave(struct tri_interhost_thread *thread)
 void tri_interhost_thread_stop(struct tri_interhost_thread *thread)
 {
     if (thread != NULL) {
-        tri_interhost_thread_leave(thread);
+        tri_interhost_thread_request_stop(thread);
         pthread_join(thread->thread, NULL);
         close_ends(thread);
     }

@@ -14,7 +14,7 @@ TR_MUST_USE int tri_interhost_thread_start(struct tr_host *host,
                                            struct tri_interhost_thread **thread);
 
 /* Says that it is to end; it looks when it wakes. */
-void tri_interhost_thread_leave(struct tri_interhost_thread *thread);
+void tri_interhost_thread_request_stop(struct tri_interhost_thread *thread);
 
 /* Ends it: what waits there is sent again by a later start. NULL is fine. */
 void tri_interhost_thread_stop(struct tri_interhost_thread *thread);

@@ -1,7 +1,7 @@
 /*
- * What waits for the files service: of each group in its order, and the groups in turn, so that one
- * execution's files do not hold up another's. A group that is being served keeps its lane, and goes
- * to the end of the line when it has more. One thread.
+ * Work for the files service: in order within a group, round robin among groups, so that one
+ * execution's files do not delay another's. A group that is being served keeps its lane, and
+ * returns to the end of the queue if it has more work. One thread.
  */
 #ifndef TR_RUNTIME_SERVICES_FILES_QUEUE_H
 #define TR_RUNTIME_SERVICES_FILES_QUEUE_H
@@ -10,10 +10,10 @@
 
 #define TRI_FILES_BUCKETS 256
 
-/* A call, or a download that has ended. */
+/* A call, or an ended download. */
 struct tri_files_work {
     struct tri_files_work *next;
-    struct tri_fetch *fetch; /* NULL: the call */
+    struct tri_fetch *fetch; /* NULL: a call */
     size_t size;
     uint8_t envelope[];
 };
@@ -22,38 +22,38 @@ struct tri_files_work {
 struct tri_files_lane {
     uint64_t group;
     struct tri_files_lane *next_in_bucket;
-    struct tri_files_lane *next_in_line;
+    struct tri_files_lane *next_in_queue;
     struct tri_files_work *first;
     struct tri_files_work *last;
-    void *parked; /* who has begun with some of it and waits for the next turn */
-    bool is_in_line;
+    void *parked; /* the thread that is parked in its work, or NULL */
+    bool is_in_queue;
 };
 
-struct tri_files_line {
+struct tri_files_queue {
     struct tri_files_lane *buckets[TRI_FILES_BUCKETS];
     struct tri_files_lane *first;
     struct tri_files_lane *last;
-    size_t bytes;        /* of calls that wait */
-    atomic_size_t count; /* of all that waits: written by the one that has the turn, read by any */
+    size_t bytes;        /* of queued calls */
+    atomic_size_t count; /* queued work: written by the thread with the turn, read by any */
 };
 
-void tri_files_line_fini(struct tri_files_line *line);
+void tri_files_queue_fini(struct tri_files_queue *queue);
 
-/* Adds a call, which is copied, or a download that has ended. TR_MEMORY. */
-TR_MUST_USE int tri_files_line_add(struct tri_files_line *line, uint64_t group,
-                                   struct tr_bytes envelope, struct tri_fetch *fetch);
+/* Adds a call, which is copied, or an ended download. TR_MEMORY. */
+TR_MUST_USE int tri_files_queue_add(struct tri_files_queue *queue, uint64_t group,
+                                    struct tr_bytes envelope, struct tri_fetch *fetch);
 
-/* Takes the lane whose turn it is; NULL: nothing waits. */
-struct tri_files_lane *tri_files_line_next(struct tri_files_line *line);
+/* Takes the next lane; NULL: the queue is empty. */
+struct tri_files_lane *tri_files_queue_next(struct tri_files_queue *queue);
 
-/* Takes the first work of a lane, which is the caller's: tr_free. */
-struct tri_files_work *tri_files_line_take(struct tri_files_line *line,
-                                           struct tri_files_lane *lane);
+/* Takes the first work of a lane; the caller frees it (tr_free). */
+struct tri_files_work *tri_files_queue_take(struct tri_files_queue *queue,
+                                            struct tri_files_lane *lane);
 
-/* Gives a lane back: to the end of the line, or nowhere when it has nothing more. */
-void tri_files_line_back(struct tri_files_line *line, struct tri_files_lane *lane);
+/* Returns a lane: to the end of the queue, or frees it if it has no more work. */
+void tri_files_queue_return(struct tri_files_queue *queue, struct tri_files_lane *lane);
 
-/* Gives up a lane that was taken, with all its work. */
-void tri_files_line_drop(struct tri_files_line *line, struct tri_files_lane *lane);
+/* Drops a taken lane with all its work. */
+void tri_files_queue_drop(struct tri_files_queue *queue, struct tri_files_lane *lane);
 
 #endif

@@ -1,15 +1,14 @@
 /*
- * Between actors and the blob store: calls are served one after the other, executions in turn; only
- * downloads go on beside it.
+ * Serves actors' calls to the blob store, one at a time, executions round robin; only downloads run
+ * concurrently.
  *
  * Each call is answered exactly once: by its own answer, by tr_blob_failed with an error and words,
- * or by tr_ask_failed where the call itself is malformed or unknown. All handlers run on the thread
+ * or by tr_ask_failed if the call itself is malformed or unknown. All handlers run on the thread
  * that has the turn (files_threads.h). Long work calls `turn` between pieces, and other calls are
- * served inside that call: so no handler may use `service->bytes` or the words of the blob store
- * across it.
+ * served within that: so no handler may keep `service->bytes` or the blob store's words across it.
  *
- * The service keeps nothing: after a crash of the host the actors ask again. A blob is on the disk
- * before its answer leaves, so a record never names one that a loss of power can take.
+ * The service keeps no state: after a crash of the host the actors ask again. A blob is on the disk
+ * before its answer leaves, so a record never references one that a power loss can take.
  */
 #include "runtime/services/files_service.h"
 
@@ -21,16 +20,16 @@
 #include "runtime/services/files_threads.h"
 #include "schemas/runtime/files.h"
 
-/* How long a thread without work sleeps before it looks whether the service is to stop. */
+/* How often an idle thread checks whether the service is to stop. */
 #define WAIT_NS 200000000
 
 struct tri_files_service {
     struct tri_service base;
-    struct tri_files_hands *hands;
+    struct tri_files_threads *threads;
     struct tri_blobs *blobs;
     struct tri_fetches *fetches;
-    struct tri_files_line downloads; /* that wait for room */
-    struct tri_buffer bytes;         /* of what is being read */
+    struct tri_files_queue downloads; /* downloads that are queued */
+    struct tri_buffer bytes;          /* buffer for reading */
     const char *folder;
     const struct tr_exchange *exchange;
     void *program;
@@ -39,7 +38,7 @@ struct tri_files_service {
 /* A call, as its handler gets it. */
 struct call {
     struct tri_caller caller;
-    struct tr_bytes envelope; /* all of it */
+    struct tr_bytes envelope; /* the whole message */
     struct tr_bytes body;
     uint8_t version;
 };
@@ -61,7 +60,7 @@ static void reply(struct tri_files_service *service, const struct call *call,
     }
 }
 
-/* Answers with what became of a blob. */
+/* Answers with the result of a blob operation. */
 static void reply_blob(struct tri_files_service *service, const struct call *call,
                        const struct tri_blob *blob)
 {
@@ -77,7 +76,7 @@ static void reply_blob(struct tri_files_service *service, const struct call *cal
 static void fail_with(struct tri_files_service *service, const struct call *call, int error,
                       struct tr_text words)
 {
-    /* A path may hold any bytes, a message only text. */
+    /* A path may hold any bytes, a message only valid text. */
     struct tr_blob_failed failed = {
         .error = error,
         .message = tr_utf8_valid(words) ? words : tr_text_of(tr_error_text(error)),
@@ -92,7 +91,7 @@ static void fail(struct tri_files_service *service, const struct call *call, int
 
 /* ---- Calls. Each gives an error that has words; what cannot be read fails as a call. --------- */
 
-/* NULL where the call names no folder: then paths are not held within one. */
+/* NULL if the call names no folder: then paths are not restricted to one. */
 static const struct tr_fence *fence_of(const struct tr_fence *fence)
 {
     return fence->folder.size > 0 ? fence : NULL;
@@ -175,7 +174,7 @@ static struct fetcher *fetcher_new(const struct tri_caller *caller)
     return fetcher;
 }
 
-/* Takes the fetcher; a download that cannot begin is answered. */
+/* Takes ownership of the fetcher; answers a download that cannot begin. */
 static void begin_download(struct tri_files_service *service, const struct tr_blob_fetch *fetch,
                            struct fetcher *fetcher)
 {
@@ -189,19 +188,19 @@ static void begin_download(struct tri_files_service *service, const struct tr_bl
     }
 }
 
-/* What cannot even wait is asked for again by its task. */
+/* Queues the call; if that fails, the call fails and its task asks again. */
 static void wait_for_room(struct tri_files_service *service, const struct call *call)
 {
-    struct tri_files_line *line = &service->downloads;
-    int error = line->bytes + call->envelope.size > TR_FILES_WAITING_BYTES_MAX
+    struct tri_files_queue *queue = &service->downloads;
+    int error = queue->bytes + call->envelope.size > TR_FILES_WAITING_BYTES_MAX
                     ? TR_BUSY
-                    : tri_files_line_add(line, call->caller.ref.key.group, call->envelope, NULL);
+                    : tri_files_queue_add(queue, call->caller.ref.key.group, call->envelope, NULL);
     if (error != 0) {
         fail_with(service, call, error, tr_text_of(tr_error_text(error)));
     }
 }
 
-/* A download of what one call asks for; or it waits for room, and its call with it. */
+/* Begins the download of a call, or queues it until there is room. */
 static int take_fetch(struct tri_files_service *service, const struct call *call)
 {
     struct tri_blob blob;
@@ -221,23 +220,20 @@ static int take_fetch(struct tri_files_service *service, const struct call *call
         fail_with(service, call, TR_MEMORY, tr_text_of(tr_error_text(TR_MEMORY)));
     } else if (tri_fetch_join(service->fetches, fetch.uri, (enum tr_path_kind)fetch.kind,
                               &fetcher->owner)) {
-        /* it is answered with the one that is under way */
+        /* answered together with the same download in progress */
     } else if (tri_fetches_has_room(service->fetches)) {
         begin_download(service, &fetch, fetcher);
     } else {
         tr_free(fetcher);
         wait_for_room(service, call);
     }
-    return 0; /* answered when it has ended */
+    return 0; /* answered when the download has ended */
 }
 
 /* Has the program write a document into a new blob. */
 static int take_make(struct tri_files_service *service, const struct call *call)
 {
-    /*
-     * The blob has no name until it is adopted, so nobody ever sees a document that is written in
-     * part.
-     */
+    /* The blob has no name until it is adopted, so an incomplete document is never visible. */
     struct tr_blob_make make;
     struct tri_blob blob;
     char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
@@ -253,7 +249,7 @@ static int take_make(struct tri_files_service *service, const struct call *call)
     const struct tr_exchange_writing writing = {.plan = make.plan,
                                                 .store_folder = service->folder,
                                                 .descriptor = file,
-                                                .turn = tri_files_hands_turn(service->hands)};
+                                                .turn = tri_files_threads_turn(service->threads)};
     error = service->exchange->write(&writing, explain);
     close(file);
     if (error != 0) {
@@ -284,7 +280,7 @@ static int take_values(struct tri_files_service *service, const struct call *cal
                                                 .store_folder = service->folder,
                                                 .path = read.path,
                                                 .fence = fence_of(&fence),
-                                                .turn = tri_files_hands_turn(service->hands)};
+                                                .turn = tri_files_threads_turn(service->threads)};
     int error = service->exchange->read(&reading, &given.slots, code, explain);
     if (error != 0) {
         fail_with(service, call, error,
@@ -299,7 +295,7 @@ static int take_values(struct tri_files_service *service, const struct call *cal
     return 0;
 }
 
-/* What the program is asked, and by whom. */
+/* An inquiry to the program, and its caller. */
 struct inquiry {
     struct tr_inquiry told;
     struct tri_files_service *service;
@@ -313,7 +309,7 @@ static int answer_inquiry(const struct tr_inquiry *told, const struct tr_schema 
     return tri_service_reply(&inquiry->service->base, &inquiry->call->caller, schema, body);
 }
 
-/* What no call of this service is. */
+/* Passes a message that is no call of this service to the program. */
 static void take_inquiry(struct tri_files_service *service, const struct call *call, uint16_t type)
 {
     char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
@@ -323,7 +319,7 @@ static void take_inquiry(struct tri_files_service *service, const struct call *c
                  .type = type,
                  .version = call->version,
                  .body = call->body,
-                 .turn = tri_files_hands_turn(service->hands),
+                 .turn = tri_files_threads_turn(service->threads),
                  .reply = answer_inquiry},
         .service = service,
         .call = call,
@@ -346,7 +342,7 @@ static int take_get(struct tri_files_service *service, const struct call *call)
     }
     tri_buffer_clear(&service->bytes);
     int error = tri_document_get(service->blobs, get.path, &service->bytes);
-    /* A document that is not there is an answer, not a failure. */
+    /* A missing document is an answer, not a failure. */
     if (error == 0 || error == TR_NOT_FOUND) {
         struct tr_document document = {.is_found = error == 0};
         document.bytes =
@@ -384,9 +380,9 @@ static const struct {
 
 static void take_call(struct tri_files_service *service, const struct tri_files_work *work)
 {
-    tri_blobs_take_turns(service->blobs, tri_files_hands_turn(service->hands));
+    tri_blobs_take_turns(service->blobs, tri_files_threads_turn(service->threads));
     struct call call = {
-        .caller = tri_caller_of(work->envelope),
+        .caller = tri_service_caller(work->envelope),
         .envelope = {.data = work->envelope, .size = work->size},
         .body = tr_envelope_body(work->envelope),
         .version = tr_envelope_get(work->envelope, 8, version),
@@ -407,20 +403,23 @@ static void take_call(struct tri_files_service *service, const struct tri_files_
     take_inquiry(service, &call, tr_envelope_get(envelope, 16, type));
 }
 
-/* The calls that wait for room begin, executions in turn. */
+/* Begins queued downloads, executions round robin. */
 static void begin_waiting(struct tri_files_service *service)
 {
     struct tri_files_lane *lane;
     while (tri_fetches_has_room(service->fetches) &&
-           (lane = tri_files_line_next(&service->downloads)) != NULL) {
-        struct tri_files_work *work = tri_files_line_take(&service->downloads, lane);
+           (lane = tri_files_queue_next(&service->downloads)) != NULL) {
+        struct tri_files_work *work = tri_files_queue_take(&service->downloads, lane);
         take_call(service, work);
         tr_free(work);
-        tri_files_line_back(&service->downloads, lane);
+        tri_files_queue_return(&service->downloads, lane);
     }
 }
 
-/* Answers all that wait for a download, which has a blob or an error. Its end makes room. */
+/*
+ * Answers all callers of an ended download, with its blob or its error, which makes room for
+ * another.
+ */
 static void answer_fetch(struct tri_files_service *service, struct tri_fetch *fetch, int error,
                          const struct tri_blob *blob, const char *words)
 {
@@ -438,20 +437,20 @@ static void answer_fetch(struct tri_files_service *service, struct tri_fetch *fe
     begin_waiting(service);
 }
 
-/* ---- The line. ------------------------------------------------------------------------------ */
+/* ---- The queue. ------------------------------------------------------------------------------ */
 
-/* What cannot even wait is refused. */
-static void add_call(struct tri_files_service *service, struct tri_files_line *line,
+/* Queues a call; refuses it without memory. */
+static void add_call(struct tri_files_service *service, struct tri_files_queue *queue,
                      struct tr_bytes envelope)
 {
-    struct tri_caller caller = tri_caller_of(envelope.data);
-    int error = tri_files_line_add(line, caller.ref.key.group, envelope, NULL);
+    struct tri_caller caller = tri_service_caller(envelope.data);
+    int error = tri_files_queue_add(queue, caller.ref.key.group, envelope, NULL);
     if (error != 0) {
         tri_service_refuse(&service->base, &caller, error);
     }
 }
 
-static void hear_frame(struct tri_files_service *service, struct tri_files_line *line,
+static void hear_frame(struct tri_files_service *service, struct tri_files_queue *queue,
                        const struct tri_frame *frame)
 {
     struct tr_bytes bytes;
@@ -460,44 +459,44 @@ static void hear_frame(struct tri_files_service *service, struct tri_files_line 
     size_t offset = 0;
     while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
         if (tr_envelope_check(bytes, &size) == 0) {
-            add_call(service, line, (struct tr_bytes){.data = bytes.data, .size = size});
+            add_call(service, queue, (struct tr_bytes){.data = bytes.data, .size = size});
         }
     }
 }
 
-/* Without memory for it a download has failed. */
-static void add_fetch(struct tri_files_service *service, struct tri_files_line *line,
+/* Queues an ended download; without memory it fails. */
+static void add_fetch(struct tri_files_service *service, struct tri_files_queue *queue,
                       struct tri_fetch *fetch)
 {
     const struct fetcher *first = (const struct fetcher *)tri_fetch_owner(fetch);
     struct tr_bytes none = {.size = 0};
-    int error = tri_files_line_add(line, first->caller.ref.key.group, none, fetch);
+    int error = tri_files_queue_add(queue, first->caller.ref.key.group, none, fetch);
     if (error != 0) {
         answer_fetch(service, fetch, error, NULL, tr_error_text(error));
     }
 }
 
-static void hear(void *self, struct tri_files_line *line)
+static void hear(void *self, struct tri_files_queue *queue)
 {
     struct tri_files_service *service = self;
     struct tri_fetch *fetch;
     struct tri_frame frame;
-    /* Beyond this calls stay in the link, whose full pipe holds the workers back. */
-    while (line->bytes < TR_FILES_WAITING_BYTES_MAX &&
+    /* Beyond this limit calls stay in the link, whose full pipe holds the workers back. */
+    while (queue->bytes < TR_FILES_WAITING_BYTES_MAX &&
            tri_channel_receive(service->base.sender.link, &frame) == 0) {
-        hear_frame(service, line, &frame);
+        hear_frame(service, queue, &frame);
         tri_channel_release(service->base.sender.link, &frame);
     }
     while ((fetch = tri_fetches_next(service->fetches)) != NULL) {
-        add_fetch(service, line, fetch);
+        add_fetch(service, queue, fetch);
     }
     tri_sender_flush(&service->base.sender);
 }
 
-/* Makes the blob of a download. */
+/* Makes the blob of an ended download. */
 static void take_fetched(struct tri_files_service *service, struct tri_fetch *fetch)
 {
-    const struct tr_turn *turn = tri_files_hands_turn(service->hands);
+    const struct tr_turn *turn = tri_files_threads_turn(service->threads);
     char words[TR_BLOB_WORDS_BYTES_MAX] = "";
     struct tri_blob blob;
     tri_blobs_take_turns(service->blobs, turn);
@@ -525,7 +524,7 @@ static void work(void *self, const struct tri_files_work *work)
     } else {
         take_call(service, work);
     }
-    /* Answers leave after each piece of work, because the next one may take long. */
+    /* Answers are sent after each piece of work, because the next one may take long. */
     tri_sender_flush(&service->base.sender);
 }
 
@@ -537,19 +536,19 @@ static void wait(void *self)
 
 static int start_hands(struct tri_files_service *service)
 {
-    const struct tri_files_hands_options options = {.env = service->base.env,
-                                                    .self = service,
-                                                    .is_stopping = &service->base.is_stopping,
-                                                    .open = open_link,
-                                                    .hear = hear,
-                                                    .work = work,
-                                                    .wait = wait};
-    return tri_files_hands_start(&options, &service->hands);
+    const struct tri_files_threads_options options = {.env = service->base.env,
+                                                      .self = service,
+                                                      .is_stopping = &service->base.is_stopping,
+                                                      .open = open_link,
+                                                      .hear = hear,
+                                                      .work = work,
+                                                      .wait = wait};
+    return tri_files_threads_start(&options, &service->threads);
 }
 
 static void files_service_free(struct tri_files_service *service)
 {
-    tri_files_line_fini(&service->downloads);
+    tri_files_queue_fini(&service->downloads);
     tri_fetches_free(service->fetches);
     tri_blobs_close(service->blobs);
     tri_buffer_fini(&service->bytes);
@@ -595,10 +594,10 @@ int tri_files_service_start(const struct tri_files_service_options *options,
 void tri_files_service_figures(const struct tri_files_service *service,
                                struct tr_service_figures *figures)
 {
-    figures->files_waiting = tri_files_hands_waiting(service->hands);
+    figures->files_waiting = tri_files_threads_waiting(service->threads);
 }
 
-void tri_files_service_leave(struct tri_files_service *service)
+void tri_files_service_request_stop(struct tri_files_service *service)
 {
     atomic_store(&service->base.is_stopping, true);
 }
@@ -607,7 +606,7 @@ void tri_files_service_stop(struct tri_files_service *service)
 {
     if (service != NULL) {
         atomic_store(&service->base.is_stopping, true);
-        tri_files_hands_stop(service->hands);
+        tri_files_threads_stop(service->threads);
         files_service_free(service);
     }
 }

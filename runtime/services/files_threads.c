@@ -1,17 +1,17 @@
 /*
- * Passing the turn among threads: the one that has it posts the semaphore of the next one and waits
- * for its own.
+ * Passes the turn among threads: the thread that has it posts the semaphore of the next one and
+ * waits for its own.
  *
- * Only the thread with the turn runs, so all that they share (the line, the blob store, the service
- * itself) needs no lock: posting and waiting order what one wrote before what the next one reads.
+ * Only the thread with the turn runs, so their shared state (the queue, the blob store, the
+ * service) needs no lock: post and wait order the writes of one thread before the reads of the
+ * next.
  *
  * A thread is in one of these states: it has the turn; it is parked within long work (its lane's
- * `parked`); it is idle (in the list `idle`). Exactly one has the turn, from the start to the end.
- * A semaphore holds the turn while it is on its way, so it does not matter whether the next thread
- * waits for it already.
+ * `parked`); it is idle (in the list `idle`). Exactly one has the turn, from start to end. The
+ * semaphore keeps a posted turn, so the next thread need not wait for it yet.
  *
- * Threads are made when a long piece of work meets other work, up to TR_FILES_HANDS_MAX; they are
- * kept. If there are so many, long work keeps the turn, and the others wait for it.
+ * Threads are made when long work meets other work, up to TR_FILES_THREADS_MAX, and are kept. At
+ * the limit, long work keeps the turn and other work waits.
  */
 #include "runtime/services/files_threads.h"
 
@@ -24,233 +24,242 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-struct hand {
-    struct tri_files_hands *hands;
-    pthread_t thread;
+struct files_thread {
+    struct tri_files_threads *threads;
+    pthread_t handle;
     sem_t turn;
-    struct tri_files_lane *lane; /* that it serves; NULL: none */
-    uint64_t since_ns;           /* its turn */
-    struct hand *next_idle;
+    struct tri_files_lane *lane; /* the lane it serves; NULL: none */
+    uint64_t since_ns;           /* start of its turn */
+    struct files_thread *next_idle;
 };
 
-struct tri_files_hands {
-    struct tri_files_hands_options options;
-    struct tri_files_line line;
+struct tri_files_threads {
+    struct tri_files_threads_options options;
+    struct tri_files_queue queue;
     struct tr_turn turn;
-    struct hand *current; /* the thread with the turn */
-    struct hand *idle;
-    struct hand all[TR_FILES_HANDS_MAX];
+    struct files_thread *current; /* the thread with the turn */
+    struct files_thread *idle;
+    struct files_thread all[TR_FILES_THREADS_MAX];
     uint32_t count;
-    sem_t over; /* the last of them has seen to all others' ends */
+    sem_t over; /* posted by the last thread that ends */
 };
 
-static bool is_stopping(const struct tri_files_hands *hands)
+static bool is_stopping(const struct tri_files_threads *threads)
 {
-    return atomic_load_explicit(hands->options.is_stopping, memory_order_acquire);
+    return atomic_load_explicit(threads->options.is_stopping, memory_order_acquire);
 }
 
-static void wait_for_turn(struct hand *hand)
+static void wait_for_turn(struct files_thread *thread)
 {
-    while (sem_wait(&hand->turn) != 0 && errno == EINTR) {
+    while (sem_wait(&thread->turn) != 0 && errno == EINTR) {
     }
-    hand->hands->current = hand;
-    hand->since_ns = tri_monotonic_ns(hand->hands->options.env);
+    thread->threads->current = thread;
+    thread->since_ns = tri_monotonic_ns(thread->threads->options.env);
 }
 
 /*
- * A thread without work gives the turn to one that has it, and is idle until it gets it back.
+ * Passes the turn and becomes idle until it gets the turn back.
  *
- * It puts itself into the list before it posts: behind the post the list is the other thread's.
+ * It enters the idle list before it posts: afterwards the list belongs to the other thread.
  */
-static void hand_over(struct hand *hand, struct hand *to)
+static void pass_turn(struct files_thread *thread, struct files_thread *to)
 {
-    hand->next_idle = hand->hands->idle;
-    hand->hands->idle = hand;
+    thread->next_idle = thread->threads->idle;
+    thread->threads->idle = thread;
     sem_post(&to->turn);
-    wait_for_turn(hand);
+    wait_for_turn(thread);
 }
 
 /* ---- The end. ------------------------------------------------------------------------------- */
 
 /*
- * One that has begun with something, or that is idle; what nobody has begun with is dropped. At the
- * end every thread must wake once, to see that it has to stop: parked ones within their work, whose
- * take_turn returns TR_CLOSED, idle ones in `serve`.
+ * A parked or an idle thread; work that no thread has begun is dropped. At the end every thread
+ * must run once more to stop: parked ones within their work, whose take_turn returns TR_CLOSED,
+ * idle ones in `serve`.
  */
-static struct hand *take_any(struct tri_files_hands *hands)
+static struct files_thread *take_any(struct tri_files_threads *threads)
 {
     struct tri_files_lane *lane;
-    while ((lane = tri_files_line_next(&hands->line)) != NULL) {
-        struct hand *parked = lane->parked;
+    while ((lane = tri_files_queue_next(&threads->queue)) != NULL) {
+        struct files_thread *parked = lane->parked;
         lane->parked = NULL;
         if (parked != NULL) {
             return parked;
         }
-        tri_files_line_drop(&hands->line, lane);
+        tri_files_queue_drop(&threads->queue, lane);
     }
-    struct hand *idle = hands->idle;
-    hands->idle = idle == NULL ? NULL : idle->next_idle;
+    struct files_thread *idle = threads->idle;
+    threads->idle = idle == NULL ? NULL : idle->next_idle;
     return idle;
 }
 
 /*
- * One after the other the threads end, each with its turn, so that nothing is shared at any moment.
- * The last one finds none and tells tri_files_hands_stop.
+ * The threads end one after the other, each with the turn, so nothing is ever shared. The last one
+ * finds no other and wakes tri_files_threads_stop.
  */
-static void end(struct tri_files_hands *hands)
+static void end(struct tri_files_threads *threads)
 {
-    struct hand *next = take_any(hands);
-    sem_post(next != NULL ? &next->turn : &hands->over);
+    struct files_thread *next = take_any(threads);
+    sem_post(next != NULL ? &next->turn : &threads->over);
 }
 
 /* ---- Work. ---------------------------------------------------------------------------------- */
 
-/* One piece of work of the group whose turn it is. It may park this thread in between (take_turn)
- * and go on with a later turn. */
-static void serve_lane(struct hand *hand, struct tri_files_lane *lane)
+/*
+ * Does one piece of work of the lane's group. Within it this thread may be parked (take_turn) and
+ * continue with a later turn.
+ */
+static void serve_lane(struct files_thread *thread, struct tri_files_lane *lane)
 {
-    struct tri_files_hands *hands = hand->hands;
-    struct tri_files_work *work = tri_files_line_take(&hands->line, lane);
-    hand->lane = lane;
-    hand->since_ns = tri_monotonic_ns(hands->options.env);
-    hands->options.work(hands->options.self, work);
-    hand->lane = NULL;
+    struct tri_files_threads *threads = thread->threads;
+    struct tri_files_work *work = tri_files_queue_take(&threads->queue, lane);
+    thread->lane = lane;
+    thread->since_ns = tri_monotonic_ns(threads->options.env);
+    threads->options.work(threads->options.self, work);
+    thread->lane = NULL;
     tr_free(work);
-    tri_files_line_back(&hands->line, lane);
+    tri_files_queue_return(&threads->queue, lane);
 }
 
-/* The thread with the turn: hears what came, and works on the lane that is next. A lane whose work
- * was parked gets the thread back that began it. */
-static void serve(struct hand *hand)
+/*
+ * The loop of the thread with the turn: queues received calls, and serves the next lane. A lane
+ * whose work is parked gets its thread back.
+ */
+static void serve(struct files_thread *thread)
 {
-    struct tri_files_hands *hands = hand->hands;
-    while (!is_stopping(hands)) {
+    struct tri_files_threads *threads = thread->threads;
+    while (!is_stopping(threads)) {
         /*
-         * New calls are heard before each piece of work, so a new group gets its turn behind the
-         * groups that wait, not behind all of their work.
+         * New calls are queued before each piece of work, so a new group is served after the
+         * waiting groups, not after all of their work.
          */
-        hands->options.hear(hands->options.self, &hands->line);
-        struct tri_files_lane *lane = tri_files_line_next(&hands->line);
+        threads->options.hear(threads->options.self, &threads->queue);
+        struct tri_files_lane *lane = tri_files_queue_next(&threads->queue);
         if (lane == NULL) {
-            hands->options.wait(hands->options.self);
+            threads->options.wait(threads->options.self);
         } else if (lane->parked != NULL) {
-            struct hand *parked = lane->parked;
+            struct files_thread *parked = lane->parked;
             lane->parked = NULL;
-            hand_over(hand, parked);
+            pass_turn(thread, parked);
         } else {
-            serve_lane(hand, lane);
+            serve_lane(thread, lane);
         }
     }
-    end(hands);
+    end(threads);
 }
 
-static void *hand_main(void *argument)
+static void *thread_main(void *argument)
 {
-    struct hand *hand = argument;
-    wait_for_turn(hand);
-    serve(hand);
+    struct files_thread *thread = argument;
+    wait_for_turn(thread);
+    serve(thread);
     return NULL;
 }
 
-/* The first thread opens what the work needs, so that a start does not wait for it. */
+/* The first thread opens the blob store, so that starting the service does not wait for it. */
 static void *first_main(void *argument)
 {
-    struct hand *hand = argument;
-    struct tri_files_hands *hands = hand->hands;
-    if (hands->options.open(hands->options.self) != 0) {
-        sem_post(&hands->over);
+    struct files_thread *thread = argument;
+    struct tri_files_threads *threads = thread->threads;
+    if (threads->options.open(threads->options.self) != 0) {
+        sem_post(&threads->over);
         return NULL;
     }
-    return hand_main(hand);
+    return thread_main(thread);
 }
 
 /* ---- Turns. --------------------------------------------------------------------------------- */
 
-/* One more thread; NULL: there are as many as there may be. */
-static struct hand *new_hand(struct tri_files_hands *hands, void *(*begin)(void *))
+/* Starts one more thread; NULL at the limit, or on failure. */
+static struct files_thread *new_thread(struct tri_files_threads *threads, void *(*begin)(void *))
 {
-    if (hands->count == TR_FILES_HANDS_MAX) {
+    if (threads->count == TR_FILES_THREADS_MAX) {
         return NULL;
     }
-    struct hand *hand = &hands->all[hands->count];
-    *hand = (struct hand){.hands = hands};
-    if (sem_init(&hand->turn, 0, 0) != 0 || pthread_create(&hand->thread, NULL, begin, hand) != 0) {
+    struct files_thread *thread = &threads->all[threads->count];
+    *thread = (struct files_thread){.threads = threads};
+    if (sem_init(&thread->turn, 0, 0) != 0 ||
+        pthread_create(&thread->handle, NULL, begin, thread) != 0) {
         return NULL;
     }
-    hands->count++;
-    return hand;
+    threads->count++;
+    return thread;
 }
 
-static struct hand *take_idle(struct tri_files_hands *hands)
+static struct files_thread *take_idle(struct tri_files_threads *threads)
 {
-    struct hand *idle = hands->idle;
+    struct files_thread *idle = threads->idle;
     if (idle == NULL) {
-        return new_hand(hands, hand_main);
+        return new_thread(threads, thread_main);
     }
-    hands->idle = idle->next_idle;
+    threads->idle = idle->next_idle;
     return idle;
 }
 
-/* Waits for the next turn, if another group waits for one and a thread can be had for it. */
-static void park(struct hand *hand)
+/* Waits for the next turn, if another group has work and another thread is available. */
+static void park(struct files_thread *thread)
 {
-    struct tri_files_hands *hands = hand->hands;
-    struct hand *other = hands->line.first == NULL ? NULL : take_idle(hands);
+    struct tri_files_threads *threads = thread->threads;
+    struct files_thread *other = threads->queue.first == NULL ? NULL : take_idle(threads);
     if (other == NULL) {
-        hand->since_ns = tri_monotonic_ns(hands->options.env);
+        thread->since_ns = tri_monotonic_ns(threads->options.env);
         return;
     }
     /*
-     * The lane goes to the end of the line with its thread in it. The thread that reaches it there
-     * hands the turn to it, so the calls of one group never run at once.
+     * The lane goes to the end of the queue with its thread in it. The thread that reaches it there
+     * passes the turn back, so calls of one group never run at once.
      */
-    hand->lane->parked = hand;
-    tri_files_line_back(&hands->line, hand->lane);
+    thread->lane->parked = thread;
+    tri_files_queue_return(&threads->queue, thread->lane);
     sem_post(&other->turn);
-    wait_for_turn(hand);
+    wait_for_turn(thread);
 }
 
-/* Called from within long work, by the thread that has the turn: after TR_FILES_TURN_MS others go
- * first. TR_CLOSED ends the work. */
+/*
+ * Called from within long work, by the thread with the turn: after TR_FILES_TURN_MS it yields to
+ * other groups. TR_CLOSED aborts the work.
+ */
 static int take_turn(void *self)
 {
-    struct tri_files_hands *hands = self;
-    struct hand *hand = hands->current;
-    uint64_t passed_ns = tri_monotonic_ns(hands->options.env) - hand->since_ns;
-    if (hand->lane != NULL && passed_ns >= TR_FILES_TURN_MS * 1000000ULL && !is_stopping(hands)) {
-        hands->options.hear(hands->options.self, &hands->line);
-        park(hand);
+    struct tri_files_threads *threads = self;
+    struct files_thread *thread = threads->current;
+    uint64_t passed_ns = tri_monotonic_ns(threads->options.env) - thread->since_ns;
+    if (thread->lane != NULL && passed_ns >= TR_FILES_TURN_MS * 1000000ULL &&
+        !is_stopping(threads)) {
+        threads->options.hear(threads->options.self, &threads->queue);
+        park(thread);
     }
-    return is_stopping(hands) ? TR_CLOSED : 0;
+    return is_stopping(threads) ? TR_CLOSED : 0;
 }
 
-const struct tr_turn *tri_files_hands_turn(const struct tri_files_hands *hands)
+const struct tr_turn *tri_files_threads_turn(const struct tri_files_threads *threads)
 {
-    return &hands->turn;
+    return &threads->turn;
 }
 
-size_t tri_files_hands_waiting(const struct tri_files_hands *hands)
+size_t tri_files_threads_waiting(const struct tri_files_threads *threads)
 {
-    return atomic_load_explicit(&hands->line.count, memory_order_relaxed);
+    return atomic_load_explicit(&threads->queue.count, memory_order_relaxed);
 }
 
 /* ---- Start and stop. ------------------------------------------------------------------------ */
 
-int tri_files_hands_start(const struct tri_files_hands_options *options,
-                          struct tri_files_hands **out)
+int tri_files_threads_start(const struct tri_files_threads_options *options,
+                            struct tri_files_threads **out)
 {
-    struct tri_files_hands *hands = tr_alloc_zero(1, sizeof *hands);
-    if (hands == NULL) {
+    struct tri_files_threads *threads = tr_alloc_zero(1, sizeof *threads);
+    if (threads == NULL) {
         return TR_MEMORY;
     }
-    hands->options = *options;
-    hands->turn = (struct tr_turn){.take = take_turn, .self = hands};
-    *out = hands; /* for the first one's work */
-    struct hand *first = sem_init(&hands->over, 0, 0) != 0 ? NULL : new_hand(hands, first_main);
+    threads->options = *options;
+    threads->turn = (struct tr_turn){.take = take_turn, .self = threads};
+    *out = threads; /* before the first thread uses it */
+    struct files_thread *first =
+        sem_init(&threads->over, 0, 0) != 0 ? NULL : new_thread(threads, first_main);
     if (first == NULL) {
-        /* Freeing may change errno, and the caller tells it to the person. */
+        /* Freeing may change errno, which the caller reports. */
         int number = errno;
-        tr_free(hands);
+        tr_free(threads);
         *out = NULL;
         errno = number;
         return TR_SYSTEM;
@@ -259,18 +268,18 @@ int tri_files_hands_start(const struct tri_files_hands_options *options,
     return 0;
 }
 
-void tri_files_hands_stop(struct tri_files_hands *hands)
+void tri_files_threads_stop(struct tri_files_threads *threads)
 {
-    if (hands == NULL) {
+    if (threads == NULL) {
         return;
     }
-    while (sem_wait(&hands->over) != 0 && errno == EINTR) {
+    while (sem_wait(&threads->over) != 0 && errno == EINTR) {
     }
-    for (uint32_t i = 0; i < hands->count; i++) {
-        pthread_join(hands->all[i].thread, NULL);
-        sem_destroy(&hands->all[i].turn);
+    for (uint32_t i = 0; i < threads->count; i++) {
+        pthread_join(threads->all[i].handle, NULL);
+        sem_destroy(&threads->all[i].turn);
     }
-    sem_destroy(&hands->over);
-    tri_files_line_fini(&hands->line);
-    tr_free(hands);
+    sem_destroy(&threads->over);
+    tri_files_queue_fini(&threads->queue);
+    tr_free(threads);
 }

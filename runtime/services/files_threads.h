@@ -1,8 +1,8 @@
 /*
- * The threads of the files service. One of them has the turn, and with it all that is the
- * service's; the others have begun with something that takes long and wait for their next turn, or
- * have nothing to do. The turn goes from one to another between the pieces of long work, when there
- * is work of other groups: so no lock is needed, and nobody waits longer than a piece for each.
+ * The threads of the files service. Exactly one has the turn, and only it may touch the service's
+ * state; the others are parked in long work until their next turn, or idle. The turn passes between
+ * the pieces of long work if other groups have work: so no lock is needed, and a group waits for at
+ * most one piece of each other group.
  */
 #ifndef TR_RUNTIME_SERVICES_FILES_THREADS_H
 #define TR_RUNTIME_SERVICES_FILES_THREADS_H
@@ -10,30 +10,31 @@
 #include "runtime/blob/turn.h"
 #include "runtime/services/files_queue.h"
 
-struct tri_files_hands;
+struct tri_files_threads;
 
-/* What the threads do; all of it is called by the one that has the turn. */
-struct tri_files_hands_options {
+/* Callbacks, called by the thread that has the turn. */
+struct tri_files_threads_options {
     struct tr_env *env;
     void *self;
     const atomic_bool *is_stopping;
-    int (*open)(void *self); /* once, before anything else, by the first thread */
-    void (*hear)(void *self, struct tri_files_line *line); /* puts what has come into the line */
+    int (*open)(void *self); /* called once, first, by the first thread */
+    void (*hear)(void *self,
+                 struct tri_files_queue *queue); /* queues received calls and ended downloads */
     void (*work)(void *self, const struct tri_files_work *work);
-    void (*wait)(void *self); /* until something comes */
+    void (*wait)(void *self); /* waits for calls */
 };
 
-/* Starts the first one. TR_MEMORY, TR_SYSTEM. */
-TR_MUST_USE int tri_files_hands_start(const struct tri_files_hands_options *options,
-                                      struct tri_files_hands **hands);
+/* Starts the first thread. TR_MEMORY, TR_SYSTEM. */
+TR_MUST_USE int tri_files_threads_start(const struct tri_files_threads_options *options,
+                                        struct tri_files_threads **threads);
 
-/* For long work. */
-const struct tr_turn *tri_files_hands_turn(const struct tri_files_hands *hands);
+/* The turn, for long work to yield. */
+const struct tr_turn *tri_files_threads_turn(const struct tri_files_threads *threads);
 
-/* How much waits for its turn; from any thread. */
-size_t tri_files_hands_waiting(const struct tri_files_hands *hands);
+/* Length of the queue; any thread. */
+size_t tri_files_threads_waiting(const struct tri_files_threads *threads);
 
-/* Ends them when is_stopping says so: what was begun is given up. NULL is fine. */
-void tri_files_hands_stop(struct tri_files_hands *hands);
+/* Ends the threads after is_stopping was set: unfinished work is aborted. NULL is fine. */
+void tri_files_threads_stop(struct tri_files_threads *threads);
 
 #endif

@@ -1,17 +1,18 @@
 /*
- * A table of calls by actor and number, which only the calls' thread changes, and a list of calls
- * that have ended.
+ * A table of calls by actor and number, which only its owner changes, and a list of ended calls.
  *
  * The list is a Treiber stack without a pop: a call is pushed with compare-and-swap, by the http
- * thread or, where it was never submitted, by the calls' thread; the calls' thread takes the whole
- * list by exchanging it for NULL. So no address can be taken and come back between the reading and
- * the swap (ABA), and neither thread waits for the other.
+ * thread or, if it was never submitted, by the owner; the owner takes the whole list by exchanging
+ * it for NULL. So there is no ABA problem, and neither thread waits for the other.
  */
 #include "runtime/services/http_calls.h"
 
 #include "runtime/memory.h"
 
-/* The incarnation is compared, not hashed: two lives of an actor seldom have the same call open. */
+/*
+ * The incarnation is compared but not hashed: two incarnations of an actor seldom have the same
+ * call open.
+ */
 static size_t bucket_of(struct tr_key actor, uint64_t ask)
 {
     uint64_t mixed = (actor.group ^ actor.serial * 31 ^ ask) * 0x9e3779b97f4a7c15ULL;
@@ -21,7 +22,7 @@ static size_t bucket_of(struct tr_key actor, uint64_t ask)
 /* Both threads have ended, so no call is pushed any more. */
 void tri_http_calls_fini(struct tri_http_calls *calls)
 {
-    tri_http_calls_tidy(calls);
+    tri_http_calls_free_ended(calls);
     for (size_t i = 0; i < TRI_HTTP_CALL_BUCKETS; i++) {
         while (calls->buckets[i] != NULL) {
             struct tri_http_call *call = calls->buckets[i];
@@ -67,16 +68,16 @@ void tri_http_calls_end(struct tri_http_calls *calls, struct tri_http_call *call
     struct tri_http_call *newest = atomic_load_explicit(&calls->ended, memory_order_relaxed);
     do {
         call->next_ended = newest;
-        /* Release: freeing it comes after everything that was done with it. */
+        /* Release: the call is freed after all uses of it. */
     } while (!atomic_compare_exchange_weak_explicit(&calls->ended, &newest, call,
                                                     memory_order_release, memory_order_relaxed));
 }
 
 /*
- * The acquire pairs with the release of tri_http_calls_end: the http thread is done with each call
- * that is found here. Only this thread changes the buckets.
+ * The acquire pairs with the release of tri_http_calls_end: the http thread has finished with each
+ * call found here. Only this thread changes the buckets.
  */
-void tri_http_calls_tidy(struct tri_http_calls *calls)
+void tri_http_calls_free_ended(struct tri_http_calls *calls)
 {
     struct tri_http_call *call =
         atomic_exchange_explicit(&calls->ended, NULL, memory_order_acquire);

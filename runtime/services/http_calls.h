@@ -1,9 +1,9 @@
 /*
- * The open calls of the http service, found by who made them.
+ * The open calls of the http service, found by caller.
  *
- * They belong to the thread that takes the calls. The http thread sees a call from when it is
- * submitted, and gives it back when it has ended: that is all it does with this table, and nobody
- * waits for it.
+ * The thread that takes calls owns the table. The http thread gets a call when it is submitted, and
+ * returns it when it has ended; it does nothing else with this table, and neither thread waits for
+ * the other.
  */
 #ifndef TR_RUNTIME_SERVICES_HTTP_CALLS_H
 #define TR_RUNTIME_SERVICES_HTTP_CALLS_H
@@ -20,17 +20,17 @@ struct tri_http_call {
     struct tri_http_call *next_ended;
 };
 
-/* All zero is none. */
+/* All zero is empty. */
 struct tri_http_calls {
     struct tri_http_call *buckets[TRI_HTTP_CALL_BUCKETS];
-    _Atomic(struct tri_http_call *) ended; /* given back, and not freed yet */
-    atomic_uint_fast32_t count; /* in the buckets: written by the calls' thread, read by any */
+    _Atomic(struct tri_http_call *) ended; /* returned, and not freed yet */
+    atomic_uint_fast32_t count; /* in the buckets: written by the owner, read by any thread */
 };
 
-/* Frees all; the http thread has ended. */
+/* Frees all calls; the http thread must have ended. */
 void tri_http_calls_fini(struct tri_http_calls *calls);
 
-/* A call for this caller; NULL: there is no memory. */
+/* Adds a call for this caller; NULL: no memory. */
 struct tri_http_call *tri_http_calls_add(struct tri_http_calls *calls,
                                          const struct tri_caller *caller);
 
@@ -38,10 +38,10 @@ struct tri_http_call *tri_http_calls_add(struct tri_http_calls *calls,
 struct tri_http_call *tri_http_calls_find(const struct tri_http_calls *calls, struct tr_ref actor,
                                           uint64_t ask);
 
-/* Gives back a call that has ended; the http thread, or the calls' for one not submitted. */
+/* Returns an ended call; for the http thread, or for the owner if the call was not submitted. */
 void tri_http_calls_end(struct tri_http_calls *calls, struct tri_http_call *call);
 
-/* Frees what was given back. */
-void tri_http_calls_tidy(struct tri_http_calls *calls);
+/* Frees the returned calls. */
+void tri_http_calls_free_ended(struct tri_http_calls *calls);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * The http service: calls come in on one thread and are handed to libcurl's; what comes of them is
- * told from there.
+ * The http service: one thread takes calls and submits requests; libcurl's thread sends the
+ * answers.
  *
- * The two threads share nothing but the list of calls that have ended (http_calls.h): a request's
- * id is its call. So the answers are spoken with a second link.
+ * The two threads share only the list of ended calls (http_calls.h): a request's id is its call. So
+ * the answers are sent over a second link.
  *
- * A call's life: it is added to the table, submitted, and belongs to the http thread until its END,
- * which puts it onto the list of ended ones. The calls' thread frees it at its next turn. A cancel
- * or room that comes in between finds the call in the table and is passed on by its id; http
- * ignores an id that has ended.
+ * A call is added to the table, submitted, and belongs to the http thread until its END, which
+ * pushes it onto the list of ended ones. The calls' thread frees it at its next round. A cancel or
+ * room that arrives in between finds the call in the table and is passed on by its id; http ignores
+ * an ended id.
  */
 #include "runtime/http/http.h"
 #include "runtime/memory.h"
@@ -18,12 +18,12 @@
 #define WAIT_NS 200000000
 #define HEADERS_MAX 64
 
-/* What fits into one message, envelope and headers included. */
+/* Largest response that fits into one message, with envelope and headers. */
 #define RESPONSE_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 131072)
 
 struct tri_http_service {
-    struct tri_service calls;   /* hears */
-    struct tri_service answers; /* speaks; used by the http thread alone */
+    struct tri_service calls;   /* receives calls */
+    struct tri_service answers; /* sends answers; used by the http thread alone */
     struct tri_http_options options;
     struct tri_life life;
     struct tri_http *http; /* NULL until the first request: its library takes time to load */
@@ -32,7 +32,7 @@ struct tri_http_service {
 
 /* -------------------------------------------------- the http thread's side */
 
-/* The link of this thread, opened by it at its first word. */
+/* Opens the link of this thread, at its first answer. */
 static int open_sender(struct tri_http_service *service)
 {
     if (service->answers.sender.link != NULL) {
@@ -64,8 +64,10 @@ static int tell_part(struct tri_http_service *service, const struct tri_caller *
     return tri_service_tell(&service->answers, caller, &tr_http_part_schema, &part);
 }
 
-/* On the http thread: answers have a sender of their own, so nothing is shared with the thread that
- * takes calls. An answer that is too large for a message is a refusal. */
+/*
+ * Runs on the http thread: answers have a sender of their own, so nothing is shared with the thread
+ * that takes calls. An answer too large for a message becomes a refusal.
+ */
 static void deliver(void *self, const struct tri_http_event *event)
 {
     struct tri_http_service *service = self;
@@ -110,7 +112,7 @@ static int read_headers(struct tr_bytes packed, struct tr_text *headers, size_t 
     return cursor.error;
 }
 
-/* The secrets that a request wants, as views into the message. */
+/* The secrets of a request, as views into the message. */
 static int read_secrets(struct tr_bytes packed, struct tr_http_secret *secrets, size_t *count)
 {
     struct tr_cursor cursor;
@@ -126,9 +128,8 @@ static int read_secrets(struct tr_bytes packed, struct tr_http_secret *secrets, 
 }
 
 /*
- * The time that a request has: its own, or what is left until its call's deadline if that is less.
- * 0 is no limit. A deadline that has passed leaves 1 ms, so that the request ends by its time as
- * any other does.
+ * The timeout of a request: its own, or the time left until its call's deadline if that is less; 0
+ * is none. An expired deadline leaves 1 ms, so that the request ends by its timeout like any other.
  */
 static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *envelope,
                               const struct tr_http_request *wanted)
@@ -142,10 +143,7 @@ static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *e
     return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
 }
 
-/*
- * The bytes of a stream that may be sent to an actor before it says that it has taken some: 0 means
- * the default, and a larger wish is cut.
- */
+/* The window of a stream: 0 means the default, and a larger value is capped. */
 static size_t window_of(const struct tr_http_request *wanted)
 {
     if (wanted->window_bytes == 0) {
@@ -155,8 +153,10 @@ static size_t window_of(const struct tr_http_request *wanted)
                                                            : TR_HTTP_WINDOW_BYTES_MAX;
 }
 
-/* Views into the message are fine: http copies what it is given. Its thread is started with the
- * first request. */
+/*
+ * Submits a request; views into the message are fine, since http copies it. The http thread is
+ * started with the first request.
+ */
 static int submit(struct tri_http_service *service, const struct tr_http_request *wanted,
                   uint32_t timeout_ms, struct tri_http_call *call)
 {
@@ -202,7 +202,9 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
     return error != 0 ? error : tri_http_submit(service->http, &request);
 }
 
-/* The call is in the table before the request leaves, since its END may come at once. */
+/*
+ * The call is added to the table before the request is submitted, since its END may follow at once.
+ */
 static int take_request(struct tri_http_service *service, const uint8_t *envelope,
                         const struct tri_caller *caller)
 {
@@ -219,7 +221,7 @@ static int take_request(struct tri_http_service *service, const uint8_t *envelop
     if (call == NULL) {
         return TR_MEMORY;
     }
-    /* Behind a submit that succeeds `call` is the http thread's, and may have ended already. */
+    /* After a successful submit `call` belongs to the http thread, and may have ended already. */
     error = submit(service, &request, timeout_ms_of(service, envelope, &request), call);
     if (error != 0) {
         tri_http_calls_end(&service->open, call);
@@ -227,7 +229,7 @@ static int take_request(struct tri_http_service *service, const uint8_t *envelop
     return error;
 }
 
-/* What an actor says of a call of its own; one that has ended meanwhile is passed over. */
+/* Cancels a call of the actor; an ended one is ignored. */
 static int take_cancel(struct tri_http_service *service, const uint8_t *envelope,
                        const struct tri_caller *caller)
 {
@@ -241,7 +243,7 @@ static int take_cancel(struct tri_http_service *service, const uint8_t *envelope
     return call != NULL ? tri_http_cancel(service->http, (uint64_t)(uintptr_t)call) : 0;
 }
 
-/* The actor has taken so many bytes of a stream. */
+/* The actor has consumed bytes of a stream. */
 static int take_more(struct tri_http_service *service, const uint8_t *envelope,
                      const struct tri_caller *caller)
 {
@@ -257,9 +259,8 @@ static int take_more(struct tri_http_service *service, const uint8_t *envelope,
 }
 
 /*
- * What may come, and which function takes it. A call that cannot be taken is refused. A message
- * that is only told gets no answer: without memory a cancel or room is lost, and the call ends by
- * its times.
+ * The messages and their handlers. A call that cannot be taken is refused. A told message gets no
+ * answer: without memory a cancel or room is lost, and the call ends by its timeouts.
  */
 static const struct {
     const struct tr_schema *schema;
@@ -273,7 +274,7 @@ static const struct {
 
 static void take_message(struct tri_http_service *service, const uint8_t *envelope)
 {
-    struct tri_caller caller = tri_caller_of(envelope);
+    struct tri_caller caller = tri_service_caller(envelope);
     int error = TR_UNKNOWN_TYPE;
     for (size_t i = 0; i < TR_COUNT_OF(takers); i++) {
         if (takers[i].schema->id == tr_envelope_get(envelope, 16, type)) {
@@ -314,7 +315,7 @@ static void *calls_main(void *argument)
             tri_channel_release(calls->sender.link, &frame);
         }
         tri_sender_flush(&calls->sender);
-        tri_http_calls_tidy(&service->open);
+        tri_http_calls_free_ended(&service->open);
         tri_channel_wait(calls->sender.link, WAIT_NS);
     }
     return NULL;
@@ -356,7 +357,7 @@ void tri_http_service_figures(const struct tri_http_service *service,
     figures->http_open = atomic_load_explicit(&service->open.count, memory_order_relaxed);
 }
 
-void tri_http_service_leave(struct tri_http_service *service)
+void tri_http_service_request_stop(struct tri_http_service *service)
 {
     atomic_store(&service->calls.is_stopping, true);
 }
@@ -366,11 +367,11 @@ void tri_http_service_stop(struct tri_http_service *service)
     if (service == NULL) {
         return;
     }
-    tri_http_service_leave(service);
+    tri_http_service_request_stop(service);
     pthread_join(service->calls.thread, NULL);
     /*
-     * First the calls' thread, which submits, then the http thread, which answers; only then is the
-     * table freed.
+     * Stops the calls' thread first, which submits, then the http thread, which answers; only then
+     * frees the table.
      */
     tri_http_stop(service->http);
     tri_http_calls_fini(&service->open);

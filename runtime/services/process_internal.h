@@ -1,6 +1,6 @@
 /*
- * What the files of the process service share: process_service.c listens to both sides,
- * process_run.c has the life of a process_run. Nobody else includes this.
+ * Shared by the files of the process service: process_service.c exchanges messages with both sides,
+ * process_run.c runs a process_run. No other file includes this.
  */
 #ifndef TR_RUNTIME_SERVICES_PROCESS_INTERNAL_H
 #define TR_RUNTIME_SERVICES_PROCESS_INTERNAL_H
@@ -15,62 +15,62 @@ struct tri_process_service {
     struct tri_service base;
     struct tri_keeper_client *client;
     struct tri_process_keys keys;
-    _Atomic uint32_t runs[TRI_RUN_PHASE_COUNT]; /* by phase: written by this thread alone */
-    struct tri_process_line waiting;            /* runs whose turn to be made has not come */
-    uint32_t ahead;                    /* runs that the keeper was told of and that do not run, */
-    uint32_t ahead_max;                /* and how many of them there should be */
-    struct tri_process_keys unclaimed; /* ends that nobody has asked for */
-    struct tri_process_keys told;      /* ends that somebody has heard and not yet forgotten */
-    uint64_t claim_end_ns;             /* from then on nobody asks for what is unclaimed */
+    _Atomic uint32_t runs[TRI_PROCESS_RUN_PHASE_COUNT]; /* by phase; this thread writes */
+    struct tri_process_queue waiting;                   /* runs whose folder is not made yet */
+    uint32_t ahead;                    /* runs sent to the keeper that do not run yet */
+    uint32_t ahead_max;                /* how many of those there should be */
+    struct tri_process_keys unclaimed; /* ends that no actor has asked for */
+    struct tri_process_keys told;      /* ends that were reported and not forgotten yet */
+    uint64_t claim_end_ns;             /* after this no actor will ask for unclaimed ends */
     uint32_t unclaimed_ms;
     struct tri_attempt_folders folders;
     struct tri_secrets *secrets;
-    struct tri_sweep *sweep;       /* from the first folder on that somebody had removed */
-    struct tri_buffer environment; /* of the run that is being started */
-    struct tri_buffer documents;   /* of the run that is being told */
-    struct tri_frame frame;        /* of calls that wait for the keeper, */
-    size_t offset;                 /* from here on */
+    struct tri_sweep *sweep;       /* started with the first folder to remove */
+    struct tri_buffer environment; /* of the run that is started */
+    struct tri_buffer documents;   /* of the run that is answered */
+    struct tri_frame frame;        /* calls that wait for the keeper */
+    size_t offset;                 /* position in it */
     bool has_frame;
-    uint64_t taken; /* calls so far */
+    uint64_t taken; /* number of calls so far */
     void (*fail)(void *self, int error, const char *words);
     void *self;
-    int failure; /* why no keeper can be had: what waits is refused with it, once; or 0 */
+    int failure; /* why there is no keeper: waiting calls are refused with it; or 0 */
 };
 
-/* A process_run came. What goes wrong is said to the caller. */
-void tri_run_take(struct tri_process_service *service, struct tr_bytes body, uint8_t version,
-                  const struct tri_caller *caller);
+/* Handles a process_run. Errors are answered. */
+void tri_process_run_take(struct tri_process_service *service, struct tr_bytes body,
+                          uint8_t version, const struct tri_caller *caller);
 
-/* What the keeper says of a key for which somebody waits. */
-void tri_run_started(struct tri_process_service *service, struct tri_process_key *entry,
-                     const struct tr_process_started *started);
-void tri_run_refused(struct tri_process_service *service, struct tri_process_key *entry,
-                     const struct tr_process_refused *refused);
-void tri_run_ended(struct tri_process_service *service, struct tri_process_key *entry,
-                   const struct tr_process_ended *ended);
+/* Handle the keeper's messages about a key with an open run. */
+void tri_process_run_started(struct tri_process_service *service, struct tri_process_key *entry,
+                             const struct tr_process_started *started);
+void tri_process_run_refused(struct tri_process_service *service, struct tri_process_key *entry,
+                             const struct tr_process_refused *refused);
+void tri_process_run_ended(struct tri_process_service *service, struct tri_process_key *entry,
+                           const struct tr_process_ended *ended);
 
-/* The keeper has answered whether it knows the key of a run that is held. */
-void tri_run_known(struct tri_process_service *service, struct tri_process_key *entry,
-                   const struct tr_process_state *state);
+/* Handles the keeper's answer whether it knows the key of a held run. */
+void tri_process_run_known(struct tri_process_service *service, struct tri_process_key *entry,
+                           const struct tr_process_state *state);
 
-/* The end of a run of which nothing was made when its stop came. */
-struct tr_process_ended tri_run_skipped(const struct tri_process_service *service,
-                                        const struct tri_process_key *entry);
+/* The end of a run that was stopped before anything of it was made. */
+struct tr_process_ended tri_process_run_skipped(const struct tri_process_service *service,
+                                                const struct tri_process_key *entry);
 
-/* How many runs the keeper should have that do not run, when so many run at once. */
-uint32_t tri_turns_ahead(uint32_t jobs);
+/* How many runs beyond the running ones the keeper should have, when so many run at once. */
+uint32_t tri_process_runs_ahead(uint32_t jobs);
 
-/* Whether there is a run whose turn has come; begins some of those that there are. */
-bool tri_turns_are_due(const struct tri_process_service *service);
-void tri_turns_take(struct tri_process_service *service);
+/* Whether a waiting run may begin; begins some of them. */
+bool tri_process_runs_are_due(const struct tri_process_service *service);
+void tri_process_runs_begin(struct tri_process_service *service);
 
-/* The keeper is lost, and with it all runs: nobody stands in the line any more. */
-void tri_turns_clear(struct tri_process_service *service);
+/* The keeper is lost, and with it all runs: empties the queue. */
+void tri_process_runs_clear(struct tri_process_service *service);
 
-/* An actor asks for a key: its end is no longer unclaimed. */
-void tri_unclaimed_claim(struct tri_process_service *service, struct tr_text key);
+/* An actor asks for a key: its end is claimed. */
+void tri_process_ends_claim(struct tri_process_service *service, struct tr_text key);
 
-/* Something that must be said could not be: the service is at its end. 0 is fine. */
+/* An answer could not be sent: the service fails. 0 is fine. */
 void tri_process_service_check(struct tri_process_service *service, int error);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * A chained hash table of keys, whose entries also stand in a line (process_run.c). Entries do
- * not move, so pointers to them last until they are tidied away. It grows with the calls that are
- * open, which the limits of the keeper bound, and it never shrinks.
+ * A chained hash table of keys, whose entries may be queued (process_run.c). Entries do not move,
+ * so pointers to them are valid until they are dropped. It grows with the open calls, which the
+ * limits of the keeper bound, and never shrinks.
  */
 #include "runtime/services/process_keys.h"
 
@@ -79,7 +79,7 @@ struct tri_process_key *tri_process_keys_find(const struct tri_process_keys *key
     return *locate(keys, key);
 }
 
-/* Twice the buckets; without memory the chains just get longer. */
+/* Doubles the buckets; without memory the chains get longer. */
 static void keys_grow(struct tri_process_keys *keys)
 {
     uint32_t size = keys->mask + 1;
@@ -92,7 +92,7 @@ static void keys_grow(struct tri_process_keys *keys)
         while (keys->buckets[i] != NULL) {
             struct tri_process_key *entry = keys->buckets[i];
             keys->buckets[i] = entry->next;
-            /* Chains have no order, so each entry is put in front. */
+            /* Chains have no order: entries are inserted at the front. */
             entry->next = buckets[entry->hash & (size * 2 - 1)];
             buckets[entry->hash & (size * 2 - 1)] = entry;
         }
@@ -118,7 +118,7 @@ static struct tri_process_key *keys_add(struct tri_process_keys *keys, struct tr
     return entry;
 }
 
-struct tri_process_key *tri_process_keys_have(struct tri_process_keys *keys, struct tr_text key)
+struct tri_process_key *tri_process_keys_ensure(struct tri_process_keys *keys, struct tr_text key)
 {
     struct tri_process_key *entry = tri_process_keys_find(keys, key);
     return entry != NULL ? entry : keys_add(keys, key);
@@ -127,7 +127,7 @@ struct tri_process_key *tri_process_keys_have(struct tri_process_keys *keys, str
 int tri_process_keys_open(struct tri_process_keys *keys, struct tr_text key,
                           const struct tri_caller *caller)
 {
-    struct tri_process_key *entry = tri_process_keys_have(keys, key);
+    struct tri_process_key *entry = tri_process_keys_ensure(keys, key);
     if (entry == NULL) {
         return TR_MEMORY;
     }
@@ -138,10 +138,7 @@ int tri_process_keys_open(struct tri_process_keys *keys, struct tr_text key,
     return 0;
 }
 
-/*
- * The keeper answers the questions about one key in the order in which they were sent, so the
- * oldest caller is the one that is meant.
- */
+/* The keeper answers calls about one key in order, so an answer is for the oldest caller. */
 bool tri_process_key_answer(struct tri_process_key *entry, struct tri_caller *caller)
 {
     if (entry->open_count == 0) {
@@ -166,36 +163,36 @@ int tri_process_key_hold(struct tri_process_key *entry, struct tr_bytes body, ui
     return 0;
 }
 
-void tri_process_key_let_go(struct tri_process_key *entry)
+void tri_process_key_release(struct tri_process_key *entry)
 {
     tr_free(entry->held);
     entry->held = NULL;
     entry->held_size = 0;
 }
 
-void tri_process_line_put(struct tri_process_line *line, struct tri_process_key *entry)
+void tri_process_queue_put(struct tri_process_queue *queue, struct tri_process_key *entry)
 {
-    entry->before = line->last;
+    entry->before = queue->last;
     entry->behind = NULL;
-    if (line->last != NULL) {
-        line->last->behind = entry;
+    if (queue->last != NULL) {
+        queue->last->behind = entry;
     } else {
-        line->first = entry;
+        queue->first = entry;
     }
-    line->last = entry;
+    queue->last = entry;
 }
 
-void tri_process_line_remove(struct tri_process_line *line, struct tri_process_key *entry)
+void tri_process_queue_remove(struct tri_process_queue *queue, struct tri_process_key *entry)
 {
     if (entry->before != NULL) {
         entry->before->behind = entry->behind;
     } else {
-        line->first = entry->behind;
+        queue->first = entry->behind;
     }
     if (entry->behind != NULL) {
         entry->behind->before = entry->before;
     } else {
-        line->last = entry->before;
+        queue->last = entry->before;
     }
     entry->before = NULL;
     entry->behind = NULL;
@@ -203,20 +200,20 @@ void tri_process_line_remove(struct tri_process_line *line, struct tri_process_k
 
 void tri_process_key_end(struct tri_process_key *entry)
 {
-    tri_process_key_let_go(entry);
+    tri_process_key_release(entry);
     tri_attempt_free(entry->attempt);
     entry->attempt = NULL;
     entry->is_stopped = false;
-    entry->phase = TRI_RUN_NONE;
+    entry->phase = TRI_PROCESS_RUN_NONE;
 }
 
 /*
- * The entry may be freed here, so a caller does not touch it afterwards. It must not stand in the
- * line: an entry in the line has a run, and stays.
+ * The entry may be freed here, so the caller must not use it afterwards. A queued entry has a run,
+ * and stays.
  */
-void tri_process_keys_tidy(struct tri_process_keys *keys, struct tri_process_key *entry)
+void tri_process_keys_drop_unused(struct tri_process_keys *keys, struct tri_process_key *entry)
 {
-    if (entry->phase != TRI_RUN_NONE || entry->open_count > 0) {
+    if (entry->phase != TRI_PROCESS_RUN_NONE || entry->open_count > 0) {
         return;
     }
     struct tr_text key = {.data = entry->key, .size = entry->size};

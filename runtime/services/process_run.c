@@ -1,22 +1,22 @@
 /*
- * The life of a process_run: folder, environment and files are made, the keeper is told, and in the
- * end the documents are read and all of it becomes one process_over.
+ * The life of a process_run: folder, environment and files are made, the keeper is told, and after
+ * the end the documents are read and answered as one process_over.
  *
  *     NONE -no folder-> WAITING -folder made-> ASKED -started-> STARTED -ended-> NONE
  *       `--there is one-> HELD -not known-------^  |               ^
  *                          `----known: it runs, waits or ended ----'
  *
- * The folder is made before the keeper hears of the key, so a folder that is new means a key that
- * never ran, and nobody has to be asked. One that is there may be of a process that runs since
- * before this engine, which has its turn already.
+ * The folder is made before the keeper gets the key, so a new folder means that the key never ran,
+ * without asking the keeper. An existing one may belong to a process that has been running since
+ * before this engine.
  *
- * Nothing here is kept over a crash of the engine: the actor says the same process_run again, and
- * the folder and the keeper together say how far it was. A process is therefore never run twice,
- * whatever dies:
+ * Nothing here survives a crash of the engine: the actor sends the same process_run again, and the
+ * folder and the keeper together tell its state. A process is therefore never run twice, whatever
+ * crashes:
  *
- *   no folder               the keeper was never told: the run waits for its turn
+ *   no folder               the keeper was never told: the run is queued
  *   folder, key not known   the engine died in between: the folder is emptied and made again
- *   folder, key known       it runs or has ended: the run goes on from what the keeper says
+ *   folder, key known       it runs or has ended: the run continues from the keeper's answer
  */
 #include <errno.h>
 #include <string.h>
@@ -25,44 +25,45 @@
 #include "runtime/secret/secret.h"
 #include "runtime/services/process_internal.h"
 
-/* The names of files that are made for a process, as the keeper is told them. */
+/* Bytes for the names of files made for a process, as sent to the keeper. */
 #define MADE_BYTES_MAX 1024
 
-/* Runs that are made before the rest of the service has its turn. */
+/* Runs made in one batch, before other work of the service. */
 #define BATCH 16
 
-/* A process that only ends is over in less time than it takes to have another made. */
+/* Runs ahead at least: a very short process ends before another one can be made. */
 #define AHEAD_MIN (2 * BATCH)
 
-/* People look at the counts from other threads; this one alone writes them. */
-static void count_run(struct tri_process_service *service, enum tri_run_phase phase, int change)
+/* Counts runs by phase; written by this thread alone, read by metrics. */
+static void count_run(struct tri_process_service *service, enum tri_process_run_phase phase,
+                      int change)
 {
     uint32_t count = atomic_load_explicit(&service->runs[phase], memory_order_relaxed);
     atomic_store_explicit(&service->runs[phase], count + (uint32_t)change, memory_order_relaxed);
 }
 
 static void set_phase(struct tri_process_service *service, struct tri_process_key *entry,
-                      enum tri_run_phase phase)
+                      enum tri_process_run_phase phase)
 {
-    if (entry->phase == TRI_RUN_WAITING && phase != TRI_RUN_WAITING) {
-        tri_process_line_remove(&service->waiting, entry);
+    if (entry->phase == TRI_PROCESS_RUN_WAITING && phase != TRI_PROCESS_RUN_WAITING) {
+        tri_process_queue_remove(&service->waiting, entry);
     }
-    /* `ahead` counts runs that the keeper was told of and that do not run yet. */
-    service->ahead += phase == TRI_RUN_ASKED ? 1 : 0;
-    service->ahead -= entry->phase == TRI_RUN_ASKED ? 1 : 0;
+    /* `ahead` counts runs that were sent to the keeper and do not run yet. */
+    service->ahead += phase == TRI_PROCESS_RUN_ASKED ? 1 : 0;
+    service->ahead -= entry->phase == TRI_PROCESS_RUN_ASKED ? 1 : 0;
     count_run(service, entry->phase, -1);
     count_run(service, phase, 1);
     entry->phase = phase;
 }
 
-/* A run is over: nothing is kept of it. */
+/* Ends a run and drops its entry if unused. */
 static void end_run(struct tri_process_service *service, struct tri_process_key *entry)
 {
-    set_phase(service, entry, TRI_RUN_NONE);
+    set_phase(service, entry, TRI_PROCESS_RUN_NONE);
     tri_process_key_end(entry);
 }
 
-/* Answers the call with a refusal; nothing is kept of the run. */
+/* Answers the call with a refusal, and drops the run. */
 static void refuse(struct tri_process_service *service, struct tri_process_key *entry, int error,
                    const char *reason)
 {
@@ -78,10 +79,7 @@ static void refuse(struct tri_process_service *service, struct tri_process_key *
 
 /* ---- Telling the keeper. -------------------------------------------------------------------- */
 
-/*
- * The names of the files that were made for a process, packed into `bytes`; nothing where they do
- * not fit.
- */
+/* The names of the files made for a process, packed into `bytes`; none if they do not fit. */
 static struct tr_bytes made_files(struct tr_bytes files, uint8_t *bytes, size_t size)
 {
     struct tr_cursor cursor;
@@ -96,7 +94,7 @@ static struct tr_bytes made_files(struct tr_bytes files, uint8_t *bytes, size_t 
     return (struct tr_bytes){.data = bytes, .size = is_whole ? tr_writer_size(&writer) : 0};
 }
 
-/* What the keeper gets: names with their folders, and the environment as it was made. */
+/* Sends a process_start: paths with their folders, and the packed environment. */
 static int send_start(struct tri_process_service *service, const struct tr_process_run *run)
 {
     char paths[4][TR_PATH_BYTES_MAX];
@@ -128,7 +126,7 @@ static int send_start(struct tri_process_service *service, const struct tr_proce
     return tri_keeper_client_send(service->client, &tr_process_start_schema, &start);
 }
 
-/* Makes the folder and tells the keeper. TR_EXISTS: there is a folder, and nothing was done. */
+/* Makes the folder and tells the keeper. TR_EXISTS: the folder exists, nothing was done. */
 static int make_and_send(struct tri_process_service *service, struct tri_process_key *entry,
                          const struct tr_process_run *run, bool is_emptied, char *reason)
 {
@@ -136,8 +134,8 @@ static int make_and_send(struct tri_process_service *service, struct tri_process
                                  &service->environment, reason);
     if (error != 0) {
         /*
-         * The environment may hold secrets: it is wiped on every path, as soon as the keeper has
-         * its copy.
+         * The environment may hold secrets: it is wiped on every path, as soon as the keeper's copy
+         * is queued.
          */
         tri_secret_wipe(&service->environment);
         return error;
@@ -148,20 +146,22 @@ static int make_and_send(struct tri_process_service *service, struct tri_process
         tri_attempt_discard(&service->folders, entry->attempt);
         return error;
     }
-    set_phase(service, entry, TRI_RUN_ASKED);
+    set_phase(service, entry, TRI_PROCESS_RUN_ASKED);
     return 0;
 }
 
-/* Has the keeper asked whether it knows the key; until then the run is held. */
+/* Asks the keeper whether it knows the key; until the answer the run is held. */
 static int query(struct tri_process_service *service, struct tri_process_key *entry)
 {
     struct tr_process_query query = {.key = {.data = entry->key, .size = entry->size}};
-    set_phase(service, entry, TRI_RUN_HELD);
+    set_phase(service, entry, TRI_PROCESS_RUN_HELD);
     return tri_keeper_client_send(service->client, &tr_process_query_schema, &query);
 }
 
-/* With `is_emptied` what lies in the folder is of an engine that died before it told the keeper,
- * and is removed; without it a folder that is there means to ask first. */
+/*
+ * With `is_emptied` an existing folder is of an engine that died before it told the keeper, and is
+ * emptied; otherwise an existing folder means to ask the keeper first.
+ */
 static void begin(struct tri_process_service *service, struct tri_process_key *entry,
                   bool is_emptied)
 {
@@ -172,11 +172,11 @@ static void begin(struct tri_process_service *service, struct tri_process_key *e
     if (error == 0) {
         error = make_and_send(service, entry, &run, is_emptied, reason);
     }
-    /* The folder has appeared since the run was put into the line. */
+    /* The folder was made after the run was queued. */
     if (error == TR_EXISTS && !is_emptied) {
         error = query(service, entry);
     } else if (error == 0) {
-        tri_process_key_let_go(entry);
+        tri_process_key_release(entry);
     }
     if (error != 0) {
         refuse(service, entry, error, reason);
@@ -186,15 +186,14 @@ static void begin(struct tri_process_service *service, struct tri_process_key *e
 /* ---- Whose turn it is. ---------------------------------------------------------------------- */
 
 /*
- * Folders and files of an attempt take the disk longer to make than a short process runs, and
- * folders that are made early pile up. So a run waits, in the order in which it came and with
- * nothing made, until the keeper has few runs left that it has not begun: enough that one is always
- * there when a process ends, and made in batches, so that one sync and one message of the keeper
- * serve several. A run that waits is gone when the engine dies, and leaves nothing on the disk; its
- * actor asks again.
+ * Making an attempt's folder and files may take longer than a short process runs, and folders made
+ * early accumulate. So runs wait in order, with nothing made, until the keeper has few runs left
+ * that it has not begun: enough that one is always ready when a process ends, and made in batches,
+ * so that one sync and one message of the keeper serve several. A waiting run is lost when the
+ * engine dies, and leaves nothing on the disk; its actor asks again.
  */
 
-uint32_t tri_turns_ahead(uint32_t jobs)
+uint32_t tri_process_runs_ahead(uint32_t jobs)
 {
     uint32_t twice = jobs < UINT32_MAX / 2 ? 2 * jobs : jobs;
     return twice > AHEAD_MIN ? twice : AHEAD_MIN;
@@ -207,40 +206,40 @@ static int wait_for_turn(struct tri_process_service *service, struct tri_process
     if (error != 0) {
         return error;
     }
-    tri_process_line_put(&service->waiting, entry);
-    set_phase(service, entry, TRI_RUN_WAITING);
+    tri_process_queue_put(&service->waiting, entry);
+    set_phase(service, entry, TRI_PROCESS_RUN_WAITING);
     return 0;
 }
 
-bool tri_turns_are_due(const struct tri_process_service *service)
+bool tri_process_runs_are_due(const struct tri_process_service *service)
 {
-    /* Calls that are still to be taken may stop runs that wait here, so they go first. */
+    /* Pending calls may stop waiting runs, so they go first. */
     return service->waiting.first != NULL && !service->has_frame &&
            service->ahead + BATCH <= service->ahead_max &&
            tri_keeper_client_is_up(service->client) && tri_keeper_client_has_room(service->client);
 }
 
-void tri_turns_take(struct tri_process_service *service)
+void tri_process_runs_begin(struct tri_process_service *service)
 {
-    if (!tri_turns_are_due(service)) {
+    if (!tri_process_runs_are_due(service)) {
         return;
     }
     for (uint32_t i = 0; i < BATCH && service->waiting.first != NULL; i++) {
         struct tri_process_key *entry = service->waiting.first;
-        /* A full pipe to the keeper: the run keeps its place, and is made when there is room. */
+        /* The pipe to the keeper is full: the run keeps its place in the queue. */
         if (!tri_keeper_client_has_room(service->client)) {
             return;
         }
         begin(service, entry, false);
-        tri_process_keys_tidy(&service->keys, entry);
+        tri_process_keys_drop_unused(&service->keys, entry);
     }
 }
 
-void tri_turns_clear(struct tri_process_service *service)
+void tri_process_runs_clear(struct tri_process_service *service)
 {
-    service->waiting = (struct tri_process_line){0};
+    service->waiting = (struct tri_process_queue){0};
     service->ahead = 0;
-    for (size_t i = 0; i < TRI_RUN_PHASE_COUNT; i++) {
+    for (size_t i = 0; i < TRI_PROCESS_RUN_PHASE_COUNT; i++) {
         atomic_store_explicit(&service->runs[i], 0, memory_order_relaxed);
     }
 }
@@ -258,20 +257,20 @@ static void tell_started(struct tri_process_service *service, const struct tri_p
 }
 
 /*
- * The same run once more: the last caller is answered. The same actor after a restart, or a later
- * attempt to hear: only one caller can be told the end.
+ * The same run was requested again: the last caller is answered. It is the same actor after a
+ * restart, or a later attempt; only one caller gets the end.
  */
 static void replace_caller(struct tri_process_service *service, struct tri_process_key *entry,
                            const struct tri_caller *caller)
 {
     tri_service_refuse(&service->base, &entry->run, TR_CLOSED);
     entry->run = *caller;
-    if (entry->phase == TRI_RUN_STARTED) {
+    if (entry->phase == TRI_PROCESS_RUN_STARTED) {
         tell_started(service, entry);
     }
 }
 
-/* A run that may be known already is asked about at once; any other waits for its turn. */
+/* Asks the keeper at once about a run that it may know; queues any other. */
 static void take_in(struct tri_process_service *service, struct tri_process_key *entry,
                     const struct tr_process_run *run, struct tr_bytes body, uint8_t version)
 {
@@ -290,62 +289,64 @@ static void take_in(struct tri_process_service *service, struct tri_process_key 
     }
 }
 
-/* A process_run that an actor calls. One that is under way changes its caller only: after a restart
- * of an engine the same actor says it again. */
-void tri_run_take(struct tri_process_service *service, struct tr_bytes body, uint8_t version,
-                  const struct tri_caller *caller)
+/*
+ * Handles a process_run. For an open run only the caller changes: after a restart of an engine the
+ * same actor requests it again.
+ */
+void tri_process_run_take(struct tri_process_service *service, struct tr_bytes body,
+                          uint8_t version, const struct tri_caller *caller)
 {
     struct tr_process_run run;
     struct tri_process_key *entry = NULL;
     int error = tr_process_run_unpack(body, version, &run);
     if (error == 0) {
-        entry = tri_process_keys_have(&service->keys, run.key);
+        entry = tri_process_keys_ensure(&service->keys, run.key);
         error = entry != NULL ? 0 : TR_MEMORY;
     }
     if (error != 0) {
         tri_service_refuse(&service->base, caller, error);
         return;
     }
-    if (entry->phase != TRI_RUN_NONE) {
+    if (entry->phase != TRI_PROCESS_RUN_NONE) {
         replace_caller(service, entry, caller);
         return;
     }
-    tri_unclaimed_claim(service, run.key);
+    tri_process_ends_claim(service, run.key);
     entry->run = *caller;
     take_in(service, entry, &run, body, version);
-    tri_process_keys_tidy(&service->keys, entry);
+    tri_process_keys_drop_unused(&service->keys, entry);
 }
 
 /* ---- News. ---------------------------------------------------------------------------------- */
 
-void tri_run_started(struct tri_process_service *service, struct tri_process_key *entry,
-                     const struct tr_process_started *started)
+void tri_process_run_started(struct tri_process_service *service, struct tri_process_key *entry,
+                             const struct tr_process_started *started)
 {
-    if (entry->phase != TRI_RUN_ASKED) {
+    if (entry->phase != TRI_PROCESS_RUN_ASKED) {
         return;
     }
-    set_phase(service, entry, TRI_RUN_STARTED);
+    set_phase(service, entry, TRI_PROCESS_RUN_STARTED);
     entry->pid = started->pid;
     entry->start_time = started->start_time;
     entry->started_ms = started->started_ms;
     tell_started(service, entry);
 }
 
-/* Nothing ran: the folder goes. */
-void tri_run_refused(struct tri_process_service *service, struct tri_process_key *entry,
-                     const struct tr_process_refused *refused)
+/* No process ran: removes the folder. */
+void tri_process_run_refused(struct tri_process_service *service, struct tri_process_key *entry,
+                             const struct tr_process_refused *refused)
 {
-    if (entry->phase != TRI_RUN_ASKED) {
+    if (entry->phase != TRI_PROCESS_RUN_ASKED) {
         return;
     }
-    /* Nothing ran in it, so nothing in it can be anybody's result. */
+    /* No process ran in it, so it holds no results. */
     tri_attempt_discard(&service->folders, entry->attempt);
     tri_process_service_check(service, tri_service_reply(&service->base, &entry->run,
                                                          &tr_process_refused_schema, refused));
     end_run(service, entry);
 }
 
-/* The end as process_over says it. */
+/* Converts the end to a process_over. */
 static struct tr_process_over over_of(const struct tr_process_ended *ended,
                                       const struct tri_buffer *documents)
 {
@@ -369,8 +370,8 @@ static struct tr_process_over over_of(const struct tr_process_ended *ended,
 }
 
 /*
- * The end of a process whose documents the system does not give. It is lost as one that could not
- * be brought to the disk: a document that is taken for missing would be the user's failure.
+ * The end of a process whose documents cannot be read. The outcome is LOST, as if they could not be
+ * synced: a document taken for missing would be the user's failure.
  */
 static struct tr_process_ended unread(const struct tr_process_ended *ended, const char *reason)
 {
@@ -383,12 +384,14 @@ static struct tr_process_ended unread(const struct tr_process_ended *ended, cons
     return lost;
 }
 
-/* The keeper keeps the end until it is told to forget it, so whatever fails here can be asked for
- * again. */
-void tri_run_ended(struct tri_process_service *service, struct tri_process_key *entry,
-                   const struct tr_process_ended *ended)
+/*
+ * The keeper keeps the end until it is told to forget it, so after a failure here the run can be
+ * requested again.
+ */
+void tri_process_run_ended(struct tri_process_service *service, struct tri_process_key *entry,
+                           const struct tr_process_ended *ended)
 {
-    if (entry->phase == TRI_RUN_NONE) {
+    if (entry->phase == TRI_PROCESS_RUN_NONE) {
         return;
     }
     struct tr_process_ended end = *ended;
@@ -405,14 +408,14 @@ void tri_run_ended(struct tri_process_service *service, struct tri_process_key *
         error = tri_service_reply(&service->base, &entry->run, &tr_process_over_schema, &over);
     }
     if (error != 0) {
-        /* Without memory now, but the end is kept: a caller that asks again hears it. */
+        /* No memory now, but the keeper has the end: the caller can ask again. */
         tri_service_refuse(&service->base, &entry->run, error);
     }
     end_run(service, entry);
 }
 
-struct tr_process_ended tri_run_skipped(const struct tri_process_service *service,
-                                        const struct tri_process_key *entry)
+struct tr_process_ended tri_process_run_skipped(const struct tri_process_service *service,
+                                                const struct tri_process_key *entry)
 {
     return (struct tr_process_ended){
         .key = {.data = entry->key, .size = entry->size},
@@ -424,22 +427,22 @@ struct tr_process_ended tri_run_skipped(const struct tri_process_service *servic
     };
 }
 
-void tri_run_known(struct tri_process_service *service, struct tri_process_key *entry,
-                   const struct tr_process_state *state)
+void tri_process_run_known(struct tri_process_service *service, struct tri_process_key *entry,
+                           const struct tr_process_state *state)
 {
     if (state->phase == TR_PROCESS_NEW || state->phase == TR_PROCESS_FORGOTTEN) {
-        /* An engine died between making the folder and telling. */
+        /* An engine died between making the folder and telling the keeper. */
         begin(service, entry, true);
         return;
     }
-    tri_process_key_let_go(entry);
-    set_phase(service, entry, TRI_RUN_ASKED);
+    tri_process_key_release(entry);
+    set_phase(service, entry, TRI_PROCESS_RUN_ASKED);
     if (state->phase == TR_PROCESS_RUNNING) {
         struct tr_process_started started = {.key = state->key,
                                              .pid = state->pid,
                                              .start_time = state->start_time,
                                              .started_ms = state->started_ms};
-        tri_run_started(service, entry, &started);
+        tri_process_run_started(service, entry, &started);
     }
-    /* An end follows behind this; a start that waits for its turn is told when it comes. */
+    /* An end follows; a waiting start is reported when it happens. */
 }

@@ -1,16 +1,15 @@
 /*
- * Between actors and the keeper: one thread that takes in calls from the one side and news from the
- * other. Most messages go through as they are, because both sides speak schemas/runtime/process.h;
- * runs have a life of their own, in process_run.c.
+ * Between actors and the keeper: one thread takes calls from the one side and messages of the
+ * other. Most messages are passed on as they are, because both sides use schemas/runtime/process.h;
+ * process_run.c handles runs.
  *
- * One turn of the thread: news of the keeper, some calls, some runs whose turn has come, then both
- * sides' pipes are flushed. Calls and runs are taken a few at a time, so a flood of them does not
- * hold up the news. A call that needs the keeper waits in its frame until the keeper is up and has
- * room; the frames behind it wait in the link, in their order.
+ * One round of the thread: messages of the keeper, some calls, some waiting runs, then both sides'
+ * pipes are flushed. Calls and runs are taken a few at a time, so that many of them do not delay
+ * the keeper's messages. A call that needs the keeper waits in its frame until the keeper is up and
+ * has room; later frames wait in the link, in order.
  *
- * When the keeper goes down every open call is answered with the failure, and `failure` refuses
- * those that wait. It is set back when the link is empty, so the next call tries to start a keeper
- * again.
+ * When the keeper goes down every open call is answered with the failure, and `failure` refuses the
+ * waiting ones. It is reset when the link is empty, so the next call tries to start a keeper again.
  */
 #include "runtime/services/process_service.h"
 
@@ -22,12 +21,12 @@
 
 #define WAIT_NS 200000000
 
-/* Calls that are taken before the keeper gets what they said: it should not wait for all. */
+/* Calls taken before the keeper gets their messages: it should not wait for all. */
 #define CALLS_PER_ROUND 16
 
 void tri_process_service_check(struct tri_process_service *service, int error)
 {
-    if (error == TR_MEMORY) { /* without memory the caller would wait for ever */
+    if (error == TR_MEMORY) { /* the caller would wait for ever */
         tri_service_fail(&service->base, error);
     }
 }
@@ -35,12 +34,11 @@ void tri_process_service_check(struct tri_process_service *service, int error)
 /* ---- Ends that nobody asks for. ------------------------------------------------------------- */
 
 /*
- * An actor that has heard an end tells the keeper to forget it, and what is told can be lost with
- * an engine. A keeper tells all ends that it has when an engine comes to it, and an actor that
- * still waits for one asks right then; what nobody has asked for a while after that is forgotten.
- * An end that an actor has heard in this engine's life is not among those: the commit of that may
- * not be on the disk yet, and an actor that asks again without it must not have the process run
- * once more.
+ * An actor that has got an end tells the keeper to forget it, and that message can be lost with an
+ * engine. A keeper reports all ends that it has when an engine connects, and an actor that still
+ * waits for one asks at once; an end that no actor has asked for within some time is forgotten.
+ * This excludes ends reported to an actor in this engine's life: the commit of that may not be on
+ * the disk yet, and an actor that asks again without it must not run the process once more.
  */
 
 static void unclaimed_begin(struct tri_process_service *service)
@@ -50,32 +48,32 @@ static void unclaimed_begin(struct tri_process_service *service)
         tri_monotonic_ns(service->base.env) + (uint64_t)service->unclaimed_ms * 1000000;
 }
 
-/* Takes a key out of a table, if it is there. */
+/* Removes a key from a table, if it is there. */
 static void drop(struct tri_process_keys *keys, struct tr_text key)
 {
     struct tri_process_key *entry = tri_process_keys_find(keys, key);
     if (entry != NULL) {
-        tri_process_keys_tidy(keys, entry);
+        tri_process_keys_drop_unused(keys, entry);
     }
 }
 
 static void unclaimed_note(struct tri_process_service *service, struct tr_text key)
 {
-    /* Without memory it is told again to the next engine. */
+    /* Without memory it is reported to the next engine. */
     if (tri_process_keys_find(&service->told, key) == NULL) {
-        (void)tri_process_keys_have(&service->unclaimed, key);
+        (void)tri_process_keys_ensure(&service->unclaimed, key);
     }
 }
 
-void tri_unclaimed_claim(struct tri_process_service *service, struct tr_text key)
+void tri_process_ends_claim(struct tri_process_service *service, struct tr_text key)
 {
     drop(&service->unclaimed, key);
 }
 
-/* Without memory for the note the end could be forgotten too early, so the host ends. */
+/* Without memory for the entry the end could be forgotten too early, so the host ends. */
 static void unclaimed_told(struct tri_process_service *service, struct tr_text key)
 {
-    if (tri_process_keys_have(&service->told, key) == NULL) {
+    if (tri_process_keys_ensure(&service->told, key) == NULL) {
         tri_process_service_check(service, TR_MEMORY);
     }
 }
@@ -90,7 +88,7 @@ static void forget(void *self, struct tri_process_key *entry)
 {
     struct tri_process_service *service = self;
     const struct tr_process_forget forget = {.key = {.data = entry->key, .size = entry->size}};
-    /* What is not sent for want of room is told to the next engine. */
+    /* Unsent ones are reported to the next engine. */
     (void)!tri_keeper_client_send(service->client, &tr_process_forget_schema, &forget);
 }
 
@@ -104,7 +102,7 @@ static void unclaimed_forget(struct tri_process_service *service)
 
 /* ---- Answers. ------------------------------------------------------------------------------- */
 
-/* Answers a call about a key with what the keeper has said of it. */
+/* Answers the oldest open call about a key with the keeper's message. */
 static bool answer_open(struct tri_process_service *service, struct tri_process_key *entry,
                         const struct tr_schema *schema, const void *value)
 {
@@ -116,23 +114,24 @@ static bool answer_open(struct tri_process_service *service, struct tri_process_
     return true;
 }
 
-/* An end: for the run itself, and for all who have asked about its key. */
+/* Reports an end to the run's caller, and to all open calls about its key. */
 static void tell_end(struct tri_process_service *service, struct tri_process_key *entry,
                      const struct tr_process_ended *ended)
 {
     /*
-     * Noted before the caller hears it: an end that was told here is never forgotten as unclaimed.
+     * Noted before the caller gets it: an end that was reported here is never forgotten as
+     * unclaimed.
      */
     unclaimed_told(service, ended->key);
-    tri_run_ended(service, entry, ended);
+    tri_process_run_ended(service, entry, ended);
     while (answer_open(service, entry, &tr_process_ended_schema, ended)) {
     }
 }
 
-/* Ends a run that was stopped before the keeper heard of it. */
+/* Ends a run that was stopped before the keeper got it. */
 static void end_unbegun(struct tri_process_service *service, struct tri_process_key *entry)
 {
-    struct tr_process_ended ended = tri_run_skipped(service, entry);
+    struct tr_process_ended ended = tri_process_run_skipped(service, entry);
     tell_end(service, entry, &ended);
 }
 
@@ -157,11 +156,11 @@ static int take_run(struct tri_process_service *service, const struct call *call
     if (!tri_keeper_client_is_up(service->client)) {
         return failure_of(service);
     }
-    tri_run_take(service, call->body, call->version, &call->caller);
+    tri_process_run_take(service, call->body, call->version, &call->caller);
     return 0;
 }
 
-/* Hands a message on, and remembers who waits for an answer. */
+/* Passes a message on, and adds the open call. */
 static int hand_on(struct tri_process_service *service, const struct call *call,
                    const struct tr_schema *schema, const void *value, struct tr_text key)
 {
@@ -170,18 +169,18 @@ static int hand_on(struct tri_process_service *service, const struct call *call,
     }
     int error = tri_keeper_client_send(service->client, schema, value);
     if (error == 0 && call->is_answered) {
-        tri_unclaimed_claim(service, key);
+        tri_process_ends_claim(service, key);
         error = tri_process_keys_open(&service->keys, key, &call->caller);
     }
     return error;
 }
 
-/* What became of a key is asked; one that waits will run, as one that waits in the keeper. */
+/* Queries the state of a key; a waiting run is reported as the keeper reports a waiting one. */
 static int ask(struct tri_process_service *service, const struct call *call, struct tr_text key)
 {
     struct tr_process_query query = {.key = key};
     const struct tri_process_key *entry = tri_process_keys_find(&service->keys, key);
-    if (entry == NULL || entry->phase != TRI_RUN_WAITING) {
+    if (entry == NULL || entry->phase != TRI_PROCESS_RUN_WAITING) {
         return hand_on(service, call, &tr_process_query_schema, &query, key);
     }
     struct tr_process_state state = {.key = key, .phase = TR_PROCESS_STARTING};
@@ -197,7 +196,7 @@ static int take_query(struct tri_process_service *service, const struct call *ca
     return error != 0 ? error : ask(service, call, query.key);
 }
 
-/* A run that waits here ends here. */
+/* Stops a run that waits here. */
 static int stop_waiting(struct tri_process_service *service, const struct call *call,
                         struct tri_process_key *entry)
 {
@@ -205,7 +204,7 @@ static int stop_waiting(struct tri_process_service *service, const struct call *
     int error = call->is_answered ? tri_process_keys_open(&service->keys, key, &call->caller) : 0;
     if (error == 0) {
         end_unbegun(service, entry);
-        tri_process_keys_tidy(&service->keys, entry);
+        tri_process_keys_drop_unused(&service->keys, entry);
     }
     return error;
 }
@@ -218,16 +217,16 @@ static int take_stop(struct tri_process_service *service, const struct call *cal
         return error;
     }
     struct tri_process_key *entry = tri_process_keys_find(&service->keys, stop.key);
-    if (entry != NULL && entry->phase == TRI_RUN_WAITING) {
+    if (entry != NULL && entry->phase == TRI_PROCESS_RUN_WAITING) {
         return stop_waiting(service, call, entry);
     }
-    if (entry != NULL && entry->phase == TRI_RUN_HELD) {
-        entry->is_stopped = true; /* should the keeper not know it, nobody must begin it */
+    if (entry != NULL && entry->phase == TRI_PROCESS_RUN_HELD) {
+        entry->is_stopped = true; /* if the keeper does not know it, it is not begun */
     }
     return hand_on(service, call, &tr_process_stop_schema, &stop, stop.key);
 }
 
-/* The keeper does not answer that it has forgotten, so a caller that wants to know asks it. */
+/* The keeper does not confirm a forget, so for a call its state is queried afterwards. */
 static int take_forget(struct tri_process_service *service, const struct call *call)
 {
     struct tr_process_forget forget;
@@ -240,20 +239,20 @@ static int take_forget(struct tri_process_service *service, const struct call *c
     return error == 0 && call->is_answered ? ask(service, call, forget.key) : error;
 }
 
-/* Whether there is somebody to remove folders beside what is done here. */
+/* Whether the sweep thread runs; starts it if needed. */
 static bool has_sweep(struct tri_process_service *service)
 {
     return service->sweep != NULL ||
            tri_sweep_start(service->folders.names[0], &service->sweep) == 0;
 }
 
-/* Has a folder removed beside what is done here; false: it has to be done here. */
+/* Queues a folder for the sweep thread; false: it must be removed here. */
 static bool sweep(struct tri_process_service *service, struct tr_text path)
 {
     return has_sweep(service) && tri_sweep_take(service->sweep, path);
 }
 
-/* Never done here: a share may hang, and processes do not wait for one. */
+/* Never removed here: a share may hang, and must not delay processes. */
 static int take_clean(struct tri_process_service *service, const struct call *call)
 {
     struct tr_shared_clean clean;
@@ -265,13 +264,15 @@ static int take_clean(struct tri_process_service *service, const struct call *ca
         {.path = clean.folder, .trusted_bytes = clean.trusted_bytes, .keeps_logs = true},
         {.path = clean.checkpoint, .trusted_bytes = clean.trusted_bytes}};
     for (size_t i = 0; i < TR_COUNT_OF(folders) && has_sweep(service); i++) {
-        (void)!tri_sweep_take_shared(service->sweep, &folders[i]); /* else it stays */
+        (void)!tri_sweep_take_shared(service->sweep, &folders[i]); /* otherwise the folder stays */
     }
     return 0;
 }
 
-/* Where an answer is wanted it is done here, at once; else beside, so that a large folder holds up
- * no process. */
+/*
+ * A call is done here, at once; a told removal by the sweep thread, so that a large folder delays
+ * no process.
+ */
 static int take_remove(struct tri_process_service *service, const struct call *call)
 {
     char reason[TR_REASON_BYTES_MAX];
@@ -311,12 +312,12 @@ static const struct call_kind *kind_of(const uint8_t *envelope)
     return NULL;
 }
 
-/* One call; an error is its answer. */
+/* Handles one call; an error is its answer. */
 static void take_call(struct tri_process_service *service, const uint8_t *envelope,
                       const struct call_kind *kind)
 {
     struct call call = {
-        .caller = tri_caller_of(envelope),
+        .caller = tri_service_caller(envelope),
         .body = tr_envelope_body(envelope),
         .version = tr_envelope_get(envelope, 8, version),
         .is_answered = tr_envelope_get(envelope, 8, kind) == TR_KIND_CALL,
@@ -327,7 +328,7 @@ static void take_call(struct tri_process_service *service, const uint8_t *envelo
     }
 }
 
-/* The first call starts the keeper. Calls wait until it is up and has room, or can't be had. */
+/* The first call starts the keeper. Calls wait until it is up and has room, or has failed. */
 static bool is_ready(struct tri_process_service *service)
 {
     if (service->failure != 0) {
@@ -340,7 +341,7 @@ static bool is_ready(struct tri_process_service *service)
     return false;
 }
 
-/* Takes some calls of a frame; what cannot be taken now stays there. */
+/* Handles some calls of a frame; the others stay in it. */
 static void take_frame(struct tri_process_service *service, uint32_t *calls_left)
 {
     struct tr_bytes bytes;
@@ -355,7 +356,7 @@ static void take_frame(struct tri_process_service *service, uint32_t *calls_left
         }
         if (tr_envelope_check(bytes, &size) == 0) {
             const struct call_kind *kind = kind_of(bytes.data);
-            /* `offset` still points to this call, so it is read again in a later round. */
+            /* `offset` still points to this call, so a later round reads it again. */
             if (kind != NULL && kind->needs_keeper && !is_ready(service)) {
                 *calls_left = 0;
                 return;
@@ -368,7 +369,7 @@ static void take_frame(struct tri_process_service *service, uint32_t *calls_left
     }
 }
 
-/* Takes some calls, as many as there are or can be taken now. */
+/* Handles some calls, as many as are available and possible now. */
 static void take_calls(struct tri_process_service *service)
 {
     uint32_t calls_left = CALLS_PER_ROUND;
@@ -376,8 +377,7 @@ static void take_calls(struct tri_process_service *service)
         if (!service->has_frame) {
             if (tri_channel_receive(service->base.sender.link, &service->frame) != 0) {
                 /*
-                 * The link is empty: everything that waited for the keeper that failed has been
-                 * refused.
+                 * The link is empty: all calls that waited for the failed keeper have been refused.
                  */
                 service->failure = 0;
                 return;
@@ -389,7 +389,7 @@ static void take_calls(struct tri_process_service *service)
     }
 }
 
-/* Whether calls are left that need not wait for the keeper any more. */
+/* Whether there are calls that need not wait for the keeper. */
 static bool can_go_on(const struct tri_process_service *service)
 {
     bool has_room =
@@ -402,13 +402,13 @@ static bool can_go_on(const struct tri_process_service *service)
 static void hear_started(struct tri_process_service *service, struct tri_process_key *entry,
                          const void *value)
 {
-    tri_run_started(service, entry, value);
+    tri_process_run_started(service, entry, value);
 }
 
 static void hear_refused(struct tri_process_service *service, struct tri_process_key *entry,
                          const void *value)
 {
-    tri_run_refused(service, entry, value);
+    tri_process_run_refused(service, entry, value);
 }
 
 static void hear_ended(struct tri_process_service *service, struct tri_process_key *entry,
@@ -422,16 +422,16 @@ static void hear_state(struct tri_process_service *service, struct tri_process_k
 {
     const struct tr_process_state *state = value;
     bool is_known = state->phase != TR_PROCESS_NEW && state->phase != TR_PROCESS_FORGOTTEN;
-    if (entry->phase == TRI_RUN_HELD && entry->is_stopped && !is_known) {
+    if (entry->phase == TRI_PROCESS_RUN_HELD && entry->is_stopped && !is_known) {
         end_unbegun(service, entry);
-    } else if (entry->phase == TRI_RUN_HELD) {
-        tri_run_known(service, entry, state);
+    } else if (entry->phase == TRI_PROCESS_RUN_HELD) {
+        tri_process_run_known(service, entry, state);
     } else if (state->phase != TR_PROCESS_ENDED) {
         (void)answer_open(service, entry, &tr_process_state_schema, state);
-    } /* else the end itself comes behind it */
+    } /* otherwise the end follows */
 }
 
-/* What the keeper says of a key. */
+/* The keeper's messages about a key. */
 union news {
     struct tr_process_started started;
     struct tr_process_refused refused;
@@ -452,8 +452,8 @@ static const struct {
 };
 
 /*
- * News of a key without a caller: an earlier engine started it, and its actor asks when it
- * recovers. An end is noted, so that it can be forgotten if no actor ever asks.
+ * Handles a message about a key. One without a caller was started by an earlier engine, and its
+ * actor asks when it recovers. An end is noted, so that it can be forgotten if no actor ever asks.
  */
 static void take_news(struct tri_process_service *service, const struct tri_packet *packet)
 {
@@ -464,24 +464,24 @@ static void take_news(struct tri_process_service *service, const struct tri_pack
             news_kinds[i].schema->unpack(packet->body, packet->version, &value) != 0) {
             continue;
         }
-        /* The key stands at another place in each kind of news. */
+        /* The key's offset differs between the messages. */
         memcpy(&key, (const char *)&value + news_kinds[i].key_offset, sizeof key);
         struct tri_process_key *entry = tri_process_keys_find(&service->keys, key);
         if (entry != NULL) {
             news_kinds[i].hear(service, entry, &value);
-            tri_process_keys_tidy(&service->keys, entry);
+            tri_process_keys_drop_unused(&service->keys, entry);
         } else if (packet->type == tr_process_ended_schema.id) {
             unclaimed_note(service, key);
         }
     }
 }
 
-/* The keeper is gone: nobody knows what it heard. */
+/* The keeper is lost: which messages it received is unknown. */
 static void refuse_open(void *self, struct tri_process_key *entry)
 {
     struct tri_process_service *service = self;
     struct tri_caller caller;
-    if (entry->phase != TRI_RUN_NONE) {
+    if (entry->phase != TRI_PROCESS_RUN_NONE) {
         tri_service_refuse(&service->base, &entry->run, failure_of(service));
     }
     while (tri_process_key_answer(entry, &caller)) {
@@ -489,7 +489,10 @@ static void refuse_open(void *self, struct tri_process_key *entry)
     }
 }
 
-/* The program's own thread looks at once why the host cannot go on: an empty frame is forgotten. */
+/*
+ * Wakes the program's thread with an empty frame, so that it checks at once why the host cannot
+ * continue.
+ */
 static void wake_program(struct tri_process_service *service)
 {
     struct tri_frame_builder frame = {0};
@@ -502,8 +505,8 @@ static void wake_program(struct tri_process_service *service)
 }
 
 /*
- * A keeper that does not understand its own files will not do so the next time: nobody could say
- * what ran here, and whatever has to run would wait for ever.
+ * A keeper that cannot read its files will fail again: the state of earlier processes stays
+ * unknown, and new ones would wait for ever.
  */
 static void tell_refused(struct tri_process_service *service, const struct tri_keeper_event *event)
 {
@@ -528,7 +531,7 @@ static void take_events(struct tri_process_service *service)
         case TRI_KEEPER_DOWN:
             service->failure = tr_error_is_shortage(event.error) ? event.error : TR_NO_CONNECTION;
             tri_process_keys_clear(&service->keys, service, refuse_open);
-            tri_turns_clear(service);
+            tri_process_runs_clear(service);
             if (event.is_refused && service->fail != NULL) {
                 tell_refused(service, &event);
             }
@@ -543,8 +546,8 @@ static void take_events(struct tri_process_service *service)
 /* ---- The thread. ---------------------------------------------------------------------------- */
 
 /*
- * What actors said before the host stopped is still done: folders and ends are not left behind.
- * Ends when a round takes no call: what is left then needs a keeper that is not there.
+ * Handles calls sent before the host stopped, so that folders and ends are not left behind. Ends
+ * when a round takes no call: the rest needs a keeper that is not available.
  */
 static void take_last(struct tri_process_service *service)
 {
@@ -568,12 +571,12 @@ static void *service_main(void *argument)
     while (!atomic_load(&base->is_stopping)) {
         take_events(service);
         take_calls(service);
-        tri_turns_take(service);
+        tri_process_runs_begin(service);
         unclaimed_forget(service);
         tri_sweep_go_on(service->sweep);
         tri_keeper_client_flush(service->client);
         tri_sender_flush(&base->sender);
-        if (!can_go_on(service) && !tri_turns_are_due(service)) {
+        if (!can_go_on(service) && !tri_process_runs_are_due(service)) {
             tri_channel_wait_also(base->sender.link, tri_keeper_client_fd(service->client),
                                   WAIT_NS);
         }
@@ -595,7 +598,7 @@ static int start(struct tri_process_service *service,
                                                .command = options->keeper_command,
                                                .running_max = tri_process_jobs(options->jobs)};
     int error = tri_process_keys_init(&service->keys);
-    service->ahead_max = tri_turns_ahead(client.running_max);
+    service->ahead_max = tri_process_runs_ahead(client.running_max);
     service->fail = options->fail;
     service->self = options->self;
     service->unclaimed_ms =
@@ -665,7 +668,7 @@ int tri_process_service_start(const struct tri_process_service_options *options,
     return 0;
 }
 
-static uint64_t runs_of(const struct tri_process_service *service, enum tri_run_phase phase)
+static uint64_t runs_of(const struct tri_process_service *service, enum tri_process_run_phase phase)
 {
     return atomic_load_explicit(&service->runs[phase], memory_order_relaxed);
 }
@@ -673,12 +676,13 @@ static uint64_t runs_of(const struct tri_process_service *service, enum tri_run_
 void tri_process_service_figures(const struct tri_process_service *service,
                                  struct tr_service_figures *figures)
 {
-    figures->processes_running = runs_of(service, TRI_RUN_STARTED);
-    figures->processes_waiting = runs_of(service, TRI_RUN_WAITING) +
-                                 runs_of(service, TRI_RUN_HELD) + runs_of(service, TRI_RUN_ASKED);
+    figures->processes_running = runs_of(service, TRI_PROCESS_RUN_STARTED);
+    figures->processes_waiting = runs_of(service, TRI_PROCESS_RUN_WAITING) +
+                                 runs_of(service, TRI_PROCESS_RUN_HELD) +
+                                 runs_of(service, TRI_PROCESS_RUN_ASKED);
 }
 
-void tri_process_service_leave(struct tri_process_service *service)
+void tri_process_service_request_stop(struct tri_process_service *service)
 {
     atomic_store(&service->base.is_stopping, true);
 }
@@ -686,7 +690,7 @@ void tri_process_service_leave(struct tri_process_service *service)
 void tri_process_service_stop(struct tri_process_service *service)
 {
     if (service != NULL) {
-        tri_process_service_leave(service);
+        tri_process_service_request_stop(service);
         pthread_join(service->base.thread, NULL);
         process_service_free(service);
     }

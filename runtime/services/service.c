@@ -1,9 +1,9 @@
 /*
- * What all services share: the caller, and how it is answered.
+ * Common to all services: the caller, and answers to it.
  *
- * An answer carries the incarnation of the caller, so it never reaches a later life of the same
+ * An answer has the incarnation of the caller, so it never reaches a later incarnation of the same
  * actor, and the number of the call as its cause, by which the actor finds the call. Services
- * address actors by their key alone and never know on which worker one is.
+ * address actors by key alone and do not know on which worker one is.
  */
 #include "runtime/services/service.h"
 
@@ -27,12 +27,12 @@ void tri_service_fail(struct tri_service *service, int error)
 void tri_service_fini(struct tri_service *service)
 {
     tri_sender_fini(&service->sender);
-    /* The service's thread has ended: only then may another thread close its link. */
+    /* The service's thread has ended: only then another thread may close its link. */
     tri_channel_close(service->sender.link);
     service->sender.link = NULL;
 }
 
-struct tri_caller tri_caller_of(const uint8_t *envelope)
+struct tri_caller tri_service_caller(const uint8_t *envelope)
 {
     struct tr_envelope whole;
     tr_envelope_unpack(envelope, &whole);
@@ -55,7 +55,7 @@ static int say(struct tri_service *service, const struct tri_caller *caller, uin
         .cause_sequence = caller->ask,
         .trace = caller->trace,
     };
-    /* The worker of origin knows where the actor is now, and forwards. */
+    /* The worker of origin knows the actor's worker, and forwards. */
     uint32_t worker =
         (uint32_t)(caller->ref.key.serial & (TR_WORKERS_MAX - 1)) % service->worker_count;
     return tri_sender_say(&service->sender, worker, &envelope, schema, body);
@@ -77,7 +77,7 @@ void tri_service_refuse(struct tri_service *service, const struct tri_caller *ca
 {
     struct tr_ask_failed failed = {.reason = (uint32_t)-reason};
     int error = say(service, caller, TR_KIND_SIGNAL, &tr_ask_failed_schema, &failed);
-    /* Without an answer the caller would wait for ever, so the host ends instead. */
+    /* Without an answer the caller would wait for ever, so the host ends. */
     if (error != 0) {
         tri_service_fail(service, error);
     }

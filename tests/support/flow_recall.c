@@ -50,7 +50,7 @@ static void answer_node(struct flow *flow, struct tr_text above, struct tr_curso
 
 static void answer_nodes(struct flow *flow, const uint8_t *envelope)
 {
-    struct tri_caller caller = tri_caller_of(envelope);
+    struct tri_caller caller = tri_service_caller(envelope);
     struct tr_recover_nodes question;
     struct tr_buffer nodes;
     assert_int_equal(tr_recover_nodes_unpack(tr_envelope_body(envelope), 1, &question), 0);
@@ -90,7 +90,7 @@ static void close_elsewhere(void *self, struct tr_bytes literal)
 
 static void answer_values(struct flow *flow, const uint8_t *envelope)
 {
-    struct tri_caller caller = tri_caller_of(envelope);
+    struct tri_caller caller = tri_service_caller(envelope);
     const struct tr_bind_reader reader = {
         .open = open_elsewhere, .close = close_elsewhere, .self = flow};
     struct tr_values_bind question;
@@ -116,7 +116,7 @@ static void answer_values(struct flow *flow, const uint8_t *envelope)
 
 static void answer(struct flow *flow, const uint8_t *envelope)
 {
-    struct tri_caller caller = tri_caller_of(envelope);
+    struct tri_caller caller = tri_service_caller(envelope);
     flow->asked++;
     if (flow->refusals > 0) {
         flow->refusals--;

@@ -157,7 +157,7 @@ static int answer_recover(const struct tri_caller *caller, const uint8_t *envelo
 
 static void answer(const uint8_t *envelope)
 {
-    struct tri_caller caller = tri_caller_of(envelope);
+    struct tri_caller caller = tri_service_caller(envelope);
     if (array_stand.files_refusals > 0) {
         array_stand.files_refusals--;
         tri_service_refuse(&array_stand.files, &caller, array_stand.files_error);

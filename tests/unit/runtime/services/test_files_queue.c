@@ -9,24 +9,24 @@
 #include "runtime/memory.h"
 #include "tests/support/test.h"
 
-static struct tri_files_line line;
+static struct tri_files_queue queue;
 
 static void add(uint64_t group, const char *name)
 {
     struct tr_bytes bytes = {.data = (const uint8_t *)name, .size = strlen(name) + 1};
-    assert_int_equal(tri_files_line_add(&line, group, bytes, NULL), 0);
+    assert_int_equal(tri_files_queue_add(&queue, group, bytes, NULL), 0);
 }
 
 /* Serves whose turn it is, and says what that was. */
 static void serve(char *served, size_t size)
 {
-    struct tri_files_lane *lane = tri_files_line_next(&line);
+    struct tri_files_lane *lane = tri_files_queue_next(&queue);
     assert_non_null(lane);
-    struct tri_files_work *work = tri_files_line_take(&line, lane);
+    struct tri_files_work *work = tri_files_queue_take(&queue, lane);
     size_t used = strlen(served);
     snprintf(served + used, size - used, "%s ", (const char *)work->envelope);
     tr_free(work);
-    tri_files_line_back(&line, lane);
+    tri_files_queue_return(&queue, lane);
 }
 
 static void groups_take_turns(void **state)
@@ -44,8 +44,8 @@ static void groups_take_turns(void **state)
         serve(served, sizeof served);
     }
     assert_string_equal(served, "a1 b1 c1 a2 b2 a3 ");
-    assert_null(tri_files_line_next(&line));
-    assert_int_equal(line.bytes, 0);
+    assert_null(tri_files_queue_next(&queue));
+    assert_int_equal(queue.bytes, 0);
     assert_int_equal(tr_memory_used(), used);
 }
 
@@ -55,18 +55,18 @@ static void who_is_parked_comes_before_his_group_goes_on(void **state)
     int hand;
     add(1, "a1");
     add(2, "b1");
-    struct tri_files_lane *lane = tri_files_line_next(&line);
-    tr_free(tri_files_line_take(&line, lane));
-    add(1, "a2"); /* comes while its lane is served: it stands in line once */
+    struct tri_files_lane *lane = tri_files_queue_next(&queue);
+    tr_free(tri_files_queue_take(&queue, lane));
+    add(1, "a2"); /* comes while its lane is served: it stands in queue once */
     lane->parked = &hand;
-    tri_files_line_back(&line, lane);
-    struct tri_files_lane *other = tri_files_line_next(&line);
+    tri_files_queue_return(&queue, lane);
+    struct tri_files_lane *other = tri_files_queue_next(&queue);
     assert_int_equal(other->group, 2);
-    tri_files_line_drop(&line, other);
-    assert_ptr_equal(tri_files_line_next(&line), lane);
+    tri_files_queue_drop(&queue, other);
+    assert_ptr_equal(tri_files_queue_next(&queue), lane);
     assert_ptr_equal(lane->parked, &hand);
-    assert_null(tri_files_line_next(&line));
-    tri_files_line_drop(&line, lane);
+    assert_null(tri_files_queue_next(&queue));
+    tri_files_queue_drop(&queue, lane);
 }
 
 static void what_is_left_is_freed(void **state)
@@ -76,9 +76,9 @@ static void what_is_left_is_freed(void **state)
     add(1, "a1");
     add(1, "a2");
     add(2, "b1");
-    tri_files_line_fini(&line);
+    tri_files_queue_fini(&queue);
     assert_int_equal(tr_memory_used(), used);
-    assert_int_equal(line.bytes, 0);
+    assert_int_equal(queue.bytes, 0);
 }
 
 int main(void)

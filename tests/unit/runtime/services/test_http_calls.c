@@ -30,7 +30,7 @@ static void a_call_is_found_by_actor_and_number(void **state)
     assert_null(find(caller_of(16, 2, 7)));
     tri_http_calls_end(&calls, call);
     assert_ptr_equal(find(caller), call); /* until somebody tidies */
-    tri_http_calls_tidy(&calls);
+    tri_http_calls_free_ended(&calls);
     assert_null(find(caller));
     assert_int_equal(tr_memory_used(), 0);
 }
@@ -59,10 +59,10 @@ static void another_thread_gives_back(void **state)
     }
     assert_int_equal(pthread_create(&thread, NULL, give_back, NULL), 0);
     for (size_t i = 0; i < 100; i++) {
-        tri_http_calls_tidy(&calls);
+        tri_http_calls_free_ended(&calls);
     }
     assert_int_equal(pthread_join(thread, NULL), 0);
-    tri_http_calls_tidy(&calls);
+    tri_http_calls_free_ended(&calls);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(find(caller_of(i % 10, 1, i)) != NULL, i % 2 == 1);
     }

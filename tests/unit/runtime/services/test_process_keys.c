@@ -9,19 +9,19 @@
 enum { COUNT = 4 };
 
 static struct tri_process_keys keys;
-static struct tri_process_line line;
+static struct tri_process_queue line;
 static struct tri_process_key *entries[COUNT];
 
 static int setup(void **state)
 {
     static const char *const names[COUNT] = {"a", "b", "c", "d"};
     (void)state;
-    line = (struct tri_process_line){0};
+    line = (struct tri_process_queue){0};
     assert_int_equal(tri_process_keys_init(&keys), 0);
     for (size_t i = 0; i < COUNT; i++) {
-        entries[i] = tri_process_keys_have(&keys, tr_text_of(names[i]));
+        entries[i] = tri_process_keys_ensure(&keys, tr_text_of(names[i]));
         assert_non_null(entries[i]);
-        tri_process_line_put(&line, entries[i]);
+        tri_process_queue_put(&line, entries[i]);
     }
     return 0;
 }
@@ -39,7 +39,7 @@ static void expect_line(const char *order)
     for (; *order != '\0'; order++) {
         assert_non_null(line.first);
         assert_int_equal(line.first->key[0], *order);
-        tri_process_line_remove(&line, line.first);
+        tri_process_queue_remove(&line, line.first);
     }
     assert_null(line.first);
     assert_null(line.last);
@@ -54,11 +54,11 @@ static void who_came_first_is_first(void **state)
 static void whoever_is_taken_out_leaves_the_order(void **state)
 {
     (void)state;
-    tri_process_line_remove(&line, entries[1]);
-    tri_process_line_remove(&line, entries[3]);
-    tri_process_line_put(&line, entries[1]);
+    tri_process_queue_remove(&line, entries[1]);
+    tri_process_queue_remove(&line, entries[3]);
+    tri_process_queue_put(&line, entries[1]);
     expect_line("acb");
-    tri_process_line_put(&line, entries[2]);
+    tri_process_queue_put(&line, entries[2]);
     expect_line("c");
 }
 
@@ -73,7 +73,7 @@ static void a_body_is_kept(void **state)
     assert_int_equal(entries[0]->held_size, sizeof body);
     assert_memory_equal(entries[0]->held, body, sizeof body);
     assert_int_equal(entries[0]->held_version, 7);
-    tri_process_key_let_go(entries[0]);
+    tri_process_key_release(entries[0]);
     assert_null(entries[0]->held);
 }
 
