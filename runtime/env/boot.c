@@ -1,5 +1,5 @@
 /*
- * The kernel makes a new UUID at each boot and shows it in a file, a line of text.
+ * The kernel makes a new UUID at each boot; a file in /proc holds it as a line of text.
  */
 #include "runtime/env/boot.h"
 

@@ -2,9 +2,9 @@
  * A growing block of bytes, used from the front and filled at the end.
  *
  * Its capacity doubles when it is full. Bytes move to the front only when at least as many have
- * been used up before them, so each byte is moved a constant number of times on average. Growing
- * allocates a new block and copies; the old one is freed as it is, so a buffer of secrets has to be
- * reserved at its full size first.
+ * been consumed before them, so each byte is moved a constant number of times on average. Growing
+ * allocates a new block and copies; the old one is freed without being overwritten, so a buffer for
+ * secrets must be reserved at its full size first.
  */
 #include "runtime/env/buffer.h"
 

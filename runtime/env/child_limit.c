@@ -1,6 +1,6 @@
 /*
- * One value for the process. It is set once, before threads are started, so no lock is needed to
- * read it. A soft limit above the hard one cannot be set, and is passed over.
+ * One value for the process. It is set once, before threads are started, so it is read without a
+ * lock. A soft limit above the hard one is ignored.
  */
 #include "runtime/env/child_limit.h"
 

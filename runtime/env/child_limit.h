@@ -1,6 +1,6 @@
 /*
- * The limit of open files of those whom this process starts. It may have raised its own, which some
- * programs do not expect: they close all that there may be, or think that select suffices.
+ * The limit of open files of child processes. This process may have raised its own, which some
+ * programs do not expect: they close all possible descriptors, or use select.
  */
 #ifndef TR_RUNTIME_ENV_CHILD_LIMIT_H
 #define TR_RUNTIME_ENV_CHILD_LIMIT_H
@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-/* From now on children begin with this soft limit; before threads are started. */
+/* Sets the soft limit for children; call it before threads are started. */
 void tri_child_open_files_set(uint64_t soft);
 
-/* What a child sets before it runs its program; NULL: it keeps what this process has. */
+/* The limit that a child sets before exec; NULL: it inherits ours. */
 const struct rlimit *tri_child_open_files(void);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The two clocks, for this room and the ways to the outside: everybody else is told the time.
+ * The two clocks, for this room and the rooms that reach outside; all other code gets the time as
+ * an argument.
  */
 #ifndef TR_RUNTIME_ENV_CLOCK_H
 #define TR_RUNTIME_ENV_CLOCK_H
@@ -16,7 +17,7 @@ static inline uint64_t tri_clock_us(clockid_t clock)
 
 static inline uint64_t tri_monotonic_us(void)
 {
-    return tri_clock_us(CLOCK_BOOTTIME); /* a suspended machine's time counts */
+    return tri_clock_us(CLOCK_BOOTTIME); /* includes time suspended */
 }
 
 static inline uint64_t tri_monotonic_ms(void)

@@ -1,6 +1,6 @@
 /*
  * CRC-32C (polynomial 0x1EDC6F41, reflected) by a table of sixteen numbers: the start value is all
- * ones, and the result is inverted, as in iSCSI and ext4. Its value is part of the form of files.
+ * ones, and the result is inverted, as in iSCSI and ext4. Its value is part of file formats.
  */
 #include "runtime/env/crc32c.h"
 

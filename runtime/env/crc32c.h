@@ -1,5 +1,5 @@
 /*
- * The check of what files of ours hold, entry by entry: the keeper's log, recordings, exports.
+ * The checksum of records in our files: the keeper's log, recordings, exports.
  */
 #ifndef TR_RUNTIME_ENV_CRC32C_H
 #define TR_RUNTIME_ENV_CRC32C_H

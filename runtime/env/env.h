@@ -1,9 +1,9 @@
 /*
- * The seam to the world (law 10 of runtime/ARCHITECTURE.md): everything that is not a function of
- * state and message comes through here, so that a simulator can be all of it.
+ * The environment (law 10 of runtime/ARCHITECTURE.md): everything that is not a function of state
+ * and message comes through this interface, so that a simulator can replace it.
  *
- * Production binds it with tri_env_real; the simulator in tests/sim binds clocks, randomness, links
- * and the store's file system to one seed. Each function says from which thread it is called.
+ * tri_env_real is the real one; the simulator in tests/sim derives clocks, randomness, links and
+ * the store's file system from one seed. Each function says which thread may call it.
  */
 #ifndef TR_RUNTIME_ENV_ENV_H
 #define TR_RUNTIME_ENV_ENV_H
@@ -16,42 +16,43 @@ struct tri_wire;
 struct tri_directory;
 
 struct tr_env_ops {
-    /* Nanoseconds since boot, which only ever grow, also while the machine is suspended; any
-     * thread. */
+    /* Nanoseconds since boot, monotonic, including time suspended; any thread. */
     uint64_t (*monotonic_ns)(struct tr_env *env);
-    /* Milliseconds since 1970, which people may set; any thread. */
+    /* Milliseconds since 1970, by the adjustable wall clock; any thread. */
     uint64_t (*wall_ms)(struct tr_env *env);
-    /* Sixty-four bits that nobody can guess; any thread. */
+    /* Sixty-four unpredictable bits; any thread. */
     uint64_t (*entropy)(struct tr_env *env);
-    /* The end of the link of one place (a worker or a service); called by that place's thread. */
+    /* Opens the link of one place (a worker or a service); called by that place's thread. */
     int (*link_open)(struct tr_env *env, uint32_t place, struct tri_channel **link);
-    /* The wire to the hosts of a directory, which listens at an address; by the interhost thread.
-     * NULL where there are no other hosts. */
+    /*
+     * Opens the wire to the hosts of a directory, listening at an address; called by the interhost
+     * thread. NULL if there are no other hosts.
+     */
     int (*wire_open)(struct tr_env *env, const struct tri_directory *directory, const char *address,
                      struct tri_wire **wire);
 };
 
 /*
- * The clocks of one life of a host, made of what the wall clock said at its start and what has gone
- * by on the monotonic one since, so that setting the wall clock changes neither. What people read
- * is by the first. Deadlines, and whatever else is kept to be compared with a later time, are by
- * the steady one, which goes on over lives: where the wall clock was put back between two of them,
- * it is ahead of that by `ahead_ms`.
+ * The clocks of one life of a host, from the wall clock at its start and the monotonic time since,
+ * so that setting the wall clock changes neither. The first is for people. Deadlines, and all
+ * stored times that are compared later, use the steady one, which never goes back between lives: if
+ * the wall clock was set back between two of them, the steady clock is `ahead_ms` ahead of it.
  */
 struct tri_life {
     uint64_t start_ns;
     uint64_t start_wall_ms;
     uint64_t ahead_ms;
-    uint64_t put_back_ms; /* how far, since the life before; for people */
+    uint64_t
+        put_back_ms; /* how far the wall clock was set back since the previous life; for messages */
 };
 
-/* What a store keeps of the steady clock. */
+/* The steady clock as stored. */
 struct tri_kept_clock {
-    uint64_t steady_ms; /* no earlier life has seen it much later */
+    uint64_t steady_ms; /* no earlier life has read a much later time */
     uint64_t ahead_ms;
 };
 
-/* The head of every environment's own struct. */
+/* The first member of every environment's struct. */
 struct tr_env {
     const struct tr_env_ops *ops;
 };
@@ -72,18 +73,19 @@ static inline uint64_t tri_entropy(struct tr_env *env)
 }
 
 /*
- * The real world: the system's clocks and randomness, and links over ZeroMQ inproc in a context of
- * their own. Errors: TR_MEMORY, TR_SYSTEM.
+ * The real environment: the system's clocks and randomness, and links over ZeroMQ inproc in a
+ * context of its own. Errors: TR_MEMORY, TR_SYSTEM.
  */
 TR_MUST_USE int tri_env_real_new(struct tr_env **env);
 
-/* Ends it, after all its links are closed; NULL is fine. */
+/* Frees it, after all its links are closed; NULL is fine. */
 void tri_env_real_free(struct tr_env *env);
 
 /*
- * The clocks of a life that begins now. Time without a life counts, as far as the wall clock tells
- * of it: while it is behind the steady one, that stands still. Once it has caught up they are the
- * same again, so that a clock that jumps to and fro never drives the steady one on.
+ * Starts the clocks of a new life. Time between lives counts, as far as the wall clock shows it:
+ * while the wall clock is behind the steady one, the steady one does not advance. When it has
+ * caught up they are equal again, so a clock that jumps back and forth does not advance the steady
+ * one.
  */
 static inline struct tri_life tri_life_begin(struct tr_env *env, struct tri_kept_clock kept)
 {
@@ -95,13 +97,13 @@ static inline struct tri_life tri_life_begin(struct tr_env *env, struct tri_kept
     return life;
 }
 
-/* Milliseconds since 1970 by a life's clock, when the monotonic one says `now_ns`. */
+/* A life's wall clock in milliseconds since 1970, at the monotonic time `now_ns`. */
 static inline uint64_t tri_life_ms(const struct tri_life *life, uint64_t now_ns)
 {
     return life->start_wall_ms + (now_ns - life->start_ns) / 1000000;
 }
 
-/* The same by the steady one. */
+/* A life's steady clock at `now_ns`. */
 static inline uint64_t tri_life_steady_ms(const struct tri_life *life, uint64_t now_ns)
 {
     return tri_life_ms(life, now_ns) + life->ahead_ms;

@@ -1,6 +1,6 @@
 /*
- * The real world: the system's clocks, its randomness, and ZeroMQ between threads. CLOCK_BOOTTIME
- * and not CLOCK_MONOTONIC, because deadlines go on while a machine is suspended.
+ * The real environment: the system's clocks, its randomness, and ZeroMQ between threads.
+ * CLOCK_BOOTTIME and not CLOCK_MONOTONIC, because deadlines continue while a machine is suspended.
  */
 #include <sys/random.h>
 #include <time.h>
@@ -39,7 +39,7 @@ static uint64_t real_entropy(struct tr_env *env)
 {
     (void)env;
     uint64_t value = 0;
-    /* So few bytes are always given whole, once the kernel's generator is ready. */
+    /* So few bytes are always returned whole, once the kernel's generator is ready. */
     ssize_t got = getrandom(&value, sizeof value, 0);
     TR_ASSERT(got == (ssize_t)sizeof value);
     return value;

@@ -25,8 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/env/capture.h"
 #include "runtime/env/clock.h"
-#include "runtime/env/heard.h"
 #include "runtime/keeper/keeper_folder.h"
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
@@ -317,11 +317,11 @@ static void start_keeper(struct tri_keeper_client *client)
      * Variables that hold secrets are left out: the keeper does not need them, and its
      * /proc/PID/environ would show them for as long as it lives.
      */
-    struct tri_heard keeper = {.program = client->program,
-                               .argv = client->command,
-                               .line = ends[1],
-                               .environment = tri_secret_free_environment()};
-    int number = keeper.environment == NULL ? ENOMEM : tri_heard_spawn(&keeper, &client->child);
+    struct tri_capture keeper = {.program = client->program,
+                                 .argv = client->command,
+                                 .output = ends[1],
+                                 .environment = tri_secret_free_environment()};
+    int number = keeper.environment == NULL ? ENOMEM : tri_capture_spawn(&keeper, &client->child);
     tr_free(keeper.environment);
     close(ends[1]);
     client->line = ends[0];

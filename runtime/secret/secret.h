@@ -62,7 +62,7 @@ void tri_secret_wipe(struct tri_buffer *value);
  */
 TR_MUST_USE int tri_secret_hide_environment(void);
 
-/* The environment without them, for tri_heard_spawn; to be freed with tr_free. NULL: no memory. */
+/* The environment without them, for tri_capture_spawn; to be freed with tr_free. NULL: no memory. */
 char **tri_secret_free_environment(void);
 
 #endif

@@ -21,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/env/capture.h"
 #include "runtime/env/child_limit.h"
 #include "runtime/env/clock.h"
-#include "runtime/env/heard.h"
 #include "runtime/memory.h"
 #include "runtime/secret/secret_limits.h"
 #include "schemas/codec/error.h"
@@ -80,9 +80,10 @@ static int start(struct command *command, const char *const *argv, const char *a
         tr_free(copy);
         return TR_SYSTEM;
     }
-    struct tri_heard heard = {.argv = copy, .line = ends[1], .is_alone = true};
-    int number =
-        fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 ? errno : tri_heard_spawn(&heard, &command->pid);
+    struct tri_capture capture = {.argv = copy, .output = ends[1], .has_own_group = true};
+    int number = fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0
+                     ? errno
+                     : tri_capture_spawn(&capture, &command->pid);
     close(ends[1]);
     tr_free(copy);
     if (number != 0) {
