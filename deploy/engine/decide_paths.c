@@ -37,7 +37,7 @@ static int open_blobs(struct keeping *keeping)
     }
     int error = tri_blobs_open_beside(keeping->inquiry->store_folder, &keeping->blobs);
     if (error == 0) {
-        tri_blobs_take_turns(keeping->blobs, keeping->inquiry->turn);
+        tri_blobs_set_turn(keeping->blobs, keeping->inquiry->turn);
     }
     return error;
 }

@@ -211,7 +211,7 @@ static int open_blobs(struct keeping *keeping)
     }
     int error = tri_blobs_open_beside(keeping->folder, &keeping->blobs);
     if (error == 0) {
-        tri_blobs_take_turns(keeping->blobs, keeping->turn);
+        tri_blobs_set_turn(keeping->blobs, keeping->turn);
     }
     return error;
 }

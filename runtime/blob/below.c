@@ -1,12 +1,12 @@
 /*
- * Finding, opening and making what is below a folder, part by part and without following links.
+ * Finds, opens and makes files below a folder, part by part and without following links.
  *
- * Each part is opened with O_NOFOLLOW from the descriptor of the one before. So a process that
- * renames folders or puts links in their place while we walk cannot lead the walk out of the
- * folder; at worst it fails. One openat of the whole path would follow links in all parts but the
- * last. Folders on the way are O_PATH: to pass through needs the right to search, not to read.
+ * Each part is opened with O_NOFOLLOW from the descriptor of the previous one. So a process that
+ * renames folders or replaces them by links during the walk cannot lead it out of the folder; at
+ * worst the walk fails. One openat of the whole path would follow links in all parts but the last.
+ * Folders on the way are O_PATH: passing through needs the right to search, not to read.
  *
- * Errors are those of tri_below_error, and errno is left as the failing call set it.
+ * Errors are those of tri_below_error, and errno stays as the failed call set it.
  */
 #include "runtime/blob/below.h"
 
@@ -22,8 +22,8 @@
 #define FOLDER_FLAGS (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /*
- * The error that stands for errno. A link or a file in the way is TR_NOT_FOUND: ELOOP comes from
- * O_NOFOLLOW, ENOTDIR from O_DIRECTORY. EFBIG (a limit of file size) counts as a full disk.
+ * The error for errno. A link or a file in the way is TR_NOT_FOUND: ELOOP comes from O_NOFOLLOW,
+ * ENOTDIR from O_DIRECTORY. EFBIG (a limit of file size) counts as a full disk.
  */
 int tri_below_error(void)
 {
@@ -51,7 +51,7 @@ int tri_below_error(void)
 
 /* ---- Names. --------------------------------------------------------------------------------- */
 
-/* Takes the first part from a name, and the slash behind it. */
+/* Removes the first part of a name, and the slash after it. */
 static struct tr_text take_part(struct tr_text *name)
 {
     const char *slash = name->size > 0 ? memchr(name->data, '/', name->size) : NULL;
@@ -77,7 +77,7 @@ static int check_part(struct tr_text part)
     return part.size > NAME_MAX ? TR_LIMIT : 0;
 }
 
-/* A slash at the end is refused here, as take_part would not show the empty part behind it. */
+/* A slash at the end is refused here, as take_part would not return the empty part after it. */
 int tri_below_check(struct tr_text name)
 {
     int error = name.size < TR_PATH_BYTES_MAX ? 0 : TR_LIMIT;
@@ -93,15 +93,15 @@ int tri_below_check(struct tr_text name)
 /* ---- Walking. ------------------------------------------------------------------------------- */
 
 /*
- * Opens one folder, and makes it first where it is missing and there is a mode. EEXIST from mkdir
- * is fine: another thread was as quick, and if what it made is a link, the second open refuses it.
+ * Opens one folder, and makes it first if it is missing and there is a mode. EEXIST from mkdir is
+ * fine: another thread made it, and if it made a link, the second open refuses it.
  */
 static int open_part(int folder, const char *part, int flags, mode_t mode)
 {
     int fd = openat(folder, part, flags | FOLDER_FLAGS);
     bool is_made =
         fd < 0 && errno == ENOENT && mode != 0 &&
-        (mkdirat(folder, part, mode) == 0 || errno == EEXIST); /* another may be as quick */
+        (mkdirat(folder, part, mode) == 0 || errno == EEXIST); /* another thread may make it */
     return is_made ? openat(folder, part, flags | FOLDER_FLAGS) : fd;
 }
 
@@ -122,8 +122,8 @@ void tri_below_place_close(struct tri_below_place *place)
 }
 
 /*
- * Each folder on the way is closed when the next one is open. The caller's own folder is not: the
- * place may be a view of it (`is_own` is false then).
+ * Each folder on the way is closed when the next one is open. The caller's folder is not: the
+ * result may refer to it (`is_own` is false then).
  */
 int tri_below_find(int folder, struct tr_text name, mode_t mode, struct tri_below_place *out)
 {
@@ -198,8 +198,8 @@ int tri_below_write_all(int fd, struct tr_bytes bytes)
 }
 
 /*
- * O_EXCL makes the file new and refuses a link in its place, also one that leads nowhere. After an
- * error a part of the file may be there; the caller removes the folder.
+ * O_EXCL makes the file new and refuses an existing link, also a dangling one. After an error a
+ * part of the file may be there; the caller removes the folder.
  */
 int tri_below_write(int folder, struct tr_text name, struct tr_bytes bytes, mode_t mode)
 {

@@ -1,7 +1,7 @@
 /*
- * How many bytes lie in a folder that others have filled, to tell people what is removed. Links are
- * not followed; what cannot be seen, or lies too deep, does not count. Sizes are those of the
- * contents, so holes count and a file with two names counts twice.
+ * The size of a folder's contents, to report what is removed. Links are not followed; files that
+ * are not visible, or too deep, do not count. Sizes are those of the contents, so holes count and a
+ * file with two names counts twice.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
 /*
- * Removing folders that others have filled: with links, which are not followed, with folders that
- * deny access, whose mode is changed, and with folders within folders without end.
+ * Removes folders with arbitrary contents: with links, which are not followed, with folders that
+ * deny access, whose mode is changed, and with unlimited nesting.
  *
- * A folder is emptied through its own descriptor, entries that are folders by recursion. The
- * recursion is bounded, because each level needs an open descriptor and stack. What lies deeper
- * than DEPTH_MAX is renamed to the top, under a name that is new there, and the top is looked
- * through again. So each entry is handled a few times, whatever its depth.
+ * A folder is emptied through its own descriptor, subfolders by recursion. The recursion is
+ * bounded, because each level needs an open descriptor and stack. A folder deeper than DEPTH_MAX is
+ * renamed to the top, under an unused name, and the top is listed again. So each entry is handled a
+ * few times, whatever its depth.
  *
- * A process may go on to make files meanwhile. A folder is looked through at most PASSES_MAX times
- * for what came anew, then the removal fails with TR_BUSY.
+ * A process may continue to make files meanwhile. A folder is listed at most PASSES_MAX times for
+ * new entries, then the removal fails with TR_BUSY.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,13 +21,13 @@
 #include "runtime/blob/below.h"
 #include "schemas/codec/error.h"
 
-/* Folders within each other that are open at once. */
+/* Nested folders that are open at once. */
 #define DEPTH_MAX 24
 
-/* How often a folder is looked through for what came meanwhile, and how many names are tried. */
+/* How often a folder is listed for new entries, and how many names are tried. */
 #define PASSES_MAX 64
 
-/* One removal: where what lies too deep goes to. */
+/* One removal: the folder to which deep folders are moved. */
 struct removal {
     int top;
     unsigned brought;
@@ -37,7 +37,7 @@ static int remove_folder(struct removal *removal, int parent, const char *name, 
 
 /*
  * Gives the owner all rights to an open folder, also to one that is O_PATH, which fchmod refuses.
- * errno stays that of the call that was denied.
+ * errno stays that of the denied call.
  */
 static bool open_up(int fd)
 {
@@ -50,8 +50,8 @@ static bool open_up(int fd)
 }
 
 /*
- * The same for a folder by its name. It is opened first, since chmod by name follows links: who may
- * write to the parent could put one there, and what it leads to would be changed.
+ * The same for a folder by its name. It is opened first, since chmod by name follows links: a
+ * process that may write to the parent could put one there, and its target would be changed.
  */
 static bool open_up_at(int parent, const char *name)
 {
@@ -66,8 +66,8 @@ static bool open_up_at(int parent, const char *name)
 }
 
 /*
- * Opens a folder to be emptied. A task may have left one without the right to read, which its owner
- * may change.
+ * Opens a folder to be emptied. A task may have left one without the right to read, which the owner
+ * can change.
  */
 static int open_to_empty(int parent, const char *name)
 {
@@ -80,8 +80,8 @@ static int open_to_empty(int parent, const char *name)
 }
 
 /*
- * Unlinks; true also where nothing is there any more. Where the parent's mode denies it, the mode
- * is changed and the call repeated. False leaves errno of the last call.
+ * Unlinks; true also if it does not exist. If the parent's mode denies it, the mode is changed and
+ * the call repeated. False leaves errno of the last call.
  */
 static bool unlink_in(int parent, const char *name, int flags)
 {
@@ -92,8 +92,8 @@ static bool unlink_in(int parent, const char *name, int flags)
 }
 
 /*
- * Renames a folder. Besides both parents, the kernel wants the folder itself to be writable, since
- * its ".." changes.
+ * Renames a folder. Besides both parents, the folder itself must be writable, since its ".."
+ * changes.
  */
 static bool rename_folder(int parent, const char *name, int top, const char *place)
 {
@@ -105,8 +105,8 @@ static bool rename_folder(int parent, const char *name, int top, const char *pla
 }
 
 /*
- * Renames a folder that lies too deep to the top, where the next pass meets it. A name ".deep-N"
- * that the process itself has used makes the rename fail, and the next number is tried.
+ * Renames a deep folder to the top, where the next pass finds it. If a process has used a name
+ * ".deep-N", the rename fails, and the next number is tried.
  */
 static int bring_up(struct removal *removal, int parent, const char *name)
 {
@@ -124,8 +124,8 @@ static int bring_up(struct removal *removal, int parent, const char *name)
 }
 
 /*
- * Most entries are files, so unlinking comes first and saves a stat. Folders are told by the error:
- * POSIX says EPERM, Linux says EISDIR.
+ * Most entries are files, so unlinking comes first and saves a stat. Folders are recognized by the
+ * error: POSIX says EPERM, Linux says EISDIR.
  */
 static int remove_entry(struct removal *removal, int parent, const char *name, unsigned depth)
 {
@@ -141,9 +141,9 @@ static int remove_entry(struct removal *removal, int parent, const char *name, u
 }
 
 /*
- * Looks through a folder once; takes the descriptor over. `count` is how many entries there were,
- * so a pass with 0 shows that the folder is empty. Removing entries during readdir may skip some;
- * the next pass finds them.
+ * Handles a folder's entries once; closes the descriptor. `count` is the number of entries, so 0
+ * means that the folder is empty. Removing entries during readdir may skip some; the next pass
+ * finds them.
  */
 static int pass(struct removal *removal, int fd, unsigned depth, size_t *count)
 {
@@ -172,8 +172,8 @@ static int pass(struct removal *removal, int fd, unsigned depth, size_t *count)
 }
 
 /*
- * Removes a folder with all in it. Each round tries to remove it as an empty one first, which is
- * also how the loop ends.
+ * Removes a folder with its contents. Each round first tries to remove it as an empty one, which
+ * also ends the loop.
  */
 static int remove_folder(struct removal *removal, int parent, const char *name, unsigned depth)
 {
@@ -198,14 +198,15 @@ static int remove_folder(struct removal *removal, int parent, const char *name, 
 }
 
 /*
- * A pass that brought something up is no idle one: it has made the tree less deep, so the number of
- * such passes is bounded by the tree.
+ * A pass that moved a folder to the top is no idle one: it has reduced the depth of the tree, so
+ * the number of such passes is bounded.
  */
 int tri_below_empty(int folder)
 {
     struct removal removal = {.top = folder};
     size_t count = 1;
-    unsigned idle_passes = 0; /* that brought nothing up: those who fill it faster would win */
+    unsigned idle_passes =
+        0; /* that moved nothing; bounds them against processes that keep adding files */
     int error = 0;
     while (idle_passes < PASSES_MAX && error == 0 && count > 0) {
         unsigned before = removal.brought;
@@ -226,7 +227,7 @@ int tri_below_remove(int folder, struct tr_text name)
     if (error != 0) {
         return error;
     }
-    /* The folder itself can be the top: what is brought up there is emptied with it. */
+    /* The folder itself can be the top: folders moved there are emptied with it. */
     int fd = open_to_empty(place.folder, place.last);
     if (fd >= 0) {
         error = tri_below_empty(fd);

@@ -1,13 +1,13 @@
 /*
- * The blob store as a folder: opening it, names and URIs, putting, reading and digesting.
+ * The blob store: opening its folder, names and URIs, putting, reading and digesting.
  *
- * A blob is made in blobs/.new/, synced, and renamed to its place, and then the folder is synced;
- * only then is it answered. So a name in blobs/ always leads to a whole content, and what was
- * answered survives a loss of power. Two writers of the same content make the same name; the second
- * one finds it there and removes its own copy.
+ * A blob is made in blobs/.new/, synced, and renamed, and then the folder is synced; only then the
+ * call returns. So a name in blobs/ always has its whole content, and a returned blob survives a
+ * power loss. Two writers of the same content make the same name; the second one finds it and
+ * removes its own copy.
  *
  * The lock of ages is a flock on the folder: it works between threads, each of which has opened the
- * folder itself, and between processes, and the kernel drops it at any end.
+ * folder itself, and between processes, and the kernel releases it whenever its holder ends.
  */
 #include "runtime/blob/blob.h"
 
@@ -27,8 +27,7 @@
 /* ---- Words. --------------------------------------------------------------------------------- */
 
 /*
- * Notes WHAT: WORDS and returns the error, so that a failing call is one line. errno must still be
- * that of the system call.
+ * Sets the words "WHAT: WORDS" and returns the error. errno must still be that of the system call.
  */
 int tri_blob_explain(struct tri_blobs *blobs, int error, const char *what)
 {
@@ -51,8 +50,8 @@ const char *tri_blobs_words(const struct tri_blobs *blobs)
 /* ---- Opening. ------------------------------------------------------------------------------- */
 
 /*
- * Opens or makes the three folders. The check of the length leaves room for the longest name of a
- * blob behind the path, so that no URI is ever cut off.
+ * Opens or makes the three folders. The length check leaves room for the longest name of a blob
+ * behind the path, so that no URI is truncated.
  */
 static int open_folders(struct tri_blobs *blobs, const char *store_folder)
 {
@@ -74,14 +73,12 @@ static int open_folders(struct tri_blobs *blobs, const char *store_folder)
         error = tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_PIECES_FOLDER), 0700,
                                  &blobs->pieces);
     }
-    /* Their names are as much to be kept as what will be in them. */
+    /* The names of the folders must be synced as well as their contents. */
     bool is_synced = error == 0 && fsync(blobs->folder) == 0 && fsync(blobs->store) == 0;
     return error == 0 && !is_synced ? TR_SYSTEM : error;
 }
 
-/*
- * `never` stands for a caller that cannot be stopped, so that no other place has to check for NULL.
- */
+/* `never` is for callers that cannot be stopped, so that no other place must check for NULL. */
 static int open_store(const char *store_folder, const atomic_bool *is_stopping,
                       struct tri_blobs **out)
 {
@@ -113,8 +110,8 @@ int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping, str
         return error;
     }
     /*
-     * Unfinished blobs of an engine that died. A store has one engine, so only programs beside it
-     * can have something in there, and they hear that it is gone.
+     * Unfinished blobs of a dead engine. A store has one engine, so only programs beside it can
+     * have files in there, and they get an error for the missing file.
      */
     error = tri_below_empty(blobs->fresh);
     if (error != 0) {
@@ -132,13 +129,16 @@ int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **out)
     if (error != 0) {
         return error;
     }
-    /* A thread has one at a time, and a process may have many threads that do. */
+    /*
+     * Unique by thread id: a thread has one store at a time, and a process may have many such
+     * threads.
+     */
     snprintf(blobs->owner, sizeof blobs->owner, "%u-", (unsigned)gettid());
     *out = blobs;
     return 0;
 }
 
-void tri_blobs_take_turns(struct tri_blobs *blobs, const struct tr_turn *turn)
+void tri_blobs_set_turn(struct tri_blobs *blobs, const struct tr_turn *turn)
 {
     blobs->turn = turn;
 }
@@ -160,19 +160,19 @@ void tri_blobs_close(struct tri_blobs *blobs)
 
 /* ---- Ages. ---------------------------------------------------------------------------------- */
 
-/* Blocks until the lock is there. It is held for a few system calls only. */
-void tri_blob_hold(const struct tri_blobs *blobs, bool is_sweep)
+/* Blocks until the lock is taken. It is held for a few system calls only. */
+void tri_blob_lock(const struct tri_blobs *blobs, bool is_sweep)
 {
     while (flock(blobs->folder, is_sweep ? LOCK_EX : LOCK_SH) != 0 && errno == EINTR) {
     }
 }
 
-void tri_blob_let_go(const struct tri_blobs *blobs)
+void tri_blob_unlock(const struct tri_blobs *blobs)
 {
     (void)flock(blobs->folder, LOCK_UN);
 }
 
-/* Its age counts from now on; one that is not there is found missing by who looks next. */
+/* Sets its age to zero; a missing one is noticed by the next stat. */
 static void renew(int folder, const char *name)
 {
     (void)utimensat(folder, name, NULL, 0);
@@ -191,8 +191,8 @@ static int hex_value(char c)
 }
 
 /*
- * Whether a path is a whole blob of this store, by its text alone: BLOBS/64 digits in lower case,
- * and nothing or -NAME behind them. The file system is not asked.
+ * Whether a path is a blob of this store, by its text alone: BLOBS/64 lower-case digits, followed
+ * by nothing or -NAME.
  */
 static bool is_blob(const struct tri_blobs *blobs, const char *path,
                     uint8_t digest[TRI_BLOB_DIGEST_BYTES])
@@ -214,7 +214,7 @@ static bool is_blob(const struct tri_blobs *blobs, const char *path,
     return hex[TRI_BLOB_HEX_BYTES] == '\0' || hex[TRI_BLOB_HEX_BYTES] == '-';
 }
 
-/* A byte of a hint as it stands in a name: what no shell, URI or eye takes for anything else. */
+/* Replaces a byte of a hint that is special in shells or URIs. */
 static char tame(char c)
 {
     bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -222,7 +222,7 @@ static char tame(char c)
     return (char)(is_kept ? c : '_');
 }
 
-/* DIGEST or DIGEST-NAME. Of a long hint the end is kept, because programs look at endings. */
+/* DIGEST or DIGEST-NAME. The end of a long hint is kept, because programs look at extensions. */
 static void name_blob(const struct tri_blob *blob, struct tr_text hint, char name[NAME_MAX + 1])
 {
     size_t size = hint.size < TR_BLOB_HINT_BYTES_MAX ? hint.size : TR_BLOB_HINT_BYTES_MAX;
@@ -238,8 +238,8 @@ static void name_blob(const struct tri_blob *blob, struct tr_text hint, char nam
 }
 
 /*
- * Gives it its name; false with errno. RENAME_NOREPLACE keeps a blob that is there, whose inode
- * others may have open; `is_there` tells of it. `is_kept` links instead, so the first name stays.
+ * Renames it into place; false with errno. RENAME_NOREPLACE keeps an existing blob, which may be
+ * open elsewhere; `is_there` tells so. `is_kept` links instead, so the first name stays.
  */
 static bool put_in_place(struct tri_blobs *blobs, int folder, const char *name, const char *place,
                          bool is_kept, bool *is_there)
@@ -247,7 +247,7 @@ static bool put_in_place(struct tri_blobs *blobs, int folder, const char *name, 
     int result = is_kept ? linkat(folder, name, blobs->folder, place, 0)
                          : renameat2(folder, name, blobs->folder, place, RENAME_NOREPLACE);
     if (result != 0 && errno == EINVAL && !is_kept) {
-        /* A file system without that flag: a file replaces its equal, a folder does not. */
+        /* A file system without that flag: a file replaces an equal one, a folder does not. */
         result = renameat(folder, name, blobs->folder, place);
     }
     *is_there = result != 0 && (errno == EEXIST || errno == ENOTEMPTY);
@@ -255,26 +255,27 @@ static bool put_in_place(struct tri_blobs *blobs, int folder, const char *name, 
 }
 
 /*
- * The age of a blob that is there is renewed under the same lock that the sweep takes. Otherwise a
- * sweep could remove it between the look and the answer. The folder is synced in both cases: the
+ * The age of an existing blob is renewed under the same lock that the sweep takes. Otherwise a
+ * sweep could remove it between the check and the answer. The folder is synced in both cases: the
  * rename of another writer may not be on the disk yet.
  */
-int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name, struct tr_text hint,
-                    bool is_kept, struct tri_blob *blob)
+int tri_blob_publish(struct tri_blobs *blobs, int folder, const char *name, struct tr_text hint,
+                     bool is_kept, struct tri_blob *blob)
 {
     char place[NAME_MAX + 1];
     name_blob(blob, hint, place);
     blob->has_digest = true;
     int size = snprintf(blob->uri, sizeof blob->uri, "%s/%s", blobs->path, place);
-    TR_ASSERT(size > 0 && (size_t)size < sizeof blob->uri); /* its folder's name leaves room */
+    TR_ASSERT(size > 0 &&
+              (size_t)size < sizeof blob->uri); /* the length of the folder's path is limited */
     bool is_there = false;
-    tri_blob_hold(blobs, false);
+    tri_blob_lock(blobs, false);
     bool is_placed = put_in_place(blobs, folder, name, place, is_kept, &is_there);
     int error = is_placed ? 0 : tri_below_error();
     if (is_there) {
         renew(blobs->folder, place);
     }
-    tri_blob_let_go(blobs);
+    tri_blob_unlock(blobs);
     if (error != 0) {
         return tri_blob_explain(blobs, error, blob->uri);
     }
@@ -296,8 +297,8 @@ static bool begins_with(struct tr_text text, const char *prefix)
 }
 
 /*
- * Copies a file URI's path, with %XX as the byte it stands for. False: a bad escape, or a zero
- * byte, which would end the path early.
+ * Copies a file URI's path, with %XX decoded. False: a bad escape, or a zero byte, which would end
+ * the path early.
  */
 static bool decode(struct tr_text encoded, char *path)
 {
@@ -320,8 +321,8 @@ static bool decode(struct tr_text encoded, char *path)
 }
 
 /*
- * A path that was one of another store's blobs is the blob of this name here, if there is one: the
- * digest says that it is the same. So what has moved between stores finds its files.
+ * A path of a blob in another store becomes the blob of this name here, if there is one: the digest
+ * proves that it is the same. So moved values find their files.
  */
 static void take_home(const struct tri_blobs *blobs, char path[TR_PATH_BYTES_MAX])
 {
@@ -368,7 +369,7 @@ static int find_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_P
     return 0;
 }
 
-/* The absolute path that a URI names; TR_INVALID for one that is not local. */
+/* The absolute path of a URI; TR_INVALID for one that is not local. */
 static int blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_PATH_BYTES_MAX])
 {
     int error = find_path(blobs, uri, path);
@@ -381,20 +382,20 @@ static int blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_P
 /* ---- What is asked for. --------------------------------------------------------------------- */
 
 /*
- * Fills in what a stat tells. The age is renewed before the stat and under the lock, so no sweep
- * takes a blob that was just found. The digest is in a blob's name and not computed.
+ * Fills in the result of a stat. The age is renewed before the stat and under the lock, so no sweep
+ * removes a blob that was just found. The digest is taken from a blob's name, not computed.
  */
 static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob)
 {
     struct stat status;
     blob->has_digest = is_blob(blobs, path, blob->digest);
-    tri_blob_hold(blobs, false);
+    tri_blob_lock(blobs, false);
     if (blob->has_digest) {
         renew(AT_FDCWD, path);
     }
     errno = 0;
     int error = stat(path, &status) != 0 ? tri_below_error() : 0;
-    tri_blob_let_go(blobs);
+    tri_blob_unlock(blobs);
     if (error != 0) {
         return tri_blob_explain(blobs, error, path);
     }
@@ -423,7 +424,7 @@ static struct tr_text last_part(const char *path)
 
 /*
  * Opens a local path for reading, within a fence unless that is NULL. TR_OUTSIDE, TR_INVALID and
- * what the system says, all with words.
+ * errors of system calls, all with words.
  */
 static int blob_open(struct tri_blobs *blobs, const struct tr_fence *fence, const char *path,
                      int *fd)
@@ -445,7 +446,7 @@ static int blob_open(struct tri_blobs *blobs, const struct tr_fence *fence, cons
     return error != 0 ? tri_blob_explain(blobs, error, path) : 0;
 }
 
-/* Whether it is what is expected at the path. */
+/* Checks that the path is of the expected kind. */
 static int check_kind(struct tri_blobs *blobs, const char *path, enum tr_path_kind kind,
                       bool is_directory)
 {
@@ -470,11 +471,12 @@ static int check_source(struct tri_blobs *blobs, const struct tri_blob_source *s
     if (fstat(source->fd, &status) != 0) {
         return tri_blob_explain(blobs, TR_SYSTEM, source->path);
     }
-    bool may_be = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode); /* else the walk says so */
+    bool may_be =
+        S_ISREG(status.st_mode) || S_ISDIR(status.st_mode); /* otherwise the walk refuses it */
     return may_be ? check_kind(blobs, source->path, kind, S_ISDIR(status.st_mode)) : 0;
 }
 
-/* Copies what is open into the store. */
+/* Copies the open source into the store. */
 static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *source,
                       const struct tri_blob_put *put, struct tri_blob *blob)
 {
@@ -488,7 +490,7 @@ static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *sou
     if (error == 0) {
         bool is_given = put->is_nameless || put->hint.size > 0;
         struct tr_text hint = is_given ? put->hint : last_part(source->path);
-        error = tri_blob_settle(blobs, blobs->fresh, name, hint, false, blob);
+        error = tri_blob_publish(blobs, blobs->fresh, name, hint, false, blob);
     }
     if (error != 0) {
         (void)!tri_below_remove(blobs->fresh, tr_text_of(name));
@@ -496,7 +498,7 @@ static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *sou
     return error;
 }
 
-/* The blob of this store that a path is, or the folder of one that it leads into; empty: none. */
+/* The blob of this store that a path is, or leads into; empty: none. */
 static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
 {
     char whole[TR_PATH_BYTES_MAX];
@@ -508,8 +510,8 @@ static struct tr_text blob_around(const struct tri_blobs *blobs, const char *pat
 }
 
 /*
- * Answers for what is in the store already: TR_OUTSIDE if the path is not, or leads out of its blob
- * by a link. A path into a blob that is a folder is opened within a fence to find that out.
+ * Returns a blob that is in the store already: TR_OUTSIDE if the path is not, or leaves its blob by
+ * a link. A path into a blob's folder is opened within a fence to find that out.
  */
 static int give_kept(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
                      struct tri_blob *blob)
@@ -529,8 +531,8 @@ static int give_kept(struct tri_blobs *blobs, const char *path, const struct tri
 }
 
 /*
- * Copies what the path leads to. Within a fence the path is not looked at by its name, because a
- * stat would follow links; only its descriptor is.
+ * Copies the path's target. Within a fence only its descriptor is examined, because a stat by path
+ * would follow links.
  */
 static int put_path(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
                     struct tri_blob *blob)
@@ -600,8 +602,8 @@ int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob 
 }
 
 /*
- * Reads up to `size` bytes; fewer where the file ends. A file that became shorter since fstat is no
- * error.
+ * Reads up to `size` bytes; fewer at the end of the file. A file that became shorter since fstat is
+ * no error.
  */
 static int read_at(struct tri_blobs *blobs, int fd, const char *path, uint64_t offset, size_t size,
                    struct tri_buffer *bytes)

@@ -1,20 +1,21 @@
 /*
  * The blob store: files, folders and large values by their content, in the store's folder, and
- * small documents of the engine's own.
+ * small documents of the engine.
  *
  * A blob's URI is the plain absolute path of a read-only file, or of a folder of such files:
  * STORE/blobs/DIGEST or STORE/blobs/DIGEST-NAME, with the SHA-256 of the content in hexadecimal and
- * a name for people and for programs that look at endings. It can be opened as it stands, and moves
- * with nobody: a store that is copied elsewhere has its blobs fetched anew.
+ * a name for people and for programs that look at extensions. It can be opened directly, and is not
+ * relocated: a store that is copied elsewhere has its blobs fetched again.
  *
- * A folder's digest is taken over a list of its entries, sorted by name: kind, whether it may be
- * run, name, and the digest of the content; links count by where they lead.
+ * A folder's digest is taken over a list of its entries, sorted by name: kind, executable bit,
+ * name, and the digest of the content; of a link its target counts.
  *
- * Whatever is stored is written under another name, synced, and renamed, and the folder is synced,
- * before it is answered: there is all of a blob or none. To store something twice gives the same.
+ * A blob is written under a temporary name, synced, and renamed, and the folder is synced, before
+ * the call returns: a blob exists as a whole or not at all. Storing the same content twice gives
+ * the same blob.
  *
- * Blocks on the disk; one thread. Errors of all of these: TR_NOT_FOUND, TR_INVALID, TR_LIMIT,
- * TR_STORE_FULL, TR_CLOSED (told to stop), TR_MEMORY, TR_SYSTEM; tri_blobs_words has the words.
+ * Calls block on the disk; one thread. Errors of all functions: TR_NOT_FOUND, TR_INVALID, TR_LIMIT,
+ * TR_STORE_FULL, TR_CLOSED (asked to stop), TR_MEMORY, TR_SYSTEM; tri_blobs_words has the words.
  */
 #ifndef TR_RUNTIME_BLOB_BLOB_H
 #define TR_RUNTIME_BLOB_BLOB_H
@@ -32,30 +33,30 @@
 
 struct tri_blobs;
 
-/* What is known of a blob, or of a local file. */
+/* Describes a blob, or a local file. */
 struct tri_blob {
     char uri[TR_PATH_BYTES_MAX];
     bool has_digest;
     uint8_t digest[TRI_BLOB_DIGEST_BYTES];
-    uint64_t size; /* of all files together */
+    uint64_t size; /* of all its files */
     bool is_directory;
 };
 
 /*
- * Opens the blob store of a store's folder and removes what an earlier engine left unfinished.
- * What takes long ends as TR_CLOSED when `is_stopping` becomes true; NULL is fine.
+ * Opens the blob store of a store's folder and removes unfinished blobs of an earlier engine. Long
+ * calls end as TR_CLOSED when `is_stopping` becomes true; NULL is fine.
  */
 TR_MUST_USE int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping,
                                struct tri_blobs **blobs);
 
 /*
- * The same for a program beside the engine of the store: what others are writing stays. An engine
- * that starts meanwhile removes what is unfinished; what was stored stays.
+ * The same for a program beside the store's engine: unfinished blobs of others stay. An engine that
+ * starts meanwhile removes unfinished blobs; finished ones stay.
  */
 TR_MUST_USE int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **blobs);
 
-/* From now on what takes long takes turns; NULL ends that. */
-void tri_blobs_take_turns(struct tri_blobs *blobs, const struct tr_turn *turn);
+/* Long calls yield through `turn` from now on; NULL ends that. */
+void tri_blobs_set_turn(struct tri_blobs *blobs, const struct tr_turn *turn);
 
 /* NULL is fine. */
 void tri_blobs_close(struct tri_blobs *blobs);
@@ -63,102 +64,104 @@ void tri_blobs_close(struct tri_blobs *blobs);
 /* The words of the last error. */
 const char *tri_blobs_words(const struct tri_blobs *blobs);
 
-/* What is put into the store. */
+/* A file or folder to be stored. */
 struct tri_blob_put {
     struct tr_text path;
-    struct tr_text hint; /* part of the blob's name; "": the path's own last part */
-    bool is_nameless;    /* the digest alone is its name */
+    struct tr_text hint; /* part of the blob's name; "": the last part of the path */
+    bool is_nameless;    /* its name is only the digest */
     enum tr_path_kind kind;
     const struct tr_fence *fence; /* NULL: none */
 };
 
 /*
- * Copies a local file or folder into the store; a blob of this store, and what lies in one, is
- * given as it is. Also TR_MISMATCH (it is not of its kind), and with a fence TR_OUTSIDE.
+ * Copies a local file or folder into the store; a path to or into a blob of this store is returned
+ * as it is. Also TR_MISMATCH (not of that kind), and with a fence TR_OUTSIDE.
  */
 TR_MUST_USE int tri_blob_put(struct tri_blobs *blobs, const struct tri_blob_put *put,
                              struct tri_blob *blob);
 
 /*
- * Writes a piece of the value that has this name (a name below) until it is whole. Pieces come in
- * their order and may come again; a piece is synced when this returns. With the last one the value
- * becomes a blob; with any other `blob` has its size so far and no URI.
+ * Writes a piece of the value with this name (a path below). Pieces must be in order and may be
+ * repeated; a piece is synced when this returns. With the last one the value becomes a blob; with
+ * any other `blob` has the size so far and no URI.
  */
 TR_MUST_USE int tri_blob_write(struct tri_blobs *blobs, struct tr_text name, uint64_t offset,
                                struct tr_bytes bytes, bool is_last, struct tri_blob *blob);
 
 /*
- * Reads at most `size` bytes of a local file, and no more than TR_BLOB_READ_BYTES_MAX; fewer at the
- * end. They replace what is in `bytes`; `total` is the file's size. With a fence (NULL: none), also
+ * Reads at most `size` bytes of a local file, and at most TR_BLOB_READ_BYTES_MAX; fewer at the end.
+ * They replace the contents of `bytes`; `total` is the file's size. With a fence (NULL: none), also
  * TR_OUTSIDE.
  */
 TR_MUST_USE int tri_blob_read(struct tri_blobs *blobs, const struct tr_fence *fence,
                               struct tr_text uri, uint64_t offset, uint64_t size,
                               struct tri_buffer *bytes, uint64_t *total);
 
-/* The digest of a local file's or folder's content; a blob of this store has it in its name. */
+/*
+ * The digest of a local file's or folder's content; for a blob of this store it is taken from its
+ * name.
+ */
 TR_MUST_USE int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *blob);
 
 /*
- * Makes what a URI names a local file: one that is local is given as it is, without a digest, when
- * it exists. Any other kind of URI is TR_INVALID, by name.
+ * Resolves a URI to a local file: an existing local one is returned as it is, without a digest. Any
+ * other kind of URI is TR_INVALID, with words that name it.
  */
 TR_MUST_USE int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *blob);
 
 /*
- * For what somebody else writes: makes an empty file for it, named `name` until it is adopted as a
- * blob or given up. The descriptor is the caller's. Adopting gives it up where it fails.
+ * For content written by the caller: makes an empty file named `name`, which is adopted as a blob
+ * or discarded later. The caller owns the descriptor. Adopting discards it on failure.
  */
 TR_MUST_USE int tri_blob_begin(struct tri_blobs *blobs, char name[32], int *fd);
 TR_MUST_USE int tri_blob_adopt(struct tri_blobs *blobs, const char *name, struct tr_text hint,
                                struct tri_blob *blob);
-void tri_blob_give_up(struct tri_blobs *blobs, const char *name);
+void tri_blob_discard(struct tri_blobs *blobs, const char *name);
 
 /*
- * For what comes in parts over a long time: a folder `name` (a name below) for them, which is made
- * where it is missing, and stays over a crash until it is removed. A sweep takes it for left when
- * it is older than unfinished values may be, by its last renewal. The descriptor is the caller's;
- * what is put into it need not be synced. Renewing is for any thread.
+ * For content that arrives in parts over a long time: a folder `name` (a path below), made if
+ * missing, which survives a crash until it is removed. A sweep removes it when its last renewal is
+ * older than unfinished values may be. The caller owns the descriptor; files in it need not be
+ * synced. Renewing is for any thread.
  */
 TR_MUST_USE int tri_blob_parts_open(struct tri_blobs *blobs, struct tr_text name, int *folder);
 void tri_blob_parts_renew(int folder);
 void tri_blob_parts_remove(struct tri_blobs *blobs, struct tr_text name);
 
 /*
- * Makes a blob of what is called `entry` in the folder of parts: a file, or a folder of files that
- * nobody writes to any more. It is moved; files of it lose what they may be written by.
+ * Makes a blob of `entry` in the folder of parts: a file, or a folder of files that are no longer
+ * written to. It is moved and made read-only.
  */
 TR_MUST_USE int tri_blob_parts_adopt(struct tri_blobs *blobs, int folder, const char *entry,
                                      struct tr_text hint, struct tri_blob *blob);
 
 /*
- * What a sweep removes: what nobody uses and is older than a time. A blob is as old as the last
- * time that it was stored or asked for here, so that one which is named only by a commit that is
- * still to come stays.
+ * What a sweep removes: unused blobs older than a time. A blob's age starts when it was last stored
+ * or asked for, so a blob that only an uncommitted record references stays.
  */
 struct tri_blob_sweep {
-    uint64_t before_ms;        /* of blobs, milliseconds since 1970 */
-    uint64_t pieces_before_ms; /* of values that were never finished, by their last piece */
+    uint64_t before_ms;        /* of blobs, in milliseconds since 1970 */
+    uint64_t pieces_before_ms; /* of unfinished values, by their last piece */
     bool is_dry;               /* counts only */
     void *self;
     bool (*is_used)(void *self, const char *uri);
 };
 
-/* How many things went, and the bytes in them. */
+/* The number of removed blobs and values, and their bytes. */
 struct tri_swept {
     uint64_t count;
     uint64_t bytes;
 };
 
-/* Sweeps, beside an engine too. What was removed before an error is counted all the same. */
+/* Sweeps, also beside an engine. Removals before an error are counted. */
 TR_MUST_USE int tri_blob_sweep(struct tri_blobs *blobs, const struct tri_blob_sweep *sweep,
                                struct tri_swept *swept);
 
-/* Reads a document below the store's folder behind what is in `bytes`. TR_NOT_FOUND. */
+/* Appends a document below the store's folder to `bytes`. TR_NOT_FOUND. */
 TR_MUST_USE int tri_document_get(struct tri_blobs *blobs, struct tr_text path,
                                  struct tri_buffer *bytes);
 
-/* Writes one, as a whole or not at all, synced; folders are made. */
+/* Writes a document atomically and synced; missing folders are made. */
 TR_MUST_USE int tri_document_put(struct tri_blobs *blobs, struct tr_text path,
                                  struct tr_bytes bytes);
 

@@ -1,7 +1,7 @@
 /*
- * What the files of the blob store share: blob.c is the store, blob_write.c values in pieces and
- * documents, blob_parts.c what comes in parts, blob_tree.c walks files and folders, blob_sweep.c
- * removes. Nobody else includes this.
+ * Shared by the files of the blob store: blob.c is the store, blob_write.c values in pieces and
+ * documents, blob_parts.c content in parts, blob_tree.c walks files and folders, blob_sweep.c
+ * removes. No other file includes this.
  */
 #ifndef TR_RUNTIME_BLOB_BLOB_INSIDE_H
 #define TR_RUNTIME_BLOB_BLOB_INSIDE_H
@@ -11,8 +11,10 @@
 #include "runtime/blob/below.h"
 #include "runtime/blob/blob.h"
 
-/* Folders below the store's: the blobs; what is being made, never older than this engine; values
- * that are written in pieces. */
+/*
+ * Folders below the store's: the blobs; unfinished ones, removed when an engine starts; values that
+ * are written in pieces.
+ */
 #define TRI_BLOBS_FOLDER "blobs"
 #define TRI_BLOBS_NEW_FOLDER ".new"
 #define TRI_BLOBS_PIECES_FOLDER ".pieces"
@@ -25,17 +27,17 @@ struct tri_blobs {
     int fresh;  /* blobs/.new/ */
     int pieces; /* blobs/.pieces/ */
     const atomic_bool *is_stopping;
-    const struct tr_turn *turn;   /* NULL: nobody else waits */
-    char owner[12];               /* in front of names in .new; empty: the engine's */
+    const struct tr_turn *turn;   /* NULL: long calls do not yield */
+    char owner[12];               /* prefix of names in .new; empty: the engine's */
     uint64_t made;                /* counts names in .new */
-    uint8_t *copy;                /* what is copied and digested goes through here */
+    uint8_t *copy;                /* buffer for copying and digesting */
     char path[TR_PATH_BYTES_MAX]; /* of blobs/, absolute and without links */
     char words[TR_BLOB_WORDS_BYTES_MAX];
 };
 
 #define TRI_BLOB_COPY_BYTES (256U << 10)
 
-/* Puts an error into words, with errno's where the system refused, and returns it. */
+/* Sets words for an error, with errno's if a system call failed, and returns it. */
 TR_MUST_USE int tri_blob_explain(struct tri_blobs *blobs, int error, const char *what);
 
 /* The same with words of our own. */
@@ -43,33 +45,33 @@ TR_MUST_USE int tri_blob_refuse(struct tri_blobs *blobs, int error, const char *
                                 const char *words);
 
 /*
- * Holds the blobs against a sweep that removes one (false), or against those who store and ask
- * (true), in all processes. Short things only.
+ * Takes the lock of ages across all processes: shared to store or renew blobs, exclusive
+ * (`is_sweep`) to remove one. Hold it for short operations only.
  */
-void tri_blob_hold(const struct tri_blobs *blobs, bool is_sweep);
-void tri_blob_let_go(const struct tri_blobs *blobs);
+void tri_blob_lock(const struct tri_blobs *blobs, bool is_sweep);
+void tri_blob_unlock(const struct tri_blobs *blobs);
 
-/* A name in blobs/.new/ that nobody has. */
+/* An unused name in blobs/.new/. */
 void tri_blob_new_name(struct tri_blobs *blobs, char name[32]);
 
 /*
- * Gives what is finished and synced, at `name` in `folder`, its place among the blobs, and syncs
- * their folder. One that is there already stays, and the new one is removed unless `is_kept`.
+ * Moves a finished and synced file or folder, `name` in `folder`, to its name among the blobs, and
+ * syncs their folder. If that blob exists, it stays, and the new one is removed unless `is_kept`.
  */
-TR_MUST_USE int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name,
-                                struct tr_text hint, bool is_kept, struct tri_blob *blob);
+TR_MUST_USE int tri_blob_publish(struct tri_blobs *blobs, int folder, const char *name,
+                                 struct tr_text hint, bool is_kept, struct tri_blob *blob);
 
 /* A file or a folder to be walked. */
 struct tri_blob_source {
     int fd;
     const char *path; /* for words */
-    bool is_fenced;   /* links in it lead nowhere but down, whatever other links make of them */
-    bool is_sealed;   /* it becomes the blob itself: made read-only and synced on the way */
+    bool is_fenced;   /* links in it may only lead downwards, whatever other links do */
+    bool is_sealed;   /* it becomes the blob itself: made read-only and synced during the walk */
 };
 
 /*
- * Digests a file or a folder, and copies it to `name` in blobs/.new/ on the way, read-only and
- * synced; without a name (NULL) it is only digested.
+ * Digests a file or a folder, and copies it to `name` in blobs/.new/, read-only and synced; without
+ * a name (NULL) it is only digested.
  */
 TR_MUST_USE int tri_blob_walk(struct tri_blobs *blobs, const struct tri_blob_source *source,
                               const char *name, struct tri_blob *blob);

@@ -1,7 +1,7 @@
 /*
- * What comes in parts over a long time, such as a download: a folder in blobs/.pieces/, beside the
- * values that are written in pieces. The file or folder that is whole in the end is digested where
- * it lies, made read-only, synced, and moved among the blobs: no byte is copied.
+ * Content that arrives in parts over a long time, such as a download: a folder in blobs/.pieces/,
+ * beside values that are written in pieces. The finished file or folder is digested in place, made
+ * read-only, synced, and moved among the blobs without copying.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ int tri_blob_parts_adopt(struct tri_blobs *blobs, int folder, const char *entry,
     int error = tri_blob_walk(blobs, &source, NULL, &blob);
     close(source.fd);
     if (error == 0) {
-        error = tri_blob_settle(blobs, folder, entry, hint, false, &blob);
+        error = tri_blob_publish(blobs, folder, entry, hint, false, &blob);
     }
     if (error == 0) {
         *out = blob;
@@ -50,5 +50,5 @@ int tri_blob_parts_adopt(struct tri_blobs *blobs, int folder, const char *entry,
 
 void tri_blob_parts_remove(struct tri_blobs *blobs, struct tr_text name)
 {
-    (void)!tri_below_remove(blobs->pieces, name); /* else a sweep does */
+    (void)!tri_below_remove(blobs->pieces, name); /* otherwise a sweep removes it */
 }

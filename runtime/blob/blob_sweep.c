@@ -1,12 +1,12 @@
 /*
- * Sweeping: blobs that no record names any more, and values that were never finished.
+ * Sweeping: removes unreferenced blobs and unfinished values.
  *
- * A blob may be stored before the commit that names it, so the age decides too. Storing a blob, or
- * asking for it, renews its age under the shared lock (tri_blob_hold). The sweep looks at the age
- * again under the exclusive lock and moves the blob out of its place there. So either the renewal
- * came first and the blob stays, or the move came first and the other side finds it missing or puts
- * it there anew. The removal itself, which may take long, is done after the lock is released, in
- * blobs/.new/, which the next engine empties after a crash.
+ * A blob may be stored before the commit that references it, so the age counts too. Storing a blob,
+ * or asking for it, renews its age under the shared lock (tri_blob_lock). The sweep checks the age
+ * again under the exclusive lock and moves the blob away there. So either the renewal came first
+ * and the blob stays, or the move came first and the other side finds it missing or stores it
+ * again. The removal, which may take long, is done after the lock is released, in blobs/.new/,
+ * which the next engine empties after a crash.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "runtime/blob/blob_inside.h"
 #include "schemas/codec/error.h"
 
-/* A sweep that goes on. */
+/* A sweep in progress. */
 struct sweeping {
     struct tri_blobs *blobs;
     const struct tri_blob_sweep *sweep;
@@ -27,8 +27,8 @@ struct sweeping {
 };
 
 /*
- * By the change time of the inode, which utimensat sets to now and no program can set back, unlike
- * the time of modification.
+ * Uses the change time of the inode, which utimensat sets to now and no program can set back,
+ * unlike the modification time.
  */
 static bool is_old(int folder, const char *name, uint64_t before_ms)
 {
@@ -49,15 +49,15 @@ static bool is_unused(const struct sweeping *sweeping, const char *name)
 }
 
 /*
- * Moves one out of its place, if it is still old under the lock. `gone` is its name in .new, or
- * empty: it was renewed meanwhile, or is gone, and both are fine.
+ * Moves one away, if it is still old under the lock. `gone` is its name in .new, or empty: it was
+ * renewed, or is missing, and both are fine.
  */
 static int take_away(struct tri_blobs *blobs, int folder, const char *name, uint64_t before_ms,
                      char gone[32])
 {
     int error = 0;
     gone[0] = '\0';
-    tri_blob_hold(blobs, true);
+    tri_blob_lock(blobs, true);
     if (is_old(folder, name, before_ms)) {
         tri_blob_new_name(blobs, gone);
         if (renameat(folder, name, blobs->fresh, gone) != 0) {
@@ -65,7 +65,7 @@ static int take_away(struct tri_blobs *blobs, int folder, const char *name, uint
             gone[0] = '\0';
         }
     }
-    tri_blob_let_go(blobs);
+    tri_blob_unlock(blobs);
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
@@ -86,15 +86,15 @@ static int remove_one(const struct sweeping *sweeping, int folder, const char *n
     return error;
 }
 
-/* What begins with a point among the blobs is a folder of ours. */
+/* Entries among the blobs that begin with a dot are our own folders. */
 static bool is_ours(const char *name, bool is_pieces)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (!is_pieces && name[0] == '.');
 }
 
 /*
- * Goes through one folder. A copy of the descriptor is opened, since readdir has a position of its
- * own and closedir closes it. Stops with TR_CLOSED between two entries.
+ * Sweeps one folder, through a new descriptor, since readdir has a position of its own and closedir
+ * closes it. Stops with TR_CLOSED between two entries.
  */
 static int sweep_folder(const struct sweeping *sweeping, int fd, bool is_pieces)
 {

@@ -1,13 +1,13 @@
 /*
- * Walking files and folders: digesting their content, and copying it on the way, holes as holes.
+ * Walks files and folders: digests their content, and copies it, holes as holes.
  *
  * The digest of a folder is taken over the list of its entries, which hold the digests of their
  * contents, as in a tree of git. Names are sorted by their bytes, so the same folder has the same
- * digest everywhere, whatever order readdir gives. Owners and times do not count.
+ * digest everywhere, whatever order readdir returns. Owners and times do not count.
  *
- * What is digested is what is written to the copy, piece by piece, so a file that changes meanwhile
- * still gets a copy that fits its digest. What is no file, folder or link that stays inside is
- * refused by name, since it has no content.
+ * The digested bytes are those written to the copy, piece by piece, so a file that changes
+ * meanwhile still gets a copy that matches its digest. Only files, folders and links that stay
+ * inside are accepted; other entries are refused with their names.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,9 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* What begins the list that a folder's digest is taken over; another form gets another number. */
+/*
+ * First line of the list that a folder's digest is taken over; another format gets another number.
+ */
 #define LIST_HEAD "troupe folder 1\n"
 
 #define MODE_FILE 0444
@@ -36,7 +38,7 @@ struct walk {
     uint64_t size;
     bool is_fenced;
     bool is_sealed;
-    char path[TR_PATH_BYTES_MAX]; /* where it is, for words */
+    char path[TR_PATH_BYTES_MAX]; /* current position, for words */
 };
 
 static int explain(struct walk *walk, int error)
@@ -46,7 +48,7 @@ static int explain(struct walk *walk, int error)
 
 /* ---- Files. --------------------------------------------------------------------------------- */
 
-/* A file whose content is digested, and copied on the way. `at` is the offset of both files. */
+/* A file that is being digested, and copied. `at` is the offset in both files. */
 struct digesting {
     struct tri_blobs *blobs;
     int fd;
@@ -56,21 +58,21 @@ struct digesting {
     uint64_t unsynced; /* of the copy */
 };
 
-/* The next bytes of the content. */
+/* Adds bytes to the digest. */
 static void add_bytes(struct digesting *digesting, const uint8_t *data, size_t size)
 {
     crypto_hash_sha256_update(&digesting->state, data, size);
     digesting->at += size;
 }
 
-/* How much of the next piece lies before `end`: at most the size of the buffer. */
+/* Size of the next piece before `end`: at most the buffer. */
 static size_t piece_before(const struct digesting *digesting, uint64_t end)
 {
     uint64_t left = end - digesting->at;
     return left < TRI_BLOB_COPY_BYTES ? (size_t)left : TRI_BLOB_COPY_BYTES;
 }
 
-/* Between two pieces others go first, and a stop ends the walk with TR_CLOSED. */
+/* Yields between two pieces; a stop ends the walk with TR_CLOSED. */
 static int take_turn(const struct digesting *digesting)
 {
     const struct tri_blobs *blobs = digesting->blobs;
@@ -79,8 +81,8 @@ static int take_turn(const struct digesting *digesting)
 }
 
 /*
- * A hole counts as the zeroes that it reads as, so that the digest does not depend on how a file is
- * stored. The copy gets a hole by seeking over it (add_content).
+ * A hole counts as zeroes, so that the digest does not depend on how a file is stored. The copy
+ * gets a hole by seeking over it (add_content).
  */
 static int add_hole(struct digesting *digesting, uint64_t end)
 {
@@ -96,8 +98,8 @@ static int add_hole(struct digesting *digesting, uint64_t end)
 }
 
 /*
- * Long copies are synced on the way: one fsync of many gigabytes at the end would hold up all
- * others that sync on this file system.
+ * Long copies are synced in between: one fsync of many gigabytes at the end would delay all other
+ * syncs on this file system.
  */
 static int write_piece(struct digesting *digesting, struct tr_bytes piece)
 {
@@ -110,7 +112,7 @@ static int write_piece(struct digesting *digesting, struct tr_bytes piece)
     return error;
 }
 
-/* Data up to an offset; `is_over` when the file ends before. */
+/* Adds data up to an offset; `is_over` if the file ends before. */
 static int add_data(struct digesting *digesting, uint64_t end, bool *is_over)
 {
     uint8_t *bytes = digesting->blobs->copy;
@@ -138,7 +140,7 @@ static int add_data(struct digesting *digesting, uint64_t end, bool *is_over)
     return 0;
 }
 
-/* Goes through holes and data to the end, wherever that is by then. */
+/* Adds holes and data up to the current end of the file. */
 static int add_content(struct digesting *digesting)
 {
     struct tri_range data;
@@ -152,7 +154,7 @@ static int add_content(struct digesting *digesting)
             lseek(digesting->copy, (off_t)digesting->at, SEEK_SET) < 0) {
             error = TR_SYSTEM;
         }
-        bool is_last = data.begin == data.end; /* only reading tells whether that is the end */
+        bool is_last = data.begin == data.end; /* only reading shows whether that is the end */
         if (error != 0) {
             return error;
         }
@@ -161,7 +163,7 @@ static int add_content(struct digesting *digesting)
             return error;
         }
     }
-    /* A hole at the end has no data behind it that would make the copy as long as its source. */
+    /* A hole at the end is followed by no data that would extend the copy to the source's size. */
     bool is_whole = digesting->copy < 0 || ftruncate(digesting->copy, (off_t)digesting->at) == 0;
     return is_whole ? 0 : tri_below_error();
 }
@@ -185,13 +187,13 @@ static bool is_program(const struct stat *status)
     return (status->st_mode & 0111) != 0;
 }
 
-/* What is closed to others is closed to them in a copy, too. */
+/* The copy's mode: permissions that the source denies to others stay denied. */
 static mode_t mode_of_copy(mode_t mode, const struct stat *source)
 {
     return mode & (source->st_mode | S_IRWXU);
 }
 
-/* What is finished gets its mode, and is synced. */
+/* Sets the mode of a finished file or folder, and syncs it. */
 static int seal(struct walk *walk, int fd, mode_t mode)
 {
     return fchmod(fd, mode) == 0 && fsync(fd) == 0 ? 0 : explain(walk, tri_below_error());
@@ -229,9 +231,9 @@ static int walk_file(struct walk *walk, int fd, const struct stat *status, int f
 /* ---- Links. --------------------------------------------------------------------------------- */
 
 /*
- * Whether a link in a folder `depth` levels below the top leads to something below the top, by its
- * text. Within a fence it may go up only before it has gone down: a name on its way may be a link
- * itself, and then `..` behind it leads to another folder than the text says.
+ * Whether a link in a folder `depth` levels below the top leads below the top, by its text. Within
+ * a fence `..` may only come first: a name in the target may be a link itself, and a `..` after it
+ * leads to another folder than the text says.
  */
 static bool stays_inside(const struct walk *walk, const char *target, unsigned depth)
 {
@@ -349,8 +351,8 @@ static int walk_folder(struct walk *walk, int fd, unsigned depth, int folder, co
                        uint8_t *digest);
 
 /*
- * One entry that is a file or a folder. It may have been replaced since fstatat, so its kind is
- * decided by fstat on the descriptor; O_NONBLOCK keeps a pipe from blocking the open.
+ * Handles a file or a folder. It may have been replaced since fstatat, so its kind is decided by
+ * fstat on the descriptor; O_NONBLOCK keeps a pipe from blocking the open.
  */
 static int walk_open(struct walk *walk, int parent, const char *name, unsigned depth, int folder,
                      char *kind, uint8_t *digest)
@@ -405,8 +407,8 @@ static int walk_entry(struct walk *walk, int parent, const char *name, unsigned 
 }
 
 /*
- * All entries, in order. `copy` is the folder they are copied to, or negative. walk->path grows and
- * shrinks with the descent and is for words only.
+ * Handles all entries in order. `copy` is the folder they are copied to, or negative. walk->path
+ * follows the descent and is for words only.
  */
 static int walk_entries(struct walk *walk, int fd, unsigned depth, int copy, uint8_t *digest)
 {

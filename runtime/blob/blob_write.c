@@ -1,11 +1,10 @@
 /*
- * Values that are written, whole or in pieces, and documents.
+ * Writes values, whole or in pieces, and documents.
  *
- * Pieces are collected in blobs/.pieces/NAME, each synced before it is answered, so that after a
- * crash the writer goes on where it was. A value is whole when its file is read-only: the mode is
- * the mark that survives a crash. It gets a second name among the blobs by a link; the first one
- * stays until it is swept, so that a last piece that comes again finds its result and gives the
- * same blob.
+ * Pieces are collected in blobs/.pieces/NAME, each synced before the call returns, so that after a
+ * crash the writer continues where it was. A value is complete when its file is read-only: the mode
+ * is a mark that survives a crash. It is linked among the blobs under a second name; the first one
+ * stays until it is swept, so that a repeated last piece finds its result and gives the same blob.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +19,7 @@
 #define MODE_OPEN 0600
 #define MODE_BLOB 0444
 
-/* Writes all bytes at their place. */
+/* Writes all bytes at an offset. */
 static bool write_at(int fd, struct tr_bytes bytes, uint64_t offset)
 {
     while (bytes.size > 0) {
@@ -57,7 +56,7 @@ static int write_new(struct tri_blobs *blobs, const char *name, struct tr_bytes 
     return error;
 }
 
-/* A value in one piece needs no place to wait for others. */
+/* Writes a value of one piece, which needs no file in .pieces. */
 static int write_whole(struct tri_blobs *blobs, const char *shown, struct tr_bytes bytes,
                        struct tri_blob *blob)
 {
@@ -72,12 +71,12 @@ static int write_whole(struct tri_blobs *blobs, const char *shown, struct tr_byt
         error = tri_blob_explain(blobs, error, shown);
         goto remove;
     }
-    error = tri_blob_settle(blobs, blobs->fresh, name, none, false, blob);
+    error = tri_blob_publish(blobs, blobs->fresh, name, none, false, blob);
     if (error == 0) {
         return 0;
     }
 remove:
-    (void)unlinkat(blobs->fresh, name, 0); /* else the next start does */
+    (void)unlinkat(blobs->fresh, name, 0); /* otherwise the next start removes it */
     return error;
 }
 
@@ -94,8 +93,10 @@ int tri_blob_begin(struct tri_blobs *blobs, char name[32], int *fd)
     return 0;
 }
 
-/* Digested, made read-only and synced before it gets its name: a name always leads to a whole
- * value. */
+/*
+ * Digests it, makes it read-only and syncs it before it gets its name: a name always has its whole
+ * value.
+ */
 static int adopt(struct tri_blobs *blobs, const char *name, int fd, struct tr_text hint,
                  struct tri_blob *blob)
 {
@@ -103,7 +104,7 @@ static int adopt(struct tri_blobs *blobs, const char *name, int fd, struct tr_te
     if (error == 0 && (fchmod(fd, MODE_BLOB) != 0 || fsync(fd) != 0)) {
         error = tri_blob_explain(blobs, tri_below_error(), name);
     }
-    return error != 0 ? error : tri_blob_settle(blobs, blobs->fresh, name, hint, false, blob);
+    return error != 0 ? error : tri_blob_publish(blobs, blobs->fresh, name, hint, false, blob);
 }
 
 int tri_blob_adopt(struct tri_blobs *blobs, const char *name, struct tr_text hint,
@@ -117,21 +118,21 @@ int tri_blob_adopt(struct tri_blobs *blobs, const char *name, struct tr_text hin
         close(fd);
     }
     if (error != 0) {
-        tri_blob_give_up(blobs, name);
+        tri_blob_discard(blobs, name);
         return error;
     }
     *out = blob;
     return 0;
 }
 
-void tri_blob_give_up(struct tri_blobs *blobs, const char *name)
+void tri_blob_discard(struct tri_blobs *blobs, const char *name)
 {
-    (void)unlinkat(blobs->fresh, name, 0); /* else the next start does */
+    (void)unlinkat(blobs->fresh, name, 0); /* otherwise the next start removes it */
 }
 
 /* ---- Pieces. -------------------------------------------------------------------------------- */
 
-/* A piece on its way into its value. */
+/* A piece that is being written. */
 struct piece {
     struct tri_blobs *blobs;
     struct tri_below_place place;
@@ -147,8 +148,8 @@ static int explain(const struct piece *piece, int error)
 }
 
 /*
- * Digests the value, marks it as whole, and links it among the blobs. Each step can be repeated,
- * since a crash in between makes the last piece come again. The digest is taken from the file,
+ * Digests the value, marks it as complete, and links it among the blobs. Each step can be repeated,
+ * since after a crash in between the last piece is repeated. The digest is computed from the file,
  * because earlier pieces were written by other calls, perhaps of an earlier engine.
  */
 static int finish(struct piece *piece, uint64_t size, struct tri_blob *blob)
@@ -168,12 +169,12 @@ static int finish(struct piece *piece, uint64_t size, struct tri_blob *blob)
     if (fchmod(piece->fd, MODE_BLOB) != 0 || fsync(piece->fd) != 0) {
         return explain(piece, tri_below_error());
     }
-    return tri_blob_settle(piece->blobs, piece->place.folder, piece->place.last, none, true, blob);
+    return tri_blob_publish(piece->blobs, piece->place.folder, piece->place.last, none, true, blob);
 }
 
 /*
- * Writes the piece and syncs it, unless the value is whole already. A piece that comes again
- * overwrites the same bytes. The last one also cuts off what an earlier try has written behind it.
+ * Writes the piece and syncs it, unless the value is complete already. A repeated piece overwrites
+ * the same bytes. The last one also cuts off bytes that an earlier try has written behind it.
  */
 static int write_piece(struct piece *piece, bool is_last, struct tri_blob *blob)
 {
@@ -202,13 +203,13 @@ static int write_piece(struct piece *piece, bool is_last, struct tri_blob *blob)
     return 0;
 }
 
-/* Opens the file of a value; only its first piece makes it. */
+/* Opens the file of a value; only its first piece creates it. */
 static int open_pieces(struct piece *piece)
 {
     int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     piece->fd = openat(piece->place.folder, piece->place.last,
                        O_RDWR | (piece->offset == 0 ? O_CREAT : 0) | flags, MODE_OPEN);
-    /* The value is whole and read-only; it is opened to be digested again. */
+    /* The value is complete and read-only; it is opened to be digested again. */
     if (piece->fd < 0 && errno == EACCES) {
         piece->fd = openat(piece->place.folder, piece->place.last, O_RDONLY | flags);
     }
@@ -219,7 +220,7 @@ static int open_pieces(struct piece *piece)
     if (piece->fd < 0) {
         return explain(piece, tri_below_error());
     }
-    /* The name is as much to be kept as what is in it. */
+    /* The name must be synced as well as the contents. */
     if (piece->offset == 0 && fsync(piece->place.folder) != 0) {
         int error = explain(piece, TR_SYSTEM);
         close(piece->fd);
@@ -228,8 +229,9 @@ static int open_pieces(struct piece *piece)
     return 0;
 }
 
-/* Opened anew for each piece: between two of them the process may end, and the file is all that is
- * kept. */
+/*
+ * Opens the file for each piece: the process may end between two pieces, and only the file remains.
+ */
 static int write_one_of_many(struct piece *piece, struct tr_text name, bool is_last,
                              struct tri_blob *blob)
 {
@@ -279,7 +281,7 @@ static void show(struct tr_text path, char shown[256])
     snprintf(shown, 256, "%.*s", (int)(path.size < 250 ? path.size : 250), path.data);
 }
 
-/* The size is that of the first look; a file that has grown meanwhile is read up to there. */
+/* The size is that of the first fstat; a file that has grown since is read up to there. */
 static int read_document(struct tri_blobs *blobs, int fd, const char *shown,
                          struct tri_buffer *bytes)
 {
@@ -322,9 +324,9 @@ int tri_document_get(struct tri_blobs *blobs, struct tr_text path, struct tri_bu
 }
 
 /*
- * Syncs the folders that lead to a document, the last one first: the names of those that were made
- * on the way are as much to be kept as its own. An earlier engine may have made one and ended
- * before it was synced, so all are, also those that were there.
+ * Syncs the folders on a document's path, the last one first, since the names of new ones must be
+ * durable too. An earlier engine may have made one and ended before it was synced, so existing ones
+ * are synced as well.
  */
 static bool sync_folders(const struct tri_blobs *blobs, struct tr_text path)
 {
@@ -344,7 +346,7 @@ static bool sync_folders(const struct tri_blobs *blobs, struct tr_text path)
 
 /*
  * The new content is synced under another name and renamed over the old one, so a reader or a crash
- * sees the old document or the new one. The sync of the folders makes the rename itself durable.
+ * sees the old document or the new one. Syncing the folders makes the rename durable.
  */
 int tri_document_put(struct tri_blobs *blobs, struct tr_text path, struct tr_bytes bytes)
 {
@@ -367,7 +369,7 @@ int tri_document_put(struct tri_blobs *blobs, struct tr_text path, struct tr_byt
     }
     if (error != 0) {
         error = tri_blob_explain(blobs, error, shown);
-        (void)unlinkat(blobs->fresh, name, 0); /* else the next start does */
+        (void)unlinkat(blobs->fresh, name, 0); /* otherwise the next start removes it */
     } else {
         error = sync_folders(blobs, path) ? 0 : tri_blob_explain(blobs, TR_SYSTEM, shown);
     }

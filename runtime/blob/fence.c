@@ -1,13 +1,13 @@
 /*
- * Opening what lies within a fence. Each step is taken from a descriptor of the one before, so that
- * nothing else can be put in the place of what was looked at.
+ * Opens files and folders within a fence. Each step starts at a descriptor of the previous one, so
+ * that nothing can be replaced between check and use.
  *
- * First the folder of the fence is opened, then the name is resolved with O_PATH, which opens
- * nothing and so cannot hang or have an effect, then the kind is checked by fstat, and only then is
- * it opened for reading, through /proc/self/fd, so that it is the same inode.
+ * First the fence's folder is opened, then the name is resolved with O_PATH, which opens nothing
+ * and so cannot hang or have an effect, then the kind is checked by fstat, and only then it is
+ * opened for reading, through /proc/self/fd, so that it is the same inode.
  *
- * Where a link leads is the kernel's answer (openat2 with RESOLVE_BENEATH, Linux 5.6). Where that
- * is missing or forbidden, as in some containers, no links are followed at all.
+ * The kernel resolves links (openat2 with RESOLVE_BENEATH, Linux 5.6). Where that is missing or
+ * forbidden, as in some containers, no links are followed.
  */
 #include "runtime/blob/fence.h"
 
@@ -24,7 +24,7 @@
 #include "runtime/env/env_limits.h"
 #include "schemas/codec/error.h"
 
-/* While others rename folders the kernel may be unable to say where a `..` of a link leads. */
+/* Retries while other processes rename folders and the kernel cannot resolve a `..` of a link. */
 #define TRIES_MAX 16
 
 static int refuse(const struct tr_fence *fence, int error, const char *why,
@@ -36,7 +36,7 @@ static int refuse(const struct tr_fence *fence, int error, const char *why,
     return error;
 }
 
-/* What of a path stands behind the fence's folder; empty: it is not below it. */
+/* The part of a path behind the fence's folder; empty: it is not below it. */
 static struct tr_text name_below(const struct tr_fence *fence, const char *path)
 {
     struct tr_text folder = fence->folder;
@@ -52,7 +52,7 @@ static struct tr_text name_below(const struct tr_fence *fence, const char *path)
 
 /*
  * Whether a part of the name is `..`. Where that leads depends on links before it, so such names
- * are refused by their text, before the file system is asked.
+ * are refused without asking the file system.
  */
 static bool climbs(struct tr_text name)
 {
@@ -69,8 +69,8 @@ static bool climbs(struct tr_text name)
 }
 
 /*
- * The fence's folder: the trusted part with links, the rest without. TR_OUTSIDE: a link, or a file,
- * is on the way behind the trusted part.
+ * Opens the fence's folder: the trusted part with links, the rest without. TR_OUTSIDE: a link, or a
+ * file, is on the way behind the trusted part.
  */
 static int open_folder(const struct tr_fence *fence, int *folder)
 {
@@ -102,9 +102,9 @@ static int open_folder(const struct tr_fence *fence, int *folder)
 }
 
 /*
- * Resolves the name without opening what it leads to; links are followed while they stay below.
- * EAGAIN means that a rename came in between and the kernel cannot prove where a `..` of a link
- * leads, so it is tried again. EXDEV means that the path left the folder.
+ * Resolves the name without opening its target; links are followed while they stay below. EAGAIN
+ * means that a rename came in between and the kernel cannot resolve a `..` of a link, so it is
+ * retried. EXDEV means that the path left the folder.
  */
 static int find(int folder, struct tr_text name, int *found)
 {
@@ -130,7 +130,7 @@ static int find(int folder, struct tr_text name, int *found)
     return 0;
 }
 
-/* Opens for reading what was found. TR_INVALID for what is neither a file nor a folder. */
+/* Opens the resolved target for reading. TR_INVALID for neither a file nor a folder. */
 static int open_found(int found, int *fd)
 {
     char path[64];

@@ -1,9 +1,9 @@
 /*
- * Holes of files, as lseek tells of them.
+ * Finds holes of files by lseek.
  *
- * SEEK_DATA fails with ENXIO where only a hole is left up to the end. Any other error is taken for
- * a file system without holes: then all is data. The file may change between the calls, so what is
- * said to be data may end earlier.
+ * SEEK_DATA fails with ENXIO if only a hole is left up to the end. Any other error means a file
+ * system without holes: then everything is data. The file may change between the calls, so a data
+ * range may end earlier.
  */
 #include "runtime/blob/holes.h"
 

@@ -1,18 +1,21 @@
 /*
- * Long work that lets other work go first between its pieces.
+ * Cooperative yielding: long work lets other work run between its pieces.
  */
 #ifndef TR_RUNTIME_BLOB_TURN_H
 #define TR_RUNTIME_BLOB_TURN_H
 
 #include "schemas/codec/base.h"
 
-/* Called between pieces: it may take as long as the others do. TR_CLOSED: there is no more time. */
+/*
+ * `take` is called between pieces and returns when the others have run. TR_CLOSED: the work must
+ * end.
+ */
 struct tr_turn {
     int (*take)(void *self);
     void *self;
 };
 
-/* The next turn; NULL: nobody else waits. */
+/* Yields until the next turn; NULL: does nothing. */
 TR_MUST_USE static inline int tr_turn_take(const struct tr_turn *turn)
 {
     return turn == NULL ? 0 : turn->take(turn->self);

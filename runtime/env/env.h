@@ -42,8 +42,7 @@ struct tri_life {
     uint64_t start_ns;
     uint64_t start_wall_ms;
     uint64_t ahead_ms;
-    uint64_t
-        put_back_ms; /* how far the wall clock was set back since the previous life; for messages */
+    uint64_t put_back_ms; /* how far the wall clock was set back between lives */
 };
 
 /* The steady clock as stored. */

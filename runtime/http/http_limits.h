@@ -25,7 +25,7 @@
  */
 #define TR_HTTP_SECRETS_MAX 8
 #define TR_HTTP_SECRET_THREADS 16
-#define TR_HTTP_SECRET_KEPT_MS 60000
+#define TR_HTTP_SECRET_CACHED_MS 60000
 
 /* Query parameters of a signed request. */
 #define TR_HTTP_SIGNED_PARAMETERS_MAX 128

@@ -273,7 +273,7 @@ static int start(struct asker *asker)
     if (error != 0) {
         return error;
     }
-    tri_secrets_keep(asker->known, TR_HTTP_SECRET_KEPT_MS);
+    tri_secrets_set_cache_ms(asker->known, TR_HTTP_SECRET_CACHED_MS);
     error = start_thread(asker);
     asker->is_started = error == 0;
     if (error != 0) {

@@ -320,7 +320,7 @@ static void start_keeper(struct tri_keeper_client *client)
     struct tri_capture keeper = {.program = client->program,
                                  .argv = client->command,
                                  .output = ends[1],
-                                 .environment = tri_secret_free_environment()};
+                                 .environment = tri_secret_environment_without()};
     int number = keeper.environment == NULL ? ENOMEM : tri_capture_spawn(&keeper, &client->child);
     tr_free(keeper.environment);
     close(ends[1]);

@@ -1,13 +1,13 @@
 /*
- * Where the values of secrets come from: a row for each kind of source, asked one after the other.
- * The first that has the secret counts. A source that has it not is passed over; any other failure
- * ends the search, so that a value of a later source does not hide it.
+ * The sources of secrets: a row for each kind, asked in order. The first that has the secret
+ * counts. A source that does not have it is skipped; any other failure ends the search, so that a
+ * later source does not hide it.
  *
- * What a command answers is kept for a moment, also that it has nothing: an engine that starts a
- * thousand processes that want the same secret must not run it a thousand times. The kept answers
- * are a ring, in which a new one replaces the oldest. Their buffers are reserved at their full
- * size, since one that grows leaves a copy in freed memory, and are overwritten before they are
- * freed. Values never become part of words; references do.
+ * The output of a command is cached for a short time, also its failure: an engine that starts a
+ * thousand processes with the same secret must not run it a thousand times. The cache is a ring, in
+ * which a new entry replaces the oldest. Its buffers are reserved at their full size, since a
+ * growing one leaves a copy in freed memory, and are overwritten before they are freed. Values
+ * never become part of words; references do.
  */
 #include "runtime/secret/secret.h"
 
@@ -27,15 +27,15 @@
 
 #define NAME_PREFIX "TROUPE_SECRET"
 
-/* A name that is put together; `size` goes on counting where there is no room. */
+/* A name that is being built; `size` counts on when the buffer is full. */
 struct name {
     size_t size;
     char text[TR_PATH_BYTES_MAX];
 };
 
 /*
- * Adds bytes where they fit with a closing zero. What does not fit is counted all the same, so a
- * name that is too long is found out once, at the end.
+ * Appends bytes if they fit with a closing zero. Bytes that do not fit are counted too, so a name
+ * that is too long is detected once, at the end.
  */
 static void put(struct name *name, const char *data, size_t size)
 {
@@ -51,13 +51,13 @@ static bool is_too_long(const struct name *name)
     return name->size >= sizeof name->text;
 }
 
-/* As much of a part as a line of words can bear, for "%.*s". */
+/* The bytes of a part to show in words, for "%.*s". */
 static int shown(struct tr_text part)
 {
     return part.size < 128 ? (int)part.size : 128;
 }
 
-/* GROUP/KEY[@VERSION], as much of each as there is. */
+/* Appends GROUP/KEY[@VERSION], without missing parts. */
 static void put_reference(struct name *name, const struct tr_process_secret *reference)
 {
     if (reference->group.size > 0) {
@@ -71,7 +71,7 @@ static void put_reference(struct name *name, const struct tr_process_secret *ref
     }
 }
 
-/* Says of which reference something is true, and gives the error. */
+/* Sets words that name the reference, and returns the error. */
 static int explain(const struct tr_process_secret *reference, int error, const char *words,
                    char *reason)
 {
@@ -86,11 +86,11 @@ static int explain(const struct tr_process_secret *reference, int error, const c
 /* ---- Sources. ------------------------------------------------------------------------------- */
 
 /*
- * An answer of a command, or its failure. It was given at begin_ms and counts until end_ms, both on
- * the monotonic clock.
+ * A command's cached output, or its failure. It was produced at begin_ms and is valid until end_ms,
+ * both on the monotonic clock.
  */
 struct kept {
-    char *word; /* of the reference; NULL: nothing */
+    char *word; /* the reference; NULL: unused */
     const struct tr_secret_source *source;
     uint64_t begin_ms;
     uint64_t end_ms;
@@ -102,15 +102,15 @@ struct kept {
 struct tri_secrets {
     const struct tr_secret_source *sources;
     size_t count;
-    struct kept kept[TR_SECRETS_KEPT_MAX];
-    size_t next; /* the oldest of them */
+    struct kept kept[TR_SECRETS_CACHED_MAX];
+    size_t next; /* the oldest entry */
     uint32_t kept_ms;
 };
 
 static const struct tr_secret_source default_sources[] = {{.kind = TR_SECRET_ENVIRONMENT},
                                                           {.kind = TR_SECRET_FOLDER}};
 
-/* One look at one source: what is asked, and what is said of a source that has it not. */
+/* A search in one source: the reference, and words if the source does not have it. */
 struct look {
     struct tri_secrets *secrets;
     const struct tr_secret_source *source;
@@ -129,8 +129,8 @@ static int say(struct look *look, int error, const char *what, const char *words
 /* ---- The environment. ----------------------------------------------------------------------- */
 
 /*
- * Adds _PART in capitals. Different references may become the same variable (a-b and a_b): names of
- * variables hold no more than this.
+ * Appends _PART in capitals. Different references may become the same variable (a-b and a_b): names
+ * of variables allow no more.
  */
 static void put_capitals(struct name *name, struct tr_text part)
 {
@@ -150,8 +150,8 @@ static bool is_secret(const char *entry)
 }
 
 /*
- * /proc/PID/environ shows the block of memory that exec has set up, and processes of the same user
- * may read it. So the entry is copied to the heap, environ leads to the copy, and the value in the
+ * /proc/PID/environ shows the block of memory set up by exec, and processes of the same user may
+ * read it. So the entry is copied to the heap, environ points to the copy, and the value in the
  * block is overwritten. The name stays visible.
  */
 int tri_secret_hide_environment(void)
@@ -172,7 +172,7 @@ int tri_secret_hide_environment(void)
     return 0;
 }
 
-char **tri_secret_free_environment(void)
+char **tri_secret_environment_without(void)
 {
     size_t count = 0;
     while (environ != NULL && environ[count] != NULL) {
@@ -208,8 +208,8 @@ static int find_variable(struct look *look)
         return say(look, TR_NOT_FOUND, "the environment has it not", "");
     }
     /*
-     * The closing zero is put, too, and taken off again: then also an empty value gives the buffer
-     * memory, and callers have a place to look at.
+     * The closing zero is appended and removed again: so even an empty value allocates the buffer,
+     * and callers have a valid pointer.
      */
     size_t size = strlen(found);
     int error =
@@ -223,8 +223,8 @@ static int find_variable(struct look *look)
 /* ---- Files. --------------------------------------------------------------------------------- */
 
 /*
- * The folder of a source, with a slash behind it; false: the user has none. Without a folder it is
- * the user's own by the XDG rules, in which a relative path does not count.
+ * The folder of a source, with a slash appended; false: there is none. The default is the user's by
+ * the XDG rules, in which a relative path does not count.
  */
 static bool put_folder(struct name *name, const struct tr_secret_source *source)
 {
@@ -247,7 +247,7 @@ static bool put_folder(struct name *name, const struct tr_secret_source *source)
     return true;
 }
 
-/* Reads a regular file of a bearable size behind what is in the buffer. */
+/* Appends a regular file of limited size to the buffer. */
 static int read_file(int fd, struct tri_buffer *value)
 {
     struct stat status;
@@ -255,7 +255,7 @@ static int read_file(int fd, struct tri_buffer *value)
         errno = EINVAL;
         return TR_SYSTEM;
     }
-    /* One byte more than allowed, so that a file that is too large is seen. */
+    /* One byte more than allowed, so that a file that is too large is detected. */
     int error = tri_buffer_reserve(value, TR_SECRET_BYTES_MAX + 1);
     size_t size = 0;
     while (error == 0 && size <= TR_SECRET_BYTES_MAX) {
@@ -273,9 +273,9 @@ static int read_file(int fd, struct tri_buffer *value)
 }
 
 /*
- * Reads what lies at a name of which the part from `below` on is the reference's. That part must be
- * a name below, so that a reference cannot lead out of the folder by `..`. Links are followed: the
- * folder is the user's own. O_NONBLOCK: a pipe would block the open.
+ * Reads the file of a name whose part from `below` on is the reference's. That part must be a path
+ * below, so that a reference cannot leave the folder by `..`. Links are followed: the folder
+ * belongs to the user. O_NONBLOCK: a pipe would block the open.
  */
 static int read_named(const struct name *name, size_t below, struct tri_buffer *value)
 {
@@ -327,12 +327,12 @@ static void forget(struct kept *kept)
     *kept = (struct kept){.word = NULL};
 }
 
-/* The kept answer of this source to this word, or NULL; those that are too old are overwritten. */
+/* The cached entry of this source for this word, or NULL; expired ones are overwritten. */
 static struct kept *find_kept(struct look *look, const char *word)
 {
     uint64_t now_ms = tri_monotonic_ms();
     struct kept *found = NULL;
-    for (size_t i = 0; i < TR_SECRETS_KEPT_MAX; i++) {
+    for (size_t i = 0; i < TR_SECRETS_CACHED_MAX; i++) {
         struct kept *kept = &look->secrets->kept[i];
         if (kept->word != NULL && kept->end_ms <= now_ms) {
             forget(kept);
@@ -345,17 +345,17 @@ static struct kept *find_kept(struct look *look, const char *word)
 }
 
 /*
- * Runs the command and keeps its answer. NULL: no memory. A failure is kept for TR_SECRET_KEPT_MS,
- * whatever the caller has set, since the secret may be made meanwhile.
+ * Runs the command and caches the result. NULL: no memory. A failure is cached for
+ * TR_SECRET_CACHED_MS, whatever the caller has set, since the secret may be created meanwhile.
  */
 static struct kept *ask(struct look *look, const char *word)
 {
     struct tri_secrets *secrets = look->secrets;
     struct kept *kept = &secrets->kept[secrets->next];
-    secrets->next = (secrets->next + 1) % TR_SECRETS_KEPT_MAX;
+    secrets->next = (secrets->next + 1) % TR_SECRETS_CACHED_MAX;
     forget(kept);
     kept->word = tr_text_copy(tr_text_of(word));
-    /* In one piece from the beginning, so that no part of it stays where the buffer has grown. */
+    /* At full size from the beginning, since growing would leave a copy in freed memory. */
     if (kept->word == NULL || tri_buffer_reserve(&kept->value, 2 * TR_SECRET_BYTES_MAX) != 0) {
         forget(kept);
         return NULL;
@@ -363,7 +363,7 @@ static struct kept *ask(struct look *look, const char *word)
     kept->source = look->source;
     kept->error = tri_secret_command(look->source->command, word, &kept->value, kept->words);
     kept->begin_ms = tri_monotonic_ms();
-    kept->end_ms = kept->begin_ms + (kept->error == 0 ? secrets->kept_ms : TR_SECRET_KEPT_MS);
+    kept->end_ms = kept->begin_ms + (kept->error == 0 ? secrets->kept_ms : TR_SECRET_CACHED_MS);
     if (kept->error != 0) {
         tri_secret_wipe(&kept->value);
     }
@@ -376,7 +376,7 @@ static int find_printed(struct look *look)
     char what[TRI_SECRET_WORDS_BYTES];
     put_reference(&name, look->reference);
     snprintf(what, sizeof what, "the command %.100s", look->source->command[0]);
-    /* A word with a dash would be an option of it. */
+    /* A word that begins with a dash would be an option. */
     if (is_too_long(&name) || name.text[0] == '-') {
         return say(look, TR_INVALID, what, "it cannot be asked for such a name");
     }
@@ -404,19 +404,19 @@ int tri_secrets_new(const struct tr_secret_source *sources, size_t count, struct
     }
     secrets->sources = count > 0 ? sources : default_sources;
     secrets->count = count > 0 ? count : TR_COUNT_OF(default_sources);
-    secrets->kept_ms = TR_SECRET_KEPT_MS;
+    secrets->kept_ms = TR_SECRET_CACHED_MS;
     *out = secrets;
     return 0;
 }
 
-void tri_secrets_keep(struct tri_secrets *secrets, uint32_t kept_ms)
+void tri_secrets_set_cache_ms(struct tri_secrets *secrets, uint32_t kept_ms)
 {
     secrets->kept_ms = kept_ms;
 }
 
 void tri_secrets_forget(struct tri_secrets *secrets, uint64_t before_ms)
 {
-    for (size_t i = 0; i < TR_SECRETS_KEPT_MAX; i++) {
+    for (size_t i = 0; i < TR_SECRETS_CACHED_MAX; i++) {
         if (secrets->kept[i].begin_ms < before_ms) {
             forget(&secrets->kept[i]);
         }
@@ -425,13 +425,13 @@ void tri_secrets_forget(struct tri_secrets *secrets, uint64_t before_ms)
 
 void tri_secrets_free(struct tri_secrets *secrets)
 {
-    for (size_t i = 0; secrets != NULL && i < TR_SECRETS_KEPT_MAX; i++) {
+    for (size_t i = 0; secrets != NULL && i < TR_SECRETS_CACHED_MAX; i++) {
         forget(&secrets->kept[i]);
     }
     tr_free(secrets);
 }
 
-/* Adds what one source has said to what the others have. */
+/* Appends the words of one source to those of the others. */
 static void gather(char *all, size_t size, const char *words)
 {
     size_t used = strlen(all);
@@ -458,7 +458,7 @@ int tri_secret_find(struct tri_secrets *secrets, const struct tr_process_secret 
             return 0;
         }
         if (error != TR_NOT_FOUND) {
-            /* A command that hangs is one that has it not: that fails the attempt by its name. */
+            /* A command that hangs counts as not having it: the attempt fails with its name. */
             return explain(reference, error == TR_TIMEOUT ? TR_NOT_FOUND : error, look.words,
                            reason);
         }
@@ -468,8 +468,8 @@ int tri_secret_find(struct tri_secrets *secrets, const struct tr_process_secret 
 }
 
 /*
- * All of the capacity and not just what is in use: bytes that were consumed are still there. The
- * compiler may not leave explicit_bzero out.
+ * Overwrites the whole capacity, since consumed bytes are still there. The compiler may not remove
+ * explicit_bzero.
  */
 void tri_secret_wipe(struct tri_buffer *value)
 {

@@ -1,13 +1,13 @@
 /*
- * Running a command that prints a secret: started, listened to until it has ended or its time is
- * over, killed with its group, and judged by its status.
+ * Runs a command that prints a secret: starts it, reads its output until it ends or times out,
+ * kills its group, and checks its status.
  *
- * Two descriptors are waited for: a pidfd that is readable when the command has ended, and the
- * pipe. The end of the command counts and not the end of the pipe, because a daemon that it has
- * left may hold the pipe open for ever. What the command itself printed is in the pipe by then.
+ * Two descriptors are polled: a pidfd that is readable when the command has ended, and the pipe.
+ * The end of the command counts and not the end of the pipe, because a daemon of it may hold the
+ * pipe open for ever. All output of the command itself is in the pipe by then.
  *
- * All it can cost is bounded: TR_SECRET_COMMAND_MS of time, TR_SECRET_BYTES_MAX of memory, and its
- * process group is killed in any case.
+ * Its cost is bounded: TR_SECRET_COMMAND_MS of time, TR_SECRET_BYTES_MAX of memory, and its process
+ * group is killed in any case.
  */
 #include "runtime/secret/secret_command.h"
 
@@ -30,12 +30,12 @@
 
 #define READ_BYTES 4096
 
-/* A command that runs. */
+/* A running command. */
 struct command {
     pid_t pid;
     int ended_fd; /* readable when it has ended */
-    int line_fd;  /* what it prints; -1 when that is over */
-    size_t size;  /* of what it has printed */
+    int line_fd;  /* its output; -1 after its end */
+    size_t size;  /* of its output */
     struct tri_buffer *value;
 };
 
@@ -47,7 +47,7 @@ static int say(char *words, int error, const char *text)
 
 /* ---- Starting. ------------------------------------------------------------------------------ */
 
-/* A copy of argv with one argument more, in one block; NULL without memory. */
+/* A copy of argv with one more argument, in one block; NULL without memory. */
 static char **argv_with(const char *const *argv, const char *argument)
 {
     size_t count = 0;
@@ -68,7 +68,7 @@ static char **argv_with(const char *const *argv, const char *argument)
     return copy;
 }
 
-/* After TR_SYSTEM a process may be there (`pid`), which the caller ends. */
+/* After TR_SYSTEM a process may exist (`pid`), which the caller ends. */
 static int start(struct command *command, const char *const *argv, const char *argument)
 {
     int ends[2];
@@ -91,7 +91,10 @@ static int start(struct command *command, const char *const *argv, const char *a
         errno = number;
         return TR_SYSTEM;
     }
-    /* It may look at its limit before: that is a matter of microseconds, and of none to be lost. */
+    /*
+     * Sets the limit after the start: the program may read the old one for some microseconds, which
+     * does no harm.
+     */
     if (tri_child_open_files() != NULL) {
         (void)prlimit(command->pid, RLIMIT_NOFILE, tri_child_open_files(), NULL);
     }
@@ -102,7 +105,7 @@ static int start(struct command *command, const char *const *argv, const char *a
 
 /* ---- Listening. ----------------------------------------------------------------------------- */
 
-/* Reads what is there; at the end of the pipe line_fd is -1, which poll passes over. */
+/* Reads available output; at the end of the pipe line_fd becomes -1, which poll ignores. */
 static int take_output(struct command *command)
 {
     while (command->line_fd >= 0) {
@@ -132,7 +135,7 @@ static int take_output(struct command *command)
     return 0;
 }
 
-/* Listens until it has ended. What a daemon of its goes on to print is not waited for. */
+/* Reads output until the command has ended. Output of its daemons is not waited for. */
 static int listen_to(struct command *command)
 {
     uint64_t deadline_ms = tri_monotonic_ms() + TR_SECRET_COMMAND_MS;
@@ -157,8 +160,8 @@ static int listen_to(struct command *command)
 /* ---- Ending. -------------------------------------------------------------------------------- */
 
 /*
- * Kills what is left of its group, reaps it and gives its status. Before it is reaped its pid,
- * which is the number of its group, cannot be another's.
+ * Kills the rest of its group, reaps it and returns its status. Until it is reaped its pid, which
+ * is the group's number, cannot be reused.
  */
 static int end(struct command *command)
 {

@@ -1,20 +1,22 @@
 /*
- * Every limit of secrets, once and by name.
+ * All limits of secrets.
  */
 #ifndef TR_RUNTIME_SECRET_SECRET_LIMITS_H
 #define TR_RUNTIME_SECRET_SECRET_LIMITS_H
 
 #include "runtime/env/env_limits.h"
 
-/* The value of one secret. */
+/* Bytes of one secret's value. */
 #define TR_SECRET_BYTES_MAX 65536
 
-/* The time that a command has to print one, and how long what it said holds: an engine
- * that starts a thousand processes asks once. */
+/*
+ * The time limit of a command, and how long its output is cached: an engine that starts a thousand
+ * processes runs it once.
+ */
 #define TR_SECRET_COMMAND_MS 10000
-#define TR_SECRET_KEPT_MS 10000
+#define TR_SECRET_CACHED_MS 10000
 
-/* Answers of commands that are kept. */
-#define TR_SECRETS_KEPT_MAX 64
+/* Cached outputs of commands. */
+#define TR_SECRETS_CACHED_MAX 64
 
 #endif

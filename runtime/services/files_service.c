@@ -253,7 +253,7 @@ static int take_make(struct tri_files_service *service, const struct call *call)
     error = service->exchange->write(&writing, explain);
     close(file);
     if (error != 0) {
-        tri_blob_give_up(service->blobs, name);
+        tri_blob_discard(service->blobs, name);
         fail_with(service, call, error,
                   tr_text_of(explain[0] != '\0' ? explain : tr_error_text(error)));
         return 0;
@@ -380,7 +380,7 @@ static const struct {
 
 static void take_call(struct tri_files_service *service, const struct tri_files_work *work)
 {
-    tri_blobs_take_turns(service->blobs, tri_files_threads_turn(service->threads));
+    tri_blobs_set_turn(service->blobs, tri_files_threads_turn(service->threads));
     struct call call = {
         .caller = tri_service_caller(work->envelope),
         .envelope = {.data = work->envelope, .size = work->size},
@@ -499,7 +499,7 @@ static void take_fetched(struct tri_files_service *service, struct tri_fetch *fe
     const struct tr_turn *turn = tri_files_threads_turn(service->threads);
     char words[TR_BLOB_WORDS_BYTES_MAX] = "";
     struct tri_blob blob;
-    tri_blobs_take_turns(service->blobs, turn);
+    tri_blobs_set_turn(service->blobs, turn);
     int error = tri_fetch_finish(fetch, turn, &blob, words);
     answer_fetch(service, fetch, error, &blob, words);
 }
