@@ -10,7 +10,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/show.h"
 #include "deploy/history/executions.h"
-#include "runtime/link/afford.h"
+#include "runtime/link/preflight.h"
 #include "schemas/runtime/request.h"
 
 /* How long an engine that is about to open its socket, or to leave, is waited for. */

@@ -27,7 +27,7 @@
 #include "plugins/builtin/registry.h"
 #include "plugins/process/process.h"
 #include "runtime/host/host.h"
-#include "runtime/link/afford.h"
+#include "runtime/link/preflight.h"
 #include "runtime/memory.h"
 #include "runtime/secret/secret.h"
 #include "schemas/engine/history.h"

@@ -14,7 +14,7 @@
  * An interhost actor is spawned when it is first needed and ends when nothing is left of any pair;
  * it has one serial in every group that no spawn ever gets. It lives on the worker where its group
  * began, and does not move. The files: pair.h is what it keeps, interhost.c what it does with
- * messages, far.c how a worker comes to it and what a link that is down means to actors.
+ * messages, remote.c how a worker comes to it and what a link that is down means to actors.
  */
 #ifndef TR_RUNTIME_CLUSTER_INTERHOST_H
 #define TR_RUNTIME_CLUSTER_INTERHOST_H
@@ -28,7 +28,7 @@ bool tri_interhost_hears(uint16_t type);
 
 extern const struct tr_behaviour tri_interhost_behaviour;
 
-/* ----------------------------------------------------------------- far.c */
+/* ----------------------------------------------------------------- remote.c */
 
 /* An actor has come by a move: what it waits for on other hosts is remembered; and what it may not
  * have heard on its way, that a link is down, it hears now. */

@@ -1,6 +1,6 @@
 /*
  * What the files of a download share: fetch.c is the thread that asks for it, fetch_transfer.c the
- * http thread that does it, fetch_folder.c what of it folders need, fetch_words.c what is said of
+ * http thread that does it, fetch_folder.c what of it folders need, fetch_errors.c what is said of
  * answers. Nobody else includes this.
  *
  * A download belongs to one thread at a time: to the asking one until it is submitted and from when
@@ -14,9 +14,9 @@
 #include <stdatomic.h>
 
 #include "runtime/fetch/fetch.h"
-#include "runtime/fetch/fetch_known.h"
+#include "runtime/fetch/fetch_cache.h"
 #include "runtime/fetch/fetch_limits.h"
-#include "runtime/fetch/fetch_place.h"
+#include "runtime/fetch/fetch_location.h"
 #include "runtime/http/http.h"
 
 /* The size of what no list has named. */
@@ -125,7 +125,7 @@ TR_MUST_USE int tri_fetch_build(struct tri_fetch *fetch, const struct tr_turn *t
 
 void tri_fetch_objects_fini(struct tri_fetch_objects *objects);
 
-/* ---- fetch_words.c -------------------------------------------------------------------------- */
+/* ---- fetch_errors.c -------------------------------------------------------------------------- */
 
 /* The error, with words, of an answer that is none of 200 to 299. */
 TR_MUST_USE int tri_fetch_fail_status(const struct tri_fetch_request *request,

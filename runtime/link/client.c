@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "runtime/link/afford.h"
 #include "runtime/link/endpoint.h"
+#include "runtime/link/preflight.h"
 #include "runtime/memory.h"
 
 #define RECONNECT_MS 86400000

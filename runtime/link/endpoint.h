@@ -90,7 +90,7 @@ struct tri_client;
 /*
  * Connects to the endpoint of the store in `folder`; whether an engine answers, the first
  * tri_client_next says. TR_NO_CONNECTION (there is none), TR_MEMORY, TR_SYSTEM; TR_LIMIT: this
- * process cannot have what that takes (link/afford.h).
+ * process cannot have what that takes (link/preflight.h).
  */
 TR_MUST_USE int tri_client_open(const char *folder, struct tri_client **client);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "runtime/fetch/fetch.h"
-#include "runtime/fetch/fetch_known.h"
+#include "runtime/fetch/fetch_cache.h"
 #include "runtime/fetch/fetch_limits.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"

@@ -3,8 +3,8 @@
  * called that content (its ETag, or when it was modified) and which blob it became. A server that
  * still calls it so need not send it again. The thread of the blob store.
  */
-#ifndef TR_RUNTIME_FETCH_FETCH_KNOWN_H
-#define TR_RUNTIME_FETCH_FETCH_KNOWN_H
+#ifndef TR_RUNTIME_FETCH_FETCH_CACHE_H
+#define TR_RUNTIME_FETCH_FETCH_CACHE_H
 
 #include "runtime/blob/blob.h"
 #include "runtime/fetch/fetch_limits.h"

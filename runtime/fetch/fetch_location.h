@@ -6,8 +6,8 @@
  *
  * The key of an object is written as it is, without escapes; in the URL it is encoded.
  */
-#ifndef TR_RUNTIME_FETCH_FETCH_PLACE_H
-#define TR_RUNTIME_FETCH_FETCH_PLACE_H
+#ifndef TR_RUNTIME_FETCH_FETCH_LOCATION_H
+#define TR_RUNTIME_FETCH_FETCH_LOCATION_H
 
 #include "runtime/env/buffer.h"
 #include "runtime/exchange.h"

@@ -2,8 +2,8 @@
  * Whether this process can have what libraries end it for when they cannot: libzmq makes threads,
  * sockets and buffers, and knows no way to say that there are none.
  */
-#ifndef TR_RUNTIME_LINK_AFFORD_H
-#define TR_RUNTIME_LINK_AFFORD_H
+#ifndef TR_RUNTIME_LINK_PREFLIGHT_H
+#define TR_RUNTIME_LINK_PREFLIGHT_H
 
 #include "schemas/codec/base.h"
 

@@ -5,7 +5,7 @@
  * promise, since others may take them in between, but it turns the usual case into an error in
  * words instead of an abort inside the library.
  */
-#include "runtime/link/afford.h"
+#include "runtime/link/preflight.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * body. They are a help and no more: one that is damaged, newer, or about another URI counts as not
  * there, and the download is done.
  */
-#include "runtime/fetch/fetch_known.h"
+#include "runtime/fetch/fetch_cache.h"
 
 #include <sodium.h>
 #include <stdio.h>

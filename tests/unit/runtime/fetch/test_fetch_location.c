@@ -1,7 +1,7 @@
 /*
  * Where URIs lead: URLs, keys, and which entry of the settings is for one.
  */
-#include "runtime/fetch/fetch_place.h"
+#include "runtime/fetch/fetch_location.h"
 
 #include <string.h>
 
@@ -106,5 +106,5 @@ int main(void)
         cmocka_unit_test(test_the_longest_beginning_counts),
         cmocka_unit_test(test_what_is_fetched_at_all),
     };
-    return cmocka_run_group_tests_name("fetch_place", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("fetch_location", tests, NULL, NULL);
 }

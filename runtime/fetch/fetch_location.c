@@ -5,7 +5,7 @@
  * over the encoded form, and the server see the same. A prefix and a token are parameters, in the
  * order in which they are signed.
  */
-#include "runtime/fetch/fetch_place.h"
+#include "runtime/fetch/fetch_location.h"
 
 #include <string.h>
 
