@@ -1,10 +1,9 @@
 /*
- * Downloads from the side of the thread that asks for them: beginning, joining, taking what has
- * ended, making blobs.
+ * The asking thread's side of downloads: beginning, joining, taking ended ones, making blobs.
  *
- * The http thread gives a download back through a list that always has room, and an eventfd wakes
- * the asking thread. One that has ended stays among all until it is freed, so that whoever asks for
- * the same meanwhile joins it, and two never write into one folder of parts.
+ * The http thread returns a download through an unbounded list, and an eventfd wakes the asking
+ * thread. An ended download stays in the list of all until it is freed, so that a caller of the
+ * same URI joins it, and two never write into one folder of parts.
  */
 #include "runtime/fetch/fetch.h"
 
@@ -42,7 +41,7 @@ void tri_fetches_free(struct tri_fetches *fetches)
     if (fetches == NULL) {
         return;
     }
-    tri_http_stop(fetches->http); /* ends all */
+    tri_http_stop(fetches->http); /* ends all downloads */
     while (fetches->all != NULL) {
         tri_fetch_free(fetches->all);
     }
@@ -60,18 +59,18 @@ bool tri_fetches_has_room(const struct tri_fetches *fetches)
     return fetches->count < TR_FETCHES_AT_ONCE;
 }
 
-bool tri_fetch_can(struct tr_text uri)
+bool tri_fetch_is_supported(struct tr_text uri)
 {
-    return tri_fetch_place_can(uri);
+    return tri_fetch_location_is_supported(uri);
 }
 
 /* ---- What has ended. ------------------------------------------------------------------------ */
 
 /*
- * Release here and acquire in take_ended: the asking thread sees all that was written to it. Once
- * it is in the list it may be freed.
+ * Release here and acquire in take_ended: the asking thread sees all writes to it. After the push
+ * it may be freed.
  */
-void tri_fetch_give_back(struct tri_fetch *fetch)
+void tri_fetch_return(struct tri_fetch *fetch)
 {
     struct tri_fetches *fetches = fetch->fetches;
     fetch->next_ended = atomic_load_explicit(&fetches->ended, memory_order_relaxed);
@@ -82,8 +81,9 @@ void tri_fetch_give_back(struct tri_fetch *fetch)
 }
 
 /*
- * All that have ended, the earliest first. The http thread rings behind its push, and here the bell
- * is read before the list, so one that ends meanwhile is taken now or wakes this thread again.
+ * All ended downloads, oldest first. The http thread writes the eventfd after its push, and here
+ * the eventfd is read before the list, so one that ends meanwhile is taken now or wakes this thread
+ * again.
  */
 static struct tri_fetch *take_ended(struct tri_fetches *fetches)
 {
@@ -166,7 +166,7 @@ bool tri_fetch_join(struct tri_fetches *fetches, struct tr_text uri, enum tr_pat
                     struct tri_fetch_owner *owner)
 {
     char name[TRI_FETCH_NAME_BYTES];
-    tri_fetch_name(uri, kind, name);
+    tri_fetch_cache_name(uri, kind, name);
     struct tri_fetch *fetch = fetches->all;
     while (fetch != NULL && strcmp(fetch->name, name) != 0) {
         fetch = fetch->next;
@@ -208,7 +208,10 @@ static struct tri_fetch *fetch_new(struct tri_fetches *fetches, struct tr_text u
     return fetch;
 }
 
-/* The folder of its parts: what another boot has left may not be what was written. */
+/*
+ * Opens the folder of its parts; parts of another boot are not used, since unsynced writes may be
+ * lost.
+ */
 static int open_parts(struct tri_fetch *fetch)
 {
     char boot[TRI_BOOT_ID_BYTES];
@@ -228,8 +231,9 @@ static int begin(struct tri_fetch *fetch)
         return tri_fetch_fail(fetch, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
     }
     struct tr_text uri = tr_text_of(fetch->uri);
-    tri_fetch_name(uri, fetch->kind, fetch->name);
-    if (tri_fetch_place_find(options->stores, options->store_count, uri, &fetch->place) != 0) {
+    tri_fetch_cache_name(uri, fetch->kind, fetch->name);
+    if (tri_fetch_location_find(options->stores, options->store_count, uri, &fetch->location) !=
+        0) {
         return tri_fetch_fail(fetch, TR_INVALID, "it names no bucket; write s3://BUCKET/KEY");
     }
     int error = start_http(fetch->fetches);
@@ -240,7 +244,7 @@ static int begin(struct tri_fetch *fetch)
     if (error != 0) {
         return error;
     }
-    tri_fetch_known_read(options->blobs, fetch->name, uri, &fetch->known);
+    tri_fetch_cache_read(options->blobs, fetch->name, uri, &fetch->cached);
     return fetch->kind == TR_PATH_DIRECTORY ? tri_fetch_ask_folder(fetch)
                                             : tri_fetch_ask_file(fetch);
 }
@@ -261,7 +265,7 @@ int tri_fetch_begin(struct tri_fetches *fetches, struct tr_text uri, enum tr_pat
         snprintf(words, TR_BLOB_WORDS_BYTES_MAX, "%s", tr_error_text(error));
         return error;
     }
-    /* From when it is submitted the http thread may have ended it, but nobody else takes it. */
+    /* After it is submitted the http thread may have ended it, but only this thread takes it. */
     error = begin(fetch);
     if (error != 0) {
         snprintf(words, TR_BLOB_WORDS_BYTES_MAX, "%s", fetch->words);
@@ -284,7 +288,7 @@ int tri_fetch_begin(struct tri_fetches *fetches, struct tr_text uri, enum tr_pat
  */
 static struct tr_text hint_of(const struct tri_fetch *fetch)
 {
-    bool is_object = fetch->place.bucket.size > 0;
+    bool is_object = fetch->location.bucket.size > 0;
     size_t end = is_object ? strlen(fetch->uri) : strcspn(fetch->uri, "?#");
     while (end > 0 && fetch->uri[end - 1] == '/') {
         end--;
@@ -309,18 +313,18 @@ static int make_blob(struct tri_fetch *fetch, const struct tr_turn *turn)
     return error != 0 ? tri_fetch_fail(fetch, error, "%s", tri_blobs_words(blobs)) : 0;
 }
 
-/* Without what the server calls it nothing can be told of it next time. */
+/* Without a validator of the server there is nothing to compare next time. */
 static void write_known(struct tri_fetch *fetch)
 {
-    const struct tri_fetch_known *found = &fetch->found;
+    const struct tri_fetch_cached *found = &fetch->found;
     if (found->tag[0] != '\0' || found->modified[0] != '\0') {
-        /* Where it cannot be written it is downloaded again. */
-        (void)!tri_fetch_known_write(fetch->fetches->options.blobs, fetch->name,
+        /* If it cannot be written the content is downloaded again next time. */
+        (void)!tri_fetch_cache_write(fetch->fetches->options.blobs, fetch->name,
                                      tr_text_of(fetch->uri), found);
     }
 }
 
-/* Whether what has come of it is of use to whoever asks again. */
+/* Whether the parts so far are useful for a retry. */
 static bool is_resumed(int error)
 {
     return error == TR_NO_CONNECTION || error == TR_CLOSED || tr_error_is_shortage(error);
@@ -330,15 +334,15 @@ int tri_fetch_finish(struct tri_fetch *fetch, const struct tr_turn *turn, struct
                      char *words)
 {
     struct tri_blobs *blobs = fetch->fetches->options.blobs;
-    int error = fetch->error != 0 || fetch->is_known ? fetch->error : make_blob(fetch, turn);
-    if (error == 0 && !fetch->is_known) {
+    int error = fetch->error != 0 || fetch->is_unchanged ? fetch->error : make_blob(fetch, turn);
+    if (error == 0 && !fetch->is_unchanged) {
         write_known(fetch);
     }
     if (!is_resumed(error)) {
         tri_blob_parts_remove(blobs, tr_text_of(fetch->parts_name));
     }
     if (error == 0) {
-        *blob = fetch->is_known ? fetch->known.blob : fetch->found.blob;
+        *blob = fetch->is_unchanged ? fetch->cached.blob : fetch->found.blob;
         return 0;
     }
     snprintf(words, TR_BLOB_WORDS_BYTES_MAX, "%s", fetch->words);

@@ -1,7 +1,6 @@
 /*
- * The documents of what was downloaded, at fetched/ab/abcd...: the version of their schema, and its
- * body. They are a help and no more: one that is damaged, newer, or about another URI counts as not
- * there, and the download is done.
+ * The documents of the cache, at fetched/ab/abcd...: the version of their schema, and the body. One
+ * that is damaged, newer, or about another URI counts as missing, and the content is downloaded.
  */
 #include "runtime/fetch/fetch_cache.h"
 
@@ -14,7 +13,8 @@
 
 #define PATH_BYTES (sizeof TR_STORE_FETCHED + TRI_FETCH_NAME_BYTES + 4)
 
-void tri_fetch_name(struct tr_text uri, enum tr_path_kind kind, char name[TRI_FETCH_NAME_BYTES])
+void tri_fetch_cache_name(struct tr_text uri, enum tr_path_kind kind,
+                          char name[TRI_FETCH_NAME_BYTES])
 {
     const uint8_t head = kind == TR_PATH_DIRECTORY ? 'd' : 'f';
     uint8_t digest[crypto_hash_sha256_BYTES];
@@ -49,13 +49,13 @@ static void take(struct tr_text text, char taken[TR_FETCH_TAG_BYTES_MAX + 1])
     snprintf(taken, TR_FETCH_TAG_BYTES_MAX + 1, "%.*s", fits ? (int)text.size : 0, text.data);
 }
 
-void tri_fetch_known_read(struct tri_blobs *blobs, const char *name, struct tr_text uri,
-                          struct tri_fetch_known *known)
+void tri_fetch_cache_read(struct tri_blobs *blobs, const char *name, struct tr_text uri,
+                          struct tri_fetch_cached *known)
 {
     char path[PATH_BYTES];
     struct tri_buffer bytes = {0};
     struct tr_fetched fetched = {.blob = {.size = 0}};
-    *known = (struct tri_fetch_known){.tag = ""};
+    *known = (struct tri_fetch_cached){.tag = ""};
     int error = tri_document_get(blobs, path_of(name, path), &bytes);
     if (error == 0) {
         error =
@@ -71,14 +71,14 @@ void tri_fetch_known_read(struct tri_blobs *blobs, const char *name, struct tr_t
 
 /* ---- Writing. ------------------------------------------------------------------------------- */
 
-/* A text of a server's, which may be any bytes. */
+/* A text of a server, which may have invalid bytes. */
 static struct tr_text clean(const char *text)
 {
     return tr_text_of(tr_utf8_valid(tr_text_of(text)) ? text : "");
 }
 
-int tri_fetch_known_write(struct tri_blobs *blobs, const char *name, struct tr_text uri,
-                          const struct tri_fetch_known *known)
+int tri_fetch_cache_write(struct tri_blobs *blobs, const char *name, struct tr_text uri,
+                          const struct tri_fetch_cached *known)
 {
     char path[PATH_BYTES];
     const struct tr_fetched fetched = {.uri = uri,

@@ -1,6 +1,6 @@
 /*
- * What an answer means: whose failure it is, and words that name the answer, who asked, and what
- * helps. A URL is not repeated in them, since it may hold a signature; that of an object is.
+ * Maps answers to errors, with words that name the answer, the credentials and a remedy. The words
+ * do not contain a URL, since it may hold a signature, except that of an object.
  */
 #include <stdio.h>
 
@@ -13,8 +13,10 @@
 
 /* ---- Statuses. ------------------------------------------------------------------------------ */
 
-/* What is asked for again may come: the server is busy or broken, or the object has just changed.
- * All that is left is what the server will not give to whoever asks so. */
+/*
+ * TR_NO_CONNECTION for statuses that a retry may change: the server is busy or broken, or the
+ * object has just changed. All others mean that the server refuses the request.
+ */
 static int error_of_status(uint32_t status)
 {
     switch (status) {
@@ -34,26 +36,27 @@ static int error_of_status(uint32_t status)
 
 static const char *remedy_of(const struct tri_fetch *fetch, uint32_t status, int error)
 {
-    bool is_object = fetch->place.bucket.size > 0;
+    bool is_object = fetch->location.bucket.size > 0;
     if (error == TR_NO_CONNECTION) {
         return "";
     }
     if (error == TR_NOT_FOUND) {
-        return is_object ? "; name an object that is there" : "; name a file that is there";
+        return is_object ? "; name an existing object" : "; name an existing file";
     }
     if (status == 401 || status == 403) {
-        return is_object ? "; who may not list a bucket is refused what is not there; else grant "
-                           "the right to read it, or give another secret under object_stores"
-                         : "; give a secret that may read it under object_stores of the settings";
+        return is_object
+                   ? "; grant permission to read it, or set another secret under object_stores "
+                     "(a missing object is refused, too, without permission to list the bucket)"
+                   : "; set a secret that may read it under object_stores of the settings";
     }
-    return "; look at its endpoint, region and secret under object_stores of the settings";
+    return "; check its endpoint, region and secret under object_stores of the settings";
 }
 
-/* How a request has shown who asks. */
+/* The words about the credentials of a request. */
 static const char *signer(const struct tri_fetch *fetch, char words[SIGNER_BYTES])
 {
-    const struct tr_object_store *store = fetch->place.store;
-    if (!tri_fetch_place_has_secret(&fetch->place)) {
+    const struct tr_object_store *store = fetch->location.store;
+    if (!tri_fetch_location_has_secret(&fetch->location)) {
         return store == NULL ? "without a secret, as object_stores of the settings has no entry "
                                "for it"
                              : "without a secret, as its entry under object_stores has none";
@@ -65,10 +68,10 @@ static const char *signer(const struct tri_fetch *fetch, char words[SIGNER_BYTES
     return words;
 }
 
-/* " to GET URL", of an object. */
+/* " to GET URL" for an object, else "". */
 static const char *where(const struct tri_fetch_request *request, char words[WHERE_BYTES])
 {
-    bool is_object = request->fetch->place.bucket.size > 0;
+    bool is_object = request->fetch->location.bucket.size > 0;
     snprintf(words, WHERE_BYTES, "%s%s", is_object ? " to GET " : "",
              is_object ? (const char *)tri_buffer_front(&request->url) : "");
     return words;
@@ -78,13 +81,13 @@ int tri_fetch_fail_status(const struct tri_fetch_request *request,
                           const struct tri_http_event *event)
 {
     struct tri_fetch *fetch = request->fetch;
-    char who[SIGNER_BYTES];
-    char place[WHERE_BYTES];
+    char credentials[SIGNER_BYTES];
+    char target[WHERE_BYTES];
     int error = error_of_status(event->status);
     struct tr_text code = tri_fetch_error_code(event->body);
     return tri_fetch_fail(fetch, error, "the server answers with status %u%s%.*s%s, %s%s",
                           event->status, code.size > 0 ? " " : "", (int)code.size, code.data,
-                          where(request, place), signer(fetch, who),
+                          where(request, target), signer(fetch, credentials),
                           remedy_of(fetch, event->status, error));
 }
 
@@ -99,8 +102,8 @@ int tri_fetch_fail_fault(const struct tri_fetch_request *request,
         [TRI_HTTP_SECRET] = TR_DENIED,
     };
     bool is_known = event->fault < TR_COUNT_OF(errors) && errors[event->fault] != 0;
-    char place[WHERE_BYTES];
-    const char *what = event->status == 0 ? "there is no answer" : "the answer broke off";
+    char target[WHERE_BYTES];
+    const char *what = event->status == 0 ? "no answer" : "the answer was cut off";
     return tri_fetch_fail(request->fetch, is_known ? errors[event->fault] : TR_NO_CONNECTION,
-                          "%s%s: %s", what, where(request, place), event->words);
+                          "%s%s: %s", what, where(request, target), event->words);
 }

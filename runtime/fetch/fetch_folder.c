@@ -1,12 +1,12 @@
 /*
- * Folders: the objects whose names begin with a prefix and a slash.
+ * Folders: the objects whose keys begin with a prefix and a slash.
  *
- * The list is read first, page by page, and what is too much is refused before any object is asked
- * for. An object becomes a part whose file is called by its key, tag and size, so that what is
- * there already is seen by its name alone, whoever has left it. When all are there they are linked
- * to their places in a tree, which becomes the blob.
+ * The list is read first, page by page, and limits are checked before any object is requested. An
+ * object becomes a part whose file is named by its key, tag and size, so that an existing part is
+ * recognized by its name. When all parts are complete they are linked into a tree, which becomes
+ * the blob.
  *
- * The digest of the list is the folder's tag: the same list is the same folder.
+ * The digest of the list is the folder's tag: equal lists are equal folders.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +21,11 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* After so many links others go first. */
+/* Links between two yields. */
 #define LINKS_AT_ONCE 64
 
 struct tri_fetch_object {
-    size_t key; /* where it begins in `names` */
+    size_t key; /* offset in `names` */
     size_t tag;
     uint64_t size;
 };
@@ -49,9 +49,9 @@ static struct tri_fetch_object object_at(const struct tri_fetch_objects *objects
     return object;
 }
 
-static const char *text_at(const struct tri_fetch_objects *objects, size_t place)
+static const char *text_at(const struct tri_fetch_objects *objects, size_t offset)
 {
-    return (const char *)tri_buffer_front(&objects->names) + place;
+    return (const char *)tri_buffer_front(&objects->names) + offset;
 }
 
 static int fail_memory(struct tri_fetch *fetch, int error)
@@ -66,7 +66,7 @@ static int ask_page(struct tri_fetch *fetch, struct tr_text next)
     struct tri_fetch_request *request = tri_fetch_free_request(fetch);
     const struct tri_buffer *prefix = &fetch->objects.prefix;
     struct tr_text text = {(const char *)tri_buffer_front(prefix), tri_buffer_size(prefix)};
-    int error = tri_fetch_place_list(&fetch->place, text, next, &request->url);
+    int error = tri_fetch_location_list(&fetch->location, text, next, &request->url);
     if (error == 0) {
         error = tri_buffer_append(&request->url, "", 1);
     }
@@ -76,9 +76,9 @@ static int ask_page(struct tri_fetch *fetch, struct tr_text next)
 
 int tri_fetch_ask_folder(struct tri_fetch *fetch)
 {
-    struct tr_text key = fetch->place.key;
+    struct tr_text key = fetch->location.key;
     struct tri_buffer *prefix = &fetch->objects.prefix;
-    if (fetch->place.bucket.size == 0) {
+    if (fetch->location.bucket.size == 0) {
         return tri_fetch_fail(fetch, TR_MISMATCH,
                               "its type is directory, and servers of the web have no folders; "
                               "declare it as file, or put it into an object store");
@@ -90,7 +90,7 @@ int tri_fetch_ask_folder(struct tri_fetch *fetch)
     return error != 0 ? fail_memory(fetch, error) : ask_page(fetch, (struct tr_text){0});
 }
 
-/* A name that may be one of a file below a folder. */
+/* Whether a key is a valid path below a folder. */
 static bool is_name(const char *key, size_t prefix)
 {
     return strlen(key) > prefix && tri_below_check(tr_text_of(key + prefix)) == 0;
@@ -115,14 +115,14 @@ static int check_object(struct tri_fetch *fetch, const struct tri_fetch_listed *
     return 0;
 }
 
-static int add_text(struct tri_buffer *names, struct tr_text text, size_t *place)
+static int add_text(struct tri_buffer *names, struct tr_text text, size_t *offset)
 {
-    *place = tri_buffer_size(names);
+    *offset = tri_buffer_size(names);
     int error = tri_buffer_append(names, text.data, text.size);
     return error != 0 ? error : tri_buffer_append(names, "", 1);
 }
 
-/* Names that end with a slash are marks of folders that have none: nothing is in them. */
+/* Keys that end with a slash are markers of folders without content. */
 static int add_object(struct tri_fetch *fetch, const struct tri_fetch_listed *listed)
 {
     struct tri_fetch_objects *objects = &fetch->objects;
@@ -170,7 +170,7 @@ static void name_object(const struct tri_fetch_objects *objects, size_t index,
     sodium_bin2hex(name, TRI_FETCH_NAME_BYTES, digest, sizeof digest);
 }
 
-/* The digest of all names, in the order of the list, which is that of the keys. */
+/* The digest of all keys, in the order of the list. */
 static void tag_list(struct tri_fetch *fetch)
 {
     char name[TRI_FETCH_NAME_BYTES];
@@ -185,7 +185,7 @@ static void tag_list(struct tri_fetch *fetch)
     sodium_bin2hex(fetch->found.tag, sizeof fetch->found.tag, digest, sizeof digest);
 }
 
-/* All pages are there. */
+/* Handles the end of the list. */
 static int end_list(struct tri_fetch *fetch)
 {
     struct tri_fetch_objects *objects = &fetch->objects;
@@ -199,8 +199,8 @@ static int end_list(struct tri_fetch *fetch)
     }
     if (!objects->lacks_tags) {
         tag_list(fetch);
-        fetch->is_known =
-            fetch->known.blob.uri[0] != '\0' && strcmp(fetch->known.tag, fetch->found.tag) == 0;
+        fetch->is_unchanged =
+            fetch->cached.blob.uri[0] != '\0' && strcmp(fetch->cached.tag, fetch->found.tag) == 0;
     }
     return 0;
 }
@@ -228,7 +228,7 @@ int tri_fetch_take_page(struct tri_fetch *fetch, struct tr_bytes xml)
 
 /* ---- The objects. --------------------------------------------------------------------------- */
 
-/* Whether the part of an object is there already; one without a tag may be another's. */
+/* Whether an object's part is complete; one without a tag is not trusted. */
 static bool is_there(const struct tri_fetch *fetch, size_t index, const char *name)
 {
     struct tri_fetch_object object = object_at(&fetch->objects, index);
@@ -245,8 +245,8 @@ static int ask_object(struct tri_fetch *fetch, size_t index, const char *name)
     struct tri_fetch_request *request = tri_fetch_free_request(fetch);
     char line[TR_FETCH_TAG_BYTES_MAX + 16];
     struct tr_text header;
-    int error = tri_fetch_place_url(&fetch->place, tr_text_of(text_at(&fetch->objects, object.key)),
-                                    &request->url);
+    int error = tri_fetch_location_url(
+        &fetch->location, tr_text_of(text_at(&fetch->objects, object.key)), &request->url);
     if (error == 0) {
         error = tri_buffer_append(&request->url, "", 1);
     }
@@ -305,7 +305,8 @@ static int link_object(struct tri_fetch *fetch, int tree, size_t index)
 int tri_fetch_build(struct tri_fetch *fetch, const struct tr_turn *turn)
 {
     int tree = -1;
-    (void)!tri_below_remove(fetch->parts, tr_text_of(TRI_FETCH_TREE)); /* of an earlier engine */
+    (void)!tri_below_remove(fetch->parts,
+                            tr_text_of(TRI_FETCH_TREE)); /* left by an earlier engine */
     int error = tri_below_folder(fetch->parts, tr_text_of(TRI_FETCH_TREE), 0755, &tree);
     if (error != 0) {
         return tri_fetch_fail(fetch, error, "its folder cannot be made: %s", strerror(errno));

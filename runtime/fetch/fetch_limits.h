@@ -1,33 +1,33 @@
 /*
- * Every limit of downloads, once and by name. What one file or folder may have is
- * TR_BLOB_FETCH_BYTES_MAX of runtime/blob/blob_limits.h.
+ * All limits of downloads. TR_BLOB_FETCH_BYTES_MAX of runtime/blob/blob_limits.h limits one file or
+ * folder.
  */
 #ifndef TR_RUNTIME_FETCH_FETCH_LIMITS_H
 #define TR_RUNTIME_FETCH_FETCH_LIMITS_H
 
-/* Downloads under way at once; others wait, executions in turn. */
+/* Downloads at once; others are queued, executions round robin. */
 #define TR_FETCHES_AT_ONCE 64
 
-/* Objects of one folder on their way at once. */
+/* Objects of one folder requested at once. */
 #define TR_FETCH_OBJECTS_AT_ONCE 8
 
 /* Objects of one folder, and bytes of their names and tags. */
 #define TR_FETCH_OBJECTS_MAX 100000
 #define TR_FETCH_NAMES_BYTES_MAX (64U << 20)
 
-/* A page of a list; servers put a thousand objects into one. */
+/* Bytes of a page of a list; servers put a thousand objects into one. */
 #define TR_FETCH_PAGE_BYTES_MAX (16U << 20)
 
-/* Without a byte of an answer for so long, a download has failed. */
+/* A download fails after this time without a byte. */
 #define TR_FETCH_IDLE_MS 60000
 
 /* Redirects that a request without a secret follows. */
 #define TR_FETCH_REDIRECTS_MAX 10
 
-/* A validator (ETag, Last-Modified) that is kept; what is longer counts as none. */
+/* Bytes of a validator (ETag, Last-Modified); a longer one counts as none. */
 #define TR_FETCH_TAG_BYTES_MAX 100
 
-/* How often what is being downloaded is marked as in use, so that no sweep takes it for left. */
+/* Interval of renewing the parts of a running download, so that no sweep removes them. */
 #define TR_FETCH_RENEW_MS 60000
 
 #endif

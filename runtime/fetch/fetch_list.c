@@ -1,7 +1,7 @@
 /*
- * A reader of lists of objects. It looks for the elements that it needs by their tags, in order,
- * and passes over all else: a list has no attributes, comments or sections where it matters, and
- * what has some is malformed here. Entities are decoded in texts.
+ * Reads lists of objects. It searches the needed elements by their tags, in order, and skips all
+ * others: a list has no attributes, comments or sections around them, and one that has is
+ * malformed. Entities in texts are decoded.
  */
 #include "runtime/fetch/fetch_list.h"
 
@@ -14,7 +14,7 @@
 #define CODE_BYTES_MAX 60
 #define ENTITY_BYTES_MAX 10
 
-/* Finds <NAME>TEXT</NAME> from `*at` on; `*at` is behind it then. False: there is none. */
+/* Finds <NAME>TEXT</NAME> from `*at` on, and advances `*at` behind it. False: there is none. */
 static bool find_element(struct tr_bytes xml, size_t *at, const char *name, struct tr_text *text)
 {
     char begin[32];
@@ -45,7 +45,7 @@ static bool find_in(struct tr_text xml, const char *name, struct tr_text *text)
 
 /* ---- Texts. --------------------------------------------------------------------------------- */
 
-/* Puts the character of a number in UTF-8; 0: it is none. */
+/* Encodes a character in UTF-8 and returns its size; 0: invalid. */
 static size_t put_character(uint32_t character, char bytes[4])
 {
     if (character < 0x80) {
@@ -62,7 +62,7 @@ static size_t put_character(uint32_t character, char bytes[4])
     return count;
 }
 
-/* The number in `#10` or `#xA`; 0: it is none. */
+/* The number in `#10` or `#xA`; 0: invalid. */
 static uint32_t number_of(struct tr_text entity)
 {
     bool is_hex = entity.size > 1 && (entity.data[1] | 0x20) == 'x';
@@ -81,7 +81,7 @@ static uint32_t number_of(struct tr_text entity)
     return number <= 0x10ffff ? number : 0;
 }
 
-/* What an entity stands for, without & and ;. 0: none. */
+/* Decodes an entity, without & and ;. 0: unknown. */
 static size_t decode_entity(struct tr_text entity, char bytes[4])
 {
     static const struct {
@@ -98,7 +98,7 @@ static size_t decode_entity(struct tr_text entity, char bytes[4])
     return is_number ? put_character(number_of(entity), bytes) : 0;
 }
 
-/* Appends a text with its entities decoded. TR_MALFORMED: it has a tag in it, or is no text. */
+/* Appends a text with its entities decoded. TR_MALFORMED: it contains a tag, or is no text. */
 static int add_text(struct tri_buffer *buffer, struct tr_text text)
 {
     int error = 0;

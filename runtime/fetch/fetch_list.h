@@ -1,6 +1,6 @@
 /*
- * Reading the list of a bucket's objects, as stores of S3's kind give it (ListObjectsV2): XML, of
- * which a few elements count. Pure; the bytes may be any.
+ * Reads a list of a bucket's objects in S3's format (ListObjectsV2): XML, of which a few elements
+ * are used. Pure; the bytes may be arbitrary.
  */
 #ifndef TR_RUNTIME_FETCH_FETCH_LIST_H
 #define TR_RUNTIME_FETCH_FETCH_LIST_H
@@ -14,27 +14,29 @@ struct tri_fetch_listed {
     uint64_t size;
 };
 
-/* A page that is read. All zero before; to be ended by tri_fetch_page_fini. */
+/* A page that is being read. All zero before init; ended by tri_fetch_page_fini. */
 struct tri_fetch_page {
-    struct tr_text next; /* the token of the next page; empty: it is the last one */
+    struct tr_text next; /* the token of the next page; empty: this is the last one */
 
-    /* The reader's. */
+    /* Used by the reader. */
     struct tr_bytes xml;
     size_t at;
     struct tri_buffer token;
-    struct tri_buffer texts; /* of the object in hand */
+    struct tri_buffer texts; /* of the current object */
 };
 
-/* Begins to read a page, which stays until the end. TR_MALFORMED (it is no list), TR_MEMORY. */
+/* Begins to read a page, which must stay valid until fini. TR_MALFORMED (not a list), TR_MEMORY. */
 TR_MUST_USE int tri_fetch_page_init(struct tri_fetch_page *page, struct tr_bytes xml);
 
-/* Reads the next object; its views live until the next call. TR_NOT_FOUND: there is none left;
- * TR_MALFORMED, TR_MEMORY. */
+/*
+ * Reads the next object; its views are valid until the next call. TR_NOT_FOUND: no more;
+ * TR_MALFORMED, TR_MEMORY.
+ */
 TR_MUST_USE int tri_fetch_page_next(struct tri_fetch_page *page, struct tri_fetch_listed *listed);
 
 void tri_fetch_page_fini(struct tri_fetch_page *page);
 
-/* What a store calls an error, in its <Code>; empty: it does not say. A view of the bytes. */
+/* The <Code> of a store's error; empty: none. A view of the bytes. */
 struct tr_text tri_fetch_error_code(struct tr_bytes xml);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * URIs, taken apart by their text, and URLs, put together.
+ * Parses URIs and builds URLs.
  *
- * In a URL all of a key is encoded but what never needs to be, so that the signature, which is made
- * over the encoded form, and the server see the same. A prefix and a token are parameters, in the
- * order in which they are signed.
+ * In a URL every character of a key is encoded that may need it, so that the signature, which
+ * covers the encoded form, and the server agree. A prefix and a token are parameters, in the order
+ * in which they are signed.
  */
 #include "runtime/fetch/fetch_location.h"
 
@@ -13,8 +13,10 @@
 
 #define PLAIN "-_.~"
 
-/* The schemes of object stores; where they are reached and what they are signed for, unless the
- * settings say otherwise. `%` stands for the region. */
+/*
+ * The schemes of object stores, with their default endpoints and signing services. `%` stands for
+ * the region.
+ */
 static const struct {
     const char *scheme;
     const char *endpoint;
@@ -29,7 +31,7 @@ static bool begins_with(struct tr_text text, struct tr_text prefix)
     return text.size >= prefix.size && memcmp(text.data, prefix.data, prefix.size) == 0;
 }
 
-/* The row of a URI's scheme; TR_COUNT_OF(schemes): it is none of an object store. */
+/* The row of a URI's scheme; TR_COUNT_OF(schemes): not of an object store. */
 static size_t scheme_of(struct tr_text uri)
 {
     size_t i = 0;
@@ -39,13 +41,13 @@ static size_t scheme_of(struct tr_text uri)
     return i;
 }
 
-bool tri_fetch_place_can(struct tr_text uri)
+bool tri_fetch_location_is_supported(struct tr_text uri)
 {
     return begins_with(uri, tr_text_of("http://")) || begins_with(uri, tr_text_of("https://")) ||
            scheme_of(uri) < TR_COUNT_OF(schemes);
 }
 
-/* Whether a beginning of URIs is one of this, and not of half a name. */
+/* Whether `beginning` is a prefix of the URI that ends at a slash. */
 static bool is_below(struct tr_text uri, struct tr_text beginning)
 {
     bool ends_in_slash = beginning.size > 0 && beginning.data[beginning.size - 1] == '/';
@@ -66,18 +68,18 @@ static const struct tr_object_store *store_of(const struct tr_object_store *stor
     return found;
 }
 
-int tri_fetch_place_find(const struct tr_object_store *stores, size_t count, struct tr_text uri,
-                         struct tri_fetch_place *out)
+int tri_fetch_location_find(const struct tr_object_store *stores, size_t count, struct tr_text uri,
+                            struct tri_fetch_location *out)
 {
-    struct tri_fetch_place place = {.uri = uri, .store = store_of(stores, count, uri)};
+    struct tri_fetch_location location = {.uri = uri, .store = store_of(stores, count, uri)};
     size_t scheme = scheme_of(uri);
-    if (place.store != NULL) {
-        place.endpoint = place.store->endpoint;
-        place.region = place.store->region;
+    if (location.store != NULL) {
+        location.endpoint = location.store->endpoint;
+        location.region = location.store->region;
     }
     bool is_object = scheme < TR_COUNT_OF(schemes);
-    if (place.region.size == 0) {
-        place.region = tr_text_of(schemes[is_object ? scheme : 0].region);
+    if (location.region.size == 0) {
+        location.region = tr_text_of(schemes[is_object ? scheme : 0].region);
     }
     if (is_object) {
         size_t skipped = strlen(schemes[scheme].scheme);
@@ -85,13 +87,13 @@ int tri_fetch_place_find(const struct tr_object_store *stores, size_t count, str
         const char *slash = rest.size == 0 ? NULL : memchr(rest.data, '/', rest.size);
         size_t before = slash == NULL ? rest.size : (size_t)(slash - rest.data);
         size_t key = slash == NULL ? before : before + 1;
-        place.bucket = (struct tr_text){rest.data, before};
-        place.key = (struct tr_text){rest.data + key, rest.size - key};
+        location.bucket = (struct tr_text){rest.data, before};
+        location.key = (struct tr_text){rest.data + key, rest.size - key};
         if (before == 0) {
             return TR_INVALID;
         }
     }
-    *out = place;
+    *out = location;
     return 0;
 }
 
@@ -117,7 +119,7 @@ static int add_encoded(struct tri_buffer *url, struct tr_text text, const char *
     return error;
 }
 
-/* A parameter of a query, and what follows it. */
+/* Appends a query parameter and the separator after it. */
 static int add_parameter(struct tri_buffer *url, const char *name, struct tr_text value,
                          const char *behind)
 {
@@ -128,47 +130,47 @@ static int add_parameter(struct tri_buffer *url, const char *name, struct tr_tex
     return error != 0 ? error : add(url, behind);
 }
 
-/* The endpoint of the scheme, with the region in its place. */
-static int add_own_endpoint(const struct tri_fetch_place *place, struct tri_buffer *url)
+/* Appends the scheme's endpoint, with the region in its place. */
+static int add_own_endpoint(const struct tri_fetch_location *location, struct tri_buffer *url)
 {
-    const char *endpoint = schemes[scheme_of(place->uri)].endpoint;
+    const char *endpoint = schemes[scheme_of(location->uri)].endpoint;
     const char *mark = strchr(endpoint, '%');
     size_t before = mark == NULL ? strlen(endpoint) : (size_t)(mark - endpoint);
     int error = tri_buffer_append(url, endpoint, before);
     if (error == 0 && mark != NULL) {
-        error = tri_buffer_append(url, place->region.data, place->region.size);
+        error = tri_buffer_append(url, location->region.data, location->region.size);
     }
     return error != 0 || mark == NULL ? error : add(url, mark + 1);
 }
 
-static int add_bucket(const struct tri_fetch_place *place, struct tri_buffer *url)
+static int add_bucket(const struct tri_fetch_location *location, struct tri_buffer *url)
 {
-    int error = place->endpoint.size > 0
-                    ? tri_buffer_append(url, place->endpoint.data, place->endpoint.size)
-                    : add_own_endpoint(place, url);
+    int error = location->endpoint.size > 0
+                    ? tri_buffer_append(url, location->endpoint.data, location->endpoint.size)
+                    : add_own_endpoint(location, url);
     if (error == 0) {
         error = add(url, "/");
     }
-    return error != 0 ? error : add_encoded(url, place->bucket, PLAIN);
+    return error != 0 ? error : add_encoded(url, location->bucket, PLAIN);
 }
 
-int tri_fetch_place_url(const struct tri_fetch_place *place, struct tr_text key,
-                        struct tri_buffer *url)
+int tri_fetch_location_url(const struct tri_fetch_location *location, struct tr_text key,
+                           struct tri_buffer *url)
 {
-    if (place->bucket.size == 0) {
-        return tri_buffer_append(url, place->uri.data, place->uri.size);
+    if (location->bucket.size == 0) {
+        return tri_buffer_append(url, location->uri.data, location->uri.size);
     }
-    int error = add_bucket(place, url);
+    int error = add_bucket(location, url);
     if (error == 0) {
         error = add(url, "/");
     }
     return error != 0 ? error : add_encoded(url, key, PLAIN "/");
 }
 
-int tri_fetch_place_list(const struct tri_fetch_place *place, struct tr_text prefix,
-                         struct tr_text next, struct tri_buffer *url)
+int tri_fetch_location_list(const struct tri_fetch_location *location, struct tr_text prefix,
+                            struct tr_text next, struct tri_buffer *url)
 {
-    int error = add_bucket(place, url);
+    int error = add_bucket(location, url);
     if (error == 0) {
         error = add(url, "?");
     }

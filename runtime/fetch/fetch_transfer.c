@@ -1,13 +1,13 @@
 /*
- * Requests of a download and what they bring, on the http thread.
+ * Requests of a download and their results, on the http thread.
  *
- * A part is a file that grows. One that was cut off is asked for from its end on (Range), on the
- * condition that the object is still the same (If-Range): a server that has another one by now
- * sends all of that. The file of a single object is called by its tag, so that after a crash its
- * name says on which condition to go on; without a tag it begins anew.
+ * A part is a growing file. An interrupted one is requested from its end on (Range), on the
+ * condition that the object has not changed (If-Range): otherwise the server sends the whole
+ * object. The file of a single object is named by its tag, so after a crash the name holds the
+ * condition; without a tag it starts from the beginning.
  *
- * The first error cancels the other requests; when the last one has ended the download is given
- * back. So nothing is written to it any more by then.
+ * The first error cancels the other requests; the download is returned after the last one has
+ * ended, when nothing is written to it any more.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "runtime/fetch/fetch_inside.h"
 #include "schemas/codec/error.h"
 
-/* What the file of a part is called: by its tag in hexadecimal, or without one. */
+/* Prefix of a part's file name with its tag in hexadecimal, and the name without one. */
 #define TAGGED "tag-"
 #define UNTAGGED "part"
 
@@ -62,8 +62,8 @@ struct tri_fetch_request *tri_fetch_free_request(struct tri_fetch *fetch)
 int tri_fetch_submit(struct tri_fetch_request *request, const struct tr_text *headers, size_t count)
 {
     struct tri_fetch *fetch = request->fetch;
-    const struct tri_fetch_place *place = &fetch->place;
-    bool has_secret = tri_fetch_place_has_secret(place);
+    const struct tri_fetch_location *location = &fetch->location;
+    bool has_secret = tri_fetch_location_has_secret(location);
     uint32_t idle_ms = fetch->fetches->options.idle_ms;
     struct tri_http_request http = {
         .id = (uint64_t)(uintptr_t)request,
@@ -71,20 +71,20 @@ int tri_fetch_submit(struct tri_fetch_request *request, const struct tr_text *he
         .url = tr_text_of((const char *)tri_buffer_front(&request->url)),
         .headers = headers,
         .header_count = count,
-        .secrets = has_secret ? &place->store->secret : NULL,
+        .secrets = has_secret ? &location->store->secret : NULL,
         .secret_count = has_secret ? 1 : 0,
-        .aws_region = place->region,
+        .aws_region = location->region,
         .aws_service = tr_text_of("s3"),
         .idle_timeout_ms = idle_ms != 0 ? idle_ms : TR_FETCH_IDLE_MS,
         .delivery = request->is_page ? TRI_HTTP_WHOLE : TRI_HTTP_CHUNKS,
         .response_bytes_max = TR_FETCH_PAGE_BYTES_MAX,
-        .ca_file = place->store != NULL ? place->store->ca_file : (struct tr_text){0},
+        .ca_file = location->store != NULL ? location->store->ca_file : (struct tr_text){0},
         .is_proxied = true,
         .redirects_max = has_secret ? 0 : TR_FETCH_REDIRECTS_MAX,
     };
     tri_blob_parts_renew(fetch->parts);
     request->renewed_ms = tri_monotonic_ms();
-    /* Once it is submitted the http thread may have ended it, and the whole download with it. */
+    /* After it is submitted the http thread may have ended it, and with it the whole download. */
     request->is_used = true;
     fetch->under_way++;
     int error = tri_http_submit(fetch->fetches->http, &http);
@@ -102,7 +102,7 @@ static struct tr_text header_line(char line[LINE_BYTES], const char *name, const
     return tr_text_of(line);
 }
 
-/* The tag that a part's name holds; false: none. */
+/* The tag in a part's name; false: none. */
 static bool tag_in(const char *entry, char tag[TR_FETCH_TAG_BYTES_MAX + 1])
 {
     size_t size = 0;
@@ -123,7 +123,7 @@ static bool part_size(const struct tri_fetch *fetch, const char *entry, uint64_t
     return is_there;
 }
 
-/* What an earlier engine, or an answer that broke off, has left of the file. */
+/* Finds the part of an earlier engine, or of an interrupted answer. */
 static void find_part(struct tri_fetch_request *request, char tag[TR_FETCH_TAG_BYTES_MAX + 1])
 {
     struct tri_fetch *fetch = request->fetch;
@@ -145,7 +145,7 @@ static void find_part(struct tri_fetch_request *request, char tag[TR_FETCH_TAG_B
 static int ask_file(struct tri_fetch_request *request, const char *tag)
 {
     const struct tri_fetch *fetch = request->fetch;
-    const struct tri_fetch_known *known = &fetch->known;
+    const struct tri_fetch_cached *known = &fetch->cached;
     char lines[4][LINE_BYTES];
     char range[32];
     struct tr_text headers[4];
@@ -172,10 +172,10 @@ int tri_fetch_ask_file(struct tri_fetch *fetch)
 {
     char tag[TR_FETCH_TAG_BYTES_MAX + 1];
     struct tri_fetch_request *request = tri_fetch_free_request(fetch);
-    if (fetch->place.bucket.size > 0 && fetch->place.key.size == 0) {
+    if (fetch->location.bucket.size > 0 && fetch->location.key.size == 0) {
         return tri_fetch_fail(fetch, TR_INVALID, "it names a bucket and no object");
     }
-    int error = tri_fetch_place_url(&fetch->place, fetch->place.key, &request->url);
+    int error = tri_fetch_location_url(&fetch->location, fetch->location.key, &request->url);
     if (error == 0) {
         error = tri_buffer_append(&request->url, "", 1);
     }
@@ -188,7 +188,7 @@ int tri_fetch_ask_file(struct tri_fetch *fetch)
 
 /* ---- Parts. --------------------------------------------------------------------------------- */
 
-/* Copies a header that may serve as a validator. */
+/* Copies a header that is used as validator. */
 static void take_header(const struct tri_http_event *event, const char *name,
                         char value[TR_FETCH_TAG_BYTES_MAX + 1])
 {
@@ -197,7 +197,7 @@ static void take_header(const struct tri_http_event *event, const char *name,
     snprintf(value, TR_FETCH_TAG_BYTES_MAX + 1, "%.*s", fits ? (int)text.size : 0, text.data);
 }
 
-/* A file is called by its tag. A weak one says nothing of single bytes. */
+/* Names the file by its tag. A weak tag does not guarantee equal bytes. */
 static void name_entry(struct tri_fetch_request *request)
 {
     const char *tag = request->fetch->found.tag;
@@ -219,7 +219,7 @@ static uint64_t number_at(struct tr_text text)
     return number;
 }
 
-/* Whether what is sent begins where the part ends: Content-Range: bytes FIRST-LAST/ALL. */
+/* Whether the answer begins at the end of the part: Content-Range: bytes FIRST-LAST/ALL. */
 static bool is_range_of(const struct tri_http_event *event, uint64_t offset)
 {
     static const char unit[] = "bytes ";
@@ -244,7 +244,7 @@ static int fail_system(struct tri_fetch *fetch)
     return tri_fetch_fail(fetch, error, "it cannot be written into the store: %s", strerror(errno));
 }
 
-/* The first bytes of an answer: where they belong, and whether all of it may come. */
+/* Handles the first bytes of an answer: their offset, and the limit of the whole. */
 static int begin_part(struct tri_fetch_request *request, const struct tri_http_event *event)
 {
     struct tri_fetch *fetch = request->fetch;
@@ -293,7 +293,7 @@ static int write_part(struct tri_fetch_request *request, struct tr_bytes bytes)
     return tri_below_write_all(request->fd, bytes) == 0 ? 0 : fail_system(fetch);
 }
 
-/* An answer has come whole. One without a byte is an empty file. */
+/* Handles a complete answer. An empty one is an empty file. */
 static int end_part(struct tri_fetch_request *request, const struct tri_http_event *event)
 {
     struct tri_fetch *fetch = request->fetch;
@@ -317,7 +317,7 @@ static void stop_all(struct tri_fetch *fetch)
 {
     for (size_t i = 0; i < TR_COUNT_OF(fetch->requests); i++) {
         if (fetch->requests[i].is_used) {
-            /* Without memory for that it comes in vain to its end. */
+            /* Without memory for the cancel it continues to its end and is ignored. */
             (void)!tri_http_cancel(fetch->fetches->http, (uint64_t)(uintptr_t)&fetch->requests[i]);
         }
     }
@@ -327,7 +327,7 @@ static void take_part(struct tri_fetch_request *request, const struct tri_http_e
 {
     struct tri_fetch *fetch = request->fetch;
     if (fetch->error != 0) {
-        return; /* it is being cancelled */
+        return; /* being cancelled */
     }
     int error = request->is_begun ? 0 : begin_part(request, event);
     if (error == 0) {
@@ -349,13 +349,13 @@ static int judge(struct tri_fetch_request *request, const struct tri_http_event 
         return request->is_page ? tri_fetch_take_page(fetch, event->body)
                                 : end_part(request, event);
     }
-    if (event->status == 304 && fetch->known.blob.uri[0] != '\0' &&
+    if (event->status == 304 && fetch->cached.blob.uri[0] != '\0' &&
         fetch->kind != TR_PATH_DIRECTORY) {
-        fetch->is_known = true;
+        fetch->is_unchanged = true;
         return 0;
     }
     if (event->status == 416 && request->offset > 0) {
-        /* What is there is longer than the object, or all of it: it begins anew. */
+        /* The part is longer than the object, or complete: starts from the beginning. */
         (void)unlinkat(fetch->parts, request->entry, 0);
         request->offset = 0;
         request->entry[0] = '\0';
@@ -374,14 +374,14 @@ static void take_end(struct tri_fetch_request *request, const struct tri_http_ev
     request->is_used = false;
     fetch->under_way--;
     int error = fetch->error != 0 ? fetch->error : judge(request, event);
-    if (error == 0 && fetch->objects.is_listed && !fetch->is_known) {
+    if (error == 0 && fetch->objects.is_listed && !fetch->is_unchanged) {
         error = tri_fetch_ask_objects(fetch);
     }
     if (error != 0) {
         stop_all(fetch);
     }
     if (fetch->under_way == 0) {
-        tri_fetch_give_back(fetch);
+        tri_fetch_return(fetch);
     }
 }
 

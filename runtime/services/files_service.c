@@ -208,7 +208,7 @@ static int take_fetch(struct tri_files_service *service, const struct call *call
     if (tr_blob_fetch_unpack(call->body, call->version, &fetch) != 0) {
         return TR_MALFORMED;
     }
-    if (!tri_fetch_can(fetch.uri)) {
+    if (!tri_fetch_is_supported(fetch.uri)) {
         int error = tri_blob_fetch(service->blobs, fetch.uri, &blob);
         if (error == 0) {
             reply_blob(service, call, &blob);

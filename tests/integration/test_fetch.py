@@ -206,7 +206,7 @@ class FaultsTest(FetchTest):
         self.assertEqual(error["message"],
                          f"the input 's3://{BUCKET}/none': the server answers with status 404 "
                          f"NoSuchKey to GET {self.objects.endpoint}/{BUCKET}/none, signed with the "
-                         "secret store/key; name an object that is there")
+                         "secret store/key; name an existing object")
 
     def test_a_bucket_that_is_not_there(self):
         self.assertIn("404 NoSuchBucket", self.error("s3://other/none")["message"])
@@ -271,7 +271,7 @@ class NoListTest(FetchTest):
         error = self.error(f"s3://{BUCKET}/none")
         self.assertEqual(error["code"], "StorageDenied")
         self.assertIn("403 AccessDenied", error["message"])
-        self.assertIn("who may not list a bucket is refused what is not there", error["message"])
+        self.assertIn("grant permission to read it", error["message"])
 
 
 class WrongSecretTest(FetchTest):

@@ -158,12 +158,12 @@ static void test_a_silent_server_may_be_asked_again(void **state)
     struct tri_blob blob;
     assert_int_equal(begin(world, "/hang", TR_PATH_FILE), 0);
     assert_int_equal(finish(world, TR_NO_CONNECTION, &blob), 1);
-    assert_non_null(strstr(words, "the answer broke off: "));
+    assert_non_null(strstr(words, "the answer was cut off: "));
     assert_int_equal(begin(world, "/broken", TR_PATH_FILE), 0);
     assert_int_equal(finish(world, TR_NO_CONNECTION, &blob), 1);
     assert_int_equal(begin(world, "/garbage", TR_PATH_FILE), 0);
     assert_int_equal(finish(world, TR_NO_CONNECTION, &blob), 1);
-    assert_non_null(strstr(words, "there is no answer: "));
+    assert_non_null(strstr(words, "no answer: "));
 }
 
 static void test_each_status_has_its_error(void **state)
@@ -176,11 +176,11 @@ static void test_each_status_has_its_error(void **state)
     } cases[] = {
         {404, TR_NOT_FOUND,
          "status 404, without a secret, as object_stores of the settings has no "
-         "entry for it; name a file that is there"},
+         "entry for it; name an existing file"},
         {410, TR_NOT_FOUND, "status 410"},
-        {401, TR_DENIED, "give a secret that may read it under object_stores of the settings"},
-        {403, TR_DENIED, "give a secret that may read it under object_stores of the settings"},
-        {400, TR_DENIED, "look at its endpoint, region and secret"},
+        {401, TR_DENIED, "set a secret that may read it under object_stores of the settings"},
+        {403, TR_DENIED, "set a secret that may read it under object_stores of the settings"},
+        {400, TR_DENIED, "check its endpoint, region and secret"},
         {408, TR_NO_CONNECTION, "status 408"},
         {412, TR_NO_CONNECTION, "status 412"},
         {429, TR_NO_CONNECTION, "status 429"},
@@ -234,27 +234,27 @@ static void test_they_end_with_their_thread(void **state)
 static void test_what_is_known_is_about_a_uri_and_its_blob(void **state)
 {
     struct world *world = *state;
-    struct tri_fetch_known known = {.tag = "\"a\"", .modified = "Thu"};
-    struct tri_fetch_known read;
+    struct tri_fetch_cached known = {.tag = "\"a\"", .modified = "Thu"};
+    struct tri_fetch_cached read;
     char name[TRI_FETCH_NAME_BYTES];
     char other[TRI_FETCH_NAME_BYTES];
     struct tr_text uri = tr_text_of("s3://b/k");
     struct tr_bytes value = {(const uint8_t *)"some", 4};
-    tri_fetch_name(uri, TR_PATH_FILE, name);
-    tri_fetch_name(uri, TR_PATH_DIRECTORY, other);
+    tri_fetch_cache_name(uri, TR_PATH_FILE, name);
+    tri_fetch_cache_name(uri, TR_PATH_DIRECTORY, other);
     assert_string_not_equal(name, other);
-    tri_fetch_known_read(world->blobs, name, uri, &read);
+    tri_fetch_cache_read(world->blobs, name, uri, &read);
     assert_string_equal(read.blob.uri, "");
     assert_int_equal(tri_blob_write(world->blobs, tr_text_of("v"), 0, value, true, &known.blob), 0);
-    assert_int_equal(tri_fetch_known_write(world->blobs, name, uri, &known), 0);
-    tri_fetch_known_read(world->blobs, name, uri, &read);
+    assert_int_equal(tri_fetch_cache_write(world->blobs, name, uri, &known), 0);
+    tri_fetch_cache_read(world->blobs, name, uri, &read);
     assert_string_equal(read.blob.uri, known.blob.uri);
     assert_string_equal(read.tag, "\"a\"");
     assert_string_equal(read.modified, "Thu");
-    tri_fetch_known_read(world->blobs, name, tr_text_of("s3://b/l"), &read);
+    tri_fetch_cache_read(world->blobs, name, tr_text_of("s3://b/l"), &read);
     assert_string_equal(read.blob.uri, "");
     assert_int_equal(remove(known.blob.uri), 0);
-    tri_fetch_known_read(world->blobs, name, uri, &read);
+    tri_fetch_cache_read(world->blobs, name, uri, &read);
     assert_string_equal(read.blob.uri, "");
     assert_string_equal(read.tag, "");
 }
@@ -262,17 +262,17 @@ static void test_what_is_known_is_about_a_uri_and_its_blob(void **state)
 static void test_damaged_documents_are_none(void **state)
 {
     struct world *world = *state;
-    struct tri_fetch_known read;
+    struct tri_fetch_cached read;
     char name[TRI_FETCH_NAME_BYTES];
     char path[128];
     struct tr_text uri = tr_text_of("s3://b/k");
     static const char *const bytes[] = {"", "\x01", "\x01\x90", "\xff\x94", "nonsense"};
-    tri_fetch_name(uri, TR_PATH_FILE, name);
+    tri_fetch_cache_name(uri, TR_PATH_FILE, name);
     snprintf(path, sizeof path, TR_STORE_FETCHED "/%.2s/%s", name, name);
     for (size_t i = 0; i < TR_COUNT_OF(bytes); i++) {
         struct tr_bytes document = {(const uint8_t *)bytes[i], strlen(bytes[i])};
         assert_int_equal(tri_document_put(world->blobs, tr_text_of(path), document), 0);
-        tri_fetch_known_read(world->blobs, name, uri, &read);
+        tri_fetch_cache_read(world->blobs, name, uri, &read);
         assert_string_equal(read.blob.uri, "");
     }
 }

@@ -8,17 +8,17 @@
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
-static struct tri_fetch_place place;
+static struct tri_fetch_location location;
 
 static void find(const struct tr_object_store *stores, size_t count, const char *uri)
 {
-    assert_int_equal(tri_fetch_place_find(stores, count, tr_text_of(uri), &place), 0);
+    assert_int_equal(tri_fetch_location_find(stores, count, tr_text_of(uri), &location), 0);
 }
 
 static void require_url(const char *expected)
 {
     struct tri_buffer url = {0};
-    assert_int_equal(tri_fetch_place_url(&place, place.key, &url), 0);
+    assert_int_equal(tri_fetch_location_url(&location, location.key, &url), 0);
     assert_int_equal(tri_buffer_append(&url, "", 1), 0);
     assert_string_equal((const char *)tri_buffer_front(&url), expected);
     tri_buffer_fini(&url);
@@ -27,7 +27,8 @@ static void require_url(const char *expected)
 static void require_list(const char *prefix, const char *next, const char *expected)
 {
     struct tri_buffer url = {0};
-    assert_int_equal(tri_fetch_place_list(&place, tr_text_of(prefix), tr_text_of(next), &url), 0);
+    assert_int_equal(tri_fetch_location_list(&location, tr_text_of(prefix), tr_text_of(next), &url),
+                     0);
     assert_int_equal(tri_buffer_append(&url, "", 1), 0);
     assert_string_equal((const char *)tri_buffer_front(&url), expected);
     tri_buffer_fini(&url);
@@ -40,10 +41,10 @@ static void test_each_scheme_has_its_own_endpoint(void **state)
     require_url("https://s3.us-east-1.amazonaws.com/bucket/a/b");
     find(NULL, 0, "gs://bucket/a/b");
     require_url("https://storage.googleapis.com/bucket/a/b");
-    assert_true(tr_text_equal(place.region, tr_text_of("auto")));
+    assert_true(tr_text_equal(location.region, tr_text_of("auto")));
     find(NULL, 0, "https://host/a%20b?c=d#e");
     require_url("https://host/a%20b?c=d#e");
-    assert_int_equal(place.bucket.size, 0);
+    assert_int_equal(location.bucket.size, 0);
 }
 
 static void test_keys_stand_as_they_are_and_are_encoded(void **state)
@@ -75,7 +76,7 @@ static void test_the_longest_beginning_counts(void **state)
                  {"https://host/xy", -1}, {"https://host/y", -1}};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         find(stores, TR_COUNT_OF(stores), cases[i].uri);
-        assert_ptr_equal(place.store, cases[i].store < 0 ? NULL : &stores[cases[i].store]);
+        assert_ptr_equal(location.store, cases[i].store < 0 ? NULL : &stores[cases[i].store]);
     }
     find(stores, TR_COUNT_OF(stores), "s3://one/a");
     require_url("https://s3.eu-1.amazonaws.com/one/a");
@@ -89,13 +90,14 @@ static void test_what_is_fetched_at_all(void **state)
     static const char *const yes[] = {"s3://b/k", "gs://b/k", "http://h/", "https://h/"};
     static const char *const no[] = {"/a/b", "file:///a", "ftp://h/a", "S3://b/k", "s3:/b", ""};
     for (size_t i = 0; i < TR_COUNT_OF(yes); i++) {
-        assert_true(tri_fetch_place_can(tr_text_of(yes[i])));
+        assert_true(tri_fetch_location_is_supported(tr_text_of(yes[i])));
     }
     for (size_t i = 0; i < TR_COUNT_OF(no); i++) {
-        assert_false(tri_fetch_place_can(tr_text_of(no[i])));
+        assert_false(tri_fetch_location_is_supported(tr_text_of(no[i])));
     }
-    assert_int_equal(tri_fetch_place_find(NULL, 0, tr_text_of("s3:///k"), &place), TR_INVALID);
-    assert_int_equal(tri_fetch_place_find(NULL, 0, tr_text_of("s3://"), &place), TR_INVALID);
+    assert_int_equal(tri_fetch_location_find(NULL, 0, tr_text_of("s3:///k"), &location),
+                     TR_INVALID);
+    assert_int_equal(tri_fetch_location_find(NULL, 0, tr_text_of("s3://"), &location), TR_INVALID);
 }
 
 int main(void)
