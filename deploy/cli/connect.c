@@ -96,7 +96,7 @@ enum tr_exit_status tr_connect_if_live(const struct tr_invocation *invocation, c
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
-    char words[TRI_AFFORD_WORDS_BYTES];
+    char words[TRI_PREFLIGHT_WORDS_BYTES];
     int error = knock(folder, &engine);
     if (error == TR_NO_CONNECTION && is_damaged(folder, explain)) {
         return tr_command_failed(invocation->command, "%s", explain);
@@ -104,7 +104,7 @@ enum tr_exit_status tr_connect_if_live(const struct tr_invocation *invocation, c
     if (error == TR_BUSY) {
         return tr_command_failed(invocation->command, FULL, folder);
     }
-    if (error == TR_LIMIT && tri_afford(TRI_NEEDS_OF_CLIENT, words) != 0) {
+    if (error == TR_LIMIT && tri_preflight_check(TRI_PREFLIGHT_CLIENT_NEEDS, words) != 0) {
         return tr_command_failed(invocation->command,
                                  "to talk with an engine this command needs %s", words);
     }

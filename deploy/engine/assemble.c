@@ -348,8 +348,8 @@ static int watch(int events, int descriptor)
 
 static int open_endpoint(struct tr_live *live, char *explain)
 {
-    char words[TRI_AFFORD_WORDS_BYTES];
-    int error = tri_afford(TRI_NEEDS_OF_CLIENT, words);
+    char words[TRI_PREFLIGHT_WORDS_BYTES];
+    int error = tri_preflight_check(TRI_PREFLIGHT_CLIENT_NEEDS, words);
     if (error != 0) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine's socket needs %s", words);
         return error;
@@ -396,13 +396,13 @@ static void write_keeper_command(struct tr_live *live, uint64_t open_files)
 /* What no library may lack later, before the first one begins. */
 static int afford(char *explain)
 {
-    char words[TRI_AFFORD_WORDS_BYTES];
+    char words[TRI_PREFLIGHT_WORDS_BYTES];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t workers = cores < 1 ? 1 : cores < TR_WORKERS_MAX ? (uint32_t)cores : TR_WORKERS_MAX;
-    struct tri_needs pins = {.threads = workers + THREADS_BESIDE,
-                             .descriptors = TR_DESCRIPTORS_MIN / 2,
-                             .bytes = FIRST_BYTES};
-    int error = tri_afford(pins, words);
+    struct tri_preflight_needs pins = {.threads = workers + THREADS_BESIDE,
+                                       .descriptors = TR_DESCRIPTORS_MIN / 2,
+                                       .bytes = FIRST_BYTES};
+    int error = tri_preflight_check(pins, words);
     if (error != 0) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine needs %s", words);
     }

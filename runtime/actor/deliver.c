@@ -70,7 +70,7 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tri_message *message)
 {
     struct tr_ref sender = tri_message_from(message);
-    if (TR_UNLIKELY(tri_is_far(worker, sender.key.group))) {
+    if (TR_UNLIKELY(tri_is_remote(worker, sender.key.group))) {
         /* What is not taken from the interhost actor here is not acknowledged, and there not
          * sent. */
         sender = (struct tr_ref){tri_interhost_key(actor->key.group), 0};
@@ -452,7 +452,7 @@ static void deliver_away(struct tri_worker *worker, struct tri_message *message)
         deliver_service(worker, message);
         return;
     }
-    if (TR_UNLIKELY(worker->shared->directory.number != 0) && tri_far_deliver(worker, message)) {
+    if (TR_UNLIKELY(worker->shared->directory.number != 0) && tri_remote_deliver(worker, message)) {
         return;
     }
     uint32_t place = tri_route(worker, to);

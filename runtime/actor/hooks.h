@@ -70,7 +70,7 @@ static inline void tri_tap_note_batches(struct tri_worker *worker)
 
 /* --------------------------------------------------------------- other hosts */
 
-struct tri_far_ops {
+struct tri_remote_ops {
     bool (*deliver)(struct tri_worker *worker, struct tri_message *message);
     void (*group_ended)(struct tri_worker *worker, uint64_t group);
 };
@@ -90,7 +90,7 @@ static inline bool tri_is_interhost(struct tr_key key)
 }
 
 /* Whether a group lives on another host. */
-static inline bool tri_is_far(const struct tri_worker *worker, uint64_t group)
+static inline bool tri_is_remote(const struct tri_worker *worker, uint64_t group)
 {
     return !tri_directory_is_here(&worker->shared->directory, group);
 }
@@ -98,22 +98,22 @@ static inline bool tri_is_far(const struct tri_worker *worker, uint64_t group)
 /* A message for a receiver that is not on this worker, on a host that is not alone: takes it over
  * if it is for another host, for an interhost actor, or for the host itself by its own group;
  * whether it did. */
-static inline bool tri_far_deliver(struct tri_worker *worker, struct tri_message *message)
+static inline bool tri_remote_deliver(struct tri_worker *worker, struct tri_message *message)
 {
-    return worker->far->deliver(worker, message);
+    return worker->remote->deliver(worker, message);
 }
 
 /* The actor has ended, or left this worker: it waits here for no other host any more. */
-static inline void tri_far_forget(struct tri_worker *worker, struct tr_key key)
+static inline void tri_remote_forget(struct tri_worker *worker, struct tr_key key)
 {
-    tri_key_map_remove(&worker->far_waiters, key);
+    tri_key_map_remove(&worker->remote_waiters, key);
 }
 
 /* A group has ended: nobody waits in it any more, and its interhost actor may end too. */
-static inline void tri_far_on_group_end(struct tri_worker *worker, uint64_t group)
+static inline void tri_remote_on_group_end(struct tri_worker *worker, uint64_t group)
 {
     if (worker->interhost_actors.count > 0) {
-        worker->far->group_ended(worker, group);
+        worker->remote->group_ended(worker, group);
     }
 }
 

@@ -210,7 +210,7 @@ void tri_end_group(struct tri_worker *worker, uint64_t number)
     }
     if (group->actor_count > 0) {
         group->is_ended = true;
-        tri_far_on_group_end(worker, number);
+        tri_remote_on_group_end(worker, number);
         return;
     }
     forget_counters(worker, number, worker->index, worker->index + 1);

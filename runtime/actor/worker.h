@@ -213,7 +213,7 @@ struct tri_held {
 struct tri_worker {
     struct tri_shared *shared;
     const struct tri_watch_ops *watch; /* actor/hooks.h */
-    const struct tri_far_ops *far;
+    const struct tri_remote_ops *remote;
     struct tri_channel *link;
     uint32_t index;
     bool is_journaled;
@@ -269,8 +269,8 @@ struct tri_worker {
     uint32_t receiving_from;
     /* Other hosts (cluster/interhost.h). */
     struct tri_key_map interhost_actors; /* that live here */
-    struct tri_key_map far_waiters; /* actors here that may wait for somebody on another host */
-    uint64_t links_up;              /* bits by the places of the directory's peers */
+    struct tri_key_map remote_waiters; /* actors here that may wait for somebody on another host */
+    uint64_t links_up;                 /* bits by the places of the directory's peers */
     uint64_t link_down_ms[TR_HOSTS_MAX]; /* when each was lost to somebody here; 0: never */
     /* Moves (move/move.h): messages that wait for the end of one, and the place it comes from. */
     struct tri_held *held;

@@ -1,17 +1,16 @@
 /*
- * An interhost actor: what it hears, and what all that it does about it rests on.
+ * An interhost actor: its messages and handlers.
  *
- * Numbers make it safe to send anything twice, so whatever is in doubt is sent again: when a link
- * comes up, and after a while in any case. Nothing is acknowledged but in the commit that holds
- * what came of it, because an acknowledgement leaves over the boundary like everything an interhost
- * actor says.
+ * Numbers make it safe to send anything twice, so unacknowledged messages are sent again: when a
+ * link comes up, and periodically. A number is acknowledged only in the commit of its effects,
+ * because an acknowledgement crosses the boundary like every message of an interhost actor.
  *
  * Steps of one message between groups X and Y, where each commit is one of the journal's:
  *
  *   1. out:  X's interhost actor keeps the message under the next number, and commits.
- *   2. send: the number leaves, again and again until step 4.
+ *   2. send: the number is sent, repeatedly until step 4.
  *   3. Y's interhost actor applies it if it is the next number, and commits state and delivery.
- *   4. ack:  leaves after that commit; X's interhost actor drops what it kept.
+ *   4. ack:  is sent after that commit; X's interhost actor drops the message.
  *
  * A stream with nothing left to send is ended after TR_INTERHOST_IDLE_MS by `end` and `ended`, so
  * that neither side keeps a pair for ever.
@@ -20,7 +19,7 @@
 
 #define TIMER_ID 1
 
-/* Room beside a message in what carries it. */
+/* Bytes of a carrying message beside the carried one. */
 #define CARRIER_BYTES 512
 
 /* Streams of one start of a host. */
@@ -53,8 +52,8 @@ static void note_link(struct tri_interhost_turn *turn, const struct tr_interhost
 }
 
 /*
- * After a start of the host the links that were up are those of the life before. They count as down
- * until the interhost service says otherwise, and then everything kept is sent again.
+ * After a start of the host, links that were up before count as down until the interhost service
+ * says otherwise, and then all kept messages are sent again.
  */
 static void notice_start(struct tri_interhost_turn *turn)
 {
@@ -65,7 +64,7 @@ static void notice_start(struct tri_interhost_turn *turn)
     }
 }
 
-/* Says something to the interhost actor of a group elsewhere. */
+/* Sends a message to the interhost actor of a group on another host. */
 static int say(struct tri_interhost_turn *turn, uint64_t group, const struct tr_schema *schema,
                const void *body)
 {
@@ -73,7 +72,7 @@ static int say(struct tri_interhost_turn *turn, uint64_t group, const struct tr_
     return tri_send(turn->context, &heading, 0, schema, body, TR_MESSAGE_BYTES_MAX + CARRIER_BYTES);
 }
 
-/* The last thing that a handler does about a message that goes no further. */
+/* Turns a message that cannot be sent into a dead letter. */
 static void give_up(struct tri_interhost_turn *turn, struct tr_bytes bytes, int reason)
 {
     struct tri_message *copy = tri_message_copy(turn->context->worker, bytes);
@@ -84,7 +83,7 @@ static void give_up(struct tri_interhost_turn *turn, struct tr_bytes bytes, int 
 
 /* ---------------------------------------------------------------- timers */
 
-/* Makes sure that the pairs are looked at by then. */
+/* Ensures a timer at that time or earlier. */
 static int wake_by(struct tri_interhost_turn *turn, uint64_t due_ms)
 {
     struct tr_interhost *state = turn->state;
@@ -102,9 +101,8 @@ static uint64_t again_ms(uint32_t tries)
 }
 
 /*
- * When the next thing about a pair is due, as it is at this moment: a resend or the repeated end of
- * a stream; the end of a stream that is idle; nothing while the link is down, since its coming up
- * is told.
+ * Sets the due time of a pair: a resend or the repeated end of a stream; the end of an idle stream;
+ * none while the link is down, since its coming up is reported.
  */
 static int set_due(struct tri_interhost_turn *turn, struct tri_pair *pair)
 {
@@ -122,28 +120,28 @@ static void note_waiting(struct tri_interhost_turn *turn, const uint8_t *message
     turn->state->is_waited_for = turn->state->is_waited_for || is_waiting;
 }
 
-/* A pair of which nothing is left is forgotten. */
+/* Frees a pair with no state left. */
 static int drop_if_done(struct tri_interhost_turn *turn, uint32_t page)
 {
     const struct tri_pair *pair;
     int error = tri_pair_get(turn, page, &pair);
-    bool is_done = error == 0 && pair->stream == 0 && pair->heard_stream == 0 && pair->kept == 0;
+    bool is_done = error == 0 && pair->stream == 0 && pair->received_stream == 0 && pair->kept == 0;
     return is_done ? tri_pair_drop(turn, page) : error;
 }
 
 /* ------------------------------------------------------- what goes outside */
 
 /*
- * For each pair kept = sent - acknowledged, and numbers up to `handed` have left since the link
- * came up; at most TR_INTERHOST_WINDOW of them are not acknowledged. A resend sets `handed` back to
- * `acknowledged`. A sender that makes more than the window is muted like one of a full mailbox, and
- * let go at half of the window.
+ * For each pair kept = sent - acknowledged, and numbers up to `handed` were sent since the link
+ * came up; at most TR_INTERHOST_WINDOW of them are unacknowledged. A resend resets `handed` to
+ * `acknowledged`. A sender beyond the window is muted like that of a full mailbox, and released at
+ * half of the window.
  */
 
 /*
- * A number for a stream that is above all that this group's interhost actor ever gave: the host's
- * epoch grows with each start, and `said` within one. The receiver tells a new stream from a late
- * copy of an old one by that order.
+ * A stream number above all earlier ones of this group's interhost actor: the host's epoch grows
+ * with each start, and `said` within one. By this order the receiver distinguishes a new stream
+ * from a late copy of an old one.
  */
 static uint64_t new_stream(const struct tri_interhost_turn *turn)
 {
@@ -151,8 +149,10 @@ static uint64_t new_stream(const struct tri_interhost_turn *turn)
     return (uint64_t)worker->shared->host_epoch << 40 | (++worker->said & STREAM_MASK);
 }
 
-/* A kept message leaves over the boundary: not before the commit that keeps it, so a number that
- * another host has seen is never given to another message. */
+/*
+ * A kept message crosses the boundary: it is sent after the commit that keeps it, so a number that
+ * another host has seen is never assigned to another message.
+ */
 static int send_number(struct tri_interhost_turn *turn, uint32_t page, const struct tri_pair *pair,
                        uint64_t number)
 {
@@ -172,7 +172,7 @@ static int send_number(struct tri_interhost_turn *turn, uint32_t page, const str
     return error;
 }
 
-/* Sends what is kept and may leave: up to the window, while the link is up. */
+/* Sends kept messages up to the window, while the link is up. */
 static int send_more(struct tri_interhost_turn *turn, uint32_t page)
 {
     struct tri_pair *pair;
@@ -189,7 +189,7 @@ static int send_more(struct tri_interhost_turn *turn, uint32_t page)
     return error != 0 ? error : set_due(turn, pair);
 }
 
-/* Sends all that is not acknowledged again. */
+/* Sends all unacknowledged messages again. */
 static int send_again(struct tri_interhost_turn *turn, uint32_t page)
 {
     struct tri_pair *pair;
@@ -202,7 +202,7 @@ static int send_again(struct tri_interhost_turn *turn, uint32_t page)
     return send_more(turn, page);
 }
 
-/* Begins a stream; what is kept gets its numbers from 1 on. */
+/* Begins a stream; kept messages are numbered from 1. */
 static void begin_stream(const struct tri_interhost_turn *turn, struct tri_pair *pair)
 {
     pair->hint = pair->hint > pair->acknowledged ? pair->hint - pair->acknowledged : 0;
@@ -214,14 +214,14 @@ static void begin_stream(const struct tri_interhost_turn *turn, struct tri_pair 
     pair->tries = 0;
 }
 
-/* Whether this sender waits for the window of this group already. */
+/* Whether this sender is muted by the window of this group already. */
 static bool is_muted(const struct tri_interhost_turn *turn, struct tr_key sender, uint64_t group)
 {
     return tri_edge_find_exact(turn->context->worker, turn->context->actor, TRI_EDGE_MUTING, sender,
                                group) != NULL;
 }
 
-/* Holds a sender back: more waits than may be on its way. */
+/* Mutes a sender: more messages wait than the window allows. */
 static int mute(struct tri_interhost_turn *turn, struct tr_ref sender, uint64_t group)
 {
     if (sender.key.group == 0 || is_muted(turn, sender.key, group) ||
@@ -243,7 +243,7 @@ static int mute(struct tri_interhost_turn *turn, struct tr_ref sender, uint64_t 
     return error;
 }
 
-/* Lets go of all who wait for the window of this group. */
+/* Unmutes all senders that wait for the window of this group. */
 static int unmute_all(struct tri_interhost_turn *turn, uint64_t group)
 {
     struct tri_worker *worker = turn->context->worker;
@@ -287,18 +287,17 @@ static int pair_to(struct tri_interhost_turn *turn, uint64_t group, uint32_t *pa
     return error;
 }
 
-/* What becomes of a hint. */
+/* What to do with a hint. */
 enum hint_way {
-    HINT_LEAVES,     /* at once, without a number, and it is forgotten */
+    HINT_LEAVES,     /* sent at once, without a number, and not kept */
     HINT_IS_DROPPED, /* the link is down */
     HINT_IS_KEPT,    /* like any other message */
 };
 
 /*
- * Behind others that wait for the window a hint would come too early, so it gets a number like
- * them; and so do all that follow it until it is acknowledged. Otherwise one that is kept could
- * come when those who hear it have been told that the link was down, and be followed by one that
- * was lost before they were.
+ * A hint must not overtake messages that wait for the window, so it gets a number like them; and so
+ * do all later hints until it is acknowledged. Otherwise a kept one could arrive after its
+ * receivers were told that the link was down, followed by one that was lost before they were.
  */
 static enum hint_way way_of_hint(const struct tri_interhost_turn *turn, const struct tri_pair *pair,
                                  uint64_t group)
@@ -313,8 +312,10 @@ static enum hint_way way_of_hint(const struct tri_interhost_turn *turn, const st
     return may_leave ? HINT_LEAVES : HINT_IS_KEPT;
 }
 
-/* `after` says behind which number it was said: the other side drops it where that is not the last
- * one it has applied, rather than letting it overtake. */
+/*
+ * `after` is the number before the hint: the receiver drops the hint unless that is the last
+ * applied number, instead of letting it overtake.
+ */
 static int send_hint(struct tri_interhost_turn *turn, const struct tri_pair *pair, uint64_t group,
                      struct tr_bytes bytes)
 {
@@ -328,12 +329,12 @@ static int send_hint(struct tri_interhost_turn *turn, const struct tri_pair *pai
 }
 
 /*
- * Keeps a message and sends it, if it may leave.
+ * Keeps a message and sends it, if the window allows.
  *
- * Resends: a message is kept, in the commit of the handler that takes it, before it is sent, and is
- * let go of only when the other side has acknowledged its number, which it does when what came of
- * it is committed there. So whichever side crashes, either the message is still here and is sent
- * again, or its effects are on the other side's disk, which drops a number that it has seen.
+ * Resends: a message is kept, in the commit of the handler that takes it, before it is sent, and
+ * dropped only when the receiver has acknowledged its number, which it does when the effects are
+ * committed there. So whichever side crashes, either the message is still here and is sent again,
+ * or its effects are on the other side's disk, which drops a known number.
  */
 static int send_kept(struct tri_interhost_turn *turn, const struct tr_message *message,
                      uint64_t group, struct tr_bytes bytes)
@@ -359,7 +360,7 @@ static int send_kept(struct tri_interhost_turn *turn, const struct tr_message *m
     return error != 0 ? error : refused;
 }
 
-/* A hint that must keep its place among the others that wait. */
+/* Numbers a hint that must not overtake others. */
 static int note_hint(struct tri_interhost_turn *turn, uint64_t group)
 {
     const struct tri_pair *known;
@@ -375,7 +376,7 @@ static int note_hint(struct tri_interhost_turn *turn, uint64_t group)
     return error;
 }
 
-/* Whether a hint has gone its way; else it is to be kept. */
+/* Handles a hint that needs no number; otherwise it must be kept. */
 static int on_hint(struct tri_interhost_turn *turn, uint64_t group, struct tr_bytes bytes,
                    bool *is_done)
 {
@@ -423,7 +424,7 @@ static int on_out(struct tri_interhost_turn *turn, const struct tr_message *mess
 
 /* ------------------------------------------------------ how far the others are */
 
-/* This host has lost the group: nobody will take what is kept. It is seen as dead letters. */
+/* This host has lost the group: no host accepts the kept messages, which become dead letters. */
 static int give_up_all(struct tri_interhost_turn *turn, uint32_t page)
 {
     const struct tri_pair *pair;
@@ -456,14 +457,14 @@ static int on_refused(struct tri_interhost_turn *turn, uint32_t page,
                    ack->incarnation == turn->context->worker->shared->host_epoch;
     int reason = -(int)ack->reason;
     if (reason == TR_STALE_EPOCH) {
-        /* What an earlier start of this host has sent is no matter of this one. */
+        /* Messages of an earlier start of this host are ignored. */
         return is_mine && ack->epoch > ack->refused_epoch ? give_up_all(turn, page) : 0;
     }
     int error = tri_pair_edit(turn, page, &pair);
     if (error != 0 || pair->acknowledged == 0 || pair->is_ending != 0) {
-        return error; /* the first one was lost on its way, and comes again */
+        return error; /* the first one was lost, and is sent again */
     }
-    /* The other side has forgotten what it had acknowledged: the rest is all there is to tell. */
+    /* The other side has dropped its stream: the unacknowledged rest starts a new one. */
     begin_stream(turn, pair);
     return send_more(turn, page);
 }
@@ -555,7 +556,7 @@ static int on_timer(struct tri_interhost_turn *turn, const struct tr_message *me
     return tri_pair_each(turn, NULL, look_at);
 }
 
-/* What a host may not have got before its link was down is sent again. */
+/* Sends again what may have been lost before the link was down. */
 static int look_after_link(void *self, struct tri_interhost_turn *turn, uint32_t page)
 {
     const struct tr_interhost_link *link = self;
@@ -574,15 +575,15 @@ static int on_link(struct tri_interhost_turn *turn, const struct tr_message *mes
     struct tr_interhost_link link;
     int error = tr_message_read(message, interhost_link, &link);
     if (error != 0 || link.host == 0) {
-        return error; /* only to look whether this interhost actor may end */
+        return error; /* only checks whether this interhost actor may end */
     }
     note_link(turn, &link);
     if (link.is_up) {
         return tri_pair_each(turn, &link, look_after_link);
     }
     if (turn->state->is_waited_for) {
-        /* From here, so that they hear it behind what came before. */
-        tri_far_lose(turn->context->worker, own_group(turn), link.host);
+        /* From here, so that they get it after earlier messages. */
+        tri_remote_fail_waits(turn->context->worker, own_group(turn), link.host);
     }
     return 0;
 }
@@ -621,16 +622,16 @@ static int on_ended(struct tri_interhost_turn *turn, const struct tr_message *me
 /* -------------------------------------------------------- what comes from outside */
 
 /*
- * A number is applied and acknowledged in one handler: the delivery, the number `heard` and the
+ * A number is applied and acknowledged in one handler: the delivery, the number `received` and the
  * acknowledgement are effects of one commit. If the host crashes before it, all three are gone and
- * the number comes again; if it crashes after it, the number is known and a copy is dropped. So
+ * the number is sent again; if it crashes after it, the number is known and a copy is dropped. So
  * each number is applied exactly once.
  *
- * Epochs come first: a host that has lost a group may still send from it, and must not change
- * anything here. The later epoch, and within it the later incarnation of the host, wins.
+ * Epochs are checked first: a host that has lost a group may still send from it, and must not
+ * change anything here. The later epoch, and within it the later incarnation of the host, wins.
  */
 
-/* Tells how far this side has come, when that is committed. */
+/* Acknowledges the applied numbers, when that is committed. */
 static int acknowledge(struct tri_interhost_turn *turn, uint64_t group, uint64_t stream,
                        uint64_t number)
 {
@@ -652,9 +653,9 @@ static int refuse(struct tri_interhost_turn *turn, const struct tr_message *mess
 }
 
 /*
- * Whether the sender, or this interhost actor itself, is of an earlier life of its group. `epoch`
- * is what the refusal tells: the latest that is known of the sender's group, or 0 where this side
- * is the stale one.
+ * Whether the sender, or this interhost actor itself, is of an earlier epoch of its group. `epoch`
+ * is sent with the refusal: the latest known epoch of the sender's group, or 0 if this side is
+ * stale.
  */
 static bool is_stale(const struct tri_interhost_turn *turn, const struct tri_pair *pair,
                      const struct tr_message *message, const struct tr_interhost_send *send,
@@ -673,10 +674,10 @@ static bool is_stale(const struct tri_interhost_turn *turn, const struct tri_pai
 }
 
 /*
- * Brings a message in, as it is. One that makes no sense is counted and is done with.
+ * Delivers a received message. A malformed one is counted and dropped.
  *
- * Returning 0 for a message that makes no sense lets its number be acknowledged: it would make no
- * more sense the next time, and everything behind it would wait for ever.
+ * Returning 0 for a malformed message acknowledges its number: it would be malformed the next time
+ * too, and everything after it would wait for ever.
  */
 static int apply(struct tri_interhost_turn *turn, struct tr_bytes bytes)
 {
@@ -690,18 +691,18 @@ static int apply(struct tri_interhost_turn *turn, struct tr_bytes bytes)
         return 0;
     }
     if (tr_envelope_get(bytes.data, 8, kind) == TR_KIND_CONTROL) {
-        note_waiting(turn, bytes.data); /* a link ties both sides */
+        note_waiting(turn, bytes.data); /* a link concerns both sides */
     }
     return tri_send_bytes(turn->context, bytes);
 }
 
-/* A hint is applied only in its place of the stream: right behind the number that it names. */
+/* A hint is applied only directly after the number that it names. */
 static int take_hint(struct tri_interhost_turn *turn, const struct tri_pair *pair,
                      const struct tr_interhost_send *send)
 {
-    uint64_t stream = pair == NULL ? 0 : pair->heard_stream;
-    uint64_t heard = pair == NULL ? 0 : pair->heard;
-    if (stream != send->stream || heard != send->after) {
+    uint64_t stream = pair == NULL ? 0 : pair->received_stream;
+    uint64_t received = pair == NULL ? 0 : pair->received;
+    if (stream != send->stream || received != send->after) {
         turn->context->worker->metrics.dead_letters++;
         return 0;
     }
@@ -719,39 +720,40 @@ static int take_number(struct tri_interhost_turn *turn, uint32_t page,
     }
     pair->epoch = send->epoch;
     pair->incarnation = tr_envelope_get(message->envelope, 32, from_epoch);
-    pair->heard_stream = send->stream;
-    pair->heard = send->number;
+    pair->received_stream = send->stream;
+    pair->received = send->number;
     uint64_t group = pair->group;
     error = apply(turn, send->message);
     return error != 0 ? error : acknowledge(turn, group, send->stream, send->number);
 }
 
-/* The first number of a stream: from now on it is the one that comes from that group. */
+/* Handles the first number of a stream, which becomes the current one from that group. */
 static int take_first(struct tri_interhost_turn *turn, const struct tri_pair *pair, uint32_t page,
                       const struct tr_message *message, const struct tr_interhost_send *send)
 {
-    bool is_old = pair != NULL && send->epoch == pair->epoch && send->stream < pair->heard_stream;
+    bool is_old =
+        pair != NULL && send->epoch == pair->epoch && send->stream < pair->received_stream;
     if (is_old) {
         turn->context->worker->metrics.interhost_duplicates++;
         return 0;
     }
     /*
-     * A stream that is not known here can only begin at 1. TR_NOT_FOUND tells the sender to begin a
-     * new one with what is not acknowledged.
+     * An unknown stream can only begin at 1. TR_NOT_FOUND makes the sender start a new one with its
+     * unacknowledged messages.
      */
     if (send->number != 1) {
         return refuse(turn, message, send, own_epoch(turn), TR_NOT_FOUND);
     }
     int error = pair == NULL ? tri_pair_open(turn, message->from.key.group, &page) : 0;
     if (error == TR_LIMIT) {
-        return 0; /* it is not acknowledged: it comes again when there may be room */
+        return 0; /* not acknowledged: it is sent again when there may be room */
     }
     return error != 0 ? error : take_number(turn, page, message, send);
 }
 
 /*
- * What is stale is refused first; only then does a number mean anything: the next one is applied,
- * an older one was applied before, and of one that came too early the sender still has a copy.
+ * Stale messages are refused first; then the next number is applied, an older one was applied
+ * before, and the sender still has a copy of one that arrived too early.
  */
 static int on_send(struct tri_interhost_turn *turn, const struct tr_message *message)
 {
@@ -773,21 +775,21 @@ static int on_send(struct tri_interhost_turn *turn, const struct tr_message *mes
     if (send.number == 0) {
         return take_hint(turn, pair, &send);
     }
-    if (pair == NULL || pair->heard_stream != send.stream) {
+    if (pair == NULL || pair->received_stream != send.stream) {
         return take_first(turn, pair, page, message, &send);
     }
-    if (send.number == pair->heard + 1) {
+    if (send.number == pair->received + 1) {
         return take_number(turn, page, message, &send);
     }
-    /* Applied before; or one in between is missing, and will come again with this one. */
-    turn->context->worker->metrics.interhost_duplicates += send.number <= pair->heard ? 1 : 0;
-    return acknowledge(turn, pair->group, send.stream, pair->heard);
+    /* Applied before; or one in between is missing, and will be sent again with this one. */
+    turn->context->worker->metrics.interhost_duplicates += send.number <= pair->received ? 1 : 0;
+    return acknowledge(turn, pair->group, send.stream, pair->received);
 }
 
 /*
- * The end is answered also when the stream is not known: then it was forgotten before, and the
- * answer was lost. It is not answered while numbers are missing, so a stream is never forgotten
- * before all of it is applied.
+ * The end is answered also for an unknown stream: it was ended before, and the answer was lost. It
+ * is not answered while numbers are missing, so a stream is never dropped before all of it is
+ * applied.
  */
 static int on_end(struct tri_interhost_turn *turn, const struct tr_message *message)
 {
@@ -800,16 +802,16 @@ static int on_end(struct tri_interhost_turn *turn, const struct tr_message *mess
     if (error == 0) {
         error = tri_pair_find(turn, group, &known, &page);
     }
-    bool is_heard = error == 0 && known != NULL && known->heard_stream == end.stream;
-    if (error != 0 || (is_heard && known->heard != end.number)) {
+    bool is_received = error == 0 && known != NULL && known->received_stream == end.stream;
+    if (error != 0 || (is_received && known->received != end.number)) {
         return error;
     }
-    if (is_heard) {
+    if (is_received) {
         error = tri_pair_edit(turn, page, &pair);
     }
-    if (is_heard && error == 0) {
-        pair->heard_stream = 0;
-        pair->heard = 0;
+    if (is_received && error == 0) {
+        pair->received_stream = 0;
+        pair->received = 0;
         error = drop_if_done(turn, page);
     }
     struct tr_interhost_ended ended = {.stream = end.stream};
@@ -818,38 +820,38 @@ static int on_end(struct tri_interhost_turn *turn, const struct tr_message *mess
 
 /* -------------------------------------------------------------- the handler */
 
-/* What an interhost actor hears, and whether from other hosts. */
+/* The messages of an interhost actor, and whether they come from other hosts. */
 static const struct {
     const struct tr_schema *schema;
     int (*act)(struct tri_interhost_turn *turn, const struct tr_message *message);
     bool is_from_outside;
-} heard[] = {
+} handlers[] = {
     {&tr_interhost_out_schema, on_out, false},    {&tr_interhost_send_schema, on_send, true},
     {&tr_interhost_ack_schema, on_ack, true},     {&tr_interhost_end_schema, on_end, true},
     {&tr_interhost_ended_schema, on_ended, true}, {&tr_interhost_link_schema, on_link, false},
     {&tr_timer_schema, on_timer, false},
 };
 
-bool tri_interhost_hears(uint16_t type)
+bool tri_interhost_accepts(uint16_t type)
 {
-    for (size_t i = 0; i < TR_COUNT_OF(heard); i++) {
-        if (heard[i].schema->id == type) {
-            return heard[i].is_from_outside;
+    for (size_t i = 0; i < TR_COUNT_OF(handlers); i++) {
+        if (handlers[i].schema->id == type) {
+            return handlers[i].is_from_outside;
         }
     }
     return false;
 }
 
 /*
- * Nothing is left of any pair, and nobody has anything to say: the interhost actor ends.
+ * Ends the interhost actor when it has no pair and no message left.
  *
- * The message in hand is still counted in the mailbox, so 1 means that nothing else waits. A group
- * with actors that wait for another host keeps its interhost actor even without pairs, because it
- * must tell them when the link goes down.
+ * The current message is still counted in the mailbox, so 1 means that no other waits. A group with
+ * actors that wait for another host keeps its interhost actor even without pairs, because it must
+ * tell them when the link goes down.
  */
 static int stop_if_done(struct tri_interhost_turn *turn)
 {
-    bool is_last = turn->context->actor->mailbox_count == 1; /* the message in hand */
+    bool is_last = turn->context->actor->mailbox_count == 1; /* the current message */
     bool is_group_ended = tri_group_find(turn->context->worker, own_group(turn))->is_ended;
     bool is_needed = turn->state->pairs > 0 || (turn->state->is_waited_for && !is_group_ended);
     return !is_needed && is_last ? tr_stop(turn->context) : 0;
@@ -860,9 +862,9 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     struct tri_interhost_turn turn = {.context = context, .state = state};
     turn.state->layout = TRI_INTERHOST_LAYOUT;
     notice_start(&turn);
-    for (size_t i = 0; i < TR_COUNT_OF(heard); i++) {
-        if (tr_message_is(message, heard[i].schema)) {
-            int error = heard[i].act(&turn, message);
+    for (size_t i = 0; i < TR_COUNT_OF(handlers); i++) {
+        if (tr_message_is(message, handlers[i].schema)) {
+            int error = handlers[i].act(&turn, message);
             if (error != 0) {
                 return error;
             }

@@ -1,6 +1,6 @@
 /*
- * Pairs and kept messages in pages. The lowest free page is taken first, so that the table of pages
- * stays as small as what is kept.
+ * Pairs and kept messages in pages. The lowest free page is used first, so the table of pages is
+ * only as large as its contents.
  *
  * Costs: finding a group reads one list page and scans it; keeping a message writes its pages and
  * the pair's; releasing n messages moves the rest of the page numbers once. Limits:
@@ -17,7 +17,7 @@ struct listed {
     uint64_t page;
 };
 
-/* What stands before each piece of a message. */
+/* The header of each piece of a message. */
 struct piece {
     uint32_t total; /* bytes of the whole message */
     uint32_t next;  /* page of the next piece, 0: none */
@@ -32,11 +32,11 @@ static_assert(sizeof(struct tri_pair) + TR_INTERHOST_KEPT_MAX * sizeof(uint32_t)
 /* ----------------------------------------------------------------- pages */
 
 /*
- * The lowest page that nothing is in. TR_LIMIT.
+ * The lowest free page. TR_LIMIT.
  *
- * Invariant: all pages from LIST_PAGES up to `free_page` are taken. Taking a page passes only those
- * that hold something, and giving one back lowers `free_page` to it; so the search never misses a
- * free page, and passes each taken one once until a lower one is given back.
+ * Invariant: all pages from LIST_PAGES up to `free_page` are in use. Taking a page skips used ones,
+ * and freeing one lowers `free_page` to it; so the search never misses a free page, and skips each
+ * used one once until a lower one is freed.
  */
 static int take_page(struct tri_interhost_turn *turn, uint32_t *page)
 {
@@ -81,7 +81,7 @@ static int read_list(struct tri_interhost_turn *turn, uint32_t page, const struc
     return error;
 }
 
-/* The place of a group in its list, or the count of it. */
+/* The index of a group in its list, or the list's count. */
 static int find_row(struct tri_interhost_turn *turn, uint64_t group, const struct listed **rows,
                     uint32_t *count, uint32_t *place)
 {
@@ -166,7 +166,7 @@ int tri_pair_find(struct tri_interhost_turn *turn, uint64_t group, const struct 
     return tri_pair_get(turn, *page, pair);
 }
 
-/* The page of a pair that keeps so many messages, to change. */
+/* The page of a pair resized for so many kept messages, to change. */
 static int edit_sized(struct tri_interhost_turn *turn, uint32_t page, uint32_t kept,
                       struct tri_pair **pair)
 {
@@ -231,7 +231,7 @@ int tri_pair_each(struct tri_interhost_turn *turn, void *self,
     uint32_t count = 0;
     for (uint32_t page = 0; page < LIST_PAGES; page++) {
         int error = read_list(turn, page, &rows, &count);
-        /* From the end on: a pair that is dropped gets the last one in its place. */
+        /* From the end: a dropped pair is replaced by the last one. */
         for (uint32_t i = count; error == 0 && i > 0; i--) {
             error = read_list(turn, page, &rows, &count);
             if (error == 0) {
@@ -247,7 +247,7 @@ int tri_pair_each(struct tri_interhost_turn *turn, void *self,
 
 /* -------------------------------------------------------------- messages */
 
-/* Writes a message to pages from its end on, so that each piece knows the next one. */
+/* Writes a message to pages from its end, so that each piece has the number of the next one. */
 static int write_pieces(struct tri_interhost_turn *turn, struct tr_bytes message, uint32_t *first)
 {
     size_t left = message.size;
@@ -345,7 +345,7 @@ int tri_pair_release(struct tri_interhost_turn *turn, uint32_t page, uint64_t nu
     if (error == 0) {
         memmove(&pair->pages[0], &pair->pages[count], left * sizeof pair->pages[0]);
         pair->acknowledged = number;
-        /* What is dropped without having left does not leave any more. */
+        /* A message that is dropped before it was sent is not sent any more. */
         pair->handed = pair->handed < number ? number : pair->handed;
         error = edit_sized(turn, page, left, &pair);
     }

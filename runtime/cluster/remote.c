@@ -1,28 +1,28 @@
 /*
- * A worker and other hosts: how a message for elsewhere comes to the interhost actor of its group,
- * how an interhost actor is spawned, and what actors here hear when a link is down.
+ * A worker and other hosts: passing messages to the interhost actor of their group, spawning it,
+ * and reporting links that are down to actors.
  *
- * The way out of an actor's message: tri_deliver finds that the group is elsewhere; `wrap` packs
+ * The way of an outgoing message: tri_deliver finds that the group is on another host; `wrap` packs
  * the whole message into one for the interhost actor of the sender's group; that actor numbers and
- * keeps it (interhost.c); its own message goes as a call into the journal's batch (`leave`),
- * and the interhost service gets it after the commit. So nothing reaches another host that a crash
- * here can undo.
+ * keeps it (interhost.c); its own message goes as a call into the journal's batch (`leave`), and
+ * the interhost service gets it after the commit. So nothing reaches another host that a crash here
+ * can undo.
  *
- * An actor that waits for another host (an ask, a monitor, a link) stands in the worker's map
- * `far_waiters`. When a link goes down the interhost actor of each group tells all workers
- * (tr_interhost_lost), behind everything that came in over the link, and each fails what those
- * actors wait for. An entry in the map may be out of date; the edges of the actor decide.
+ * An actor that waits for another host (an ask, a monitor, a link) is in the worker's map
+ * `remote_waiters`. When a link goes down the interhost actor of each group tells all workers
+ * (tr_interhost_lost), after everything that the link delivered, and each fails the waits of those
+ * actors. An entry in the map may be stale; the edges of the actor decide.
  *
- * Nothing of this is on the way of a message between actors of this host.
+ * Messages between actors of this host do not pass through here.
  */
 #include "runtime/cluster/interhost.h"
 
 /* --------------------------------------------------------------- out of here */
 
 /*
- * The group in whose stream a message goes. It is the sender's, but a worker that reports the end
- * of an actor (DOWN) does so in the stream of that actor's group: in another stream the DOWN could
- * overtake what the actor had sent before it ended.
+ * The group in whose stream a message is sent. It is the sender's, but a worker that reports the
+ * end of an actor (DOWN) does so in the stream of that actor's group: in another stream the DOWN
+ * could overtake earlier messages of the actor.
  */
 static uint64_t source_group(const struct tri_worker *worker, const struct tri_message *message)
 {
@@ -34,29 +34,30 @@ static uint64_t source_group(const struct tri_worker *worker, const struct tri_m
     }
     if (tr_envelope_get(message->bytes, 16, type) == tr_down_schema.id &&
         tr_down_unpack(tr_envelope_body(message->bytes), version, &down) == 0 &&
-        down.actor.key.group != 0 && !tri_is_far(worker, down.actor.key.group)) {
+        down.actor.key.group != 0 && !tri_is_remote(worker, down.actor.key.group)) {
         return down.actor.key.group;
     }
     return tri_host_group(worker->shared->directory.number);
 }
 
-/* Asks, monitors and links wait for the other host: the sender may have to hear that its link
- * is down. */
+/*
+ * Asks, monitors and links wait for the other host: the sender must be told if its link goes down.
+ */
 static void note_sender(struct tri_worker *worker, const struct tri_message *message)
 {
     uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
     struct tr_key sender = tri_message_from(message).key;
     bool is_actor = tri_actor_find(worker, sender, 0) != NULL;
     if (is_actor && (kind == TR_KIND_ASK || kind == TR_KIND_CONTROL)) {
-        /* Without it a promise would be broken: no memory ends the process. */
-        int error = tri_key_map_set(&worker->far_waiters, sender, 1);
+        /* Losing the entry would break a guarantee: without memory the process ends. */
+        int error = tri_key_map_set(&worker->remote_waiters, sender, 1);
         TR_ASSERT(error == 0);
     }
 }
 
 /*
- * An interhost actor's own message. It rides in the journal's batch like any call of an actor, so
- * it leaves when the batch is committed, with the state that numbered it.
+ * An interhost actor's own message. It is part of the journal's batch like any call of an actor, so
+ * it is sent when the batch is committed, with the state that numbered it.
  */
 static void leave(struct tri_worker *worker, struct tri_message *message)
 {
@@ -69,7 +70,7 @@ static void leave(struct tri_worker *worker, struct tri_message *message)
     tri_message_free(worker, message);
 }
 
-/* The message as it is, in one to the interhost actor of its group that bears the same name. */
+/* The whole message, packed into one to the interhost actor of its group with the same name. */
 static struct tri_message *wrap(struct tri_worker *worker, const struct tri_message *message)
 {
     const uint8_t *at = message->bytes;
@@ -89,16 +90,18 @@ static struct tri_message *wrap(struct tri_worker *worker, const struct tri_mess
     struct tri_message *wrapped;
     int error = tri_message_make(worker, &heading, &tr_interhost_out_schema, &out,
                                  2 * TR_MESSAGE_BYTES_MAX, &wrapped);
-    TR_ASSERT(error == 0); /* a message that was accepted must not be lost */
+    TR_ASSERT(error == 0); /* an accepted message must not be lost */
     flags &= TR_FLAG_HINT | TR_FLAG_PRIORITY;
     tr_envelope_put(wrapped->bytes, 8, flags, (uint8_t)(flags | (is_reply ? TR_FLAG_PRIORITY : 0)));
     return wrapped;
 }
 
-/* A message for another host. It does not leave from here: it is wrapped and handed to the
- * interhost actor of its group, which numbers, keeps and sends it. Only what interhost actors say
- * themselves leaves the host. */
-static void send_far(struct tri_worker *worker, struct tri_message *message)
+/*
+ * A message for another host. It is not sent from here: it is wrapped and passed to the interhost
+ * actor of its group, which numbers, keeps and sends it. Only interhost actors' own messages leave
+ * the host.
+ */
+static void send_remote(struct tri_worker *worker, struct tri_message *message)
 {
     const struct tri_directory *directory = &worker->shared->directory;
     struct tr_ref from = tri_message_from(message);
@@ -114,7 +117,7 @@ static void send_far(struct tri_worker *worker, struct tri_message *message)
     note_sender(worker, message);
     struct tri_message *wrapped = wrap(worker, message);
     if (from.key.group == 0) {
-        /* Elsewhere group 0 would be that host itself. */
+        /* On the other host group 0 would be that host itself. */
         struct tr_interhost_out out;
         int error = tr_interhost_out_unpack(tr_envelope_body(wrapped->bytes),
                                             tr_interhost_out_schema.version, &out);
@@ -130,9 +133,9 @@ static void send_far(struct tri_worker *worker, struct tri_message *message)
 /* ---------------------------------------------------------------- into the world */
 
 /*
- * An interhost actor has no parent. It begins when its group has something to do with another host,
- * also for a group that has ended, because other hosts may still ask for its actors and wait for
- * the answer that they are gone. A group that this spawn makes known is one that has ended.
+ * An interhost actor has no parent. It is spawned when its group exchanges messages with another
+ * host, also for a group that has ended, because other hosts may still ask for its actors and wait
+ * for the answer that they are gone. If this spawn makes the group known, the group has ended.
  */
 static struct tri_actor *spawn(struct tri_worker *worker, struct tr_key key)
 {
@@ -144,7 +147,7 @@ static struct tri_actor *spawn(struct tri_worker *worker, struct tr_key key)
     struct tri_actor *actor;
     TR_ASSERT(index >= 0);
     int error = tri_actor_new(worker, &spec, &actor);
-    TR_ASSERT(error == 0); /* a message that was accepted must not be lost */
+    TR_ASSERT(error == 0); /* an accepted message must not be lost */
     actor->phase = TRI_IDLE;
     if (!is_known) {
         tri_group_find(worker, key.group)->is_ended = true;
@@ -159,9 +162,9 @@ static struct tri_actor *spawn(struct tri_worker *worker, struct tr_key key)
 }
 
 /*
- * A message for an interhost actor that does not exist. A message to send, a message from outside
- * and the end of a stream need one; an acknowledgement, a timer or a link's news mean nothing
- * without the state that they are about, and are dropped.
+ * A message for an interhost actor that does not exist. A message to send, a message from another
+ * host and the end of a stream need one; an acknowledgement, a timer or a link event are
+ * meaningless without its state, and are dropped.
  */
 static void deliver_absent(struct tri_worker *worker, struct tri_message *message)
 {
@@ -176,18 +179,18 @@ static void deliver_absent(struct tri_worker *worker, struct tri_message *messag
     tri_message_free(worker, message);
 }
 
-/* What deliver.c asks for each message that finds no receiver here, on a host that is not alone. */
+/* Called by deliver.c for each message without a receiver here, if there are other hosts. */
 static bool deliver(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
-    if (tri_is_far(worker, to.group)) {
-        send_far(worker, message);
+    if (tri_is_remote(worker, to.group)) {
+        send_remote(worker, message);
         return true;
     }
     if (tri_is_interhost(to)) {
         /*
-         * Only the worker of origin may spawn it. On any other worker the message goes on there, or
-         * two interhost actors of one group could exist.
+         * Only the worker of origin may spawn it. Other workers forward the message there, or two
+         * interhost actors of one group could exist.
          */
         bool is_home = tri_origin_worker(worker->shared, to) == worker->index;
         if (is_home) {
@@ -210,13 +213,13 @@ static bool is_waiting_kind(uint8_t kind)
     return kind == TRI_EDGE_ASK || kind == TRI_EDGE_MONITORING;
 }
 
-/* Remembers an actor if it waits for anybody on another host. */
+/* Adds an actor to the map if it waits for another host. */
 static void note_waits(struct tri_worker *worker, const struct tri_actor *actor)
 {
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        if (is_waiting_kind(edge->kind) && tri_is_far(worker, edge->peer.group)) {
-            int error = tri_key_map_set(&worker->far_waiters, actor->key, 1);
+        if (is_waiting_kind(edge->kind) && tri_is_remote(worker, edge->peer.group)) {
+            int error = tri_key_map_set(&worker->remote_waiters, actor->key, 1);
             TR_ASSERT(error == 0);
             return;
         }
@@ -224,8 +227,8 @@ static void note_waits(struct tri_worker *worker, const struct tri_actor *actor)
 }
 
 /*
- * Whether the answer or the DOWN that an edge waits for lies in the mailbox already. Then the link
- * failed behind it, and telling a failure too would give one question two answers.
+ * Whether the answer or the DOWN of an edge is in the mailbox already. Then the link failed after
+ * it, and reporting a failure too would give one question two answers.
  */
 static bool has_news(const struct tri_actor *actor, const struct tri_edge *edge)
 {
@@ -247,7 +250,7 @@ static bool has_news(const struct tri_actor *actor, const struct tri_edge *edge)
     return false;
 }
 
-/* Says what an edge waits for: NO_CONNECTION. What really became of it may still come, too late. */
+/* Answers an edge's wait with NO_CONNECTION. The real answer may still arrive, too late. */
 static void fail_edge(struct tri_worker *worker, struct tri_actor *actor,
                       const struct tri_edge *edge)
 {
@@ -265,13 +268,13 @@ static void fail_edge(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* Fails what an actor waits for on one host, or on any (0). */
+/* Fails an actor's waits for one host, or for any (0). */
 static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, uint16_t host)
 {
     const struct tri_directory *directory = &worker->shared->directory;
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        bool is_meant = is_waiting_kind(edge->kind) && tri_is_far(worker, edge->peer.group) &&
+        bool is_meant = is_waiting_kind(edge->kind) && tri_is_remote(worker, edge->peer.group) &&
                         (host == 0 || tri_directory_host(directory, edge->peer.group) == host);
         if (is_meant && !has_news(actor, edge)) {
             fail_edge(worker, actor, edge);
@@ -279,22 +282,22 @@ static void fail_edges(struct tri_worker *worker, struct tri_actor *actor, uint1
     }
 }
 
-void tri_far_note_loaded(struct tri_worker *worker, struct tri_actor *actor)
+void tri_remote_note_loaded(struct tri_worker *worker, struct tri_actor *actor)
 {
     fail_edges(worker, actor, 0);
     note_waits(worker, actor);
 }
 
-void tri_far_note_moved(struct tri_worker *worker, struct tri_actor *actor)
+void tri_remote_note_moved(struct tri_worker *worker, struct tri_actor *actor)
 {
     const struct tri_directory *directory = &worker->shared->directory;
     note_waits(worker, actor);
     for (uint32_t i = 0; i < directory->peer_count; i++) {
         uint64_t down_ms = worker->link_down_ms[i];
         /*
-         * While the actor was on its way, the worker that it left and the one that it came to may
-         * both have been told of the link without it. Telling once more is safe: what was told
-         * before has no edge any more, or lies in the mailbox (has_news).
+         * While the actor moved, the worker that it left and its new one may both have got the link
+         * event without it. Reporting again is safe: a wait that was reported before has no edge
+         * any more, or its report is in the mailbox (has_news).
          */
         if (down_ms != 0 && worker->now_ms - down_ms < TR_INTERHOST_SILENCE_MS) {
             fail_edges(worker, actor, directory->peers[i].number);
@@ -302,7 +305,7 @@ void tri_far_note_moved(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* All keys of a map: what is done for one of them may change the map. NULL: it has none. */
+/* Copies all keys of a map, since handling one may change the map. NULL: empty. */
 static struct tr_key *keys_of(const struct tri_key_map *map, uint32_t *count)
 {
     *count = 0;
@@ -310,7 +313,7 @@ static struct tr_key *keys_of(const struct tri_key_map *map, uint32_t *count)
         return NULL;
     }
     struct tr_key *keys = tr_alloc(map->count * sizeof *keys);
-    TR_ASSERT(keys != NULL); /* somebody would wait for ever */
+    TR_ASSERT(keys != NULL); /* an actor would wait for ever */
     for (uint32_t i = 0; i <= map->mask; i++) {
         if (!tr_key_is_none(map->entries[i].key)) {
             keys[(*count)++] = map->entries[i].key;
@@ -319,7 +322,7 @@ static struct tr_key *keys_of(const struct tri_key_map *map, uint32_t *count)
     return keys;
 }
 
-/* Those of a group here who wait for a host. */
+/* Fails the waits of a group's actors here for a host. */
 static void lose_here(struct tri_worker *worker, const struct tr_interhost_lost *lost)
 {
     int place = tri_directory_place(&worker->shared->directory, lost->host);
@@ -328,7 +331,7 @@ static void lose_here(struct tri_worker *worker, const struct tr_interhost_lost 
     }
     worker->link_down_ms[place] = worker->now_ms;
     uint32_t count;
-    struct tr_key *keys = keys_of(&worker->far_waiters, &count);
+    struct tr_key *keys = keys_of(&worker->remote_waiters, &count);
     for (uint32_t i = 0; i < count; i++) {
         bool is_meant = keys[i].group == lost->group;
         struct tri_actor *actor = is_meant ? tri_actor_find(worker, keys[i], 0) : NULL;
@@ -339,7 +342,7 @@ static void lose_here(struct tri_worker *worker, const struct tr_interhost_lost 
     tr_free(keys);
 }
 
-void tri_far_on_lost(struct tri_worker *worker, const struct tr_message *message)
+void tri_remote_on_lost(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_interhost_lost lost;
     if (tr_message_read(message, interhost_lost, &lost) == 0) {
@@ -347,7 +350,7 @@ void tri_far_on_lost(struct tri_worker *worker, const struct tr_message *message
     }
 }
 
-void tri_far_lose(struct tri_worker *worker, uint64_t group, uint16_t host)
+void tri_remote_fail_waits(struct tri_worker *worker, uint64_t group, uint16_t host)
 {
     struct tr_interhost_lost lost = {.host = host, .group = group};
     for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
@@ -365,7 +368,7 @@ static void tell_interhost(struct tri_worker *worker, struct tr_key key,
     tri_say(worker, &heading, &tr_interhost_link_schema, link);
 }
 
-/* Behind all that has come over the link. */
+/* Tells the interhost actors, after all messages that the link delivered. */
 static void tell_interhost_actors(struct tri_worker *worker, const struct tr_interhost_link *link)
 {
     uint32_t count;
@@ -384,9 +387,11 @@ static void group_ended(struct tri_worker *worker, uint64_t group)
     }
 }
 
-/* From the interhost service, to each worker. The actors hear it behind everything that has come
- * over the link, since it travels the same channel. */
-void tri_far_on_link(struct tri_worker *worker, const struct tr_message *message)
+/*
+ * From the interhost service, to each worker. The actors get it after everything that the link
+ * delivered, since it travels the same channel.
+ */
+void tri_remote_on_link(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_interhost_link link;
     if (tr_message_read(message, interhost_link, &link) != 0) {
@@ -404,4 +409,4 @@ void tri_far_on_link(struct tri_worker *worker, const struct tr_message *message
     tell_interhost_actors(worker, &link);
 }
 
-const struct tri_far_ops tri_far_ops = {.deliver = deliver, .group_ended = group_ended};
+const struct tri_remote_ops tri_remote_ops = {.deliver = deliver, .group_ended = group_ended};

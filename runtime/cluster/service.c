@@ -1,11 +1,10 @@
 /*
- * The turn of the interhost service. Bytes from other hosts are checked like a stranger's: a frame
- * that does not add up is counted and dropped, and so is a message for anybody but an interhost
- * actor.
+ * The steps of the interhost service. Bytes from other hosts are not trusted: a malformed frame is
+ * counted and dropped, and so is a message for any actor but an interhost actor.
  *
- * Messages for a host are collected in its line and leave as one frame at the end of the turn, or
- * earlier when the line reaches TR_INTERHOST_FRAME_BYTES. The service keeps nothing that matters:
- * what it drops, the interhost actors still have.
+ * Messages for a host are collected and sent as one frame at the end of the step, or earlier when
+ * they reach TR_INTERHOST_FRAME_BYTES. Nothing that it drops is lost: the interhost actors still
+ * have it.
  */
 #include "runtime/cluster/service.h"
 
@@ -24,17 +23,17 @@ int tri_interhost_service_init(struct tri_interhost_service *service, struct tr_
     *service = (struct tri_interhost_service){
         .env = env, .directory = directory, .worker_count = worker_count};
     tri_sender_init(&service->sender, TR_SERVICE_INTERHOST, host_epoch);
-    service->lines = tr_alloc_zero(directory->peer_count + 1, sizeof *service->lines);
-    if (service->lines == NULL) {
+    service->peers = tr_alloc_zero(directory->peer_count + 1, sizeof *service->peers);
+    if (service->peers == NULL) {
         return TR_MEMORY;
     }
     for (uint32_t i = 0; i < directory->peer_count; i++) {
-        service->lines[i].number = directory->peers[i].number;
+        service->peers[i].number = directory->peers[i].number;
         /*
-         * The host's epoch in the upper half makes every session of this start higher than all of
+         * The host's epoch in the upper half makes every session of this start higher than all
          * earlier ones.
          */
-        tri_session_init(&service->lines[i].session, (uint64_t)host_epoch << 32,
+        tri_session_init(&service->peers[i].session, (uint64_t)host_epoch << 32,
                          tri_monotonic_ns(env));
     }
     return 0;
@@ -42,23 +41,23 @@ int tri_interhost_service_init(struct tri_interhost_service *service, struct tr_
 
 void tri_interhost_service_fini(struct tri_interhost_service *service)
 {
-    for (uint32_t i = 0; service->lines != NULL && i < service->directory->peer_count; i++) {
-        tr_free(service->lines[i].messages);
+    for (uint32_t i = 0; service->peers != NULL && i < service->directory->peer_count; i++) {
+        tr_free(service->peers[i].messages);
     }
-    tr_free(service->lines);
-    service->lines = NULL;
+    tr_free(service->peers);
+    service->peers = NULL;
     tri_sender_fini(&service->sender);
 }
 
-static struct tri_interhost_line *line_to(struct tri_interhost_service *service, uint16_t host)
+static struct tri_interhost_peer *peer_to(struct tri_interhost_service *service, uint16_t host)
 {
     int place = tri_directory_place(service->directory, host);
-    return place < 0 ? NULL : &service->lines[place];
+    return place < 0 ? NULL : &service->peers[place];
 }
 
 /* ---------------------------------------------------------- to the workers */
 
-/* Every worker hears it: which of them have actors that wait for that host only they know. */
+/* Tells every worker: only the workers know which of their actors wait for that host. */
 static void tell_workers(struct tri_interhost_service *service, uint16_t host, bool is_up)
 {
     for (uint32_t worker = 0; worker < service->worker_count; worker++) {
@@ -69,63 +68,63 @@ static void tell_workers(struct tri_interhost_service *service, uint16_t host, b
             .to_serial = TR_SERVICE_WORKERS + worker,
         };
         int error =
-            tri_sender_say(&service->sender, worker, &envelope, &tr_interhost_link_schema, &link);
+            tri_sender_send(&service->sender, worker, &envelope, &tr_interhost_link_schema, &link);
         if (service->error == 0) {
             service->error = error;
         }
     }
 }
 
-/* What a session's news mean to this host. */
-static void tell_news(struct tri_interhost_service *service, struct tri_interhost_line *line,
+/* Handles the events of a session. */
+static void tell_news(struct tri_interhost_service *service, struct tri_interhost_peer *peer,
                       unsigned news)
 {
     if ((news & TRI_SESSION_DOWN) != 0) {
         /*
-         * What was collected belongs to the session that ended. In the next one it could come
-         * behind its own resend.
+         * The collected messages belong to the session that ended. In the next one they could
+         * arrive after their own resend.
          */
-        line->size = 0;
-        tell_workers(service, line->number, false);
+        peer->size = 0;
+        tell_workers(service, peer->number, false);
     }
     if ((news & TRI_SESSION_UP) != 0) {
-        tell_workers(service, line->number, true);
+        tell_workers(service, peer->number, true);
     }
 }
 
 /* ------------------------------------------------------ from the own host */
 
-/* What waits for a host, one message behind the other, as it will stand in the frame. */
-static int line_reserve(struct tri_interhost_line *line, size_t more)
+/* Reserves space for unsent messages, which are stored as in the frame. */
+static int peer_reserve(struct tri_interhost_peer *peer, size_t more)
 {
-    size_t capacity = line->capacity == 0 ? LINE_FIRST_BYTES : line->capacity;
-    while (capacity - line->size < more) {
+    size_t capacity = peer->capacity == 0 ? LINE_FIRST_BYTES : peer->capacity;
+    while (capacity - peer->size < more) {
         capacity *= 2;
     }
-    if (capacity == line->capacity) {
+    if (capacity == peer->capacity) {
         return 0;
     }
-    uint8_t *messages = tr_realloc(line->messages, capacity);
+    uint8_t *messages = tr_realloc(peer->messages, capacity);
     if (messages == NULL) {
         return TR_MEMORY;
     }
-    line->messages = messages;
-    line->capacity = capacity;
+    peer->messages = messages;
+    peer->capacity = capacity;
     return 0;
 }
 
-/* A frame with a head and what waits behind it; NULL: no memory. */
-static uint8_t *make_frame(const struct tri_interhost_line *line,
+/* A frame with a header and the unsent messages; NULL: no memory. */
+static uint8_t *make_frame(const struct tri_interhost_peer *peer,
                            const struct tr_interhost_frame *head, size_t *size)
 {
     size_t head_max = tr_interhost_frame_schema.size_max(head);
-    uint8_t *data = tr_alloc(TR_ENVELOPE_BYTES + head_max + line->size);
+    uint8_t *data = tr_alloc(TR_ENVELOPE_BYTES + head_max + peer->size);
     if (data == NULL) {
         return NULL;
     }
     struct tr_writer writer = tr_writer_of(data + TR_ENVELOPE_BYTES, head_max);
     int error = tr_interhost_frame_pack(head, &writer);
-    TR_ASSERT(error == 0); /* the bound is its own */
+    TR_ASSERT(error == 0); /* the buffer has the maximum size */
     size_t body_size = tr_writer_size(&writer);
     struct tr_envelope envelope = {
         .envelope_version = TR_ENVELOPE_VERSION,
@@ -136,52 +135,54 @@ static uint8_t *make_frame(const struct tri_interhost_line *line,
         .body_size = (uint32_t)body_size,
     };
     tr_envelope_pack(&envelope, data);
-    *size = TR_ENVELOPE_BYTES + body_size + line->size;
-    if (line->size > 0) {
-        memcpy(data + TR_ENVELOPE_BYTES + body_size, line->messages, line->size);
+    *size = TR_ENVELOPE_BYTES + body_size + peer->size;
+    if (peer->size > 0) {
+        memcpy(data + TR_ENVELOPE_BYTES + body_size, peer->messages, peer->size);
     }
     return data;
 }
 
-/* Sends what waits for a host, or only that this one is there. */
-static void send_frame(struct tri_interhost_service *service, struct tri_interhost_line *line,
+/* Sends a host's messages, or an empty frame. */
+static void send_frame(struct tri_interhost_service *service, struct tri_interhost_peer *peer,
                        uint64_t now_ns)
 {
-    bool has_messages = line->size > 0;
+    bool has_messages = peer->size > 0;
     struct tr_interhost_frame head =
-        tri_session_speak(&line->session, service->directory->number, has_messages, now_ns);
+        tri_session_next_frame(&peer->session, service->directory->number, has_messages, now_ns);
     size_t size = 0;
-    uint8_t *data = make_frame(line, &head, &size);
-    int error = data == NULL ? TR_MEMORY : tri_wire_send(service->wire, line->number, data, size);
-    line->size = 0;
+    uint8_t *data = make_frame(peer, &head, &size);
+    int error = data == NULL ? TR_MEMORY : tri_wire_send(service->wire, peer->number, data, size);
+    peer->size = 0;
     service->counts.frames_sent++;
     if (error != 0 && has_messages) {
-        /* The other side would find the gap; this one knows it already. */
-        tri_session_break(&line->session, now_ns);
-        tell_news(service, line, TRI_SESSION_DOWN);
+        /* The other side would detect the gap; this one knows it already. */
+        tri_session_break(&peer->session, now_ns);
+        tell_news(service, peer, TRI_SESSION_DOWN);
     }
 }
 
-/* Without a link the message is dropped: interhost actors keep theirs and send them again, and a
- * hint may be lost. */
+/*
+ * Without a link the message is dropped: interhost actors keep theirs and send them again, and a
+ * hint may be lost.
+ */
 static void take_message(struct tri_interhost_service *service, struct tr_bytes bytes,
                          uint64_t now_ns)
 {
     size_t size;
     if (bytes.size == 0 || tr_envelope_check(bytes, &size) != 0) {
-        return; /* somebody wants this place to be awake */
+        return; /* a wakeup only */
     }
     uint64_t group = tr_envelope_get(bytes.data, 64, to_group);
-    struct tri_interhost_line *line =
-        line_to(service, tri_directory_host(service->directory, group));
-    if (line == NULL || !line->session.is_up || line_reserve(line, bytes.size) != 0) {
+    struct tri_interhost_peer *peer =
+        peer_to(service, tri_directory_host(service->directory, group));
+    if (peer == NULL || !peer->session.is_up || peer_reserve(peer, bytes.size) != 0) {
         service->counts.messages_dropped++;
         return;
     }
-    memcpy(line->messages + line->size, bytes.data, bytes.size);
-    line->size += bytes.size;
-    if (line->size >= TR_INTERHOST_FRAME_BYTES) {
-        send_frame(service, line, now_ns);
+    memcpy(peer->messages + peer->size, bytes.data, bytes.size);
+    peer->size += bytes.size;
+    if (peer->size >= TR_INTERHOST_FRAME_BYTES) {
+        send_frame(service, peer, now_ns);
     }
 }
 
@@ -204,20 +205,25 @@ static bool take_messages(struct tri_interhost_service *service, uint64_t now_ns
 
 /* ------------------------------------------------------- from other hosts */
 
-/* Whether a message from elsewhere may come in: only one interhost actor speaks to another. */
+/*
+ * Whether a message from another host may be delivered: it must be from one interhost actor to
+ * another.
+ */
 static bool is_for_interhost(const struct tri_interhost_service *service, const uint8_t *message,
                              struct tr_key *to)
 {
     uint16_t type = tr_envelope_get(message, 16, type);
     *to = (struct tr_key){tr_envelope_get(message, 64, to_group),
                           tr_envelope_get(message, 64, to_serial)};
-    return to->group != 0 && tri_is_interhost(*to) && tri_interhost_hears(type) &&
+    return to->group != 0 && tri_is_interhost(*to) && tri_interhost_accepts(type) &&
            tr_envelope_get(message, 8, kind) == TR_KIND_TELL &&
            tri_directory_is_here(service->directory, to->group);
 }
 
-/* Hands the messages of a frame to the workers of their interhost actors; false where they do not
- * add up. */
+/*
+ * Passes the messages of a frame to the workers of their interhost actors; false if they are
+ * malformed.
+ */
 static bool hand_in(struct tri_interhost_service *service, struct tr_bytes rest)
 {
     while (rest.size > 0) {
@@ -241,7 +247,7 @@ static bool hand_in(struct tri_interhost_service *service, struct tr_bytes rest)
     return true;
 }
 
-/* Reads the head of a frame; false where it has none. */
+/* Reads the header of a frame; false if it has none. */
 static bool read_head(struct tr_bytes bytes, struct tr_interhost_frame *head, struct tr_bytes *rest)
 {
     size_t size;
@@ -254,21 +260,23 @@ static bool read_head(struct tr_bytes bytes, struct tr_interhost_frame *head, st
                                      tr_envelope_get(bytes.data, 8, version), head) == 0;
 }
 
-/* The session says whether a frame is the next one; only then are its messages handed in, so what
- * is missing, doubled or late never reaches a worker. */
+/*
+ * Passes the messages of a frame on only if the session says that it is the next one, so lost,
+ * duplicate or late frames never reach a worker.
+ */
 static void take_frame(struct tri_interhost_service *service, struct tr_bytes bytes,
                        uint64_t now_ns)
 {
     struct tr_interhost_frame head;
     struct tr_bytes rest;
     bool is_read = read_head(bytes, &head, &rest);
-    struct tri_interhost_line *line = is_read ? line_to(service, head.host) : NULL;
-    if (line == NULL) {
+    struct tri_interhost_peer *peer = is_read ? peer_to(service, head.host) : NULL;
+    if (peer == NULL) {
         service->counts.frames_refused++;
         return;
     }
-    unsigned news = tri_session_hear(&line->session, &head, rest.size > 0, now_ns);
-    tell_news(service, line, news);
+    unsigned news = tri_session_receive(&peer->session, &head, rest.size > 0, now_ns);
+    tell_news(service, peer, news);
     if ((news & TRI_SESSION_TAKE) != 0) {
         service->counts.frames_taken++;
         service->counts.frames_refused += hand_in(service, rest) ? 0 : 1;
@@ -289,17 +297,17 @@ static bool take_frames(struct tri_interhost_service *service, uint64_t now_ns)
     return count > 0;
 }
 
-/* One turn: what came from other hosts, what this one says, and for each host what is due. */
+/* One step: received frames, messages of this host, and for each host what is due. */
 bool tri_interhost_service_step(struct tri_interhost_service *service)
 {
     uint64_t now_ns = tri_monotonic_ns(service->env);
     bool did_hear = take_frames(service, now_ns);
     bool did_take = take_messages(service, now_ns);
     for (uint32_t i = 0; i < service->directory->peer_count; i++) {
-        struct tri_interhost_line *line = &service->lines[i];
-        tell_news(service, line, tri_session_tick(&line->session, now_ns));
-        if (line->size > 0 || tri_session_must_speak(&line->session, now_ns)) {
-            send_frame(service, line, now_ns);
+        struct tri_interhost_peer *peer = &service->peers[i];
+        tell_news(service, peer, tri_session_tick(&peer->session, now_ns));
+        if (peer->size > 0 || tri_session_must_send(&peer->session, now_ns)) {
+            send_frame(service, peer, now_ns);
         }
     }
     tri_sender_flush(&service->sender);
@@ -311,7 +319,7 @@ uint64_t tri_interhost_service_idle_ns(struct tri_interhost_service *service)
     uint64_t now_ns = tri_monotonic_ns(service->env);
     uint64_t idle_ns = TR_INTERHOST_PING_MS * 1000000ULL;
     for (uint32_t i = 0; i < service->directory->peer_count; i++) {
-        uint64_t due_ns = tri_session_idle_ns(&service->lines[i].session, now_ns);
+        uint64_t due_ns = tri_session_idle_ns(&service->peers[i].session, now_ns);
         idle_ns = due_ns < idle_ns ? due_ns : idle_ns;
     }
     return tri_outbox_is_empty(&service->sender.outbox) || idle_ns < 1000000 ? idle_ns : 1000000;

@@ -1,10 +1,10 @@
 /*
- * The interhost service: the place of a host that speaks to other hosts.
+ * The interhost service: the place of a host that exchanges frames with other hosts.
  *
- * What interhost actors say arrives here once everything that led to it is committed, and leaves in
- * frames, one session for each host. What comes in goes to the worker of the interhost actor that
- * it is for. Nothing is kept here: while a link is down what is for it is dropped, and interhost
- * actors send it again when they hear that it is up.
+ * Messages of interhost actors arrive here once everything that led to them is committed, and are
+ * sent in frames, one session for each host. Received messages go to the worker of their interhost
+ * actor. The service keeps nothing: while a link is down its messages are dropped, and interhost
+ * actors send them again when they are told that it is up.
  *
  * Owned by one thread (or the simulator), which calls tri_interhost_service_step.
  */
@@ -17,11 +17,11 @@
 #include "runtime/link/sender.h"
 #include "runtime/link/wire.h"
 
-/* What is for one host. */
-struct tri_interhost_line {
+/* Another host: its session and unsent messages. */
+struct tri_interhost_peer {
     struct tri_session session;
     uint16_t number;
-    uint8_t *messages; /* whole ones, one behind the other, that leave in the next frame */
+    uint8_t *messages; /* messages of the next frame */
     size_t size;
     size_t capacity;
 };
@@ -30,7 +30,7 @@ struct tri_interhost_line {
 struct tri_interhost_counts {
     uint64_t frames_sent;
     uint64_t frames_taken;
-    uint64_t frames_refused;   /* lost, doubled, overtaken, or not to be understood */
+    uint64_t frames_refused;   /* lost, duplicated, out of order, or malformed */
     uint64_t messages_dropped; /* while a link was down */
 };
 
@@ -39,25 +39,29 @@ struct tri_interhost_service {
     const struct tri_directory *directory;
     uint32_t worker_count;
     struct tri_sender sender;
-    struct tri_wire *wire; /* belongs to who opened it */
-    struct tri_interhost_line *lines;
+    struct tri_wire *wire; /* owned by its opener */
+    struct tri_interhost_peer *peers;
     struct tri_interhost_counts counts;
-    int error; /* why it cannot go on; 0 while it can */
+    int error; /* why it has failed; 0: it has not */
 };
 
-/* `host_epoch` is the incarnation of the host: sessions of a later one are above all earlier ones.
- * Link and wire come when they are open. TR_MEMORY. */
+/*
+ * `host_epoch` is the incarnation of the host: sessions of a later one are above all earlier ones.
+ * Link and wire are set when they are open. TR_MEMORY.
+ */
 TR_MUST_USE int tri_interhost_service_init(struct tri_interhost_service *service,
                                            struct tr_env *env,
                                            const struct tri_directory *directory,
                                            uint32_t worker_count, uint32_t host_epoch);
 void tri_interhost_service_fini(struct tri_interhost_service *service);
 
-/* One turn: takes what came from both sides, lets time pass, sends. Whether there was anything to
- * do. */
+/*
+ * One step: takes messages from both sides, handles timers, sends. Returns whether there was
+ * anything to do.
+ */
 bool tri_interhost_service_step(struct tri_interhost_service *service);
 
-/* How long it may sleep when nothing comes. */
+/* How long it may sleep without messages. */
 uint64_t tri_interhost_service_idle_ns(struct tri_interhost_service *service);
 
 #endif

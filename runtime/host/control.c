@@ -62,7 +62,7 @@ struct awaited {
 static int say(struct tr_host *host, uint32_t place, const struct tr_envelope *wanted,
                const struct tr_schema *schema, const void *body)
 {
-    int error = tri_sender_say(&host->sender, place, wanted, schema, body);
+    int error = tri_sender_send(&host->sender, place, wanted, schema, body);
     tri_sender_flush(&host->sender);
     return error;
 }
@@ -76,7 +76,7 @@ static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_sc
         .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
         .to_serial = TR_SERVICE_WORKERS + worker,
     };
-    return tri_sender_say(&host->sender, worker, &envelope, schema, body);
+    return tri_sender_send(&host->sender, worker, &envelope, schema, body);
 }
 
 /* What an actor, or the runtime in its name, is told. */

@@ -473,7 +473,7 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
                                  actor); /* before a message to itself wakes it */
         fail_calls(worker, actor);
         if (host->shared.directory.number != 0) {
-            tri_far_note_loaded(worker, actor);
+            tri_remote_note_loaded(worker, actor);
         }
         /* A message to itself may have put it into the queue. */
         if (actor->phase == TRI_IDLE) {

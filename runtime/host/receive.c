@@ -179,8 +179,8 @@ static const struct {
     {&tr_tap_open_schema, tri_tap_on_open},
     {&tr_tap_close_schema, tri_tap_on_close},
     {&tr_observe_schema, tri_observe_on_ask},
-    {&tr_interhost_link_schema, tri_far_on_link},
-    {&tr_interhost_lost_schema, tri_far_on_lost},
+    {&tr_interhost_link_schema, tri_remote_on_link},
+    {&tr_interhost_lost_schema, tri_remote_on_lost},
 };
 
 /* These are for the worker itself, not for an actor: they are handled at once and never stored. */

@@ -38,7 +38,7 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
     *worker = (struct tri_worker){
         .shared = shared,
         .watch = &tri_port_ops,
-        .far = &tri_far_ops,
+        .remote = &tri_remote_ops,
         .index = index,
         .receiving_from = index,
         .held_from = UINT32_MAX,
@@ -59,7 +59,7 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
         tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
         tri_key_map_init(&worker->far_parents) == 0 && tri_key_map_init(&worker->routes) == 0 &&
         tri_key_map_init(&worker->interhost_actors) == 0 &&
-        tri_key_map_init(&worker->far_waiters) == 0 && tri_moves_init(worker) == 0 &&
+        tri_key_map_init(&worker->remote_waiters) == 0 && tri_moves_init(worker) == 0 &&
         tri_tap_port_init(worker) == 0;
     if (!is_made) {
         tri_worker_fini(worker);
@@ -119,7 +119,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_batch_fini(&worker->batch);
     tri_moves_fini(worker);
     tri_tap_port_fini(worker);
-    tri_key_map_fini(&worker->far_waiters);
+    tri_key_map_fini(&worker->remote_waiters);
     tri_key_map_fini(&worker->interhost_actors);
     tri_key_map_fini(&worker->routes);
     tri_far_parents_fini(worker);

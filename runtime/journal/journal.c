@@ -242,7 +242,7 @@ static void tell_committed(struct tri_journal *journal, uint32_t worker)
         .to_serial = TR_SERVICE_WORKERS + worker,
     };
     int error =
-        tri_sender_say(&journal->sender, worker, &envelope, &tr_committed_schema, &committed);
+        tri_sender_send(&journal->sender, worker, &envelope, &tr_committed_schema, &committed);
     if (error != 0) {
         fail(journal, error);
     }

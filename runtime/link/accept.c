@@ -1,9 +1,9 @@
 /*
- * accept4 as libzmq finds it: the program's own comes before the C library's.
+ * accept4 as libzmq finds it: the program's own definition comes before the C library's.
  *
  * The dynamic linker takes the first definition of a name, and the executable's comes before that
- * of the C library. So every library of this process accepts through here, libzmq above all. The
- * system call is made directly, because the C library's accept4 is hidden by this one.
+ * of the C library. So every library of this process accepts through this function. It makes the
+ * system call directly, because it hides the C library's accept4.
  */
 #include "runtime/link/accept.h"
 
@@ -20,7 +20,7 @@ void tri_accept_below(uint32_t number)
     atomic_store_explicit(&below, number, memory_order_relaxed);
 }
 
-/* Whether the accepting side may say so: there is no connection, and later there may be one. */
+/* Whether an error of accept is one that callers expect: no connection now, maybe later. */
 static int is_expected(int number)
 {
     return number == EAGAIN || number == EINTR || number == ECONNABORTED || number == EPROTO;
@@ -30,7 +30,7 @@ int accept4(int listener, __SOCKADDR_ARG address, socklen_t *restrict size, int 
 {
     int accepted = (int)syscall(SYS_accept4, listener, address.__sockaddr__, size, flags);
     if (accepted < 0) {
-        /* libzmq ends the process for any error that it does not know of. */
+        /* libzmq aborts the process for any error that it does not expect. */
         errno = is_expected(errno) ? errno : ECONNABORTED;
         return -1;
     }
@@ -38,9 +38,9 @@ int accept4(int listener, __SOCKADDR_ARG address, socklen_t *restrict size, int 
         return accepted;
     }
     /*
-     * Descriptors are given from the lowest on, so this one says that all below the number are
-     * taken. The other side sees its connection end before a word was said, which tri_client_next
-     * calls TR_BUSY.
+     * Descriptors are assigned from the lowest on, so this one shows that all below the limit are
+     * in use. The peer sees its connection end without data, which tri_client_next reports as
+     * TR_BUSY.
      */
     close(accepted);
     errno = ECONNABORTED;

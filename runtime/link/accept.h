@@ -1,7 +1,7 @@
 /*
- * How many connections this process takes: libzmq accepts as long as there are descriptors, and
- * ends the process where there are none left. So accept4 is this program's own, for all that is
- * linked into it.
+ * Limits the connections that this process accepts: libzmq accepts as long as there are
+ * descriptors, and aborts the process when there are none. So this program defines its own accept4,
+ * for all libraries linked into it.
  */
 #ifndef TR_RUNTIME_LINK_ACCEPT_H
 #define TR_RUNTIME_LINK_ACCEPT_H
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * From now on a connection whose descriptor would not be below this number is closed at once, and
- * its other side sees that. Descriptors are given from the lowest on, so those above stay free for
- * what else the process opens. UINT32_MAX: all are taken. Any thread.
+ * From now on a connection whose descriptor would not be below this number is closed at once, which
+ * its peer notices. Descriptors are assigned from the lowest on, so those above stay free for other
+ * files. UINT32_MAX: no limit. Any thread.
  */
 void tri_accept_below(uint32_t number);
 

@@ -1,10 +1,10 @@
 /*
- * A command's side of the endpoint: a DEALER that asks and hears answers, and a PAIR on which
- * ZeroMQ tells the events of its connection (zmq_socket_monitor).
+ * A command's side of the endpoint: a DEALER for requests and answers, and a PAIR for the events of
+ * its connection (zmq_socket_monitor).
  *
- * A connection is made once. If it cannot be made, or ends, the engine has gone, and the monitor
- * says so. RECONNECT_MS is a day rather than ZeroMQ's -1 (never): with -1 ZeroMQ throws away what
- * has come and is not read yet.
+ * The connection is made once. If it cannot be made, or ends, the engine is gone, and the monitor
+ * reports it. RECONNECT_MS is a day rather than ZeroMQ's -1 (never): with -1 ZeroMQ drops received
+ * messages that are not read yet.
  *
  * A client belongs to one thread. Only tri_client_next blocks.
  */
@@ -30,7 +30,7 @@ struct tri_client {
     int folder;
     uint32_t asked;
     bool was_connected;
-    bool has_heard; /* something has come */
+    bool has_heard; /* a message was received */
     bool is_gone;
     zmq_msg_t received;
 };
@@ -41,8 +41,8 @@ static int set_number(void *socket, int option, int value)
 }
 
 /*
- * No second connection while the command runs, and no lingering when it ends: what it has not sent
- * by then has no reader.
+ * No second connection while the command runs, and no linger when it ends: unsent messages have no
+ * reader by then.
  */
 static int configure(void *dealer)
 {
@@ -71,8 +71,8 @@ static int connect_all(struct tri_client *client)
     }
     int error = configure(client->dealer);
     /*
-     * The path of a Unix socket has 108 bytes at most; through the descriptor a folder of any
-     * length is reached, and a folder that is renamed meanwhile is still the same one.
+     * The path of a Unix socket has at most 108 bytes; through the descriptor a folder with a path
+     * of any length is reached, also after it is renamed.
      */
     snprintf(address, sizeof address, "ipc:///proc/self/fd/%d/%s", client->folder,
              TR_ENDPOINT_NAME);
@@ -96,12 +96,12 @@ int tri_client_open(const char *folder, struct tri_client **out)
         return TR_NO_CONNECTION;
     }
     /*
-     * Before the first call of the library, which would end the process where it can have no
+     * Before the first call of the library, which would abort the process if it cannot create a
      * thread.
      */
-    char words[TRI_AFFORD_WORDS_BYTES];
+    char words[TRI_PREFLIGHT_WORDS_BYTES];
     struct tri_client *client = NULL;
-    if (tri_afford(TRI_NEEDS_OF_CLIENT, words) != 0) {
+    if (tri_preflight_check(TRI_PREFLIGHT_CLIENT_NEEDS, words) != 0) {
         close(descriptor);
         return TR_LIMIT;
     }
@@ -159,7 +159,7 @@ int tri_client_ask(struct tri_client *client, const struct tr_schema *schema, co
     return 0;
 }
 
-/* Reads what has come; TR_NOT_FOUND. What is no frame of ours is passed over. */
+/* Reads a received answer; TR_NOT_FOUND. Malformed frames are ignored. */
 static int receive(struct tri_client *client, struct tri_request *answer)
 {
     while (true) {
@@ -193,7 +193,7 @@ static void read_events(struct tri_client *client)
 }
 
 /*
- * An engine that closes a connection before it has sent anything takes no more clients (accept.c).
+ * An engine that closes a connection without sending anything accepts no more clients (accept.c).
  */
 static int gone(const struct tri_client *client)
 {

@@ -1,10 +1,9 @@
 /*
- * The directory in memory: few hosts, looked through one by one, and a sorted list of groups that
- * are not on the host where they began.
+ * The directory in memory: few hosts in an array, and a sorted list of groups that are not on their
+ * host of origin.
  *
- * Finding a group costs O(log n) of the routes, and nothing where there are none; finding a host
- * costs a scan of TR_HOSTS_MAX at most. There is no lock: the directory is filled before the
- * threads start.
+ * Finding a group takes O(log n) of the routes, and nothing without routes; finding a host scans at
+ * most TR_HOSTS_MAX. There is no lock: the directory is filled before the threads start.
  */
 #include "runtime/link/directory.h"
 
@@ -57,7 +56,7 @@ int tri_directory_add(struct tri_directory *directory, uint16_t number, struct t
     return 0;
 }
 
-/* The first route that is not below a group. */
+/* The first route not below a group. */
 static uint32_t lower_bound(const struct tri_directory *directory, uint64_t group)
 {
     uint32_t begin = 0;

@@ -1,16 +1,16 @@
 /*
- * The engine's side of the endpoint: one ROUTER, whose senders have names that ZeroMQ gives them.
+ * The engine's side of the endpoint: one ROUTER, which names its connections.
  *
- * The socket lies in the store's folder, whatever the length of its path: it is named through an
- * open descriptor of the folder.
+ * The socket is in the store's folder, whatever the length of its path: it is bound through an open
+ * descriptor of the folder.
  *
  * A message of a ROUTER has two parts: the name of the connection, and one frame of
  * runtime/link/request.c. Anything else is dropped and counted, since any program of the owner may
  * connect.
  *
- * Answers never wait: a client that does not read fills its pipe of TR_ENDPOINT_ANSWERS_MAX
- * answers, then it gets no more (TR_BUSY). So a slow client costs bounded memory and no time of the
- * engine.
+ * Sending answers never blocks: a client that does not read fills its pipe of
+ * TR_ENDPOINT_ANSWERS_MAX answers, then it gets no more (TR_BUSY). So a slow client costs bounded
+ * memory and no time of the engine.
  */
 #include "runtime/link/endpoint.h"
 
@@ -41,8 +41,8 @@ static int set_number(void *socket, int option, int value)
 }
 
 /*
- * ROUTER_MANDATORY makes a send to a client that has gone an error (EHOSTUNREACH), and a send to a
- * full pipe EAGAIN. Without it ZeroMQ drops both without a word.
+ * ROUTER_MANDATORY makes a send to a disconnected client an error (EHOSTUNREACH), and a send to a
+ * full pipe EAGAIN. Without it ZeroMQ drops both silently.
  */
 static int configure(void *router)
 {
@@ -55,9 +55,9 @@ static int configure(void *router)
 }
 
 /*
- * Binds the socket under a name that only the owner may use, from the beginning.
+ * Binds the socket, which only the owner may use from the beginning.
  *
- * The mode comes from the umask, because a chmod behind the bind would leave a moment in which
+ * The mode comes from the umask, because a chmod after the bind would leave a moment in which
  * others can connect.
  */
 static int bind_socket(struct tri_endpoint *endpoint)
@@ -112,7 +112,7 @@ int tri_endpoint_open(const char *folder, struct tri_endpoint **out)
     return 0;
 }
 
-/* How long the last answers may take to get into the pipes of those who read. */
+/* How long closing waits for the last answers to be sent. */
 #define LINGER_MS 200
 
 void tri_endpoint_close(struct tri_endpoint *endpoint)
@@ -136,8 +136,8 @@ void tri_endpoint_close(struct tri_endpoint *endpoint)
 }
 
 /*
- * ZeroMQ's descriptor is edge-triggered: it becomes readable once for a state that changes. So the
- * caller reads until tri_endpoint_next has nothing, or it may sleep over what is there.
+ * ZeroMQ's descriptor is edge-triggered: it becomes readable once for a change of state. So the
+ * caller must read until tri_endpoint_next has nothing, or it may miss messages.
  */
 int tri_endpoint_descriptor(const struct tri_endpoint *endpoint)
 {
@@ -159,14 +159,14 @@ static bool receive_part(struct tri_endpoint *endpoint)
     return zmq_msg_recv(&endpoint->received, endpoint->router, ZMQ_DONTWAIT) >= 0;
 }
 
-/* The rest of a message that has more parts than ours. */
+/* Drops the remaining parts of a message with too many. */
 static void drop_parts(struct tri_endpoint *endpoint)
 {
     while (zmq_msg_more(&endpoint->received) != 0 && receive_part(endpoint)) {
     }
 }
 
-/* Reads one message of the sender whose name was received; whether it is a request. */
+/* Reads the rest of a message whose sender was received; returns whether it is a request. */
 static bool read_message(struct tri_endpoint *endpoint, struct tri_peer *peer,
                          struct tri_request *request)
 {

@@ -1,8 +1,9 @@
 /*
- * Building and reading frames. Both ends are ours, so a frame that does not add up is our mistake.
+ * Builds and reads frames. Both ends are ours, so a malformed frame is our bug.
  *
- * Unlike TCP's or the endpoint's frames these never leave their process, so they have no checksum,
- * no version and the machine's byte order. Items are not aligned, so heads are copied out.
+ * Unlike the frames of TCP or the endpoint these never leave their process, so they have no
+ * checksum, no version and the machine's byte order. Items are not aligned, so headers are copied
+ * out.
  */
 #include "runtime/link/frame.h"
 

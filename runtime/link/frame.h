@@ -10,7 +10,7 @@
 
 #include "runtime/link/link.h"
 
-/* A frame that grows. */
+/* A growing frame. */
 struct tri_frame_builder {
     uint8_t *data;
     size_t size;
@@ -18,15 +18,18 @@ struct tri_frame_builder {
     uint32_t count;
 };
 
-/* Adds a message. TR_MEMORY leaves the frame as it was. */
+/* Adds a message. TR_MEMORY leaves the frame unchanged. */
 TR_MUST_USE int tri_frame_add(struct tri_frame_builder *builder, struct tr_bytes message,
                               bool is_stored);
 
-/* What a message takes in a frame; and makes sure that so many bytes will fit. TR_MEMORY. */
+/* The size of a message in a frame; and reserves space for so many bytes. TR_MEMORY. */
 size_t tri_frame_bytes(size_t message_size);
 TR_MUST_USE int tri_frame_make_room(struct tri_frame_builder *builder, size_t more);
 
-/* Gives the bytes away (tr_free, or tri_channel_send); the builder is empty after that. */
+/*
+ * Returns the bytes, which the caller owns (tr_free, or tri_channel_send); the builder is empty
+ * afterwards.
+ */
 uint8_t *tri_frame_take(struct tri_frame_builder *builder, uint32_t place, size_t *size);
 
 void tri_frame_builder_fini(struct tri_frame_builder *builder);

@@ -1,10 +1,10 @@
 /*
- * How batches of bytes get from one place of a host to another: the interface behind which ZeroMQ,
- * a simulator, and later tcp stand.
+ * Links carry batches of bytes between the places of a host: the interface, with ZeroMQ and a
+ * simulator as implementations.
  *
- * A place is a worker or a service thread; it owns one link, which receives what all others send
- * it. Batches from one place to another keep their order and are neither lost nor doubled while
- * both live. Nothing here ever blocks but tri_channel_wait.
+ * A place is a worker or a service thread; it owns one link, which receives from all other places.
+ * Batches from one place to another keep their order and are neither lost nor duplicated while both
+ * live. Only tri_channel_wait blocks.
  */
 #ifndef TR_RUNTIME_LINK_LINK_H
 #define TR_RUNTIME_LINK_LINK_H
@@ -18,16 +18,16 @@ enum tri_place_number {
     TRI_PLACE_JOURNAL = TR_WORKERS_MAX,
     TRI_PLACE_CONTROL, /* the thread that made the host */
     TRI_PLACE_HTTP,
-    TRI_PLACE_HTTP_ANSWERS, /* only speaks */
+    TRI_PLACE_HTTP_ANSWERS, /* only sends */
     TRI_PLACE_PROCESSES,
-    TRI_PLACE_INTERHOST, /* towards other hosts */
+    TRI_PLACE_INTERHOST, /* connects to other hosts */
     TRI_PLACE_FILES,
     TRI_PLACE_COUNT,
 };
 
 struct tri_channel;
 
-/* A received batch: bytes that belong to the link until they are released. */
+/* A received batch; the link owns its bytes until they are released. */
 struct tri_frame {
     const uint8_t *data;
     size_t size;
@@ -39,20 +39,20 @@ struct tri_channel_ops {
     int (*receive)(struct tri_channel *link, struct tri_frame *frame);
     void (*release)(struct tri_channel *link, struct tri_frame *frame);
     void (*wait)(struct tri_channel *link, uint64_t timeout_ns);
-    /* As wait, and also until a descriptor is readable; NULL where nobody needs it. */
+    /* As wait, and also until a descriptor is readable; may be NULL. */
     void (*wait_also)(struct tri_channel *link, int descriptor, uint64_t timeout_ns);
     void (*close)(struct tri_channel *link);
 };
 
-/* The head of every link's own struct. */
+/* The first member of every link's struct. */
 struct tri_channel {
     const struct tri_channel_ops *ops;
     uint32_t place;
 };
 
 /*
- * Sends a batch that was allocated with tr_alloc, and takes it over. TR_BUSY when the pipe is full
- * and TR_MEMORY: then it stays the caller's.
+ * Sends a batch allocated with tr_alloc, and takes ownership. TR_BUSY when the pipe is full and
+ * TR_MEMORY: the caller keeps it.
  */
 TR_MUST_USE static inline int tri_channel_send(struct tri_channel *link, uint32_t place,
                                                uint8_t *data, size_t size)
@@ -71,7 +71,7 @@ static inline void tri_channel_release(struct tri_channel *link, struct tri_fram
     link->ops->release(link, frame);
 }
 
-/* Sleeps until a batch is there, or the time is over; may return early. */
+/* Waits until a batch is available, or the time is over; may return early. */
 static inline void tri_channel_wait(struct tri_channel *link, uint64_t timeout_ns)
 {
     link->ops->wait(link, timeout_ns);

@@ -1,17 +1,17 @@
 /*
- * Outboxes. A pipe that is full keeps its frames here, in order; sending never blocks, so that a
- * place always goes on reading and no two can wait for each other.
+ * Outboxes. Frames for a full pipe stay here, in order; sending never blocks, so that a place
+ * always continues reading and no two can wait for each other.
  *
- * The memory is bounded by those who speak: a worker stops when tri_outbox_is_congested
- * (runtime/actor/cut.c), and nothing that was accepted before is dropped.
+ * The memory is bounded by the senders: a worker stops when tri_outbox_is_congested
+ * (runtime/actor/cut.c), and accepted messages are never dropped.
  */
 #include "runtime/link/outbox.h"
 
 #include "runtime/memory.h"
 
 /* A frame that a full pipe has refused. */
-struct tri_parcel {
-    struct tri_parcel *next;
+struct tri_outbox_frame {
+    struct tri_outbox_frame *next;
     uint8_t *data;
     size_t size;
 };
@@ -33,15 +33,15 @@ int tri_outbox_make_room(struct tri_outbox *outbox, uint32_t place, size_t more)
 }
 
 /*
- * Keeps a frame for later. As long as one waits for a place, all that follow wait behind it: see
- * tri_outbox_send.
+ * Adds a frame to the backlog. While it is not empty, later frames for that place must follow it:
+ * see tri_outbox_send.
  */
 static void backlog_push(struct tri_outbox *outbox, uint32_t number, uint8_t *data, size_t size)
 {
     struct tri_outbox_place *place = &outbox->places[number];
-    struct tri_parcel *parcel = tr_alloc(sizeof *parcel);
-    TR_ASSERT(parcel != NULL); /* what is in it was accepted and must not be lost */
-    *parcel = (struct tri_parcel){.data = data, .size = size};
+    struct tri_outbox_frame *parcel = tr_alloc(sizeof *parcel);
+    TR_ASSERT(parcel != NULL); /* its messages were accepted and must not be lost */
+    *parcel = (struct tri_outbox_frame){.data = data, .size = size};
     if (place->backlog_tail != NULL) {
         place->backlog_tail->next = parcel;
     } else {
@@ -55,7 +55,7 @@ static void backlog_push(struct tri_outbox *outbox, uint32_t number, uint8_t *da
 void tri_outbox_send(struct tri_outbox *outbox, struct tri_channel *link, uint32_t place,
                      uint8_t *data, size_t size)
 {
-    /* The pipe may have room again, but then this frame would overtake those that wait. */
+    /* The pipe may have room again, but this frame must not overtake the backlog. */
     bool must_wait = outbox->places[place].backlog_head != NULL;
     if (must_wait || tri_channel_send(link, place, data, size) != 0) {
         backlog_push(outbox, place, data, size);
@@ -64,12 +64,12 @@ void tri_outbox_send(struct tri_outbox *outbox, struct tri_channel *link, uint32
     }
 }
 
-/* Tries what a full pipe has refused again, oldest first. */
+/* Retries the backlog of a place, oldest first. */
 static void retry_backlog(struct tri_outbox *outbox, struct tri_channel *link, uint32_t number)
 {
     struct tri_outbox_place *place = &outbox->places[number];
     while (place->backlog_head != NULL) {
-        struct tri_parcel *parcel = place->backlog_head;
+        struct tri_outbox_frame *parcel = place->backlog_head;
         if (tri_channel_send(link, number, parcel->data, parcel->size) != 0) {
             return;
         }
@@ -84,7 +84,7 @@ static void retry_backlog(struct tri_outbox *outbox, struct tri_channel *link, u
     }
 }
 
-/* Sends the frames that are begun, each behind what waits for its place already. */
+/* Sends the unfinished frames, each after the backlog of its place. */
 void tri_outbox_flush(struct tri_outbox *outbox, struct tri_channel *link)
 {
     for (uint32_t i = 0; !tri_outbox_is_empty(outbox) && i < TRI_PLACE_COUNT; i++) {
@@ -111,7 +111,7 @@ bool tri_outbox_is_full(const struct tri_outbox *outbox)
     return false;
 }
 
-/* Whether a pipe is so far behind that this place should stop making more. */
+/* Whether a pipe is so far behind that this place should stop producing. */
 bool tri_outbox_is_congested(const struct tri_outbox *outbox)
 {
     for (uint32_t i = 0; outbox->backlog_count > 0 && i < TRI_PLACE_COUNT; i++) {
@@ -128,7 +128,7 @@ void tri_outbox_fini(struct tri_outbox *outbox)
         struct tri_outbox_place *place = &outbox->places[i];
         tri_frame_builder_fini(&place->frame);
         while (place->backlog_head != NULL) {
-            struct tri_parcel *parcel = place->backlog_head;
+            struct tri_outbox_frame *parcel = place->backlog_head;
             place->backlog_head = parcel->next;
             tr_free(parcel->data);
             tr_free(parcel);

@@ -1,49 +1,51 @@
 /*
- * An outbox: what one place has to say to all others, a frame for each, and what their full pipes
- * have refused. Used by the place's own thread.
+ * An outbox: one place's unsent messages, a frame for each other place, and the frames that full
+ * pipes have refused. Used by the place's own thread.
  */
 #ifndef TR_RUNTIME_LINK_OUTBOX_H
 #define TR_RUNTIME_LINK_OUTBOX_H
 
 #include "runtime/link/frame.h"
 
-struct tri_parcel;
+struct tri_outbox_frame;
 
 struct tri_outbox_place {
     struct tri_frame_builder frame;
-    struct tri_parcel *backlog_head; /* refused by a full pipe, oldest first */
-    struct tri_parcel *backlog_tail;
+    struct tri_outbox_frame *backlog_head; /* refused by a full pipe, oldest first */
+    struct tri_outbox_frame *backlog_tail;
     uint32_t backlog_count;
 };
 
 struct tri_outbox {
     struct tri_outbox_place places[TRI_PLACE_COUNT];
-    uint32_t waiting_count; /* places with a frame that is begun */
-    uint32_t backlog_count; /* parcels in all backlogs */
-    uint64_t sent_count;    /* frames that have left */
+    uint32_t waiting_count; /* places with an unfinished frame */
+    uint32_t backlog_count; /* frames in all backlogs */
+    uint64_t sent_count;    /* frames sent */
 };
 
 /* Adds a message to the frame for a place. TR_MEMORY. */
 TR_MUST_USE int tri_outbox_add(struct tri_outbox *outbox, uint32_t place, struct tr_bytes message,
                                bool is_stored);
 
-/* Makes sure that `more` bytes (tri_frame_bytes) will fit into the frame for a place. TR_MEMORY. */
+/* Reserves space for `more` bytes (tri_frame_bytes) in the frame for a place. TR_MEMORY. */
 TR_MUST_USE int tri_outbox_make_room(struct tri_outbox *outbox, uint32_t place, size_t more);
 
-/* Sends bytes of tr_alloc as they are, behind what waits for that pipe; takes them over. */
+/*
+ * Sends bytes allocated by tr_alloc as one frame, after the backlog of that pipe; takes ownership.
+ */
 void tri_outbox_send(struct tri_outbox *outbox, struct tri_channel *link, uint32_t place,
                      uint8_t *data, size_t size);
 
-/* Sends all frames, and what pipes have refused before. */
+/* Sends the backlogs and all frames. */
 void tri_outbox_flush(struct tri_outbox *outbox, struct tri_channel *link);
 
-/* Whether some frame has the size at which it should leave. */
+/* Whether a frame has reached the size at which it should be sent. */
 bool tri_outbox_is_full(const struct tri_outbox *outbox);
 
-/* Whether some pipe is so far behind that no more should be said. */
+/* Whether a pipe is so far behind that no more messages should be added. */
 bool tri_outbox_is_congested(const struct tri_outbox *outbox);
 
-/* Whether nothing waits here. */
+/* Whether it holds no messages. */
 static inline bool tri_outbox_is_empty(const struct tri_outbox *outbox)
 {
     return outbox->waiting_count == 0 && outbox->backlog_count == 0;

@@ -1,9 +1,8 @@
 /*
- * Trying is all that tells: `ulimit -u` counts the processes of a user, cgroups count those of a
- * unit, and neither can be computed from within. Memory, descriptors and threads are all held at
- * the same time, as the library will hold them, and given back before it begins. That is no
- * promise, since others may take them in between, but it turns the usual case into an error in
- * words instead of an abort inside the library.
+ * Only trying shows what is available: `ulimit -u` counts the processes of a user, cgroups count
+ * those of a unit, and neither can be computed from within. Memory, descriptors and threads are
+ * held at the same time, as the library will hold them, and released before it starts. Others may
+ * take them in between, but usually this turns an abort inside the library into an error in words.
  */
 #include "runtime/link/preflight.h"
 
@@ -16,17 +15,17 @@
 
 #include "schemas/codec/error.h"
 
-/* The most of each that is tried. */
+/* Upper bounds of what is tried. */
 #define THREADS_MAX 64
 #define DESCRIPTORS_MAX 256
 
 static int lack(char *words, uint64_t count, const char *what)
 {
-    snprintf(words, TRI_AFFORD_WORDS_BYTES, "%llu %s", (unsigned long long)count, what);
+    snprintf(words, TRI_PREFLIGHT_WORDS_BYTES, "%llu %s", (unsigned long long)count, what);
     return TR_LIMIT;
 }
 
-/* Lives until the gate is opened. */
+/* Runs until the mutex is unlocked. */
 static void *wait_at_gate(void *gate)
 {
     pthread_mutex_lock(gate);
@@ -35,7 +34,8 @@ static void *wait_at_gate(void *gate)
 }
 
 /*
- * The threads must live at the same time to count, so they wait for a mutex that their maker holds.
+ * The threads must exist at the same time to count, so they wait for a mutex that their creator
+ * holds.
  */
 static int try_threads(uint32_t wanted, char *words)
 {
@@ -57,7 +57,7 @@ static int try_threads(uint32_t wanted, char *words)
                                   "TasksMax= of a unit)");
 }
 
-static int try_descriptors(struct tri_needs needs, char *words)
+static int try_descriptors(struct tri_preflight_needs needs, char *words)
 {
     int opened[DESCRIPTORS_MAX];
     uint32_t wanted = needs.descriptors < DESCRIPTORS_MAX ? needs.descriptors : DESCRIPTORS_MAX;
@@ -73,12 +73,11 @@ static int try_descriptors(struct tri_needs needs, char *words)
     return error;
 }
 
-int tri_afford(struct tri_needs needs, char *words)
+int tri_preflight_check(struct tri_preflight_needs needs, char *words)
 {
     words[0] = '\0';
     /*
-     * Address space only (MAP_NORESERVE): no page is touched, so this tries `ulimit -v` and costs
-     * nothing.
+     * Address space only (MAP_NORESERVE): no page is touched, so this tests `ulimit -v` at no cost.
      */
     void *memory = mmap(NULL, needs.bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,31 +1,31 @@
 /*
- * Whether this process can have what libraries end it for when they cannot: libzmq makes threads,
- * sockets and buffers, and knows no way to say that there are none.
+ * Checks that this process can get the resources without which libraries abort it: libzmq makes
+ * threads, sockets and buffers, and cannot report that there are none.
  */
 #ifndef TR_RUNTIME_LINK_PREFLIGHT_H
 #define TR_RUNTIME_LINK_PREFLIGHT_H
 
 #include "schemas/codec/base.h"
 
-struct tri_needs {
+struct tri_preflight_needs {
     uint32_t threads;
     uint32_t descriptors;
     uint64_t bytes;
 };
 
-/* Of a command that talks with an engine. */
-#define TRI_NEEDS_OF_CLIENT                                  \
-    (struct tri_needs)                                       \
+/* Needs of a command that connects to an engine. */
+#define TRI_PREFLIGHT_CLIENT_NEEDS                           \
+    (struct tri_preflight_needs)                             \
     {                                                        \
         .threads = 3, .descriptors = 24, .bytes = 8ULL << 20 \
     }
 
-#define TRI_AFFORD_WORDS_BYTES 200
+#define TRI_PREFLIGHT_WORDS_BYTES 200
 
 /*
- * Takes all of it at once, for a moment. TR_LIMIT: it cannot be had; `words`
- * (TRI_AFFORD_WORDS_BYTES) say what, and which limit that may be.
+ * Allocates all of it at once, for a moment. TR_LIMIT: not available; `words`
+ * (TRI_PREFLIGHT_WORDS_BYTES) name the resource and the limit that may be the cause.
  */
-TR_MUST_USE int tri_afford(struct tri_needs needs, char *words);
+TR_MUST_USE int tri_preflight_check(struct tri_preflight_needs needs, char *words);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * The frames of requests and answers, made and read. Bytes of any origin may be read.
+ * Makes and reads the frames of requests and answers. Any bytes may be read.
  *
- * The head is in big endian and has fixed places, so that each version of the program can read the
- * protocol's version and refuse the rest with TR_VERSION. The body is msgpack with a version of its
- * own.
+ * The header is in big endian with fixed positions, so that each version of the program can read
+ * the protocol's version and refuse others with TR_VERSION. The body is msgpack with a version of
+ * its own.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * Service senders: envelopes filled in for those who are no actors. Their messages have names too:
+ * Service senders: envelopes of messages that are not from actors. Their messages have names too:
  * the service's serial in group 0, the host's epoch, and a number.
  */
 #include "runtime/link/sender.h"
@@ -32,8 +32,8 @@ static void complete(struct tri_sender *sender, struct tr_envelope *envelope,
     }
 }
 
-int tri_sender_say(struct tri_sender *sender, uint32_t place, const struct tr_envelope *wanted,
-                   const struct tr_schema *schema, const void *body)
+int tri_sender_send(struct tri_sender *sender, uint32_t place, const struct tr_envelope *wanted,
+                    const struct tr_schema *schema, const void *body)
 {
     size_t body_max = schema->size_max(body);
     if (body_max > TR_MESSAGE_BYTES_MAX - TR_ENVELOPE_BYTES) {
@@ -51,8 +51,8 @@ int tri_sender_say(struct tri_sender *sender, uint32_t place, const struct tr_en
         tr_envelope_pack(&envelope, bytes);
         size_t size = TR_ENVELOPE_BYTES + tr_writer_size(&writer);
         /*
-         * `false`: the journal has no copy. What a service says is lost with the host, and asked
-         * for again.
+         * `false`: the journal has no copy. A service's messages are lost with the host, and the
+         * actor asks again.
          */
         error = tri_outbox_add(&sender->outbox, place, (struct tr_bytes){bytes, size}, false);
     }

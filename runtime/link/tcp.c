@@ -1,10 +1,10 @@
 /*
- * Frames between hosts over ZeroMQ. Its sockets connect again by themselves and lose what was on
- * its way, as a wire may; the sessions above find that out and say so.
+ * Frames between hosts over ZeroMQ. Its sockets reconnect by themselves and lose frames in flight,
+ * as a wire may; the sessions above detect and report it.
  *
  * Each host binds one PULL, and connects one PUSH to each neighbour. So a pair of hosts has two TCP
  * connections, one for each direction, and either may be up while the other is down; a session is
- * up only when both are. Frames say themselves which host they are from.
+ * up only when both are. Frames name their host of origin.
  */
 #include "runtime/link/tcp.h"
 
@@ -13,17 +13,17 @@
 
 #include "runtime/memory.h"
 
-/* Frames on their way to one host before it is busy. */
+/* Unsent frames to one host before it is busy. */
 #define HIGH_WATER_MARK 256
 
-/* No frame of ours is larger: a full one and its last message. */
+/* Maximum size of our frames: a full one and its last message. */
 #define FRAME_BYTES_MAX (TR_INTERHOST_FRAME_BYTES + 2 * TR_MESSAGE_BYTES_MAX)
 
 struct tcp_wire {
     struct tri_wire base;
     const struct tri_directory *directory;
     void *pull;
-    void **push; /* by the places of the directory's peers */
+    void **push; /* by the index of the directory's peers */
     zmq_msg_t received;
 };
 
@@ -51,10 +51,10 @@ static void *socket_new(void *context, int type)
         return NULL;
     }
     /*
-     * What cannot be sent at once is not kept for a connection that may come one day.
+     * A frame that cannot be sent at once is not kept for a later connection.
      *
-     * ZMQ_IMMEDIATE makes a send without a connection fail with TR_BUSY. A frame that was kept for
-     * a later connection would come into another session, which refuses it.
+     * ZMQ_IMMEDIATE makes a send without a connection fail with TR_BUSY. A frame kept for a later
+     * connection would arrive in another session, which refuses it.
      */
     bool is_set = set_option(socket, ZMQ_SNDHWM, HIGH_WATER_MARK) &&
                   set_option(socket, ZMQ_RCVHWM, HIGH_WATER_MARK) &&
@@ -78,7 +78,7 @@ static int tcp_send(struct tri_wire *base, uint16_t host, uint8_t *data, size_t 
     struct tcp_wire *wire = wire_of(base);
     int place = tri_directory_place(wire->directory, host);
     int error = place < 0 ? TR_NOT_FOUND : 0;
-    /* Copied: frames are few, and the bytes would else be freed by a thread of ZeroMQ's. */
+    /* Copied: frames are few, and otherwise a thread of ZeroMQ would free the bytes. */
     if (error == 0 && zmq_send(wire->push[place], data, size, ZMQ_DONTWAIT) < 0) {
         error = TR_BUSY;
     }
@@ -143,7 +143,7 @@ static int open_pull(struct tcp_wire *wire, void *context, const char *address)
         return TR_SYSTEM;
     }
     if (address == NULL) {
-        return 0; /* a host that only speaks hears nothing, and its links stay down */
+        return 0; /* a host without an address receives nothing, and its links stay down */
     }
     if (!is_of_this_machine(address)) {
         return TR_INVALID;

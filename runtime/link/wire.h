@@ -1,9 +1,10 @@
 /*
- * How frames get from one host to another: the interface behind which ZeroMQ over
- * tcp and the simulator's network stand.
+ * A wire carries frames between hosts: the interface, with ZeroMQ over tcp and the simulator's
+ * network as implementations.
  *
- * A wire promises little: a frame arrives whole or not at all, late, in any order, twice. What is
- * made of that stands in runtime/cluster/session.h. A wire is used by one thread and never blocks.
+ * A frame arrives whole or not at all, late, in any order, or twice. Sessions
+ * (runtime/cluster/session.h) make a reliable stream of that. A wire is used by one thread and
+ * never blocks.
  */
 #ifndef TR_RUNTIME_LINK_WIRE_H
 #define TR_RUNTIME_LINK_WIRE_H
@@ -20,14 +21,14 @@ struct tri_wire_ops {
     void (*close)(struct tri_wire *wire);
 };
 
-/* The head of every wire's own struct. */
+/* The first member of every wire's struct. */
 struct tri_wire {
     const struct tri_wire_ops *ops;
 };
 
 /*
- * Sends a frame to a host, and takes over its bytes, which are of tr_alloc, whatever becomes of
- * them. TR_BUSY (too much is on its way), TR_NOT_FOUND (no such host), TR_MEMORY: it is lost.
+ * Sends a frame to a host, and takes ownership of its bytes, allocated by tr_alloc, in any case.
+ * TR_BUSY (too many unsent frames), TR_NOT_FOUND (no such host), TR_MEMORY: the frame is lost.
  */
 TR_MUST_USE static inline int tri_wire_send(struct tri_wire *wire, uint16_t host, uint8_t *data,
                                             size_t size)
@@ -35,7 +36,7 @@ TR_MUST_USE static inline int tri_wire_send(struct tri_wire *wire, uint16_t host
     return wire->ops->send(wire, host, data, size);
 }
 
-/* The next frame, from whichever host, or TR_NOT_FOUND. Release it before the next call. */
+/* The next frame, from any host, or TR_NOT_FOUND. Release it before the next call. */
 TR_MUST_USE static inline int tri_wire_receive(struct tri_wire *wire, struct tri_frame *frame)
 {
     return wire->ops->receive(wire, frame);
@@ -46,7 +47,9 @@ static inline void tri_wire_release(struct tri_wire *wire, struct tri_frame *fra
     wire->ops->release(wire, frame);
 }
 
-/* A file descriptor that becomes readable when a frame may be there. Read until there is none. */
+/*
+ * A file descriptor that becomes readable when frames may have arrived. Read until there are none.
+ */
 static inline int tri_wire_descriptor(struct tri_wire *wire)
 {
     return wire->ops->descriptor(wire);

@@ -1,16 +1,16 @@
 /*
  * Links over ZeroMQ inproc.
  *
- * ZeroMQ orders messages per pipe, and there is one pipe from each place to each other, so batches
- * between two places keep their order. Sockets are used by one thread only, nothing blocks but the
- * wait, and a full pipe is an answer. A ZeroMQ message is one batch: unbatched, one message costs
- * ten times as much.
+ * ZeroMQ keeps the order of messages per pipe, and there is one pipe from each place to each other,
+ * so batches between two places keep their order. Sockets are used by one thread only, only the
+ * wait blocks, and a full pipe is TR_BUSY. A ZeroMQ message is one batch: without batching, a
+ * message costs ten times as much.
  *
- * The batches go through libzmq itself: czmq cannot hand over memory without a copy.
+ * This uses libzmq directly: czmq cannot pass memory on without a copy.
  *
- * Memory is handed over, not copied: the sender's block goes through the pipe as it is, and the
+ * Memory is passed on, not copied: the sender's block goes through the pipe as it is, and the
  * receiver's thread frees it when it releases the frame. A place has one PULL, bound to its name,
- * and a PUSH to each place that it has spoken to.
+ * and a PUSH to each place that it has sent to.
  */
 #include "runtime/link/zmq.h"
 
@@ -19,12 +19,12 @@
 
 #include "runtime/memory.h"
 
-/* ZeroMQ adds the sender's and the receiver's mark for an inproc pipe, so each has half. */
+/* ZeroMQ adds the sender's and the receiver's mark for an inproc pipe, so each gets half. */
 #define HIGH_WATER_MARK (TR_PIPE_BATCHES_MAX / 2)
 
 /*
- * ThreadSanitizer does not see inside libzmq, so it is told what the library's queues do: all that
- * a sender did before it sent happens before what the receiver does with the batch.
+ * ThreadSanitizer does not see inside libzmq, so it is told the ordering of the library's queues:
+ * what a sender does before it sends happens before what the receiver does with the batch.
  */
 #if defined(__SANITIZE_THREAD__)
 #define HAS_THREAD_SANITIZER 1
@@ -59,13 +59,13 @@ void tri_zmq_context_free(void *context)
 }
 
 /*
- * Makes a socket and closes it, because libzmq starts its threads with the first socket and ends
+ * Makes a socket and closes it, because libzmq starts its threads with the first socket and aborts
  * the process when it cannot.
  */
 void *tri_zmq_context_new(void)
 {
     void *context = zmq_ctx_new();
-    /* The library's threads begin with the first socket: now, while there is all they need. */
+    /* The library's threads start with the first socket: now, while resources are available. */
     void *first = context == NULL ? NULL : zmq_socket(context, ZMQ_PAIR);
     if (first == NULL) {
         tri_zmq_context_free(context);
@@ -80,8 +80,9 @@ static void endpoint_of(uint32_t place, char *buffer, size_t size)
     snprintf(buffer, size, "inproc://place-%u", place);
 }
 
-/* No linger: a host that ends has flushed what matters, and must not wait for places that are gone.
- * */
+/*
+ * No linger: a host that ends has flushed its messages, and must not wait for places that are gone.
+ */
 static void *socket_new(void *context, int type)
 {
     void *socket = zmq_socket(context, type);
@@ -120,7 +121,7 @@ static void *push_to(struct zmq_link *link, uint32_t place)
     return link->push[place];
 }
 
-/* The receiver has read a batch: its bytes go back to where they came from. */
+/* The receiver has released a batch: frees its bytes. */
 static void free_batch(void *data, void *hint)
 {
     (void)hint;
@@ -129,8 +130,8 @@ static void free_batch(void *data, void *hint)
 }
 
 /*
- * Asked before the memory is handed over: zmq_msg_init_data passes ownership to the message, and
- * closing a message that could not be sent would free a batch that the caller still has.
+ * Checked before the memory is passed on: zmq_msg_init_data passes ownership to the message, and
+ * closing a message that could not be sent would free a batch that the caller still owns.
  */
 static bool has_room(void *push)
 {
@@ -139,8 +140,10 @@ static bool has_room(void *push)
     return zmq_getsockopt(push, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLOUT) != 0;
 }
 
-/* Takes the memory over when it returns 0: the receiver's thread frees it. TR_BUSY leaves it to the
- * caller. */
+/*
+ * Takes ownership when it returns 0: the receiver's thread frees it. On TR_BUSY the caller keeps
+ * it.
+ */
 static int zmq_link_send(struct tri_channel *base, uint32_t place, uint8_t *data, size_t size)
 {
     struct zmq_link *link = (struct zmq_link *)base;
@@ -155,10 +158,10 @@ static int zmq_link_send(struct tri_channel *base, uint32_t place, uint8_t *data
     if (zmq_msg_init_data(&message, data, size, free_batch, NULL) != 0) {
         return TR_MEMORY;
     }
-    /* Before the send: behind it the receiver may already have freed the batch. */
+    /* Before the send: afterwards the receiver may already have freed the batch. */
     SENT(data);
     int sent = zmq_msg_send(&message, push, ZMQ_DONTWAIT);
-    TR_ASSERT(sent >= 0); /* there was room, and nobody else writes to this pipe */
+    TR_ASSERT(sent >= 0); /* there was room, and only this thread writes to this pipe */
     return 0;
 }
 
@@ -189,7 +192,7 @@ static void zmq_link_wait(struct tri_channel *base, uint64_t timeout_ns)
     zmq_pollitem_t item = {.socket = link->pull, .events = ZMQ_POLLIN};
     /* Rounded up: rounded down, a wait of less than a millisecond would spin. */
     long timeout_ms = (long)((timeout_ns + 999999) / 1000000);
-    (void)zmq_poll(&item, 1, timeout_ms); /* early is fine: the caller looks again */
+    (void)zmq_poll(&item, 1, timeout_ms); /* early is fine: the caller checks again */
 }
 
 static void zmq_link_wait_also(struct tri_channel *base, int descriptor, uint64_t timeout_ns)

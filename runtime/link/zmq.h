@@ -1,6 +1,6 @@
 /*
- * Links over ZeroMQ inproc: one PULL for each place, and a PUSH to each other place, made when it
- * is first used.
+ * Links over ZeroMQ inproc: one PULL for each place, and a PUSH to each other place, made at its
+ * first use.
  */
 #ifndef TR_RUNTIME_LINK_ZMQ_H
 #define TR_RUNTIME_LINK_ZMQ_H
@@ -10,11 +10,13 @@
 /* A ZeroMQ context for one host. NULL: the system refused. */
 void *tri_zmq_context_new(void);
 
-/* Ends it, after all its links are closed. */
+/* Frees it, after all its links are closed. */
 void tri_zmq_context_free(void *context);
 
-/* Binds the PULL of a place. Call it, and everything on the link, from one thread. TR_MEMORY,
- * TR_SYSTEM. */
+/*
+ * Binds the PULL of a place. It and all functions of the link are for one thread. TR_MEMORY,
+ * TR_SYSTEM.
+ */
 TR_MUST_USE int tri_zmq_channel_open(void *context, uint32_t place, struct tri_channel **link);
 
 #endif

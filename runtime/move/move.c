@@ -360,7 +360,7 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     }
     tri_page_mark_clean(actor);
     if (worker->shared->directory.number != 0) {
-        tri_far_note_moved(worker, actor);
+        tri_remote_note_moved(worker, actor);
     }
     worker->metrics.actors_moved_in++;
     tri_group_find(worker, image.actor.group)->is_spread = true;

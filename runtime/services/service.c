@@ -58,7 +58,7 @@ static int say(struct tri_service *service, const struct tri_caller *caller, uin
     /* The worker of origin knows the actor's worker, and forwards. */
     uint32_t worker =
         (uint32_t)(caller->ref.key.serial & (TR_WORKERS_MAX - 1)) % service->worker_count;
-    return tri_sender_say(&service->sender, worker, &envelope, schema, body);
+    return tri_sender_send(&service->sender, worker, &envelope, schema, body);
 }
 
 int tri_service_reply(struct tri_service *service, const struct tri_caller *caller,

@@ -46,7 +46,7 @@ void tri_service_fini(struct tri_service *service);
 /* The caller in a call's envelope. */
 struct tri_caller tri_service_caller(const uint8_t *envelope);
 
-/* Answers a call. Errors as tri_sender_say. */
+/* Answers a call. Errors as tri_sender_send. */
 TR_MUST_USE int tri_service_reply(struct tri_service *service, const struct tri_caller *caller,
                                   const struct tr_schema *schema, const void *body);
 

@@ -28,7 +28,7 @@ struct reading {
     struct tri_tap_lane *lane;
     uint64_t lost; /* totals that the stream has told */
     uint64_t skipped;
-    uint64_t told_ns;                    /* when it has told of them last */
+    uint64_t reported_down_ns;           /* when it has told of them last */
     const struct tri_tap_record *record; /* the oldest, as the last look has found it */
 };
 
@@ -267,7 +267,7 @@ static bool tell_missing(struct tr_tap *tap, struct reading *reading, uint64_t l
     tap->shown += event->lost;
     reading->lost = lost;
     reading->skipped = skipped;
-    reading->told_ns = tri_monotonic_ns(tap->host->env);
+    reading->reported_down_ns = tri_monotonic_ns(tap->host->env);
     return true;
 }
 
@@ -311,8 +311,9 @@ static bool tell_missing_at_end(struct tr_tap *tap, struct reading *reading, boo
     bool is_over = atomic_load_explicit(&lane->is_over, memory_order_acquire);
     uint64_t lost = atomic_load_explicit(&lane->lost, memory_order_acquire);
     uint64_t skipped = atomic_load_explicit(&lane->skipped, memory_order_acquire);
-    bool is_time = is_over || is_last ||
-                   tri_monotonic_ns(tap->host->env) - reading->told_ns >= SKIPPED_REPORT_NS;
+    bool is_time =
+        is_over || is_last ||
+        tri_monotonic_ns(tap->host->env) - reading->reported_down_ns >= SKIPPED_REPORT_NS;
     uint32_t size;
     if (tri_ring_peek(&lane->ring, &size) != NULL) {
         return false;

@@ -115,11 +115,11 @@ static size_t put_envelope(uint8_t *at, uint16_t type, struct tr_key to, size_t 
 /* The head of the next frame of the pair of sessions that is up, or that brings one up. */
 static size_t put_head(uint8_t *at, bool has_messages)
 {
-    const struct tri_session *session = &service.lines[0].session;
+    const struct tri_session *session = &service.peers[0].session;
     struct tr_interhost_frame head = {.host = PEER,
                                       .session = session->theirs > 77 ? session->theirs : 77,
                                       .peer_session = session->mine,
-                                      .number = session->heard + (has_messages ? 1 : 0)};
+                                      .number = session->received + (has_messages ? 1 : 0)};
     struct tr_writer writer = tr_writer_of(at + TR_ENVELOPE_BYTES, HEAD_BYTES_MAX);
     TR_ASSERT(tr_interhost_frame_pack(&head, &writer) == 0);
     size_t size = tr_writer_size(&writer);

@@ -65,7 +65,7 @@ static void say(struct sim_host *host, struct tr_ref to, uint64_t ask, uint8_t k
         .cause_sequence = ask,
     };
     uint32_t worker = tri_origin_worker(&host->host->shared, to.key);
-    int error = tri_sender_say(&host->environment, worker, &envelope, schema, body);
+    int error = tri_sender_send(&host->environment, worker, &envelope, schema, body);
     TR_ASSERT(error == 0);
 }
 

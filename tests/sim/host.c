@@ -223,7 +223,7 @@ static int make(struct sim_host *host)
 static void unmake(struct sim_host *host)
 {
     int64_t before = (int64_t)tr_memory_used();
-    if (host->interhost.lines != NULL) {
+    if (host->interhost.peers != NULL) {
         tri_interhost_service_fini(&host->interhost);
         tri_wire_close(host->interhost.wire);
     }

@@ -230,7 +230,7 @@ static void check_begin(const struct sim_jobs *jobs, const struct sim_made *job)
 }
 
 /* How long nobody is told of it: a call that makes a job may be on its way for a part of that. */
-static uint64_t draw_seen_ns(const struct sim_jobs *jobs, uint64_t heard_ns)
+static uint64_t draw_seen_ns(const struct sim_jobs *jobs, uint64_t received_ns)
 {
     struct sim_random *chance = chance_of(jobs);
     uint64_t now_ns = jobs->world->now_ns;
@@ -240,12 +240,12 @@ static uint64_t draw_seen_ns(const struct sim_jobs *jobs, uint64_t heard_ns)
         return now_ns;
     }
     sim_idempotency_seen.hidden++;
-    uint64_t seen_ns = heard_ns + sim_below(chance, most_ms * MS);
+    uint64_t seen_ns = received_ns + sim_below(chance, most_ms * MS);
     return seen_ns > now_ns ? seen_ns : now_ns;
 }
 
 static struct sim_made *make(struct sim_jobs *jobs, struct sim_wanted *wanted, struct tr_text group,
-                             const struct work *work, uint64_t heard_ns, bool is_excused)
+                             const struct work *work, uint64_t received_ns, bool is_excused)
 {
     struct sim_made *job = sim_must(calloc(1, sizeof *job));
     uint64_t now_ns = jobs->world->now_ns;
@@ -257,7 +257,7 @@ static struct sim_made *make(struct sim_jobs *jobs, struct sim_wanted *wanted, s
         .attempt = work->told.attempt,
         .outcome = work->outcome,
         .made_ns = now_ns,
-        .seen_ns = draw_seen_ns(jobs, heard_ns),
+        .seen_ns = draw_seen_ns(jobs, received_ns),
         .run_ns = now_ns + sim_below(chance_of(jobs), 200 * MS),
         .is_excused = is_excused,
         .outputs = outputs_of(work),
@@ -287,7 +287,8 @@ static struct sim_made *find_made(const struct sim_jobs *jobs, const struct sim_
 }
 
 void sim_job_make(struct sim_jobs *jobs, uint32_t back_end, struct tr_text group,
-                  struct tr_bytes told, uint64_t heard_ns, bool is_proxied, struct sim_line *said)
+                  struct tr_bytes told, uint64_t received_ns, bool is_proxied,
+                  struct sim_line *said)
 {
     const struct work work = work_of(jobs, told);
     struct sim_wanted *wanted = sim_wanted_of(jobs, back_end, work.told.name);
@@ -301,7 +302,7 @@ void sim_job_make(struct sim_jobs *jobs, uint32_t back_end, struct tr_text group
         bool is_excused = !is_exact && (is_proxied || repeats || jobs->setup->is_beyond ||
                                         (job != NULL && job->is_excused));
         note_second(jobs, wanted, is_excused);
-        job = make(jobs, wanted, group, &work, heard_ns, is_excused);
+        job = make(jobs, wanted, group, &work, received_ns, is_excused);
         job->is_proxied = is_proxied;
     }
     *said = sim_job_line(jobs, job, sim_job_step(jobs, job));

@@ -82,7 +82,7 @@ struct sim_later {
     struct sim_later *next;
     uint64_t due_ns;
     uint64_t number; /* of the exchange; 0: nobody is answered */
-    uint64_t heard_ns;
+    uint64_t received_ns;
     bool is_answer;
     uint32_t status;
     char url[256];
@@ -120,7 +120,8 @@ bool sim_back_end_is_sound(const struct sim_jobs *jobs, uint32_t back_end);
 
 /* Makes a job, or finds the one that has its key; `said` is what the caller hears of it. */
 void sim_job_make(struct sim_jobs *jobs, uint32_t back_end, struct tr_text group,
-                  struct tr_bytes told, uint64_t heard_ns, bool is_proxied, struct sim_line *said);
+                  struct tr_bytes told, uint64_t received_ns, bool is_proxied,
+                  struct sim_line *said);
 
 /* Whether it is refused, whoever asks for it. */
 bool sim_job_is_refused(struct sim_jobs *jobs, struct tr_bytes told);

@@ -25,7 +25,7 @@ static const uint8_t mishaps[24] = {THROTTLED, BROKEN,  NONSENSE, SILENT, DELAYE
 struct visit {
     struct sim_jobs *jobs;
     uint64_t number;
-    uint64_t heard_ns;
+    uint64_t received_ns;
     uint32_t back_end;
     char verb[16];
     char group[SIM_JOB_GROUP_BYTES];
@@ -71,7 +71,7 @@ static struct visit visit_of(struct sim_jobs *jobs, uint64_t number, struct tr_t
                              struct tr_bytes body)
 {
     struct visit visit = {.jobs = jobs, .number = number, .body = body, .status = 200};
-    visit.heard_ns = jobs->world->now_ns;
+    visit.received_ns = jobs->world->now_ns;
     if (!read_url(url, &visit)) {
         sim_fail("jobs: what is %.*s?", (int)url.size, url.data);
     }
@@ -214,7 +214,7 @@ static void create(struct visit *visit, const struct item *item)
     } else if (is_put_off(visit)) {
         sim_idempotency_seen.later++;
     } else {
-        sim_job_make(jobs, visit->back_end, tr_text_of(visit->group), item->job, visit->heard_ns,
+        sim_job_make(jobs, visit->back_end, tr_text_of(visit->group), item->job, visit->received_ns,
                      visit->is_proxied, &line);
     }
     say(visit, &line);
@@ -347,7 +347,7 @@ static void put_off_work(struct visit *visit, struct tr_text url, bool is_proxie
     struct sim_later later = {.due_ns = visit->jobs->world->now_ns + 1 +
                                         sim_below(chance_of(visit->jobs), DELAY_NS_MOST),
                               .number = is_proxied ? 0 : visit->number,
-                              .heard_ns = visit->heard_ns};
+                              .received_ns = visit->received_ns};
     (void)snprintf(later.url, sizeof later.url, "%.*s", (int)url.size, url.data);
     put_off(visit->jobs, &later, visit->body);
 }
@@ -457,7 +457,7 @@ static void do_later(struct sim_jobs *jobs, const struct sim_later *later)
         return;
     }
     struct visit visit = visit_of(jobs, later->number, tr_text_of(later->url), body);
-    visit.heard_ns = later->heard_ns;
+    visit.received_ns = later->received_ns;
     visit.is_proxied = later->number == 0;
     tr_buffer_init(&visit.answer, 0);
     work(&visit);

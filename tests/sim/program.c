@@ -25,7 +25,7 @@ static void say(struct sim_host *host, uint32_t place, uint8_t kind, struct tr_r
         .to_serial = to.key.serial,
         .to_incarnation = to.incarnation,
     };
-    int error = tri_sender_say(sender, place, &envelope, schema, body);
+    int error = tri_sender_send(sender, place, &envelope, schema, body);
     TR_ASSERT(error == 0);
     tri_sender_flush(sender);
 }

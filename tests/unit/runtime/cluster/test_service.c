@@ -147,11 +147,11 @@ static void arrive(struct tr_interhost_frame head, uint16_t type, struct tr_key 
 /* The next frame of host 2 in the pair of sessions that is up. */
 static struct tr_interhost_frame next_head(bool has_messages)
 {
-    const struct tri_session *session = &service.lines[0].session;
+    const struct tri_session *session = &service.peers[0].session;
     return (struct tr_interhost_frame){.host = 2,
                                        .session = 77,
                                        .peer_session = session->mine,
-                                       .number = session->heard + (has_messages ? 1 : 0)};
+                                       .number = session->received + (has_messages ? 1 : 0)};
 }
 
 /* How many messages of a type the workers were told. */
@@ -183,7 +183,7 @@ static int begin(void **state)
     service.sender.link = &pipes;
     service.wire = &wire;
     arrive(next_head(false), 0, (struct tr_key){0});
-    assert_true(service.lines[0].session.is_up);
+    assert_true(service.peers[0].session.is_up);
     return 0;
 }
 
@@ -210,7 +210,7 @@ static void tells_workers_of_links(void **state)
     now_ns += TR_INTERHOST_SILENCE_MS * 1000000ULL + 1;
     (void)tri_interhost_service_step(&service);
     assert_int_equal(told(tr_interhost_link_schema.id), 2);
-    assert_false(service.lines[0].session.is_up);
+    assert_false(service.peers[0].session.is_up);
 }
 
 static void brings_messages_to_interhost_actors(void **state)
@@ -243,7 +243,7 @@ static void brings_messages_to_nobody_else(void **state)
     assert_int_equal(told(tr_spawn_request_schema.id), 0);
     assert_int_equal(told(tr_interhost_out_schema.id), 0);
     assert_int_equal(told(tr_timer_schema.id), 0);
-    assert_true(service.lines[0].session.is_up);
+    assert_true(service.peers[0].session.is_up);
 }
 
 static void refuses_what_makes_no_sense(void **state)
@@ -260,7 +260,7 @@ static void refuses_what_makes_no_sense(void **state)
     stranger.host = 9;
     arrive(stranger, tr_interhost_send_schema.id, an_interhost_actor);
     assert_int_equal(service.counts.frames_refused, 40);
-    assert_true(service.lines[0].session.is_up);
+    assert_true(service.peers[0].session.is_up);
     assert_int_equal(service.error, 0);
 }
 
@@ -284,11 +284,11 @@ static void sends_while_the_link_is_up(void **state)
     size_t before = to_wire.count;
     say();
     assert_int_equal(to_wire.count, before + 1);
-    assert_int_equal(service.lines[0].session.sent, 1);
-    tri_session_break(&service.lines[0].session, now_ns);
+    assert_int_equal(service.peers[0].session.sent, 1);
+    tri_session_break(&service.peers[0].session, now_ns);
     say();
     assert_int_equal(service.counts.messages_dropped, 1);
-    assert_int_equal(service.lines[0].session.sent, 0);
+    assert_int_equal(service.peers[0].session.sent, 0);
 }
 
 static void is_down_when_the_wire_is_full(void **state)
@@ -296,7 +296,7 @@ static void is_down_when_the_wire_is_full(void **state)
     (void)state;
     is_busy = true;
     say();
-    assert_false(service.lines[0].session.is_up);
+    assert_false(service.peers[0].session.is_up);
     assert_int_equal(told(tr_interhost_link_schema.id), 2);
 }
 

@@ -16,13 +16,13 @@ static uint64_t now_ns;
 
 static struct tr_interhost_frame speak(struct tri_session *session, bool has_messages)
 {
-    return tri_session_speak(session, session == &one ? 1 : 2, has_messages, now_ns);
+    return tri_session_next_frame(session, session == &one ? 1 : 2, has_messages, now_ns);
 }
 
 static unsigned hear(struct tri_session *session, struct tr_interhost_frame frame,
                      bool has_messages)
 {
-    return tri_session_hear(session, &frame, has_messages, now_ns);
+    return tri_session_receive(session, &frame, has_messages, now_ns);
 }
 
 /* Both say what they must until nobody has to; the news of each. */
@@ -30,11 +30,11 @@ static void settle(unsigned *news_of_one, unsigned *news_of_other)
 {
     *news_of_one = 0;
     *news_of_other = 0;
-    while (one.must_speak || other.must_speak) {
-        if (one.must_speak) {
+    while (one.must_send || other.must_send) {
+        if (one.must_send) {
             *news_of_other |= hear(&other, speak(&one, false), false);
         }
-        if (other.must_speak) {
+        if (other.must_send) {
             *news_of_one |= hear(&one, speak(&other, false), false);
         }
     }
@@ -62,7 +62,7 @@ static void comes_up_when_both_know_each_other(void **state)
     assert_int_equal(hear(&one, speak(&other, false), false), TRI_SESSION_UP);
     assert_int_equal(hear(&other, speak(&one, false), false), TRI_SESSION_UP);
     assert_int_equal(hear(&one, speak(&other, false), false), 0);
-    assert_false(one.must_speak || other.must_speak);
+    assert_false(one.must_send || other.must_send);
 }
 
 static void takes_each_frame_once_and_in_order(void **state)
@@ -100,9 +100,9 @@ static void finds_a_gap_without_further_messages(void **state)
     (void)state;
     begin();
     (void)speak(&one, true);
-    assert_false(tri_session_must_speak(&one, now_ns));
+    assert_false(tri_session_must_send(&one, now_ns));
     now_ns += TR_INTERHOST_PING_MS * MS;
-    assert_true(tri_session_must_speak(&one, now_ns));
+    assert_true(tri_session_must_send(&one, now_ns));
     assert_int_equal(hear(&other, speak(&one, false), false), TRI_SESSION_DOWN);
 }
 
