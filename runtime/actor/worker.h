@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "runtime/actor/actor.h"
-#include "runtime/actor/in_hand.h"
+#include "runtime/actor/current_message.h"
 #include "runtime/actor/table.h"
 #include "runtime/env/env.h"
 #include "runtime/journal/batch.h"

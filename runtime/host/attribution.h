@@ -8,7 +8,7 @@
 #ifndef TR_RUNTIME_HOST_ATTRIBUTION_H
 #define TR_RUNTIME_HOST_ATTRIBUTION_H
 
-#include "runtime/actor/in_hand.h"
+#include "runtime/actor/current_message.h"
 
 /* Counts the part that this handler had called when it ended the process. TR_SYSTEM. */
 TR_MUST_USE int tri_attribution_count(const char *folder, const struct tri_in_hand *hand);

@@ -36,7 +36,7 @@
 /*
  * Lets a quarantined actor go on; with `drop` without the message that is the reason. That is the
  * first in its mailbox or, after crashes, the one of this sender and number, or of this type and
- * digest (runtime/actor/in_hand.h).
+ * digest (runtime/actor/current_message.h).
  */
 #define TR_RESUME_FIELDS(FIELD, ARRAY) \
     FIELD(bool, drop, 1, 0)            \

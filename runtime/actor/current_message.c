@@ -5,7 +5,7 @@
  * signal such as a timer may be lost with the crash and said again by the next start with a new
  * number. So its name is a digest of what stays the same: type, cause and body.
  */
-#include "runtime/actor/in_hand.h"
+#include "runtime/actor/current_message.h"
 
 #include <string.h>
 

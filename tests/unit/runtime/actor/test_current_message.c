@@ -5,7 +5,7 @@
 
 #include "tests/support/test.h"
 
-#include "runtime/actor/in_hand.h"
+#include "runtime/actor/current_message.h"
 #include "runtime/troupe.h"
 
 /* A message with a body of a few bytes. */

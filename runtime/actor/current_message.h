@@ -10,8 +10,8 @@
  * (a timer, a DOWN, a failed question) is said again after a crash, with another number: it is
  * known by what it says.
  */
-#ifndef TR_RUNTIME_ACTOR_IN_HAND_H
-#define TR_RUNTIME_ACTOR_IN_HAND_H
+#ifndef TR_RUNTIME_ACTOR_CURRENT_MESSAGE_H
+#define TR_RUNTIME_ACTOR_CURRENT_MESSAGE_H
 
 #include <stdatomic.h>
 
