@@ -1,24 +1,24 @@
 /*
- * What actors are called: a name within the parent, and the address that all names on the way from
- * a root make.
+ * Names and addresses: an actor has a name within its parent, and its address consists of the names
+ * from a root to it.
  *
- * A parent may live on another worker than its children. An address never changes, so a worker that
- * has children without their parent keeps the parent's address as a text, for as long as the family
- * is here. It is learned where the two part: the parent leaves it to children that stay, a child
- * that moves brings it along, and a start, which sees all workers, tells it.
+ * A parent may be on another worker than its children. An address never changes, so a worker with
+ * children but without their parent keeps the parent's address as text, as long as the family is
+ * here. It gets the address when parent and child are separated: a parent that moves leaves it, a
+ * child that moves brings it, and a start, which sees all workers, sets it.
  *
- * No actor stores its address. It is put together on demand by a walk from the actor up to its
- * root, so it costs time with the depth and no memory: a million elements of an array have no text
- * each. Looking an address up is for people. It visits every actor of the worker to find the roots,
- * then one family for each name on the way down.
+ * No actor stores its address. It is built on demand by walking from the actor up to its root, so
+ * it costs time by depth and no memory: the elements of an array have no text. Lookup by address is
+ * for people. It scans every actor of the worker for the roots, then one family for each name on
+ * the way down.
  */
 #include "runtime/actor/parts.h"
 
 #include <stdio.h>
 
 /*
- * Three forms: "[7]" for an element, the given name, and "~SERIAL" for an actor that was spawned
- * without a name. A name that does not fit is cut.
+ * Three forms: "[7]" for an element, the given name, and "~SERIAL" for an actor without a name. A
+ * name that does not fit is truncated.
  */
 struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size)
 {
@@ -36,7 +36,7 @@ struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_
 
 /* ------------------------------------------------------------------ addresses */
 
-/* Puts a text in front of what is written at the end of a buffer; false when it is full. */
+/* Prepends a text to the one at the end of a buffer; false when it is full. */
 static bool prepend(char *buffer, size_t *begin, struct tr_text text)
 {
     if (text.size > *begin) {
@@ -47,7 +47,7 @@ static bool prepend(char *buffer, size_t *begin, struct tr_text text)
     return true;
 }
 
-/* The same with one name of an address: elements stand behind their array without a slash. */
+/* The same with one name of an address: elements follow their array without a slash. */
 static bool prepend_name(char *buffer, size_t *begin, const struct tri_actor *actor)
 {
     char name[TR_NAME_BYTES_MAX + 1];
@@ -56,23 +56,26 @@ static bool prepend_name(char *buffer, size_t *begin, const struct tri_actor *ac
            (is_element || prepend(buffer, begin, tr_text_of("/")));
 }
 
-/* The address kept for a parent elsewhere. NULL: no actor here is its child, or it is not known. */
-static const char *far_parent(struct tri_worker *worker, struct tr_key parent)
+/*
+ * The kept address of a parent on another worker. NULL: it has no child here, or the address is
+ * unknown.
+ */
+static const char *kept_address(struct tri_worker *worker, struct tr_key parent)
 {
-    return (const char *)(uintptr_t)tri_key_map_get(&worker->far_parents, parent);
+    return (const char *)(uintptr_t)tri_key_map_get(&worker->parent_addresses, parent);
 }
 
 /*
- * `workers` are those where each parent may be found: this one, or all, by origin. The walk begins
- * at the leaf, so the text grows from the end of the buffer towards its beginning. It ends whole at
- * a root or at a parent whose address is kept here. It begins with "~" when the buffer is full, a
- * parent is unknown, or the family is deeper than TR_FAMILY_DEPTH_MAX, which also bounds a ring of
- * parents in a damaged image.
+ * `workers` are those to search for each parent: this one, or all, by origin. The walk begins at
+ * the leaf, so the text grows from the end of the buffer. It is complete at a root or at a parent
+ * with a kept address. It begins with "~" when the buffer is full, a parent is unknown, or the
+ * family is deeper than TR_FAMILY_DEPTH_MAX, which also bounds a cycle of parents in a damaged
+ * image.
  */
 static struct tr_text write_address(struct tri_worker *workers, uint32_t worker_count,
                                     const struct tri_actor *actor, char *buffer, size_t size)
 {
-    char *room = buffer + 1; /* the first byte is for the sign that something is missing */
+    char *room = buffer + 1; /* the first byte is for the mark of an incomplete address */
     size_t begin = size - 1;
     bool is_whole = false;
     for (unsigned depth = 0; actor != NULL && depth < TR_FAMILY_DEPTH_MAX; depth++) {
@@ -85,8 +88,8 @@ static struct tr_text write_address(struct tri_worker *workers, uint32_t worker_
         struct tri_worker *home =
             &workers[tri_origin_worker(workers->shared, parent) % worker_count];
         actor = tri_actor_find(home, parent, actor->parent_slot);
-        /* Without a kept address the parent has ended, and this actor is about to. */
-        const char *rest = actor == NULL ? far_parent(home, parent) : NULL;
+        /* Without a kept address the parent has ended, and this actor is about to end. */
+        const char *rest = actor == NULL ? kept_address(home, parent) : NULL;
         is_whole = rest != NULL && prepend(room, &begin, tr_text_of(rest));
     }
     char *at = room + begin;
@@ -115,46 +118,46 @@ struct tr_text tri_parent_address(struct tri_worker *worker, const struct tri_ac
     if (parent != NULL) {
         return tri_actor_address(worker, parent, buffer, size);
     }
-    const char *address = far_parent(worker, actor->parent);
+    const char *address = kept_address(worker, actor->parent);
     return address == NULL ? (struct tr_text){0} : tr_text_of(address);
 }
 
-bool tri_far_parent_knows(struct tri_worker *worker, struct tr_key parent)
+bool tri_parent_address_is_known(struct tri_worker *worker, struct tr_key parent)
 {
-    return far_parent(worker, parent) != NULL;
+    return kept_address(worker, parent) != NULL;
 }
 
 /*
- * The first text stays, because an address never changes. One that begins with "~" is not kept: it
- * would make every address built on it look whole.
+ * The first text stays, because an address never changes. One that begins with "~" is not kept:
+ * addresses built on it would look complete.
  */
-int tri_far_parent_keep(struct tri_worker *worker, struct tr_key parent, struct tr_text address)
+int tri_parent_address_keep(struct tri_worker *worker, struct tr_key parent, struct tr_text address)
 {
     bool is_whole = address.size > 0 && address.data[0] == '/';
-    if (!is_whole || tri_far_parent_knows(worker, parent)) {
+    if (!is_whole || tri_parent_address_is_known(worker, parent)) {
         return 0;
     }
     char *copy = tr_text_copy(address);
     int error = copy == NULL
                     ? TR_MEMORY
-                    : tri_key_map_set(&worker->far_parents, parent, (uint64_t)(uintptr_t)copy);
+                    : tri_key_map_set(&worker->parent_addresses, parent, (uint64_t)(uintptr_t)copy);
     if (error != 0) {
         tr_free(copy);
     }
     return error;
 }
 
-void tri_far_parent_forget(struct tri_worker *worker, struct tr_key parent)
+void tri_parent_address_forget(struct tri_worker *worker, struct tr_key parent)
 {
-    if (TR_UNLIKELY(worker->far_parents.count > 0)) {
-        tr_free((void *)(uintptr_t)far_parent(worker, parent));
-        tri_key_map_remove(&worker->far_parents, parent);
+    if (TR_UNLIKELY(worker->parent_addresses.count > 0)) {
+        tr_free((void *)(uintptr_t)kept_address(worker, parent));
+        tri_key_map_remove(&worker->parent_addresses, parent);
     }
 }
 
-void tri_far_parents_fini(struct tri_worker *worker)
+void tri_parent_addresses_fini(struct tri_worker *worker)
 {
-    struct tri_key_map *map = &worker->far_parents;
+    struct tri_key_map *map = &worker->parent_addresses;
     for (uint32_t i = 0; map->entries != NULL && i <= map->mask; i++) {
         tr_free((void *)(uintptr_t)map->entries[i].value);
     }
@@ -163,7 +166,7 @@ void tri_far_parents_fini(struct tri_worker *worker)
 
 /* ------------------------------------------------------------------ looking up */
 
-/* The child with this name; its place among its siblings does not matter. */
+/* The child with this name, in any position among its siblings. */
 static struct tri_actor *child_named(struct tri_worker *worker, struct tr_key parent,
                                      struct tr_text name)
 {
@@ -180,14 +183,14 @@ static struct tri_actor *child_named(struct tri_worker *worker, struct tr_key pa
     return NULL;
 }
 
-/* Where a way down an address begins: with the longest beginning of it that this worker knows. */
+/* The start of a lookup: the longest prefix of the address that this worker knows. */
 struct start {
     struct tr_text address;
     struct tr_key key;
-    size_t size; /* of that beginning */
+    size_t size; /* of that prefix */
 };
 
-/* A text without the slash at its beginning, which an address may go without. */
+/* The text without a leading slash, which is optional in an address. */
 static struct tr_text bare(struct tr_text text)
 {
     size_t slash = text.size > 0 && text.data[0] == '/' ? 1 : 0;
@@ -195,8 +198,8 @@ static struct tr_text bare(struct tr_text text)
 }
 
 /*
- * Takes this one if it is longer. Names may hold slashes themselves. So a beginning counts only
- * where the address ends, or where a separator follows: "/a" is no beginning of "/ab".
+ * Takes a longer prefix. Names may contain slashes. So a prefix must end at the end of the address
+ * or at a separator: "/a" is no prefix of "/ab".
  */
 static void consider(struct start *start, struct tr_key key, struct tr_text beginning)
 {
@@ -226,12 +229,12 @@ static void consider_roots(struct tri_worker *worker, struct start *start)
 }
 
 /*
- * Children whose parent lives on another worker are found through the address that is kept for it.
- * Their root need not be on this worker.
+ * Children whose parent is on another worker are found by its kept address. Their root need not be
+ * on this worker.
  */
-static void consider_far_parents(const struct tri_worker *worker, struct start *start)
+static void consider_kept_parents(const struct tri_worker *worker, struct start *start)
 {
-    const struct tri_key_map *map = &worker->far_parents;
+    const struct tri_key_map *map = &worker->parent_addresses;
     for (uint32_t i = 0; i <= map->mask; i++) {
         const struct tri_key_entry *entry = &map->entries[i];
         if (!tr_key_is_none(entry->key)) {
@@ -240,7 +243,7 @@ static void consider_far_parents(const struct tri_worker *worker, struct start *
     }
 }
 
-/* Cuts the next name off an address: "/a", then "[3]", then "/b". */
+/* Removes the next name from an address: "/a", then "[3]", then "/b". */
 static struct tr_text next_name(struct tr_text *address)
 {
     struct tr_text rest = bare(*address);
@@ -253,14 +256,14 @@ static struct tr_text next_name(struct tr_text *address)
 }
 
 /*
- * Each step down takes one name up to the next separator. So a name that holds a slash is found as
- * part of the known beginning only.
+ * Each step down takes one name up to the next separator. So a name that contains a slash is found
+ * only as part of the known prefix.
  */
 int tri_actor_named(struct tri_worker *worker, struct tr_text address, struct tr_ref *found)
 {
     struct start start = {.address = bare(address)};
     consider_roots(worker, &start);
-    consider_far_parents(worker, &start);
+    consider_kept_parents(worker, &start);
     struct tr_key key = start.key;
     address = (struct tr_text){start.address.data + start.size, start.address.size - start.size};
     while (!tr_key_is_none(key) && address.size > 0) {

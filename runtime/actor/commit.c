@@ -1,22 +1,21 @@
 /*
  * The end of a handler: all of its effects, or none.
  *
- * What could still fail for want of memory is prepared first; from then on nothing fails. Children
- * come first, so that messages to them find them; the outbox last, in the order of sending.
+ * Everything that may need memory is prepared first; from then on nothing fails. Spawns are applied
+ * first, so that messages to the children find them; the outbox last, in the order of sending.
  *
- * The steps of one message: the handler returns 0; tri_effects_prepare takes all memory (slots of
- * edges, room for pages, entries of families, room in the batch and in the frames);
- * tri_effects_commit applies the list in the order in which the handler asked, then delivers the
- * outbox. An error of the handler or of prepare undoes everything, and the actor is as it was
- * before the message. From the commit on there is no way back, because other actors may have
- * received something.
+ * The steps of one message: the handler returns 0; tri_effects_prepare allocates all memory (slots
+ * of edges, space for pages, entries of families, space in the batch and in the frames);
+ * tri_effects_commit applies the list in the handler's order, then delivers the outbox. An error of
+ * the handler or of prepare undoes everything, and the actor is as before the message. The commit
+ * cannot be undone, because other actors may have received messages.
  */
 #include "runtime/actor/deliver.h"
 
 #include "runtime/actor/hooks.h"
 
 /*
- * Takes what an effect will need; undone by cutting back. A child joins its family here and not in
+ * Allocates what an effect needs; undone by cutting back. A child joins its family here and not in
  * commit, since the family's entry in the map may need memory.
  */
 static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tri_effect *effect)
@@ -38,7 +37,7 @@ static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tr
     return TR_INVALID;
 }
 
-/* Its slot was taken by prepare, so this cannot fail. */
+/* The slot was taken by prepare, so this cannot fail. */
 static void apply_edge_add(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tri_effect *effect)
 {
@@ -50,7 +49,7 @@ static void apply_edge_add(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* Deferred replies are found by peer and number, everything else by a number of the actor's own. */
+/* Deferred replies are found by peer and number, all other edges by a number of the actor. */
 static struct tri_edge *find_removed(const struct tri_worker *worker, const struct tri_actor *actor,
                                      const struct tri_effect *effect)
 {
@@ -70,7 +69,7 @@ static void apply_edge_remove(struct tri_worker *worker, struct tri_actor *actor
     }
 }
 
-/* The row goes into the batch, whose room was taken before (take_room); its bytes end here. */
+/* Adds the row to the batch, whose space was reserved (take_room); frees its bytes. */
 static void apply_record(struct tri_worker *worker, const struct tri_effect *effect)
 {
     if (worker->is_journaled) {
@@ -88,9 +87,9 @@ static void apply_record(struct tri_worker *worker, const struct tri_effect *eff
 }
 
 /*
- * A child is spawned: the counter of its group is written with it. Messages that arrived before the
- * spawn go into the mailbox first: the ones that this handler sends come from the outbox, which is
- * delivered after all effects.
+ * A child is spawned: its group's counter is written with it. Messages that arrived before the
+ * spawn are put into the mailbox first: those of this handler are in the outbox, which is delivered
+ * after all effects.
  */
 static void apply_spawn(struct tri_worker *worker, uint32_t slot)
 {
@@ -106,7 +105,7 @@ static void apply_spawn(struct tri_worker *worker, uint32_t slot)
     }
 }
 
-/* Does one effect. Nothing here fails: prepare took all that it needs. */
+/* Applies one effect. It cannot fail: prepare allocated everything. */
 static void apply(struct tri_worker *worker, struct tri_actor *actor,
                   const struct tri_effect *effect)
 {
@@ -133,7 +132,7 @@ static void apply(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* A child that is not spawned after all; a group that was to begin with it does not begin. */
+/* Undoes a spawn, and a group that it would have begun. */
 static void undo_spawn(struct tri_worker *worker, struct tri_actor *child)
 {
     uint64_t number = child->key.group;
@@ -144,8 +143,7 @@ static void undo_spawn(struct tri_worker *worker, struct tri_actor *child)
     }
 }
 
-/* Gives back what was prepared, and what the effect itself holds. The slot of an edge that is not
- * prepared is 0. */
+/* Releases what was prepared, and the effect's own data. The slot of an unprepared edge is 0. */
 static void undo(struct tri_worker *worker, struct tri_effect *effect)
 {
     switch ((enum tri_effect_kind)effect->kind) {
@@ -168,8 +166,7 @@ static void undo(struct tri_worker *worker, struct tri_effect *effect)
     }
 }
 
-/* Undoes all effects, prepared or not, and frees the messages. The actor itself was never touched.
- */
+/* Undoes all effects, prepared or not, and frees the messages. The actor itself was not changed. */
 void tri_effects_cut_back(struct tri_worker *worker)
 {
     struct tr_context *context = &worker->context;
@@ -195,9 +192,9 @@ static uint32_t count_added(const struct tr_context *context)
 }
 
 /*
- * How many edges the actor will lose: the one that was answered, and those that the handler
- * removes. Each is marked when it is counted, because a handler may remove one twice. An edge that
- * the same handler adds and removes is not counted: the sum is an upper bound.
+ * The number of edges that the actor will lose: the answered one, and those that the handler
+ * removes. Each is marked when counted, because a handler may remove one twice. An edge that the
+ * same handler adds and removes is not counted: the sum is an upper bound.
  */
 static uint32_t count_leaving(const struct tri_worker *worker, struct tri_edge *answered)
 {
@@ -224,8 +221,10 @@ static uint32_t count_leaving(const struct tri_worker *worker, struct tri_edge *
     return count;
 }
 
-/* What leaves is looked for only where the limit is near: it takes a search for each removal. A
- * handler that adds nothing always passes, so an actor at the limit can let go of its edges. */
+/*
+ * Removals are counted only near the limit: it takes a search for each. A handler that adds no edge
+ * always passes, so an actor at the limit can remove edges.
+ */
 static bool have_edges_room(const struct tri_worker *worker, struct tri_edge *answered)
 {
     const struct tri_actor *actor = worker->context.actor;
@@ -240,13 +239,13 @@ static bool have_edges_room(const struct tri_worker *worker, struct tri_edge *an
 /* ---- Room for what leaves. ------------------------------------------------------------------- */
 
 /*
- * A message that was accepted must not be lost, so a commit must not fail for want of memory. All
- * the room that it may take, in the batch for the journal and in the frames for other places, is
- * therefore taken before, while the handler can still be cut back and run again later. It is an
- * upper bound: some messages stay here after all.
+ * An accepted message must not be lost, so a commit must not fail for want of memory. All the space
+ * that it may need, in the batch for the journal and in the frames for other places, is therefore
+ * reserved while the handler can still be cut back and run again later. It is an upper bound: some
+ * messages stay here.
  */
 
-/* Rows only: images and pages are written by the cut, whose lack of memory ends the host. */
+/* Rows only: images and pages are written by the cut, which ends the host without memory. */
 static size_t bytes_of_effects(const struct tr_context *context)
 {
     size_t bytes = 0;
@@ -258,7 +257,7 @@ static size_t bytes_of_effects(const struct tr_context *context)
     return bytes;
 }
 
-/* Each message may be written, and the one in hand is settled. */
+/* Each message may be written, and the current one is settled. */
 static int room_in_batch(struct tri_worker *worker)
 {
     const struct tr_context *context = &worker->context;
@@ -289,7 +288,7 @@ static int room_in_frames(struct tri_worker *worker)
     return 0;
 }
 
-/* A handler that asks for nothing takes room as well, for the message that it has handled. */
+/* A handler without effects needs space as well, for settling its message. */
 static int take_room(struct tri_worker *worker)
 {
     int error = worker->is_journaled ? room_in_batch(worker) : 0;
@@ -323,8 +322,7 @@ int tri_effects_prepare(struct tri_worker *worker, struct tri_edge *answered)
 void tri_effects_commit(struct tri_worker *worker)
 {
     struct tr_context *context = &worker->context;
-    /* Numbers of messages are the actor's only from here on: a handler that is cut back gives none
- * away. */
+    /* Numbers of messages are consumed only here: a handler that is cut back consumes none. */
     context->actor->sequence = context->sequence;
     for (uint32_t i = 0; i < context->effect_count; i++) {
         apply(worker, context->actor, &context->effects[i]);

@@ -1,9 +1,9 @@
 /*
- * By what a message that the runtime itself says is known again after a crash.
+ * Identifies a message of the runtime itself after a crash.
  *
- * An actor's message keeps its sender and number over a restart, because both are in the store. A
- * signal such as a timer may be lost with the crash and said again by the next start with a new
- * number. So its name is a digest of what stays the same: type, cause and body.
+ * An actor's message keeps its sender and number across a restart, because both are in the store. A
+ * signal such as a timer may be lost in the crash and sent again by the next start with a new
+ * number. So its name is a digest of what does not change: type, cause and body.
  */
 #include "runtime/actor/current_message.h"
 
@@ -11,7 +11,7 @@
 
 #include "runtime/behaviour.h"
 
-/* So much of a body tells one signal from another: they are small. */
+/* Bytes of a body in the digest; signals are small. */
 #define DIGESTED_BYTES_MAX 64
 
 static uint64_t mix(uint64_t digest, uint64_t value)
@@ -20,7 +20,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
 }
 
 /* The lowest bit is set, so that a digest is never 0, which means "not from a worker". */
-uint64_t tri_in_hand_digest(const uint8_t *envelope)
+uint64_t tri_current_message_digest(const uint8_t *envelope)
 {
     bool is_sender = tr_envelope_get(envelope, 64, from_group) == 0 &&
                      tr_envelope_get(envelope, 64, from_serial) >= TR_SERVICE_WORKERS;
@@ -43,7 +43,7 @@ struct tri_message_name tri_message_name_of(const uint8_t *envelope)
                   tr_envelope_get(envelope, 64, from_serial)},
                  tr_envelope_get(envelope, 32, from_incarnation)},
         .sequence = tr_envelope_get(envelope, 64, sequence),
-        .digest = tri_in_hand_digest(envelope),
+        .digest = tri_current_message_digest(envelope),
         .type = tr_envelope_get(envelope, 16, type),
     };
 }
@@ -65,14 +65,15 @@ static void copy(char *to, size_t capacity, const char *from)
 }
 
 /*
- * The function is written before the part: a part that is not empty tells a reader that there is an
- * attribution. The readers are a signal handler on this thread and the next process, so the order
- * in which the compiler leaves the stores is enough.
+ * The function is written before the part: a part that is not empty shows a reader that there is an
+ * attribution. The readers are a signal handler on this thread and the next process, so the
+ * compiler's order of the stores is enough.
  */
-void tri_in_hand_attribute(struct tri_in_hand *in_hand, const char *part, const char *function)
+void tri_current_message_attribute(struct tri_current_message *current, const char *part,
+                                   const char *function)
 {
-    copy(in_hand->function, sizeof in_hand->function, function == NULL ? "" : function);
-    copy(in_hand->part, sizeof in_hand->part, part == NULL ? "" : part);
-    /* The process may end at once, and what ends it may not be seen by the compiler. */
+    copy(current->function, sizeof current->function, function == NULL ? "" : function);
+    copy(current->part, sizeof current->part, part == NULL ? "" : part);
+    /* The process may end at any moment, in ways that the compiler does not see. */
     atomic_signal_fence(memory_order_seq_cst);
 }

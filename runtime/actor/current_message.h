@@ -1,14 +1,14 @@
 /*
- * What a worker has in hand: the message that its handler is looking at right now.
+ * The message that a worker is handling.
  *
- * It lies in memory that outlives a crash of the process (a small mapped file), so that the next
- * start knows which message to attribute a crash to; and a watchdog reads from it how long a
- * handler is at it. One writer, the worker; the stores are ordered so that a reader never sees half
- * a name as whole.
+ * It is in memory that survives a crash of the process (a small mapped file), so that the next
+ * start can attribute the crash to a message; and a watchdog reads from it how long a handler has
+ * been running. Only the worker writes it; the stores are ordered so that a reader never takes an
+ * incomplete name for complete.
  *
- * A message of an actor is known by its sender and number for ever. What the runtime itself says
- * (a timer, a DOWN, a failed question) is said again after a crash, with another number: it is
- * known by what it says.
+ * A message of an actor is identified by its sender and number for ever. A message of the runtime
+ * itself (a timer, a DOWN, a failed question) is sent again after a crash with another number: it
+ * is identified by its contents.
  */
 #ifndef TR_RUNTIME_ACTOR_CURRENT_MESSAGE_H
 #define TR_RUNTIME_ACTOR_CURRENT_MESSAGE_H
@@ -21,8 +21,8 @@
 /* `ended_by` of a handler that did not return, beside the numbers of signals. */
 #define TRI_ENDED_STUCK 255
 
-struct tri_in_hand {
-    atomic_uint_fast64_t turn; /* odd while a handler runs; grows by one at its begin and its end */
+struct tri_current_message {
+    atomic_uint_fast64_t turn; /* odd while a handler runs; incremented at its begin and end */
     uint64_t actor_group;
     uint64_t actor_serial;
     uint64_t from_group;
@@ -30,16 +30,14 @@ struct tri_in_hand {
     uint32_t from_incarnation;
     uint32_t type;
     uint64_t sequence;
-    uint64_t digest; /* of what a worker itself sends; 0 for all else */
-    /* By what this handler has ended the process: a signal, TRI_ENDED_STUCK; 0: it has not. */
+    uint64_t digest; /* of a message of a worker itself; otherwise 0 */
+    /* How this handler ended the process: a signal, TRI_ENDED_STUCK; 0: it did not. */
     atomic_uint ended_by;
-    char part
-        /* whose function it has called (tr_attribute_crash); "": none */
-        [TR_ATTRIBUTION_PART_BYTES_MAX];
+    char part[TR_ATTRIBUTION_PART_BYTES_MAX]; /* that it called (tr_attribute_crash); "": none */
     char function[TR_ATTRIBUTION_FUNCTION_BYTES_MAX];
 };
 
-/* By what a message is known over restarts, as above. All zeros: no message. */
+/* The identity of a message across restarts, as above. All zeros: no message. */
 struct tri_message_name {
     struct tr_ref from;
     uint64_t sequence;
@@ -47,53 +45,57 @@ struct tri_message_name {
     uint16_t type;
 };
 
-/* The digest of a message as above: not 0 for what a worker says itself, 0 for all else. */
-uint64_t tri_in_hand_digest(const uint8_t *envelope);
+/* The digest of a message: not 0 for a message of a worker itself, otherwise 0. */
+uint64_t tri_current_message_digest(const uint8_t *envelope);
 
 struct tri_message_name tri_message_name_of(const uint8_t *envelope);
 
-/* Whether two names are of the same message. */
+/* Whether two names identify the same message. */
 bool tri_message_name_equal(const struct tri_message_name *a, const struct tri_message_name *b);
 
-/* A handler begins to look at this message. */
-static inline void tri_in_hand_set(struct tri_in_hand *in_hand, const uint8_t *envelope)
+/* A handler begins with this message. */
+static inline void tri_current_message_set(struct tri_current_message *current,
+                                           const uint8_t *envelope)
 {
-    in_hand->actor_group = tr_envelope_get(envelope, 64, to_group);
-    in_hand->actor_serial = tr_envelope_get(envelope, 64, to_serial);
-    in_hand->from_group = tr_envelope_get(envelope, 64, from_group);
-    in_hand->from_serial = tr_envelope_get(envelope, 64, from_serial);
-    in_hand->from_incarnation = tr_envelope_get(envelope, 32, from_incarnation);
-    in_hand->type = tr_envelope_get(envelope, 16, type);
-    in_hand->sequence = tr_envelope_get(envelope, 64, sequence);
-    in_hand->digest = in_hand->from_group != 0 ? 0 : tri_in_hand_digest(envelope);
-    if (in_hand->part[0] != '\0') {
-        in_hand->part[0] = '\0';
+    current->actor_group = tr_envelope_get(envelope, 64, to_group);
+    current->actor_serial = tr_envelope_get(envelope, 64, to_serial);
+    current->from_group = tr_envelope_get(envelope, 64, from_group);
+    current->from_serial = tr_envelope_get(envelope, 64, from_serial);
+    current->from_incarnation = tr_envelope_get(envelope, 32, from_incarnation);
+    current->type = tr_envelope_get(envelope, 16, type);
+    current->sequence = tr_envelope_get(envelope, 64, sequence);
+    current->digest = current->from_group != 0 ? 0 : tri_current_message_digest(envelope);
+    if (current->part[0] != '\0') {
+        current->part[0] = '\0';
     }
-    uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
-    atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
+    uint64_t turn = atomic_load_explicit(&current->turn, memory_order_relaxed);
+    atomic_store_explicit(&current->turn, turn + 1, memory_order_release);
 }
 
-/* It has returned. */
-static inline void tri_in_hand_clear(struct tri_in_hand *in_hand)
+/* The handler has returned. */
+static inline void tri_current_message_clear(struct tri_current_message *current)
 {
-    uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
-    atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
+    uint64_t turn = atomic_load_explicit(&current->turn, memory_order_relaxed);
+    atomic_store_explicit(&current->turn, turn + 1, memory_order_release);
 }
 
-/* The handler ends the process by this. The first word counts; safe in a signal, any thread. */
-static inline void tri_in_hand_end(struct tri_in_hand *in_hand, uint32_t ended_by)
+/*
+ * Records how the handler ends the process. The first record counts; async-signal-safe, any thread.
+ */
+static inline void tri_current_message_end(struct tri_current_message *current, uint32_t ended_by)
 {
     uint32_t none = 0;
-    (void)atomic_compare_exchange_strong(&in_hand->ended_by, &none, ended_by);
+    (void)atomic_compare_exchange_strong(&current->ended_by, &none, ended_by);
 }
 
-/* The handler calls a function of a part of the program; NULL: it has returned. */
-void tri_in_hand_attribute(struct tri_in_hand *in_hand, const char *part, const char *function);
+/* The handler calls a function of a part of the program; NULL: the function has returned. */
+void tri_current_message_attribute(struct tri_current_message *current, const char *part,
+                                   const char *function);
 
 /* Whether a handler is running. */
-static inline bool tri_in_hand_is_busy(struct tri_in_hand *in_hand)
+static inline bool tri_current_message_is_busy(struct tri_current_message *current)
 {
-    return (atomic_load_explicit(&in_hand->turn, memory_order_acquire) & 1) != 0;
+    return (atomic_load_explicit(&current->turn, memory_order_acquire) & 1) != 0;
 }
 
 #endif

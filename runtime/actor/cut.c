@@ -1,17 +1,17 @@
 /*
- * What leaves a worker: batches for the journal, and batches for other places.
+ * The output of a worker: batches for the journal, and frames for other places.
  *
- * A cut gives the journal everything that changed since the last one, as it is between two
- * messages. Its number is taken before anything of it leaves the worker (law 4 of
- * runtime/ARCHITECTURE.md), so a cut always comes before the batches to other workers.
+ * A cut sends the journal everything that changed since the last one, as of between two messages.
+ * It takes its number before any message of it leaves the worker (law 4 of
+ * runtime/ARCHITECTURE.md), so a cut always comes before the frames to other workers.
  *
- * Messages that leave the worker, messages that are settled, rows and counters of new groups enter
- * the batch when they happen. Images, pages and mailboxes enter it only here, once for each changed
- * actor, however many messages it has handled. So a cut costs as much as what has changed, and not
- * as much as what lives.
+ * Messages to other workers, settled messages, rows and counters of new groups are added to the
+ * batch when they occur. Images, pages and mailboxes are added only by the cut, once for each
+ * changed actor, however many messages it has handled. So the cost of a cut depends on what has
+ * changed, not on the number of actors.
  *
- * A cut is made between two messages. Then the state of an actor, its mailbox and what it has sent
- * belong together, and a start that loads them goes on as if the process had only paused.
+ * A cut is made between two messages. Then an actor's state, its mailbox and its sent messages are
+ * consistent, and a start that loads them continues as if the process had only paused.
  */
 #include "runtime/actor/deliver.h"
 
@@ -21,9 +21,9 @@
 /* ----------------------------------------------------------- the journal */
 
 /*
- * Packs the actor straight into the batch. The flag STORED says that the store will have it, so
- * that its end is written, too. Without memory the batch keeps its error and tri_cut ends the host:
- * a batch without one image would pair an old state with new messages.
+ * Packs the actor directly into the batch. The flag STORED means that the store will have it, so
+ * its end must be written, too. Without memory the batch keeps its error and tri_cut_make ends the
+ * host: a batch without one image would combine an old state with new messages.
  */
 static void put_image(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -51,7 +51,7 @@ struct page_visit {
     struct tr_key key;
 };
 
-/* One page that has changed; no bytes: it was dropped. */
+/* Adds one changed page; no bytes: it was removed. */
 static void put_page(void *self, uint32_t page, struct tr_bytes bytes)
 {
     const struct page_visit *visit = self;
@@ -64,8 +64,10 @@ static void put_page(void *self, uint32_t page, struct tr_bytes bytes)
     tri_batch_add(&visit->worker->batch, &op);
 }
 
-/* Messages that came since the last cut and are not handled. What was handled meanwhile was popped,
- * and the journal never hears of it. */
+/*
+ * Adds messages that arrived since the last cut and are not handled. A message that was handled in
+ * between is never written.
+ */
 static void put_mailbox(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *message = actor->mailbox_fresh;
@@ -77,7 +79,7 @@ static void put_mailbox(struct tri_worker *worker, struct tri_actor *actor)
     actor->mailbox_fresh = NULL;
 }
 
-/* All of one actor that has changed since the last cut. */
+/* Adds everything of an actor that changed since the last cut. */
 static void put_actor(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->flags &= (uint16_t)~TRI_ACTOR_DIRTY;
@@ -101,8 +103,10 @@ static void put_actors(struct tri_worker *worker)
     worker->dirty_count = 0;
 }
 
-/* Counters of spawns are written in the same batch as the actors that they numbered, so no key is
- * given twice after a crash. */
+/*
+ * Counters of spawns are written in the same batch as the actors that they numbered, so no key is
+ * assigned twice after a crash.
+ */
 static void put_groups(struct tri_worker *worker)
 {
     for (uint32_t i = 0; i < worker->dirty_group_count; i++) {
@@ -118,13 +122,13 @@ static void put_groups(struct tri_worker *worker)
     worker->dirty_group_count = 0;
 }
 
-void tri_cut(struct tri_worker *worker)
+void tri_cut_make(struct tri_worker *worker)
 {
     put_actors(worker);
     put_groups(worker);
     /*
-     * An operation is missing. The store goes on from the last whole batch, which has the lower
-     * number.
+     * An operation is missing. A restart continues from the last complete batch, which has the
+     * lower number.
      */
     if (worker->batch.error != 0) {
         worker->fatal = worker->batch.error;
@@ -134,10 +138,10 @@ void tri_cut(struct tri_worker *worker)
         return;
     }
     /*
-     * Commit order. The number is taken before anything that this cut covers is sent. A worker that
-     * handles what was sent takes its own next number later, from the same counter. So an effect
-     * never has a lower number than its cause, and a journal that commits numbers without a gap
-     * never keeps an effect without its cause.
+     * Commit order. The number is taken before anything of this cut is sent. A worker that handles
+     * a sent message takes its own next number later, from the same counter. So an effect never has
+     * a lower number than its cause, and a journal that commits numbers without a gap never keeps
+     * an effect without its cause.
      */
     struct tri_shared *shared = worker->shared;
     uint64_t number = atomic_fetch_add_explicit(&shared->next_number, 1, memory_order_acq_rel);
@@ -156,9 +160,9 @@ void tri_cut(struct tri_worker *worker)
 
 /*
  * The sender's batch stores the message and the receiver's batch removes it. The receiver takes its
- * number later, so the order of commits is "stored, then removed", and a crash in between finds the
- * message in the store. The frame carries the mark is_stored, so the receiver does not store it a
- * second time.
+ * number later, so the order of commits is "stored, then removed", and after a crash in between the
+ * message is in the store. The frame has the mark is_stored, so the receiver does not store it
+ * again.
  */
 void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_message *message)
 {
@@ -167,17 +171,17 @@ void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_mess
     }
     struct tr_bytes bytes = {.data = message->bytes, .size = message->size};
     int error = tri_outbox_add(&worker->outbox, place, bytes, message->is_stored != 0);
-    TR_ASSERT(error == 0); /* its room was taken before it was accepted (commit.c) */
+    TR_ASSERT(error == 0); /* its space was reserved before it was accepted (commit.c) */
     worker->metrics.messages_sent++;
     tri_recorder_note(worker, TR_TAP_SEND, message, 0);
     tri_message_free(worker, message);
 }
 
-/* The cut leaves before the frames to other places: so whatever they cause has a later number. */
-void tri_flush(struct tri_worker *worker)
+/* The cut is sent before the frames to other places, so their effects have later numbers. */
+void tri_cut_flush(struct tri_worker *worker)
 {
     if (worker->is_journaled) {
-        tri_cut(worker);
+        tri_cut_make(worker);
     }
     if (worker->fatal == 0) {
         tri_outbox_flush(&worker->outbox, worker->link);
@@ -185,12 +189,12 @@ void tri_flush(struct tri_worker *worker)
 }
 
 /*
- * Waits until the pipe to the journal has taken all, and looks once in a millisecond. Only for a
- * worker that ends.
+ * Waits until the pipe to the journal has taken everything, and checks once a millisecond. Only for
+ * a worker that ends.
  */
-void tri_flush_journal(struct tri_worker *worker)
+void tri_cut_flush_journal(struct tri_worker *worker)
 {
-    tri_flush(worker);
+    tri_cut_flush(worker);
     while (worker->fatal == 0 && worker->outbox.places[TRI_PLACE_JOURNAL].backlog_count > 0) {
         tri_channel_wait(worker->link, 1000000);
         tri_outbox_flush(&worker->outbox, worker->link);
@@ -198,9 +202,9 @@ void tri_flush_journal(struct tri_worker *worker)
 }
 
 /*
- * Memory is bounded by what is on the way: batches and their bytes towards the disk, frames towards
- * full pipes. A congested worker goes on reading what comes in, so that two of them cannot wait for
- * each other.
+ * Memory is bounded by limits of what is outstanding: batches and their bytes towards the disk,
+ * frames towards full pipes. A congested worker continues reading, so that two of them cannot wait
+ * for each other.
  */
 bool tri_is_congested(const struct tri_worker *worker)
 {

@@ -1,34 +1,34 @@
 /*
- * Where messages go: into a mailbox of this worker, into the batch for another place, or to the
- * dead letters. Also which senders have to wait because a mailbox is full.
+ * Delivers messages: into a mailbox of this worker, into the frame for another place, or to the
+ * dead letters. Also mutes senders of a full mailbox.
  *
  * A mailbox over its soft limit mutes its senders: a muted actor is not run until the mailbox is
- * half empty. An actor that is itself overloaded is never muted, so no ring of actors can lock.
+ * half empty. An overloaded actor is never muted itself, so a cycle of actors cannot deadlock.
  * Replies, DOWN and controls pass any limit: their receiver has reserved room for them.
  *
- * The way of a message: an actor with the key lives here (tri_accept); else group 0 is a service, a
- * group of another host goes to the interhost actor, a key with a route or with another origin goes
- * to that worker, and what is left has ended, is set aside or is not spawned yet. With a hint or
- * the recent block of the table the first case takes a few loads.
+ * The order of checks: an actor with the key is on this worker (tri_deliver_here); else group 0 is
+ * a service, a group of another host goes to the interhost actor, a key with a route or with
+ * another origin goes to that worker, and the rest has ended, is set aside or is not spawned yet.
+ * With a hint or the recent block of the table the first case takes a few loads.
  *
- * Each message is owned by one list at a time. Delivering takes it over: it ends in a mailbox, in a
- * frame, in the batch, in a list of waiting messages, or freed as a dead letter.
+ * Each message is owned by one list at a time. Delivering takes ownership: it ends in a mailbox, in
+ * a frame, in the batch, in a list of waiting messages, or freed as a dead letter.
  */
 #include "runtime/actor/deliver.h"
 
 #include "runtime/actor/hooks.h"
 
-/* Supervision goes first: an actor that is told of an end is put into the other queue. */
+/* Supervision goes first: an actor that gets a DOWN is put into the urgent queue. */
 #define DOWN_TYPE 1
 
-/* A serial says on which worker it was spawned; only actors that have moved have a route. */
-uint32_t tri_route(struct tri_worker *worker, struct tr_key key)
+/* A serial has its worker of origin; only actors that have moved have a route. */
+uint32_t tri_deliver_route(struct tri_worker *worker, struct tr_key key)
 {
     uint64_t moved = tri_key_map_get(&worker->routes, key);
     return moved != 0 ? (uint32_t)moved - 1 : tri_origin_worker(worker->shared, key);
 }
 
-/* Whether the message must be taken whatever the mailbox holds. */
+/* Whether the message must be accepted whatever the mailbox holds. */
 static bool passes_limits(const struct tri_message *message)
 {
     return tri_message_has_flag(message, TR_FLAG_PRIORITY) ||
@@ -50,8 +50,10 @@ void tri_mailbox_push(struct tri_actor *actor, struct tri_message *message)
     }
 }
 
-/* Whether this sender is the one that was muted last: one handler may send many messages here.
- * Muting it twice would do no harm, because it is let go as often. */
+/*
+ * Whether this sender was the last to be muted: one handler may send many messages here. Muting it
+ * twice would do no harm, because it is unmuted as often.
+ */
 static bool is_muted_last(const struct tri_worker *worker, const struct tri_actor *actor,
                           struct tr_key sender)
 {
@@ -61,18 +63,19 @@ static bool is_muted_last(const struct tri_worker *worker, const struct tri_acto
 }
 
 /*
- * Asks the worker of a sender to hold it back, and remembers to let it go. Without room or memory
- * for the edge the sender is not held back: muting only spreads load, and the hard limit still
- * bounds the mailbox. An edge must exist for each mute that is sent, or the sender would never be
- * released.
+ * Asks the sender's worker to mute it, and adds an edge to unmute it later. Without room or memory
+ * for the edge the sender is not muted: muting only spreads load, and the hard limit still bounds
+ * the mailbox. Each sent mute must have an edge, or the sender would never be unmuted.
  */
 static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tri_message *message)
 {
     struct tr_ref sender = tri_message_from(message);
     if (TR_UNLIKELY(tri_is_remote(worker, sender.key.group))) {
-        /* What is not taken from the interhost actor here is not acknowledged, and there not
-         * sent. */
+        /*
+         * Messages not taken from the interhost actor here are not acknowledged, and further ones
+         * not sent.
+         */
         sender = (struct tr_ref){tri_interhost_key(actor->key.group), 0};
     }
     if (sender.key.group == 0 || tr_key_equal(sender.key, actor->key) ||
@@ -91,12 +94,12 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
     }
     struct tri_heading heading = tri_worker_heading(worker, sender, NULL);
     heading.kind = TR_KIND_CONTROL;
-    tri_say(worker, &heading, &tr_mute_schema, &(struct tr_mute){.sender = sender.key});
+    tri_deliver_signal(worker, &heading, &tr_mute_schema, &(struct tr_mute){.sender = sender.key});
 }
 
 /*
- * Half of the soft limit lies between muting and release, so that a mailbox at its limit does not
- * send a mute and an unmute for each message.
+ * Half of the soft limit is between muting and unmuting, so that a mailbox at its limit does not
+ * send both for each message.
  */
 void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -109,7 +112,8 @@ void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor)
             tri_edge_remove(worker, actor, edge);
             struct tri_heading heading = tri_worker_heading(worker, sender, NULL);
             heading.kind = TR_KIND_CONTROL;
-            tri_say(worker, &heading, &tr_unmute_schema, &(struct tr_unmute){.sender = sender.key});
+            tri_deliver_signal(worker, &heading, &tr_unmute_schema,
+                               &(struct tr_unmute){.sender = sender.key});
         }
         edge = next;
     }
@@ -133,19 +137,19 @@ struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor 
     return message;
 }
 
-/* A question that cannot be answered is answered so. */
+/* Answers a question with its failure. */
 static void answer_failed(struct tri_worker *worker, const struct tri_message *message, int reason)
 {
     struct tr_ref asker = tri_message_from(message);
     struct tri_heading heading = tri_worker_heading(worker, asker, message);
     heading.cause = asker;
-    tri_say(worker, &heading, &tr_ask_failed_schema,
-            &(struct tr_ask_failed){.reason = (uint32_t)-reason});
+    tri_deliver_signal(worker, &heading, &tr_ask_failed_schema,
+                       &(struct tr_ask_failed){.reason = (uint32_t)-reason});
 }
 
 /*
- * A monitor of an actor that is gone is answered as if it had just ended. Other controls to an
- * actor that is gone need no answer. The incarnation is 0: it went with the actor.
+ * A monitor of an ended actor is answered as if it had just ended. Other controls to an ended actor
+ * need no answer. The incarnation is 0: it is not known any more.
  */
 static void answer_gone(struct tri_worker *worker, const struct tri_message *message)
 {
@@ -157,13 +161,13 @@ static void answer_gone(struct tri_worker *worker, const struct tri_message *mes
     struct tr_monitor monitor;
     if (type == tr_monitor_schema.id &&
         tr_monitor_unpack(tr_envelope_body(message->bytes), version, &monitor) == 0) {
-        tri_say(
+        tri_deliver_signal(
             worker, &heading, &tr_down_schema,
             &(struct tr_down){.actor = gone, .monitor = monitor.monitor, .reason = -TR_NO_ACTOR});
     }
 }
 
-/* Keeps the envelope for people to look at. */
+/* Keeps the envelope for people. */
 static void remember(struct tri_worker *worker, const struct tri_message *message, int reason)
 {
     uint64_t place = worker->metrics.dead_letters++ % TR_DEAD_LETTERS_KEPT;
@@ -180,8 +184,8 @@ static void remember(struct tri_worker *worker, const struct tri_message *messag
 
 /*
  * A message that no actor takes: a question is answered with a failure, a monitor with DOWN, and
- * all but controls are remembered for people to see. The answer and the removal of the letter from
- * the store stand in the same batch, so a crash loses neither the question nor its answer.
+ * all but controls are kept for people. The answer and the removal of the message from the store
+ * are in the same batch, so a crash loses neither the question nor its answer.
  */
 void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason)
 {
@@ -201,10 +205,10 @@ void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int
 /* ---- Messages held for an actor that is moving here. ----------------------------------------- */
 
 /*
- * They came by the new way while older ones may still be on the old one, and wait in the order of
- * their coming; move/move.c says when the old way is empty. Moves are made one at a time, so the
- * list has an entry for one actor at most and a search costs nothing. A start knows nothing of this
- * list: it finds these messages in the store and sorts them with all others.
+ * They arrived by the new way while older ones may still be on the old one, and wait in order of
+ * arrival; move/move.c says when the old way is empty. Moves are made one at a time, so the list
+ * has an entry for one actor at most and a search costs nothing. A start does not know this list:
+ * it finds these messages in the store and sorts them with all others.
  */
 
 static struct tri_held **find_held(struct tri_worker *worker, struct tr_key key)
@@ -221,13 +225,13 @@ static void hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_
     struct tri_held **link = find_held(worker, actor->key);
     if (*link == NULL) {
         struct tri_held *held = tr_alloc_zero(1, sizeof *held);
-        TR_ASSERT(held != NULL); /* a message that was accepted must not be lost */
+        TR_ASSERT(held != NULL); /* an accepted message must not be lost */
         held->actor = actor->key;
         *link = held;
     }
     struct tri_held *held = *link;
     message->next = NULL;
-    /* It lies in no mailbox, so no cut would find it. */
+    /* It is in no mailbox, so no cut would write it. */
     if (worker->is_journaled && message->is_stored == 0) {
         tri_message_put(worker, message);
     }
@@ -246,7 +250,7 @@ static uint32_t count_held(struct tri_worker *worker, struct tr_key key)
     return held == NULL ? 0 : held->count;
 }
 
-/* Takes what is held for a key out of the worker's list. */
+/* Removes a key's held messages from the worker's list. */
 static struct tri_message *take_held(struct tri_worker *worker, struct tr_key key)
 {
     struct tri_held **link = find_held(worker, key);
@@ -261,8 +265,8 @@ static struct tri_message *take_held(struct tri_worker *worker, struct tr_key ke
 }
 
 /*
- * The mailbox has everything that came by the old way. These go behind it, so the order of each
- * sender is kept.
+ * The mailbox has everything that arrived by the old way. The held messages are appended, so the
+ * order of each sender is kept.
  */
 void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -270,7 +274,7 @@ void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor)
     struct tri_message *message = take_held(worker, key);
     while (message != NULL) {
         struct tri_message *next = message->next;
-        /* One of them may end the actor, so each looks for its receiver. */
+        /* One of them may end the actor, so each is delivered by its key. */
         tri_deliver(worker, message, 0);
         message = next;
     }
@@ -289,20 +293,23 @@ void tri_hold_forget(struct tri_worker *worker, struct tr_key key)
 /* ---- Delivering. ----------------------------------------------------------------------------- */
 
 /*
- * The checks come in this order: a message for another life of the name is refused before it counts
- * for anything; a held actor keeps what came too early; a control acts at once, although messages
- * may wait in the mailbox, since it concerns the runtime and not the handler; then the limits.
+ * The order of checks: a message for another incarnation is refused before it counts for anything;
+ * a held actor keeps early messages; a control acts at once, although messages may wait in the
+ * mailbox, since it concerns the runtime and not the handler; then the limits.
  */
-void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message)
+void tri_deliver_here(struct tri_worker *worker, struct tri_actor *actor,
+                      struct tri_message *message)
 {
     uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
     if (TR_UNLIKELY(incarnation != 0 && incarnation != actor->incarnation)) {
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
         return;
     }
-    /* The actor has arrived by a move that is not over. What comes from the worker it left is older
- * than what comes straight to here, so the latter is held (move/move.h). Held messages count for
- * the limit, as they will be in the mailbox. */
+    /*
+     * The actor's move here is not complete. Messages from the worker it left are older than those
+     * that come directly, so the latter are held (move/move.h). Held messages count for the limit,
+     * as they will be in the mailbox.
+     */
     if (TR_UNLIKELY((actor->flags & TRI_ACTOR_HELD) != 0) &&
         worker->receiving_from != worker->held_from) {
         uint32_t waiting = actor->mailbox_count + count_held(worker, actor->key);
@@ -313,7 +320,7 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
         return;
     }
     if (TR_UNLIKELY(tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL)) {
-        tri_control(worker, actor, message);
+        tri_actor_control(worker, actor, message);
         return;
     }
     bool is_full = actor->mailbox_count >= TR_MAILBOX_SOFT_MAX && !passes_limits(message);
@@ -324,7 +331,7 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
         }
         mute_sender(worker, actor, message);
     }
-    /* The next cut finds new messages through this mark. */
+    /* By this mark the next cut finds new messages. */
     tri_actor_touch(worker, actor);
     tri_mailbox_push(actor, message);
     if (tri_is_tapped(worker, TR_TAP_RECEIVE)) {
@@ -333,8 +340,8 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
     if (TR_UNLIKELY(tr_envelope_get(message->bytes, 16, type) == DOWN_TYPE)) {
         actor->flags |= TRI_ACTOR_URGENT;
     }
-    if (tri_may_run(actor)) {
-        tri_ready(worker, actor);
+    if (tri_queue_may_run(actor)) {
+        tri_queue_push(worker, actor);
     }
 }
 
@@ -352,7 +359,7 @@ static void wait_for_spawn(struct tri_worker *worker, struct tri_message *messag
     message->next = NULL;
     *link = message;
     worker->unspawned_count++;
-    /* It lies in no mailbox, so no cut would find it. */
+    /* It is in no mailbox, so no cut would write it. */
     if (worker->is_journaled && message->is_stored == 0) {
         tri_message_put(worker, message);
     }
@@ -374,9 +381,9 @@ void tri_deliver_unspawned(struct tri_worker *worker, struct tr_key spawned)
 }
 
 /*
- * The receiver should be here and is not: it has ended, its group is set aside, or it is not yet
- * spawned. The counter of spawns tells the first from the last: a serial below it was given, so its
- * actor has ended. Only the worker of origin has the counter.
+ * The receiver should be here and is not: it has ended, its group is set aside, or it is not
+ * spawned yet. The counter of spawns distinguishes the first from the last: a serial below it was
+ * assigned, so its actor has ended. Only the worker of origin has the counter.
  */
 static void deliver_absent(struct tri_worker *worker, struct tri_message *message)
 {
@@ -411,12 +418,13 @@ uint32_t tri_place_of(struct tri_worker *worker, struct tr_key to)
         return place == 0 ? worker->index : place;
     }
     bool is_from_here = tri_origin_worker(worker->shared, to) == worker->index;
-    return is_from_here && worker->routes.count == 0 ? worker->index : tri_route(worker, to);
+    return is_from_here && worker->routes.count == 0 ? worker->index
+                                                     : tri_deliver_route(worker, to);
 }
 
 /*
- * A message that leaves the journal's protection waits there for its cause. Durable calls enter the
- * batch behind the operations that led to them, and the journal sends them when that batch is
+ * A message across the boundary waits in the journal for its cause. Durable calls are added to the
+ * batch after the operations that led to them, and the journal sends them when that batch is
  * committed. Sent from here, the outside could see an effect that a crash takes back.
  */
 static void deliver_service(struct tri_worker *worker, struct tri_message *message)
@@ -425,7 +433,7 @@ static void deliver_service(struct tri_worker *worker, struct tri_message *messa
     uint32_t place = service_place(serial);
     uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
     if (incarnation != 0 && incarnation != worker->shared->host_epoch) {
-        /* For the program that ran here before a restart: its numbers mean others now. */
+        /* For the program before a restart: its numbers have other meanings now. */
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
         return;
     }
@@ -443,8 +451,10 @@ static void deliver_service(struct tri_worker *worker, struct tri_message *messa
     tri_message_free(worker, message);
 }
 
-/* For a service, another host, another worker, or for an actor that should be here and is not. The
- * count of hops ends what two workers with stale routes would pass on for ever. */
+/*
+ * For a service, another host, another worker, or an actor that should be here and is not. The
+ * limit of hops ends a cycle of workers with stale routes.
+ */
 static void deliver_away(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
@@ -455,7 +465,7 @@ static void deliver_away(struct tri_worker *worker, struct tri_message *message)
     if (TR_UNLIKELY(worker->shared->directory.number != 0) && tri_remote_deliver(worker, message)) {
         return;
     }
-    uint32_t place = tri_route(worker, to);
+    uint32_t place = tri_deliver_route(worker, to);
     if (place == worker->index) {
         deliver_absent(worker, message);
         return;
@@ -474,13 +484,13 @@ void tri_deliver(struct tri_worker *worker, struct tri_message *message, uint32_
     struct tri_actor *actor = tri_actor_find(worker, tri_message_to(message), hint);
     if (TR_LIKELY(actor != NULL)) {
         worker->metrics.messages_local++;
-        tri_accept(worker, actor, message);
+        tri_deliver_here(worker, actor, message);
     } else {
         deliver_away(worker, message);
     }
 }
 
-/* A message of the runtime's own, from the reserve when there is no other memory. */
+/* A message of the runtime itself, from the reserve without other memory. */
 static struct tri_message *make_signal(struct tri_worker *worker, const struct tri_heading *heading,
                                        const struct tr_schema *schema, const void *body)
 {
@@ -488,12 +498,12 @@ static struct tri_message *make_signal(struct tri_worker *worker, const struct t
     worker->uses_reserve = true;
     int error = tri_message_make(worker, heading, schema, body, TR_MESSAGE_BYTES_MAX, &message);
     worker->uses_reserve = false;
-    TR_ASSERT(error == 0); /* signals are small, and their room is reserved */
+    TR_ASSERT(error == 0); /* signals are small, and their memory is reserved */
     return message;
 }
 
-void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
-             const struct tr_schema *schema, const void *body)
+void tri_deliver_signal(struct tri_worker *worker, const struct tri_heading *heading,
+                        const struct tr_schema *schema, const void *body)
 {
     struct tri_message *message = make_signal(worker, heading, schema, body);
     if (tri_is_tapped(worker, TR_TAP_SEND)) {
@@ -502,7 +512,7 @@ void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
     tri_deliver(worker, message, 0);
 }
 
-/* What one worker, or a service, is told by another. */
+/* The heading of a message to another worker or a service. */
 static struct tri_heading worker_to_place(struct tri_worker *worker, uint32_t place)
 {
     struct tr_ref to = {{0, TR_SERVICE_WORKERS + place}, 0};

@@ -1,5 +1,5 @@
 /*
- * Edges: a ring per actor, oldest first, because what was asked first is mostly answered first.
+ * Edges: a ring per actor, oldest first, because the oldest question is usually answered first.
  *
  * The ring is linked by slots of 32 bits, which keeps an edge within one cache line. Adding and
  * removing are O(1); finding walks from the oldest edge and is O(n) of the actor's edges, of which
@@ -90,7 +90,7 @@ struct tri_edge *tri_edge_backoff(const struct tri_worker *worker, const struct 
     return edge;
 }
 
-/* Only an actor at its limit is searched for the edge that does not count. */
+/* Searches for the uncounted edge only if the actor is at its limit. */
 bool tri_edge_has_room(const struct tri_worker *worker, const struct tri_actor *actor,
                        uint32_t more)
 {

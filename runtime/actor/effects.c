@@ -1,20 +1,20 @@
 /*
- * Effects: what a handler asks for, kept aside until it has returned.
+ * Effects: a handler's results, kept until it has returned.
  *
- * Messages are encoded where they are sent and wait in the outbox; everything else waits as a row
- * of a list. Either all of it happens or, when the handler fails, none (law 2 of
- * runtime/ARCHITECTURE.md). Spawned children exist at once, as embryos that no message can reach,
- * so that their references are good.
+ * Messages are encoded when they are sent and wait in the outbox; all other effects are rows of a
+ * list. Either all of them happen or, when the handler fails, none (law 2 of
+ * runtime/ARCHITECTURE.md). Spawned children exist at once, in phase SPAWNING, which no message can
+ * reach, so that their references are valid.
  *
- * One number per actor, `sequence`, names its messages, questions, monitors and timers alike. A
- * handler counts on in its context, and the commit moves the count into the actor. So a message
- * that is handled again gives the same numbers again.
+ * One number per actor, `sequence`, names its messages, questions, monitors and timers. A handler
+ * increments it in its context, and the commit stores it in the actor. So a message that is handled
+ * again produces the same numbers.
  */
 #include "runtime/actor/deliver.h"
 
 #define EFFECTS_FIRST 64U
 
-/* SplitMix64: one step of a sequence that begins anywhere. */
+/* SplitMix64: one step of a sequence from any start. */
 static uint64_t mix(uint64_t value)
 {
     value += 0x9e3779b97f4a7c15U;
@@ -55,12 +55,12 @@ uint64_t tr_steady_ms(const struct tr_context *context)
 
 void tr_attribute_crash(struct tr_context *context, const char *part, const char *function)
 {
-    tri_in_hand_attribute(context->worker->in_hand, part, function);
+    tri_current_message_attribute(context->worker->current_message, part, function);
 }
 
 /*
- * The seed is made of names only: the actor's life, the message's sender and number, and the host's
- * seed. So the same message gives the same numbers on each retry and in a sandbox. 0 means "not
+ * The seed consists of names only: the actor's incarnation, the message's sender and number, and
+ * the host's seed. So a message gives the same numbers on each retry and in a sandbox. 0 means "not
  * seeded yet"; the state is odd from then on, so it never becomes 0.
  */
 uint64_t tr_random(struct tr_context *context)
@@ -117,11 +117,11 @@ static void outbox_push(struct tr_context *context, struct tri_message *message)
 }
 
 /*
- * The cause of a reply is the question, which the caller has filled in; of all else it is the
- * message in hand. The number is taken only when the message is made, so an error leaves no gap.
+ * The cause of a reply is the question, which the caller has set; otherwise it is the current
+ * message. The number is taken only when the message is made, so an error leaves no gap.
  */
-int tri_send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
-             const struct tr_schema *schema, const void *body, size_t bytes_max)
+int tri_effects_send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
+                     const struct tr_schema *schema, const void *body, size_t bytes_max)
 {
     if (context->outbox_count >= TR_EFFECTS_MAX) {
         return TR_LIMIT;
@@ -145,7 +145,7 @@ int tri_send(struct tr_context *context, struct tri_heading *heading, uint32_t h
     return 0;
 }
 
-int tri_send_bytes(struct tr_context *context, struct tr_bytes bytes)
+int tri_effects_send_bytes(struct tr_context *context, struct tr_bytes bytes)
 {
     if (context->outbox_count >= TR_EFFECTS_MAX) {
         return TR_LIMIT;
@@ -154,8 +154,7 @@ int tri_send_bytes(struct tr_context *context, struct tr_bytes bytes)
     if (message == NULL) {
         return TR_MEMORY;
     }
-    /* A start puts messages in the order of their clocks, and another host's may have been set
-     * back. */
+    /* A start sorts messages by their clocks, and another host's clock may have been set back. */
     tr_envelope_put(message->bytes, 64, clock, ++context->worker->clock);
     outbox_push(context, message);
     return 0;
@@ -164,7 +163,7 @@ int tri_send_bytes(struct tr_context *context, struct tr_bytes bytes)
 static int send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
                 const struct tr_schema *schema, const void *body)
 {
-    return tri_send(context, heading, hint, schema, body, TR_MESSAGE_BYTES_MAX);
+    return tri_effects_send(context, heading, hint, schema, body, TR_MESSAGE_BYTES_MAX);
 }
 
 int tr_tell_hinted(struct tr_context *context, struct tr_ref to, uint32_t hint,
@@ -201,10 +200,10 @@ int tri_effect_add(struct tr_context *context, struct tri_effect effect)
 }
 
 /*
- * A question, inside or over the boundary, and the edge that waits for its answer. The deadline is
- * on the steady clock, because it is compared with a later time, maybe after a restart. An error
- * after the message was made leaves it in the outbox; the handler returns that error, and
- * everything is cut back.
+ * A question, to an actor or a service, and the edge that waits for its answer. The deadline is on
+ * the steady clock, because it is compared with a later time, maybe after a restart. An error after
+ * the message was made leaves it in the outbox; the handler returns that error, and everything is
+ * cut back.
  */
 static int ask(struct tr_context *context, enum tri_edge_kind edge, struct tri_heading *heading,
                const struct tr_schema *schema, const void *body, uint64_t timeout_ms,
@@ -243,7 +242,7 @@ int tr_call(struct tr_context *context, uint16_t service, const struct tr_schema
 }
 
 /*
- * The number may be that of a question or of a call. They count in one sequence, so only one of the
+ * The number may be that of a question or of a call. They share one sequence, so only one of the
  * two removals finds an edge.
  */
 int tr_ask_cancel(struct tr_context *context, uint64_t number)
@@ -279,7 +278,7 @@ int tr_reply(struct tr_context *context, const struct tr_message *message,
 int tr_reply_deferred(struct tr_context *context, struct tr_deferred_reply deferred,
                       const struct tr_schema *schema, const void *body)
 {
-    /* Askers count their questions each for themselves: only both together name one. */
+    /* Each asker numbers its own questions: only both together identify one. */
     const struct tri_edge *edge = tri_edge_find_exact(
         context->worker, context->actor, TRI_EDGE_OWED, deferred.asker.key, deferred.ask);
     if (edge == NULL) {
@@ -301,7 +300,7 @@ int tr_unexpected(struct tr_context *context, const struct tr_message *message)
 
 /* ------------------------------------------------------ actors and edges */
 
-/* A control message to another actor: it keeps its place among the others. */
+/* A control message to another actor, in order with its other messages. */
 static int send_control(struct tr_context *context, struct tr_ref to,
                         const struct tr_schema *schema, const void *body)
 {
@@ -309,7 +308,7 @@ static int send_control(struct tr_context *context, struct tr_ref to,
     return send(context, &heading, 0, schema, body);
 }
 
-/* No actor is spawned with this key after all; a group that was to begin with it does not begin. */
+/* Undoes a key, and a group that it would have begun. */
 static void undo_key(struct tri_worker *worker, const struct tr_spawn_options *request,
                      struct tr_key key)
 {
@@ -319,9 +318,9 @@ static void undo_key(struct tri_worker *worker, const struct tr_spawn_options *r
 }
 
 /*
- * The child gets memory and a place in the table at once, so that its reference and hint are good
+ * The child gets memory and a place in the table at once, so that its reference and hint are valid
  * within the handler, and joins its family in prepare. Until the commit no message can reach it,
- * since the only ones that name it lie in the outbox.
+ * since only messages in the outbox name it.
  */
 int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
              const struct tr_spawn_options *options, struct tr_ref *child)
@@ -381,7 +380,7 @@ int tr_stop(struct tr_context *context)
 }
 
 /*
- * The monitor's number is that of the control message which asks for it, the next one of this
+ * The monitor's number is that of the control message which requests it, the next one of this
  * actor.
  */
 int tr_monitor(struct tr_context *context, struct tr_ref actor, uint64_t *monitor)
@@ -401,7 +400,7 @@ int tr_monitor(struct tr_context *context, struct tr_ref actor, uint64_t *monito
     return error;
 }
 
-/* Whom a monitor of this actor watches, also one that this very handler has asked for. */
+/* The peer of a monitor, also one that this handler has requested. */
 static bool find_monitored(const struct tr_context *context, uint64_t monitor, struct tr_ref *peer)
 {
     const struct tri_edge *edge =
@@ -452,9 +451,9 @@ int tr_timer_start_at(struct tr_context *context, uint64_t id, uint64_t due_ms)
         return error;
     }
     /*
-     * The number is the timer's generation: it tells this timer's message from one of an earlier
-     * timer with the same id that is still on its way. A due time of 0 would mean "no timer" in the
-     * edge, so 0 becomes 1.
+     * The number is the timer's generation: it distinguishes this timer's message from that of an
+     * earlier timer with the same id that is still in the mailbox. A due time of 0 would mean "no
+     * timer" in the edge, so 0 becomes 1.
      */
     context->sequence++;
     return tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
@@ -471,7 +470,7 @@ int tr_timer_start(struct tr_context *context, uint64_t id, uint64_t delay_ms)
 
 /* ------------------------------------------- pages, records and counters */
 
-/* What this handler has made of a page so far, or NULL. */
+/* This handler's pending version of a page, or NULL. */
 static struct tri_effect *pending_page(struct tr_context *context, uint32_t page)
 {
     for (uint32_t i = context->effect_count; i > 0; i--) {
@@ -498,9 +497,9 @@ int tr_page_get(struct tr_context *context, uint32_t page, struct tr_bytes *byte
 }
 
 /*
- * Edits a copy, since the page itself must stay as it is until the commit. A second edit with the
- * same size gives the same bytes; with another size it moves them, and pointers of the first are no
- * longer good.
+ * Edits a copy, since the page itself must not change until the commit. A second edit with the same
+ * size returns the same bytes; with another size it moves them, and pointers of the first become
+ * invalid.
  */
 int tr_page_edit(struct tr_context *context, uint32_t page, size_t size, void **bytes)
 {
@@ -558,8 +557,8 @@ int tr_page_drop(struct tr_context *context, uint32_t page)
 }
 
 /*
- * Packs a row and adds its effect; `count` fields are what it is found by. The bytes belong to the
- * effect: the commit copies them into the batch and frees them, cutting back frees them as well.
+ * Packs a row and adds its effect; its first `count` fields are its key. The effect owns the bytes:
+ * the commit copies them into the batch and frees them, cutting back frees them as well.
  */
 static int add_row(struct tr_context *context, enum tri_effect_kind kind,
                    const struct tr_schema *schema, const void *row, uint16_t count)

@@ -1,13 +1,12 @@
 /*
- * Execution groups: the key of an actor has the number of its group; a worker knows how many spawns
- * it has seen, so that no serial is ever given twice. A counter is written in the commit of the
- * spawn.
+ * Execution groups: an actor's key has the number of its group; a worker counts its spawns, so that
+ * no serial is ever assigned twice. A counter is written in the commit of the spawn.
  *
- * The map uses open addressing with linear steps, at most three quarters full, and removal without
- * tombstones. Groups lie in it by value, so a pointer to one is good only until the next call that
- * adds or removes one.
+ * The map uses open addressing with linear probing, at most three quarters full, and removal
+ * without tombstones. Groups are stored by value, so a pointer to one is valid only until the next
+ * call that adds or removes one.
  *
- * After a crash a counter goes on from its last commit. Serials of the forgotten suffix are given
+ * After a crash a counter continues from its last commit. Serials of the lost suffix are assigned
  * again, which is safe: no message that names them has left the host (law 4 of
  * runtime/ARCHITECTURE.md).
  */
@@ -38,7 +37,7 @@ static uint32_t home_of(const struct tri_group_map *map, uint64_t number)
     return (uint32_t)((number * 0x9e3779b97f4a7c15U) >> 32) & map->mask;
 }
 
-/* Most look-ups are of the group of the actor that runs: the last place is tried first. */
+/* Most lookups are of the running actor's group: the last place is tried first. */
 static struct tri_group *group_locate(struct tri_group_map *map, uint64_t number)
 {
     if (map->groups[map->recent].number == number) {
@@ -52,7 +51,7 @@ static struct tri_group *group_locate(struct tri_group_map *map, uint64_t number
     return &map->groups[at];
 }
 
-/* Groups move in memory: a pointer to one is good until the next tri_group_get. */
+/* Groups move in memory: a pointer to one is valid until the next tri_group_get. */
 static int group_map_grow(struct tri_group_map *map)
 {
     uint32_t size = map->mask + 1;
@@ -97,9 +96,8 @@ struct tri_group *tri_group_get(struct tri_worker *worker, uint64_t number)
 }
 
 /*
- * Closes the gap: what stands behind it and may stand in it moves forward, so that no look-up ends
- * too early. A group may move to the gap if the gap lies on its way: not before its home, seen from
- * where it stands.
+ * Closes the gap: later entries move forward if possible, so that no lookup ends too early. A group
+ * may move to the gap if the gap is on its probe path: not before its home.
  */
 void tri_group_remove(struct tri_worker *worker, uint64_t number)
 {
@@ -133,7 +131,7 @@ void tri_group_undo(struct tri_worker *worker, uint64_t number)
     }
 }
 
-/* Remembers to write the counter at the next cut. */
+/* Marks the counter to be written at the next cut. */
 static int note_spawn(struct tri_worker *worker, struct tri_group *group)
 {
     if (!worker->is_journaled || group->is_counter_dirty) {
@@ -154,7 +152,7 @@ static int note_spawn(struct tri_worker *worker, struct tri_group *group)
     return 0;
 }
 
-/* The counter is marked to be written before the serial is given: both go into the same cut. */
+/* The counter is marked before the serial is assigned: both are in the same cut. */
 int tri_group_next_serial(struct tri_worker *worker, struct tri_group *group, uint64_t *serial)
 {
     int error = note_spawn(worker, group);
@@ -188,8 +186,8 @@ void tri_page_put(struct tri_worker *worker, struct tri_actor *actor, uint32_t p
 }
 
 /*
- * The last quarter of the memory is for groups that have begun: they must be able to end, or
- * nothing is ever freed.
+ * The last quarter of the memory is for existing groups: they must be able to end, or nothing is
+ * ever freed.
  */
 int tri_group_may_begin(const struct tri_shared *shared)
 {
@@ -203,7 +201,8 @@ int tr_may_begin(const struct tr_context *context)
 }
 
 /*
- * Counts what lives on this worker. A group that is spread over several has these bounds on each.
+ * Counts the actors on this worker. A group that is spread over several workers has these bounds on
+ * each.
  */
 int tr_may_grow(const struct tr_context *context)
 {
@@ -215,16 +214,16 @@ int tr_may_grow(const struct tr_context *context)
     return tr_memory_needed() < bounds->host_bytes ? 0 : TR_BUSY;
 }
 
-/* The first spawn of a group, on the worker that made its number. */
+/* The first actor of a group, on the worker that made its number. */
 struct tr_ref tr_group_root(uint64_t group)
 {
     return (struct tr_ref){.key = {group, 1U << 4 | (group & (TR_WORKERS_MAX - 1))}};
 }
 
 /*
- * Written at once into the batch that will also have the group's first actor, so no number is given
- * twice. Each worker counts for itself. From the top: the host, 44 bits of this count, 4 bits of
- * the worker.
+ * Written at once into the batch that will also have the group's first actor, so no number is
+ * assigned twice. Each worker has its own counter. From the top: the host, 44 bits of this counter,
+ * 4 bits of the worker.
  */
 int tri_group_number_new(struct tri_worker *worker, uint64_t *out)
 {
@@ -235,7 +234,7 @@ int tri_group_number_new(struct tri_worker *worker, uint64_t *out)
             .number = TRI_META_NEXT_GROUP + worker->index,
             .data = {.data = (const uint8_t *)&number, .size = sizeof number},
         };
-        /* Who asks for a number can be told that there is none: no reason to fail the batch. */
+        /* The caller can be told that there is no memory, so the batch need not fail. */
         int error = tri_batch_make_room(&worker->batch, sizeof(struct tri_batch_op) + op.data.size);
         if (error != 0) {
             return error;

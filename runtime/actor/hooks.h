@@ -1,8 +1,8 @@
 /*
- * What a worker calls in the rooms above it: tables of operations, given at its init. So watching
- * (watch/port.h) and other hosts (cluster/interhost.h) know a worker, and it knows neither.
+ * Callbacks from a worker to the rooms above it: tables of operations, set at its init. So watching
+ * (watch/port.h) and other hosts (cluster/interhost.h) depend on a worker, and not the reverse.
  *
- * All of it runs on the worker's thread, within the step that it is about.
+ * All of them run on the worker's thread, within the step they concern.
  */
 #ifndef TR_RUNTIME_ACTOR_HOOKS_H
 #define TR_RUNTIME_ACTOR_HOOKS_H
@@ -22,19 +22,19 @@ struct tri_watch_ops {
     void (*note_batches)(struct tri_worker *worker);
 };
 
-/* Whether somebody looks at this point. When nobody does, a point costs this one branch. */
+/* Whether a tap wants this point. Without a tap a point costs this one branch. */
 static inline bool tri_is_tapped(const struct tri_worker *worker, enum tr_tap_point point)
 {
     return TR_UNLIKELY((worker->tap_mask >> point & 1) != 0);
 }
 
-/* A handler begins; called when anything at all is tapped. Reads the clock if somebody wants it. */
+/* A handler begins; called if any point is tapped. Reads the clock if a tap wants it. */
 static inline void tri_tap_handler_begins(struct tri_worker *worker, const struct tri_actor *actor)
 {
     worker->watch->handler_begins(worker, actor);
 }
 
-/* An event about a message. `actor` is the one it is about, NULL for none that lives here. */
+/* An event about a message. `actor` is its actor here, or NULL. */
 static inline void tri_tap_message(struct tri_worker *worker, enum tr_tap_point point,
                                    struct tri_actor *actor, const struct tri_message *message,
                                    int reason)
@@ -42,27 +42,27 @@ static inline void tri_tap_message(struct tri_worker *worker, enum tr_tap_point 
     worker->watch->message(worker, point, actor, message, reason);
 }
 
-/* An event about an actor and no message. */
+/* An event about an actor without a message. */
 static inline void tri_tap_actor(struct tri_worker *worker, enum tr_tap_point point,
                                  struct tri_actor *actor, int reason)
 {
     worker->watch->actor(worker, point, actor, reason);
 }
 
-/* A child is spawned, in the trace of the message that its parent handles (0: from outside). */
+/* A child was spawned, in the trace of the message that its parent handles (0: from outside). */
 static inline void tri_tap_spawn(struct tri_worker *worker, struct tri_actor *actor, uint64_t trace)
 {
     worker->watch->spawn(worker, actor, trace);
 }
 
-/* An actor goes to another worker, or has come to this one. */
+/* An actor moves to another worker, or has arrived here. */
 static inline void tri_tap_moved(struct tri_worker *worker, struct tri_actor *actor,
                                  uint32_t to_worker)
 {
     worker->watch->moved(worker, actor, to_worker);
 }
 
-/* The journal has got a batch, or has told how far it is. */
+/* The journal got a batch, or has reported the committed number. */
 static inline void tri_tap_note_batches(struct tri_worker *worker)
 {
     worker->watch->note_batches(worker);
@@ -103,13 +103,13 @@ static inline bool tri_remote_deliver(struct tri_worker *worker, struct tri_mess
     return worker->remote->deliver(worker, message);
 }
 
-/* The actor has ended, or left this worker: it waits here for no other host any more. */
+/* The actor has ended, or left this worker: it waits for no other host here any more. */
 static inline void tri_remote_forget(struct tri_worker *worker, struct tr_key key)
 {
     tri_key_map_remove(&worker->remote_waiters, key);
 }
 
-/* A group has ended: nobody waits in it any more, and its interhost actor may end too. */
+/* A group has ended: none of its actors waits any more, and its interhost actor may end too. */
 static inline void tri_remote_on_group_end(struct tri_worker *worker, uint64_t group)
 {
     if (worker->interhost_actors.count > 0) {

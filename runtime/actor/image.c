@@ -1,6 +1,6 @@
 /*
- * Images. The writer makes in one pass, without an intermediate copy, exactly the bytes that
- * tr_image_pack would make; the reader trusts nothing.
+ * Images. The writer produces in one pass, without an intermediate copy, exactly the bytes of
+ * tr_image_pack; the reader validates everything.
  *
  * The order of the writes is that of TR_IMAGE_FIELDS in schemas/runtime/control.h. An image has no
  * mailbox and no pages: those are operations of their own in a batch, so that a page is written
@@ -9,24 +9,24 @@
 #include "runtime/actor/image.h"
 
 /*
- * Upper bounds of what msgpack makes of the head without its name, and of an edge: a tag, the kind,
- * and at most 9 bytes for each number of 64 bits.
+ * Upper bounds of the packed header without its name, and of an edge: a tag, the kind, and at most
+ * 9 bytes for each number of 64 bits.
  */
 #define HEAD_BYTES_MAX 160
 #define EDGE_BYTES_MAX 48
 #define EDGE_FIELDS 6
 
 /*
- * What of an actor's flags and phase is true elsewhere too. The others say where the actor stands
- * in this worker's lists, in its journal or in a move.
+ * The flags and phases that stay valid elsewhere. The others concern this worker's lists, its
+ * journal or a move.
  */
-#define FLAGS_KEPT                                                                   \
-    (TRI_ACTOR_WATCHED | TRI_ACTOR_IS_ROOT | TRI_ACTOR_RETRIED | TRI_ACTOR_FAR_KIN | \
+#define FLAGS_KEPT                                                                         \
+    (TRI_ACTOR_WATCHED | TRI_ACTOR_IS_ROOT | TRI_ACTOR_RETRIED | TRI_ACTOR_SPREAD_FAMILY | \
      TRI_ACTOR_ELEMENT | TRI_ACTOR_OVERLOADED)
 
 /*
- * READY and RUNNING mean a place in a run queue of this worker. The reader finds out for itself
- * whether the actor can run.
+ * READY and RUNNING concern a run queue of this worker. The reader decides itself whether the actor
+ * can run.
  */
 static uint8_t phase_kept(uint8_t phase)
 {
@@ -99,9 +99,9 @@ static int read_name(const struct tr_image *image, struct tri_actor_spec *spec)
 }
 
 /*
- * One edge; a timer that is due runs again from the start of the wheel. The wheel takes a due time
- * in the past and gives it at its next turn. A back-off edge is also the counter of restarts and
- * stays when the actor runs again: its old due time starts nothing then.
+ * Reads one edge; its timer is started again. The wheel accepts a due time in the past and returns
+ * it in its next turn. A back-off edge is also the counter of restarts and stays when the actor
+ * runs again: its old due time starts nothing then.
  */
 static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct tr_cursor *cursor)
 {
@@ -137,7 +137,7 @@ static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct 
     return 0;
 }
 
-/* One edge more than the limit may be there: that which counts restarts hangs beside it. */
+/* There may be one edge more than the limit: the one that counts restarts. */
 static int read_edges(struct tri_worker *worker, struct tri_actor *actor, struct tr_bytes bytes)
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
@@ -155,8 +155,8 @@ static int read_edges(struct tri_worker *worker, struct tri_actor *actor, struct
 }
 
 /*
- * The first version of images is also the only one so far. The state is unpacked into the scratch
- * of the worker, which is free: images are read between two messages.
+ * Reads version 1, the only one so far. The state is unpacked into the scratch of the worker, which
+ * is unused: images are read between two messages.
  */
 static int read_parts(struct tri_worker *worker, struct tr_bytes bytes, struct tr_image *image,
                       struct tri_actor_spec *spec)
@@ -199,7 +199,7 @@ int tri_image_read(struct tri_worker *worker, struct tr_key key, struct tr_bytes
     actor->sequence = image.sequence;
     actor->muted_by = image.muted_by;
     error = tri_actor_join(worker, actor);
-    /* After joining, which makes the actor idle. */
+    /* After joining, which sets the actor idle. */
     actor->phase = phase_kept(image.phase);
     if (error == 0) {
         error = read_edges(worker, actor, image.edges);
@@ -214,7 +214,7 @@ int tri_image_read(struct tri_worker *worker, struct tr_key key, struct tr_bytes
 
 void tri_image_open(struct tri_worker *worker, struct tri_actor *actor)
 {
-    if (tri_may_run(actor)) {
-        tri_ready(worker, actor);
+    if (tri_queue_may_run(actor)) {
+        tri_queue_push(worker, actor);
     }
 }

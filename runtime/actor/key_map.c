@@ -1,9 +1,9 @@
 /*
- * A small map from keys to numbers, for what few actors have: children, a place away from home.
- * Open addressing with linear steps, as in table.c, but with the keys inside.
+ * A small map from keys to numbers, for properties that few actors have: children, a route. Open
+ * addressing with linear probing, as in table.c, but with the keys inside.
  *
  * At most three quarters full. Removal moves later entries back, so there are no tombstones and a
- * search ends at the first empty place. The value 0 means "not there", so no caller may store it.
+ * search ends at the first empty place. The value 0 means "absent", so callers must not store it.
  */
 #include "runtime/actor/parts.h"
 
@@ -25,14 +25,14 @@ void tri_key_map_fini(struct tri_key_map *map)
     *map = (struct tri_key_map){0};
 }
 
-/* The entry of a key, or the empty one where it would be. */
+/* The entry of a key, or the empty one for it. */
 static struct tri_key_entry *locate(struct tri_key_map *map, struct tr_key key)
 {
     struct tri_key_entry *recent = &map->entries[map->recent];
     if (tr_key_equal(recent->key, key)) {
         return recent;
     }
-    uint32_t at = tri_hash(key.group, key.serial) & map->mask;
+    uint32_t at = tri_table_hash(key.group, key.serial) & map->mask;
     while (!tr_key_is_none(map->entries[at].key) && !tr_key_equal(map->entries[at].key, key)) {
         at = (at + 1) & map->mask;
     }
@@ -64,8 +64,8 @@ static int key_map_grow(struct tri_key_map *map)
 }
 
 /*
- * A key that is there is changed in place, without memory and without failing; callers rely on that
- * where no error can be handled any more.
+ * An existing key is changed in place and cannot fail; callers rely on that where errors cannot be
+ * handled any more.
  */
 int tri_key_map_set(struct tri_key_map *map, struct tr_key key, uint64_t value)
 {
@@ -101,7 +101,7 @@ void tri_key_map_remove(struct tri_key_map *map, struct tr_key key)
         if (tr_key_is_none(moved.key)) {
             break;
         }
-        uint32_t home = tri_hash(moved.key.group, moved.key.serial) & map->mask;
+        uint32_t home = tri_table_hash(moved.key.group, moved.key.serial) & map->mask;
         if (((at - home) & map->mask) >= ((at - gap) & map->mask)) {
             map->entries[gap] = moved;
             gap = at;

@@ -1,14 +1,12 @@
 /*
- * How actors come into the world and leave it: slots, table, family. What they are called is in
- * address.c.
+ * Creates and frees actors: slots, table, family. address.c has their names.
  *
- * A family is a ring of siblings that live on one worker, found by the parent's key, so that a
- * parent that ends finds its children without keeping a list in its state.
+ * A family is a ring of siblings on one worker, found by the parent's key, so that a parent that
+ * ends finds its children without a list in its state.
  *
- * The phases: a spawn makes an EMBRYO, joining makes it IDLE. A message makes it READY (in a
- * queue), its turn RUNNING, and the end of the turn IDLE or READY. A failure leads to BACKING_OFF
- * and from there to IDLE, a second one to QUARANTINED, which only a person ends. DEAD has no way
- * back.
+ * The phases: a spawn makes it SPAWNING, joining IDLE. A message makes it READY (in a queue), its
+ * turn RUNNING, and the end of the turn IDLE or READY. A failure leads to BACKING_OFF and from
+ * there to IDLE, a second one to QUARANTINED, which only an operator ends. DEAD is final.
  */
 #include "runtime/actor/hooks.h"
 
@@ -16,7 +14,7 @@
 #define FINE_STEP 32U
 #define FINE_SLABS 12U
 
-/* The object size of each actor slab: steps of 32 bytes at first, then halves of powers of two. */
+/* The object size of each actor slab: steps of 32 bytes at first, then half powers of two. */
 static uint32_t actor_slab_bytes(unsigned slab)
 {
     uint32_t base = (uint32_t)sizeof(struct tri_actor);
@@ -34,7 +32,7 @@ void tri_actor_slabs_init(struct tri_worker *worker)
     }
 }
 
-/* The smallest slab that holds the head and the state. */
+/* The smallest slab that fits header and state. */
 static unsigned actor_slab_for(size_t state_size)
 {
     if (state_size <= (FINE_SLABS - 1) * FINE_STEP) {
@@ -58,7 +56,7 @@ int tri_behaviour_index(const struct tri_shared *shared, uint16_t id)
     return -1;
 }
 
-/* Keeps a name: the number of an element as it is, anything else as a text of its own. */
+/* Sets the name: an element's number, or a copy of a text. */
 static int set_name(struct tri_actor *actor, const struct tri_actor_spec *spec)
 {
     if (spec->is_element) {
@@ -84,7 +82,7 @@ static void free_name(struct tri_actor *actor)
     }
 }
 
-/* A cleared actor with its first state. */
+/* A new actor with its initial state. */
 static struct tri_actor *take_slot(struct tri_worker *worker, const struct tri_actor_spec *spec)
 {
     size_t state_size = worker->shared->behaviours[spec->behaviour]->state->struct_size;
@@ -126,8 +124,10 @@ int tri_key_new(struct tri_worker *worker, uint64_t number, struct tr_key *key)
     return error;
 }
 
-/* All that can fail comes before the counts, so that a failure has nothing to take back but name,
- * table and slot. */
+/*
+ * All fallible steps come before the counts, so that a failure only has to undo name, table and
+ * slot.
+ */
 int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
                   struct tri_actor **out)
 {
@@ -161,14 +161,14 @@ int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
     group->actor_count++;
     group->bytes += actor_slab_bytes(actor->slab);
     worker->actor_count++;
-    tri_gauge(worker, actor, 1);
+    tri_actor_gauge(worker, actor, 1);
     *out = actor;
     return 0;
 }
 
 /*
- * A hint may be old: the slot can hold another actor by now, or be free, when its first bytes are a
- * link of the slab. Key, slot and phase together show that it is the one.
+ * A hint may be stale: the slot can hold another actor by now, or be free, when its first bytes are
+ * a link of the slab. Key, slot and phase together identify the actor.
  */
 struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint)
 {
@@ -188,7 +188,7 @@ struct tri_actor *tri_family_first(struct tri_worker *worker, struct tr_key pare
     return slot == 0 ? NULL : tri_actor_at(worker, slot);
 }
 
-/* At the end of the ring: a family is walked in the order of joining. */
+/* At the end of the ring: families are walked in order of joining. */
 int tri_actor_join(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->phase = TRI_IDLE;
@@ -209,7 +209,7 @@ int tri_actor_join(struct tri_worker *worker, struct tri_actor *actor)
     return 0;
 }
 
-/* The ring closes behind it; the last one takes the family and the parent's address along. */
+/* Removes it from the ring; the last one removes the family and the parent's kept address. */
 static void leave_family(struct tri_worker *worker, struct tri_actor *actor)
 {
     if (actor->sibling_next == 0) {
@@ -217,14 +217,14 @@ static void leave_family(struct tri_worker *worker, struct tri_actor *actor)
     }
     if (actor->sibling_next == actor->slot) {
         tri_key_map_remove(&worker->families, actor->parent);
-        tri_far_parent_forget(worker, actor->parent);
+        tri_parent_address_forget(worker, actor->parent);
         return;
     }
     struct tri_actor *next = tri_actor_at(worker, actor->sibling_next);
     tri_actor_at(worker, actor->sibling_previous)->sibling_next = next->slot;
     next->sibling_previous = actor->sibling_previous;
     if (tri_family_first(worker, actor->parent) == actor) {
-        /* The key is there, so setting it allocates nothing and cannot fail. */
+        /* The key exists, so setting it cannot fail. */
         int error = tri_key_map_set(&worker->families, actor->parent, next->slot);
         TR_ASSERT(error == 0);
     }
@@ -240,9 +240,8 @@ void tri_dirty_grow(struct tri_worker *worker)
 }
 
 /*
- * An actor that is in a run queue or runs keeps its slot until it comes out of there: the queue
- * holds slots, and one that was given away would be another actor. The caller has emptied the
- * mailbox.
+ * An actor that is queued or running keeps its slot until it leaves the queue: the queue holds
+ * slots, and a reused one would be another actor. The caller has emptied the mailbox.
  */
 void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -259,7 +258,7 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
     uint64_t bytes = actor_slab_bytes(actor->slab) + tri_pages_free(actor);
     free_name(actor);
     worker->actor_count--;
-    tri_gauge(worker, actor, -1);
+    tri_actor_gauge(worker, actor, -1);
     struct tri_group *group = tri_group_find(worker, actor->key.group);
     TR_ASSERT(group != NULL && group->actor_count > 0);
     TR_ASSERT(group->bytes >= bytes);

@@ -1,9 +1,9 @@
 /*
- * Messages in memory: slabs by size, and the one place where an envelope is filled in.
+ * Messages in memory: slabs by size, and the only place where an envelope is filled in.
  */
 #include "runtime/actor/parts.h"
 
-/* Sizes with a slab; the smallest holds an envelope and a few numbers in three lines. */
+/* Sizes with a slab; the smallest fits an envelope and a few numbers in three cache lines. */
 static const uint32_t slab_bytes[TRI_MESSAGE_SLABS] = {192, 256, 384, 512, 1024, 2048, 4096, 16384};
 
 void tri_message_slabs_init(struct tri_worker *worker)
@@ -25,13 +25,15 @@ void tri_message_slabs_release(struct tri_worker *worker)
 }
 
 /*
- * What the runtime itself must say (DOWN, a failed question) fits into this slab. The reserve keeps
- * objects of it out, so this slab never rests.
+ * Messages of the runtime itself (DOWN, a failed question) fit into this slab. The reserve holds
+ * objects of it, so this slab is never released.
  */
 #define RESERVE_SLAB 1U
 
-/* The last memory there is. When it is gone a promise would be broken: the process ends, and what
- * the store holds goes on. */
+/*
+ * Takes from the reserve. When it is empty a guarantee would be broken: the process ends, and a
+ * restart continues from the store.
+ */
 static uint32_t reserve_take(struct tri_worker *worker)
 {
     TR_ASSERT(worker->reserve_count > 0);
@@ -81,7 +83,7 @@ static struct tri_message *message_small(struct tri_worker *worker, size_t size)
     return message;
 }
 
-/* A message with room for `size` bytes; its size is set, its bytes are not. NULL: no memory. */
+/* A message with space for `size` bytes; its size is set, its bytes are not. NULL: no memory. */
 static struct tri_message *message_new(struct tri_worker *worker, size_t size)
 {
     bool is_large = size + sizeof(struct tri_message) > slab_bytes[TRI_MESSAGE_SLABS - 1];
@@ -114,7 +116,7 @@ struct tri_message *tri_message_copy(struct tri_worker *worker, struct tr_bytes 
 }
 
 /*
- * Which flags of an envelope follow from its schema. A question and its answer are never hints,
+ * The flags of an envelope that follow from its schema. A question and its answer are never hints,
  * because an actor waits for them.
  */
 static uint8_t flags_of(const struct tr_schema *schema, uint8_t kind)
@@ -130,7 +132,7 @@ static uint8_t flags_of(const struct tr_schema *schema, uint8_t kind)
     return flags;
 }
 
-/* Writes the envelope in front of a body of this size. */
+/* Writes the envelope before a body of this size. */
 static void fill_envelope(struct tri_worker *worker, const struct tri_heading *heading,
                           const struct tr_schema *schema, size_t body_size, uint8_t *at)
 {
@@ -213,7 +215,7 @@ struct tri_op tri_message_op(const struct tri_message *message, enum tri_op_kind
     };
 }
 
-/* Sets is_stored, by which every later holder knows that the store must hear of the end. */
+/* Sets is_stored, by which every later holder knows that it must be removed from the store. */
 void tri_message_put(struct tri_worker *worker, struct tri_message *message)
 {
     if (!tri_message_is_durable(message)) {

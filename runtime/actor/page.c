@@ -1,7 +1,7 @@
 /*
  * Pages: the large part of a state, in numbered pieces of which only the changed ones are written.
  *
- * The table is dense, because pages are numbered from 0 on; an array of a million outputs has a
+ * The table is dense, because pages are numbered from 0; an array of a million outputs has a
  * thousand of them.
  */
 #include "runtime/actor/parts.h"
@@ -27,8 +27,8 @@ struct tr_bytes tri_page_bytes(const struct tri_actor *actor, uint32_t page)
 }
 
 /*
- * Room first, so that setting a page in a commit cannot fail. The table never shrinks while the
- * actor lives.
+ * Reserves space first, so that setting a page in a commit cannot fail. The table never shrinks
+ * while the actor lives.
  */
 int tri_page_reserve(struct tri_actor *actor, uint32_t page)
 {
@@ -54,7 +54,7 @@ int tri_page_reserve(struct tri_actor *actor, uint32_t page)
     return 0;
 }
 
-/* A page that is taken away stays dirty too: the next cut must delete it in the store. */
+/* A removed page is dirty too: the next cut must delete it in the store. */
 void tri_page_set(struct tri_actor *actor, uint32_t page, void *bytes, size_t size)
 {
     TR_ASSERT(size <= TR_PAGE_BYTES_MAX && page < actor->pages->capacity);

@@ -1,6 +1,6 @@
 /*
  * The small parts of a worker: messages, edges, groups, maps by key, pages, run queues, the wheel.
- * Each is a file of its own; this header is their one list.
+ * Each has a file of its own; this header declares all of them.
  */
 #ifndef TR_RUNTIME_ACTOR_PARTS_H
 #define TR_RUNTIME_ACTOR_PARTS_H
@@ -11,15 +11,15 @@
 
 void tri_message_slabs_init(struct tri_worker *worker);
 
-/* Gives back what many messages at once have needed, of sizes of which there are none now. */
+/* Releases memory of message sizes that are unused now. */
 void tri_message_slabs_release(struct tri_worker *worker);
 
-/* Fills up what tri_say falls back to when there is no memory; once per slice. */
+/* Fills the reserve that tri_deliver_signal uses without memory; once per slice. */
 void tri_message_reserve_fill(struct tri_worker *worker);
 
 void tri_message_free(struct tri_worker *worker, struct tri_message *message);
 
-/* What an envelope says beside its body. */
+/* The fields of an envelope without its body. */
 struct tri_heading {
     uint8_t kind;
     struct tr_ref from;
@@ -31,15 +31,18 @@ struct tri_heading {
     uint64_t trace;
 };
 
-/* A whole message of a schema, of at most `bytes_max`. Errors: TR_LIMIT, TR_MEMORY, packing's. */
+/*
+ * Makes a message of a schema, of at most `bytes_max`. Errors: TR_LIMIT, TR_MEMORY, those of
+ * packing.
+ */
 TR_MUST_USE int tri_message_make(struct tri_worker *worker, const struct tri_heading *heading,
                                  const struct tr_schema *schema, const void *body, size_t bytes_max,
                                  struct tri_message **message);
 
-/* A message from the bytes of one, checked before. NULL: no memory. */
+/* Makes a message from the bytes of one, which were checked. NULL: no memory. */
 struct tri_message *tri_message_copy(struct tri_worker *worker, struct tr_bytes bytes);
 
-/* A heading for what the worker itself says, and the cause taken from `about` (may be NULL). */
+/* A heading for a message of the worker itself, with its cause taken from `about` (may be NULL). */
 struct tri_heading tri_worker_heading(struct tri_worker *worker, struct tr_ref to,
                                       const struct tri_message *about);
 
@@ -49,7 +52,7 @@ static inline struct tr_key tri_message_to(const struct tri_message *message)
                            tr_envelope_get(message->bytes, 64, to_serial)};
 }
 
-/* A message as handlers see it; valid as long as the message. */
+/* A message as handlers get it; valid as long as the message. */
 struct tr_message tri_message_view(const struct tri_message *message);
 
 static inline struct tr_ref tri_message_from(const struct tri_message *message)
@@ -69,20 +72,20 @@ static inline bool tri_message_is_durable(const struct tri_message *message)
     return !tri_message_has_flag(message, TR_FLAG_HINT);
 }
 
-/* The journal's operation that names this message; without data. */
+/* The journal's operation on this message; without data. */
 struct tri_op tri_message_op(const struct tri_message *message, enum tri_op_kind kind);
 
-/* Gives the journal a message that is not handled yet; nothing for a hint. */
+/* Adds an unhandled message to the journal's batch; not for a hint. */
 void tri_message_put(struct tri_worker *worker, struct tri_message *message);
 
-/* Tells the journal that a message it has got is handled; nothing for one it has not. */
+/* Removes a handled message from the journal, if it is there. */
 void tri_message_settle(struct tri_worker *worker, const struct tri_message *message);
 
 /* ---------------------------------------------------------------- edge.c */
 
 /*
- * Whether so many more edges may hang on an actor: more than the limit would be an image that
- * nobody can read again. The one that counts its restarts is beside the limit and always has room.
+ * Whether an actor may have so many more edges: an image with more than the limit could not be read
+ * again. The edge that counts its restarts is not limited and always has room.
  */
 bool tri_edge_has_room(const struct tri_worker *worker, const struct tri_actor *actor,
                        uint32_t more);
@@ -90,40 +93,42 @@ bool tri_edge_has_room(const struct tri_worker *worker, const struct tri_actor *
 /* The edge that counts an actor's restarts, or NULL. */
 struct tri_edge *tri_edge_backoff(const struct tri_worker *worker, const struct tri_actor *actor);
 
-/* Puts an edge whose slot was taken before at the end of an actor's ring. */
+/* Adds an edge whose slot was taken before at the end of an actor's ring. */
 struct tri_edge *tri_edge_place(struct tri_worker *worker, struct tri_actor *actor, uint32_t slot,
                                 enum tri_edge_kind kind, struct tr_ref peer, uint64_t id);
 
-/* A new edge at the end of an actor's ring; NULL: no memory. */
+/* Adds a new edge at the end of an actor's ring; NULL: no memory. */
 struct tri_edge *tri_edge_add(struct tri_worker *worker, struct tri_actor *actor,
                               enum tri_edge_kind kind, struct tr_ref peer, uint64_t id);
 
-/* Takes an edge out of its ring and its wheel. */
+/* Removes an edge from its ring and its wheel. */
 void tri_edge_remove(struct tri_worker *worker, struct tri_actor *actor, struct tri_edge *edge);
 
 /* The oldest edge of this kind and id, or NULL. */
 struct tri_edge *tri_edge_find(const struct tri_worker *worker, const struct tri_actor *actor,
                                enum tri_edge_kind kind, uint64_t id);
 
-/* The oldest edge of this kind, peer and id, or NULL: for ids that the peer has given. */
+/* The oldest edge of this kind, peer and id, or NULL: for ids that the peer has assigned. */
 struct tri_edge *tri_edge_find_exact(const struct tri_worker *worker, const struct tri_actor *actor,
                                      enum tri_edge_kind kind, struct tr_key peer, uint64_t id);
 
-/* The first edge of an actor and the one after; NULL at the end. Stand still while removing. */
+/*
+ * The first edge of an actor and the next one; NULL at the end. Do not remove edges during a walk.
+ */
 struct tri_edge *tri_edge_first(const struct tri_worker *worker, const struct tri_actor *actor);
 struct tri_edge *tri_edge_next(const struct tri_worker *worker, const struct tri_actor *actor,
                                const struct tri_edge *edge);
 
 /* --------------------------------------------------------------- wheel.c */
 
-/* Puts an edge with a due_ms into the wheel; it must not be in it. */
+/* Inserts an edge with a due_ms into the wheel; it must not be in it. */
 void tri_wheel_insert(struct tri_worker *worker, struct tri_edge *edge);
 void tri_wheel_remove(struct tri_worker *worker, struct tri_edge *edge);
 
-/* The next edge that is due at `now_ms`, taken out; NULL if there is none. */
+/* Removes and returns the next edge due at `now_ms`; NULL if there is none. */
 struct tri_edge *tri_wheel_expire(struct tri_worker *worker, uint64_t now_ms);
 
-/* The earliest time at which something may be due; UINT64_MAX when nothing is waiting. */
+/* A lower bound of the earliest due time; UINT64_MAX if the wheel is empty. */
 uint64_t tri_wheel_next_ms(const struct tri_worker *worker);
 
 /* ------------------------------------------------------------- key_map.c */
@@ -140,7 +145,7 @@ void tri_key_map_remove(struct tri_key_map *map, struct tr_key key);
 
 TR_MUST_USE int tri_group_map_init(struct tri_group_map *map);
 void tri_group_map_fini(struct tri_group_map *map);
-/* The group with this number, made where it is missing; NULL: no memory. */
+/* The group with this number, created if missing; NULL: no memory. */
 struct tri_group *tri_group_get(struct tri_worker *worker, uint64_t number);
 /* The group with this number, or NULL. */
 struct tri_group *tri_group_find(struct tri_worker *worker, uint64_t number);
@@ -148,43 +153,43 @@ void tri_group_remove(struct tri_worker *worker, uint64_t number);
 /* The next serial of a group on this worker. TR_MEMORY. */
 TR_MUST_USE int tri_group_next_serial(struct tri_worker *worker, struct tri_group *group,
                                       uint64_t *serial);
-/* Forgets a group in which nobody was spawned after all. */
+/* Removes a group whose first spawn was undone. */
 void tri_group_undo(struct tri_worker *worker, uint64_t number);
-/* How many hosts a group has had, this one included: its epoch, 1 at first. */
+/* The group's epoch: the number of hosts it has had; 1 at first. */
 uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number);
-/* Bounds with those of limits.h where nothing is wanted. */
+/* Fills unset bounds with those of limits.h. */
 struct tr_bounds tri_bounds_of(const struct tr_bounds *wanted, uint32_t worker_count);
-/* Puts a page in place (tri_page_set) of an actor that lives here, and counts its bytes. */
+/* Sets a page (tri_page_set) of an actor here, and counts its bytes. */
 void tri_page_put(struct tri_worker *worker, struct tri_actor *actor, uint32_t page, void *bytes,
                   size_t size);
 /* Whether the host has memory for a new group: 0 or TR_BUSY. */
 TR_MUST_USE int tri_group_may_begin(const struct tri_shared *shared);
-/* A number that no group had. TR_MEMORY. */
+/* A new group number. TR_MEMORY. */
 TR_MUST_USE int tri_group_number_new(struct tri_worker *worker, uint64_t *number);
 
 /* ---------------------------------------------------------------- page.c */
 
 /* The bytes of a page, {NULL, 0} if there is none. */
 struct tr_bytes tri_page_bytes(const struct tri_actor *actor, uint32_t page);
-/* Makes room for a page with this number, so that setting it cannot fail. TR_MEMORY, TR_LIMIT. */
+/* Reserves the table's space for this page, so that setting it cannot fail. TR_MEMORY, TR_LIMIT. */
 TR_MUST_USE int tri_page_reserve(struct tri_actor *actor, uint32_t page);
-/* Puts a page's new bytes (tr_alloc'd, taken over) in place; NULL takes the page away. Reserved. */
+/* Sets a reserved page's new bytes (from tr_alloc, takes ownership); NULL removes the page. */
 void tri_page_set(struct tri_actor *actor, uint32_t page, void *bytes, size_t size);
-/* Calls for each page that changed since the last cut, and forgets that it did. */
+/* Visits each page that changed since the last cut, and marks it clean. */
 void tri_page_each_dirty(struct tri_actor *actor, void *self,
                          void (*visit)(void *self, uint32_t page, struct tr_bytes bytes));
-/* Calls for each page. */
+/* Visits each page. */
 void tri_page_each(const struct tri_actor *actor, void *self,
                    void (*visit)(void *self, uint32_t page, struct tr_bytes bytes));
 void tri_page_mark_clean(struct tri_actor *actor);
-/* Gives all pages back; how many bytes they had. */
+/* Frees all pages; returns their bytes. */
 uint64_t tri_pages_free(struct tri_actor *actor);
 
 /* --------------------------------------------------------------- lifecycle.c */
 
 void tri_actor_slabs_init(struct tri_worker *worker);
 
-/* How an actor comes into the world. */
+/* The properties of a new actor. */
 struct tri_actor_spec {
     struct tr_key key;
     uint32_t incarnation;
@@ -197,17 +202,17 @@ struct tri_actor_spec {
     const void *state; /* copied; NULL: zeros */
 };
 
-/* A key for an actor that is spawned here, in a group that exists or begins. TR_MEMORY. */
+/* A key for an actor spawned here, in an existing or a new group. TR_MEMORY. */
 TR_MUST_USE int tri_key_new(struct tri_worker *worker, uint64_t group, struct tr_key *key);
 
-/* Makes an actor in phase EMBRYO, in the table but in no family. TR_MEMORY, TR_LIMIT. */
+/* Makes an actor in phase SPAWNING, in the table but in no family. TR_MEMORY, TR_LIMIT. */
 TR_MUST_USE int tri_actor_new(struct tri_worker *worker, const struct tri_actor_spec *spec,
                               struct tri_actor **actor);
 
-/* Joins the family of its parent and may receive. */
+/* Adds it to its parent's family; it may receive messages now. */
 TR_MUST_USE int tri_actor_join(struct tri_worker *worker, struct tri_actor *actor);
 
-/* Leaves family, table and memory; nothing is told to anybody. */
+/* Removes it from family, table and memory, without telling any actor. */
 void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor);
 
 /* The first child that lives on this worker, or NULL. */
@@ -220,11 +225,13 @@ int tri_behaviour_index(const struct tri_shared *shared, uint16_t id);
 void tri_recorder_note(struct tri_worker *worker, uint8_t point, const struct tri_message *message,
                        int reason);
 
-/* Makes room for more changed actors. Without memory for it nothing can be written any more, and
- * the process ends: the store goes on from its last commit. */
+/*
+ * Reserves space for more changed actors. Without memory nothing can be written any more, and the
+ * process ends: the next start continues from the last commit.
+ */
 void tri_dirty_grow(struct tri_worker *worker);
 
-/* The same about an actor and no message. */
+/* The same for an actor without a message. */
 void tri_recorder_note_actor(struct tri_worker *worker, uint8_t point,
                              const struct tri_actor *actor, int reason);
 
@@ -252,43 +259,48 @@ static inline const struct tr_behaviour *tri_actor_behaviour(const struct tri_wo
 struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size);
 
 /*
- * The whole address, "/a/b[3]", wherever the parents live. What does not fit into `size`, and what
- * is above a parent that has ended, is left out: then it begins with "~".
+ * The whole address, "/a/b[3]", also across workers. It begins with "~" if it is incomplete: it
+ * does not fit into `size`, or a parent has ended.
  */
 struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
                                  char *buffer, size_t size);
 
-/* The same while a host starts: all workers are this thread's, and each actor is on its worker of
- * origin. */
+/*
+ * The same while a host starts: this thread owns all workers, and each actor is on its worker of
+ * origin.
+ */
 struct tr_text tri_loaded_address(struct tri_worker *workers, const struct tri_actor *actor,
                                   char *buffer, size_t size);
 
-/* The address of its parent, in `buffer` or in what the worker keeps; empty for a root. */
+/* The address of its parent, in `buffer` or kept by the worker; empty for a root. */
 struct tr_text tri_parent_address(struct tri_worker *worker, const struct tri_actor *actor,
                                   char *buffer, size_t size);
 
-/* The actor here with this address, wherever its parents live; looks at all roots. TR_NOT_FOUND. */
+/*
+ * Finds the actor here with this address, also if its parents are on other workers; scans all
+ * roots. TR_NOT_FOUND.
+ */
 TR_MUST_USE int tri_actor_named(struct tri_worker *worker, struct tr_text address,
                                 struct tr_ref *found);
 
 /*
- * Keeps the address of an actor that lives elsewhere, for its children here, until the last of them
- * leaves. What is known already stays, and one that is not whole says nothing. TR_MEMORY.
+ * Keeps the address of a parent on another worker, for its children here, until the last of them
+ * leaves. A known one stays; an incomplete one is not kept. TR_MEMORY.
  */
-TR_MUST_USE int tri_far_parent_keep(struct tri_worker *worker, struct tr_key parent,
-                                    struct tr_text address);
-bool tri_far_parent_knows(struct tri_worker *worker, struct tr_key parent);
-void tri_far_parent_forget(struct tri_worker *worker, struct tr_key parent);
-void tri_far_parents_fini(struct tri_worker *worker);
+TR_MUST_USE int tri_parent_address_keep(struct tri_worker *worker, struct tr_key parent,
+                                        struct tr_text address);
+bool tri_parent_address_is_known(struct tri_worker *worker, struct tr_key parent);
+void tri_parent_address_forget(struct tri_worker *worker, struct tr_key parent);
+void tri_parent_addresses_fini(struct tri_worker *worker);
 
 /* --------------------------------------------------------------- queue.c */
 
-/* Puts an actor that is able to run at the end of its queue. */
-void tri_ready(struct tri_worker *worker, struct tri_actor *actor);
+/* Puts a runnable actor at the end of its queue. */
+void tri_queue_push(struct tri_worker *worker, struct tri_actor *actor);
 /* The next actor to run, or NULL. */
-struct tri_actor *tri_next_ready(struct tri_worker *worker);
-/* Whether the actor may be put into a queue: it has messages and nothing holds it. */
-static inline bool tri_may_run(const struct tri_actor *actor)
+struct tri_actor *tri_queue_pop(struct tri_worker *worker);
+/* Whether the actor may be queued: it has messages and nothing holds it. */
+static inline bool tri_queue_may_run(const struct tri_actor *actor)
 {
     bool is_held_back = actor->muted_by > 0 && (actor->flags & TRI_ACTOR_OVERLOADED) == 0;
     bool is_held = (actor->flags & (TRI_ACTOR_HELD | TRI_ACTOR_DORMANT)) != 0;

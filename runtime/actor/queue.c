@@ -1,9 +1,9 @@
 /*
- * Run queues: two lists of actors that are able to run. Supervision goes first, but not for ever.
+ * Run queues: two lists of runnable actors. Supervision goes first, within a bound.
  */
 #include "runtime/actor/parts.h"
 
-/* A list through the actors themselves: queueing takes no memory. */
+/* A list linked through the actors: queueing takes no memory. */
 static void queue_push(struct tri_worker *worker, struct tri_run_queue *queue,
                        struct tri_actor *actor)
 {
@@ -28,18 +28,15 @@ static struct tri_actor *queue_pop(struct tri_worker *worker, struct tri_run_que
     return actor;
 }
 
-/* Only for an IDLE actor (tri_may_run): so no actor is in a queue twice. */
-void tri_ready(struct tri_worker *worker, struct tri_actor *actor)
+/* Only for an IDLE actor (tri_queue_may_run), so no actor is queued twice. */
+void tri_queue_push(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->phase = TRI_READY;
     bool is_urgent = (actor->flags & TRI_ACTOR_URGENT) != 0;
     queue_push(worker, is_urgent ? &worker->urgent : &worker->ready, actor);
 }
 
-/*
- * Takes the next from one of the queues: after TR_SUPERVISION_BURST urgent ones an ordinary actor
- * has its turn.
- */
+/* Takes the next actor: after TR_SUPERVISION_BURST urgent ones an ordinary one has its turn. */
 static struct tri_actor *pop_fair(struct tri_worker *worker)
 {
     bool has_urgent = worker->urgent.count > 0;
@@ -52,11 +49,11 @@ static struct tri_actor *pop_fair(struct tri_worker *worker)
     return worker->ready.count > 0 ? queue_pop(worker, &worker->ready) : NULL;
 }
 
-struct tri_actor *tri_next_ready(struct tri_worker *worker)
+struct tri_actor *tri_queue_pop(struct tri_worker *worker)
 {
     struct tri_actor *actor = pop_fair(worker);
     while (actor != NULL && actor->phase == TRI_DEAD) {
-        /* An actor that ended in the queue keeps its slot until the queue has let go of it. */
+        /* An actor that ended while queued keeps its slot until it leaves the queue. */
         tri_slab_give(&worker->actor_slabs[actor->slab], actor->slot);
         actor = pop_fair(worker);
     }

@@ -1,12 +1,12 @@
 /*
- * Running an actor: one message after the other, each on a copy of the state.
+ * Runs an actor: one message after the other, each on a copy of the state.
  *
- * A message stays in front of its mailbox while it is handled. So one that fails is still the
+ * A message stays at the front of its mailbox while it is handled. So a failed one is still the
  * first, nothing overtakes it, and a cut, which is made between two messages, sees either the
  * message or all of its effects.
  *
- * Before the handler sees a message, what the runtime knows of it is settled: a reply whose
- * question is gone, a timer that was stopped while it was on its way, a DOWN after demonitor.
+ * Before the handler gets a message, the runtime drops late ones: a reply whose question is gone, a
+ * message of a stopped timer, a DOWN after demonitor.
  */
 #include "runtime/actor/deliver.h"
 
@@ -14,14 +14,16 @@
 
 #define SMALL_STATE_BYTES 128
 
-/* The edge that a message answers; absent for messages that answer none. */
+/* The edge that a message answers, if any. */
 struct answer {
     bool is_late;
     struct tri_edge *edge;
 };
 
-/* The number of a question is that of its message, which the reply names as its cause. Questions
- * and calls count in one sequence, so one number is never both. */
+/*
+ * The number of a question is that of its message, which the reply names as its cause. Questions
+ * and calls share one sequence, so one number is never both.
+ */
 static struct answer answer_of_ask(struct tri_worker *worker, struct tri_actor *actor,
                                    const struct tri_message *message)
 {
@@ -33,8 +35,10 @@ static struct answer answer_of_ask(struct tri_worker *worker, struct tri_actor *
     return (struct answer){.is_late = edge == NULL, .edge = edge};
 }
 
-/* The generation tells a timer that was started again under the same id from the one whose message
- * is still on its way. */
+/*
+ * The generation distinguishes a timer that was started again under the same id from the earlier
+ * one's message.
+ */
 static struct answer answer_of_timer(struct tri_worker *worker, struct tri_actor *actor,
                                      const struct tr_message *message)
 {
@@ -49,7 +53,7 @@ static struct answer answer_of_timer(struct tri_worker *worker, struct tri_actor
     return (struct answer){.edge = edge};
 }
 
-/* Without its edge the monitor was taken back, or has heard of the end already. */
+/* Without its edge the monitor was removed, or has got the end already. */
 static struct answer answer_of_down(struct tri_worker *worker, struct tri_actor *actor,
                                     const struct tr_message *message)
 {
@@ -58,13 +62,15 @@ static struct answer answer_of_down(struct tri_worker *worker, struct tri_actor 
         return (struct answer){.is_late = true};
     }
     if (down.monitor == 0) {
-        return (struct answer){0}; /* a watched child: nothing was asked */
+        return (struct answer){0}; /* a watched child: it needs no edge */
     }
     struct tri_edge *edge = tri_edge_find(worker, actor, TRI_EDGE_MONITORING, down.monitor);
     return (struct answer){.is_late = edge == NULL, .edge = edge};
 }
 
-/* Which edge this message ends, if any. A late one has none left: the handler does not see it. */
+/*
+ * The edge that this message ends, if any. A late message has none: it does not reach the handler.
+ */
 static struct answer find_answer(struct tri_worker *worker, struct tri_actor *actor,
                                  const struct tri_message *raw, const struct tr_message *message)
 {
@@ -87,8 +93,8 @@ static struct answer find_answer(struct tri_worker *worker, struct tri_actor *ac
 }
 
 /*
- * The question in hand was not answered: the actor owes it, so that its end is an answer. The edge
- * is an effect like those that the handler asked for, so it counts with them for the limit.
+ * The current question was not answered: the actor owes a reply, so that its end is an answer. The
+ * edge is an effect like those of the handler, so it counts for the limit with them.
  */
 static int note_deferred(struct tr_context *context, const struct tr_message *message)
 {
@@ -103,8 +109,10 @@ static int note_deferred(struct tr_context *context, const struct tr_message *me
                                                        .id = deferred.ask});
 }
 
-/* Small states are copied word by word: a call to memcpy costs more than most of them. Slots and
- * the scratch are larger than the state by less than a word at the most. */
+/*
+ * Small states are copied word by word: a call to memcpy costs more than most of them. Slots and
+ * the scratch exceed the state by less than a word.
+ */
 static inline void copy_state(void *to, const void *from, size_t size)
 {
     if (size > SMALL_STATE_BYTES) {
@@ -118,8 +126,10 @@ static inline void copy_state(void *to, const void *from, size_t size)
     }
 }
 
-/* Runs the handler on the copy; 0 when all effects are ready to happen. `answered` is the edge that
- * the message ends, or NULL. */
+/*
+ * Runs the handler on the copy; 0 when all effects are prepared. `answered` is the edge that the
+ * message ends, or NULL.
+ */
 static int call_handler(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tr_message *message, struct tri_edge *answered)
 {
@@ -139,16 +149,16 @@ static int call_handler(struct tri_worker *worker, struct tri_actor *actor,
     if (error != 0) {
         return error;
     }
-    tri_gauge(worker, actor, -1);
+    tri_actor_gauge(worker, actor, -1);
     copy_state(tri_actor_state(actor), worker->scratch, state_size);
-    tri_gauge(worker, actor, 1);
+    tri_actor_gauge(worker, actor, 1);
     return 0;
 }
 
 /*
- * The message is done: it leaves the mailbox, and its effects happen. It leaves first, so that what
- * the actor sends to itself counts for the limits as it should; it is settled last, in the same cut
- * as its effects, so that no crash lets it be handled twice.
+ * The message is handled: it leaves the mailbox, and its effects are applied. It leaves first, so
+ * that messages of the actor to itself count correctly for the limits; it is settled last, in the
+ * same cut as its effects, so that no crash lets it be handled twice.
  */
 static void finish_message(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -171,8 +181,8 @@ static void finish_message(struct tri_worker *worker, struct tri_actor *actor)
 }
 
 /*
- * An answer whose question or monitor is gone becomes a dead letter. A stopped timer does not: its
- * stop was meant.
+ * An answer whose question or monitor is gone becomes a dead letter. A stopped timer's message is
+ * dropped.
  */
 static void drop_late(struct tri_worker *worker, struct tri_message *message, uint16_t type)
 {
@@ -184,8 +194,8 @@ static void drop_late(struct tri_worker *worker, struct tri_message *message, ui
     tri_message_free(worker, message);
 }
 
-int tri_handle(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw,
-               struct tri_edge **answered)
+int tri_run_handler(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw,
+                    struct tri_edge **answered)
 {
     struct tr_message message = tri_message_view(raw);
     struct answer answer = find_answer(worker, actor, raw, &message);
@@ -196,7 +206,7 @@ int tri_handle(struct tri_worker *worker, struct tri_actor *actor, struct tri_me
     return call_handler(worker, actor, &message, answer.edge);
 }
 
-/* Handles the first message. Returns whether the actor may go on at once. */
+/* Handles the first message. Returns whether the actor may continue at once. */
 static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *raw = actor->mailbox_head;
@@ -209,21 +219,20 @@ static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
     if (TR_UNLIKELY(worker->tap_mask != 0)) {
         tri_tap_handler_begins(worker, actor);
     }
-    tri_in_hand_set(worker->in_hand, raw->bytes);
+    tri_current_message_set(worker->current_message, raw->bytes);
     int error = call_handler(worker, actor, &message, answer.edge);
-    tri_in_hand_clear(worker->in_hand);
+    tri_current_message_clear(worker->current_message);
     if (TR_UNLIKELY(error != 0)) {
         tri_recorder_note(worker, TR_TAP_FAILED, raw, error);
         if (tri_is_tapped(worker, TR_TAP_FAILED)) {
             tri_tap_message(worker, TR_TAP_FAILED, actor, raw, error);
         }
-        tri_fail(worker, actor, error);
+        tri_actor_fail(worker, actor, error);
         return false;
     }
     /*
-     * Before the effects happen. A handler may start the timer again that it handles, which removes
-     * the edge of this id and adds another. Removed afterwards, the edge here would be gone
-     * already.
+     * Before the effects are applied. A handler may restart the timer that it handles, which
+     * removes the edge of this id and adds another. Afterwards this edge would be gone already.
      */
     if (answer.edge != NULL) {
         tri_edge_remove(worker, actor, answer.edge);
@@ -231,13 +240,15 @@ static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
     bool is_stopping = worker->context.is_stopping;
     finish_message(worker, actor);
     if (TR_UNLIKELY(is_stopping) && actor->phase == TRI_RUNNING) {
-        tri_end(worker, actor, 0);
+        tri_actor_end(worker, actor, 0);
     }
     return actor->phase == TRI_RUNNING;
 }
 
-/* Whether the actor has had its share of time. Asking the clock costs a third of a quick message,
- * so it is asked for each message only where messages are slow. */
+/*
+ * Whether the actor's share of time is over. Reading the clock costs a third of a quick message, so
+ * it is read for each message only if messages are slow.
+ */
 static bool is_over(struct tri_worker *worker, uint32_t handled, uint64_t begin_ns)
 {
     bool is_slow = worker->message_ns > TRI_SLOW_MESSAGE_NS;
@@ -247,17 +258,17 @@ static bool is_over(struct tri_worker *worker, uint32_t handled, uint64_t begin_
     return tri_monotonic_ns(worker->shared->env) - begin_ns > TR_RUN_NS_MAX;
 }
 
-void tri_run(struct tri_worker *worker, struct tri_actor *actor)
+void tri_run_actor(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->phase = TRI_IDLE;
-    if (!tri_may_run(actor)) {
+    if (!tri_queue_may_run(actor)) {
         return;
     }
     actor->phase = TRI_RUNNING;
     tri_actor_touch(worker, actor);
     bool is_slow = worker->message_ns > TRI_SLOW_MESSAGE_NS;
     uint64_t begin_ns = is_slow ? tri_monotonic_ns(worker->shared->env) : worker->now_ns;
-    /* The slot outlives the actor: one that ends in its own handler is given back below. */
+    /* The slot outlives the actor: if it ends in its own handler, the slot is freed below. */
     uint32_t slot = actor->slot;
     uint32_t handled = 0;
     bool goes_on = true;
@@ -270,20 +281,20 @@ void tri_run(struct tri_worker *worker, struct tri_actor *actor)
         }
     }
     if (actor->phase == TRI_DEAD) {
-        /* It ended while it ran; no queue holds its slot. */
+        /* It ended while running; no queue holds its slot. */
         tri_slab_give(&worker->actor_slabs[actor->slab], slot);
         return;
     }
     if (actor->phase == TRI_RUNNING) {
         actor->phase = TRI_IDLE;
         actor->flags &= (uint16_t)~TRI_ACTOR_URGENT;
-        if (tri_may_run(actor)) {
-            tri_ready(worker, actor);
+        if (tri_queue_may_run(actor)) {
+            tri_queue_push(worker, actor);
         }
     }
 }
 
-/* What the worker says in an actor's name: a timer, the failure of a question. */
+/* A message of the worker in an actor's name: a timer, the failure of a question. */
 static void say_to_self(struct tri_worker *worker, struct tri_edge *edge, uint64_t cause_sequence,
                         const struct tr_schema *schema, const void *body)
 {
@@ -291,13 +302,13 @@ static void say_to_self(struct tri_worker *worker, struct tri_edge *edge, uint64
     struct tri_heading heading = tri_worker_heading(worker, tri_actor_ref(actor), NULL);
     heading.cause = heading.to;
     heading.cause_sequence = cause_sequence;
-    /* The edge stays until the message is handled, but comes due only once. */
+    /* The edge stays until the message is handled, but is due only once. */
     edge->due_ms = 0;
     tri_actor_touch(worker, actor);
-    tri_say(worker, &heading, schema, body);
+    tri_deliver_signal(worker, &heading, schema, body);
 }
 
-/* The recorder and taps see timers and deadlines; restarts are seen by their failures. */
+/* Reports timers and deadlines to recorder and taps; restarts are visible by their failures. */
 static void note_due(struct tri_worker *worker, const struct tri_edge *edge)
 {
     struct tri_actor *actor = tri_actor_at(worker, edge->actor);
@@ -311,8 +322,9 @@ static void note_due(struct tri_worker *worker, const struct tri_edge *edge)
     }
 }
 
-/* An edge that is due becomes a message to its own actor, in the order of its mailbox: the handler
- * sees timers like everything else. */
+/*
+ * A due edge becomes a message to its own actor, in mailbox order: handlers get timers as messages.
+ */
 void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge)
 {
     worker->metrics.timers_fired++;
@@ -324,6 +336,6 @@ void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge)
         struct tr_ask_failed failed = {.reason = -TR_TIMEOUT};
         say_to_self(worker, edge, edge->id, &tr_ask_failed_schema, &failed);
     } else if (edge->kind == TRI_EDGE_BACKOFF) {
-        tri_restart(worker, tri_actor_at(worker, edge->actor));
+        tri_actor_restart(worker, tri_actor_at(worker, edge->actor));
     }
 }

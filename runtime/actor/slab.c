@@ -1,10 +1,10 @@
 /*
- * Growing slabs and ending them. While a worker works its chunks are kept: what was needed once is
- * needed again, and giving pages back costs more than holding them.
+ * Grows and releases slabs. While a worker is busy its chunks are kept: needed memory will be
+ * needed again, and returning pages costs more than holding them.
  *
  * A slot is the number of a chunk and, in its low bits, of an object in it. Numbers of chunks begin
  * at 1, so slot 0 is no object. The directory may move when it grows; chunks never do, so pointers
- * to objects stay good.
+ * to objects stay valid.
  */
 #include "runtime/actor/slab.h"
 
@@ -12,7 +12,10 @@
 
 #define DIRECTORY_FIRST 64
 
-/* Other threads hear of spare memory in steps of so much: a bound that is late by as much holds. */
+/*
+ * Spare memory is reported to other threads in steps of this size: their bound is inexact by as
+ * much.
+ */
 #define TOLD_STEP_BYTES 65536
 
 /* The chunks of a slab before its first huge page. */
@@ -30,7 +33,7 @@ int tri_chunk_directory_init(struct tri_chunk_directory *directory)
     return 0;
 }
 
-/* Its place stays; NULL may be given back again. */
+/* Frees a chunk; its place stays. */
 static void free_chunk(struct tri_chunk *chunk)
 {
     if (chunk->is_huge) {
@@ -69,7 +72,7 @@ void tri_slab_init(struct tri_slab *slab, struct tri_chunk_directory *directory,
     *slab = (struct tri_slab){.directory = directory, .object_size = object_size};
 }
 
-/* Makes room for one more chunk's entry. */
+/* Reserves space for one more chunk's entry. */
 static int directory_reserve(struct tri_chunk_directory *directory)
 {
     if (directory->free != 0 || directory->count < directory->capacity) {
@@ -88,7 +91,7 @@ static int directory_reserve(struct tri_chunk_directory *directory)
     return 0;
 }
 
-/* A place for one more, which is there. */
+/* Takes a place for one more chunk, which was reserved. */
 static uint32_t directory_take(struct tri_chunk_directory *directory)
 {
     uint32_t number = directory->free;
@@ -99,7 +102,7 @@ static uint32_t directory_take(struct tri_chunk_directory *directory)
     return number;
 }
 
-/* All objects of a slab's last chunk are fresh. */
+/* Starts with the last chunk, all of whose objects are unused. */
 static void begin_chunk(struct tri_slab *slab, size_t bytes)
 {
     size_t objects = bytes / slab->object_size;
@@ -134,8 +137,8 @@ int tri_slab_grow(struct tri_slab *slab)
 }
 
 /*
- * The first chunk stays and begins anew: all of its objects count as fresh, and the list of free
- * ones, which leads through the chunks that are gone, is forgotten.
+ * The first chunk stays: all of its objects count as unused, and the list of free ones, which leads
+ * through freed chunks, is dropped.
  */
 bool tri_slab_release(struct tri_slab *slab)
 {

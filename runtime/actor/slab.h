@@ -1,10 +1,10 @@
 /*
- * Slabs: objects of one size cut from huge pages, given and taken back without asking the system.
+ * Slabs: objects of one size cut from huge pages, allocated and freed without system calls.
  *
- * Slabs of one worker share a directory of chunks, so that an object is known by 32 bits (its
- * slot) as well as by its pointer. The first chunks of a slab are smaller, so that it takes no more
- * than about twice what was needed at once, and a start does not wait for megabytes to be wiped.
- * Owned by one worker; no other thread may look.
+ * Slabs of one worker share a directory of chunks, so that an object is identified by 32 bits (its
+ * slot) as well as by its pointer. The first chunks of a slab are smaller, so that it takes at most
+ * about twice what was needed at once, and a start does not wait for clearing megabytes. Owned by
+ * one worker; no other thread may access them.
  */
 #ifndef TR_RUNTIME_ACTOR_SLAB_H
 #define TR_RUNTIME_ACTOR_SLAB_H
@@ -12,7 +12,7 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* Objects of one chunk have so many bits of a slot. */
+/* Bits of a slot for the object within its chunk. */
 #define TRI_SLOT_BITS 15
 #define TRI_SLOT_MASK ((1U << TRI_SLOT_BITS) - 1)
 
@@ -21,7 +21,7 @@
 
 struct tri_chunk {
     uint8_t *base;
-    uint32_t next; /* of its slab, or of the places that are free; 0: it is the last */
+    uint32_t next; /* of its slab, or of the free places; 0: the last */
     uint16_t object_size;
     bool is_huge;
 };
@@ -31,8 +31,8 @@ struct tri_chunk_directory {
     struct tri_chunk *chunks;
     uint32_t count;
     uint32_t capacity;
-    uint32_t free;        /* the first place whose chunk was given back; 0: none */
-    uint64_t spare_bytes; /* of objects that are not out: chunks are kept, and count as used */
+    uint32_t free;        /* the first place without a chunk; 0: none */
+    uint64_t spare_bytes; /* bytes of free objects: their chunks are kept, and count as used */
     uint64_t spare_bytes_told;
 };
 
@@ -40,20 +40,20 @@ struct tri_chunk_directory {
 struct tri_slab {
     struct tri_chunk_directory *directory;
     uint32_t object_size;
-    uint32_t free_slot;  /* the first of the free objects; each holds the next; 0: none */
-    uint32_t fresh_slot; /* the next object of the last chunk never given */
+    uint32_t free_slot;  /* the first free object; each holds the next; 0: none */
+    uint32_t fresh_slot; /* the next never used object of the last chunk */
     uint32_t fresh_left;
     uint32_t live_count;
-    uint32_t object_count; /* that its chunks hold */
+    uint32_t object_count; /* objects in all its chunks */
     uint32_t chunk_count;
-    uint32_t last_chunk; /* they are listed from the last to the first */
+    uint32_t last_chunk; /* chunks are linked from the last to the first */
 };
 
-/* Slot 0 is nobody: the directory begins with a chunk that is never used. */
+/* Slot 0 is no object: the directory begins with an unused chunk. */
 TR_MUST_USE int tri_chunk_directory_init(struct tri_chunk_directory *directory);
 void tri_chunk_directory_fini(struct tri_chunk_directory *directory);
 
-/* Tells tr_memory_needed how much is spare here, where that has changed by much. */
+/* Reports the spare bytes to tr_memory_needed, if they have changed by much. */
 void tri_chunk_directory_tell(struct tri_chunk_directory *directory);
 
 /* A slab of objects of `object_size` bytes, a multiple of 16 and at least 16. */
@@ -64,8 +64,8 @@ void tri_slab_init(struct tri_slab *slab, struct tri_chunk_directory *directory,
 TR_MUST_USE int tri_slab_grow(struct tri_slab *slab);
 
 /*
- * Gives back all chunks but the first of a slab that has no object out; of any other, nothing.
- * Whether there was something. Who still has a slot of it may not look there any more.
+ * Frees all chunks but the first of a slab without live objects; nothing otherwise. Returns whether
+ * it freed anything. Slots of it must not be used any more.
  */
 bool tri_slab_release(struct tri_slab *slab);
 
@@ -94,7 +94,7 @@ static inline uint32_t tri_slab_take(struct tri_slab *slab)
     return slot;
 }
 
-/* Gives an object back. */
+/* Frees an object. */
 static inline void tri_slab_give(struct tri_slab *slab, uint32_t slot)
 {
     *(uint32_t *)tri_slot_object(slab->directory, slot) = slab->free_slot;

@@ -1,13 +1,13 @@
 /*
- * Failures and ends. A handler that fails is tried again after a back-off, from the state before
- * the message (everything is cut back: law 2 of runtime/ARCHITECTURE.md); a message that fails
- * twice puts its actor into quarantine, where people can see it and let it go on.
+ * Failures and ends. A failed handler is retried after a back-off, from the state before the
+ * message (everything is cut back: law 2 of runtime/ARCHITECTURE.md); a message that fails twice
+ * quarantines its actor, until an operator resumes it.
  *
- * All of this happens on the actor's worker, between two messages. News for other actors are
- * messages like any others, and keep their place behind what was sent before.
+ * All of this happens on the actor's worker, between two messages. Notifications of other actors
+ * are ordinary messages, in order with earlier ones.
  *
- * An actor that ends takes its children with it, deepest first; answers what was asked of it; and
- * its monitors hear DOWN after its last message.
+ * An actor that ends also ends its children, deepest first; its open questions are answered; and
+ * its monitors get DOWN after its last message.
  */
 #include "runtime/actor/deliver.h"
 
@@ -24,7 +24,7 @@ static uint32_t or_default(uint32_t value, uint32_t fallback)
 }
 
 /*
- * How long to wait before the n-th restart (n from 1 on): doubled each time, up to a bound. 32 bits
+ * The delay before the n-th restart (n from 1 on): doubled each time, up to a bound. 32 bits
  * shifted by at most 32 fit into 64.
  */
 static uint64_t backoff_ms(const struct tr_supervision *supervision, uint64_t restarts)
@@ -36,8 +36,10 @@ static uint64_t backoff_ms(const struct tr_supervision *supervision, uint64_t re
     return delay < most ? delay : most;
 }
 
-/* The edge that counts restarts: id = how many, peer.serial = when the window began, peer.group =
- * the last error, for people. */
+/*
+ * The edge that counts restarts: id = their number, peer.serial = start of the window, peer.group =
+ * the last error, for people.
+ */
 static struct tri_edge *restart_count(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_edge *edge = tri_edge_backoff(worker, actor);
@@ -51,7 +53,7 @@ static struct tri_edge *restart_count(struct tri_worker *worker, struct tri_acto
     return edge;
 }
 
-void tri_quarantine(struct tri_worker *worker, struct tri_actor *actor)
+void tri_actor_quarantine(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->phase = TRI_QUARANTINED;
     worker->metrics.quarantines++;
@@ -63,11 +65,11 @@ void tri_quarantine(struct tri_worker *worker, struct tri_actor *actor)
 }
 
 /*
- * A message in front that has failed once and fails again is a poison message. Failures of
- * different messages are counted within a window, so that an actor that fails now and then is not
- * quarantined. Without memory to count them there is no retry.
+ * A first message that fails a second time is a poison message. Failures of different messages are
+ * counted within a window, so that an actor that fails occasionally is not quarantined. Without
+ * memory for the count there is no retry.
  */
-void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason)
+void tri_actor_fail(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
     const struct tr_supervision *supervision = &tri_actor_behaviour(worker, actor)->supervision;
     worker->metrics.handler_failures++;
@@ -77,7 +79,7 @@ void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason)
     }
     bool may_retry = (actor->flags & TRI_ACTOR_RETRIED) == 0 && edge != NULL;
     if (!may_retry || ++edge->id > TR_RESTARTS_MAX) {
-        tri_quarantine(worker, actor);
+        tri_actor_quarantine(worker, actor);
         return;
     }
     actor->flags |= TRI_ACTOR_RETRIED;
@@ -87,21 +89,21 @@ void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason)
     tri_actor_touch(worker, actor);
 }
 
-void tri_restart(struct tri_worker *worker, struct tri_actor *actor)
+void tri_actor_restart(struct tri_worker *worker, struct tri_actor *actor)
 {
     if (actor->phase != TRI_BACKING_OFF) {
         return;
     }
     actor->phase = TRI_IDLE;
     tri_actor_touch(worker, actor);
-    if (tri_may_run(actor)) {
-        tri_ready(worker, actor);
+    if (tri_queue_may_run(actor)) {
+        tri_queue_push(worker, actor);
     }
 }
 
 /* ------------------------------------------------------------------ ends */
 
-/* Tells a peer of an edge what the end of this actor means to it. */
+/* Tells an edge's peer about the end of this actor. */
 static void end_edge(struct tri_worker *worker, struct tri_actor *actor,
                      const struct tri_edge *edge, int reason)
 {
@@ -110,7 +112,7 @@ static void end_edge(struct tri_worker *worker, struct tri_actor *actor,
     uint32_t told = (uint32_t)-reason;
     switch ((enum tri_edge_kind)edge->kind) {
     case TRI_EDGE_MONITORED:
-        tri_say(
+        tri_deliver_signal(
             worker, &heading, &tr_down_schema,
             &(struct tr_down){.actor = tri_actor_ref(actor), .monitor = edge->id, .reason = told});
         return;
@@ -118,13 +120,14 @@ static void end_edge(struct tri_worker *worker, struct tri_actor *actor,
         heading.kind = TR_KIND_CONTROL;
         heading.from = tri_actor_ref(actor);
         heading.sequence = ++actor->sequence;
-        tri_say(worker, &heading, &tr_demonitor_schema, &(struct tr_demonitor){edge->id});
+        tri_deliver_signal(worker, &heading, &tr_demonitor_schema,
+                           &(struct tr_demonitor){edge->id});
         return;
     case TRI_EDGE_OWED:
         heading.cause = peer;
         heading.cause_sequence = edge->id;
-        tri_say(worker, &heading, &tr_ask_failed_schema,
-                &(struct tr_ask_failed){.reason = reason == 0 ? -TR_NO_ACTOR : told});
+        tri_deliver_signal(worker, &heading, &tr_ask_failed_schema,
+                           &(struct tr_ask_failed){.reason = reason == 0 ? -TR_NO_ACTOR : told});
         return;
     case TRI_EDGE_TIMER:
     case TRI_EDGE_ASK:
@@ -147,7 +150,7 @@ static void end_edges(struct tri_worker *worker, struct tri_actor *actor, int re
     }
 }
 
-/* The mailbox is emptied first: a dead letter answers its sender, which may be this very actor. */
+/* Empties the mailbox: a dead letter answers its sender, which may be this actor. */
 static void end_mailbox(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *message = actor->mailbox_head;
@@ -162,7 +165,7 @@ static void end_mailbox(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* A watched child's DOWN needs no edge: the parent stands in the actor itself. */
+/* A watched child's DOWN needs no edge: the actor itself has its parent. */
 static void tell_parent(struct tri_worker *worker, const struct tri_actor *actor, int reason)
 {
     if ((actor->flags & TRI_ACTOR_WATCHED) == 0) {
@@ -170,17 +173,20 @@ static void tell_parent(struct tri_worker *worker, const struct tri_actor *actor
     }
     struct tr_ref parent = {actor->parent, actor->parent_incarnation};
     struct tri_heading heading = tri_worker_heading(worker, parent, NULL);
-    tri_say(worker, &heading, &tr_down_schema,
-            &(struct tr_down){.actor = tri_actor_ref(actor), .reason = (uint32_t)-reason});
+    tri_deliver_signal(
+        worker, &heading, &tr_down_schema,
+        &(struct tr_down){.actor = tri_actor_ref(actor), .reason = (uint32_t)-reason});
 }
 
-/* Children that live on other workers hear of it from their own; so does every actor that knows the
- * group when its first actor ends. */
-static void end_far_kin(struct tri_worker *worker, const struct tri_actor *actor)
+/*
+ * Tells the other workers, which end the children there; and every worker with actors of the group,
+ * when its first actor ends.
+ */
+static void end_spread_family(struct tri_worker *worker, const struct tri_actor *actor)
 {
     bool is_root = (actor->flags & TRI_ACTOR_IS_ROOT) != 0;
     bool is_spread = is_root && tri_group_find(worker, actor->key.group)->is_spread;
-    if ((actor->flags & TRI_ACTOR_FAR_KIN) == 0 && !is_spread) {
+    if ((actor->flags & TRI_ACTOR_SPREAD_FAMILY) == 0 && !is_spread) {
         return;
     }
     struct tr_orphans orphans = {.parent = actor->key, .is_root = is_root};
@@ -191,7 +197,7 @@ static void end_far_kin(struct tri_worker *worker, const struct tri_actor *actor
     }
 }
 
-/* Takes the counters of some workers out of the store. */
+/* Deletes the counters of some workers from the store. */
 static void forget_counters(struct tri_worker *worker, uint64_t number, uint32_t first,
                             uint32_t end)
 {
@@ -201,7 +207,7 @@ static void forget_counters(struct tri_worker *worker, uint64_t number, uint32_t
     }
 }
 
-/* The group goes with its first actor: all others were its children. */
+/* The group ends with its first actor: all others were its children. */
 void tri_end_group(struct tri_worker *worker, uint64_t number)
 {
     struct tri_group *group = tri_group_find(worker, number);
@@ -223,7 +229,7 @@ void tri_end_group(struct tri_worker *worker, uint64_t number)
     tri_group_remove(worker, number);
 }
 
-/* Everybody learns that an actor which had moved is nowhere any more. */
+/* Tells all workers that an actor which had moved has ended. */
 static void end_route(struct tri_worker *worker, struct tr_key key)
 {
     if (worker->routes.count > 0 && tri_key_map_get(&worker->routes, key) != 0) {
@@ -242,9 +248,9 @@ void tri_forget_route(struct tri_worker *worker, struct tr_key key)
 }
 
 /*
- * Ends one actor that has no children here. In this order: the mailbox becomes dead letters,
- * monitors and the parent hear DOWN, which so comes after all that the actor has sent; then the
- * store and the table forget it.
+ * Ends one actor without children here. In this order: the mailbox becomes dead letters; monitors
+ * and the parent get DOWN, after everything that the actor has sent; then it is removed from store
+ * and table.
  */
 static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
@@ -256,7 +262,7 @@ static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reas
     end_mailbox(worker, actor);
     end_edges(worker, actor, reason);
     tell_parent(worker, actor, reason);
-    end_far_kin(worker, actor);
+    end_spread_family(worker, actor);
     if ((actor->flags & TRI_ACTOR_STORED) != 0) {
         struct tri_op op = {.kind = TRI_OP_DELETE_ACTOR, .key = actor->key};
         tri_batch_add(&worker->batch, &op);
@@ -272,9 +278,9 @@ static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reas
     }
 }
 
-void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
+void tri_actor_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
-    /* Down to a leaf, end it, and up again: no recursion, whatever the depth. */
+    /* Iterates instead of recursing, whatever the depth: down to a leaf, ends it, and goes up. */
     struct tri_actor *at = actor;
     while (true) {
         struct tri_actor *child = tri_family_first(worker, at->key);
@@ -294,8 +300,10 @@ void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
 
 /* -------------------------------------------------------------- controls */
 
-/* Controls travel among the messages of their sender, so an end that was before this control is
- * answered at once (answer_gone in deliver.c), and a later one finds the edge: none is missed. */
+/*
+ * Controls are in order with their sender's messages, so an end before this control is answered at
+ * once (answer_gone in deliver.c), and a later one finds the edge: none is missed.
+ */
 static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
                             const struct tr_message *message)
 {
@@ -307,17 +315,16 @@ static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
         struct tri_heading heading = tri_worker_heading(worker, message->from, NULL);
         struct tr_down down = {
             .actor = tri_actor_ref(actor), .monitor = monitor.monitor, .reason = -TR_LIMIT};
-        tri_say(worker, &heading, &tr_down_schema, &down);
+        tri_deliver_signal(worker, &heading, &tr_down_schema, &down);
         return;
     }
-    /* Without this edge a DOWN would be lost: better the process ends than a promise. */
+    /* Without this edge a DOWN would be lost: the process ends instead. */
     struct tri_edge *edge =
         tri_edge_add(worker, actor, TRI_EDGE_MONITORED, message->from, monitor.monitor);
     TR_ASSERT(edge != NULL);
 }
 
-/* A DOWN that is on its way already is dropped when the handler would see it, since its edge is
- * gone there. */
+/* A DOWN in the mailbox is dropped when it is handled, since its edge is gone. */
 static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor,
                               const struct tr_message *message)
 {
@@ -336,7 +343,7 @@ static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor
     }
 }
 
-/* The message that a resume means: the one it names, or the first; NULL: it is not here. */
+/* The message of a resume: the named one, or the first; NULL: not here. */
 static struct tri_message *find_poison(const struct tri_actor *actor,
                                        const struct tr_resume *resume)
 {
@@ -356,8 +363,8 @@ static struct tri_message *find_poison(const struct tri_actor *actor,
 }
 
 /*
- * Brings the poison message to the front. It was the head of the mailbox when the process ended, so
- * no earlier message of its sender is left, and passing those of other senders breaks no order.
+ * Moves the poison message to the front. It was the first of the mailbox when the process ended, so
+ * no earlier message of its sender is left, and overtaking those of other senders is allowed.
  */
 static void bring_forward(struct tri_actor *actor, struct tri_message *message)
 {
@@ -389,8 +396,10 @@ static void drop_poison(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* Only from quarantine: for any other phase the command comes too late. With `drop` the poison
- * message becomes a dead letter. */
+/*
+ * Only from quarantine: in any other phase the command comes too late. With `drop` the poison
+ * message becomes a dead letter.
+ */
 static void control_resume(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tr_message *message)
 {
@@ -403,8 +412,8 @@ static void control_resume(struct tri_worker *worker, struct tri_actor *actor,
     if (resume.drop) {
         drop_poison(worker, actor, &resume);
     }
-    if (tri_may_run(actor)) {
-        tri_ready(worker, actor);
+    if (tri_queue_may_run(actor)) {
+        tri_queue_push(worker, actor);
     }
 }
 
@@ -418,7 +427,7 @@ static void control_mute(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* The last mailbox that held it back lets it go. */
+/* The last mailbox that muted it has unmuted it. */
 static void control_unmute(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tr_message *message)
 {
@@ -426,12 +435,12 @@ static void control_unmute(struct tri_worker *worker, struct tri_actor *actor,
     if (actor->muted_by > 0) {
         actor->muted_by--;
     }
-    if (tri_may_run(actor)) {
-        tri_ready(worker, actor);
+    if (tri_queue_may_run(actor)) {
+        tri_queue_push(worker, actor);
     }
 }
 
-/* What each control does to the actor that it is for. */
+/* The handler of each control. */
 static const struct {
     const struct tr_schema *schema;
     void (*act)(struct tri_worker *worker, struct tri_actor *actor,
@@ -442,7 +451,7 @@ static const struct {
     {&tr_unmute_schema, control_unmute},
 };
 
-void tri_control(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw)
+void tri_actor_control(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw)
 {
     struct tr_message message = tri_message_view(raw);
     tri_actor_touch(worker, actor);

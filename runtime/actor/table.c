@@ -1,8 +1,8 @@
 /*
- * Blocks in open addressing with linear steps; a removal closes the gap, so that there are no
- * tombstones. An empty block is given back.
+ * Blocks in open addressing with linear probing; a removal closes the gap, so there are no
+ * tombstones. An empty block is freed.
  *
- * The places are at most half full. Blocks lie in a slab and never move, so `recent` stays good
+ * At most half of the places are used. Blocks are in a slab and never move, so `recent` stays valid
  * while the places grow.
  */
 #include "runtime/actor/table.h"
@@ -31,10 +31,10 @@ void tri_table_fini(struct tri_table *table)
     *table = (struct tri_table){0};
 }
 
-/* The place of a block, or the free one where it would be. */
+/* The place of a block, or the free one for it. */
 static uint32_t locate(const struct tri_table *table, uint64_t group, uint64_t number)
 {
-    uint32_t at = tri_hash(group, number) & table->mask;
+    uint32_t at = tri_table_hash(group, number) & table->mask;
     while (table->blocks[at] != NULL &&
            (table->blocks[at]->group != group || table->blocks[at]->number != number)) {
         at = (at + 1) & table->mask;
@@ -73,7 +73,7 @@ struct tri_block *tri_table_block(struct tri_table *table, struct tr_key key)
     return block;
 }
 
-/* A block that is not there yet. */
+/* Adds a new block. */
 static struct tri_block *block_new(struct tri_table *table, struct tr_key key)
 {
     if (table->block_count >= (table->mask + 1) / 2 && table_grow(table) != 0) {
@@ -112,7 +112,7 @@ int tri_table_insert(struct tri_table *table, struct tr_key key, uint32_t slot)
     return 0;
 }
 
-/* Takes an empty block out; what stands behind it may move up. */
+/* Removes an empty block; later blocks may move up. */
 static void block_free(struct tri_table *table, struct tri_block *block)
 {
     uint32_t gap = locate(table, block->group, block->number);
@@ -123,8 +123,8 @@ static void block_free(struct tri_table *table, struct tri_block *block)
         if (moved == NULL) {
             break;
         }
-        /* A block may move back to the gap unless its home lies behind the gap. */
-        uint32_t home = tri_hash(moved->group, moved->number) & table->mask;
+        /* A block may move back to the gap unless its home is behind the gap. */
+        uint32_t home = tri_table_hash(moved->group, moved->number) & table->mask;
         if (((at - home) & table->mask) >= ((at - gap) & table->mask)) {
             table->blocks[gap] = moved;
             gap = at;

@@ -1,10 +1,9 @@
 /*
  * The worker's table from keys to slots.
  *
- * Serials of one group are spawned in a row, and those who are spawned together are spoken to
- * together: so the table keeps blocks of 64 serials that follow each other, found by a hash of the
- * block. Looking is one step in a small table and one load, and neighbours share their lines of
- * memory.
+ * Serials of one group are consecutive, and actors spawned together are addressed together: so the
+ * table keeps blocks of 64 consecutive serials, found by a hash of the block. A lookup is one step
+ * in a small table and one load, and neighbours share cache lines.
  */
 #ifndef TR_RUNTIME_ACTOR_TABLE_H
 #define TR_RUNTIME_ACTOR_TABLE_H
@@ -14,7 +13,7 @@
 /* Spawns of one worker that share a block. */
 #define TRI_BLOCK_SPAWNS 64
 
-/* The slots of serials that follow each other; 0: nobody. */
+/* The slots of consecutive serials; 0: none. */
 struct tri_block {
     uint64_t group;
     uint64_t number; /* of the block among those of its group and worker of origin */
@@ -28,7 +27,7 @@ struct tri_table {
     struct tri_block **blocks; /* open addressing; NULL: empty */
     uint32_t mask;
     uint32_t block_count;
-    struct tri_block *recent; /* the block that was found last, or NULL */
+    struct tri_block *recent; /* the last found block, or NULL */
 };
 
 /* Blocks are taken from `directory`. TR_MEMORY. */
@@ -38,17 +37,19 @@ void tri_table_fini(struct tri_table *table);
 /* Inserts a key that is not there. TR_MEMORY. */
 TR_MUST_USE int tri_table_insert(struct tri_table *table, struct tr_key key, uint32_t slot);
 
-/* Takes out a key that is there. */
+/* Removes an existing key. */
 void tri_table_remove(struct tri_table *table, struct tr_key key);
 
 /* The block of a key when it is not the recent one, or NULL. */
 struct tri_block *tri_table_block(struct tri_table *table, struct tr_key key);
 
-/* All slots, one by one, in an order that only the history of the table decides; 0 at the end.
- * `cursor` begins at 0. The table may not change in between. */
+/*
+ * Iterates over all slots, in an order that depends only on the history of the table; 0 at the end.
+ * `cursor` begins at 0. The table must not change in between.
+ */
 uint32_t tri_table_next(const struct tri_table *table, uint64_t *cursor);
 
-/* Which block a key belongs to: spawns in a row, apart by their worker of origin. */
+/* The block of a key: consecutive spawns of one worker of origin. */
 static inline uint64_t tri_block_number(struct tr_key key)
 {
     return (key.serial >> 10) << 4 | (key.serial & 15);
@@ -71,7 +72,7 @@ static inline uint32_t tri_table_find(struct tri_table *table, struct tr_key key
 }
 
 /* A hash of any two numbers. */
-static inline uint32_t tri_hash(uint64_t a, uint64_t b)
+static inline uint32_t tri_table_hash(uint64_t a, uint64_t b)
 {
     uint64_t mixed = (a ^ b << 24 ^ b >> 40) * 0x9e3779b97f4a7c15U;
     mixed ^= mixed >> 29;

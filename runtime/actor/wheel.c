@@ -1,14 +1,13 @@
 /*
- * The timer wheel: seven levels of 64 places, one millisecond wide at the lowest, so that any time
- * a person can name has a place. Starting and stopping a timer is O(1); a timer is looked at again
- * at most once per level.
+ * The timer wheel: seven levels of 64 places, one millisecond wide at the lowest, which covers all
+ * usual times. Starting and stopping a timer is O(1); a timer is moved at most once per level.
  *
  * A place is the head of a doubly linked list of edges. `occupied` has a bit per place, so that
- * time passes over empty places in one step.
+ * empty places are skipped in one step.
  *
- * A place of level L is 64^L ms wide, and the whole wheel 2^42 ms. A timer stands on the highest
- * level on which its time differs from now: when its place begins, cascade puts it on a lower
- * level, and on level 0 it is due.
+ * A place of level L is 64^L ms wide, and the whole wheel 2^42 ms. A timer is on the highest level
+ * on which its time differs from now: when its place begins, cascade moves it to a lower level, and
+ * on level 0 it is due.
  */
 #include "runtime/actor/parts.h"
 
@@ -17,8 +16,8 @@
 #define SPAN_MS (1ULL << (PLACE_BITS * TRI_WHEEL_LEVELS))
 
 /*
- * The highest level on which `due_ms` and `now_ms` differ: below it the timer waits for its place
- * to begin.
+ * The highest level on which `due_ms` and `now_ms` differ: there the timer waits for its place to
+ * begin.
  */
 static unsigned level_of(uint64_t due_ms, uint64_t now_ms)
 {
@@ -32,7 +31,7 @@ void tri_wheel_insert(struct tri_worker *worker, struct tri_edge *edge)
 {
     struct tri_wheel *wheel = &worker->wheel;
     uint64_t due = edge->due_ms > wheel->now_ms ? edge->due_ms : wheel->now_ms;
-    /* Further than half of the wheel would come round too early; such a timer is put in again. */
+    /* Beyond half of the wheel it would be due too early; such a timer is inserted again. */
     if (due - wheel->now_ms >= SPAN_MS / 2) {
         due = wheel->now_ms + SPAN_MS / 2;
     }
@@ -70,7 +69,7 @@ void tri_wheel_remove(struct tri_worker *worker, struct tri_edge *edge)
     wheel->count--;
 }
 
-/* When the place that comes next on a level begins; UINT64_MAX when the level is empty. */
+/* When the next place of a level begins; UINT64_MAX when the level is empty. */
 static uint64_t level_next_ms(const struct tri_wheel *wheel, unsigned level)
 {
     uint64_t occupied = wheel->occupied[level];
@@ -79,7 +78,7 @@ static uint64_t level_next_ms(const struct tri_wheel *wheel, unsigned level)
     }
     unsigned shift = PLACE_BITS * level;
     unsigned here = (unsigned)(wheel->now_ms >> shift) & PLACE_MASK;
-    /* Turned so that the place of now is bit 0; a shift by 64 is undefined in C. */
+    /* Rotated so that the current place is bit 0; a shift by 64 is undefined in C. */
     uint64_t turned = occupied >> here | (here == 0 ? 0 : occupied << (TRI_WHEEL_PLACES - here));
     uint64_t ahead = (uint64_t)__builtin_ctzll(turned);
     uint64_t begin = ((wheel->now_ms >> shift) + ahead) << shift;
@@ -96,7 +95,7 @@ uint64_t tri_wheel_next_ms(const struct tri_worker *worker)
     return next;
 }
 
-/* Spreads the edges of the places that begin now over the levels below. */
+/* Moves the edges of places that begin now to lower levels. */
 static void cascade(struct tri_worker *worker)
 {
     struct tri_wheel *wheel = &worker->wheel;
@@ -113,8 +112,8 @@ static void cascade(struct tri_worker *worker)
 }
 
 /*
- * Goes from one occupied place to the next and never past one, or its edges would wait for a whole
- * turn of the wheel. It gives one edge at a time, since what becomes of it may change the wheel.
+ * Advances from one occupied place to the next and never past one, or its edges would wait for a
+ * whole turn of the wheel. Returns one edge at a time, since handling it may change the wheel.
  */
 struct tri_edge *tri_wheel_expire(struct tri_worker *worker, uint64_t now_ms)
 {

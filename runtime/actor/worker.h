@@ -1,11 +1,11 @@
 /*
- * A worker: everything that one thread needs to run its actors, and nothing that another thread
- * touches. What all workers of a host share is in `struct tri_shared`; it does not change after
- * the start, but for a few atomic counters.
+ * A worker: everything that one thread needs to run its actors, and that no other thread accesses.
+ * `struct tri_shared` is shared by all workers of a host; it does not change after the start,
+ * except for a few atomic counters.
  *
- * The files of this folder are the verbs on it: deliver (a message to where its receiver is), run
- * (an actor's handler), effects (what a handler asks for), supervise (failures and ends), wheel
- * (timers), image (to and from bytes). The loop that calls them is host/worker.c.
+ * The files of this folder operate on it: deliver (messages), run (handlers), effects (results of
+ * handlers), supervise (failures and ends), wheel (timers), image (to and from bytes). The loop
+ * that calls them is host/worker.c.
  */
 #ifndef TR_RUNTIME_ACTOR_WORKER_H
 #define TR_RUNTIME_ACTOR_WORKER_H
@@ -22,27 +22,27 @@
 #include "runtime/link/outbox.h"
 #include "runtime/trace/recorder.h"
 
-/* Messages that take longer on the average let the worker look at the clock between them. */
+/* If messages take longer on average, the worker reads the clock between them. */
 #define TRI_SLOW_MESSAGE_NS 5000
 
-/* Sizes of actors (head and state) and of messages that have a slab. */
+/* Number of sizes of actors (header and state) and of messages that have a slab. */
 #define TRI_ACTOR_SLABS 24
 #define TRI_MESSAGE_SLABS 8
 
-/* What all workers of a host share. */
+/* Shared by all workers of a host. */
 struct tri_shared {
     struct tr_env *env;
     const struct tr_behaviour *behaviours[TR_BEHAVIOURS_MAX];
     uint32_t behaviour_count;
     uint32_t worker_count;
     enum tr_durability durability;
-    uint32_t host_epoch;            /* the store's incarnation: what this host's messages carry */
-    uint32_t services;              /* bits by enum tr_service: who is there to be called */
+    uint32_t host_epoch;            /* the store's incarnation, in this host's messages */
+    uint32_t services;              /* bits by enum tr_service: available services */
     struct tri_directory directory; /* which host has which group */
     void *program;                  /* tr_program */
     struct tr_bounds bounds;
     bool is_balanced;      /* actors move from busy workers to idle ones */
-    bool has_lost_workers; /* the store has counters of workers that this start does not have */
+    bool has_lost_workers; /* the store has counters of workers beyond this start's */
     uint64_t seed;
     uint32_t counter_count; /* of the program's counters */
     struct tri_life life;
@@ -60,20 +60,20 @@ struct tri_wheel {
     uint32_t count;
 };
 
-/* A group as one worker knows it: the spawns here. */
+/* A group on one worker: its spawns here. */
 struct tri_group {
     uint64_t number;
     uint64_t next_spawn; /* of this worker */
     uint32_t epoch;
     uint32_t actor_count; /* alive here */
-    uint64_t bytes;       /* of them, and of their pages */
+    uint64_t bytes;       /* of them and their pages */
     bool is_counter_dirty;
-    bool is_spread; /* other workers may know it too: actors have moved */
-    bool is_aside;  /* it was not loaded: what is said to it waits */
-    bool is_ended;  /* its first actor has ended: it goes with the last one here */
+    bool is_spread; /* other workers may have actors of it: some have moved */
+    bool is_aside;  /* it was not loaded: messages to it are kept */
+    bool is_ended;  /* its first actor has ended: it is removed with its last one here */
 };
 
-/* Where a group's epoch stands among its counters in the store: behind those of all workers. */
+/* The index of a group's epoch among its counters in the store: after those of all workers. */
 #define TRI_COUNTER_EPOCH (TR_WORKERS_MAX + 1)
 
 /* Groups by number: open addressing. */
@@ -81,15 +81,15 @@ struct tri_group_map {
     struct tri_group *groups; /* number 0: empty */
     uint32_t mask;
     uint32_t count;
-    uint32_t recent; /* where the last one was found */
+    uint32_t recent; /* the last found entry */
 };
 
-/* Pairs of a key and a number, by key: open addressing. For what few actors have. */
+/* A small map from keys to numbers, with open addressing, for properties that few actors have. */
 struct tri_key_map {
     struct tri_key_entry *entries;
     uint32_t mask;
     uint32_t count;
-    uint32_t recent; /* where the last one was found */
+    uint32_t recent; /* the last found entry */
 };
 
 struct tri_key_entry {
@@ -97,29 +97,29 @@ struct tri_key_entry {
     uint64_t value;
 };
 
-/* Actors that wait to run. */
+/* Runnable actors. */
 struct tri_run_queue {
     uint32_t head;
     uint32_t tail;
     uint32_t count;
 };
 
-/* What a handler may ask for beside messages. */
+/* The effects of a handler beside messages. */
 enum tri_effect_kind {
-    TRI_EFFECT_SPAWN,       /* slot: of the embryo */
-    TRI_EFFECT_EDGE_ADD,    /* edge, peer, id, due_ms; slot: taken when it is prepared */
+    TRI_EFFECT_SPAWN,       /* slot: of the actor, in phase SPAWNING */
+    TRI_EFFECT_EDGE_ADD,    /* edge, peer, id, due_ms; slot: taken by prepare */
     TRI_EFFECT_EDGE_REMOVE, /* edge, id */
     TRI_EFFECT_PAGE,        /* page, bytes (NULL: dropped), size */
     TRI_EFFECT_RECORD, /* page = schema id, peer.incarnation = version, bytes, size, key_size */
-    TRI_EFFECT_RECORD_DELETE, /* the same; id = how many fields of the key count */
-    TRI_EFFECT_COUNT,         /* page = the counter, id = what is added */
+    TRI_EFFECT_RECORD_DELETE, /* the same; id = number of key fields */
+    TRI_EFFECT_COUNT,         /* page = the counter, id = the increment */
 };
 
 /* One effect of a handler that is not a message. */
 struct tri_effect {
     uint8_t kind;      /* enum tri_effect_kind */
     uint8_t edge;      /* enum tri_edge_kind */
-    uint16_t key_size; /* of a record's row: struct tri_op has it */
+    uint16_t key_size; /* of a record's row, as in struct tri_op */
     uint32_t page;
     uint32_t slot;
     uint32_t size;
@@ -129,7 +129,7 @@ struct tri_effect {
     void *bytes;
 };
 
-/* A handler's view of the world; one per worker. */
+/* A handler's context; one per worker. */
 struct tr_context {
     struct tri_worker *worker;
     struct tri_actor *actor;
@@ -145,33 +145,33 @@ struct tr_context {
     uint32_t effect_count;
     uint32_t effect_capacity;
     bool is_stopping;
-    bool is_answered;   /* the question in hand has got its reply */
-    bool is_unexpected; /* the behaviour does not know the message in hand */
+    bool is_answered;   /* the current question was answered */
+    bool is_unexpected; /* the behaviour does not know the current message */
 };
 
-/* What people look at: totals since the start, one set per worker. */
-#define TRI_METRICS(M)                                                              \
-    M(messages_handled, "messages that a handler took")                             \
-    M(messages_local, "messages to an actor of the same worker")                    \
-    M(messages_sent, "messages to another worker or service")                       \
-    M(messages_received, "messages from another worker or service")                 \
-    M(actors_spawned, "actors spawned")                                             \
-    M(actors_ended, "actors ended")                                                 \
-    M(actors_moved_in, "actors that came from another worker")                      \
-    M(actors_moved_out, "actors that went to another worker")                       \
-    M(handler_failures, "handlers that returned an error")                          \
-    M(handlers_slow, "runs of an actor that took longer than TR_SLOW_HANDLER_MS")   \
-    M(quarantines, "actors put into quarantine")                                    \
-    M(dead_letters, "messages that nobody took")                                    \
-    M(undecodable, "messages that no envelope stands before")                       \
-    M(mutes, "senders held back by a full mailbox")                                 \
-    M(timers_fired, "timers that came due")                                         \
-    M(interhost_sent, "numbered messages to groups on other hosts")                 \
-    M(interhost_again, "the same, sent again because no acknowledgement came")      \
-    M(interhost_duplicates, "messages of other hosts that had been applied before") \
-    M(interhost_stale, "messages of hosts that no longer own their group")          \
-    M(cuts, "batches given to the journal")                                         \
-    M(slices, "turns of the worker's loop")
+/* Metrics: totals since the start, one set per worker. */
+#define TRI_METRICS(M)                                                            \
+    M(messages_handled, "messages handled")                                       \
+    M(messages_local, "messages to an actor of the same worker")                  \
+    M(messages_sent, "messages to another worker or service")                     \
+    M(messages_received, "messages from another worker or service")               \
+    M(actors_spawned, "actors spawned")                                           \
+    M(actors_ended, "actors ended")                                               \
+    M(actors_moved_in, "actors moved here from another worker")                   \
+    M(actors_moved_out, "actors moved to another worker")                         \
+    M(handler_failures, "handlers that returned an error")                        \
+    M(handlers_slow, "runs of an actor that took longer than TR_SLOW_HANDLER_MS") \
+    M(quarantines, "actors put into quarantine")                                  \
+    M(dead_letters, "messages that no actor took")                                \
+    M(undecodable, "messages without a valid envelope")                           \
+    M(mutes, "senders muted by a full mailbox")                                   \
+    M(timers_fired, "timers that came due")                                       \
+    M(interhost_sent, "numbered messages to groups on other hosts")               \
+    M(interhost_again, "the same, sent again without an acknowledgement")         \
+    M(interhost_duplicates, "messages of other hosts that were applied before")   \
+    M(interhost_stale, "messages of hosts that no longer own their group")        \
+    M(cuts, "batches sent to the journal")                                        \
+    M(slices, "iterations of the worker's loop")
 
 struct tri_metrics {
 #define TRI_METRIC(name, text) uint64_t name;
@@ -179,13 +179,13 @@ struct tri_metrics {
 #undef TRI_METRIC
 };
 
-/* The same as it stands now: L(name, what it is, where a worker has it). */
-#define TRI_LEVELS(L)                                                                       \
-    L(actors, "actors that live", actor_count)                                              \
-    L(actors_ready, "actors that wait for their turn to run", ready.count)                  \
-    L(timers, "timers and deadlines that are not due", wheel.count)                         \
-    L(messages_unspawned, "messages to actors that are not spawned yet", unspawned_count)   \
-    L(cuts_outstanding, "batches that the journal has not committed yet", cuts_outstanding) \
+/* Current levels: L(name, description, member of the worker). */
+#define TRI_LEVELS(L)                                                            \
+    L(actors, "live actors", actor_count)                                        \
+    L(actors_ready, "runnable actors in a queue", ready.count)                   \
+    L(timers, "timers and deadlines not due yet", wheel.count)                   \
+    L(messages_unspawned, "messages to actors not spawned yet", unspawned_count) \
+    L(cuts_outstanding, "batches not committed yet", cuts_outstanding)           \
     L(cut_bytes_outstanding, "bytes of these batches", cut_bytes_outstanding)
 
 struct tri_levels {
@@ -194,7 +194,7 @@ struct tri_levels {
 #undef TRI_LEVEL
 };
 
-/* A message that nobody took, as people see it. */
+/* A dead letter, as people see it. */
 struct tri_dead_letter {
     struct tr_envelope envelope;
     uint64_t at_ms;
@@ -218,40 +218,40 @@ struct tri_worker {
     uint32_t index;
     bool is_journaled;
     bool is_stopping;
-    /* The time of this slice: as people read it, and as it is kept (struct tri_life). */
+    /* The time of this slice: wall clock and steady clock (struct tri_life). */
     uint64_t now_ms;
     uint64_t steady_ms;
     uint64_t now_ns;
     uint64_t clock; /* hybrid logical clock */
-    uint64_t said;  /* messages of the worker itself, such as DOWN for an actor long gone */
+    uint64_t said;  /* number of messages of the worker itself, such as DOWN for an ended actor */
     /* Memory. */
     struct tri_chunk_directory directory;
     struct tri_slab actor_slabs[TRI_ACTOR_SLABS];
     struct tri_slab message_slabs[TRI_MESSAGE_SLABS];
     struct tri_slab edge_slab;
-    uint32_t reserve[TR_SIGNAL_RESERVE]; /* messages for signals when there is no memory */
+    uint32_t reserve[TR_SIGNAL_RESERVE]; /* spare messages for signals without memory */
     uint32_t reserve_count;
     bool uses_reserve;
-    /* Who lives here. */
+    /* Actors and groups here. */
     struct tri_table table;
     struct tri_group_map groups;
-    uint64_t next_group;            /* counts the groups that began here */
-    struct tri_key_map families;    /* parent's key → slot of its first child here */
-    struct tri_key_map far_parents; /* parent's key → its address, where only children are here */
-    struct tri_key_map routes;      /* key → worker, for actors that moved */
+    uint64_t next_group;                 /* number of groups created here */
+    struct tri_key_map families;         /* parent's key → slot of its first child here */
+    struct tri_key_map parent_addresses; /* parent's key → its address, if only children are here */
+    struct tri_key_map routes;           /* key → worker, for actors that moved */
     uint32_t actor_count;
-    /* Who runs. */
+    /* Scheduling. */
     struct tri_run_queue ready;
     struct tri_run_queue urgent;
     uint32_t urgent_in_row;
     struct tri_wheel wheel;
     struct tr_context context;
-    uint8_t *scratch; /* the copy of a state that a handler works on */
-    /* What leaves. */
+    uint8_t *scratch; /* the copy of the state for a handler */
+    /* Messages to other places. */
     struct tri_outbox outbox;
-    /* What the journal gets. */
+    /* Changes for the journal. */
     struct tri_batch batch;
-    uint32_t *dirty; /* slots of actors to write; an actor that has ended is not marked any more */
+    uint32_t *dirty; /* slots of actors to write; ended ones are no longer marked */
     uint32_t dirty_count;
     uint32_t dirty_capacity;
     uint32_t handled_since_cut;
@@ -259,37 +259,37 @@ struct tri_worker {
     uint32_t dirty_group_count;
     uint32_t dirty_group_capacity;
     uint64_t cut_number;            /* of the last batch */
-    uint64_t committed_number;      /* that the journal has told */
-    uint32_t cuts_outstanding;      /* batches that are not committed */
+    uint64_t committed_number;      /* reported by the journal */
+    uint32_t cuts_outstanding;      /* uncommitted batches */
     uint64_t cut_bytes_outstanding; /* their bytes */
-    /* Messages to actors that are not spawned. */
+    /* Messages to actors that are not spawned yet. */
     struct tri_message *unspawned;
     uint32_t unspawned_count;
-    /* The place whose batch is being read, or this worker's own. */
+    /* The place whose frame is being read, or this worker's own. */
     uint32_t receiving_from;
     /* Other hosts (cluster/interhost.h). */
-    struct tri_key_map interhost_actors; /* that live here */
-    struct tri_key_map remote_waiters; /* actors here that may wait for somebody on another host */
-    uint64_t links_up;                 /* bits by the places of the directory's peers */
-    uint64_t link_down_ms[TR_HOSTS_MAX]; /* when each was lost to somebody here; 0: never */
-    /* Moves (move/move.h): messages that wait for the end of one, and the place it comes from. */
+    struct tri_key_map interhost_actors; /* on this worker */
+    struct tri_key_map remote_waiters;   /* actors here that may wait for another host */
+    uint64_t links_up;                   /* bits by the index of the directory's peers */
+    uint64_t link_down_ms[TR_HOSTS_MAX]; /* when each was last lost to an actor here; 0: never */
+    /* Moves (move/move.h): messages that wait for the end of a move, and its source. */
     struct tri_held *held;
     uint32_t held_from;
     struct tri_moves *moves;
-    uint64_t balanced_ns; /* when this worker spoke of balance last */
-    uint64_t message_ns;  /* what a message takes here, on the average of late */
-    /* What can be seen. */
+    uint64_t balanced_ns; /* when this worker last took part in balancing */
+    uint64_t message_ns;  /* recent average time of a message */
+    /* Observation. */
     struct tri_metrics metrics;
-    int64_t gauges[TR_GAUGES_MAX]; /* of the states of all actors here */
-    uint64_t *counters;            /* the program's */
+    int64_t gauges[TR_GAUGES_MAX]; /* sums over the states of all actors here */
+    uint64_t *counters;            /* the program's counters */
     struct tri_recorder recorder;
-    uint32_t timed_slices; /* in which each run is measured: host/slow.h */
-    uint32_t tap_mask;     /* bits of enum tri_tap_point that somebody wants */
+    uint32_t timed_slices; /* remaining slices in which each run is measured: host/slow.h */
+    uint32_t tap_mask;     /* bits of enum tri_tap_point that a tap wants */
     struct tri_tap_port *tap;
     struct tri_dead_letter *dead_letters;
-    struct tri_in_hand *own_hand;
-    struct tri_in_hand *in_hand; /* what a crash would leave behind: host/poison_message.h */
-    int fatal;                   /* why this host cannot go on, 0 while it can */
+    struct tri_current_message *own_message;
+    struct tri_current_message *current_message; /* survives a crash: host/poison_message.h */
+    int fatal;                                   /* the error that ends this host, or 0 */
 };
 
 /* The actor of a slot; slot is not 0. */
@@ -303,11 +303,12 @@ static inline struct tri_edge *tri_edge_at(const struct tri_worker *worker, uint
     return tri_slot_object(&worker->directory, slot);
 }
 
-/* The actor with this key that lives here, or NULL. `hint` is a slot to try first, 0 for none. */
+/* The actor with this key on this worker, or NULL. `hint` is a slot to try first, 0 for none. */
 struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint);
 
-/* Counts an actor's state among the gauges (1), or no longer (-1). */
-static inline void tri_gauge(struct tri_worker *worker, const struct tri_actor *actor, int64_t sign)
+/* Adds an actor's state to the gauges (1), or removes it (-1). */
+static inline void tri_actor_gauge(struct tri_worker *worker, const struct tri_actor *actor,
+                                   int64_t sign)
 {
     const struct tr_behaviour *behaviour = worker->shared->behaviours[actor->behaviour];
     if (behaviour->gauge != NULL) {
@@ -315,7 +316,7 @@ static inline void tri_gauge(struct tri_worker *worker, const struct tri_actor *
     }
 }
 
-/* The worker that a serial was spawned on. */
+/* The worker on which a serial was spawned. */
 static inline uint32_t tri_origin_worker(const struct tri_shared *shared, struct tr_key key)
 {
     return (uint32_t)(key.serial & (TR_WORKERS_MAX - 1)) % shared->worker_count;

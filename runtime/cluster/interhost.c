@@ -69,7 +69,8 @@ static int say(struct tri_interhost_turn *turn, uint64_t group, const struct tr_
                const void *body)
 {
     struct tri_heading heading = {.kind = TR_KIND_TELL, .to = {tri_interhost_key(group), 0}};
-    return tri_send(turn->context, &heading, 0, schema, body, TR_MESSAGE_BYTES_MAX + CARRIER_BYTES);
+    return tri_effects_send(turn->context, &heading, 0, schema, body,
+                            TR_MESSAGE_BYTES_MAX + CARRIER_BYTES);
 }
 
 /* Turns a message that cannot be sent into a dead letter. */
@@ -230,7 +231,8 @@ static int mute(struct tri_interhost_turn *turn, struct tr_ref sender, uint64_t 
     }
     struct tri_heading heading = {.kind = TR_KIND_CONTROL, .to = sender};
     struct tr_mute mute = {.sender = sender.key};
-    int error = tri_send(turn->context, &heading, 0, &tr_mute_schema, &mute, TR_MESSAGE_BYTES_MAX);
+    int error =
+        tri_effects_send(turn->context, &heading, 0, &tr_mute_schema, &mute, TR_MESSAGE_BYTES_MAX);
     if (error == 0) {
         error = tri_effect_add(turn->context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
                                                                   .edge = TRI_EDGE_MUTING,
@@ -257,8 +259,8 @@ static int unmute_all(struct tri_interhost_turn *turn, uint64_t group)
         struct tr_ref sender = {edge->peer, edge->peer_incarnation};
         struct tri_heading heading = {.kind = TR_KIND_CONTROL, .to = sender};
         struct tr_unmute unmute = {.sender = sender.key};
-        error =
-            tri_send(turn->context, &heading, 0, &tr_unmute_schema, &unmute, TR_MESSAGE_BYTES_MAX);
+        error = tri_effects_send(turn->context, &heading, 0, &tr_unmute_schema, &unmute,
+                                 TR_MESSAGE_BYTES_MAX);
         if (error == 0) {
             error =
                 tri_effect_add(turn->context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE,
@@ -693,7 +695,7 @@ static int apply(struct tri_interhost_turn *turn, struct tr_bytes bytes)
     if (tr_envelope_get(bytes.data, 8, kind) == TR_KIND_CONTROL) {
         note_waiting(turn, bytes.data); /* a link concerns both sides */
     }
-    return tri_send_bytes(turn->context, bytes);
+    return tri_effects_send_bytes(turn->context, bytes);
 }
 
 /* A hint is applied only directly after the number that it names. */

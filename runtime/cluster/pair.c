@@ -66,7 +66,7 @@ static int give_page(struct tri_interhost_turn *turn, uint32_t page)
 
 static uint32_t list_page(uint64_t group)
 {
-    return tri_hash(group, 0) % LIST_PAGES;
+    return tri_table_hash(group, 0) % LIST_PAGES;
 }
 
 static int read_list(struct tri_interhost_turn *turn, uint32_t page, const struct listed **rows,

@@ -172,7 +172,7 @@ static void deliver_absent(struct tri_worker *worker, struct tri_message *messag
     bool is_needed = type == tr_interhost_out_schema.id || type == tr_interhost_send_schema.id ||
                      type == tr_interhost_end_schema.id;
     if (is_needed) {
-        tri_accept(worker, spawn(worker, tri_message_to(message)), message);
+        tri_deliver_here(worker, spawn(worker, tri_message_to(message)), message);
         return;
     }
     tri_message_settle(worker, message);
@@ -258,13 +258,13 @@ static void fail_edge(struct tri_worker *worker, struct tri_actor *actor,
     if (edge->kind == TRI_EDGE_ASK) {
         heading.cause = heading.to;
         heading.cause_sequence = edge->id;
-        tri_say(worker, &heading, &tr_ask_failed_schema,
-                &(struct tr_ask_failed){.reason = -TR_NO_CONNECTION});
+        tri_deliver_signal(worker, &heading, &tr_ask_failed_schema,
+                           &(struct tr_ask_failed){.reason = -TR_NO_CONNECTION});
     } else {
         struct tr_down down = {.actor = {edge->peer, edge->peer_incarnation},
                                .monitor = edge->id,
                                .reason = -TR_NO_CONNECTION};
-        tri_say(worker, &heading, &tr_down_schema, &down);
+        tri_deliver_signal(worker, &heading, &tr_down_schema, &down);
     }
 }
 
@@ -365,7 +365,7 @@ static void tell_interhost(struct tri_worker *worker, struct tr_key key,
                            const struct tr_interhost_link *link)
 {
     struct tri_heading heading = tri_worker_heading(worker, (struct tr_ref){key, 0}, NULL);
-    tri_say(worker, &heading, &tr_interhost_link_schema, link);
+    tri_deliver_signal(worker, &heading, &tr_interhost_link_schema, link);
 }
 
 /* Tells the interhost actors, after all messages that the link delivered. */

@@ -38,7 +38,7 @@ static size_t read_rows(const char *folder,
  * The hand comes from a mapped file that a crash left, so its texts may lack their ends. A full
  * list drops its first row.
  */
-int tri_attribution_count(const char *folder, const struct tri_in_hand *hand)
+int tri_attribution_count(const char *folder, const struct tri_current_message *hand)
 {
     struct tr_crash_attribution rows[TR_CRASH_ATTRIBUTIONS_MAX];
     struct tr_crash_attribution row = {.ended_by = hand->ended_by, .count = 1};

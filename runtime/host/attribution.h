@@ -11,6 +11,6 @@
 #include "runtime/actor/current_message.h"
 
 /* Counts the part that this handler had called when it ended the process. TR_SYSTEM. */
-TR_MUST_USE int tri_attribution_count(const char *folder, const struct tri_in_hand *hand);
+TR_MUST_USE int tri_attribution_count(const char *folder, const struct tri_current_message *hand);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Keeping execution groups dormant and waking them. A dormant actor carries a mark that tri_may_run
+ * Keeping execution groups dormant and waking them. A dormant actor carries a mark that tri_queue_may_run
  * looks at; the mark is in no image, so each start decides anew which groups are dormant.
  *
  * Only running stops. Messages are delivered and journaled, timers fire into mailboxes, and limits
@@ -73,8 +73,8 @@ void tri_dormant_on_wake(struct tri_worker *worker, const struct tr_message *mes
             continue;
         }
         actor->flags &= (uint16_t)~TRI_ACTOR_DORMANT;
-        if (tri_may_run(actor)) {
-            tri_ready(worker, actor);
+        if (tri_queue_may_run(actor)) {
+            tri_queue_push(worker, actor);
         }
     }
 }

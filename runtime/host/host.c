@@ -245,7 +245,7 @@ static int attach_poison(struct tr_host *host, const struct tr_host_options *opt
     }
     int error = tri_poison_message_open(options->folder, &host->poison);
     for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
-        host->workers[i].in_hand = tri_poison_message_hand(host->poison, i);
+        host->workers[i].current_message = tri_poison_message_hand(host->poison, i);
     }
     if (error == 0 && options->aside_behaviour != 0) {
         host->aside_behaviour = options->aside_behaviour;
@@ -439,7 +439,7 @@ static void *worker_main(void *argument)
         fail_host(host, error);
         return NULL;
     }
-    tri_crash_hand(worker->in_hand);
+    tri_crash_hand(worker->current_message);
     while (!atomic_load_explicit(&host->is_stopping, memory_order_acquire) && worker->fatal == 0 &&
            atomic_load_explicit(&host->fatal, memory_order_relaxed) == 0) {
         if (!tri_worker_step(worker)) {
@@ -449,7 +449,7 @@ static void *worker_main(void *argument)
     if (worker->fatal != 0) {
         fail_host(host, worker->fatal);
     } else {
-        tri_flush_journal(worker);
+        tri_cut_flush_journal(worker);
     }
     tri_crash_hand(NULL);
     tri_signal_stack_fini(&stack);

@@ -242,7 +242,7 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
     } else if (incarnation != 0 && incarnation != actor->incarnation) {
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
     } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
-        tri_accept(worker, actor, message);
+        tri_deliver_here(worker, actor, message);
     } else {
         tri_mailbox_push(actor, message);
     }
@@ -250,18 +250,18 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
 
 /* A start brings actors to the workers of origin, so parents may have far children who had
  * none, and these far parents; the images say nothing of that. */
-static int note_far_kin(struct tr_host *host, struct tri_worker *worker,
-                        const struct tri_actor *actor)
+static int note_spread_family(struct tr_host *host, struct tri_worker *worker,
+                              const struct tri_actor *actor)
 {
     char buffer[TR_ADDRESS_BYTES_MAX];
     struct tri_worker *home = home_of(host, actor->parent);
     struct tri_actor *parent = home == worker ? NULL : tri_actor_find(home, actor->parent, 0);
-    if (parent == NULL || tri_far_parent_knows(worker, actor->parent)) {
+    if (parent == NULL || tri_parent_address_is_known(worker, actor->parent)) {
         return 0;
     }
-    parent->flags |= TRI_ACTOR_FAR_KIN;
+    parent->flags |= TRI_ACTOR_SPREAD_FAMILY;
     struct tr_text address = tri_loaded_address(host->workers, parent, buffer, sizeof buffer);
-    return tri_far_parent_keep(worker, actor->parent, address);
+    return tri_parent_address_keep(worker, actor->parent, address);
 }
 
 /* Before any actor ends or runs: which have parents and children on other workers. */
@@ -271,7 +271,7 @@ static int note_families(struct tr_host *host, struct tri_worker *worker)
     uint32_t slot;
     int error = 0;
     while (error == 0 && (slot = tri_table_next(&worker->table, &cursor)) != 0) {
-        error = note_far_kin(host, worker, tri_actor_at(worker, slot));
+        error = note_spread_family(host, worker, tri_actor_at(worker, slot));
     }
     return error;
 }
@@ -362,8 +362,8 @@ static void fail_call(struct tri_worker *worker, struct tri_actor *actor, struct
         tri_wheel_remove(worker, edge);
         edge->due_ms = 0;
     }
-    tri_say(worker, &heading, &tr_ask_failed_schema,
-            &(struct tr_ask_failed){.reason = -TR_NO_CONNECTION});
+    tri_deliver_signal(worker, &heading, &tr_ask_failed_schema,
+                       &(struct tr_ask_failed){.reason = -TR_NO_CONNECTION});
 }
 
 /* Whether a message ends what an actor has asked; news of it, told before that, do not. */
@@ -420,7 +420,7 @@ static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
     uint32_t slot;
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         if (is_orphan(host, tri_actor_at(worker, slot))) {
-            tri_end(worker, tri_actor_at(worker, slot), TR_KILLED);
+            tri_actor_end(worker, tri_actor_at(worker, slot), TR_KILLED);
             return true;
         }
     }

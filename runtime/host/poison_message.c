@@ -43,7 +43,7 @@ static const struct tri_row_file list = {.name = "poison",
                                          .rows_max = POISONS_MAX};
 
 struct tri_poison_messages {
-    struct tri_in_hand *hands; /* HANDS, mapped */
+    struct tri_current_message *hands; /* HANDS, mapped */
     struct poison_row rows[POISONS_MAX];
     size_t row_count;
     char folder[PATH_BYTES];
@@ -60,7 +60,7 @@ static int map_hands(struct tri_poison_messages *poison, const char *folder)
     if (file < 0) {
         return TR_SYSTEM;
     }
-    size_t size = HANDS * sizeof(struct tri_in_hand);
+    size_t size = HANDS * sizeof(struct tri_current_message);
     void *mapped = MAP_FAILED;
     /* One of another size was written by another version, which knew hands of another form. */
     bool is_ours = lseek(file, 0, SEEK_END) == (off_t)size || ftruncate(file, 0) == 0;
@@ -81,7 +81,7 @@ static int write_rows(const struct tri_poison_messages *poison)
     return tri_row_file_write(&list, poison->folder, poison->rows, poison->row_count);
 }
 
-static struct tri_message_name name_of(const struct tri_in_hand *hand)
+static struct tri_message_name name_of(const struct tri_current_message *hand)
 {
     return (struct tri_message_name){
         .from = {{hand->from_group, hand->from_serial}, hand->from_incarnation},
@@ -92,7 +92,8 @@ static struct tri_message_name name_of(const struct tri_in_hand *hand)
 }
 
 /* The row of what was in hand, made where it is missing; the oldest goes when there is no room. */
-static struct poison_row *row_of(struct tri_poison_messages *poison, const struct tri_in_hand *hand)
+static struct poison_row *row_of(struct tri_poison_messages *poison,
+                                 const struct tri_current_message *hand)
 {
     struct poison_row *rows = poison->rows;
     struct poison_row row = {
@@ -121,7 +122,8 @@ static bool has_culprit(struct tri_poison_messages *poison)
 {
     bool has = false;
     for (uint32_t i = 0; i < TR_WORKERS_MAX; i++) {
-        has = has || (tri_in_hand_is_busy(&poison->hands[i]) && poison->hands[i].ended_by != 0);
+        has = has ||
+              (tri_current_message_is_busy(&poison->hands[i]) && poison->hands[i].ended_by != 0);
     }
     return has;
 }
@@ -129,8 +131,8 @@ static bool has_culprit(struct tri_poison_messages *poison)
 /* The group that was being loaded when the process ended; 0: none. */
 static uint64_t loading_of(struct tri_poison_messages *poison)
 {
-    struct tri_in_hand *hand = &poison->hands[LOADING];
-    return tri_in_hand_is_busy(hand) ? hand->actor_group : 0;
+    struct tri_current_message *hand = &poison->hands[LOADING];
+    return tri_current_message_is_busy(hand) ? hand->actor_group : 0;
 }
 
 /* A crash is attributed to the part of the program that was called, not to its caller. */
@@ -140,8 +142,8 @@ static int count_hands(struct tri_poison_messages *poison)
     bool has_changed = false;
     int error = 0;
     for (uint32_t i = 0; i < TR_WORKERS_MAX && error == 0; i++) {
-        struct tri_in_hand *hand = &poison->hands[i];
-        if (!tri_in_hand_is_busy(hand) || (is_one_known && hand->ended_by == 0)) {
+        struct tri_current_message *hand = &poison->hands[i];
+        if (!tri_current_message_is_busy(hand) || (is_one_known && hand->ended_by == 0)) {
             continue;
         }
         if (hand->ended_by != 0 && hand->part[0] != '\0') {
@@ -206,7 +208,7 @@ void tri_poison_message_close(struct tri_poison_messages *poison)
  */
 void tri_poison_message_loads(struct tri_poison_messages *poison, uint64_t group)
 {
-    struct tri_in_hand *hand = &poison->hands[LOADING];
+    struct tri_current_message *hand = &poison->hands[LOADING];
     if (hand->actor_group == group) {
         return;
     }
@@ -215,7 +217,8 @@ void tri_poison_message_loads(struct tri_poison_messages *poison, uint64_t group
     atomic_store_explicit(&hand->turn, group != 0, memory_order_release);
 }
 
-struct tri_in_hand *tri_poison_message_hand(struct tri_poison_messages *poison, uint32_t worker)
+struct tri_current_message *tri_poison_message_hand(struct tri_poison_messages *poison,
+                                                    uint32_t worker)
 {
     return &poison->hands[worker];
 }
@@ -278,7 +281,7 @@ void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_wor
 {
     const struct poison_row *worst = worst_of(poison, actor->key);
     if (worst != NULL && is_poison(worst)) {
-        tri_quarantine(worker, actor);
+        tri_actor_quarantine(worker, actor);
         tell_quarantined(worker, actor, worst);
     } else if (worst != NULL && worst->ends > 0) {
         actor->flags |= TRI_ACTOR_RETRIED;

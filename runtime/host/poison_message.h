@@ -27,7 +27,8 @@ TR_MUST_USE int tri_poison_message_open(const char *folder, struct tri_poison_me
 void tri_poison_message_close(struct tri_poison_messages *poison);
 
 /* The place where a worker keeps what it has in hand. */
-struct tri_in_hand *tri_poison_message_hand(struct tri_poison_messages *poison, uint32_t worker);
+struct tri_current_message *tri_poison_message_hand(struct tri_poison_messages *poison,
+                                                    uint32_t worker);
 
 /* A start is at this group now (aside.h); 0: at none any more. What is not taken back by the end of
  * the process is counted, also where that comes in order. */

@@ -23,7 +23,7 @@ static void grant(struct tri_worker *worker, uint64_t request, int reason, struc
         .request = request, .reason = (uint32_t)-reason, .actor = actor};
     struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
     struct tri_heading heading = tri_worker_heading(worker, control, NULL);
-    tri_say(worker, &heading, &tr_control_reply_schema, &reply);
+    tri_deliver_signal(worker, &heading, &tr_control_reply_schema, &reply);
 }
 
 /* The first state of an actor that the program asks for, unpacked; zeros when there is none. */
@@ -136,7 +136,7 @@ static void on_orphans(struct tri_worker *worker, const struct tr_message *messa
     }
     struct tri_actor *child = tri_family_first(worker, orphans.parent);
     while (child != NULL) {
-        tri_end(worker, child, TR_KILLED);
+        tri_actor_end(worker, child, TR_KILLED);
         child = tri_family_first(worker, orphans.parent);
     }
     if (orphans.is_root) {
@@ -242,7 +242,7 @@ static void drop_undecodable(struct tri_worker *worker, int reason)
 }
 
 /*
- * `receiving_from` tells tri_accept by which way a message came, which counts while an actor
+ * `receiving_from` tells tri_deliver_here by which way a message came, which counts while an actor
  * arrives by a move. What the worker says to itself comes from its own place.
  */
 void tri_receive(struct tri_worker *worker, const struct tri_frame *frame)

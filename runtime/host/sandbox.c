@@ -1,7 +1,7 @@
 /*
  * The sandbox: a worker without a link, a journal or a clock of its own, whose loop never runs.
  *
- * One message is one call: the handler runs as on any worker (tri_handle), and what it asks for
+ * One message is one call: the handler runs as on any worker (tri_run_handler), and what it asks for
  * lies in the worker's context. It is shown; then what concerns the actor itself is committed as
  * always, and the messages, which have no receivers here, are forgotten.
  *
@@ -404,7 +404,7 @@ static int handle(struct tri_sandbox *sandbox, const struct tr_recorded_message 
            tri_actor_behaviour(worker, actor)->state->struct_size);
     handled->sequence = actor->sequence;
     handled->has_other_history = actor->sequence != recorded->sequence;
-    handled->reason = tri_handle(worker, actor, message, &answered);
+    handled->reason = tri_run_handler(worker, actor, message, &answered);
     handled->is_late = handled->reason == TR_LATE_REPLY;
     note_spawns(sandbox);
     if (handled->reason != 0) {

@@ -33,7 +33,7 @@ void tri_slow_run(struct tri_worker *worker, struct tri_actor *actor)
     struct tr_key key = actor->key; /* the run may end the actor */
     uint8_t behaviour = actor->behaviour;
     uint64_t begin_ns = tri_monotonic_ns(worker->shared->env);
-    tri_run(worker, actor);
+    tri_run_actor(worker, actor);
     uint64_t took_ns = tri_monotonic_ns(worker->shared->env) - begin_ns;
     if (took_ns > SLOW_NS) {
         note(worker, key, behaviour, took_ns);

@@ -55,8 +55,8 @@ struct tri_watchdog {
 uint64_t tri_watch_turn(struct tri_watched_turn *watched, uint64_t turn, uint64_t passed_ns,
                         uint64_t look_ns)
 {
-    bool is_in_hand = (turn & 1) != 0;
-    if (!is_in_hand || turn != watched->turn) {
+    bool is_handling = (turn & 1) != 0;
+    if (!is_handling || turn != watched->turn) {
         *watched = (struct tri_watched_turn){.turn = turn};
         return 0;
     }
@@ -102,7 +102,8 @@ static void tell_stuck(const struct tri_watchdog *watchdog, const struct tri_wor
     tri_hand_print(&line, worker);
     tri_line_flush(&line);
     const struct tri_actor *actor = worker->context.actor;
-    struct tr_key key = {worker->in_hand->actor_group, worker->in_hand->actor_serial};
+    struct tr_key key = {worker->current_message->actor_group,
+                         worker->current_message->actor_serial};
     if (actor != NULL && tr_key_equal(actor->key, key)) {
         tri_line_string(&line, "troupe: it is ");
         print_address(&line, worker, actor);
@@ -125,7 +126,7 @@ static _Noreturn void end_process(const struct tri_watchdog *watchdog, uint32_t 
         poll(NULL, 0, CRASH_MS);
         _exit(CRASH_STATUS);
     }
-    tri_in_hand_end(watchdog->host->workers[worker].in_hand, TRI_ENDED_STUCK);
+    tri_current_message_end(watchdog->host->workers[worker].current_message, TRI_ENDED_STUCK);
     tell_stuck(watchdog, &watchdog->host->workers[worker]);
     pthread_kill(watchdog->host->threads[worker].thread, SIGABRT);
     poll(NULL, 0, END_MS);
@@ -137,7 +138,7 @@ static void look(struct tri_watchdog *watchdog, uint64_t passed_ns)
 {
     uint64_t look_ns = watchdog->look_ms * NS_PER_MS;
     for (uint32_t i = 0; i < watchdog->host->shared.worker_count; i++) {
-        struct tri_in_hand *hand = watchdog->host->workers[i].in_hand;
+        struct tri_current_message *hand = watchdog->host->workers[i].current_message;
         uint64_t turn = atomic_load_explicit(&hand->turn, memory_order_acquire);
         uint64_t stuck_ns = tri_watch_turn(&watchdog->turns[i], turn, passed_ns, look_ns);
         if (stuck_ns >= watchdog->stuck_ms * NS_PER_MS) {

@@ -48,19 +48,21 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
     worker->context.worker = worker;
     worker->scratch = tr_alloc(TR_STATE_BYTES_MAX + sizeof(uint64_t));
     worker->dead_letters = tr_alloc_zero(TR_DEAD_LETTERS_KEPT, sizeof *worker->dead_letters);
-    worker->own_hand = tr_alloc_zero(1, sizeof *worker->own_hand);
-    worker->in_hand = worker->own_hand;
+    worker->own_message = tr_alloc_zero(1, sizeof *worker->own_message);
+    worker->current_message = worker->own_message;
     worker->counters = tr_alloc_zero(shared->counter_count + 1, sizeof *worker->counters);
-    bool is_made =
-        worker->scratch != NULL && worker->dead_letters != NULL && worker->in_hand != NULL &&
-        worker->counters != NULL && tri_recorder_init(&worker->recorder) == 0 &&
-        tri_chunk_directory_init(&worker->directory) == 0 &&
-        tri_table_init(&worker->table, &worker->directory) == 0 &&
-        tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
-        tri_key_map_init(&worker->far_parents) == 0 && tri_key_map_init(&worker->routes) == 0 &&
-        tri_key_map_init(&worker->interhost_actors) == 0 &&
-        tri_key_map_init(&worker->remote_waiters) == 0 && tri_moves_init(worker) == 0 &&
-        tri_tap_port_init(worker) == 0;
+    bool is_made = worker->scratch != NULL && worker->dead_letters != NULL &&
+                   worker->current_message != NULL && worker->counters != NULL &&
+                   tri_recorder_init(&worker->recorder) == 0 &&
+                   tri_chunk_directory_init(&worker->directory) == 0 &&
+                   tri_table_init(&worker->table, &worker->directory) == 0 &&
+                   tri_group_map_init(&worker->groups) == 0 &&
+                   tri_key_map_init(&worker->families) == 0 &&
+                   tri_key_map_init(&worker->parent_addresses) == 0 &&
+                   tri_key_map_init(&worker->routes) == 0 &&
+                   tri_key_map_init(&worker->interhost_actors) == 0 &&
+                   tri_key_map_init(&worker->remote_waiters) == 0 && tri_moves_init(worker) == 0 &&
+                   tri_tap_port_init(worker) == 0;
     if (!is_made) {
         tri_worker_fini(worker);
         return TR_MEMORY;
@@ -122,7 +124,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_key_map_fini(&worker->remote_waiters);
     tri_key_map_fini(&worker->interhost_actors);
     tri_key_map_fini(&worker->routes);
-    tri_far_parents_fini(worker);
+    tri_parent_addresses_fini(worker);
     tri_key_map_fini(&worker->families);
     tri_group_map_fini(&worker->groups);
     tri_table_fini(&worker->table);
@@ -132,7 +134,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tr_free(worker->dirty_groups);
     tr_free(worker->dirty);
     tr_free(worker->counters);
-    tr_free(worker->own_hand);
+    tr_free(worker->own_message);
     tr_free(worker->dead_letters);
     tr_free(worker->scratch);
     *worker = (struct tri_worker){0};
@@ -212,7 +214,7 @@ static void run_one(struct tri_worker *worker, struct tri_actor *actor)
     if (TR_UNLIKELY(worker->timed_slices > 0)) {
         tri_slow_run(worker, actor);
     } else {
-        tri_run(worker, actor);
+        tri_run_actor(worker, actor);
     }
 }
 
@@ -228,7 +230,7 @@ static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
     uint8_t behaviour = 0;
     struct tr_key key = {0, 0};
     while (count < SLICE_ACTORS && !tri_is_congested(worker) && !is_slice_over(worker, count)) {
-        struct tri_actor *actor = tri_next_ready(worker);
+        struct tri_actor *actor = tri_queue_pop(worker);
         if (actor == NULL) {
             break;
         }
@@ -237,7 +239,7 @@ static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
         run_one(worker, actor);
         count++;
         if (tri_outbox_is_full(&worker->outbox)) {
-            tri_flush(worker);
+            tri_cut_flush(worker);
         }
     }
     if (count > 0) {
@@ -281,7 +283,7 @@ bool tri_worker_step(struct tri_worker *worker)
     }
     bool is_idle = worker->ready.count == 0 && worker->urgent.count == 0;
     if (!worker->is_journaled || must_cut(worker, is_idle)) {
-        tri_flush(worker);
+        tri_cut_flush(worker);
     }
     tri_chunk_directory_tell(&worker->directory);
     return did_receive || did_fire || did_run;

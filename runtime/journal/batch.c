@@ -46,8 +46,9 @@ int tri_batch_make_room(struct tri_batch *batch, size_t more)
 }
 
 /*
- * The same for callers that cannot fail at this point, such as a cut. The error sticks, and tri_cut
- * ends the host for it: a batch that lacks one operation would break the order of commits.
+ * The same for callers that cannot fail at this point, such as a cut. The error sticks, and
+ * tri_cut_make ends the host for it: a batch that lacks one operation would break the order of
+ * commits.
  */
 static bool batch_grow(struct tri_batch *batch, size_t more)
 {

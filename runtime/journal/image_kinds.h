@@ -17,18 +17,18 @@ enum tri_actor_phase {
 };
 
 enum tri_actor_flag {
-    TRI_ACTOR_WATCHED = 1 << 0,    /* its parent gets tr_down */
-    TRI_ACTOR_DIRTY = 1 << 1,      /* in the worker's list of changed actors */
-    TRI_ACTOR_STORED = 1 << 2,     /* the store has an image of it */
-    TRI_ACTOR_IS_ROOT = 1 << 3,    /* first of its group */
-    TRI_ACTOR_RETRIED = 1 << 4,    /* its first message has failed once */
-    TRI_ACTOR_URGENT = 1 << 5,     /* has supervision messages: runs from the urgent queue */
-    TRI_ACTOR_FAR_KIN = 1 << 6,    /* a child or the parent lives on another worker */
-    TRI_ACTOR_STOPPING = 1 << 7,   /* waits for its children to end */
-    TRI_ACTOR_ELEMENT = 1 << 8,    /* `name` is an element's number */
-    TRI_ACTOR_OVERLOADED = 1 << 9, /* its senders are muted until its mailbox is half empty */
-    TRI_ACTOR_HELD = 1 << 10,      /* arrived by a move that is not complete: does not run */
-    TRI_ACTOR_DORMANT = 1 << 11,   /* its group is dormant (host/dormant.h): does not run */
+    TRI_ACTOR_WATCHED = 1 << 0,       /* its parent gets tr_down */
+    TRI_ACTOR_DIRTY = 1 << 1,         /* in the worker's list of changed actors */
+    TRI_ACTOR_STORED = 1 << 2,        /* the store has an image of it */
+    TRI_ACTOR_IS_ROOT = 1 << 3,       /* first of its group */
+    TRI_ACTOR_RETRIED = 1 << 4,       /* its first message has failed once */
+    TRI_ACTOR_URGENT = 1 << 5,        /* has supervision messages: runs from the urgent queue */
+    TRI_ACTOR_SPREAD_FAMILY = 1 << 6, /* a child or the parent lives on another worker */
+    TRI_ACTOR_STOPPING = 1 << 7,      /* waits for its children to end */
+    TRI_ACTOR_ELEMENT = 1 << 8,       /* `name` is an element's number */
+    TRI_ACTOR_OVERLOADED = 1 << 9,    /* its senders are muted until its mailbox is half empty */
+    TRI_ACTOR_HELD = 1 << 10,         /* arrived by a move that is not complete: does not run */
+    TRI_ACTOR_DORMANT = 1 << 11,      /* its group is dormant (host/dormant.h): does not run */
 };
 
 /* The kinds of edges: timers, and relations to other actors. */

@@ -69,7 +69,7 @@ static void begin_first(struct tri_worker *worker)
     const struct wanted *wanted = worker->moves->first;
     if (wanted != NULL) {
         struct tr_move_freeze freeze = {.actor = wanted->actor, .to_worker = wanted->to_worker};
-        tell(worker, tri_route(worker, wanted->actor), &tr_move_freeze_schema, &freeze);
+        tell(worker, tri_deliver_route(worker, wanted->actor), &tr_move_freeze_schema, &freeze);
     }
 }
 
@@ -83,7 +83,7 @@ static void answer_request(struct tri_worker *worker, uint64_t request, struct t
             .request = request, .reason = (uint32_t)-reason, .actor = {.key = actor}};
         struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
         struct tri_heading heading = tri_worker_heading(worker, control, NULL);
-        tri_say(worker, &heading, &tr_control_reply_schema, &reply);
+        tri_deliver_signal(worker, &heading, &tr_control_reply_schema, &reply);
     }
 }
 
@@ -157,7 +157,7 @@ static void leave(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_actor *parent = tri_actor_find(worker, actor->parent, actor->parent_slot);
     if (parent != NULL) {
-        parent->flags |= TRI_ACTOR_FAR_KIN;
+        parent->flags |= TRI_ACTOR_SPREAD_FAMILY;
         tri_actor_touch(worker, parent);
     }
     /* Senders that wait for its mailbox go on waiting: that moves with it. */
@@ -194,9 +194,9 @@ static int part_from_children(struct tri_worker *worker, struct tri_actor *actor
     if (tri_family_first(worker, actor->key) == NULL) {
         return 0;
     }
-    actor->flags |= TRI_ACTOR_FAR_KIN;
+    actor->flags |= TRI_ACTOR_SPREAD_FAMILY;
     struct tr_text address = tri_actor_address(worker, actor, buffer, sizeof buffer);
-    return tri_far_parent_keep(worker, actor->key, address);
+    return tri_parent_address_keep(worker, actor->key, address);
 }
 
 /* Packs the actor and says it. */
@@ -282,7 +282,7 @@ void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *mess
     /* What the journal knows of the actor must be as new as the image that leaves (law 4 of
      * runtime/ARCHITECTURE.md). */
     if (worker->is_journaled) {
-        tri_cut(worker);
+        tri_cut_make(worker);
     }
     int error = worker->fatal != 0 ? worker->fatal : send_image(worker, actor, freeze.to_worker);
     if (error != 0) {
@@ -347,7 +347,7 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     struct tri_actor *actor;
     int error = tri_snapshot_unpack(worker, image.actor, image.snapshot, &actor);
     if (error == 0) {
-        error = tri_far_parent_keep(worker, actor->parent, image.parent_address);
+        error = tri_parent_address_keep(worker, actor->parent, image.parent_address);
     }
     if (error == 0) {
         error = tri_key_map_set(&worker->routes, image.actor, worker->index + 1);

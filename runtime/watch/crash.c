@@ -46,7 +46,7 @@ static atomic_int dump_state;
 static atomic_bool is_installed;
 
 /* Of this thread: what it has in hand. */
-static _Thread_local struct tri_in_hand *own_hand;
+static _Thread_local struct tri_current_message *own_message;
 
 static const struct {
     int number;
@@ -63,8 +63,8 @@ static struct sigaction actions_before[TR_COUNT_OF(signals)];
 
 void tri_hand_print(struct tri_line *line, const struct tri_worker *worker)
 {
-    struct tri_in_hand *hand = worker->in_hand;
-    if (hand == NULL || !tri_in_hand_is_busy(hand)) {
+    struct tri_current_message *hand = worker->current_message;
+    if (hand == NULL || !tri_current_message_is_busy(hand)) {
         return;
     }
     tri_line_number(line, "worker=", worker->index);
@@ -177,15 +177,15 @@ bool tri_crash_has_begun(void)
  */
 static void note_end(int number)
 {
-    struct tri_in_hand *hand = own_hand;
-    if (hand != NULL && tri_in_hand_is_busy(hand)) {
-        tri_in_hand_end(hand, (uint32_t)number);
+    struct tri_current_message *hand = own_message;
+    if (hand != NULL && tri_current_message_is_busy(hand)) {
+        tri_current_message_end(hand, (uint32_t)number);
     }
 }
 
-void tri_crash_hand(struct tri_in_hand *hand)
+void tri_crash_hand(struct tri_current_message *hand)
 {
-    own_hand = hand;
+    own_message = hand;
 }
 
 static void on_assertion(void)

@@ -26,7 +26,7 @@ void tri_crash_forget(const struct tri_worker *workers);
  * What the calling thread has in hand while it handles messages: if a signal of this thread's own
  * ends the process, that is written there. NULL: it handles none any more.
  */
-void tri_crash_hand(struct tri_in_hand *hand);
+void tri_crash_hand(struct tri_current_message *hand);
 
 /* Whether this process has begun to end by a crash. Any thread. */
 bool tri_crash_has_begun(void);

@@ -337,7 +337,7 @@ static void drain(struct sim_host *host)
     struct tr_host *made = host->host;
     host->net.is_never_full = true;
     for (uint32_t i = 0; i < made->shared.worker_count; i++) {
-        tri_flush(&made->workers[i]);
+        tri_cut_flush(&made->workers[i]);
     }
     sim_net_hurry(&host->net);
     while (host->store != NULL && tri_journal_step(&made->journal)) {

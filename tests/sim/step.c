@@ -74,7 +74,7 @@ static void flush_without_memory(struct sim_host *host, struct tri_worker *worke
     }
     host->net.is_never_full = true;
     sim_memory_arm(world, FAILING_ALLOCATION_WITHIN);
-    tri_cut(worker);
+    tri_cut_make(worker);
     sim_memory_disarm(world);
     host->net.is_never_full = false;
 }

@@ -148,7 +148,7 @@ static const char *difference(struct tr_bytes a, struct tr_bytes b)
         tr_image_unpack(b, tr_image_schema.version, &its) != 0) {
         return "image that cannot be read";
     }
-    uint16_t flags = (uint16_t) ~(TRI_ACTOR_FAR_KIN | TRI_ACTOR_OVERLOADED);
+    uint16_t flags = (uint16_t) ~(TRI_ACTOR_SPREAD_FAMILY | TRI_ACTOR_OVERLOADED);
     if (((mine.flags ^ its.flags) & flags) != 0) {
         return "flags";
     }

@@ -497,7 +497,7 @@ void stand_abort_one(struct tr_ref task)
 
 void stand_kill(struct tr_ref task)
 {
-    tri_end(stage_home(&stand.stage, task), stage_actor(&stand.stage, task), TR_KILLED);
+    tri_actor_end(stage_home(&stand.stage, task), stage_actor(&stand.stage, task), TR_KILLED);
     stage_run(&stand.stage);
 }
 

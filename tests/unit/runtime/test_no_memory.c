@@ -87,7 +87,7 @@ static bool try_handler(uint64_t count, bool for_good)
 {
     set_up();
     struct tr_act act = {.script = (uint64_t)(uintptr_t)need_memory, .number = 5, .peer = b};
-    tri_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
+    tri_actor_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
     stage_tell(&stage, a, &tr_act_schema, &act);
     stage_run(&stage);
     assert_int_equal(tr_host_resume(&stage.host, a, false), 0);
@@ -141,7 +141,7 @@ static bool try_stored(uint64_t count, const struct tr_schema *schema, const voi
     fake_actor_forget();
     stage_open(&stage, &(struct stage_options){.store = store});
     a = stage_spawn(&stage, &fake_actor_behaviour, NULL);
-    tri_quarantine(stage_worker(&stage, 0), stage_actor(&stage, a));
+    tri_actor_quarantine(stage_worker(&stage, 0), stage_actor(&stage, a));
     stage_tell(&stage, a, schema, body);
     stage_run(&stage);
     assert_int_equal(stage_actor(&stage, a)->mailbox_head->is_stored, 1);

@@ -125,14 +125,14 @@ static void test_nothing_is_kept_of_a_family_that_left(void **state)
     struct tr_ref one = child_of(root, 1);
     struct tr_ref two = child_of(root, 2);
     const struct tri_worker *home = stage_home(&stage, root);
-    assert_int_equal(home->far_parents.count, 0);
+    assert_int_equal(home->parent_addresses.count, 0);
     stage_move(&stage, root, 1 - home->index);
-    assert_int_equal(home->far_parents.count, 1);
+    assert_int_equal(home->parent_addresses.count, 1);
     stage_move(&stage, one, 1 - home->index);
-    assert_int_equal(home->far_parents.count, 1);
-    tri_end(stage_home(&stage, two), stage_actor(&stage, two), 0);
+    assert_int_equal(home->parent_addresses.count, 1);
+    tri_actor_end(stage_home(&stage, two), stage_actor(&stage, two), 0);
     stage_run(&stage);
-    assert_int_equal(home->far_parents.count, 0);
+    assert_int_equal(home->parent_addresses.count, 0);
     expect_address(one, "/orders[1]");
     stage_close(&stage);
 }
@@ -175,7 +175,7 @@ static void test_a_parent_that_nobody_knows_is_a_tilde(void **state)
     struct tr_ref root = root_named("orders");
     struct tr_ref child = child_of(root, NAMED);
     stage_move(&stage, child, 1 - stage_home(&stage, root)->index);
-    tri_far_parent_forget(stage_home(&stage, child), root.key);
+    tri_parent_address_forget(stage_home(&stage, child), root.key);
     assert_true(tr_text_equal(address_of(child), tr_text_of("~/named")));
     stage_close(&stage);
 }
@@ -196,7 +196,7 @@ static void test_an_address_that_is_too_long_shows_that(void **state)
     assert_memory_equal(address.data, "~/named/", 8);
     struct tri_worker *home = stage_home(&stage, last);
     stage_move(&stage, line[DEPTH - 2], 1 - home->index);
-    assert_int_equal(home->far_parents.count, 0);
+    assert_int_equal(home->parent_addresses.count, 0);
     assert_true(tr_text_equal(address_of(last), tr_text_of("~/named")));
     stage_close(&stage);
 }

@@ -70,28 +70,28 @@ static void test_what_a_worker_says_is_known_by_what_it_says(void **state)
 static void test_turns_tell_whether_a_handler_runs(void **state)
 {
     (void)state;
-    struct tri_in_hand hand = {0};
+    struct tri_current_message hand = {0};
     struct letter letter = write_letter(actor, 5, 40, 'a', 3);
-    assert_false(tri_in_hand_is_busy(&hand));
-    tri_in_hand_set(&hand, letter.bytes);
-    assert_true(tri_in_hand_is_busy(&hand));
+    assert_false(tri_current_message_is_busy(&hand));
+    tri_current_message_set(&hand, letter.bytes);
+    assert_true(tri_current_message_is_busy(&hand));
     assert_int_equal(hand.actor_serial, 12);
     assert_int_equal(hand.type, 40);
     assert_int_equal(hand.digest, 0);
-    tri_in_hand_clear(&hand);
-    assert_false(tri_in_hand_is_busy(&hand));
+    tri_current_message_clear(&hand);
+    assert_false(tri_current_message_is_busy(&hand));
     assert_int_equal(atomic_load(&hand.turn), 2);
     /* What each message writes is one line of the cache, and no worker shares one. */
-    assert_int_equal(offsetof(struct tri_in_hand, ended_by), 64);
+    assert_int_equal(offsetof(struct tri_current_message, ended_by), 64);
     assert_int_equal(sizeof hand % 64, 0);
 }
 
 static void test_of_two_ends_the_first_counts(void **state)
 {
     (void)state;
-    struct tri_in_hand hand = {0};
-    tri_in_hand_end(&hand, TRI_ENDED_STUCK);
-    tri_in_hand_end(&hand, SIGABRT);
+    struct tri_current_message hand = {0};
+    tri_current_message_end(&hand, TRI_ENDED_STUCK);
+    tri_current_message_end(&hand, SIGABRT);
     assert_int_equal(hand.ended_by, TRI_ENDED_STUCK);
 }
 

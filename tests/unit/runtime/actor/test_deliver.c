@@ -146,7 +146,7 @@ static void test_messages_to_actors_not_spawned_have_a_limit(void **state)
 /* Puts an actor aside, so that its mailbox only fills. */
 static void put_aside(struct tr_ref actor)
 {
-    tri_quarantine(stage_home(&stage, actor), stage_actor(&stage, actor));
+    tri_actor_quarantine(stage_home(&stage, actor), stage_actor(&stage, actor));
 }
 
 static void let_go_on(struct tr_ref actor)
@@ -218,7 +218,7 @@ static void test_a_sender_is_let_go_when_the_full_mailbox_ends(void **state)
     put_aside(b);
     fake_actor_act(&stage, a, tell_notes, TR_MAILBOX_SOFT_MAX + 1, b);
     assert_int_equal(stage_actor(&stage, a)->muted_by, 1);
-    tri_end(stage_home(&stage, b), stage_actor(&stage, b), TR_KILLED);
+    tri_actor_end(stage_home(&stage, b), stage_actor(&stage, b), TR_KILLED);
     stage_run(&stage);
     assert_int_equal(stage_actor(&stage, a)->muted_by, 0);
     stage_close(&stage);

@@ -75,7 +75,8 @@ static struct tr_ref decorated(void)
     struct tri_actor *it = stage_actor(&stage, actor);
     it->sequence = 1234567;
     it->muted_by = 2;
-    it->flags |= TRI_ACTOR_WATCHED | TRI_ACTOR_RETRIED | TRI_ACTOR_FAR_KIN | TRI_ACTOR_OVERLOADED;
+    it->flags |=
+        TRI_ACTOR_WATCHED | TRI_ACTOR_RETRIED | TRI_ACTOR_SPREAD_FAMILY | TRI_ACTOR_OVERLOADED;
     it->phase = TRI_QUARANTINED;
     add_every_edge(actor);
     return actor;

@@ -38,7 +38,7 @@ static void test_a_child_may_begin_a_group(void **state)
     assert_int_equal(sibling.key.group, root.key.group);
     assert_int_not_equal(other.key.group, root.key.group);
     assert_int_equal(stage_worker(&stage, 0)->groups.count, 2);
-    tri_end(stage_worker(&stage, 0), stage_actor(&stage, root), TR_KILLED);
+    tri_actor_end(stage_worker(&stage, 0), stage_actor(&stage, root), TR_KILLED);
     stage_run(&stage);
     assert_int_equal(stage_actor_count(&stage), 0);
     assert_int_equal(stage_worker(&stage, 0)->groups.count, 0);
@@ -59,7 +59,7 @@ static void test_a_family_knows_who_is_left(void **state)
         }
         for (int i = 0; i < CHILDREN; i++) {
             struct tr_ref child = children[(first + i * 4) % CHILDREN];
-            tri_end(stage_worker(&stage, 0), stage_actor(&stage, child), 0);
+            tri_actor_end(stage_worker(&stage, 0), stage_actor(&stage, child), 0);
             int left = 0;
             struct tri_actor *eldest = tri_family_first(stage_worker(&stage, 0), root.key);
             struct tri_actor *at = eldest;

@@ -25,7 +25,7 @@ static void open_stage(void)
 /* What the queue gave is idle again, as after its run. */
 static struct tri_actor *next(void)
 {
-    struct tri_actor *actor = tri_next_ready(stage_worker(&stage, 0));
+    struct tri_actor *actor = tri_queue_pop(stage_worker(&stage, 0));
     if (actor != NULL) {
         actor->phase = TRI_IDLE;
         actor->flags &= (uint16_t)~TRI_ACTOR_URGENT;
@@ -38,7 +38,7 @@ static void test_first_in_is_first_out(void **state)
     (void)state;
     open_stage();
     for (size_t i = 0; i < ACTORS; i++) {
-        tri_ready(stage_worker(&stage, 0), actors[i]);
+        tri_queue_push(stage_worker(&stage, 0), actors[i]);
         assert_int_equal(actors[i]->phase, TRI_READY);
     }
     for (size_t i = 0; i < ACTORS; i++) {
@@ -56,7 +56,7 @@ static void test_supervision_goes_first_but_not_for_ever(void **state)
     for (size_t i = 0; i < ACTORS; i++) {
         bool is_urgent = i >= 2; /* two ordinary ones wait from the beginning */
         actors[i]->flags |= is_urgent ? TRI_ACTOR_URGENT : 0;
-        tri_ready(worker, actors[i]);
+        tri_queue_push(worker, actors[i]);
     }
     worker->urgent_in_row = 0;
     size_t place[2] = {0};

@@ -126,7 +126,7 @@ static void test_whoever_ends_without_an_answer_has_answered_so(void **state)
 }
 
 /* It ends with the very message that was asked. */
-static void test_stopping_with_the_question_in_hand_is_an_answer(void **state)
+static void test_stopping_while_handling_a_question_is_an_answer(void **state)
 {
     (void)state;
     open_stage(1);
@@ -145,7 +145,7 @@ static void test_the_reason_of_an_end_is_the_answer(void **state)
     struct tr_ref a = fake();
     struct tr_ref b = fake();
     fake_actor_act(&stage, a, ask_to_act, script(owe), b);
-    tri_end(stage_home(&stage, b), stage_actor(&stage, b), TR_FAILED);
+    tri_actor_end(stage_home(&stage, b), stage_actor(&stage, b), TR_FAILED);
     stage_run(&stage);
     assert_int_equal(fake_actor_heard_last(a, &tr_ask_failed_schema)->reason, TR_FAILED);
     stage_close(&stage);
@@ -211,7 +211,7 @@ static void test_a_reply_and_a_timeout_are_never_both_heard(void **state)
     struct tr_ref a = fake();
     struct tr_ref b = fake();
     fake_actor_act(&stage, a, ask_to_act, script(owe), b);
-    tri_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
+    tri_actor_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
     fake_actor_act(&stage, b, pay, 5, nobody);
     stage_advance(&stage, 100);
     assert_int_equal(stage_actor(&stage, a)->mailbox_count, 2);
@@ -319,7 +319,7 @@ static void test_a_timer_on_its_way_can_still_be_stopped(void **state)
         struct tr_ref a = fake();
         fake_actor_act(&stage, a, start_timer, 5, nobody);
         struct tri_actor *actor = stage_actor(&stage, a);
-        tri_quarantine(stage_home(&stage, a), actor);
+        tri_actor_quarantine(stage_home(&stage, a), actor);
         fake_actor_act(&stage, a, anew ? start_timer : stop_timer, 30, nobody);
         stage_advance(&stage, 10);
         assert_int_equal(actor->mailbox_count, 2);
@@ -360,7 +360,7 @@ int main(void)
         cmocka_unit_test(test_a_question_is_answered_once),
         cmocka_unit_test(test_a_question_to_a_dead_actor_fails_at_once),
         cmocka_unit_test(test_whoever_ends_without_an_answer_has_answered_so),
-        cmocka_unit_test(test_stopping_with_the_question_in_hand_is_an_answer),
+        cmocka_unit_test(test_stopping_while_handling_a_question_is_an_answer),
         cmocka_unit_test(test_the_reason_of_an_end_is_the_answer),
         cmocka_unit_test(test_a_question_times_out_and_its_late_reply_is_dropped),
         cmocka_unit_test(test_a_deferred_reply_is_sent_once),

@@ -246,7 +246,7 @@ static void test_after_demonitor_no_end_is_heard(void **state)
     struct tr_ref a = fake();
     struct tr_ref b = fake();
     fake_actor_act(&stage, a, monitor, 0, b);
-    tri_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
+    tri_actor_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
     fake_actor_act(&stage, a, demonitor, 0, nobody);
     fake_actor_act(&stage, b, stop, 0, nobody);
     assert_int_equal(stage_actor(&stage, a)->mailbox_count, 2);
@@ -393,7 +393,7 @@ static void test_supervision_goes_first_but_not_for_ever(void **state)
     fake_actor_note(&stage, ordinary, 1);
     tri_sender_flush(&stage.host.sender);
     for (int i = 0; i < WATCHERS; i++) {
-        tri_end(stage_worker(&stage, 0), stage_actor(&stage, ends[i]), 0);
+        tri_actor_end(stage_worker(&stage, 0), stage_actor(&stage, ends[i]), 0);
     }
     stage_run(&stage);
     size_t place = 0;

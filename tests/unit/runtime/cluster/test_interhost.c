@@ -517,7 +517,7 @@ static void goes_on_where_the_other_side_has_forgotten(void **state)
     /* As if an older copy of the other host's store had been put back. */
     struct tri_actor *interhost = crossing_interhost(other);
     assert_non_null(interhost);
-    tri_end(stage_worker(there, 0), interhost, 0);
+    tri_actor_end(stage_worker(there, 0), interhost, 0);
     crossing_act(one, tell_notes, 1, other);
     crossing_run();
     assert_heard_notes(other, 3);

@@ -38,8 +38,8 @@ static struct tri_poison_messages *open_poison(void)
 }
 
 /* A worker handles a message of the actor, and calls a part if there is one. */
-static struct tri_in_hand *hold(struct tri_poison_messages *poison, uint32_t worker,
-                                const char *part)
+static struct tri_current_message *hold(struct tri_poison_messages *poison, uint32_t worker,
+                                        const char *part)
 {
     uint8_t bytes[TR_ENVELOPE_BYTES];
     struct tr_envelope envelope = {
@@ -52,11 +52,11 @@ static struct tri_in_hand *hold(struct tri_poison_messages *poison, uint32_t wor
         .from_incarnation = 1,
         .sequence = 5,
     };
-    struct tri_in_hand *hand = tri_poison_message_hand(poison, worker);
+    struct tri_current_message *hand = tri_poison_message_hand(poison, worker);
     tr_envelope_pack(&envelope, bytes);
-    tri_in_hand_set(hand, bytes);
+    tri_current_message_set(hand, bytes);
     if (part != NULL) {
-        tri_in_hand_attribute(hand, part, "handle");
+        tri_current_message_attribute(hand, part, "handle");
     }
     return hand;
 }
@@ -110,13 +110,13 @@ static void test_a_part_that_has_returned_is_not_blamed(void **state)
     struct tr_crash_attribution crashes[TR_CRASH_ATTRIBUTIONS_MAX];
     (void)state;
     struct tri_poison_messages *first = open_poison();
-    struct tri_in_hand *hand = hold(first, 0, "mine 1");
-    tri_in_hand_attribute(hand, NULL, NULL);
+    struct tri_current_message *hand = hold(first, 0, "mine 1");
+    tri_current_message_attribute(hand, NULL, NULL);
     hand->ended_by = SIGSEGV;
     struct tri_poison_messages *second = open_poison();
     assert_int_equal(tri_poison_message_count(second, actor), 1);
     (void)hold(second, 0, "mine 1");
-    tri_in_hand_clear(tri_poison_message_hand(second, 0));
+    tri_current_message_clear(tri_poison_message_hand(second, 0));
     hold(second, 0, NULL)->ended_by = SIGSEGV;
     struct tri_poison_messages *third = open_poison();
     assert_int_equal(tri_poison_message_count(third, actor), 2);
@@ -134,7 +134,7 @@ static bool is_mine(const void *self, const struct tr_crash_attribution *crashes
 static void test_one_is_forgotten_and_the_others_stay(void **state)
 {
     struct tr_crash_attribution crashes[TR_CRASH_ATTRIBUTIONS_MAX];
-    struct tri_in_hand hand = {.ended_by = SIGABRT};
+    struct tri_current_message hand = {.ended_by = SIGABRT};
     (void)state;
     for (uint32_t i = 0; i < TR_CRASH_ATTRIBUTIONS_MAX + 1; i++) {
         snprintf(hand.part, sizeof hand.part, "part %u", i);

@@ -149,7 +149,7 @@ static void test_a_message_that_was_not_handled_is_handled(void **state)
     begin(2);
     struct tr_ref a = fake();
     struct tr_ref b = fake();
-    tri_quarantine(stage_home(&stage, b), stage_actor(&stage, b));
+    tri_actor_quarantine(stage_home(&stage, b), stage_actor(&stage, b));
     tri_actor_touch(stage_home(&stage, b), stage_actor(&stage, b));
     fake_actor_act(&stage, a, tell_notes, 5, b);
     crash(2);
@@ -210,10 +210,11 @@ static void blame(const char *folder, struct tr_ref actor)
         struct tri_poison_messages *before;
         struct tri_poison_messages *next;
         assert_int_equal(tri_poison_message_open(folder, &before), 0);
-        *tri_poison_message_hand(before, 0) = (struct tri_in_hand){.turn = 1,
-                                                                   .actor_group = actor.key.group,
-                                                                   .actor_serial = actor.key.serial,
-                                                                   .ended_by = SIGSEGV};
+        *tri_poison_message_hand(before, 0) =
+            (struct tri_current_message){.turn = 1,
+                                         .actor_group = actor.key.group,
+                                         .actor_serial = actor.key.serial,
+                                         .ended_by = SIGSEGV};
         assert_int_equal(tri_poison_message_open(folder, &next), 0);
         tri_poison_message_close(before);
         tri_poison_message_close(next);
@@ -252,7 +253,7 @@ static void crash_behind(struct tr_ref a, uint8_t kind)
 {
     struct tri_heading heading = {
         .kind = kind, .to = a, .cause = a, .cause_sequence = fake_actor_state(&stage, a)->ask};
-    tri_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
+    tri_actor_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
     tri_actor_touch(stage_home(&stage, a), stage_actor(&stage, a));
     stage_send(&stage, stage_home(&stage, a)->index, &heading, &tr_note_schema,
                &(struct tr_note){9});

@@ -77,7 +77,7 @@ static void test_an_actor_takes_all_it_has_along(void **state)
     struct tr_spawn_options options = {.name = tr_text_of("traveller")};
     struct tr_ref a = stage_spawn(&stage, &fake_actor_behaviour, &options);
     struct tr_ref b = fake();
-    tri_quarantine(stage_home(&stage, b), stage_actor(&stage, b)); /* it will not answer */
+    tri_actor_quarantine(stage_home(&stage, b), stage_actor(&stage, b)); /* it will not answer */
     fake_actor_act(&stage, a, gather_things, 0, b);
     stage_move(&stage, a, 1);
     assert_ptr_equal(stage_home(&stage, a), stage_worker(&stage, 1));
@@ -92,7 +92,7 @@ static void test_an_actor_takes_all_it_has_along(void **state)
     stage_advance(&stage, 100);
     assert_int_equal(fake_actor_heard_last(a, &tr_timer_schema)->number, 3);
     assert_int_equal(fake_actor_heard_last(a, &tr_ask_failed_schema)->reason, TR_TIMEOUT);
-    tri_end(stage_home(&stage, b), stage_actor(&stage, b), TR_KILLED);
+    tri_actor_end(stage_home(&stage, b), stage_actor(&stage, b), TR_KILLED);
     stage_run(&stage);
     assert_int_equal(fake_actor_heard_times(a, &tr_down_schema), 1);
     assert_int_equal(stage_gauge(&stage, 0), 1); /* who has ended counts no more */
@@ -177,7 +177,7 @@ static void test_an_actor_stays_what_it_is(void **state)
     open_stage(2);
     struct tr_ref a = fake();
     struct tr_ref b = fake();
-    tri_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
+    tri_actor_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
     for (int i = 0; i < TR_MAILBOX_SOFT_MAX / 10 + 1; i++) {
         fake_actor_act(&stage, b, tell_notes, 0, a);
     }

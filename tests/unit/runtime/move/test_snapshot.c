@@ -34,7 +34,7 @@ static struct tr_ref loaded_actor(void)
 {
     struct tr_ref actor = stage_spawn(&stage, &fake_actor_behaviour, NULL);
     fake_actor_act(&stage, actor, write_pages, 0, actor);
-    tri_quarantine(stage_home(&stage, actor), stage_actor(&stage, actor));
+    tri_actor_quarantine(stage_home(&stage, actor), stage_actor(&stage, actor));
     for (uint64_t i = 0; i < NOTES; i++) {
         fake_actor_note(&stage, actor, i);
     }
