@@ -134,7 +134,7 @@ TR_MUST_USE int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_
  * Lies down until something comes for this thread, until `descriptor` is readable (-1: none), or
  * the time is over; may return early. TR_CLOSED, or why the host cannot go on.
  */
-TR_MUST_USE int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms);
+TR_MUST_USE int tr_host_poll(struct tr_host *host, int descriptor, uint64_t timeout_ms);
 
 /*
  * The actor named so, from the root: "/orders/worker[3]"; before the start of a host among those
@@ -151,7 +151,7 @@ bool tr_host_has(struct tr_host *host, struct tr_ref actor);
  * cannot be moved (TR_BUSY), and end with their parents as ever. TR_CLOSED after the start;
  * TR_MEMORY.
  */
-TR_MUST_USE int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count);
+TR_MUST_USE int tr_host_set_dormant(struct tr_host *host, const uint64_t *groups, size_t count);
 
 /* Wakes a dormant group, or all of them (0); an active one stays so. TR_CLOSED. */
 TR_MUST_USE int tr_host_wake(struct tr_host *host, uint64_t group);
@@ -224,7 +224,7 @@ bool tr_host_is_aside(const struct tr_host *host, uint64_t group);
  * The program reads what belongs to a group before the host's start, and that is counted as its
  * loading is; 0: no more. A start that ends before that, in order too, counts as one that it ended.
  */
-void tr_host_loads(struct tr_host *host, uint64_t group);
+void tr_host_note_loading(struct tr_host *host, uint64_t group);
 
 /* A figure of a host: a total since its start, or how much there is now. */
 struct tr_metric {
@@ -273,7 +273,7 @@ TR_MUST_USE int tr_host_dead_letters(struct tr_host *host, struct tr_dead_letter
                                      size_t capacity, size_t *count);
 
 /* An actor as its worker sees it. Texts live as long as the call that shows it. */
-struct tr_actor_seen {
+struct tr_actor_info {
     struct tr_ref actor;
     struct tr_text address; /* from the root, or from "~" where the rest lives on another worker */
     struct tr_text behaviour;
@@ -290,7 +290,7 @@ struct tr_actor_seen {
  * tr_host_metrics.
  */
 TR_MUST_USE int tr_host_actors(struct tr_host *host, struct tr_text pattern, uint32_t limit,
-                               void (*visit)(void *self, const struct tr_actor_seen *actor),
+                               void (*visit)(void *self, const struct tr_actor_info *actor),
                                void *self, uint64_t *found);
 
 /*

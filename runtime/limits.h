@@ -221,7 +221,7 @@
  * small, since what commits wrote again and again is copied once: with 4 MiB, 64 chains at once
  * were a fifth slower.
  */
-#define TR_STORE_LOG_TEND_BYTES (16ULL << 20)
+#define TR_STORE_LOG_CHECKPOINT_BYTES (16ULL << 20)
 #define TR_STORE_LOG_BYTES_MAX (32ULL << 20)
 #define TR_STORE_LOG_REFUSE_BYTES (1ULL << 30)
 

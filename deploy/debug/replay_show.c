@@ -88,7 +88,7 @@ static void show_change(struct tr_replay_show *show, const struct tr_field *fiel
     tr_sink_put_string(sink, is_json(show) ? "]" : "");
 }
 
-static void show_state(struct tr_replay_show *show, const struct tri_seen *seen)
+static void show_state(struct tr_replay_show *show, const struct tri_sandbox_effect *seen)
 {
     const struct tr_schema *schema = seen->schema;
     struct tr_cursor before = tri_body_begin(schema, seen->before, schema->version);
@@ -114,7 +114,7 @@ static void show_state(struct tr_replay_show *show, const struct tri_seen *seen)
 }
 
 /* Pages have a form that only their actor knows: how much of them is new. */
-static void show_page(struct tr_replay_show *show, const struct tri_seen *seen)
+static void show_page(struct tr_replay_show *show, const struct tri_sandbox_effect *seen)
 {
     size_t changed = 0;
     for (size_t i = 0; i < seen->bytes.size; i++) {
@@ -128,13 +128,13 @@ static void show_page(struct tr_replay_show *show, const struct tri_seen *seen)
                    seen->number, seen->before.size, seen->bytes.size, changed);
 }
 
-static void show_message(struct tr_replay_show *show, const struct tri_seen *seen)
+static void show_message(struct tr_replay_show *show, const struct tri_sandbox_effect *seen)
 {
     tr_sink_put_string(show->sink, is_json(show) ? ",\"message\":" : " ");
     tr_print_message(show->sink, show->form, show->registry, seen->bytes);
 }
 
-static void show_spawn(struct tr_replay_show *show, const struct tri_seen *seen)
+static void show_spawn(struct tr_replay_show *show, const struct tri_sandbox_effect *seen)
 {
     struct tr_sink *sink = show->sink;
     tr_sink_put_string(sink, is_json(show) ? ",\"actor\":\"" : " ");
@@ -146,7 +146,7 @@ static void show_spawn(struct tr_replay_show *show, const struct tri_seen *seen)
     tr_print_body(sink, show->form, seen->schema, seen->schema->version, seen->bytes);
 }
 
-static void show_timer(struct tr_replay_show *show, const struct tri_seen *seen)
+static void show_timer(struct tr_replay_show *show, const struct tri_sandbox_effect *seen)
 {
     tr_sink_format(show->sink,
                    is_json(show) ? ",\"id\":%" PRIu64 ",\"due_ms\":%" PRIu64
@@ -154,12 +154,12 @@ static void show_timer(struct tr_replay_show *show, const struct tri_seen *seen)
                    seen->number, seen->due_ms);
 }
 
-static void show_timer_stop(struct tr_replay_show *show, const struct tri_seen *seen)
+static void show_timer_stop(struct tr_replay_show *show, const struct tri_sandbox_effect *seen)
 {
     tr_sink_format(show->sink, is_json(show) ? ",\"id\":%" PRIu64 : " %" PRIu64, seen->number);
 }
 
-static void show_record(struct tr_replay_show *show, const struct tri_seen *seen)
+static void show_record(struct tr_replay_show *show, const struct tri_sandbox_effect *seen)
 {
     const struct tr_schema *schema =
         tr_registry_find(show->registry, TR_RECORD, (uint16_t)seen->number);
@@ -175,13 +175,13 @@ static void show_record(struct tr_replay_show *show, const struct tri_seen *seen
         tr_sink_put_char(sink, ' ');
     }
     tr_print_body(sink, show->form, schema, seen->version, seen->bytes);
-    if (seen->kind == TRI_SEEN_RECORD_DELETE) {
+    if (seen->kind == TRI_SANDBOX_RECORD_DELETE) {
         tr_sink_format(sink, is_json(show) ? ",\"fields\":%" PRIu32 : ", by %" PRIu32 " fields",
                        seen->count);
     }
 }
 
-static void show_nothing(struct tr_replay_show *show, const struct tri_seen *seen)
+static void show_nothing(struct tr_replay_show *show, const struct tri_sandbox_effect *seen)
 {
     (void)show;
     (void)seen;
@@ -189,20 +189,20 @@ static void show_nothing(struct tr_replay_show *show, const struct tri_seen *see
 
 static const struct {
     const char *name;
-    void (*show)(struct tr_replay_show *show, const struct tri_seen *seen);
+    void (*show)(struct tr_replay_show *show, const struct tri_sandbox_effect *seen);
 } effects[] = {
-    [TRI_SEEN_STATE] = {"state", show_state},
-    [TRI_SEEN_PAGE] = {"page", show_page},
-    [TRI_SEEN_MESSAGE] = {"send", show_message},
-    [TRI_SEEN_SPAWN] = {"spawn", show_spawn},
-    [TRI_SEEN_TIMER] = {"timer", show_timer},
-    [TRI_SEEN_TIMER_STOP] = {"timer_stop", show_timer_stop},
-    [TRI_SEEN_RECORD] = {"record", show_record},
-    [TRI_SEEN_RECORD_DELETE] = {"record_delete", show_record},
-    [TRI_SEEN_STOP] = {"stop", show_nothing},
+    [TRI_SANDBOX_STATE] = {"state", show_state},
+    [TRI_SANDBOX_PAGE] = {"page", show_page},
+    [TRI_SANDBOX_MESSAGE] = {"send", show_message},
+    [TRI_SANDBOX_SPAWN] = {"spawn", show_spawn},
+    [TRI_SANDBOX_TIMER] = {"timer", show_timer},
+    [TRI_SANDBOX_TIMER_STOP] = {"timer_stop", show_timer_stop},
+    [TRI_SANDBOX_RECORD] = {"record", show_record},
+    [TRI_SANDBOX_RECORD_DELETE] = {"record_delete", show_record},
+    [TRI_SANDBOX_STOP] = {"stop", show_nothing},
 };
 
-void tr_replay_show_effect(void *self, const struct tri_seen *seen)
+void tr_replay_show_effect(void *self, const struct tri_sandbox_effect *seen)
 {
     struct tr_replay_show *show = self;
     const char *name = effects[seen->kind].name;

@@ -23,7 +23,7 @@ void tr_replay_show_head(struct tr_replay_show *show, const struct tr_recording 
 /* A message, then (tr_replay_show_effect) what its handler asks for, then how it went. */
 void tr_replay_show_message(struct tr_replay_show *show,
                             const struct tr_recorded_message *recorded);
-void tr_replay_show_effect(void *self, const struct tri_seen *seen);
+void tr_replay_show_effect(void *self, const struct tri_sandbox_effect *seen);
 void tr_replay_show_end(struct tr_replay_show *show, const struct tr_recorded_message *recorded,
                         const struct tri_sandbox_handled *handled);
 

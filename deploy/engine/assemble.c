@@ -46,7 +46,7 @@ const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
  * Those that sleep are loaded and not run. While an actor is still to be spawned that they may ask
  * for (`all_sleep`) the others sleep, too.
  */
-static int put_to_sleep(struct tr_live *live, bool all_sleep)
+static int set_dormant(struct tr_live *live, bool all_sleep)
 {
     struct tr_dormant *dormant = &live->dormant;
     size_t count = 0;
@@ -60,7 +60,7 @@ static int put_to_sleep(struct tr_live *live, bool all_sleep)
             groups[count++] = dormant->items[i].execution;
         }
     }
-    int error = tr_host_sleep(live->host, groups, count);
+    int error = tr_host_set_dormant(live->host, groups, count);
     tr_free(groups);
     return error;
 }
@@ -313,7 +313,7 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
     bool has_backends = true;
     int error = load_host(live, options, &pins, &has_backends);
     if (error == 0) {
-        error = put_to_sleep(live, !has_backends);
+        error = set_dormant(live, !has_backends);
     }
     if (error == 0) {
         error = tr_host_start(live->host);
@@ -609,7 +609,7 @@ int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules)
 
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
 {
-    int error = tr_host_rest(live->host, live->events, timeout_ms);
+    int error = tr_host_poll(live->host, live->events, timeout_ms);
     if (error == 0 && live->clock >= 0 && tr_clock_was_set(live->clock)) {
         error = wake_schedules(live);
     }

@@ -124,7 +124,7 @@ static int need_of_execution(void *self, const void *value)
     if (tr_host_is_aside(pins->live->host, row->execution)) {
         return tr_dormant_add_aside(&pins->live->dormant, row);
     }
-    tr_host_loads(pins->live->host, row->execution);
+    tr_host_note_loading(pins->live->host, row->execution);
     if (!tr_host_has(pins->live->host, tr_group_root(row->execution))) {
         return lack_actors(pins, row->name);
     }
@@ -173,7 +173,7 @@ int tr_graph_pins_read(struct tr_graph_pins *pins)
                     : read_executions(pins, (uint8_t)phase);
     }
     if (error != TR_MEMORY) {
-        tr_host_loads(pins->live->host, 0);
+        tr_host_note_loading(pins->live->host, 0);
     }
     if (error == 0) {
         error = read_schedules(pins);

@@ -15,7 +15,7 @@ struct looking {
     bool is_quarantined;
 };
 
-static void look(void *self, const struct tr_actor_seen *actor)
+static void look(void *self, const struct tr_actor_info *actor)
 {
     struct looking *looking = self;
     if (tr_key_equal(actor->actor.key, looking->root) &&

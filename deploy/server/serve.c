@@ -396,7 +396,7 @@ static int on_trigger_schedule(struct tr_serve *serve, const struct tri_peer *pe
     return 0;
 }
 
-static void show_actor(void *self, const struct tr_actor_seen *actor)
+static void show_actor(void *self, const struct tr_actor_info *actor)
 {
     const struct showing *showing = self;
     struct tr_actor_row row = {
@@ -440,7 +440,7 @@ struct resuming {
     uint32_t count;
 };
 
-static void take_quarantined(void *self, const struct tr_actor_seen *actor)
+static void take_quarantined(void *self, const struct tr_actor_info *actor)
 {
     struct resuming *resuming = self;
     bool is_still = tr_text_equal(actor->phase, tr_text_of("quarantined"));

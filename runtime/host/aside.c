@@ -1,9 +1,9 @@
 /*
  * The file `aside`: a row for each group whose loading has ended a start, and how often.
  *
- * A group is suspected from its first row on and set aside at TR_ASIDE_ENDS. Only ends in a row
- * count: a start that gets through, or ends at another group, drops all that are only suspected.
- * Groups that are set aside stay until a person lifts them.
+ * A group is counted from its first row on and set aside at TR_ASIDE_ENDS. Only consecutive ends
+ * count: a start that succeeds, or ends at another group, drops all counts below that. Groups that
+ * are set aside stay until an operator lifts them.
  */
 #include "runtime/host/aside.h"
 
@@ -21,8 +21,8 @@ static const struct tri_row_file file = {.name = "aside",
                                          .rows_max = TR_ASIDE_MAX};
 
 /*
- * Where nothing has changed the file is left alone, so an ordinary start does not wait for the
- * disk. If the list is full of groups that are set aside, a new one is not counted.
+ * An unchanged file is not written, so an ordinary start does not wait for the disk. If the list is
+ * full of groups that are set aside, a new one is not counted.
  */
 int tri_aside_count(const char *folder, uint64_t group)
 {

@@ -1,9 +1,8 @@
 /*
  * The file `attribution`: a row for each part of a program that has ended an engine, and how often.
  *
- * One row for each part, in the order in which they were first counted. The function and the signal
- * are those of the last time. A part that keeps ending the process is counted until the program
- * forgets it.
+ * One row for each part, in order of the first count. The function and the signal are those of the
+ * last time. A part that keeps ending the process is counted until the program drops its row.
  */
 #include "runtime/host/attribution.h"
 
@@ -17,7 +16,7 @@ static const struct tri_row_file file = {.name = "attribution",
                                          .row_bytes = sizeof(struct tr_crash_attribution),
                                          .rows_max = TR_CRASH_ATTRIBUTIONS_MAX};
 
-/* Texts end, whatever a damaged file says. */
+/* Terminates the texts of a row, which may be damaged. */
 static void tidy(struct tr_crash_attribution *row)
 {
     row->part[sizeof row->part - 1] = '\0';
@@ -35,15 +34,15 @@ static size_t read_rows(const char *folder,
 }
 
 /*
- * The hand comes from a mapped file that a crash left, so its texts may lack their ends. A full
+ * The slot comes from a mapped file that a crash left, so its texts may not be terminated. A full
  * list drops its first row.
  */
-int tri_attribution_count(const char *folder, const struct tri_current_message *hand)
+int tri_attribution_count(const char *folder, const struct tri_current_message *slot)
 {
     struct tr_crash_attribution rows[TR_CRASH_ATTRIBUTIONS_MAX];
-    struct tr_crash_attribution row = {.ended_by = hand->ended_by, .count = 1};
-    memcpy(row.part, hand->part, sizeof row.part);
-    memcpy(row.function, hand->function, sizeof row.function);
+    struct tr_crash_attribution row = {.ended_by = slot->ended_by, .count = 1};
+    memcpy(row.part, slot->part, sizeof row.part);
+    memcpy(row.function, slot->function, sizeof row.function);
     tidy(&row);
     size_t count = read_rows(folder, rows);
     size_t place = 0;

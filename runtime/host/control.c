@@ -1,16 +1,16 @@
 /*
  * The program's own place in its host: spawns, messages and questions from outside the actors.
  *
- * The thread that made the host speaks from here, with frames like everybody else, and waits for
- * answers that carry the number of its request. Nothing is shared with the workers.
+ * The thread that made the host sends frames like every place, and waits for answers that have the
+ * number of its request. Nothing is shared with the workers.
  *
- * Four kinds of news come in, each with a number that says what it answers: replies to control
- * requests, DOWNs of monitors, answers of actors, and copies of what workers know. One call waits
- * for one of them and reads everything that comes: ends are kept in a list for later calls, and an
- * answer that comes too late is dropped.
+ * Four kinds of messages arrive, each with a number that identifies what it answers: replies to
+ * control requests, DOWNs of monitors, answers of actors, and copies of workers' data. One call
+ * waits for one of them and reads all: ends are kept in a list for later calls, and a late answer
+ * is dropped.
  *
- * A host that fails and an interrupt send no message. So every wait is cut into slices, and each
- * slice looks at them.
+ * A failing host and an interrupt send no message. So every wait is divided into slices, and each
+ * slice checks for them.
  */
 #include "runtime/host/control.h"
 
@@ -20,20 +20,20 @@
 
 #define WAIT_SLICE_NS 50000000
 
-/* How long an answer is waited for while the store cannot write; and behind an interrupt. */
+/* How long to wait for an answer while the store cannot write; and after an interrupt. */
 #define STORE_WAIT_NS 5000000000
 #define INTERRUPTED_NS 2000000000
 
-/* A DOWN that came while something else was waited for, or one that will come for sure. */
+/* A DOWN that arrived during another wait, or one that will certainly arrive. */
 struct tri_ended {
     struct tri_ended *next;
     struct tr_key actor;
     uint64_t monitor;
     int reason;
-    bool is_open; /* it has not come yet */
+    bool is_open; /* it has not arrived yet */
 };
 
-/* A question to an actor, while its answer is waited for. */
+/* A question to an actor that is waited for. */
 struct tri_asking {
     uint64_t ask; /* the number of its envelope */
     void (*take)(void *self, const struct tr_message *answer);
@@ -42,7 +42,7 @@ struct tri_asking {
     int reason; /* of its failure */
 };
 
-/* What a reply or a DOWN says, as far as a caller waits for it. */
+/* The contents of a reply or a DOWN that callers wait for. */
 struct answer {
     uint64_t request; /* of a control_reply; 0: none */
     uint64_t monitor; /* of a DOWN; 0: none */
@@ -50,7 +50,7 @@ struct answer {
     struct tr_ref actor;
 };
 
-/* Control requests that are waited for, numbered without a gap, and their replies. */
+/* Awaited control requests, with consecutive numbers, and their replies. */
 struct awaited {
     uint64_t first;
     size_t count;
@@ -58,7 +58,7 @@ struct awaited {
     struct answer *answers;
 };
 
-/* Says one thing at once. */
+/* Sends one message at once. */
 static int say(struct tr_host *host, uint32_t place, const struct tr_envelope *wanted,
                const struct tr_schema *schema, const void *body)
 {
@@ -67,7 +67,7 @@ static int say(struct tr_host *host, uint32_t place, const struct tr_envelope *w
     return error;
 }
 
-/* What a worker itself is told, with the next flush: waiting for an answer is one. */
+/* Sends a worker a message with the next flush; waiting for an answer flushes. */
 static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_schema *schema,
                        const void *body)
 {
@@ -79,7 +79,7 @@ static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_sc
     return tri_sender_send(&host->sender, worker, &envelope, schema, body);
 }
 
-/* What an actor, or the runtime in its name, is told. */
+/* Sends an actor a message, or a control message for it. */
 static int tell_actor(struct tr_host *host, struct tr_ref to, uint8_t kind,
                       const struct tr_schema *schema, const void *body)
 {
@@ -93,7 +93,7 @@ static int tell_actor(struct tr_host *host, struct tr_ref to, uint8_t kind,
     return say(host, tri_origin_worker(&host->shared, to.key), &envelope, schema, body);
 }
 
-/* Hands a worker's answer to the gathering; whether it was one. */
+/* Passes a worker's answer to the gathering; returns whether it was one. */
 static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
 {
     struct tri_gathering *gathering = host->gathering;
@@ -117,9 +117,9 @@ static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
 }
 
 /*
- * Takes an actor's answer, or the failure of the question; whether it was one of either. Answers to
- * a question whose wait is over are recognised by their number and dropped, or a later question
- * would get them.
+ * Takes an actor's answer, or the failure of the question; returns whether it was one of them.
+ * Answers to a question whose wait is over are recognized by their number and dropped, or a later
+ * question would get them.
  */
 static bool take_reply(struct tr_host *host, struct tr_bytes bytes)
 {
@@ -136,7 +136,7 @@ static bool take_reply(struct tr_host *host, struct tr_bytes bytes)
     }
     struct tri_asking *asking = host->asking;
     if (asking == NULL || asking->is_over || asking->ask != tr_message_ask(&message)) {
-        return true; /* it came too late */
+        return true; /* too late */
     }
     struct tr_ask_failed failed = {0};
     asking->is_over = true;
@@ -166,7 +166,7 @@ static void read_answer(struct tr_bytes bytes, struct answer *answer)
     }
 }
 
-/* A monitor's number alone names none: an actor of an earlier start has one that was given then. */
+/* A monitor's number alone is not unique: a monitor of an earlier start may have the same one. */
 static struct tri_ended *find_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor)
 {
     struct tri_ended *ended = host->ended;
@@ -176,11 +176,11 @@ static struct tri_ended *find_ended(struct tr_host *host, uint64_t monitor, stru
     return ended;
 }
 
-/* The end that a monitor is to hear of, open when it is made. */
+/* The entry for a monitor's end, created open. */
 static struct tri_ended *open_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor)
 {
     struct tri_ended *ended = tr_alloc(sizeof *ended);
-    TR_ASSERT(ended != NULL); /* its waiter would wait for ever */
+    TR_ASSERT(ended != NULL); /* otherwise its caller would wait for ever */
     *ended = (struct tri_ended){
         .next = host->ended, .actor = actor, .monitor = monitor, .is_open = true};
     host->ended = ended;
@@ -188,8 +188,8 @@ static struct tri_ended *open_ended(struct tr_host *host, uint64_t monitor, stru
 }
 
 /*
- * Keeps the end of an actor until the program asks for it. A DOWN may come before the reply that
- * tells the program the actor's key, so an end without a waiting call is kept too.
+ * Keeps the end of an actor until the program asks for it. A DOWN may arrive before the reply with
+ * the actor's key, so an end without a waiting call is kept too.
  */
 static void keep_ended(struct tr_host *host, const struct answer *answer)
 {
@@ -207,8 +207,8 @@ static bool is_answered(const struct awaited *awaited)
 }
 
 /*
- * Reads what is there; gives the replies to control requests (NULL: none), keeps the ends of
- * actors. It stops after the frame that has the last awaited reply; the others stay in the pipe for
+ * Reads received frames; returns the replies to control requests (NULL: none), keeps the ends of
+ * actors. It stops after the frame with the last awaited reply; later frames stay in the pipe for
  * the next call.
  */
 static bool read_frames(struct tr_host *host, struct awaited *awaited)
@@ -236,45 +236,45 @@ static bool read_frames(struct tr_host *host, struct awaited *awaited)
     return is_answered(awaited);
 }
 
-/* Since when something is waited for, and since when the one who waits is wanted elsewhere. */
-struct patience {
+/* A wait: its start, and the time of an interrupt. */
+struct waiting {
     uint64_t begin_ns;
     uint64_t interrupted_ns;
     bool is_interrupted;
 };
 
-static struct patience patience_new(struct tr_host *host)
+static struct waiting waiting_begin(struct tr_host *host)
 {
-    return (struct patience){.begin_ns = tri_monotonic_ns(host->env)};
+    return (struct waiting){.begin_ns = tri_monotonic_ns(host->env)};
 }
 
 /*
- * Why nothing is waited for any longer, or 0. The error of the host comes first. A store that
- * cannot write is no error at once, since a full disk may get room; and an interrupt leaves a short
- * time, in which an answer that is nearly there can still come.
+ * Why to stop waiting, or 0. The host's error comes first. A store that cannot write is no error at
+ * once, since a full disk may get space; and an interrupt leaves a short time, in which the answer
+ * may still arrive.
  */
-static int why_stop(struct tr_host *host, struct patience *patience)
+static int why_stop(struct tr_host *host, struct waiting *waiting)
 {
     uint64_t now_ns = tri_monotonic_ns(host->env);
     struct pollfd interrupt = {.fd = host->interrupt, .events = POLLIN};
     int error = atomic_load(&host->fatal);
-    if (error == 0 && now_ns - patience->begin_ns >= STORE_WAIT_NS) {
+    if (error == 0 && now_ns - waiting->begin_ns >= STORE_WAIT_NS) {
         error = tr_host_waits_for(host);
     }
-    if (!patience->is_interrupted && host->interrupt != 0 && poll(&interrupt, 1, 0) > 0) {
-        patience->is_interrupted = true;
-        patience->interrupted_ns = now_ns;
+    if (!waiting->is_interrupted && host->interrupt != 0 && poll(&interrupt, 1, 0) > 0) {
+        waiting->is_interrupted = true;
+        waiting->interrupted_ns = now_ns;
     }
-    bool is_over = patience->is_interrupted && now_ns - patience->interrupted_ns >= INTERRUPTED_NS;
+    bool is_over = waiting->is_interrupted && now_ns - waiting->interrupted_ns >= INTERRUPTED_NS;
     return error == 0 && is_over ? TR_CLOSED : error;
 }
 
-/* Waits for the replies to control requests. A host that cannot go on is an answer too. */
+/* Waits for the replies to control requests, or for the host's error. */
 static int await_requests(struct tr_host *host, struct awaited *awaited)
 {
-    struct patience patience = patience_new(host);
+    struct waiting waiting = waiting_begin(host);
     while (!read_frames(host, awaited)) {
-        int error = why_stop(host, &patience);
+        int error = why_stop(host, &waiting);
         if (error != 0) {
             return error;
         }
@@ -284,7 +284,7 @@ static int await_requests(struct tr_host *host, struct awaited *awaited)
     return 0;
 }
 
-/* The same for one, whose answer says how it went. */
+/* The same for one request; returns its result. */
 static int await_request(struct tr_host *host, uint64_t request, struct answer *answer)
 {
     struct awaited awaited = {.first = request, .count = 1, .answers = answer};
@@ -293,8 +293,8 @@ static int await_request(struct tr_host *host, uint64_t request, struct answer *
 }
 
 /*
- * Asks a worker for a spawn, with the next flush. The packed form of a state can be larger than its
- * struct, hence the factor of two.
+ * Requests a spawn from a worker, with the next flush. The packed form of a state can be larger
+ * than its struct, hence the factor of two.
  */
 static int request_spawn(struct tr_host *host, uint32_t worker,
                          const struct tr_host_spawn_request *wanted)
@@ -319,7 +319,7 @@ static int request_spawn(struct tr_host *host, uint32_t worker,
     return tell_worker(host, worker, &tr_spawn_request_schema, &spawn);
 }
 
-/* Who is watched ends with a DOWN that may have come already. */
+/* A watched actor ends with a DOWN that may have arrived already. */
 static void watch_end(struct tr_host *host, bool is_watched, uint64_t monitor, struct tr_key actor)
 {
     if (is_watched && find_ended(host, monitor, actor) == NULL) {
@@ -329,8 +329,7 @@ static void watch_end(struct tr_host *host, bool is_watched, uint64_t monitor, s
 
 /*
  * All requests go to one worker in one frame, so their actors are in one cut and one commit. After
- * an error the requests that were sent are still awaited, so that `actors` names all that were
- * spawned.
+ * an error the sent requests are still awaited, so that `actors` has all spawned ones.
  */
 int tr_host_spawn_all(struct tr_host *host, const struct tr_host_spawn_request *spawns,
                       size_t count, struct tr_ref *actors)
@@ -372,9 +371,9 @@ int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema 
 }
 
 /*
- * What is known of an actor's end. A monitor that comes too late hears that there is no such actor,
- * from another worker maybe and before the end itself: so an end that will come for sure is waited
- * for, and one that has come is better than such an answer.
+ * The known end of an actor. A late monitor is answered that there is no such actor, perhaps by
+ * another worker and before the end itself: so an end that will certainly arrive is waited for, and
+ * one that has arrived is better than such an answer.
  */
 static const struct tri_ended *known_end(const struct tr_host *host, uint64_t monitor,
                                          struct tr_key actor)
@@ -395,7 +394,7 @@ static const struct tri_ended *known_end(const struct tr_host *host, uint64_t mo
     return known;
 }
 
-/* Takes the end of an actor, and all that was said of it. */
+/* Removes the end of an actor, and all answers about it. */
 static bool take_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor, int *reason)
 {
     const struct tri_ended *known = known_end(host, monitor, actor);
@@ -416,13 +415,13 @@ static bool take_ended(struct tr_host *host, uint64_t monitor, struct tr_key act
     return true;
 }
 
-/* Waits for the DOWN of a monitor; the host's end and the time are answers too. */
+/* Waits for the DOWN of a monitor, the host's error, or the timeout. */
 static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key actor,
                       uint64_t timeout_ms, int *reason)
 {
     uint64_t begin_ns = tri_monotonic_ns(host->env);
     while (true) {
-        (void)read_frames(host, NULL); /* nothing is requested: ends are what matters */
+        (void)read_frames(host, NULL); /* no request is open: only ends are read */
         if (take_ended(host, monitor, actor, reason)) {
             return 0;
         }
@@ -434,7 +433,7 @@ static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key acto
         if (error != 0) {
             return error;
         }
-        tri_control_release_memory(host, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
+        tri_control_poll(host, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
     }
 }
 
@@ -448,7 +447,7 @@ int tr_host_monitor(struct tr_host *host, struct tr_ref actor, uint64_t *monitor
     return tell_actor(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &request);
 }
 
-/* Each monitor hears of the end for itself: what was said to others stays theirs. */
+/* Each monitor gets its own end; those of other monitors stay. */
 int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_t monitor, int *reason)
 {
     const struct tri_ended *known = known_end(host, monitor, actor.key);
@@ -467,7 +466,7 @@ int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_t monitor, i
     return 0;
 }
 
-int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms)
+int tr_host_poll(struct tr_host *host, int descriptor, uint64_t timeout_ms)
 {
     if (!host->is_started) {
         return TR_CLOSED;
@@ -485,10 +484,10 @@ int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms)
 /* Waits for the answer of an actor. */
 static int await_reply(struct tr_host *host, const struct tri_asking *asking, uint64_t timeout_ms)
 {
-    struct patience patience = patience_new(host);
+    struct waiting waiting = waiting_begin(host);
     while (!asking->is_over) {
-        uint64_t waited_ms = (tri_monotonic_ns(host->env) - patience.begin_ns) / 1000000;
-        int error = why_stop(host, &patience);
+        uint64_t waited_ms = (tri_monotonic_ns(host->env) - waiting.begin_ns) / 1000000;
+        int error = why_stop(host, &waiting);
         if (error == 0 && timeout_ms != 0 && waited_ms >= timeout_ms) {
             error = TR_TIMEOUT;
         }
@@ -496,14 +495,14 @@ static int await_reply(struct tr_host *host, const struct tri_asking *asking, ui
             return error;
         }
         uint64_t left_ns = timeout_ms == 0 ? WAIT_SLICE_NS : (timeout_ms - waited_ms) * 1000000;
-        tri_control_release_memory(host, left_ns < WAIT_SLICE_NS ? left_ns : WAIT_SLICE_NS);
+        tri_control_poll(host, left_ns < WAIT_SLICE_NS ? left_ns : WAIT_SLICE_NS);
     }
     return asking->reason;
 }
 
 /*
- * The number is known only after the question was sent, and is set before anything is read: no
- * answer can be missed.
+ * The number is known only after the question was sent, and is set before anything is read, so no
+ * answer is missed.
  */
 int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                 const void *body, uint64_t timeout_ms,
@@ -525,8 +524,8 @@ int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *
 }
 
 /*
- * An end that has come already is enough. Otherwise a monitor is set, and taken back when the time
- * is over, so that waiting again and again leaves no monitors behind.
+ * An end that has arrived is enough. Otherwise a monitor is set, and removed when the time is over,
+ * so that repeated waits leave no monitors behind.
  */
 int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms, int *reason)
 {
@@ -549,7 +548,7 @@ int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms,
     return error;
 }
 
-/* Before the threads run the workers are this thread's own. */
+/* Before the threads run, this thread owns the workers. */
 static int find_loaded(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
 {
     int error = TR_NOT_FOUND;
@@ -602,8 +601,8 @@ int tr_host_wake(struct tr_host *host, uint64_t group)
 }
 
 /*
- * The file forgets the message before the actor hears of it. The other way round a crash in between
- * would put the actor into quarantine again.
+ * The message is removed from the file before the actor is told. In the other order a crash in
+ * between would quarantine the actor again.
  */
 int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop)
 {
@@ -634,7 +633,7 @@ const char *tr_host_explain(struct tr_host *host)
     if (fatal == 0) {
         return "";
     }
-    /* The journal's thread has written its words before it told of its end. */
+    /* The journal's thread wrote its words before it reported its end. */
     bool is_journal = host->store != NULL && fatal == host->journal.error;
     return is_journal ? host->journal.words : tr_error_text(fatal);
 }
@@ -649,16 +648,16 @@ int tr_host_waits_for(const struct tr_host *host)
     return atomic_load_explicit(&host->journal.waits_for, memory_order_relaxed);
 }
 
-void tri_control_release_memory(struct tr_host *host, uint64_t timeout_ns)
+void tri_control_poll(struct tr_host *host, uint64_t timeout_ns)
 {
     tri_sender_flush(&host->sender);
     tri_channel_wait(host->sender.link, timeout_ns);
-    (void)read_frames(host, NULL); /* nothing is requested: ends and answers are kept */
+    (void)read_frames(host, NULL); /* no request is open: ends and answers are kept */
 }
 
 /*
- * An answer that comes after the timeout carries an old number and is passed over. The pointer in
- * the host is reset on every way out, since the gathering lies on the caller's stack.
+ * An answer after the timeout has an old number and is ignored. The pointer in the host is reset on
+ * every path, since the gathering is on the caller's stack.
  */
 int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
                        const struct tr_schema *schema, const void *body)
@@ -673,7 +672,7 @@ int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
     host->gathering = gathering;
     uint64_t begin_ns = tri_monotonic_ns(host->env);
     while (error == 0 && gathering->answers < host->shared.worker_count) {
-        tri_control_release_memory(host, 1000000);
+        tri_control_poll(host, 1000000);
         error = atomic_load(&host->fatal);
         bool is_late = tri_monotonic_ns(host->env) - begin_ns > TR_OBSERVE_MS * 1000000ULL;
         if (error == 0 && is_late && gathering->answers < host->shared.worker_count) {

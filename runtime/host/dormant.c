@@ -1,10 +1,10 @@
 /*
- * Keeping execution groups dormant and waking them. A dormant actor carries a mark that tri_queue_may_run
- * looks at; the mark is in no image, so each start decides anew which groups are dormant.
+ * Makes execution groups dormant and wakes them. A dormant actor has a mark that tri_queue_may_run
+ * checks; the mark is in no image, so each start decides again which groups are dormant.
  *
  * Only running stops. Messages are delivered and journaled, timers fire into mailboxes, and limits
- * hold as for any other actor, so waking is nothing but removing the mark. Marking and waking walk
- * the whole table of a worker.
+ * hold as for any other actor, so waking only removes the mark. Marking and waking walk the whole
+ * table of a worker.
  */
 #include "runtime/host/dormant.h"
 
@@ -20,8 +20,8 @@ static int compare(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Marks the actors of these groups, which are in order, on one worker. */
-static void put_to_sleep(struct tri_worker *worker, const uint64_t *groups, size_t count)
+/* Marks the actors of these groups, which are sorted, on one worker. */
+static void set_dormant(struct tri_worker *worker, const uint64_t *groups, size_t count)
 {
     uint64_t cursor = 0;
     uint32_t slot;
@@ -33,7 +33,7 @@ static void put_to_sleep(struct tri_worker *worker, const uint64_t *groups, size
     }
 }
 
-int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count)
+int tr_host_set_dormant(struct tr_host *host, const uint64_t *groups, size_t count)
 {
     if (host->thread_count > 0) {
         return TR_CLOSED;
@@ -47,13 +47,15 @@ int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count)
     }
     memcpy(sorted, groups, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare);
-    /* Before the threads run the workers are this thread's own. */
+    /* Before the threads run, this thread owns the workers. */
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
-        put_to_sleep(&host->workers[i], sorted, count);
+        set_dormant(&host->workers[i], sorted, count);
     }
     tr_free(sorted);
-    /* A dormant execution asks for the exit statuses of its processes when it is woken, however
-     * late. */
+    /*
+     * A dormant execution asks for the exit statuses of its processes when it is woken, however
+     * late.
+     */
     host->unclaimed_ms = UINT32_MAX;
     return 0;
 }

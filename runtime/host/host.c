@@ -1,15 +1,15 @@
 /*
- * Making, starting and stopping a host: workers, journal and store, and the threads that turn them.
+ * Makes, starts and stops a host: workers, journal and store, and their threads.
  *
  * Making a host opens the environment and the store, counts what a crash has left, and loads; the
- * workers belong to the calling thread until their threads begin. Starting goes against the stream
- * of messages: services, the journal, the workers, the watchdog. Stopping goes with it: workers,
- * watchdog, journal, services, so that each part has read all that the part before it has said.
+ * calling thread owns the workers until their threads start. Starting goes against the flow of
+ * messages: services, the journal, the workers, the watchdog. Stopping goes with it: workers,
+ * watchdog, journal, services, so that each part has read all messages of the previous one.
  *
  * Three flags end the threads. `is_stopping` ends the workers. `is_draining` is set when they have
  * ended, and lets the journal make its last round. `fatal` holds the first error of any thread, at
- * which the workers end and the program stops waiting. The threads look at them between two steps
- * and are woken by an empty frame.
+ * which the workers end and the program stops waiting. The threads check them between two steps and
+ * are woken by an empty frame.
  */
 #include "runtime/host/control.h"
 
@@ -29,8 +29,8 @@
 /* ------------------------------------------------------------- making it */
 
 /*
- * A behaviour is known by its id in the store and by its index here, which is a byte in each actor.
- * One place is kept for the interhost actor.
+ * A behaviour is identified by its id in the store and by its index here, which is a byte in each
+ * actor. One index is reserved for the interhost actor.
  */
 static int register_behaviours(struct tri_shared *shared, const struct tr_host_options *options)
 {
@@ -62,7 +62,7 @@ static uint32_t workers_wanted(const struct tr_host_options *options)
     return wanted > TR_WORKERS_MAX ? TR_WORKERS_MAX : (uint32_t)wanted;
 }
 
-/* Where the others are, and groups that have moved. */
+/* The other hosts, and groups that have moved. */
 static int fill_directory(struct tri_directory *directory, const struct tr_host_options *options)
 {
     int error = 0;
@@ -78,7 +78,7 @@ static int fill_directory(struct tri_directory *directory, const struct tr_host_
     return error;
 }
 
-/* Where the steady clock of the lives before has come to; zeros where none has kept it. */
+/* The stored steady clock of earlier lives; zeros if none stored it. */
 static int load_clock(struct tr_host *host, struct tri_kept_clock *kept)
 {
     size_t size = 0;
@@ -92,9 +92,8 @@ static int load_clock(struct tr_host *host, struct tri_kept_clock *kept)
 }
 
 /*
- * What all workers share; from the start of the threads on it does not change, but for next_number.
- * That goes on behind the last number in the store, since the journal commits numbers without a
- * gap.
+ * Shared by all workers; it does not change after the threads start, except next_number. That
+ * continues after the last number in the store, since the journal commits numbers without a gap.
  */
 static int init_shared(struct tr_host *host, const struct tr_host_options *options)
 {
@@ -129,14 +128,14 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
 }
 
 /*
- * Bits of the place where a store begins to count its groups, of the 44 that there are. The two
- * bits that are left are room to count on, whatever the beginning.
+ * Random bits of the first group number of a store, of 44. The two remaining bits leave room to
+ * count on.
  */
 #define GROUP_PLACE_BITS 42
 
 /*
- * The group numbers that were ever given, by worker. A new store begins anywhere, so that what is
- * taken to another one keeps its number there.
+ * The assigned group numbers, by worker. A new store begins at a random one, so that a group
+ * imported into another store keeps its number.
  */
 static int load_next_groups(struct tr_host *host)
 {
@@ -158,7 +157,7 @@ static int load_next_groups(struct tr_host *host)
     return 0;
 }
 
-/* On the thread that makes the host: workers belong to it until their threads begin. */
+/* On the thread that makes the host, which owns the workers until their threads start. */
 static int init_workers(struct tr_host *host)
 {
     uint32_t count = host->shared.worker_count;
@@ -195,7 +194,7 @@ int tri_host_init(struct tr_host *host, const struct tr_host_options *options, s
 }
 
 /*
- * Also for a host that is half made: a worker that was not reached has no `shared`, and all else is
+ * Also for a partly made host: a worker that was not initialized has no `shared`, and all else is
  * zero.
  */
 void tri_host_fini(struct tr_host *host)
@@ -215,7 +214,7 @@ void tri_host_fini(struct tr_host *host)
     tri_control_fini(host);
 }
 
-/* Without durability there is none. */
+/* Without durability there is no store. */
 static int open_store(const struct tr_host_options *options, char *explain,
                       struct tri_store **store)
 {
@@ -237,7 +236,10 @@ static int open_store(const struct tr_host_options *options, char *explain,
     return tri_sqlite_open(&store_options, explain, store);
 }
 
-/* Poison is counted before anything runs; from now on workers show what they have in hand. */
+/*
+ * Poison messages are counted before anything runs; from now on workers publish their current
+ * message.
+ */
 static int attach_poison(struct tr_host *host, const struct tr_host_options *options)
 {
     if (host->store == NULL) {
@@ -245,7 +247,7 @@ static int attach_poison(struct tr_host *host, const struct tr_host_options *opt
     }
     int error = tri_poison_message_open(options->folder, &host->poison);
     for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
-        host->workers[i].current_message = tri_poison_message_hand(host->poison, i);
+        host->workers[i].current_message = tri_poison_message_slot(host->poison, i);
     }
     if (error == 0 && options->aside_behaviour != 0) {
         host->aside_behaviour = options->aside_behaviour;
@@ -259,7 +261,7 @@ uint32_t tr_host_jobs(const struct tr_host *host)
     return host->jobs;
 }
 
-/* Where the keeper of this store's processes lives. */
+/* Keeps the path of the store's folder, where its keeper is. */
 static int keep_folder(struct tr_host *host, const struct tr_host_options *options)
 {
     if (options->folder == NULL) {
@@ -290,8 +292,10 @@ static int keep_listen(struct tr_host *host, const struct tr_host_options *optio
     return host->listen == NULL ? TR_MEMORY : 0;
 }
 
-/* In an order in which a failure leaves nothing half done: poison messages are counted before the
- * store is loaded, since loading may be what ends the process. */
+/*
+ * Poison messages are counted before the store is loaded, since loading may be what ends the
+ * process.
+ */
 static int assemble(struct tr_host *host, const struct tr_host_options *options, char *explain)
 {
     int error = tri_env_real_new(&host->env);
@@ -319,12 +323,12 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     if (error == 0 && store != NULL) {
         error = tri_host_load(host);
         /*
-         * The group that was being loaded is no longer noted. After want of memory it stays noted,
-         * and counts as the one that ended this start. Any other error has words of its own and
-         * comes at each start, whatever is set aside.
+         * Clears the note of the group being loaded. After TR_MEMORY it stays, and counts as the
+         * one that ended this start. Any other error has words of its own and would occur at each
+         * start, whatever is set aside.
          */
         if (error != TR_MEMORY) {
-            tr_host_loads(host, 0);
+            tr_host_note_loading(host, 0);
         }
     }
     if (error == TR_INVALID && options->number != 0) {
@@ -365,7 +369,7 @@ int tr_host_new(const struct tr_host_options *options, char *explain, struct tr_
 
 /* ------------------------------------------------------------ running it */
 
-/* Looks for work for TR_SPIN_NS; whether it has found some. */
+/* Looks for work for TR_SPIN_NS; returns whether there was some. */
 static bool spin(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t begin = tri_monotonic_ns(host->env);
@@ -378,11 +382,11 @@ static bool spin(struct tr_host *host, struct tri_worker *worker)
 }
 
 /*
- * Looks for work a while before it sleeps: waking a sleeping core costs more than a spin. But spins
- * that find nothing take the core from processes that could use it. So after `lost` of them it goes
- * to sleep at once, until it is woken so soon that a spin would have found the work.
+ * Spins before it sleeps: waking a sleeping core costs more than a spin. But useless spins take the
+ * core from processes that could use it. So after `lost` of them it sleeps at once, until it is
+ * woken so soon that a spin would have paid.
  */
-static void rest(struct tr_host *host, struct tri_worker *worker, uint32_t *lost)
+static void sleep_idle(struct tr_host *host, struct tri_worker *worker, uint32_t *lost)
 {
     uint64_t idle_ns = tri_worker_idle_ns(worker);
     bool is_long = idle_ns > TR_SPIN_NS;
@@ -404,14 +408,14 @@ static void rest(struct tr_host *host, struct tri_worker *worker, uint32_t *lost
     }
 }
 
-/* The first error stays: what follows is its consequence. */
+/* The first error stays: later ones are its consequence. */
 static void fail_host(struct tr_host *host, int error)
 {
     int expected = 0;
     atomic_compare_exchange_strong(&host->fatal, &expected, error);
 }
 
-/* The words are written before the error is set, so a thread that sees the error finds them. */
+/* The words are written before the error is set, so a thread that sees the error can read them. */
 static void fail_with_words(void *self, int error, const char *words)
 {
     struct tr_host *host = self;
@@ -420,9 +424,9 @@ static void fail_with_words(void *self, int error, const char *words)
 }
 
 /*
- * A worker's thread. Its link is opened here, since a socket belongs to one thread. One that ends
- * in order hands everything to the journal first. One that ends by an error does not: its batch may
- * lack an operation.
+ * A worker's thread. Its link is opened here, since a socket belongs to one thread. At an orderly
+ * end it first sends everything to the journal. After an error it does not: its batch may lack an
+ * operation.
  */
 static void *worker_main(void *argument)
 {
@@ -439,11 +443,11 @@ static void *worker_main(void *argument)
         fail_host(host, error);
         return NULL;
     }
-    tri_crash_hand(worker->current_message);
+    tri_crash_set_message(worker->current_message);
     while (!atomic_load_explicit(&host->is_stopping, memory_order_acquire) && worker->fatal == 0 &&
            atomic_load_explicit(&host->fatal, memory_order_relaxed) == 0) {
         if (!tri_worker_step(worker)) {
-            rest(host, worker, &lost);
+            sleep_idle(host, worker, &lost);
         }
     }
     if (worker->fatal != 0) {
@@ -451,16 +455,18 @@ static void *worker_main(void *argument)
     } else {
         tri_cut_flush_journal(worker);
     }
-    tri_crash_hand(NULL);
+    tri_crash_set_message(NULL);
     tri_signal_stack_fini(&stack);
     return NULL;
 }
 
-/* How long the journal's thread sleeps when no batch comes. */
+/* How long the journal's thread sleeps without batches. */
 #define JOURNAL_WAIT_NS 100000000
 
-/* The journal's thread. It ends behind the workers: when it is told to drain, all their batches are
- * in its pipe, and one more round commits them. */
+/*
+ * The journal's thread. It ends after the workers: when it is told to drain, all their batches are
+ * in its pipe, and one more round commits them.
+ */
 static void *journal_main(void *argument)
 {
     struct tr_host *host = argument;
@@ -473,8 +479,8 @@ static void *journal_main(void *argument)
     bool is_draining = false;
     while (journal->state != TRI_JOURNAL_FAILED && !is_draining) {
         /*
-         * Read before the round and not after it: whatever the workers sent before the flag was set
-         * is in the pipe, and this round takes it.
+         * Read before the round and not after it: all batches sent before the flag was set are in
+         * the pipe, and this round takes them.
          */
         is_draining = atomic_load_explicit(&host->is_draining, memory_order_acquire);
         bool has_worked = false;
@@ -495,7 +501,7 @@ static void *journal_main(void *argument)
     return NULL;
 }
 
-/* Why the blobs cannot be used. */
+/* Sets words about a failure of the blob store. */
 static void explain_files(struct tr_host *host, int error)
 {
     const char *words = error == TR_NOT_FOUND ? "it is no folder"
@@ -505,7 +511,7 @@ static void explain_files(struct tr_host *host, int error)
              host->folder, words);
 }
 
-/* Services first, so that a call of the first message that is handled finds its service. */
+/* Services first, so that a call of the first handled message finds its service. */
 static int start_services(struct tr_host *host)
 {
     struct tri_shared *shared = &host->shared;
@@ -568,10 +574,10 @@ static int start_services(struct tr_host *host)
 }
 
 /*
- * Wakes a place that may be asleep: an empty frame is read and forgotten. Without memory for it the
- * place wakes by its own timeout.
+ * Wakes a sleeping place by an empty frame, which it ignores. Without memory for it the place wakes
+ * by its own timeout.
  */
-static void nudge(struct tr_host *host, uint32_t place)
+static void wake_place(struct tr_host *host, uint32_t place)
 {
     struct tri_frame_builder frame = {0};
     size_t size;
@@ -582,7 +588,7 @@ static void nudge(struct tr_host *host, uint32_t place)
 }
 
 /* The same for the journal, whose frames are batches. */
-static void nudge_journal(struct tr_host *host)
+static void wake_journal(struct tr_host *host)
 {
     uint8_t *data = tr_alloc(TRI_JOURNAL_WAKE_BYTES);
     if (data != NULL) {
@@ -593,26 +599,25 @@ static void nudge_journal(struct tr_host *host)
 }
 
 /*
- * Services are told to end, woken, and waited for. All are told before the first is waited for, so
- * that they end side by side.
+ * Asks all services to end and wakes them before the first is joined, so that they end in parallel.
  */
 static void stop_services(struct tr_host *host)
 {
     if (host->processes != NULL) {
         tri_process_service_request_stop(host->processes);
-        nudge(host, TRI_PLACE_PROCESSES);
+        wake_place(host, TRI_PLACE_PROCESSES);
     }
     if (host->http != NULL) {
         tri_http_service_request_stop(host->http);
-        nudge(host, TRI_PLACE_HTTP);
+        wake_place(host, TRI_PLACE_HTTP);
     }
     if (host->files != NULL) {
         tri_files_service_request_stop(host->files);
-        nudge(host, TRI_PLACE_FILES);
+        wake_place(host, TRI_PLACE_FILES);
     }
     if (host->interhost != NULL) {
         tri_interhost_thread_request_stop(host->interhost);
-        nudge(host, TRI_PLACE_INTERHOST);
+        wake_place(host, TRI_PLACE_INTERHOST);
     }
     tri_interhost_thread_stop(host->interhost);
     tri_process_service_stop(host->processes);
@@ -624,8 +629,10 @@ static void stop_services(struct tr_host *host)
     host->files = NULL;
 }
 
-/* Workers, then the journal, then the services: each hears everything that those before it have
- * said. */
+/*
+ * Workers, then the journal, then the services: each gets everything that those before it have
+ * sent.
+ */
 void tr_host_stop(struct tr_host *host)
 {
     if (!host->is_started) {
@@ -633,17 +640,17 @@ void tr_host_stop(struct tr_host *host)
     }
     atomic_store_explicit(&host->is_stopping, true, memory_order_release);
     for (uint32_t i = 0; i < host->thread_count; i++) {
-        nudge(host, i);
+        wake_place(host, i);
     }
     for (uint32_t i = 0; i < host->thread_count; i++) {
         pthread_join(host->threads[i].thread, NULL);
     }
-    /* Until here: a handler that does not return would never let its worker end. */
+    /* Only here: a handler that does not return would never let its worker end. */
     tri_watchdog_stop(host->watchdog);
     host->watchdog = NULL;
     atomic_store_explicit(&host->is_draining, true, memory_order_release);
     if (host->has_journal_thread) {
-        nudge_journal(host);
+        wake_journal(host);
         pthread_join(host->journal_thread, NULL);
         host->has_journal_thread = false;
     }
@@ -683,14 +690,13 @@ int tr_host_start(struct tr_host *host)
         error = start_threads(host);
     }
     if (error != 0) {
-        tr_host_stop(host); /* what has begun; nothing of it may wait for what has not */
+        tr_host_stop(host); /* stops the started threads */
     }
     return error;
 }
 
 /*
- * A socket of ZeroMQ may pass to another thread behind a full barrier. The threads have been
- * joined, which is one.
+ * A socket of ZeroMQ may pass to another thread after a full barrier. Joining the threads is one.
  */
 static void close_links(struct tr_host *host)
 {
@@ -704,9 +710,9 @@ static void close_links(struct tr_host *host)
 }
 
 /*
- * In this order: nothing runs any more; the taps let go of rings that workers fill; a crash dump
- * forgets the workers before their memory goes; the hands are cleared, because this end is in
- * order; then the store closes.
+ * In this order: no thread runs; the taps release the rings that workers fill; the crash dump drops
+ * the workers before their memory is freed; the current messages are cleared, because this end is
+ * orderly; then the store closes.
  */
 void tr_host_free(struct tr_host *host)
 {

@@ -1,6 +1,6 @@
 /*
- * A host, put together: what troupe.h promises is made of these parts. The simulator builds the
- * same parts around its own environment and calls their steps itself.
+ * A host: the parts behind troupe.h. The simulator builds the same parts around its own environment
+ * and calls their steps itself.
  */
 #ifndef TR_RUNTIME_HOST_HOST_H
 #define TR_RUNTIME_HOST_HOST_H
@@ -13,7 +13,7 @@
 #include "runtime/journal/journal.h"
 #include "runtime/link/sender.h"
 
-/* What a worker's thread is given. */
+/* Arguments of a worker's thread. */
 struct tri_thread {
     struct tr_host *host;
     struct tri_worker *worker;
@@ -31,12 +31,12 @@ struct tr_host {
     uint16_t aside_behaviour;
     uint64_t aside[TR_ASIDE_MAX]; /* groups that this start has not loaded */
     size_t aside_count;
-    /* Services that the options ask for; NULL: not there, or not started. */
+    /* Services, by the options; NULL: not requested, or not started. */
     struct tri_http_service *http;
     struct tri_process_service *processes;
     struct tri_files_service *files;
     struct tri_interhost_thread *interhost; /* to other hosts */
-    char *listen;                           /* where it listens for them; NULL: nowhere */
+    char *listen;                           /* its listening address; NULL: none */
     char *folder;                           /* of the store; NULL without durability */
     const char *const *keeper_command;
     uint32_t jobs;
@@ -54,10 +54,10 @@ struct tr_host {
     /* The program's own place; used by the thread that made the host. */
     struct tri_sender sender;
     uint64_t requests;
-    struct tri_ended *ended;          /* DOWNs that came while something else was waited for */
-    struct tri_gathering *gathering;  /* answers that are waited for */
-    struct tri_asking *asking;        /* the answer of an actor that is waited for */
-    struct tr_tap *taps[TR_TAPS_MAX]; /* open, or not let go of by every worker */
+    struct tri_ended *ended;                /* DOWNs that arrived during other waits */
+    struct tri_gathering *gathering;        /* awaited answers of workers */
+    struct tri_asking *asking;              /* awaited answer of an actor */
+    struct tr_tap *taps[TR_TAPS_MAX];       /* open, or not released by every worker */
     void (*end_taps)(struct tr_host *host); /* frees them; set with the first (tap/tap.c) */
     uint32_t next_worker;
     /* Threads. */
@@ -68,19 +68,20 @@ struct tr_host {
     uint32_t thread_count;
     bool is_started;
     atomic_bool is_stopping;
-    atomic_bool is_draining; /* the workers have ended: the journal commits what is left */
-    atomic_int fatal;        /* why the host cannot go on; 0 while it can */
+    atomic_bool is_draining; /* the workers have ended: the journal commits the rest */
+    atomic_int fatal;        /* the error that ends the host; 0: none */
     uint32_t stuck_handler_ms;
 };
 
-/* A host in an environment and on a store of the caller's, without links and threads. Errors as
- * tr_host_new. The store stays the caller's; NULL without durability. */
+/*
+ * Initializes a host with the caller's environment and store, without links and threads. Errors as
+ * tr_host_new. The caller owns the store; NULL without durability.
+ */
 TR_MUST_USE int tri_host_init(struct tr_host *host, const struct tr_host_options *options,
                               struct tr_env *env, struct tri_store *store);
 void tri_host_fini(struct tr_host *host);
 
-/* Fills the workers with what the store holds. Errors: the store's, and what images may be wrong
- * with. */
+/* Loads the store into the workers. Errors: the store's, and those of invalid images. */
 TR_MUST_USE int tri_host_load(struct tr_host *host);
 
 #endif

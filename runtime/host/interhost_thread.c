@@ -1,6 +1,6 @@
 /*
- * Turning the interhost service in a thread of its own: it sleeps until something comes from the
- * host or from another one, or a session has something to say.
+ * Runs the interhost service in a thread of its own: it sleeps until a message arrives from this
+ * host or another one, or a session has a timeout.
  */
 #include "runtime/host/interhost_thread.h"
 
@@ -18,8 +18,8 @@ static void fail(struct tri_interhost_thread *thread, int error)
 }
 
 /*
- * On the thread that starts the host, so that an address that is taken fails the start. The sockets
- * pass to the new thread with pthread_create, which orders memory between the two.
+ * On the thread that starts the host, so that an address in use fails the start. The sockets pass
+ * to the new thread with pthread_create, which orders memory between the two.
  */
 static int open_ends(struct tri_interhost_thread *thread)
 {
@@ -32,7 +32,7 @@ static int open_ends(struct tri_interhost_thread *thread)
     return error;
 }
 
-/* The thread has the sessions and both ends of its links to itself until it is joined. */
+/* The thread owns the sessions and both ends of its links until it is joined. */
 static void *interhost_main(void *argument)
 {
     struct tri_interhost_thread *thread = argument;

@@ -8,15 +8,17 @@
 
 struct tri_interhost_thread;
 
-/* Opens the wire and starts the thread. TR_MEMORY, TR_SYSTEM (the address is taken, or none),
- * TR_INVALID (an address that is not on this machine: nothing guards it yet). */
+/*
+ * Opens the wire and starts the thread. TR_MEMORY, TR_SYSTEM (the address is in use or invalid),
+ * TR_INVALID (not an address of this machine: connections are not encrypted yet).
+ */
 TR_MUST_USE int tri_interhost_thread_start(struct tr_host *host,
                                            struct tri_interhost_thread **thread);
 
-/* Says that it is to end; it looks when it wakes. */
+/* Asks it to end at its next wakeup. */
 void tri_interhost_thread_request_stop(struct tri_interhost_thread *thread);
 
-/* Ends it: what waits there is sent again by a later start. NULL is fine. */
+/* Ends it: unsent messages are sent again by a later start. NULL is fine. */
 void tri_interhost_thread_stop(struct tri_interhost_thread *thread);
 
 #endif

@@ -1,19 +1,18 @@
 /*
- * A host's start from a store: images, pages and messages that were not handled, each to the worker
- * of its origin. No handler runs to rebuild a state ("Durability" in runtime/ARCHITECTURE.md).
+ * Loads a host from its store: images, pages and unhandled messages, each to its worker of origin.
+ * No handler runs to rebuild a state ("Durability" in runtime/ARCHITECTURE.md).
  *
- * What cannot have survived is said: a call to the outside that was under way is answered with
- * TR_NO_CONNECTION, so that its actor asks the outside what became of it (law 5 of
- * runtime/ARCHITECTURE.md). And children whose parent is gone end, as they would have.
+ * What a crash has ended is reported: an open call to the outside is answered with
+ * TR_NO_CONNECTION, so that its actor reconciles (law 5 of runtime/ARCHITECTURE.md). And children
+ * whose parent is gone end.
  *
- * The order: counters, so that every group is known; actors, each with its pages; families, while
- * nothing has ended yet; groups that have ended; messages, which may find their receivers now;
- * orphans and empty groups; and at last each actor gets what it must hear and may run. Where a step
- * ends an actor, the messages and deletions that come of it go into the batch of the worker and are
- * committed with its first cut.
+ * The order: counters, so that every group is known; actors, each with its pages; families, before
+ * any actor ends; ended groups; messages, which find their receivers now; orphans and empty groups;
+ * and at last each actor gets its reports and may run. When a step ends an actor, the resulting
+ * messages and deletions go into the batch of the worker and are committed with its first cut.
  *
- * A start costs time with what lives, not with what has happened: it replays no log. Between the
- * steps no other thread runs, so each may look at all workers.
+ * The time of a start depends on the live actors, not on history: it replays no log. Between the
+ * steps no other thread runs, so each may access all workers.
  */
 #include <stdlib.h>
 
@@ -25,7 +24,7 @@
 struct loading {
     struct tr_host *host;
     struct tri_actor *actor; /* the last one, to which pages belong */
-    uint64_t group;          /* its own */
+    uint64_t group;          /* its group */
     struct tri_message **messages;
     size_t count;
     size_t capacity;
@@ -38,7 +37,7 @@ static struct tri_worker *home_of(struct tr_host *host, struct tr_key key)
     return &host->workers[tri_origin_worker(&host->shared, key)];
 }
 
-/* Every worker knows of a group that is set aside, since any actor may send it something. */
+/* Every worker knows a group that is set aside, since any actor may send to it. */
 static int note_aside(struct tr_host *host, uint64_t number)
 {
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
@@ -52,8 +51,8 @@ static int note_aside(struct tr_host *host, uint64_t number)
 }
 
 /*
- * The start is at this group now, if it is one that may be set aside. If that ends the process, the
- * next start finds the group in the mapped file.
+ * Notes the group being loaded, if it may be set aside. If loading it ends the process, the next
+ * start finds the group in the mapped file.
  */
 static void note_loading(struct loading *loading, const struct tri_op *op)
 {
@@ -62,11 +61,11 @@ static void note_loading(struct loading *loading, const struct tri_op *op)
         bool may_be = op->type == host->aside_behaviour &&
                       tr_key_equal(op->key, tr_group_root(op->key.group).key);
         loading->group = op->key.group;
-        tr_host_loads(host, may_be ? op->key.group : 0);
+        tr_host_note_loading(host, may_be ? op->key.group : 0);
     }
 }
 
-/* Counters come first of all, so that each group is known before its actors are. */
+/* Counters come first, so that each group is known before its actors. */
 static int load_counter(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -75,7 +74,7 @@ static int load_counter(void *self, const struct tri_op *op)
         return note_aside(loading->host, op->key.group);
     }
     if (op->key.serial == TRI_COUNTER_EPOCH) {
-        /* It stands with the worker that has the group's first actor, and its interhost actor. */
+        /* The epoch belongs to the worker of the group's first actor and its interhost actor. */
         struct tri_group *first =
             tri_group_get(home_of(loading->host, tri_interhost_key(op->key.group)), op->key.group);
         if (first != NULL) {
@@ -84,7 +83,7 @@ static int load_counter(void *self, const struct tri_op *op)
         return first == NULL ? TR_MEMORY : 0;
     }
     if (index >= loading->host->shared.worker_count) {
-        /* Of a worker that this start does not have: it stays in the store until the group ends. */
+        /* Of a worker beyond this start's number: it stays in the store until the group ends. */
         loading->host->shared.has_lost_workers = true;
         return tri_group_get(&loading->host->workers[0], op->key.group) == NULL ? TR_MEMORY : 0;
     }
@@ -97,12 +96,14 @@ static int load_counter(void *self, const struct tri_op *op)
      * serial from here on.
      */
     group->next_spawn = op->number;
-    group->is_spread = true; /* other workers' counters are not looked at */
+    group->is_spread = true; /* the counters of other workers are not checked */
     return 0;
 }
 
-/* Each actor begins on its worker of origin, wherever it had moved to: routes are not stored, and
- * with another number of workers the same rule gives another worker. */
+/*
+ * Each actor is loaded on its worker of origin, wherever it had moved: routes are not stored, and
+ * with another number of workers the same rule gives another worker.
+ */
 static int load_actor(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -116,7 +117,7 @@ static int load_actor(void *self, const struct tri_op *op)
     bool is_ours = tri_directory_is_here(directory, op->key.group) &&
                    (directory->number != 0 || op->key.group >> TRI_GROUP_HOST_SHIFT == 0);
     if (!is_ours) {
-        return TR_INVALID; /* the store of another host, or this one's under another number */
+        return TR_INVALID; /* the store of another host, or of this one under another number */
     }
     int error = tri_image_read(worker, op->key, op->data, &loading->actor);
     if (error == 0) {
@@ -126,7 +127,7 @@ static int load_actor(void *self, const struct tri_op *op)
     return error;
 }
 
-/* The store tells pages right behind their actor. */
+/* The store passes pages right after their actor. */
 static int load_page(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -168,7 +169,7 @@ static int reserve_message(struct loading *loading)
     return 0;
 }
 
-/* Messages are gathered and sorted before any is delivered; see compare_messages. */
+/* Messages are collected and sorted before any is delivered; see compare_messages. */
 static int load_message(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -199,10 +200,10 @@ static int load_message(void *self, const struct tri_op *op)
 }
 
 /*
- * The store tells messages by sender. A mailbox had them in the order of their coming, in which one
- * promise lies: a DOWN comes after the last message of the actor that has ended, though another one
- * says it. The hybrid clock of their envelopes knows: what was said later, by the same sender or by
- * an actor that had heard of it, has a later time. Equal times keep the order of the store.
+ * The store passes messages by sender. A mailbox had them in order of arrival, which guarantees
+ * that a DOWN comes after the last message of the ended actor, though the DOWN has another sender.
+ * The hybrid clock of the envelopes restores this: a later message, of the same sender or of an
+ * actor that had received from it, has a later time. Equal times keep the order of the store.
  */
 static int compare_messages(const void *a, const void *b)
 {
@@ -218,7 +219,10 @@ static int compare_messages(const void *a, const void *b)
     return tri_op_compare(&op, &other_op);
 }
 
-/* No clock of this start may be behind one of an earlier one, even where people set it back. */
+/*
+ * No clock of this start may be behind one of an earlier start, even if the wall clock was set
+ * back.
+ */
 static void advance_clocks(struct tr_host *host, uint64_t clock)
 {
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
@@ -228,8 +232,8 @@ static void advance_clocks(struct tr_host *host, uint64_t clock)
 }
 
 /*
- * No handler runs yet, and no limit is applied: what was accepted once is accepted. A control acts
- * at once, as it would have when it came: a monitor becomes an edge.
+ * No handler runs yet, and no limit is applied: accepted messages stay accepted. A control acts at
+ * once, as it would have on arrival: a monitor becomes an edge.
  */
 static void deliver_loaded(struct tr_host *host, struct tri_message *message)
 {
@@ -238,7 +242,7 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
     struct tri_actor *actor = tri_actor_find(worker, to, 0);
     uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
     if (actor == NULL) {
-        tri_deliver(worker, message, 0); /* it waits for a spawn, or is a dead letter */
+        tri_deliver(worker, message, 0); /* it waits for a spawn, or becomes a dead letter */
     } else if (incarnation != 0 && incarnation != actor->incarnation) {
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
     } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
@@ -248,8 +252,10 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
     }
 }
 
-/* A start brings actors to the workers of origin, so parents may have far children who had
- * none, and these far parents; the images say nothing of that. */
+/*
+ * A start puts actors on their workers of origin, so parents and children may be on different
+ * workers for the first time; the images do not say so.
+ */
 static int note_spread_family(struct tr_host *host, struct tri_worker *worker,
                               const struct tri_actor *actor)
 {
@@ -264,7 +270,7 @@ static int note_spread_family(struct tr_host *host, struct tri_worker *worker,
     return tri_parent_address_keep(worker, actor->parent, address);
 }
 
-/* Before any actor ends or runs: which have parents and children on other workers. */
+/* Before any actor ends or runs: marks actors with parents or children on other workers. */
 static int note_families(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
@@ -285,7 +291,7 @@ static int note_all_families(struct tr_host *host)
     return error;
 }
 
-/* Whether anybody of a group but its interhost actor lives on any worker. */
+/* Whether a group has actors on any worker besides its interhost actor. */
 static bool is_inhabited(struct tr_host *host, uint64_t number)
 {
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
@@ -306,9 +312,9 @@ static bool has_first(struct tr_host *host, uint64_t number)
 }
 
 /*
- * A group has ended whose first actor has, or of which only the interhost actor is left: no actor
- * will be spawned in it. What is left are orphans, and the group goes with the last of them here.
- * The last actor that ends sees the mark and takes the group along.
+ * A group has ended if its first actor has, or if only the interhost actor is left: no actor will
+ * be spawned in it. Remaining actors are orphans, and the group is removed with the last of them
+ * here, which checks the mark.
  */
 static void note_ended_groups(struct tr_host *host, struct tri_worker *worker)
 {
@@ -327,7 +333,7 @@ static void note_ended_groups(struct tr_host *host, struct tri_worker *worker)
     }
 }
 
-/* Brings the messages to where they were on their way, in the order in which they were said. */
+/* Delivers the messages in the order in which they were sent. */
 static void deliver_messages(struct loading *loading)
 {
     if (loading->count > 0) {
@@ -340,7 +346,7 @@ static void deliver_messages(struct loading *loading)
     }
 }
 
-/* Gives back what was loaded before something failed. */
+/* Frees the loaded messages after a failure. */
 static void discard_messages(struct loading *loading)
 {
     for (size_t i = 0; i < loading->count; i++) {
@@ -350,8 +356,8 @@ static void discard_messages(struct loading *loading)
 }
 
 /*
- * The answer to a call that the crash has cut off. The edge stays until that message is handled,
- * but leaves the wheel: a timeout behind it would be a second answer.
+ * Answers a call that the crash has cut off. The edge stays until that message is handled, but
+ * leaves the wheel: a timeout after it would be a second answer.
  */
 static void fail_call(struct tri_worker *worker, struct tri_actor *actor, struct tri_edge *edge)
 {
@@ -366,7 +372,7 @@ static void fail_call(struct tri_worker *worker, struct tri_actor *actor, struct
                        &(struct tr_ask_failed){.reason = -TR_NO_CONNECTION});
 }
 
-/* Whether a message ends what an actor has asked; news of it, told before that, do not. */
+/* Whether a message ends a question; messages before its answer do not. */
 static bool is_answer(const struct tri_message *message)
 {
     uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
@@ -375,7 +381,7 @@ static bool is_answer(const struct tri_message *message)
             tr_envelope_get(message->bytes, 16, type) == tr_ask_failed_schema.id);
 }
 
-/* Whether an answer to this call lies in the mailbox already. */
+/* Whether an answer to this call is in the mailbox already. */
 static bool has_answer(const struct tri_actor *actor, uint64_t number)
 {
     const struct tri_message *message = actor->mailbox_head;
@@ -389,7 +395,7 @@ static bool has_answer(const struct tri_actor *actor, uint64_t number)
 }
 
 /*
- * An answer in the mailbox is durable and stands. A call without one may have been done or not:
+ * An answer in the mailbox is durable and valid. A call without one may or may not have been done:
  * only the outside knows.
  */
 static void fail_calls(struct tri_worker *worker, struct tri_actor *actor)
@@ -402,7 +408,7 @@ static void fail_calls(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* Whether the parent that the image names lives on some worker. */
+/* Whether the image's parent is on no worker. */
 static bool is_orphan(struct tr_host *host, const struct tri_actor *actor)
 {
     return !tr_key_is_none(actor->parent) &&
@@ -410,9 +416,8 @@ static bool is_orphan(struct tr_host *host, const struct tri_actor *actor)
 }
 
 /*
- * Ends may take others along, so looking begins again after one. Orphans are rare: a host
- * leaves them where it ends between the end of a parent on one worker and that of its children on
- * another.
+ * An end may end others, so the search starts again after one. Orphans are rare: a host leaves them
+ * when it ends between the end of a parent on one worker and that of its children on another.
  */
 static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
 {
@@ -427,7 +432,7 @@ static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
     return false;
 }
 
-/* Which sender was held back by which mailbox was known to memories that are gone. */
+/* Drops mutes: senders were muted only in memory. */
 static void forget_muting(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->muted_by = 0;
@@ -442,13 +447,14 @@ static void forget_muting(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* A group's first actor may have ended just before the host did, and not all workers heard it. */
+/* A group's first actor may have ended just before the host did, before all workers were told. */
 static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
 {
     struct tri_group_map *map = &worker->groups;
     for (uint32_t i = 0; i <= map->mask; i++) {
-        /* Taking one out may move another to its place. One with an interhost actor goes with
-         * that. */
+        /*
+         * Removing one may move another to its place. One with an interhost actor ends with that.
+         */
         const struct tri_group *group = &map->groups[i];
         while (group->number != 0 && !group->is_ended && !group->is_aside &&
                !is_inhabited(host, group->number)) {
@@ -458,8 +464,8 @@ static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
 }
 
 /*
- * What was just read is in the store as it is, so its pages are clean. Poison comes before calls
- * fail, because the failure is a message to the actor itself, which would put it into the queue.
+ * Loaded actors are in the store as they are, so their pages are clean. Poison messages are applied
+ * before calls fail, because the failure is a message to the actor itself, which would queue it.
  */
 static void open_actors(struct tr_host *host, struct tri_worker *worker)
 {
@@ -475,7 +481,7 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
         if (host->shared.directory.number != 0) {
             tri_remote_note_loaded(worker, actor);
         }
-        /* A message to itself may have put it into the queue. */
+        /* A message to itself may have queued it. */
         if (actor->phase == TRI_IDLE) {
             tri_image_open(worker, actor);
         }
@@ -492,10 +498,10 @@ bool tr_host_is_aside(const struct tr_host *host, uint64_t group)
     return false;
 }
 
-void tr_host_loads(struct tr_host *host, uint64_t group)
+void tr_host_note_loading(struct tr_host *host, uint64_t group)
 {
     if (host->poison != NULL) {
-        tri_poison_message_loads(host->poison, group);
+        tri_poison_message_note_loading(host->poison, group);
     }
 }
 
@@ -511,7 +517,7 @@ int tri_host_load(struct tr_host *host)
     };
     int error = tri_store_load(host->store, &visitor);
     if (error == 0) {
-        tr_host_loads(host, 0);
+        tr_host_note_loading(host, 0);
         error = note_all_families(host);
     }
     if (error == 0) {

@@ -1,10 +1,9 @@
 /*
- * Both sides of looking: a worker packs a copy of what it knows, and the program puts the copies of
- * all workers together.
+ * Both sides of observation: a worker packs a copy of its data, and the program merges the copies
+ * of all workers.
  *
  * The worker answers between two messages, so a copy is consistent in itself; copies of several
- * workers are of different moments. What lies as it is to be shown is packed from there, without a
- * copy before it, because the answer is a copy.
+ * workers are of different times. Data in its final form is packed directly, without another copy.
  */
 #include "runtime/host/observe.h"
 
@@ -15,26 +14,28 @@
 #include "runtime/services/process_service.h"
 #include "runtime/trace/glob.h"
 
-/* What a worker can be asked for, and what it answers with. */
+/* The data that a worker can be asked for, and its answers. */
 enum tri_observable {
     TRI_OBSERVE_METRICS,      /* a struct tri_shown_metrics */
-    TRI_OBSERVE_DEAD_LETTERS, /* structs tri_dead_letter, in no order */
+    TRI_OBSERVE_DEAD_LETTERS, /* structs tri_dead_letter, unordered */
     TRI_OBSERVE_RECORDER,     /* structs tri_event, oldest first */
-    TRI_OBSERVE_ACTORS,       /* structs tri_actor_seen, each with its address behind it */
+    TRI_OBSERVE_ACTORS,       /* structs tri_actor_copy, each with its address behind it */
     TRI_OBSERVE_GAUGES,       /* TR_GAUGES_MAX of them */
-    TRI_OBSERVE_COUNTERS,     /* as many as the host's options say */
+    TRI_OBSERVE_COUNTERS,     /* as many as in the host's options */
     TRI_OBSERVABLE_COUNT,
 };
 
-/* Totals, and how it stands now. */
+/* Totals and current levels. */
 struct tri_shown_metrics {
     struct tri_metrics totals;
     struct tri_levels levels;
 };
 
-/* The head of one actor's copy; the next begins at a multiple of its alignment. The first of all
- * holds nothing but how many actors match, in `waiting`. */
-struct tri_actor_seen {
+/*
+ * The header of one actor's copy; the next begins at a multiple of its alignment. The first one
+ * only has the number of matching actors, in `waiting`.
+ */
+struct tri_actor_copy {
     struct tr_ref actor;
     uint64_t waiting;
     uint32_t mailbox;
@@ -44,7 +45,7 @@ struct tri_actor_seen {
     uint8_t phase;
 };
 
-/* A copy of what a worker is asked for; `room` is of tr_alloc, and freed by the caller. */
+/* A copy of the requested data; `room` is from tr_alloc, freed by the caller. */
 struct tri_copy {
     void *room;
     struct tr_bytes bytes;
@@ -100,7 +101,7 @@ static int copy_dead_letters(struct tri_worker *worker, const struct tr_observe 
     return 0;
 }
 
-/* The ring, straightened out. */
+/* Copies the ring in order. */
 static int copy_recorder(struct tri_worker *worker, const struct tr_observe *observe,
                          struct tri_copy *copy)
 {
@@ -114,7 +115,7 @@ static int copy_recorder(struct tri_worker *worker, const struct tr_observe *obs
     return 0;
 }
 
-/* A copy that grows. */
+/* A growing copy. */
 struct growing {
     uint8_t *data;
     size_t size;
@@ -122,15 +123,15 @@ struct growing {
 };
 
 #define ALIGNED(size) \
-    (((size) + alignof(struct tri_actor_seen) - 1) & ~(alignof(struct tri_actor_seen) - 1))
+    (((size) + alignof(struct tri_actor_copy) - 1) & ~(alignof(struct tri_actor_copy) - 1))
 
 /*
- * Room for one more actor and its address; NULL when there is no memory. The padding is cleared, so
- * that no old bytes of the heap leave the worker.
+ * Reserves space for one more actor and its address; NULL without memory. The padding is cleared,
+ * so that no old bytes of the heap leave the worker.
  */
-static struct tri_actor_seen *grow(struct growing *growing, size_t address_size)
+static struct tri_actor_copy *grow(struct growing *growing, size_t address_size)
 {
-    size_t size = ALIGNED(sizeof(struct tri_actor_seen) + address_size);
+    size_t size = ALIGNED(sizeof(struct tri_actor_copy) + address_size);
     if (growing->size + size > growing->capacity) {
         size_t capacity = 2 * growing->capacity + size + 4096;
         uint8_t *data = tr_realloc(growing->data, capacity);
@@ -140,7 +141,7 @@ static struct tri_actor_seen *grow(struct growing *growing, size_t address_size)
         growing->data = data;
         growing->capacity = capacity;
     }
-    struct tri_actor_seen *seen = (void *)(growing->data + growing->size);
+    struct tri_actor_copy *seen = (void *)(growing->data + growing->size);
     growing->size += size;
     memset(seen, 0, size);
     return seen;
@@ -161,11 +162,11 @@ static uint64_t waiting_of(struct tri_worker *worker, const struct tri_actor *ac
 static bool add(struct tri_worker *worker, struct tri_actor *actor, struct tr_text address,
                 struct growing *growing)
 {
-    struct tri_actor_seen *seen = grow(growing, address.size);
+    struct tri_actor_copy *seen = grow(growing, address.size);
     if (seen == NULL) {
         return false;
     }
-    *seen = (struct tri_actor_seen){
+    *seen = (struct tri_actor_copy){
         .actor = tri_actor_ref(actor),
         .waiting = waiting_of(worker, actor),
         .mailbox = actor->mailbox_count,
@@ -179,10 +180,10 @@ static bool add(struct tri_worker *worker, struct tri_actor *actor, struct tr_te
 }
 
 /*
- * Walks the whole table and makes an address for each actor, which is dear: this is for people who
- * look. It happens between two messages, so an actor is never seen half changed. The copy stops
- * growing at the limit or at half of TR_SNAPSHOT_BYTES_MAX; the count of what matches goes on. The
- * first entry is only a head, and is filled in at the end: how many actors match is known then.
+ * Walks the whole table and builds an address for each actor, which is expensive: this is for
+ * people. It runs between two messages, so an actor is never seen half changed. The copy stops
+ * growing at the limit or at half of TR_SNAPSHOT_BYTES_MAX; matching actors are still counted. The
+ * first entry is only a header, filled in at the end with the count.
  */
 static int copy_actors(struct tri_worker *worker, const struct tr_observe *observe,
                        struct tri_copy *copy)
@@ -206,12 +207,12 @@ static int copy_actors(struct tri_worker *worker, const struct tr_observe *obser
         tr_free(growing.data);
         return TR_MEMORY;
     }
-    ((struct tri_actor_seen *)(void *)growing.data)->waiting = found;
+    ((struct tri_actor_copy *)(void *)growing.data)->waiting = found;
     *copy = (struct tri_copy){growing.data, {.data = growing.data, .size = growing.size}};
     return 0;
 }
 
-/* How each observable is copied. */
+/* The function that copies each observable. */
 static int (*const observables[TRI_OBSERVABLE_COUNT])(struct tri_worker *worker,
                                                       const struct tr_observe *observe,
                                                       struct tri_copy *copy) = {
@@ -295,7 +296,7 @@ int tr_host_metrics(struct tr_host *host, struct tr_metric metrics[TR_METRICS_MA
     return 0;
 }
 
-/* Numbers of 64 bits of all workers, added up. */
+/* Sums of 64-bit numbers over all workers. */
 struct sums {
     uint64_t *items;
     size_t count;
@@ -314,7 +315,7 @@ static void add_numbers(void *self, const struct tr_observed *observed)
 
 int tr_host_gauges(struct tr_host *host, int64_t gauges[TR_GAUGES_MAX])
 {
-    /* An actor on its way between workers counts at both or at neither: the sum may be negative. */
+    /* A moving actor counts on both workers or on none: the sum may be negative. */
     memset(gauges, 0, TR_GAUGES_MAX * sizeof *gauges);
     struct sums sums = {.items = (uint64_t *)gauges, .count = TR_GAUGES_MAX};
     return observe(host, TRI_OBSERVE_GAUGES, add_numbers, &sums);
@@ -350,7 +351,7 @@ void tr_host_service_figures(const struct tr_host *host, struct tr_service_figur
     }
 }
 
-/* The newest letters so far, oldest first. */
+/* The newest dead letters so far, oldest first. */
 struct letters {
     struct tr_dead_letter *letters;
     size_t capacity;
@@ -358,9 +359,8 @@ struct letters {
 };
 
 /*
- * Puts a letter into its place by time; the oldest goes when there is no room. The list stays
- * sorted as letters come, which is quadratic in a capacity that is small. At the same time the
- * later one to come stands behind.
+ * Inserts a letter by time; when full, the oldest is dropped. Insertion is quadratic in a small
+ * capacity. Letters of equal time keep their order of arrival.
  */
 static void keep_letter(struct letters *letters, const struct tr_dead_letter *letter)
 {
@@ -388,7 +388,7 @@ static void add_letters(void *self, const struct tr_observed *observed)
         struct tri_dead_letter kept;
         memcpy(&kept, observed->data.data + at, sizeof kept);
         if (kept.envelope.envelope_version == 0) {
-            continue; /* what was undecodable left no envelope */
+            continue; /* undecodable messages have no envelope */
         }
         keep_letter(letters, &(struct tr_dead_letter){
                                  .envelope = kept.envelope,
@@ -410,7 +410,7 @@ int tr_host_dead_letters(struct tr_host *host, struct tr_dead_letter *letters, s
     return error;
 }
 
-/* Where recorders are written, and whose were. */
+/* The output of a dump, and the workers written so far. */
 struct dump {
     struct tri_line line;
     uint32_t workers;
@@ -428,7 +428,7 @@ static void dump_recorder(void *self, const struct tr_observed *observed)
 }
 
 /*
- * A worker that answers sends a copy. From one that does not the ring is read as it is, beside its
+ * A worker that answers sends a copy. The ring of one that does not is read directly, beside its
  * thread: an event may be torn, but a stuck worker writes none.
  */
 int tr_host_dump(struct tr_host *host, int descriptor)
@@ -456,18 +456,18 @@ static const char *const phase_words[] = {
     [TRI_DEAD] = "dead",
 };
 
-/* Whom the copies are shown to. */
+/* The callback for the copies. */
 struct showing {
     const struct tr_host *host;
-    void (*visit)(void *self, const struct tr_actor_seen *actor);
+    void (*visit)(void *self, const struct tr_actor_info *actor);
     void *self;
     uint64_t found;
 };
 
-static void show_one(struct showing *showing, uint32_t worker, const struct tri_actor_seen *seen,
+static void show_one(struct showing *showing, uint32_t worker, const struct tri_actor_copy *seen,
                      const uint8_t *address)
 {
-    struct tr_actor_seen actor = {
+    struct tr_actor_info actor = {
         .actor = seen->actor,
         .address = {.data = (const char *)address, .size = seen->address_size},
         .behaviour = tr_text_of(showing->host->shared.behaviours[seen->behaviour]->name),
@@ -480,13 +480,13 @@ static void show_one(struct showing *showing, uint32_t worker, const struct tri_
     showing->visit(showing->self, &actor);
 }
 
-/* Entries are copied out before they are read, since a body may lie at any place of a frame. */
+/* Entries are copied out before they are read, since a body in a frame may be unaligned. */
 static void show(void *self, const struct tr_observed *observed)
 {
     struct showing *showing = self;
     size_t at = 0;
     while (at < observed->data.size) {
-        struct tri_actor_seen seen;
+        struct tri_actor_copy seen;
         memcpy(&seen, observed->data.data + at, sizeof seen);
         if (at == 0) {
             showing->found += seen.waiting;
@@ -498,7 +498,7 @@ static void show(void *self, const struct tr_observed *observed)
 }
 
 int tr_host_actors(struct tr_host *host, struct tr_text pattern, uint32_t limit,
-                   void (*visit)(void *self, const struct tr_actor_seen *actor), void *self,
+                   void (*visit)(void *self, const struct tr_actor_info *actor), void *self,
                    uint64_t *found)
 {
     struct showing showing = {.host = host, .visit = visit, .self = self};

@@ -1,7 +1,7 @@
 /*
- * Copies of what only the workers know: figures, dead letters, flight recorders. A worker is asked
- * by message and answers with a copy, so that nothing it owns is ever read from outside and nothing
- * is stopped. The program's side of it is in troupe.h.
+ * Copies of workers' data: metrics, dead letters, flight recorders. A worker is asked by message
+ * and answers with a copy, so its data is never read from outside and nothing is stopped. troupe.h
+ * has the program's side.
  */
 #ifndef TR_RUNTIME_HOST_OBSERVE_H
 #define TR_RUNTIME_HOST_OBSERVE_H
@@ -9,7 +9,7 @@
 #include "runtime/actor/deliver.h"
 #include "schemas/runtime/tap.h"
 
-/* Worker: answers with a copy of what is asked for, or TR_MEMORY. */
+/* On the worker: answers with a copy of the requested data, or TR_MEMORY. */
 void tri_observe_on_ask(struct tri_worker *worker, const struct tr_message *message);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * The two files. `in-hand` is mapped, one line per worker, written while handlers run; the kernel
- * keeps what a killed process wrote. `poison` is a short list, rewritten whole when it changes.
+ * The two files. `in-hand` is mapped, one slot per worker, written while handlers run; the kernel
+ * keeps what a killed process wrote. `poison` is a short list, rewritten when it changes.
  *
- * A hand is busy while its turn is odd. A process that ends in order clears the hands; one that is
- * killed leaves them, and the next start counts each busy hand and clears it. The lists are written
- * before the hands are cleared: a crash in between counts twice, which makes a start more careful,
- * while the other order could lose a count for ever.
+ * A slot is busy while its turn is odd. A process that ends in order clears the slots; a killed one
+ * leaves them, and the next start counts each busy slot and clears it. The lists are written before
+ * the slots are cleared: a crash in between counts twice, which makes a start more careful, while
+ * the other order could lose a count.
  *
- * The mapping survives the process and not a loss of power. That is enough, since what is looked
- * for are handlers that end the process.
+ * The mapping survives the process but not a power loss. That is enough to find handlers that end
+ * the process.
  */
 #include "runtime/host/poison_message.h"
 
@@ -25,16 +25,16 @@
 #define PATH_BYTES 4096
 #define POISONS_MAX 256
 
-/* Behind those of the workers: what a start is loading. */
+/* After those of the workers: the group that a start is loading. */
 #define LOADING TR_WORKERS_MAX
-#define HANDS (TR_WORKERS_MAX + 1)
+#define SLOTS (TR_WORKERS_MAX + 1)
 
-/* A message that was in hand when the process ended, and how often. */
+/* A message that was handled when the process ended, and how often. */
 struct poison_row {
     struct tr_key actor;
     struct tri_message_name name;
-    uint32_t ends;   /* its handler has ended the process */
-    uint32_t silent; /* it ended while this was in hand, by kill -9 or the like */
+    uint32_t ends;   /* times its handler has ended the process */
+    uint32_t silent; /* times the process ended while it was handled, by kill -9 or the like */
 };
 
 static const struct tri_row_file list = {.name = "poison",
@@ -43,7 +43,7 @@ static const struct tri_row_file list = {.name = "poison",
                                          .rows_max = POISONS_MAX};
 
 struct tri_poison_messages {
-    struct tri_current_message *hands; /* HANDS, mapped */
+    struct tri_current_message *slots; /* SLOTS, mapped */
     struct poison_row rows[POISONS_MAX];
     size_t row_count;
     char folder[PATH_BYTES];
@@ -60,11 +60,11 @@ static int map_hands(struct tri_poison_messages *poison, const char *folder)
     if (file < 0) {
         return TR_SYSTEM;
     }
-    size_t size = HANDS * sizeof(struct tri_current_message);
+    size_t size = SLOTS * sizeof(struct tri_current_message);
     void *mapped = MAP_FAILED;
-    /* One of another size was written by another version, which knew hands of another form. */
+    /* One of another size was written by another version, with slots of another layout. */
     bool is_ours = lseek(file, 0, SEEK_END) == (off_t)size || ftruncate(file, 0) == 0;
-    /* All of it, now: a disk that is full later must not be met by a handler. */
+    /* Allocates all of it now: a full disk later must not affect a handler. */
     if (is_ours && posix_fallocate(file, 0, (off_t)size) == 0) {
         mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     }
@@ -72,7 +72,7 @@ static int map_hands(struct tri_poison_messages *poison, const char *folder)
     if (mapped == MAP_FAILED) {
         return TR_SYSTEM;
     }
-    poison->hands = mapped;
+    poison->slots = mapped;
     return 0;
 }
 
@@ -81,24 +81,24 @@ static int write_rows(const struct tri_poison_messages *poison)
     return tri_row_file_write(&list, poison->folder, poison->rows, poison->row_count);
 }
 
-static struct tri_message_name name_of(const struct tri_current_message *hand)
+static struct tri_message_name name_of(const struct tri_current_message *slot)
 {
     return (struct tri_message_name){
-        .from = {{hand->from_group, hand->from_serial}, hand->from_incarnation},
-        .sequence = hand->sequence,
-        .digest = hand->digest,
-        .type = (uint16_t)hand->type,
+        .from = {{slot->from_group, slot->from_serial}, slot->from_incarnation},
+        .sequence = slot->sequence,
+        .digest = slot->digest,
+        .type = (uint16_t)slot->type,
     };
 }
 
-/* The row of what was in hand, made where it is missing; the oldest goes when there is no room. */
+/* The row of a slot's message, created if missing; the oldest is dropped when the list is full. */
 static struct poison_row *row_of(struct tri_poison_messages *poison,
-                                 const struct tri_current_message *hand)
+                                 const struct tri_current_message *slot)
 {
     struct poison_row *rows = poison->rows;
     struct poison_row row = {
-        .actor = {hand->actor_group, hand->actor_serial},
-        .name = name_of(hand),
+        .actor = {slot->actor_group, slot->actor_serial},
+        .name = name_of(slot),
     };
     for (uint32_t i = 0; i < poison->row_count; i++) {
         if (tr_key_equal(rows[i].actor, row.actor) &&
@@ -115,15 +115,15 @@ static struct poison_row *row_of(struct tri_poison_messages *poison,
 }
 
 /*
- * Whether a handler is known to have ended the process, and the others were only there. Then hands
- * without a word are innocent; with no such hand all are counted as silent ends, which weigh less.
+ * Whether a handler is known to have ended the process. Then slots without a recorded cause are
+ * innocent; otherwise all are counted as silent ends, which weigh less.
  */
 static bool has_culprit(struct tri_poison_messages *poison)
 {
     bool has = false;
     for (uint32_t i = 0; i < TR_WORKERS_MAX; i++) {
         has = has ||
-              (tri_current_message_is_busy(&poison->hands[i]) && poison->hands[i].ended_by != 0);
+              (tri_current_message_is_busy(&poison->slots[i]) && poison->slots[i].ended_by != 0);
     }
     return has;
 }
@@ -131,26 +131,26 @@ static bool has_culprit(struct tri_poison_messages *poison)
 /* The group that was being loaded when the process ended; 0: none. */
 static uint64_t loading_of(struct tri_poison_messages *poison)
 {
-    struct tri_current_message *hand = &poison->hands[LOADING];
-    return tri_current_message_is_busy(hand) ? hand->actor_group : 0;
+    struct tri_current_message *slot = &poison->slots[LOADING];
+    return tri_current_message_is_busy(slot) ? slot->actor_group : 0;
 }
 
-/* A crash is attributed to the part of the program that was called, not to its caller. */
-static int count_hands(struct tri_poison_messages *poison)
+/* A crash is attributed to the called part of the program, not to its caller. */
+static int count_slots(struct tri_poison_messages *poison)
 {
     bool is_one_known = has_culprit(poison);
     bool has_changed = false;
     int error = 0;
     for (uint32_t i = 0; i < TR_WORKERS_MAX && error == 0; i++) {
-        struct tri_current_message *hand = &poison->hands[i];
-        if (!tri_current_message_is_busy(hand) || (is_one_known && hand->ended_by == 0)) {
+        struct tri_current_message *slot = &poison->slots[i];
+        if (!tri_current_message_is_busy(slot) || (is_one_known && slot->ended_by == 0)) {
             continue;
         }
-        if (hand->ended_by != 0 && hand->part[0] != '\0') {
-            error = tri_attribution_count(poison->folder, hand);
+        if (slot->ended_by != 0 && slot->part[0] != '\0') {
+            error = tri_attribution_count(poison->folder, slot);
         } else {
-            struct poison_row *row = row_of(poison, hand);
-            *(hand->ended_by != 0 ? &row->ends : &row->silent) += 1;
+            struct poison_row *row = row_of(poison, slot);
+            *(slot->ended_by != 0 ? &row->ends : &row->silent) += 1;
             has_changed = true;
         }
     }
@@ -161,7 +161,7 @@ static int count_hands(struct tri_poison_messages *poison)
         error = tri_aside_count(poison->folder, loading_of(poison));
     }
     if (error == 0) {
-        memset(poison->hands, 0, HANDS * sizeof *poison->hands);
+        memset(poison->slots, 0, SLOTS * sizeof *poison->slots);
     }
     return error;
 }
@@ -175,9 +175,9 @@ int tri_poison_message_open(const char *folder, struct tri_poison_messages **out
     snprintf(poison->folder, sizeof poison->folder, "%s", folder);
     int error = map_hands(poison, folder);
     if (error == 0) {
-        /* A list that cannot be read is an empty one: it only ever makes a start more careful. */
+        /* A list that cannot be read counts as empty: it only makes a start more careful. */
         poison->row_count = tri_row_file_read(&list, folder, poison->rows);
-        error = count_hands(poison);
+        error = count_slots(poison);
     }
     if (error != 0) {
         tri_poison_message_close(poison);
@@ -188,17 +188,17 @@ int tri_poison_message_open(const char *folder, struct tri_poison_messages **out
 }
 
 /*
- * The hands of the workers are cleared, and that of the loading is not: a start that gives up while
- * it loads a group counts for that group.
+ * Clears the slots of the workers, but not that of the loading: a start that gives up while it
+ * loads a group counts for that group.
  */
 void tri_poison_message_close(struct tri_poison_messages *poison)
 {
     if (poison == NULL) {
         return;
     }
-    if (poison->hands != NULL) {
-        memset(poison->hands, 0, TR_WORKERS_MAX * sizeof *poison->hands);
-        munmap(poison->hands, HANDS * sizeof *poison->hands);
+    if (poison->slots != NULL) {
+        memset(poison->slots, 0, TR_WORKERS_MAX * sizeof *poison->slots);
+        munmap(poison->slots, SLOTS * sizeof *poison->slots);
     }
     tr_free(poison);
 }
@@ -206,24 +206,24 @@ void tri_poison_message_close(struct tri_poison_messages *poison)
 /*
  * The turn is even while the group changes, so a crash never leaves a half written number as busy.
  */
-void tri_poison_message_loads(struct tri_poison_messages *poison, uint64_t group)
+void tri_poison_message_note_loading(struct tri_poison_messages *poison, uint64_t group)
 {
-    struct tri_current_message *hand = &poison->hands[LOADING];
-    if (hand->actor_group == group) {
+    struct tri_current_message *slot = &poison->slots[LOADING];
+    if (slot->actor_group == group) {
         return;
     }
-    atomic_store_explicit(&hand->turn, 0, memory_order_release);
-    hand->actor_group = group;
-    atomic_store_explicit(&hand->turn, group != 0, memory_order_release);
+    atomic_store_explicit(&slot->turn, 0, memory_order_release);
+    slot->actor_group = group;
+    atomic_store_explicit(&slot->turn, group != 0, memory_order_release);
 }
 
-struct tri_current_message *tri_poison_message_hand(struct tri_poison_messages *poison,
+struct tri_current_message *tri_poison_message_slot(struct tri_poison_messages *poison,
                                                     uint32_t worker)
 {
-    return &poison->hands[worker];
+    return &poison->slots[worker];
 }
 
-/* In silent ends: as many of them prove what few others do. */
+/* The weight in silent ends: an identified end counts as several of them. */
 static uint64_t weight_of(const struct poison_row *row)
 {
     return row->ends * (uint64_t)(TR_POISON_SILENT_ENDS / TR_POISON_ENDS) + row->silent;
@@ -234,7 +234,7 @@ static bool is_poison(const struct poison_row *row)
     return weight_of(row) >= TR_POISON_SILENT_ENDS;
 }
 
-/* The row of this actor's message that has killed most often, or NULL. */
+/* The row of this actor's message with the greatest weight, or NULL. */
 static const struct poison_row *worst_of(const struct tri_poison_messages *poison,
                                          struct tr_key actor)
 {
@@ -255,7 +255,7 @@ uint32_t tri_poison_message_count(const struct tri_poison_messages *poison, stru
     return worst == NULL ? 0 : worst->ends + worst->silent;
 }
 
-/* Says what a person should know: that an actor stands still, and why. */
+/* Reports that an actor is quarantined, and why. */
 static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
                              const struct poison_row *row)
 {
@@ -273,8 +273,8 @@ static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
 }
 
 /*
- * With one end that is known the actor counts as failed once: if its handler fails with an error at
- * the next try, it is quarantined without a second one.
+ * With one identified end the actor counts as failed once: if its handler fails with an error at
+ * the next try, it is quarantined without another one.
  */
 void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_worker *worker,
                               struct tri_actor *actor)
@@ -288,7 +288,7 @@ void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_wor
     }
 }
 
-/* All rows of the actor go, also those of other messages, so that it begins without a past. */
+/* All rows of the actor are dropped, also those of other messages. */
 int tri_poison_message_take(struct tri_poison_messages *poison, struct tr_key actor,
                             struct tri_message_name *name)
 {

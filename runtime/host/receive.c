@@ -1,11 +1,11 @@
 /*
- * What comes in from other places: messages for actors, and what is meant for the worker itself:
- * spawns that the program asks for, the steps of a move, the journal's news.
+ * Messages from other places: for actors, and for the worker itself: spawns that the program
+ * requests, the steps of a move, the journal's reports.
  *
- * A message from another worker is copied out of its frame into a slab of this worker, because
- * memory is freed by the worker that took it. Commands to the worker itself act at once, between
- * two messages, so each sees whole actors. Frames of one place come in the order in which they were
- * sent; moves rely on that.
+ * A message from another worker is copied from its frame into a slab of this worker, because memory
+ * is freed by the worker that allocated it. Commands to the worker itself act at once, between two
+ * messages, so each sees consistent actors. Frames of one place arrive in order; moves rely on
+ * that.
  */
 #include "runtime/host/worker.h"
 
@@ -16,7 +16,7 @@
 #include "runtime/move/move.h"
 #include "runtime/watch/port.h"
 
-/* Answers a control request of the program; over the boundary, so what it hears is committed. */
+/* Answers a control request of the program, across the boundary, so the result is committed. */
 static void grant(struct tri_worker *worker, uint64_t request, int reason, struct tr_ref actor)
 {
     struct tr_control_reply reply = {
@@ -26,7 +26,7 @@ static void grant(struct tri_worker *worker, uint64_t request, int reason, struc
     tri_deliver_signal(worker, &heading, &tr_control_reply_schema, &reply);
 }
 
-/* The first state of an actor that the program asks for, unpacked; zeros when there is none. */
+/* Unpacks the initial state of an actor that the program spawns; zeros if there is none. */
 static int read_state(struct tri_worker *worker, const struct tr_schema *state,
                       struct tr_bytes packed)
 {
@@ -35,7 +35,7 @@ static int read_state(struct tri_worker *worker, const struct tr_schema *state,
     return is_none ? 0 : state->unpack(packed, state->version, worker->scratch);
 }
 
-/* The program hears of the end, however soon it comes. */
+/* Adds the program's monitor, so that it gets the end, however soon. */
 static int watch(struct tri_worker *worker, struct tri_actor *actor, uint64_t request)
 {
     struct tr_ref control = {{0, TR_SERVICE_CONTROL}, worker->shared->host_epoch};
@@ -43,8 +43,10 @@ static int watch(struct tri_worker *worker, struct tri_actor *actor, uint64_t re
     return is_watched ? 0 : TR_MEMORY;
 }
 
-/* An actor without a parent, for the program. The answer leaves over the boundary: when the program
- * hears of it, the actor is in the store. */
+/*
+ * Spawns an actor without a parent, for the program. The answer crosses the boundary: when the
+ * program gets it, the actor is in the store.
+ */
 static int spawn(struct tri_worker *worker, const struct tr_spawn_request *request,
                  struct tr_ref *spawned)
 {
@@ -62,7 +64,7 @@ static int spawn(struct tri_worker *worker, const struct tr_spawn_request *reque
         .name = request->name,
         .state = worker->scratch,
     };
-    uint64_t begun = 0; /* a group of its own */
+    uint64_t begun = 0; /* its own new group */
     if (error == 0 && request->group == 0) {
         error = tri_group_number_new(worker, &begun);
     }
@@ -110,8 +112,8 @@ static void on_spawn_request(struct tri_worker *worker, const struct tr_message 
 
 /*
  * The counts keep a worker from running too far ahead of the journal (tri_is_congested). The
- * journal sends sums for all batches of one commit. A number never goes down, since commits follow
- * the order.
+ * journal sends sums for all batches of one commit. The number never decreases, since commits are
+ * in order.
  */
 static void on_committed(struct tri_worker *worker, const struct tr_message *message)
 {
@@ -126,8 +128,10 @@ static void on_committed(struct tri_worker *worker, const struct tr_message *mes
     }
 }
 
-/* A parent has ended on another worker: its children here end. Ends of children change the family,
- * so it is looked up anew each time. */
+/*
+ * A parent has ended on another worker: its children here end. Ends of children change the family,
+ * so it is looked up again each time.
+ */
 static void on_orphans(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_orphans orphans;
@@ -142,7 +146,7 @@ static void on_orphans(struct tri_worker *worker, const struct tr_message *messa
     if (orphans.is_root) {
         tri_end_group(worker, orphans.parent.group);
     }
-    tri_move_pass_on_orphans(worker, &orphans);
+    tri_move_forward_orphans(worker, &orphans);
 }
 
 static void on_find(struct tri_worker *worker, const struct tr_message *message)
@@ -156,7 +160,7 @@ static void on_find(struct tri_worker *worker, const struct tr_message *message)
     grant(worker, find.request, error, found);
 }
 
-/* What other places tell a worker. */
+/* The messages of other places to a worker. */
 static const struct {
     const struct tr_schema *schema;
     void (*act)(struct tri_worker *worker, const struct tr_message *message);
@@ -198,9 +202,8 @@ static void worker_control(struct tri_worker *worker, struct tri_message *raw)
 }
 
 /*
- * Moves the clock of this worker to that of a message from elsewhere, so that what is said here
- * afterwards has a later one. A start sorts stored messages by it, and no effect may come before
- * its cause.
+ * Advances the clock of this worker to that of a received message, so that later messages from here
+ * have a later one. A start sorts stored messages by it, and no effect may come before its cause.
  */
 static void merge_clock(struct tri_worker *worker, const struct tri_message *message)
 {
@@ -210,11 +213,11 @@ static void merge_clock(struct tri_worker *worker, const struct tri_message *mes
     }
 }
 
-/* Copies the message out of its frame, which goes back to the link. */
+/* Copies the message from its frame, which is returned to the link. */
 static void receive_one(struct tri_worker *worker, struct tr_bytes bytes, bool is_stored)
 {
     struct tri_message *message = tri_message_copy(worker, bytes);
-    TR_ASSERT(message != NULL); /* what another place has sent must not be lost */
+    TR_ASSERT(message != NULL); /* a sent message must not be lost */
     message->is_stored = is_stored;
     merge_clock(worker, message);
     tri_recorder_note(worker, TR_TAP_RECEIVE, message, 0);
@@ -226,7 +229,7 @@ static void receive_one(struct tri_worker *worker, struct tr_bytes bytes, bool i
     }
 }
 
-/* Bytes without an envelope: there is nothing to keep but that they came. */
+/* Bytes without a valid envelope are only counted. */
 static void drop_undecodable(struct tri_worker *worker, int reason)
 {
     worker->metrics.dead_letters++;
@@ -242,10 +245,10 @@ static void drop_undecodable(struct tri_worker *worker, int reason)
 }
 
 /*
- * `receiving_from` tells tri_deliver_here by which way a message came, which counts while an actor
- * arrives by a move. What the worker says to itself comes from its own place.
+ * `receiving_from` tells tri_deliver_here by which way a message came, which matters while an
+ * actor's move is not complete. A worker's messages to itself come from its own place.
  */
-void tri_receive(struct tri_worker *worker, const struct tri_frame *frame)
+void tri_receive_frame(struct tri_worker *worker, const struct tri_frame *frame)
 {
     worker->receiving_from = tri_frame_place(frame);
     struct tr_bytes bytes;
@@ -253,7 +256,7 @@ void tri_receive(struct tri_worker *worker, const struct tri_frame *frame)
     size_t offset = 0;
     while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
         if (bytes.size == 0) {
-            continue; /* a nudge: it only wakes this worker */
+            continue; /* only wakes this worker */
         }
         size_t size;
         int error = tr_envelope_check(bytes, &size);

@@ -1,9 +1,9 @@
 /*
- * Reading and replacing a file of rows. Its new form lies beside it as NAME.new, is synced, and
- * takes its place by a rename, so that a reader, meanwhile or after a crash, finds either.
+ * Reads and replaces a file of rows. The new file is written as NAME.new, synced, and renamed, so
+ * that a reader, also after a crash, finds either.
  *
- * The data is synced before the rename, or a loss of power could leave the new name with empty
- * content. The folder itself is not synced: after a loss of power the old file may be back, which
+ * The data is synced before the rename, or a power loss could leave the new name with empty
+ * content. The folder itself is not synced: after a power loss the old file may be back, which
  * costs one count.
  */
 #include "runtime/host/row_file.h"
@@ -23,7 +23,7 @@ static bool path_of(char path[PATH_BYTES], const char *folder, const char *name,
     return size >= 0 && size < PATH_BYTES;
 }
 
-/* One call reads mark and rows. A file that is longer than the room gives the rows that fit. */
+/* One call reads mark and rows. Of a file that is too long, the rows that fit are read. */
 size_t tri_row_file_read(const struct tri_row_file *file, const char *folder, void *rows)
 {
     char path[PATH_BYTES];

@@ -1,18 +1,18 @@
 /*
  * The sandbox: a worker without a link, a journal or a clock of its own, whose loop never runs.
  *
- * One message is one call: the handler runs as on any worker (tri_run_handler), and what it asks for
- * lies in the worker's context. It is shown; then what concerns the actor itself is committed as
- * always, and the messages, which have no receivers here, are forgotten.
+ * One message is one call: the handler runs as on any worker (tri_run_handler), and its effects are
+ * in the worker's context. They are shown; then those that concern the actor itself are committed
+ * as usual, and the messages, which have no receivers here, are dropped.
  *
- * The order for one message: check the entry, set time and counters to those of the recording, keep
- * the state before, run the handler, show what it asks for, then commit without its messages.
- * Commit is the ordinary one, so edges, pages and the state change as they did then and the next
- * message finds them. Children are made and never run.
+ * The order for one message: check the entry, set time and counters to the recorded ones, save the
+ * state, run the handler, show its effects, then commit without its messages. Commit is the
+ * ordinary one, so edges, pages and the state change as in the recording and the next message finds
+ * them. Children are made but never run.
  *
- * The worker changes its index with each message, because the actor may have moved while it was
- * recorded and a serial names the worker of its spawn. Counters are kept for each index and never
- * go back, so that a damaged recording cannot give one key to two actors.
+ * The worker's index is set for each message, because the actor may have moved during the recording
+ * and a serial names its worker of origin. Counters are kept for each index and never decrease, so
+ * that a damaged recording cannot give one key to two actors.
  */
 #include "runtime/host/sandbox.h"
 
@@ -21,25 +21,25 @@
 #include "runtime/host/worker.h"
 #include "runtime/move/snapshot.h"
 
-/* Counters below these leave room for the bits of a worker, and of a host. */
+/* Counters below this leave space for the bits of a worker, and of a host. */
 #define COUNTER_MAX (1ULL << 59)
 #define GROUPS_MAX (1ULL << (TRI_GROUP_HOST_SHIFT - 5))
 
-/* No error has such a number. */
+/* No error has a larger number. */
 #define REASON_MAX 10000
 
 struct tri_sandbox {
-    struct tr_env env; /* its clocks stand still: handlers are given a recorded time */
+    struct tr_env env; /* its clocks do not advance: handlers get the recorded time */
     struct tri_shared shared;
     struct tri_worker worker;
     struct tri_actor *actor;
     bool has_ended;
-    /* What the next spawns must have at least, by the worker of the recording. */
+    /* Minimum of the next spawn numbers, by the recording's worker. */
     uint64_t spawns[TR_WORKERS_MAX];
     uint64_t groups[TR_WORKERS_MAX];
-    uint8_t *before; /* the state before a message: packed, and below as it is */
+    uint8_t *before; /* the state before a message: packed, then raw */
     size_t before_size;
-    uint8_t *state; /* what tri_sandbox_state has given */
+    uint8_t *state; /* returned by tri_sandbox_state */
     uint8_t copy[TR_STATE_BYTES_MAX];
 };
 
@@ -120,7 +120,7 @@ int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_
     if (error != 0) {
         return error;
     }
-    /* Numbers given from now on are none that the actor or its group has. */
+    /* New numbers must differ from those of the actor and its group. */
     sandbox->spawns[actor.key.serial & (TR_WORKERS_MAX - 1)] = (actor.key.serial >> 4) + 1;
     uint64_t own = tri_host_group(sandbox->shared.directory.number);
     if (actor.key.group - own < GROUPS_MAX << 4) {
@@ -172,7 +172,7 @@ int tri_sandbox_state(struct tri_sandbox *sandbox, struct tr_bytes *state)
 
 /* --------------------------------------------------------------------- showing */
 
-/* A change of the fixed part, by its packed bytes. */
+/* Shows a change of the fixed part, by its packed bytes. */
 static int show_state(struct tri_sandbox *sandbox, const struct tri_sandbox_visitor *visitor)
 {
     struct tr_bytes after;
@@ -182,8 +182,8 @@ static int show_state(struct tri_sandbox *sandbox, const struct tri_sandbox_visi
     }
     if (after.size != sandbox->before_size ||
         memcmp(after.data, sandbox->before, after.size) != 0) {
-        struct tri_seen seen = {
-            .kind = TRI_SEEN_STATE,
+        struct tri_sandbox_effect seen = {
+            .kind = TRI_SANDBOX_STATE,
             .schema = tri_sandbox_behaviour(sandbox)->state,
             .before = {.data = sandbox->before, .size = sandbox->before_size},
             .bytes = after,
@@ -204,8 +204,8 @@ static int show_spawn(struct tri_sandbox *sandbox, uint32_t slot,
     if (error != 0) {
         return error;
     }
-    struct tri_seen seen = {
-        .kind = TRI_SEEN_SPAWN,
+    struct tri_sandbox_effect seen = {
+        .kind = TRI_SANDBOX_SPAWN,
         .actor = tri_actor_ref(child),
         .schema = tri_actor_behaviour(&sandbox->worker, child)->state,
         .behaviour = tri_actor_behaviour(&sandbox->worker, child)->name,
@@ -217,15 +217,15 @@ static int show_spawn(struct tri_sandbox *sandbox, uint32_t slot,
     return 0;
 }
 
-/* Edges show as what put them there: a question as its message, a timer as itself. */
+/* Shows an edge as its origin: a question as its message, a timer as itself. */
 static bool show_edge(struct tri_sandbox *sandbox, const struct tri_effect *effect,
-                      struct tri_seen *seen)
+                      struct tri_sandbox_effect *seen)
 {
     bool is_added = effect->kind == TRI_EFFECT_EDGE_ADD;
     if (effect->edge != TRI_EDGE_TIMER) {
         return false;
     }
-    seen->kind = is_added ? TRI_SEEN_TIMER : TRI_SEEN_TIMER_STOP;
+    seen->kind = is_added ? TRI_SANDBOX_TIMER : TRI_SANDBOX_TIMER_STOP;
     seen->number = effect->id;
     seen->due_ms = effect->due_ms;
     return is_added ||
@@ -233,13 +233,13 @@ static bool show_edge(struct tri_sandbox *sandbox, const struct tri_effect *effe
 }
 
 /*
- * Called before the commit, so the actor still has what was before: a page and its new form can be
- * compared.
+ * Called before the commit, so the actor still has its earlier pages, which can be compared with
+ * the new ones.
  */
 static int show_effect(struct tri_sandbox *sandbox, const struct tri_effect *effect,
                        const struct tri_sandbox_visitor *visitor)
 {
-    struct tri_seen seen = {.bytes = {.data = effect->bytes, .size = effect->size}};
+    struct tri_sandbox_effect seen = {.bytes = {.data = effect->bytes, .size = effect->size}};
     switch ((enum tri_effect_kind)effect->kind) {
     case TRI_EFFECT_SPAWN:
         return show_spawn(sandbox, effect->slot, visitor);
@@ -251,13 +251,14 @@ static int show_effect(struct tri_sandbox *sandbox, const struct tri_effect *eff
         seen.bytes = (struct tr_bytes){0};
         break;
     case TRI_EFFECT_PAGE:
-        seen.kind = TRI_SEEN_PAGE;
+        seen.kind = TRI_SANDBOX_PAGE;
         seen.number = effect->page;
         seen.before = tri_page_bytes(sandbox->actor, effect->page);
         break;
     case TRI_EFFECT_RECORD:
     case TRI_EFFECT_RECORD_DELETE:
-        seen.kind = effect->kind == TRI_EFFECT_RECORD ? TRI_SEEN_RECORD : TRI_SEEN_RECORD_DELETE;
+        seen.kind =
+            effect->kind == TRI_EFFECT_RECORD ? TRI_SANDBOX_RECORD : TRI_SANDBOX_RECORD_DELETE;
         seen.number = effect->page;
         seen.version = (uint8_t)effect->peer.incarnation;
         seen.count = (uint32_t)effect->id;
@@ -269,7 +270,7 @@ static int show_effect(struct tri_sandbox *sandbox, const struct tri_effect *eff
     return 0;
 }
 
-/* All that the handler has asked for, which is prepared and has not happened yet. */
+/* Shows all effects of the handler, which are prepared and not applied yet. */
 static int show_all(struct tri_sandbox *sandbox, const struct tri_sandbox_visitor *visitor)
 {
     const struct tr_context *context = &sandbox->worker.context;
@@ -279,12 +280,12 @@ static int show_all(struct tri_sandbox *sandbox, const struct tri_sandbox_visito
     }
     const struct tri_message *message = context->outbox_head;
     for (; message != NULL && error == 0; message = message->next) {
-        struct tri_seen seen = {.kind = TRI_SEEN_MESSAGE,
-                                .bytes = {.data = message->bytes, .size = message->size}};
+        struct tri_sandbox_effect seen = {.kind = TRI_SANDBOX_MESSAGE,
+                                          .bytes = {.data = message->bytes, .size = message->size}};
         visitor->visit(visitor->self, &seen);
     }
     if (context->is_stopping && error == 0) {
-        struct tri_seen seen = {.kind = TRI_SEEN_STOP};
+        struct tri_sandbox_effect seen = {.kind = TRI_SANDBOX_STOP};
         visitor->visit(visitor->self, &seen);
     }
     return error;
@@ -292,7 +293,7 @@ static int show_all(struct tri_sandbox *sandbox, const struct tri_sandbox_visito
 
 /* ------------------------------------------------------------------- handling */
 
-/* A sandbox has no receivers: what the actor says was shown, and is freed. */
+/* A sandbox has no receivers: the actor's messages were shown, and are freed. */
 static void forget_messages(struct tri_worker *worker)
 {
     struct tr_context *context = &worker->context;
@@ -305,8 +306,8 @@ static void forget_messages(struct tri_worker *worker)
 }
 
 /*
- * Whether an entry is a message to this actor, with numbers that can be. The bounds keep every
- * later sum and shift from leaving its bits.
+ * Whether an entry is a message to this actor, with valid numbers. The bounds keep every later sum
+ * and shift in range.
  */
 static int check(const struct tri_sandbox *sandbox, const struct tr_recorded_message *recorded)
 {
@@ -332,8 +333,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
 }
 
 /*
- * Sets time and counters to what they were on the worker of the recording. The clock of what the
- * handler sends is at least that of the message, as on a worker that has received it.
+ * Sets time and counters to those of the recording's worker. The clock of sent messages is at least
+ * that of the message, as on a worker that has received it.
  */
 static int set_scene(struct tri_sandbox *sandbox, const struct tr_recorded_message *recorded)
 {
@@ -352,7 +353,7 @@ static int set_scene(struct tri_sandbox *sandbox, const struct tr_recorded_messa
     return 0;
 }
 
-/* What was given is never given again, whatever the recording says. */
+/* Assigned numbers are never assigned again, whatever the recording says. */
 static void note_spawns(struct tri_sandbox *sandbox)
 {
     struct tri_worker *worker = &sandbox->worker;
@@ -362,9 +363,8 @@ static void note_spawns(struct tri_sandbox *sandbox)
 }
 
 /*
- * The handler has failed in the recording and not here: the actor is as it was all the same. The
- * recorded handler may have failed for a reason that is not in the recording, such as want of
- * memory.
+ * The handler failed in the recording and not here: the actor is restored. It may have failed for a
+ * reason outside the recording, such as want of memory.
  */
 static void undo(struct tri_sandbox *sandbox)
 {
@@ -376,8 +376,8 @@ static void undo(struct tri_sandbox *sandbox)
 }
 
 /*
- * Shows what the handler has asked for, and lets happen what concerns the actor alone. The answered
- * edge goes before the commit, as in run.c, since an effect may add one of the same id.
+ * Shows the effects, and applies those that concern only the actor. The answered edge is removed
+ * before the commit, as in run.c, since an effect may add one of the same id.
  */
 static int finish(struct tri_sandbox *sandbox, const struct tri_sandbox_visitor *visitor,
                   struct tri_edge *answered)

@@ -1,13 +1,13 @@
 /*
- * A sandbox: one actor of a recording, alone, with nobody to hear it. Its handler gets the recorded
- * messages with what it had then (time, randomness, numbers for spawns), and what it asks for is
- * shown instead of done: nothing leaves the sandbox, and no clock runs in it.
+ * A sandbox: one actor of a recording, alone. Its handler gets the recorded messages with the
+ * recorded time, randomness and numbers for spawns, and its effects are shown instead of applied:
+ * nothing leaves the sandbox, and no clock runs in it.
  *
  *     error = tri_sandbox_new(&options, &sandbox);
  *     error = tri_sandbox_put(sandbox, actor, snapshot);
  *     error = tri_sandbox_handle(sandbox, &recorded, &visitor, &handled);
  *
- * What was recorded is not trusted: numbers that would make two actors one are moved on. One
+ * The recording is not trusted: numbers that would give two actors one key are increased. One
  * thread.
  */
 #ifndef TR_RUNTIME_HOST_SANDBOX_H
@@ -21,28 +21,28 @@ struct tri_sandbox;
 struct tri_sandbox_options {
     const struct tr_behaviour *const *behaviours;
     size_t behaviour_count;
-    void *program;     /* what tr_program gives */
-    uint64_t ahead_ms; /* of the steady clock there */
-    uint64_t seed;     /* of the host of the recording, and what its messages carry */
+    void *program;     /* returned by tr_program */
+    uint64_t ahead_ms; /* the recording's offset of the steady clock */
+    uint64_t seed;     /* of the recording's host, and the epoch of its messages */
     uint32_t epoch;
-    uint16_t host; /* and its number among several: that of groups that begin here */
+    uint16_t host; /* its number among several hosts, in new group numbers */
 };
 
-enum tri_seen_kind {
-    TRI_SEEN_STATE,         /* schema, before, bytes: its packed fixed part, when it has changed */
-    TRI_SEEN_PAGE,          /* number, before, bytes: one that was edited or dropped */
-    TRI_SEEN_MESSAGE,       /* bytes: envelope and body; calls, questions and controls too */
-    TRI_SEEN_SPAWN,         /* actor, schema of its state, bytes: that state, name, behaviour */
-    TRI_SEEN_TIMER,         /* number: its id, due_ms */
-    TRI_SEEN_TIMER_STOP,    /* number: the id of one that was running */
-    TRI_SEEN_RECORD,        /* number: id of the record's schema, version, bytes */
-    TRI_SEEN_RECORD_DELETE, /* the same; count: fields of the key */
-    TRI_SEEN_STOP,          /* it ends */
+enum tri_sandbox_effect_kind {
+    TRI_SANDBOX_STATE,         /* schema, before, bytes: the packed fixed part, if it has changed */
+    TRI_SANDBOX_PAGE,          /* number, before, bytes: an edited or dropped page */
+    TRI_SANDBOX_MESSAGE,       /* bytes: envelope and body; also calls, questions and controls */
+    TRI_SANDBOX_SPAWN,         /* actor, schema of its state, bytes: that state, name, behaviour */
+    TRI_SANDBOX_TIMER,         /* number: its id, due_ms */
+    TRI_SANDBOX_TIMER_STOP,    /* number: the id of a running timer */
+    TRI_SANDBOX_RECORD,        /* number: id of the record's schema, version, bytes */
+    TRI_SANDBOX_RECORD_DELETE, /* the same; count: fields of the key */
+    TRI_SANDBOX_STOP,          /* the actor ends */
 };
 
-/* Something that a handler has asked for. Views live until the visit returns. */
-struct tri_seen {
-    enum tri_seen_kind kind;
+/* One effect of a handler. Views are valid until the visit returns. */
+struct tri_sandbox_effect {
+    enum tri_sandbox_effect_kind kind;
     uint64_t number;
     uint64_t due_ms;
     uint32_t count;
@@ -57,16 +57,16 @@ struct tri_seen {
 
 struct tri_sandbox_visitor {
     void *self;
-    void (*visit)(void *self, const struct tri_seen *seen);
+    void (*visit)(void *self, const struct tri_sandbox_effect *seen);
 };
 
-/* What became of a message. */
+/* The result of a message. */
 struct tri_sandbox_handled {
-    int reason;         /* 0, or the error of the handler: then nothing has changed */
-    bool is_unexpected; /* the behaviour does not know it */
-    bool is_late;       /* nobody waits for this answer any more: the handler did not see it */
-    uint64_t sequence;  /* of what the actor had sent before; when it is not the recorded one, */
-    bool has_other_history; /* then it has not become what it was then */
+    int reason;             /* 0, or the handler's error: then nothing has changed */
+    bool is_unexpected;     /* the behaviour does not know it */
+    bool is_late;           /* no question waits for this answer: the handler did not get it */
+    uint64_t sequence;      /* of the last message that the actor had sent */
+    bool has_other_history; /* it differs from the recorded one */
 };
 
 /* TR_MEMORY, TR_LIMIT (too many behaviours), TR_INVALID (two with one id). */
@@ -75,21 +75,22 @@ TR_MUST_USE int tri_sandbox_new(const struct tri_sandbox_options *options,
 void tri_sandbox_free(struct tri_sandbox *sandbox);
 
 /*
- * Makes the actor from a snapshot, once. States of older versions are read as their schemas say.
+ * Makes the actor from a snapshot, once. States of older versions are converted by their schemas.
  * Errors: those of tri_snapshot_unpack; TR_EXISTS.
  */
 TR_MUST_USE int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor,
                                 struct tr_bytes snapshot);
 
-/* The behaviour of the actor, and its packed state, which lives until the next call. TR_MEMORY. */
+/*
+ * The behaviour of the actor, and its packed state, which is valid until the next call. TR_MEMORY.
+ */
 const struct tr_behaviour *tri_sandbox_behaviour(const struct tri_sandbox *sandbox);
 TR_MUST_USE int tri_sandbox_state(struct tri_sandbox *sandbox, struct tr_bytes *state);
 
 /*
- * Gives the actor a message, and shows what comes of it in the order of its happening. A message
- * whose handler failed when it was recorded changes nothing here either. `handled` may be NULL.
- * Errors: TR_MALFORMED (no message to this actor, numbers out of bounds), TR_NO_ACTOR (none was
- * put, or it has ended), TR_MEMORY.
+ * Gives the actor a message, and shows its effects in order. A message whose handler failed in the
+ * recording changes nothing here either. `handled` may be NULL. Errors: TR_MALFORMED (not a message
+ * to this actor, numbers out of range), TR_NO_ACTOR (there is none, or it has ended), TR_MEMORY.
  */
 TR_MUST_USE int tri_sandbox_handle(struct tri_sandbox *sandbox,
                                    const struct tr_recorded_message *recorded,

@@ -1,9 +1,8 @@
 /*
- * Finding slow handlers without timing each: a slice that took long is the suspicion, and timed
- * runs are the proof.
+ * Finds slow handlers without timing each: a long slice triggers timed runs.
  *
- * The first run that is slow among others may be missed by name, and is only counted when the slice
- * took longer than all runs together may. One that is slow again within TR_TIMED_SLICES slices is
+ * The first slow run among others may not be identified, and is only counted if the slice took
+ * longer than all its runs may take. An actor that is slow again within TR_TIMED_SLICES slices is
  * found.
  */
 #include "runtime/host/slow.h"
@@ -13,7 +12,7 @@
 #define NS_PER_MS 1000000ULL
 #define SLOW_NS (TR_SLOW_HANDLER_MS * NS_PER_MS)
 
-/* Counts a slow run, and puts it into the recorder. */
+/* Counts a slow run, and adds it to the recorder. */
 static void note(struct tri_worker *worker, struct tr_key actor, uint8_t behaviour,
                  uint64_t took_ns)
 {
@@ -44,7 +43,7 @@ void tri_slow_slice(struct tri_worker *worker, uint64_t took_ns, uint32_t run_co
                     struct tr_key actor, uint8_t behaviour)
 {
     if (worker->timed_slices > 0) {
-        worker->timed_slices--; /* each run has been measured */
+        worker->timed_slices--; /* each run was measured */
         return;
     }
     if (took_ns <= SLOW_NS) {
@@ -56,8 +55,8 @@ void tri_slow_slice(struct tri_worker *worker, uint64_t took_ns, uint32_t run_co
     }
     worker->timed_slices = TR_TIMED_SLICES;
     /*
-     * Longer than all runs of the slice may take and a slow one on top: so a slow one was among
-     * them, though it is not known which.
+     * Longer than all runs of the slice may take plus a slow one: so a slow one was among them,
+     * though unknown which.
      */
     if (took_ns > SLOW_NS + run_count * (uint64_t)TR_RUN_NS_MAX) {
         worker->metrics.handlers_slow++;

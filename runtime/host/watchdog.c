@@ -1,12 +1,12 @@
 /*
- * The watchdog's thread. It reads the workers' turns, which are atomic, and touches nothing else
- * until it has found a handler that is stuck: then the worker changes nothing any more, and the
- * process is about to end.
+ * The watchdog's thread. It reads the workers' turns, which are atomic, and nothing else until it
+ * has found a stuck handler: then the worker changes nothing any more, and the process is about to
+ * end.
  *
- * The order of the end: the file for the next start gets the word that a handler was stuck; stderr
- * gets what is certain, then what is read from the worker's memory, which may be wrong and crash;
- * the stuck thread gets SIGABRT, so that the core file shows where it is; and if that does not end
- * the process, abort does.
+ * The order of the end: the file for the next start records that a handler was stuck; stderr gets
+ * the certain facts, then data from the worker's memory, which may be wrong and crash; the stuck
+ * thread gets SIGABRT, so that a core file shows its position; and if that does not end the
+ * process, abort does.
  */
 #include "runtime/host/watchdog.h"
 
@@ -20,22 +20,24 @@
 
 #define NS_PER_MS 1000000ULL
 
-/* Looks within the time that a handler has, and their least and greatest distance. */
+/* Checks within the handler's time limit, and their minimum and maximum interval. */
 #define LOOKS 8
 #define LOOK_MS_MIN 1
 #define LOOK_MS_MAX 250
 
-/* How long the stuck worker's thread has to end the process itself, so that a core names it. */
+/*
+ * How long the stuck worker's thread may take to end the process itself, so that a core names it.
+ */
 #define END_MS 2000
 
 /*
- * How long a crash that is under way has to end the process, and how it is ended after that. The
- * status is that of a shell for SIGABRT, 128 + 6.
+ * How long a crash in progress may take to end the process, and the exit status after that: a
+ * shell's for SIGABRT, 128 + 6.
  */
 #define CRASH_MS 30000
 #define CRASH_STATUS 134
 
-/* Names of an address that are shown, from the actor upwards. */
+/* Names of an address to print, from the actor upwards. */
 #define NAMES_MAX 16
 
 struct tri_watchdog {
@@ -44,27 +46,27 @@ struct tri_watchdog {
     int stop_event;
     uint32_t stuck_ms;
     uint32_t look_ms;
-    struct tri_watched_turn turns[TR_WORKERS_MAX];
+    struct tri_watchdog_state turns[TR_WORKERS_MAX];
 };
 
 /*
- * A turn that has changed, or is even, means that the handler has returned since the last look.
- * Time counts from the first look that sees a turn, so a handler is found late by at most one
- * distance and never early.
+ * A turn that has changed, or is even, means that the handler has returned since the last check.
+ * Time counts from the first check that sees a turn, so a stuck handler is found late by at most
+ * one interval and never early.
  */
-uint64_t tri_watch_turn(struct tri_watched_turn *watched, uint64_t turn, uint64_t passed_ns,
-                        uint64_t look_ns)
+uint64_t tri_watchdog_check(struct tri_watchdog_state *watched, uint64_t turn, uint64_t passed_ns,
+                            uint64_t look_ns)
 {
     bool is_handling = (turn & 1) != 0;
     if (!is_handling || turn != watched->turn) {
-        *watched = (struct tri_watched_turn){.turn = turn};
+        *watched = (struct tri_watchdog_state){.turn = turn};
         return 0;
     }
     watched->stuck_ns += passed_ns < 2 * look_ns ? passed_ns : 2 * look_ns;
     return watched->stuck_ns;
 }
 
-/* The parent as the slot that the actor remembers says: nothing is looked up or changed. */
+/* The parent by the slot that the actor has: nothing is looked up or changed. */
 static const struct tri_actor *parent_of(const struct tri_worker *worker,
                                          const struct tri_actor *actor)
 {
@@ -92,14 +94,14 @@ static void print_address(struct tri_line *line, const struct tri_worker *worker
     }
 }
 
-/* What is certain first, in a line of its own; then what is read from the worker's memory. */
+/* Certain facts first, in a line of their own; then data from the worker's memory. */
 static void tell_stuck(const struct tri_watchdog *watchdog, const struct tri_worker *worker)
 {
     struct tri_line line;
     tri_line_init(&line, STDERR_FILENO);
     tri_line_number(&line, "troupe: a handler has not returned for ", watchdog->stuck_ms);
     tri_line_string(&line, " ms: ");
-    tri_hand_print(&line, worker);
+    tri_crash_print_message(&line, worker);
     tri_line_flush(&line);
     const struct tri_actor *actor = worker->context.actor;
     struct tr_key key = {worker->current_message->actor_group,
@@ -115,10 +117,9 @@ static void tell_stuck(const struct tri_watchdog *watchdog, const struct tri_wor
 }
 
 /*
- * Ends the process, on the thread that is stuck: a core file then shows where. A handler that has
- * crashed does not return either: its process is ending already, and gets the time that a dump, a
- * core file and a sanitizer's report may take. What the handler has ended the process by is written
- * first: all that follows may fail.
+ * Ends the process, on the stuck thread: a core file then shows its position. A handler that has
+ * crashed does not return either: its process is ending already, and gets the time for a dump, a
+ * core file and a sanitizer's report. The cause is recorded first: all that follows may fail.
  */
 static _Noreturn void end_process(const struct tri_watchdog *watchdog, uint32_t worker)
 {
@@ -133,21 +134,21 @@ static _Noreturn void end_process(const struct tri_watchdog *watchdog, uint32_t 
     abort();
 }
 
-/* Every worker in turn. */
+/* Checks every worker. */
 static void look(struct tri_watchdog *watchdog, uint64_t passed_ns)
 {
     uint64_t look_ns = watchdog->look_ms * NS_PER_MS;
     for (uint32_t i = 0; i < watchdog->host->shared.worker_count; i++) {
         struct tri_current_message *hand = watchdog->host->workers[i].current_message;
         uint64_t turn = atomic_load_explicit(&hand->turn, memory_order_acquire);
-        uint64_t stuck_ns = tri_watch_turn(&watchdog->turns[i], turn, passed_ns, look_ns);
+        uint64_t stuck_ns = tri_watchdog_check(&watchdog->turns[i], turn, passed_ns, look_ns);
         if (stuck_ns >= watchdog->stuck_ms * NS_PER_MS) {
             end_process(watchdog, i);
         }
     }
 }
 
-/* A thread of its own: a worker that is stuck cannot notice itself. */
+/* A thread of its own: a stuck worker cannot notice itself. */
 static void *watchdog_main(void *argument)
 {
     struct tri_watchdog *watchdog = argument;
@@ -161,7 +162,7 @@ static void *watchdog_main(void *argument)
     return NULL;
 }
 
-/* An eighth of the time, so that a stuck handler is found at most an eighth too late. */
+/* An eighth of the limit, so that a stuck handler is found at most an eighth too late. */
 static uint32_t look_ms_of(uint32_t stuck_ms)
 {
     uint32_t look_ms = stuck_ms / LOOKS;

@@ -1,16 +1,16 @@
 /*
- * The loop: read what came, let timers fire, run actors, send what was said.
+ * The loop: read frames, fire timers, run actors, send frames.
  *
- * A slice runs a bounded number of actors, so that what comes in is read soon; what was said in it
- * leaves at its end, in one batch for each place.
+ * A slice runs a bounded number of actors, so that received messages are read soon; its messages
+ * are sent at its end, in one frame for each place.
  *
- * One slice: tell the time, fill the reserve of messages, read frames, fire timers, run actors,
- * balance, and cut and send if that is due. The time is told once, so all handlers of a slice see
- * the same. Frames are read before timers fire: an answer that is already there comes before its
- * own timeout, which is then dropped as late.
+ * One slice: set the time, fill the reserve of messages, read frames, fire timers, run actors,
+ * balance, and cut and send if that is due. The time is set once, so all handlers of a slice see
+ * the same. Frames are read before timers fire: an answer that has arrived comes before its own
+ * timeout, which is then dropped as late.
  *
- * Every part of a slice has a bound, so each other part has its turn soon. A worker that does
- * nothing sleeps until a frame comes or the next timer is due.
+ * Every part of a slice is bounded, so each other part has its turn soon. An idle worker sleeps
+ * until a frame arrives or the next timer is due.
  */
 #include "runtime/host/worker.h"
 
@@ -20,8 +20,7 @@
 #include "runtime/move/move.h"
 #include "runtime/watch/port.h"
 
-/* Actors that one slice runs, frames and messages that it reads, timers that it lets fire, and its
- * time. */
+/* Bounds of one slice: actors run, frames and messages read, timers fired, and time. */
 #define SLICE_ACTORS 128
 #define SLICE_FRAMES 256
 #define SLICE_MESSAGES 4096
@@ -29,9 +28,8 @@
 #define SLICE_NS_MAX 500000
 
 /*
- * After an error all that was made is freed: tri_worker_fini takes a worker that is zero from some
- * part on. The scratch has one word more than a state, because small states are copied by whole
- * words.
+ * After an error everything is freed: tri_worker_fini accepts a partly zero worker. The scratch has
+ * one word more than a state, because small states are copied by whole words.
  */
 int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32_t index)
 {
@@ -42,7 +40,7 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
         .index = index,
         .receiving_from = index,
         .held_from = UINT32_MAX,
-        .message_ns = 1000000, /* slow until it is known */
+        .message_ns = 1000000, /* assumed slow at first */
         .is_journaled = shared->durability != TR_DURABILITY_NONE,
     };
     worker->context.worker = worker;
@@ -70,12 +68,12 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
     tri_actor_slabs_init(worker);
     tri_message_slabs_init(worker);
     tri_slab_init(&worker->edge_slab, &worker->directory, sizeof(struct tri_edge));
-    tri_worker_tell_time(worker);
+    tri_worker_set_time(worker);
     worker->wheel.now_ms = worker->steady_ms;
     return 0;
 }
 
-/* What lives outside of the slabs: messages too large for them, pages, names. */
+/* Memory outside of the slabs: large messages, pages, names. */
 static void free_actors(struct tri_worker *worker)
 {
     uint64_t cursor = 0;
@@ -104,8 +102,8 @@ static void free_messages(struct tri_worker *worker, struct tri_message *message
 }
 
 /*
- * Actors go before the table through which they are found, and all objects before the directory
- * that has their memory.
+ * Actors are freed before the table that finds them, and all objects before the directory that has
+ * their memory.
  */
 void tri_worker_fini(struct tri_worker *worker)
 {
@@ -144,7 +142,7 @@ void tri_worker_fini(struct tri_worker *worker)
  * The hybrid clock follows the time in its upper 48 bits and counts messages in the lower 16. It
  * never goes back.
  */
-void tri_worker_tell_time(struct tri_worker *worker)
+void tri_worker_set_time(struct tri_worker *worker)
 {
     struct tri_shared *shared = worker->shared;
     worker->now_ns = tri_monotonic_ns(shared->env);
@@ -154,8 +152,10 @@ void tri_worker_tell_time(struct tri_worker *worker)
     worker->clock = clock > worker->clock ? clock : worker->clock;
 }
 
-/* Reading ends early when much came: what it makes this worker say, such as a sender to hold back,
- * leaves only at the end of the slice. */
+/*
+ * Reading ends early after many messages: resulting messages, such as mutes, are sent only at the
+ * end of the slice.
+ */
 static bool receive_frames(struct tri_worker *worker)
 {
     struct tri_frame frame;
@@ -163,14 +163,14 @@ static bool receive_frames(struct tri_worker *worker)
     uint32_t count = 0;
     while (count < SLICE_FRAMES && worker->metrics.messages_received < enough &&
            tri_channel_receive(worker->link, &frame) == 0) {
-        tri_receive(worker, &frame);
+        tri_receive_frame(worker, &frame);
         tri_channel_release(worker->link, &frame);
         count++;
     }
     return count > 0;
 }
 
-/* An empty wheel is set to the time at once, so that it need not be turned through hours. */
+/* An empty wheel is set to the time at once, instead of being turned through hours. */
 static bool fire_timers(struct tri_worker *worker)
 {
     if (worker->wheel.count == 0) {
@@ -187,8 +187,8 @@ static bool fire_timers(struct tri_worker *worker)
 }
 
 /*
- * Keeps an average of what a message takes: the newest slice counts a quarter. It decides whether
- * the clock is read between messages (TRI_SLOW_MESSAGE_NS).
+ * Keeps an average of a message's time: the newest slice counts a quarter. It decides whether the
+ * clock is read between messages (TRI_SLOW_MESSAGE_NS).
  */
 static void measure(struct tri_worker *worker, uint64_t handled, uint64_t end_ns)
 {
@@ -198,17 +198,17 @@ static void measure(struct tri_worker *worker, uint64_t handled, uint64_t end_ns
     }
 }
 
-/* A slice ends early where messages are slow, so that what comes in is still read soon. */
+/* A slice ends early if messages are slow, so that received messages are still read soon. */
 static bool is_slice_over(const struct tri_worker *worker, uint32_t run_count)
 {
     bool is_slow = worker->message_ns > TRI_SLOW_MESSAGE_NS;
     if (!is_slow && (run_count & 7) != 7) {
-        return false; /* asking the clock costs as much as a third of a quick message */
+        return false; /* reading the clock costs as much as a third of a quick message */
     }
     return tri_monotonic_ns(worker->shared->env) - worker->now_ns > SLICE_NS_MAX;
 }
 
-/* One run, measured for a while after a slice that took long. */
+/* One run, timed for a while after a long slice. */
 static void run_one(struct tri_worker *worker, struct tri_actor *actor)
 {
     if (TR_UNLIKELY(worker->timed_slices > 0)) {
@@ -219,9 +219,8 @@ static void run_one(struct tri_worker *worker, struct tri_actor *actor)
 }
 
 /*
- * The frames that are full leave at once; the rest at the end of the slice. A worker that is
- * congested runs no actor, but goes on reading what comes, or two of them would wait for each
- * other.
+ * Full frames are sent at once; the rest at the end of the slice. A congested worker runs no actor,
+ * but continues reading, or two of them would wait for each other.
  */
 static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
 {
@@ -251,9 +250,9 @@ static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
 }
 
 /*
- * When the journal gets a batch: at once if something waits to leave the host or the worker has
- * nothing else to do; else when the journal has nothing to do, so that commits grow under load;
- * at the latest after a bounded number of messages.
+ * When the journal gets a batch: at once if something waits to leave the host or the worker is
+ * idle; else when the journal is idle, so that commits grow under load; at the latest after a
+ * bounded number of messages.
  */
 static bool must_cut(const struct tri_worker *worker, bool is_idle)
 {
@@ -265,13 +264,13 @@ static bool must_cut(const struct tri_worker *worker, bool is_idle)
 }
 
 /*
- * Returns whether anything was done; the caller sleeps when nothing was. Without a journal there
- * are no cuts, and frames leave at the end of each slice.
+ * Returns whether anything was done; the caller sleeps if not. Without a journal there are no cuts,
+ * and frames are sent at the end of each slice.
  */
 bool tri_worker_step(struct tri_worker *worker)
 {
     worker->metrics.slices++;
-    tri_worker_tell_time(worker);
+    tri_worker_set_time(worker);
     tri_message_reserve_fill(worker);
     bool did_receive = receive_frames(worker);
     bool did_fire = fire_timers(worker);
@@ -279,7 +278,7 @@ bool tri_worker_step(struct tri_worker *worker)
     uint64_t begin_ns = is_fresh ? worker->now_ns : tri_monotonic_ns(worker->shared->env);
     bool did_run = run_actors(worker, begin_ns);
     if (TR_UNLIKELY(worker->shared->is_balanced)) {
-        tri_balance(worker);
+        tri_balance_offer(worker);
     }
     bool is_idle = worker->ready.count == 0 && worker->urgent.count == 0;
     if (!worker->is_journaled || must_cut(worker, is_idle)) {
@@ -290,15 +289,15 @@ bool tri_worker_step(struct tri_worker *worker)
 }
 
 /*
- * How long the worker may sleep at most, in nanoseconds. A second is the bound, so that flags of
- * the host are seen even if a nudge could not be sent.
+ * How long the worker may sleep at most, in nanoseconds. The bound of a second makes it check the
+ * host's flags even if a wakeup could not be sent.
  */
 uint64_t tri_worker_idle_ns(const struct tri_worker *worker)
 {
     static const uint64_t longest_ns = 1000000000;
     bool is_held_back = tri_is_congested(worker) || worker->outbox.backlog_count > 0;
     if (worker->ready.count > 0 || worker->urgent.count > 0 || is_held_back) {
-        return 1000000; /* by a pipe or the journal: it will tell, or has room soon */
+        return 1000000; /* congested by a pipe or the journal, which will report soon */
     }
     uint64_t next_ms = tri_wheel_next_ms(worker);
     if (next_ms == UINT64_MAX) {

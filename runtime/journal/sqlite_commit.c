@@ -85,7 +85,7 @@ static bool is_due(const struct tri_sqlite *self, uint64_t bytes)
 int tri_sqlite_maintain(struct tri_store *store)
 {
     struct tri_sqlite *self = tri_sqlite_of(store);
-    if (self->broken != 0 || self->read_only || !is_due(self, TR_STORE_LOG_TEND_BYTES)) {
+    if (self->broken != 0 || self->read_only || !is_due(self, TR_STORE_LOG_CHECKPOINT_BYTES)) {
         return self->broken;
     }
     /*

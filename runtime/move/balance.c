@@ -1,21 +1,23 @@
 /*
- * Offering and taking. What moves is what waits longest behind others: the later half of the run
- * queue, a few actors at a time, so that a mistake is small.
+ * Offers and takes work. The later half of the run queue moves, which waits longest, a few actors
+ * at a time, so that a mistake is small.
  */
 #include "runtime/move/balance.h"
 
-/* A queue shorter than this is no reason to move anything. */
+/* Minimum queue length for an offer. */
 #define QUEUE_LEAST 4
 
-/* A message that takes less is not worth the hundred microseconds of a move. */
+/* Minimum time of a message: a move takes a hundred microseconds. */
 #define MESSAGE_NS_LEAST 50000
 
-/* Actors that go at once, and how often a worker offers. */
+/* Actors moved at once, and the minimum interval of offers. */
 #define MOVES_AT_ONCE 8
 #define OFFER_EVERY_NS 2000000
 
-/* A queue that is long because a pipe or the journal is behind would not be shorter elsewhere, and
- * offers would only stand in the same pipes. */
+/*
+ * A queue that is long because a pipe or the journal is behind would not be shorter elsewhere, and
+ * offers would wait in the same pipes.
+ */
 static bool has_too_much(const struct tri_worker *worker)
 {
     return !tri_is_congested(worker) && worker->outbox.backlog_count == 0 &&
@@ -23,10 +25,10 @@ static bool has_too_much(const struct tri_worker *worker)
 }
 
 /*
- * Tells all workers that this one has too much, at most every OFFER_EVERY_NS. The time is taken
- * before any answer comes, so a worker without idle neighbours does not repeat it in each slice.
+ * Tells all workers that this one is busy, at most every OFFER_EVERY_NS. The time is set before any
+ * answer, so a worker without idle neighbours does not repeat it in each slice.
  */
-void tri_balance(struct tri_worker *worker)
+void tri_balance_offer(struct tri_worker *worker)
 {
     if (!has_too_much(worker) || worker->now_ns - worker->balanced_ns < OFFER_EVERY_NS) {
         return;
@@ -40,7 +42,7 @@ void tri_balance(struct tri_worker *worker)
     }
 }
 
-/* An idle worker offers itself. Several may: each gets a few actors. */
+/* An idle worker answers. Several may: each gets a few actors. */
 void tri_balance_on_busy(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_busy busy;

@@ -1,14 +1,14 @@
 /*
- * The steps of a move; move.h draws them. Each function is what one worker does when it hears one
- * message; what it must remember between them is in struct tri_moves.
+ * The steps of a move; move.h draws them. Each function is a worker's handler of one message;
+ * struct tri_moves is its state between them.
  *
  * Why no message overtakes another: links keep the order of one sender to one place. A sender uses
- * the new route only after its flush, and the flush reaches B through A, behind all that the sender
- * had sent by the old route. B holds what comes straight to it until it has every flush.
+ * the new route only after its flush, and the flush reaches B through A, after all that the sender
+ * had sent by the old route. B holds direct messages until it has every flush.
  *
- * A move that fails before the image leaves changes nothing: the actor stays and move_done has the
- * reason. After that there is no way back. A crash during a move loses nothing: the cut before it
- * has made the journal know the actor, and a restart loads it on its worker of origin.
+ * A move that fails before the image is sent changes nothing: the actor stays and move_done has the
+ * reason. Afterwards it cannot be undone. A crash during a move loses nothing: the journal has the
+ * actor by the cut before it, and a restart loads it on its worker of origin.
  */
 #include "runtime/move/move.h"
 
@@ -17,7 +17,7 @@
 #include "runtime/cluster/interhost.h"
 #include "runtime/move/snapshot.h"
 
-/* A move that somebody wants. */
+/* A requested move. */
 struct wanted {
     struct wanted *next;
     uint64_t request;
@@ -26,14 +26,16 @@ struct wanted {
 };
 
 struct tri_moves {
-    /* Worker 0: what is wanted, in order; the first is under way. */
+    /* Worker 0: requested moves, in order; the first is in progress. */
     struct wanted *first;
     struct wanted *last;
     uint32_t wanted_count;
-    /* The worker that gets an actor. */
+    /* On the worker that gets an actor. */
     struct tr_key coming;
     uint32_t flushes_left;
-    /* The worker that an actor leaves: what it says of the dead follows the actor meanwhile. */
+    /*
+     * On the worker that an actor leaves: reports of ended parents are forwarded there meanwhile.
+     */
     uint32_t leaving_to;
     uint32_t passes_left;
 };
@@ -55,7 +57,7 @@ void tri_moves_fini(struct tri_worker *worker)
     worker->moves = NULL;
 }
 
-/* A worker talks to itself by the same way as to others, so that the steps keep one order. */
+/* A worker's messages to itself go the same way as to others, so that the steps keep one order. */
 static void tell(struct tri_worker *worker, uint32_t place, const struct tr_schema *schema,
                  const void *body)
 {
@@ -73,8 +75,7 @@ static void begin_first(struct tri_worker *worker)
     }
 }
 
-/* The program hears over the boundary, like of everything else; a move for balance has nobody to
- * tell (request 0). */
+/* Answers the program, across the boundary; a move for balance has no requester (request 0). */
 static void answer_request(struct tri_worker *worker, uint64_t request, struct tr_key actor,
                            int reason)
 {
@@ -87,8 +88,10 @@ static void answer_request(struct tri_worker *worker, uint64_t request, struct t
     }
 }
 
-/* Worker 0 alone hears this. All that must hold of one move at a time holds because the list is its
- * own, and the next begins only with move_done. */
+/*
+ * Only worker 0 gets this. Moves are made one at a time because it alone has the list, and the next
+ * begins only with move_done.
+ */
 void tri_move_on_ask(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_ask ask;
@@ -150,8 +153,8 @@ static void note_moved(struct tri_worker *worker, struct tri_actor *actor, uint3
 }
 
 /*
- * Takes the actor out of this worker without anybody hearing of an end. The messages of the mailbox
- * are freed, not settled: they are in the image, and the store's copies stay until B handles them.
+ * Removes the actor from this worker without reporting an end. The messages of the mailbox are
+ * freed, not settled: they are in the image, and the store's copies stay until B handles them.
  */
 static void leave(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -160,7 +163,7 @@ static void leave(struct tri_worker *worker, struct tri_actor *actor)
         parent->flags |= TRI_ACTOR_SPREAD_FAMILY;
         tri_actor_touch(worker, parent);
     }
-    /* Senders that wait for its mailbox go on waiting: that moves with it. */
+    /* Senders muted by its mailbox stay muted: that moves with it. */
     actor->flags &= (uint16_t)~TRI_ACTOR_OVERLOADED;
     while (actor->mailbox_head != NULL) {
         tri_message_free(worker, tri_mailbox_pop(worker, actor));
@@ -182,12 +185,12 @@ static void restore_route(struct tri_worker *worker, struct tr_key key, uint64_t
         tri_key_map_remove(&worker->routes, key);
         return;
     }
-    /* The key is there, or there is no memory for it and it was not before either. */
+    /* The key exists, or there was no memory for it, and then it did not exist before either. */
     int error = tri_key_map_set(&worker->routes, key, before);
     TR_ASSERT(error == 0);
 }
 
-/* Children stay behind: they go on knowing their address, and the actor that it has them. */
+/* Children stay here: they keep the parent's address, and the actor is marked to have them. */
 static int part_from_children(struct tri_worker *worker, struct tri_actor *actor)
 {
     char buffer[TR_ADDRESS_BYTES_MAX];
@@ -199,7 +202,7 @@ static int part_from_children(struct tri_worker *worker, struct tri_actor *actor
     return tri_parent_address_keep(worker, actor->key, address);
 }
 
-/* Packs the actor and says it. */
+/* Packs the actor and sends it. */
 static int say_image(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
     char buffer[TR_ADDRESS_BYTES_MAX];
@@ -221,9 +224,9 @@ static int say_image(struct tri_worker *worker, struct tri_actor *actor, uint32_
 }
 
 /*
- * Lets the actor go; from here on this worker only forwards. The route is set before the image is
- * sent, because setting it may fail for want of memory, and once the image has left there is no way
- * back. On an error all is as it was before, and the caller reports it.
+ * Sends the actor; from now on this worker only forwards. The route is set before the image is
+ * sent, because setting it may fail for want of memory, and a sent image cannot be taken back. On
+ * an error everything is as before, and the caller reports it.
  */
 static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
@@ -246,20 +249,22 @@ static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32
     note_moved(worker, actor, to_worker);
     leave(worker, actor);
     worker->moves->leaving_to = to_worker;
-    /* Every worker but this one sends a flush through here, B among them. */
+    /* Every other worker sends a flush through here, B included. */
     worker->moves->passes_left = worker->shared->worker_count - 1;
     return 0;
 }
 
-void tri_move_pass_on_orphans(struct tri_worker *worker, const struct tr_orphans *orphans)
+void tri_move_forward_orphans(struct tri_worker *worker, const struct tr_orphans *orphans)
 {
     if (worker->moves->passes_left > 0) {
         tell(worker, worker->moves->leaving_to, &tr_orphans_schema, orphans);
     }
 }
 
-/* On the worker that has the actor, between two messages: so nothing of it is half done. Without an
- * actor, or for one that stays, the move is over at once. */
+/*
+ * On the worker that has the actor, between two messages, so it is consistent. Without the actor,
+ * or if it must stay, the move ends at once.
+ */
 void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_freeze freeze;
@@ -276,11 +281,10 @@ void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *mess
         return;
     }
     if ((actor->flags & TRI_ACTOR_DORMANT) != 0) {
-        tell_done(worker, freeze.actor, TR_BUSY); /* waking its group must find it */
+        tell_done(worker, freeze.actor, TR_BUSY); /* waking its group must find it here */
         return;
     }
-    /* What the journal knows of the actor must be as new as the image that leaves (law 4 of
-     * runtime/ARCHITECTURE.md). */
+    /* The journal must have the actor as in the image (law 4 of runtime/ARCHITECTURE.md). */
     if (worker->is_journaled) {
         tri_cut_make(worker);
     }
@@ -290,7 +294,7 @@ void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *mess
     }
 }
 
-/* On the worker that it left: everybody but this worker learns the new route. */
+/* On the worker that it left: tells all other workers the new route. */
 void tri_move_on_ready(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_ready ready;
@@ -308,15 +312,14 @@ void tri_move_on_ready(struct tri_worker *worker, const struct tr_message *messa
 
 /* ----------------------------------------------- everybody but A: routes */
 
-/* The flush goes down the channel that this sender's older messages went: it is the last of them.
- * */
+/* The flush goes the way of this sender's older messages, as the last of them. */
 void tri_move_on_route(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_route route;
     if (tr_message_read(message, move_route, &route) != 0) {
         return;
     }
-    /* Without the new route this worker would use the old one for ever: no memory ends it. */
+    /* Without the new route this worker would use the old one for ever: without memory it ends. */
     int error = tri_key_map_set(&worker->routes, route.actor, route.to_worker + 1);
     TR_ASSERT(error == 0);
     struct tr_move_flush flush = {
@@ -334,8 +337,10 @@ void tri_move_on_forget(struct tri_worker *worker, const struct tr_message *mess
 
 /* -------------------------------------------------------- B: gets it */
 
-/* On the worker that gets it. There is no way back from here: the old worker has let go, so what
- * cannot be unpacked for want of memory ends the process, and the store goes on. */
+/*
+ * On the worker that gets it. This cannot be undone: the old worker has removed the actor, so if
+ * unpacking fails for want of memory the process ends, and a restart continues from the store.
+ */
 void tri_move_on_image(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_move_image image;
@@ -352,9 +357,9 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     if (error == 0) {
         error = tri_key_map_set(&worker->routes, image.actor, worker->index + 1);
     }
-    /* The actor is in no other place any more; the store goes on with it after a restart. */
+    /* The actor is nowhere else; after a restart the store has it. */
     TR_ASSERT(error == 0);
-    /* The journal has what the actor was when it left: nothing of it is written again. */
+    /* The journal has the actor as it was sent: nothing of it is written again. */
     if (worker->is_journaled) {
         actor->flags |= TRI_ACTOR_STORED;
     }
@@ -371,7 +376,7 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     tell(worker, image.from_worker, &tr_move_ready_schema, &ready);
 }
 
-/* Every old way is empty: the actor may run, and then hears what was held. */
+/* Every old way is empty: the actor may run, and gets the held messages. */
 static void open_actor(struct tri_worker *worker)
 {
     struct tri_moves *moves = worker->moves;
@@ -388,7 +393,10 @@ static void open_actor(struct tri_worker *worker)
         note_moved(worker, actor, worker->index);
         tri_image_open(worker, actor);
     } else {
-        /* It ended before it opened, and some have learned the new route after they forgot it. */
+        /*
+         * It ended before it opened, and some workers have set the new route after they had removed
+         * it.
+         */
         tri_forget_route(worker, key);
     }
     tell_done(worker, key, 0);
@@ -402,10 +410,10 @@ void tri_move_on_flush(struct tri_worker *worker, const struct tr_message *messa
     }
     if (flush.to_worker != worker->index) {
         /*
-         * A: it came down an old way, and goes on behind everything that was forwarded. A channel
-         * keeps order, and the sender of a flush uses the new route since before it, so nothing of
-         * that sender comes down the old way any more. When B has the flush of each, all old ways
-         * are empty, and what it has held may be handled in the order in which it came.
+         * A: the flush came by an old way, and is forwarded after all other messages. A channel
+         * keeps order, and the sender of a flush has used the new route since before it, so none of
+         * its messages comes the old way any more. When B has the flush of each, all old ways are
+         * empty, and the held messages may be handled in order of arrival.
          */
         tell(worker, flush.to_worker, &tr_move_flush_schema, &flush);
         worker->moves->passes_left--;

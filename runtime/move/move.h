@@ -1,6 +1,6 @@
 /*
- * Moving a live actor to another worker (law 9 of runtime/ARCHITECTURE.md): nothing is lost,
- * doubled or reordered.
+ * Moves a live actor to another worker (law 9 of runtime/ARCHITECTURE.md): no message is lost,
+ * duplicated or reordered.
  *
  *     worker 0          A (has it)            B (gets it)         every other S, and B
  *     move_freeze ─────▶ frozen, image ──────▶ held
@@ -10,11 +10,11 @@
  *                        move_flush ─────────▶ one for each S and B
  *     ◀────────────────────────── move_done   opens
  *
- * Between freezing and the last flush A forwards what still comes. B keeps what comes straight to
- * it until every old way is empty, so an actor's messages keep their order; and the actor does not
- * run until then, so what it sent from A has arrived before what it sends from B.
+ * Between freezing and the last flush A forwards messages that still arrive. B holds messages that
+ * come directly until every old way is empty, so an actor's messages keep their order; and the
+ * actor does not run until then, so its messages from A have arrived before those from B.
  *
- * One move at a time, by worker 0: only then does an empty old way stay empty.
+ * Worker 0 makes one move at a time: only then an empty old way stays empty.
  */
 #ifndef TR_RUNTIME_MOVE_MOVE_H
 #define TR_RUNTIME_MOVE_MOVE_H
@@ -24,7 +24,7 @@
 TR_MUST_USE int tri_moves_init(struct tri_worker *worker);
 void tri_moves_fini(struct tri_worker *worker);
 
-/* The steps, each the answer to one message. */
+/* The steps, each the handler of one message. */
 void tri_move_on_ask(struct tri_worker *worker, const struct tr_message *message);
 void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *message);
 void tri_move_on_image(struct tri_worker *worker, const struct tr_message *message);
@@ -35,10 +35,10 @@ void tri_move_on_done(struct tri_worker *worker, const struct tr_message *messag
 void tri_move_on_forget(struct tri_worker *worker, const struct tr_message *message);
 
 /*
- * This worker has heard that a parent ended elsewhere. An actor that has just left it may be a
- * child of that one, and the worker it goes to may have heard the same before it came: so until the
- * last flush has passed through here, such news follow the actor.
+ * A parent has ended on another worker, as this worker was told. An actor that has just left it may
+ * be a child of that parent, and its new worker may have been told before it arrived: so until the
+ * last flush has passed through here, such reports are forwarded to it.
  */
-void tri_move_pass_on_orphans(struct tri_worker *worker, const struct tr_orphans *orphans);
+void tri_move_forward_orphans(struct tri_worker *worker, const struct tr_orphans *orphans);
 
 #endif

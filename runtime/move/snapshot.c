@@ -1,9 +1,9 @@
 /*
- * An actor snapshot: image, pages and mailbox in one message. Each message of the mailbox stands
- * with the mark whether the journal has it.
+ * An actor snapshot: image, pages and mailbox in one message. Each message of the mailbox has a
+ * mark whether the journal has it.
  *
- * The form is that of tr_actor_snapshot (schemas/runtime/control.h), written field by field because
- * image, pages and mailbox are packed in place, without a copy of each.
+ * The format is that of tr_actor_snapshot (schemas/runtime/control.h), written field by field
+ * because image, pages and mailbox are packed in place, without a copy of each.
  */
 #include "runtime/move/snapshot.h"
 
@@ -29,7 +29,7 @@ static void write_page(void *self, uint32_t page, struct tr_bytes bytes)
     tr_write_bytes(self, bytes);
 }
 
-/* `first` is the head of the mailbox, or NULL: none of it. */
+/* `first` is the first message of the mailbox, or NULL: none of it. */
 static void write_mailbox(const struct tri_actor *actor, const struct tri_message *first,
                           struct tr_writer *writer)
 {
@@ -41,7 +41,7 @@ static void write_mailbox(const struct tri_actor *actor, const struct tri_messag
     }
 }
 
-/* An upper bound, so that packing needs one block and cannot run out of room. */
+/* An upper bound, so that packing needs one block and cannot run out of space. */
 static size_t size_max(struct tri_worker *worker, const struct tri_actor *actor,
                        const struct tri_message *first, uint32_t *page_count)
 {
@@ -94,7 +94,7 @@ int tri_snapshot_pack_bare(struct tri_worker *worker, struct tri_actor *actor, u
     return pack(worker, actor, NULL, bytes, size);
 }
 
-/* Pages are copied into memory of their own; the snapshot ends with its message. */
+/* Pages are copied into memory of their own, since the snapshot's message is freed. */
 static int read_pages(struct tri_worker *worker, struct tri_actor *actor, struct tr_bytes bytes)
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
@@ -148,7 +148,7 @@ static int read_mailbox(struct tri_worker *worker, struct tri_actor *actor, stru
     return cursor.error;
 }
 
-/* Forgets an actor that could not be read to the end. */
+/* Frees an actor that could not be read completely. */
 static void discard(struct tri_worker *worker, struct tri_actor *actor)
 {
     while (actor->mailbox_head != NULL) {

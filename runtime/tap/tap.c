@@ -28,7 +28,7 @@ struct reading {
     struct tri_tap_lane *lane;
     uint64_t lost; /* totals that the stream has told */
     uint64_t skipped;
-    uint64_t reported_down_ns;           /* when it has told of them last */
+    uint64_t reported_ns;                /* when it has told of them last */
     const struct tri_tap_record *record; /* the oldest, as the last look has found it */
 };
 
@@ -146,7 +146,7 @@ static int open_tap(struct tr_host *host, const struct tr_tap_filter *filter,
     host->taps[number] = tap;
     host->end_taps = end_taps;
     for (uint32_t i = 0; i < tap->reading_count; i++) {
-        tri_tap_lay(&host->workers[i], number, tap->readings[i].lane);
+        tri_tap_port_attach(&host->workers[i], number, tap->readings[i].lane);
     }
     uint8_t types[TRI_TAP_TYPES_BYTES];
     struct tr_tap_open open = tri_tap_filter_pack(filter, types);
@@ -267,7 +267,7 @@ static bool tell_missing(struct tr_tap *tap, struct reading *reading, uint64_t l
     tap->shown += event->lost;
     reading->lost = lost;
     reading->skipped = skipped;
-    reading->reported_down_ns = tri_monotonic_ns(tap->host->env);
+    reading->reported_ns = tri_monotonic_ns(tap->host->env);
     return true;
 }
 
@@ -311,9 +311,8 @@ static bool tell_missing_at_end(struct tr_tap *tap, struct reading *reading, boo
     bool is_over = atomic_load_explicit(&lane->is_over, memory_order_acquire);
     uint64_t lost = atomic_load_explicit(&lane->lost, memory_order_acquire);
     uint64_t skipped = atomic_load_explicit(&lane->skipped, memory_order_acquire);
-    bool is_time =
-        is_over || is_last ||
-        tri_monotonic_ns(tap->host->env) - reading->reported_down_ns >= SKIPPED_REPORT_NS;
+    bool is_time = is_over || is_last ||
+                   tri_monotonic_ns(tap->host->env) - reading->reported_ns >= SKIPPED_REPORT_NS;
     uint32_t size;
     if (tri_ring_peek(&lane->ring, &size) != NULL) {
         return false;
@@ -373,7 +372,7 @@ int tr_tap_next(struct tr_tap *tap, uint64_t timeout_ms, struct tr_tap_event *ev
         if (waited_ns >= timeout_ms * NS_PER_MS) {
             return TR_TIMEOUT;
         }
-        tri_control_release_memory(host, TR_TAP_LOOK_MS * NS_PER_MS);
+        tri_control_poll(host, TR_TAP_LOOK_MS * NS_PER_MS);
     }
     return TR_CLOSED;
 }

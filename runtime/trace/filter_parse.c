@@ -19,7 +19,7 @@ struct parsing {
 };
 
 /* The word in quotes, and a colon: what every refusal begins with. */
-static struct tr_sink *blame(struct parsing *parsing)
+static struct tr_sink *begin_refusal(struct parsing *parsing)
 {
     static const size_t shown_bytes_max = 64;
     struct tr_text word = parsing->word;
@@ -57,7 +57,7 @@ static int parse_number(struct parsing *parsing, struct tr_text value, uint64_t 
                         uint64_t *number)
 {
     if (!read_number(value, number) || *number == 0 || *number > max) {
-        tr_sink_format(blame(parsing), "write a whole number from 1 to %llu",
+        tr_sink_format(begin_refusal(parsing), "write a whole number from 1 to %llu",
                        (unsigned long long)max);
         return TR_INVALID;
     }
@@ -102,7 +102,7 @@ static int parse_points(struct parsing *parsing, struct tr_text value)
          * such name".
          */
         if (point == TR_TAP_LOST) {
-            struct tr_sink *sink = blame(parsing);
+            struct tr_sink *sink = begin_refusal(parsing);
             tr_sink_put_string(sink, "a point is one of");
 #define TRI_NAME(name, number, text) tr_sink_put_string(sink, " " text);
             TR_TAP_POINTS(TRI_NAME)
@@ -139,11 +139,11 @@ static int parse_types(struct parsing *parsing, struct tr_text value)
         uint16_t type = 0;
         int error = find_type(parsing, part, &type);
         if (error == 0 && filter->type_count == TR_TAP_TYPES_MAX) {
-            tr_sink_format(blame(parsing), "at most %d types", TR_TAP_TYPES_MAX);
+            tr_sink_format(begin_refusal(parsing), "at most %d types", TR_TAP_TYPES_MAX);
             return TR_INVALID;
         }
         if (error != 0) {
-            struct tr_sink *sink = blame(parsing);
+            struct tr_sink *sink = begin_refusal(parsing);
             tr_sink_put_string(sink, error == TR_NOT_FOUND
                                          ? "no message has this name"
                                          : "the number of a type is from 1 to 65535");
@@ -158,11 +158,11 @@ static int parse_address(struct parsing *parsing, struct tr_text value)
 {
     bool is_usual = value.size > 0 && (value.data[0] == '/' || value.data[0] == '*');
     if (value.size > TR_TAP_GLOB_BYTES_MAX) {
-        tr_sink_format(blame(parsing), "at most %d bytes", TR_TAP_GLOB_BYTES_MAX);
+        tr_sink_format(begin_refusal(parsing), "at most %d bytes", TR_TAP_GLOB_BYTES_MAX);
         return TR_INVALID;
     }
     if (!is_usual || !tr_utf8_valid(value) || memchr(value.data, '\0', value.size) != NULL) {
-        tr_sink_put_string(blame(parsing),
+        tr_sink_put_string(begin_refusal(parsing),
                            "write a pattern such as /orders/worker[*] or /orders/**");
         return TR_INVALID;
     }
@@ -178,7 +178,7 @@ static int parse_key(struct parsing *parsing, struct tr_text value)
     bool is_key = next_part(&value, '/', &group) && read_number(group, &key.group) &&
                   read_number(value, &key.serial) && key.serial != 0;
     if (!is_key) {
-        tr_sink_put_string(blame(parsing), "write GROUP/SERIAL, such as key=7/12");
+        tr_sink_put_string(begin_refusal(parsing), "write GROUP/SERIAL, such as key=7/12");
         return TR_INVALID;
     }
     parsing->filter.key = key;
@@ -239,7 +239,7 @@ static size_t find_word(struct tr_text name)
 
 static int refuse_word(struct parsing *parsing)
 {
-    struct tr_sink *sink = blame(parsing);
+    struct tr_sink *sink = begin_refusal(parsing);
     tr_sink_put_string(sink, "write NAME=VALUE, with a name of");
     for (size_t i = 0; i < TR_COUNT_OF(words_known); i++) {
         tr_sink_format(sink, " %s", words_known[i].name);
@@ -257,7 +257,7 @@ static int parse_word(struct parsing *parsing, uint32_t *seen)
         return refuse_word(parsing);
     }
     if ((*seen >> row & 1) != 0) {
-        tr_sink_format(blame(parsing), "`%s` is given twice; write lists with commas",
+        tr_sink_format(begin_refusal(parsing), "`%s` is given twice; write lists with commas",
                        words_known[row].name);
         return TR_INVALID;
     }

@@ -45,7 +45,7 @@ static _Atomic(struct watched *) all_watched[TR_CRASH_HOSTS_MAX];
 static atomic_int dump_state;
 static atomic_bool is_installed;
 
-/* Of this thread: what it has in hand. */
+/* Of this thread: what it handles. */
 static _Thread_local struct tri_current_message *own_message;
 
 static const struct {
@@ -61,24 +61,24 @@ static struct sigaction actions_before[TR_COUNT_OF(signals)];
 
 /* ----------------------------------------------------------------- the dump */
 
-void tri_hand_print(struct tri_line *line, const struct tri_worker *worker)
+void tri_crash_print_message(struct tri_line *line, const struct tri_worker *worker)
 {
-    struct tri_current_message *hand = worker->current_message;
-    if (hand == NULL || !tri_current_message_is_busy(hand)) {
+    struct tri_current_message *current = worker->current_message;
+    if (current == NULL || !tri_current_message_is_busy(current)) {
         return;
     }
     tri_line_number(line, "worker=", worker->index);
-    tri_line_key(line,
-                 " has in hand: actor=", (struct tr_key){hand->actor_group, hand->actor_serial});
-    tri_line_number(line, " type=", hand->type);
-    tri_line_key(line, " from=", (struct tr_key){hand->from_group, hand->from_serial});
-    tri_line_number(line, "@", hand->from_incarnation);
-    tri_line_number(line, " sequence=", hand->sequence);
-    if (hand->part[0] != '\0') {
+    tri_line_key(
+        line, " is handling: actor=", (struct tr_key){current->actor_group, current->actor_serial});
+    tri_line_number(line, " type=", current->type);
+    tri_line_key(line, " from=", (struct tr_key){current->from_group, current->from_serial});
+    tri_line_number(line, "@", current->from_incarnation);
+    tri_line_number(line, " sequence=", current->sequence);
+    if (current->part[0] != '\0') {
         tri_line_string(line, " in ");
-        tri_line_string(line, hand->function);
+        tri_line_string(line, current->function);
         tri_line_string(line, " of ");
-        tri_line_string(line, hand->part);
+        tri_line_string(line, current->part);
     }
     tri_line_string(line, "\n");
 }
@@ -123,7 +123,7 @@ static void dump_watched(const struct watched *watched, const char *why)
     tri_line_number(&line, " thread=", (uint64_t)gettid());
     tri_line_string(&line, "\n");
     for (uint32_t i = 0; i < watched->count; i++) {
-        tri_hand_print(&line, &watched->workers[i]);
+        tri_crash_print_message(&line, &watched->workers[i]);
     }
     for (uint32_t i = 0; i < watched->count; i++) {
         tri_recorder_print(&line, i, &watched->workers[i].recorder, count);
@@ -177,15 +177,15 @@ bool tri_crash_has_begun(void)
  */
 static void note_end(int number)
 {
-    struct tri_current_message *hand = own_message;
-    if (hand != NULL && tri_current_message_is_busy(hand)) {
-        tri_current_message_end(hand, (uint32_t)number);
+    struct tri_current_message *current = own_message;
+    if (current != NULL && tri_current_message_is_busy(current)) {
+        tri_current_message_end(current, (uint32_t)number);
     }
 }
 
-void tri_crash_hand(struct tri_current_message *hand)
+void tri_crash_set_message(struct tri_current_message *current)
 {
-    own_message = hand;
+    own_message = current;
 }
 
 static void on_assertion(void)

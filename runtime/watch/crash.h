@@ -1,10 +1,10 @@
 /*
  * The end of a process that fails: the flight recorders of its hosts, and what each worker had in
- * hand, go into a file beside the store, or to stderr where there is none.
+ * current, go into a file beside the store, or to stderr where there is none.
  *
  * This happens when an assertion fails, and on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT. After
  * it the signal does what it did before: a core file, a sanitizer's report. kill -9 leaves no time;
- * what was in hand is known all the same (host/poison_message.h).
+ * what was in current is known all the same (host/poison_message.h).
  */
 #ifndef TR_RUNTIME_WATCH_CRASH_H
 #define TR_RUNTIME_WATCH_CRASH_H
@@ -23,16 +23,16 @@ TR_MUST_USE int tri_crash_watch(const struct tri_worker *workers, uint32_t count
 void tri_crash_forget(const struct tri_worker *workers);
 
 /*
- * What the calling thread has in hand while it handles messages: if a signal of this thread's own
+ * What the calling thread has in current while it handles messages: if a signal of this thread's own
  * ends the process, that is written there. NULL: it handles none any more.
  */
-void tri_crash_hand(struct tri_current_message *hand);
+void tri_crash_set_message(struct tri_current_message *current);
 
 /* Whether this process has begun to end by a crash. Any thread. */
 bool tri_crash_has_begun(void);
 
-/* Prints what a worker has in hand, if it has anything: a line. */
-void tri_hand_print(struct tri_line *line, const struct tri_worker *worker);
+/* Prints what a worker has in current, if it has anything: a line. */
+void tri_crash_print_message(struct tri_line *line, const struct tri_worker *worker);
 
 /*
  * A stack of its own for the signals of the calling thread, so that a stack that overflows can be

@@ -70,7 +70,7 @@ void tri_tap_port_fini(struct tri_worker *worker)
     worker->tap = NULL;
 }
 
-void tri_tap_lay(struct tri_worker *worker, uint32_t tap, struct tri_tap_lane *lane)
+void tri_tap_port_attach(struct tri_worker *worker, uint32_t tap, struct tri_tap_lane *lane)
 {
     atomic_store_explicit(&worker->tap->laid[tap], lane, memory_order_release);
 }
@@ -174,7 +174,7 @@ void tri_tap_on_close(struct tri_worker *worker, const struct tr_message *messag
     }
     if (close.tap < TR_TAPS_MAX) {
         worker->tap->sides[close.tap] = (struct side){0};
-        tri_tap_lay(worker, close.tap, NULL);
+        tri_tap_port_attach(worker, close.tap, NULL);
         update_mask(worker);
     }
     answer(worker, close.request, 0);

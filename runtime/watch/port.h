@@ -51,7 +51,7 @@ TR_MUST_USE int tri_tap_port_init(struct tri_worker *worker);
 void tri_tap_port_fini(struct tri_worker *worker);
 
 /* Any thread, before the worker is asked to open: where the events of tap number `tap` go. */
-void tri_tap_lay(struct tri_worker *worker, uint32_t tap, struct tri_tap_lane *lane);
+void tri_tap_port_attach(struct tri_worker *worker, uint32_t tap, struct tri_tap_lane *lane);
 
 /* What the program asks (schemas/runtime/tap.h); both are answered with tr_observed. */
 void tri_tap_on_open(struct tri_worker *worker, const struct tr_message *message);

@@ -38,10 +38,10 @@ static int handle(struct tr_context *context, void *value, const struct tr_messa
     return error != 0 || tick.count % 7 != 0 ? error : tr_stop(context);
 }
 
-static void visit(void *self, const struct tri_seen *seen)
+static void visit(void *self, const struct tri_sandbox_effect *seen)
 {
     size_t *count = self;
-    TR_ASSERT(seen->kind <= TRI_SEEN_STOP);
+    TR_ASSERT(seen->kind <= TRI_SANDBOX_STOP);
     (*count)++;
 }
 

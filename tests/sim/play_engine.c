@@ -333,7 +333,7 @@ static void note_group(struct sim_host *host, struct tri_worker *worker, struct 
 }
 
 /* Some executions sleep for a while after a start. */
-static void put_to_sleep(struct sim_host *host)
+static void set_dormant(struct sim_host *host)
 {
     struct own *own = host->own;
     struct sim_random *chance = &host->world->chance.environment;
@@ -341,7 +341,8 @@ static void put_to_sleep(struct sim_host *host)
         return;
     }
     sim_each_actor(host, note_group);
-    if (tr_host_sleep(host->host, own->groups, own->group_count) == 0 && own->group_count > 0) {
+    if (tr_host_set_dormant(host->host, own->groups, own->group_count) == 0 &&
+        own->group_count > 0) {
         own->wake_ns = host->world->now_ns + 1 + sim_below(chance, 400 * MS);
         sim_engine_seen.dormant += own->group_count;
         sim_say("host %u: %u executions sleep", host->index, own->group_count);
@@ -352,7 +353,7 @@ static void put_to_sleep(struct sim_host *host)
 static void check_loaded(struct sim_host *host)
 {
     sim_each_actor(host, note_member);
-    put_to_sleep(host);
+    set_dormant(host);
 }
 
 /* Whether somebody has to be there. A client or a planner that has ended stays away. */

@@ -92,7 +92,7 @@ static bool try_handler(uint64_t count, bool for_good)
     stage_run(&stage);
     assert_int_equal(tr_host_resume(&stage.host, a, false), 0);
     stage_fail_allocation(count, for_good);
-    tri_worker_tell_time(stage_worker(&stage, 0));
+    tri_worker_set_time(stage_worker(&stage, 0));
     (void)tri_worker_step(stage_worker(&stage, 0));
     bool has_failed = stage_allocations_succeed();
     expect_done_once();

@@ -40,7 +40,7 @@ static struct tr_text address_of(struct tr_ref actor)
                              sizeof buffer);
 }
 
-static void take_seen(void *self, const struct tr_actor_seen *seen)
+static void take_seen(void *self, const struct tr_actor_info *seen)
 {
     struct tr_ref *found = self;
     *found = seen->actor;

@@ -111,7 +111,7 @@ static void end_at(const char *folder, uint64_t group)
 {
     struct tri_poison_messages *poison;
     assert_int_equal(tri_poison_message_open(folder, &poison), 0);
-    tri_poison_message_loads(poison, group);
+    tri_poison_message_note_loading(poison, group);
     tri_poison_message_close(poison);
 }
 

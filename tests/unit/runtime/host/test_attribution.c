@@ -52,7 +52,7 @@ static struct tri_current_message *hold(struct tri_poison_messages *poison, uint
         .from_incarnation = 1,
         .sequence = 5,
     };
-    struct tri_current_message *hand = tri_poison_message_hand(poison, worker);
+    struct tri_current_message *hand = tri_poison_message_slot(poison, worker);
     tr_envelope_pack(&envelope, bytes);
     tri_current_message_set(hand, bytes);
     if (part != NULL) {
@@ -116,7 +116,7 @@ static void test_a_part_that_has_returned_is_not_blamed(void **state)
     struct tri_poison_messages *second = open_poison();
     assert_int_equal(tri_poison_message_count(second, actor), 1);
     (void)hold(second, 0, "mine 1");
-    tri_current_message_clear(tri_poison_message_hand(second, 0));
+    tri_current_message_clear(tri_poison_message_slot(second, 0));
     hold(second, 0, NULL)->ended_by = SIGSEGV;
     struct tri_poison_messages *third = open_poison();
     assert_int_equal(tri_poison_message_count(third, actor), 2);

@@ -95,7 +95,7 @@ static void test_ends_are_heard_meanwhile(void **state)
     assert_int_equal(ask_to_stop(one), TR_NO_ACTOR);
     assert_int_equal(ask(other, 1, 0), 0);
     stage_run(&stage);
-    assert_int_equal(tr_host_rest(&stage.host, -1, 1), 0);
+    assert_int_equal(tr_host_poll(&stage.host, -1, 1), 0);
     assert_int_equal(tr_host_ended(&stage.host, one, monitor, &reason), 0);
     assert_int_equal(reason, 0);
     assert_int_equal(tr_host_ended(&stage.host, one, monitor, &reason), TR_NOT_FOUND);
@@ -117,7 +117,7 @@ static void test_each_monitor_hears_of_an_end(void **state)
     stage_run(&stage);
     assert_int_equal(tr_host_monitor(&stage.host, one, &monitors[2]), 0); /* too late */
     stage_run(&stage);
-    assert_int_equal(tr_host_rest(&stage.host, -1, 1), 0);
+    assert_int_equal(tr_host_poll(&stage.host, -1, 1), 0);
     for (size_t i = 0; i < 3; i++) {
         reason = 1;
         assert_int_equal(tr_host_ended(&stage.host, one, monitors[i], &reason), 0);
@@ -231,7 +231,7 @@ static void test_spawns_share_a_commit(void **state)
 static char shown[4096];
 static uint32_t mailboxes;
 
-static void show(void *self, const struct tr_actor_seen *actor)
+static void show(void *self, const struct tr_actor_info *actor)
 {
     (void)self;
     size_t size = strlen(shown);

@@ -34,7 +34,7 @@ static void crash_into_sleep(uint32_t workers, const uint64_t *groups, size_t co
     close_host();
     fake_actor_forget();
     open_host(workers);
-    assert_int_equal(tr_host_sleep(&stage.host, groups, count), 0);
+    assert_int_equal(tr_host_set_dormant(&stage.host, groups, count), 0);
     stage_run(&stage);
 }
 

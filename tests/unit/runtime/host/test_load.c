@@ -210,7 +210,7 @@ static void blame(const char *folder, struct tr_ref actor)
         struct tri_poison_messages *before;
         struct tri_poison_messages *next;
         assert_int_equal(tri_poison_message_open(folder, &before), 0);
-        *tri_poison_message_hand(before, 0) =
+        *tri_poison_message_slot(before, 0) =
             (struct tri_current_message){.turn = 1,
                                          .actor_group = actor.key.group,
                                          .actor_serial = actor.key.serial,

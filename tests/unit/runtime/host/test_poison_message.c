@@ -209,7 +209,7 @@ static void hold_silently(struct tri_poison_messages *poison, uint32_t worker, s
         .sequence = sequence,
     };
     tr_envelope_pack(&envelope, bytes);
-    tri_current_message_set(tri_poison_message_hand(poison, worker), bytes);
+    tri_current_message_set(tri_poison_message_slot(poison, worker), bytes);
 }
 
 /* The same, where its handler is known to have ended it. */
@@ -217,7 +217,7 @@ static void hold(struct tri_poison_messages *poison, uint32_t worker, struct tr_
                  uint64_t sequence)
 {
     hold_silently(poison, worker, actor, sequence);
-    tri_poison_message_hand(poison, worker)->ended_by = SIGSEGV;
+    tri_poison_message_slot(poison, worker)->ended_by = SIGSEGV;
 }
 
 /* Opens the folder again, as after a crash: the mapped file is as the last process left it. */
@@ -301,7 +301,7 @@ static void test_end_in_order_is_no_crash(void **state)
     scripted_folder(folder);
     struct tri_poison_messages *first = reopen(folder);
     hold(first, 0, (struct tr_key){7, 12}, 5);
-    tri_current_message_clear(tri_poison_message_hand(first, 0));
+    tri_current_message_clear(tri_poison_message_slot(first, 0));
     struct tri_poison_messages *second = reopen(folder);
     assert_int_equal(tri_poison_message_count(second, (struct tr_key){7, 12}), 0);
     hold(second, 0, (struct tr_key){7, 12}, 5);

@@ -18,22 +18,22 @@ static struct tr_ref fake;
 static uint8_t *snapshot;
 static size_t snapshot_size;
 
-static size_t counts[TRI_SEEN_STOP + 1];
+static size_t counts[TRI_SANDBOX_STOP + 1];
 static struct tr_ref spawned[16];
 static size_t spawned_count;
 static uint64_t due_ms;
 static uint64_t seen_sequence;
 
-static void visit(void *self, const struct tri_seen *seen)
+static void visit(void *self, const struct tri_sandbox_effect *seen)
 {
     (void)self;
     counts[seen->kind]++;
-    if (seen->kind == TRI_SEEN_SPAWN) {
+    if (seen->kind == TRI_SANDBOX_SPAWN) {
         assert_string_equal(seen->behaviour, fake_actor_behaviour.name);
         spawned[spawned_count++] = seen->actor;
-    } else if (seen->kind == TRI_SEEN_TIMER) {
+    } else if (seen->kind == TRI_SANDBOX_TIMER) {
         due_ms = seen->due_ms;
-    } else if (seen->kind == TRI_SEEN_MESSAGE) {
+    } else if (seen->kind == TRI_SANDBOX_MESSAGE) {
         seen_sequence = tr_envelope_get(seen->bytes.data, 64, sequence);
     }
 }
@@ -187,9 +187,9 @@ static void test_everything_is_shown_and_goes_nowhere(void **state)
     assert_int_equal(handled.reason, 0);
     assert_false(handled.has_other_history);
     static const size_t expected[] = {
-        [TRI_SEEN_STATE] = 1,  [TRI_SEEN_PAGE] = 1,          [TRI_SEEN_MESSAGE] = 4,
-        [TRI_SEEN_SPAWN] = 1,  [TRI_SEEN_TIMER] = 1,         [TRI_SEEN_TIMER_STOP] = 0,
-        [TRI_SEEN_RECORD] = 1, [TRI_SEEN_RECORD_DELETE] = 1, [TRI_SEEN_STOP] = 0,
+        [TRI_SANDBOX_STATE] = 1,  [TRI_SANDBOX_PAGE] = 1,          [TRI_SANDBOX_MESSAGE] = 4,
+        [TRI_SANDBOX_SPAWN] = 1,  [TRI_SANDBOX_TIMER] = 1,         [TRI_SANDBOX_TIMER_STOP] = 0,
+        [TRI_SANDBOX_RECORD] = 1, [TRI_SANDBOX_RECORD_DELETE] = 1, [TRI_SANDBOX_STOP] = 0,
     };
     assert_memory_equal(counts, expected, sizeof expected);
     assert_int_equal(due_ms, 1000030);
@@ -200,7 +200,7 @@ static void test_everything_is_shown_and_goes_nowhere(void **state)
     recorded.sequence = seen_sequence + 1; /* and the timer's own number */
     handled = handle(&recorded);
     assert_false(handled.has_other_history);
-    assert_int_equal(counts[TRI_SEEN_TIMER_STOP], 1);
+    assert_int_equal(counts[TRI_SANDBOX_TIMER_STOP], 1);
     assert_int_equal(spawned_count, 2);
     assert_int_equal(stage_actor_count(&stage), 1);
 }
@@ -262,17 +262,17 @@ static void test_a_failure_changes_nothing(void **state)
     assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     struct tr_recorded_message recorded = recorded_of(say_and_fail, 0);
     assert_int_equal(handle(&recorded).reason, TR_FAILED);
-    assert_int_equal(counts[TRI_SEEN_MESSAGE], 0);
+    assert_int_equal(counts[TRI_SANDBOX_MESSAGE], 0);
     assert_int_equal(state_now().number, 0);
     /* One that failed then, and does not here: it is said, and the actor is as it was then. */
     recorded = recorded_of(do_all, 4);
     recorded.reason = (uint32_t)-TR_MEMORY;
     assert_int_equal(handle(&recorded).reason, 0);
-    assert_int_equal(counts[TRI_SEEN_MESSAGE], 0);
+    assert_int_equal(counts[TRI_SANDBOX_MESSAGE], 0);
     assert_int_equal(state_now().number, 0);
     recorded.reason = 0;
     assert_int_equal(handle(&recorded).reason, 0);
-    assert_int_equal(counts[TRI_SEEN_MESSAGE], 4);
+    assert_int_equal(counts[TRI_SANDBOX_MESSAGE], 4);
 }
 
 /* Edges are taken before it is seen that the recorded handler failed. */
@@ -308,7 +308,7 @@ static void test_what_has_ended_hears_nothing(void **state)
     assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), TR_EXISTS);
     (void)handle(&recorded);
-    assert_int_equal(counts[TRI_SEEN_STOP], 1);
+    assert_int_equal(counts[TRI_SANDBOX_STOP], 1);
     assert_int_equal(tri_sandbox_handle(sandbox, &recorded, &visitor, &handled), TR_NO_ACTOR);
 }
 
@@ -335,7 +335,7 @@ static void test_what_is_no_message_is_refused(void **state)
     bad = good;
     bad.message.data = other;
     assert_int_equal(tri_sandbox_handle(sandbox, &bad, &visitor, NULL), TR_MALFORMED);
-    assert_int_equal(counts[TRI_SEEN_STATE], 0);
+    assert_int_equal(counts[TRI_SANDBOX_STATE], 0);
 }
 
 static void test_damaged_snapshot_is_refused(void **state)
@@ -381,7 +381,7 @@ static void test_a_state_of_an_older_version_is_read(void **state)
     assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
     struct tr_recorded_message recorded = recorded_of(stop, 0);
     assert_int_equal(handle(&recorded).reason, 0);
-    assert_int_equal(counts[TRI_SEEN_STATE], 1);
+    assert_int_equal(counts[TRI_SANDBOX_STATE], 1);
     struct tr_bytes bytes;
     struct tr_fake_actor_next it;
     assert_int_equal(tri_sandbox_state(sandbox, &bytes), 0);

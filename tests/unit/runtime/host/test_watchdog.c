@@ -16,15 +16,15 @@
 #define MS 1000000ULL
 #define LOOK (10 * MS)
 
-static uint64_t look(struct tri_watched_turn *watched, uint64_t turn, uint64_t passed_ms)
+static uint64_t look(struct tri_watchdog_state *watched, uint64_t turn, uint64_t passed_ms)
 {
-    return tri_watch_turn(watched, turn, passed_ms * MS, LOOK) / MS;
+    return tri_watchdog_check(watched, turn, passed_ms * MS, LOOK) / MS;
 }
 
 static void test_same_turn_adds_up(void **state)
 {
     (void)state;
-    struct tri_watched_turn watched = {0};
+    struct tri_watchdog_state watched = {0};
     assert_int_equal(look(&watched, 7, 10), 0); /* seen for the first time */
     assert_int_equal(look(&watched, 7, 10), 10);
     assert_int_equal(look(&watched, 7, 12), 22);
@@ -34,7 +34,7 @@ static void test_same_turn_adds_up(void **state)
 static void test_new_turn_begins_again(void **state)
 {
     (void)state;
-    struct tri_watched_turn watched = {0};
+    struct tri_watchdog_state watched = {0};
     look(&watched, 7, 10);
     look(&watched, 7, 10);
     assert_int_equal(look(&watched, 9, 10), 0);
@@ -44,7 +44,7 @@ static void test_new_turn_begins_again(void **state)
 static void test_worker_without_a_handler_is_never_stuck(void **state)
 {
     (void)state;
-    struct tri_watched_turn watched = {0};
+    struct tri_watchdog_state watched = {0};
     for (int i = 0; i < 100; i++) {
         assert_int_equal(look(&watched, 8, 10), 0);
     }
@@ -55,7 +55,7 @@ static void test_worker_without_a_handler_is_never_stuck(void **state)
 static void test_time_without_looks_hardly_counts(void **state)
 {
     (void)state;
-    struct tri_watched_turn watched = {0};
+    struct tri_watchdog_state watched = {0};
     look(&watched, 7, 10);
     assert_int_equal(look(&watched, 7, 3600000), 20);
     assert_int_equal(look(&watched, 7, 10), 30);

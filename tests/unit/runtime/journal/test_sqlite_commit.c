@@ -16,7 +16,7 @@
 #define LARGE_COMMIT_PAGES 64
 
 /* As many megabytes as make the log large enough to be copied when the journal is idle. */
-#define TENDED_MEGABYTES ((TR_STORE_LOG_TEND_BYTES >> 20) + 2)
+#define TENDED_MEGABYTES ((TR_STORE_LOG_CHECKPOINT_BYTES >> 20) + 2)
 
 /* A megabyte of pages in one commit. */
 static int commit_megabyte(struct tri_store *store, uint64_t number)
@@ -53,7 +53,7 @@ static void test_the_log_stays_small(void **state)
             most = log_bytes(stand) > most ? log_bytes(stand) : most;
         }
         size_t slack = 2 << 20;
-        size_t limit = tended != 0 ? TR_STORE_LOG_TEND_BYTES : TR_STORE_LOG_BYTES_MAX;
+        size_t limit = tended != 0 ? TR_STORE_LOG_CHECKPOINT_BYTES : TR_STORE_LOG_BYTES_MAX;
         assert_true(most > limit / 2);
         assert_true(most < limit + slack);
         tri_store_close(store);

@@ -99,7 +99,7 @@ static int tend_course(struct tri_store *store, uint64_t number)
 {
     struct tri_sqlite *self = tri_sqlite_of(store);
     if (number % 3 == 0) {
-        self->log_bytes = self->log_copied_bytes + TR_STORE_LOG_TEND_BYTES;
+        self->log_bytes = self->log_copied_bytes + TR_STORE_LOG_CHECKPOINT_BYTES;
     }
     return tri_store_maintain(store);
 }

@@ -101,12 +101,12 @@ static void take_seen(struct tr_tap *tap, struct tr_ref who)
 
 /* ------------------------------------------------------------------- the sandbox side */
 
-static void visit(void *self, const struct tri_seen *it)
+static void visit(void *self, const struct tri_sandbox_effect *it)
 {
     (void)self;
-    if (it->kind == TRI_SEEN_SPAWN) {
+    if (it->kind == TRI_SANDBOX_SPAWN) {
         replayed[replayed_count++] = (struct deed){.is_spawn = true, .who = it->actor};
-    } else if (it->kind == TRI_SEEN_MESSAGE) {
+    } else if (it->kind == TRI_SANDBOX_MESSAGE) {
         replayed[replayed_count++] = deed_of(it->bytes);
     }
 }

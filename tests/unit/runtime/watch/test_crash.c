@@ -105,7 +105,7 @@ static void test_fault_in_a_handler_is_dumped(void **state)
 {
     (void)state;
     check_dump("crash", "SIGSEGV pid=");
-    assert_int_equal(count_of(dump, " has in hand: actor="), 1);
+    assert_int_equal(count_of(dump, " is handling: actor="), 1);
     assert_int_equal(count_of(dump, " type=64001 from=0/1@"), 1);
 }
 
@@ -113,7 +113,7 @@ static void test_failed_assertion_is_dumped_once(void **state)
 {
     (void)state;
     check_dump("absurd", "an assertion has failed pid=");
-    assert_int_equal(count_of(dump, " has in hand: actor="), 1);
+    assert_int_equal(count_of(dump, " is handling: actor="), 1);
     assert_int_equal(count_of(child.text, "troupe: the process ends"), 1);
 }
 
@@ -121,14 +121,14 @@ static void test_stack_that_overflows_is_dumped(void **state)
 {
     (void)state;
     check_dump("overrun", "SIGSEGV pid=");
-    assert_int_equal(count_of(dump, " has in hand: actor="), 1);
+    assert_int_equal(count_of(dump, " is handling: actor="), 1);
 }
 
 static void test_signal_from_outside_still_ends_the_process(void **state)
 {
     (void)state;
     check_dump("signal", "SIGBUS pid=");
-    assert_int_equal(count_of(dump, " has in hand: actor="), 0);
+    assert_int_equal(count_of(dump, " is handling: actor="), 0);
 }
 
 static void test_host_without_a_store_dumps_to_stderr(void **state)
@@ -137,7 +137,7 @@ static void test_host_without_a_store_dumps_to_stderr(void **state)
     child_run("crash", "none", &child);
     assert_false(child_is_well(&child));
     assert_non_null(strstr(child.text, "troupe: the process ends: SIGSEGV\n"));
-    assert_int_equal(count_of(child.text, " has in hand: actor="), 1);
+    assert_int_equal(count_of(child.text, " is handling: actor="), 1);
     assert_int_equal(count_of(child.text, " point=handled type=64002 "), 20);
 }
 

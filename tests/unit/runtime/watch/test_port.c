@@ -87,7 +87,7 @@ static void test_nothing_is_looked_at_when_nobody_looks(void **state)
 {
     (void)state;
     assert_int_equal(worker.tap_mask, 0);
-    tri_tap_lay(&worker, 2, &lane);
+    tri_tap_port_attach(&worker, 2, &lane);
     open_tap(2, "limit=10 point=dropped,died");
     assert_int_equal(worker.tap_mask, 1U << TR_TAP_DROPPED | 1U << TR_TAP_DIED);
     drop_something();
@@ -101,7 +101,7 @@ static void test_nothing_is_looked_at_when_nobody_looks(void **state)
 static void test_filter_without_points_wants_all(void **state)
 {
     (void)state;
-    tri_tap_lay(&worker, 0, &lane);
+    tri_tap_port_attach(&worker, 0, &lane);
     open_tap(0, "limit=10");
     assert_int_equal(worker.tap_mask, TR_TAP_POINTS_ALL);
     close_tap(0);
@@ -119,7 +119,7 @@ static void test_tap_without_a_lane_is_not_opened(void **state)
 static void test_worker_ends_a_tap_at_its_limit(void **state)
 {
     (void)state;
-    tri_tap_lay(&worker, 0, &lane);
+    tri_tap_port_attach(&worker, 0, &lane);
     open_tap(0, "limit=3 point=dropped");
     for (int i = 0; i < 10; i++) {
         drop_something();
@@ -132,7 +132,7 @@ static void test_worker_ends_a_tap_at_its_limit(void **state)
 static void test_worker_ends_a_tap_at_its_time(void **state)
 {
     (void)state;
-    tri_tap_lay(&worker, 0, &lane);
+    tri_tap_port_attach(&worker, 0, &lane);
     open_tap(0, "limit=3 point=dropped seconds=5");
     worker.now_ms += 4999;
     drop_something();
@@ -147,7 +147,7 @@ static void test_worker_ends_a_tap_at_its_time(void **state)
 static void test_what_is_lost_and_skipped_is_counted(void **state)
 {
     (void)state;
-    tri_tap_lay(&worker, 0, &lane);
+    tri_tap_port_attach(&worker, 0, &lane);
     open_tap(0, "limit=1000000 point=dropped");
     for (int i = 0; i < 2000; i++) {
         drop_something();
@@ -156,7 +156,7 @@ static void test_what_is_lost_and_skipped_is_counted(void **state)
     assert_true(lost > 0 && lost < 2000);
     assert_int_equal(records() + lost, 2000);
     close_tap(0);
-    tri_tap_lay(&worker, 0, &lane);
+    tri_tap_port_attach(&worker, 0, &lane);
     worker.now_ms = 1000;
     open_tap(0, "limit=1000000 point=dropped rate=7");
     for (int i = 0; i < 20; i++) {
@@ -170,7 +170,7 @@ static void test_what_is_lost_and_skipped_is_counted(void **state)
 static void test_clock_of_events_never_goes_back(void **state)
 {
     (void)state;
-    tri_tap_lay(&worker, 0, &lane);
+    tri_tap_port_attach(&worker, 0, &lane);
     open_tap(0, "limit=1000000 point=dropped");
     worker.clock = worker.now_ms << 16 | 500;
     tri_tap_handler_begins(&worker, &somebody);
