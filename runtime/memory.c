@@ -1,12 +1,12 @@
 /*
- * The way to the system's memory. Each block carries its size in front, so that what is in use
- * can be counted by anybody at any time; 16 bytes keep the alignment that malloc promises.
+ * The access to the system's memory. Each block has its size in front, so that memory in use can be
+ * counted at any time; 16 bytes keep malloc's alignment.
  *
- * The counts are relaxed atomics: only totals are read, and nothing else is ordered by them. A
- * failed allocation changes no count and no block, so a caller can go on with what it has.
+ * The counts are relaxed atomics: only totals are read, and they order nothing else. A failed
+ * allocation changes no count and no block, so a caller can continue with what it has.
  *
- * The hook of simulators and tests is asked before the system, with the size that the caller wants.
- * It is a plain variable: it may be set only while one thread runs.
+ * The hook of simulators and tests is asked before the system, with the requested size. It is a
+ * plain variable: it may be set only while one thread runs.
  */
 #include "runtime/memory.h"
 
@@ -29,7 +29,7 @@ static bool allowed(size_t size)
     return allow_hook == NULL || allow_hook(allow_self, size);
 }
 
-/* Counts what callers asked for, without the header and without what malloc rounds up to. */
+/* Counts the requested size, without the header and malloc's rounding. */
 static void count_up(size_t size)
 {
     atomic_fetch_add_explicit(&used_bytes, size, memory_order_relaxed);
@@ -40,7 +40,7 @@ static void count_down(size_t size)
     atomic_fetch_sub_explicit(&used_bytes, size, memory_order_relaxed);
 }
 
-/* Keeps the size in front of what the caller gets. */
+/* Stores the size in front of the returned memory. */
 static void *finish(uint8_t *raw, size_t size)
 {
     if (raw == NULL) {
@@ -76,9 +76,7 @@ void *tr_alloc_zero(size_t count, size_t size)
     return finish(calloc(1, total + HEADER_BYTES), total);
 }
 
-/*
- * The size in front moves along with the block, and is overwritten only when realloc has succeeded.
- */
+/* The size in front moves with the block, and is overwritten only after realloc has succeeded. */
 void *tr_realloc(void *block, size_t size)
 {
     if (block == NULL) {
@@ -117,15 +115,15 @@ void tr_free(void *block)
 }
 
 /*
- * Fresh pages of mmap are zero, so a chunk is cleared without a write. The kernel must not promise
- * memory for the part that is given back, hence MAP_NORESERVE.
+ * New pages of mmap are zero, so a chunk is cleared without a write. MAP_NORESERVE, because the
+ * kernel need not commit memory for the part that is unmapped again.
  */
 void *tr_chunk_new(void)
 {
     if (!allowed(TR_CHUNK_BYTES)) {
         return NULL;
     }
-    /* Twice the size is mapped, and what does not belong to the aligned chunk given back. */
+    /* Twice the size is mapped, and everything outside of the aligned chunk unmapped. */
     uint8_t *raw = mmap(NULL, 2 * (size_t)TR_CHUNK_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) {
@@ -137,7 +135,7 @@ void *tr_chunk_new(void)
         munmap(raw, skipped);
     }
     munmap(chunk + TR_CHUNK_BYTES, TR_CHUNK_BYTES - skipped);
-    /* Touching fresh memory in small pages costs more than sending a message. */
+    /* Touching new memory in small pages costs more than sending a message. */
     (void)madvise(chunk, TR_CHUNK_BYTES, MADV_HUGEPAGE);
     count_up(TR_CHUNK_BYTES);
     return chunk;
@@ -174,7 +172,7 @@ uint64_t tr_memory_used(void)
     return atomic_load_explicit(&used_bytes, memory_order_relaxed);
 }
 
-/* What is spare is told late: for a moment it can be more than what is used. */
+/* Spare memory is reported late: for a moment it can be more than the used memory. */
 uint64_t tr_memory_needed(void)
 {
     uint64_t used = tr_memory_used();
@@ -183,8 +181,8 @@ uint64_t tr_memory_needed(void)
 }
 
 /*
- * A difference below zero wraps around, and so does the sum: the total is right modulo 2^64, and it
- * is never negative as each caller takes back only what it has told.
+ * A negative difference wraps around, and so does the sum: the total is correct modulo 2^64, and
+ * never negative as each caller only takes back what it has reported.
  */
 void tr_memory_spare_change(uint64_t told, uint64_t now)
 {

@@ -1,8 +1,8 @@
 /*
- * The runtime's public header: behaviour.h has how actors are written, hosting.h how a host of them
- * is run, exchange.h what a program gives the host's services, figures.h what these count,
- * tap/tap.h how one looks at what happens. For the floors above; the runtime itself includes the
- * part that it needs.
+ * The runtime's public header: behaviour.h for writing actors, hosting.h for running a host of
+ * them, exchange.h for what a program provides to the host's services, figures.h for their metrics,
+ * tap/tap.h for observing events. For the floors above; the runtime itself includes only the parts
+ * that it needs.
  */
 #ifndef TR_RUNTIME_TROUPE_H
 #define TR_RUNTIME_TROUPE_H

@@ -1,16 +1,17 @@
 /*
- * From a tap on one actor to the entries of a recording.
+ * Makes the entries of a recording from a tap on one actor.
  *
- * The worker packs the actor in the very step in which it opens the tap, so nothing lies between
- * the image and the first event. When the actor moves, its new worker must have opened before it
- * arrived: only then its arrival is seen, and whatever is handled there without it is a gap.
+ * The worker packs the actor in the same step in which it opens the tap, so nothing is between the
+ * image and the first event. When the actor moves, its new worker must have opened before it
+ * arrived: only then its arrival is seen; messages handled there without it are a gap.
  *
- * The steps are those of the file: the head, the image, any number of messages, the end. Each call
- * gives the bytes of one entry, in a block that lives until the next call. What ends a recording is
- * an entry as well, so a reader can tell a recording that ended from one whose writer died.
+ * The steps follow the file: the header, the image, any number of messages, the end. Each call
+ * returns the bytes of one entry, in a block that is valid until the next call. The end of a
+ * recording is an entry as well, so a reader can distinguish a complete recording from one whose
+ * writer died.
  *
- * Without secrets, bodies are blanked by their schemas before they leave. A body without a schema
- * here and the pages of an actor cannot be blanked, so they are left out.
+ * Without secrets, bodies are blanked by their schemas. A body without a known schema and the pages
+ * of an actor cannot be blanked, so they are left out.
  */
 #include "runtime/tap/record.h"
 
@@ -23,7 +24,7 @@
 #define RECORDED_POINTS \
     (1U << TR_TAP_HANDLED | 1U << TR_TAP_FAILED | 1U << TR_TAP_MOVED | 1U << TR_TAP_DIED)
 
-/* What comes next. */
+/* The next step. */
 enum step {
     STEP_HEAD,
     STEP_IMAGE,
@@ -40,23 +41,23 @@ struct tr_tap_record {
     char *program;
     uint8_t *context;
     enum step step;
-    uint32_t home; /* the worker that has the actor; TR_WORKERS_MAX: it is on its way */
+    uint32_t home; /* the actor's worker; TR_WORKERS_MAX: it is moving */
     uint8_t *snapshot;
     size_t snapshot_size;
     uint64_t count;
     uint64_t size;
     const char *words;
-    const char *asked_end; /* why it is to end, or NULL */
-    uint8_t *block;        /* what the last call has given */
-    int error;             /* while answers are gathered */
+    const char *asked_end; /* why it shall end, or NULL */
+    uint8_t *block;        /* the last returned block */
+    int error;             /* error while answers are gathered */
 };
 
 /* ---------------------------------------------------------------------- beginning */
 
 /*
- * An answer to the opening; that of the actor's worker has the snapshot. Where the actor moves
- * between two answers, two workers may send one: the first counts, and the first event of the other
- * worker ends the recording in give_event.
+ * An answer to the opening; that of the actor's worker has the snapshot. If the actor moves between
+ * two answers, two workers may send one: the first counts, and the first event of the other worker
+ * ends the recording in give_event.
  */
 static void take_snapshot(void *self, const struct tr_observed *observed)
 {
@@ -74,7 +75,7 @@ static void take_snapshot(void *self, const struct tr_observed *observed)
     record->home = observed->worker;
 }
 
-/* No snapshot in any answer: the actor was between two workers just then. */
+/* Without a snapshot in any answer the actor was just moving. */
 static int open_tap(struct tr_tap_record *record, const struct tr_tap_record_options *options)
 {
     uint64_t limit = options->limit;
@@ -181,7 +182,9 @@ static const struct tr_schema *state_of(const struct tr_tap_record *record,
     return index < 0 ? NULL : record->host->shared.behaviours[index]->state;
 }
 
-/* A snapshot with its state blanked and without its pages, into `blanked`, which is as large. */
+/*
+ * Writes a snapshot with its state blanked and without its pages to `blanked`, which is as large.
+ */
 static int blank_snapshot(const struct tr_tap_record *record, struct tr_bytes whole,
                           struct tr_writer *blanked, bool *is_blanked)
 {
@@ -211,7 +214,7 @@ static int blank_snapshot(const struct tr_tap_record *record, struct tr_bytes wh
     }
     if (error == 0) {
         struct tr_cursor pages = tr_cursor_of(snapshot.pages);
-        uint8_t none[] = {0x90}; /* an array of nothing */
+        uint8_t none[] = {0x90}; /* an empty array */
         *is_blanked = *is_blanked || tr_read_array(&pages) != 0;
         snapshot.image = (struct tr_bytes){.data = second.begin, .size = tr_writer_size(&second)};
         snapshot.pages = (struct tr_bytes){.data = none, .size = sizeof none};
@@ -222,8 +225,8 @@ static int blank_snapshot(const struct tr_tap_record *record, struct tr_bytes wh
 }
 
 /*
- * A message with its body blanked, into `room`, which is as large. One without a schema here keeps
- * its envelope alone.
+ * Writes a message with its body blanked to `room`, which is as large. One without a known schema
+ * keeps only its envelope.
  */
 static void blank_message(const struct tr_tap_record *record, struct tr_bytes message,
                           uint8_t *room, struct tr_recorded_message *entry)
@@ -245,7 +248,7 @@ static void blank_message(const struct tr_tap_record *record, struct tr_bytes me
 
 /* ----------------------------------------------------------------------- entries */
 
-/* Gives out an entry; the block of the one before it is freed. */
+/* Returns an entry; frees the block of the previous one. */
 static int give(struct tr_tap_record *record, const struct tr_schema *schema, const void *value,
                 struct tr_bytes *bytes)
 {
@@ -262,7 +265,7 @@ static int give(struct tr_tap_record *record, const struct tr_schema *schema, co
     return 0;
 }
 
-/* The first entry, behind what says that this is a recording. */
+/* Returns the file's magic and the first entry. */
 static int give_head(struct tr_tap_record *record, struct tr_bytes *bytes)
 {
     struct tr_bytes entry;
@@ -352,7 +355,7 @@ static void note_move(struct tr_tap_record *record, const struct tr_tap_event *e
     record->home = has_left ? TR_WORKERS_MAX : event->worker;
 }
 
-/* What an event becomes; TR_NOT_FOUND: nothing, look for the next one. */
+/* Converts an event to an entry; TR_NOT_FOUND: none, take the next event. */
 static int give_event(struct tr_tap_record *record, const struct tr_tap_event *event,
                       struct tr_bytes *bytes)
 {
@@ -369,8 +372,8 @@ static int give_event(struct tr_tap_record *record, const struct tr_tap_event *e
         break;
     }
     /*
-     * Either the actor is on its way and its arrival was not seen, or the image is of another
-     * worker: messages between may be missing.
+     * Either the actor is moving and its arrival was not seen, or the image is of another worker:
+     * messages in between may be missing.
      */
     if (event->worker != record->home) {
         return give_end(record, TR_LIMIT, "the actor moved while the recording began", bytes);
@@ -378,7 +381,7 @@ static int give_event(struct tr_tap_record *record, const struct tr_tap_event *e
     if (record->size + event->message.size > TR_RECORDING_BYTES_MAX) {
         return give_end(record, TR_LIMIT, "the recording is as large as one may be", bytes);
     }
-    /* Quarantined, and not handled: the attempt that failed was told before it. */
+    /* Quarantined, and not handled: the failed attempt was reported before. */
     bool is_aside = event->message.size == 0;
     return is_aside ? TR_NOT_FOUND : give_message(record, event, bytes);
 }
@@ -398,7 +401,7 @@ int tr_tap_record_next(struct tr_tap_record *record, uint64_t timeout_ms, struct
         if (error == TR_CLOSED) {
             return give_end(record, 0, "as much as was asked for", bytes);
         }
-        /* Asked to end, it first gives out everything that was seen before. */
+        /* When asked to end, it first returns all events seen before. */
         if (error == TR_TIMEOUT && record->asked_end != NULL) {
             return give_end(record, 0, record->asked_end, bytes);
         }

@@ -1,9 +1,9 @@
 /*
- * Recording one actor of a running host: what it is now, and then each message that its handler
- * sees, as the entries of a file (recording.h) that a sandbox can replay (host/sandbox.h).
+ * Records one actor of a running host: its snapshot, and then each message that its handler gets,
+ * as the entries of a file (recording.h) that a sandbox can replay (host/sandbox.h).
  *
- * It is a tap: it never holds the worker back. Where something was lost, or the actor has ended,
- * the recording ends and says why; what it has until then is complete and in order.
+ * It is a tap: it never delays the worker. If an event was lost, or the actor has ended, the
+ * recording ends and says why; until then it is complete and in order.
  *
  * For the thread that made the host.
  */
@@ -15,39 +15,39 @@
 struct tr_tap_record_options {
     struct tr_text address; /* of the actor */
     const char *program;    /* its version, for the first entry */
-    /* Else redacted fields are blanked and pages left out: good to look at, not to replay. */
+    /* Otherwise redacted fields are blanked and pages left out: for reading, not for replaying. */
     bool has_secrets;
     uint64_t limit;                     /* messages; 0: TR_RECORDING_MESSAGES_MAX */
-    uint32_t seconds;                   /* 0: no such limit */
+    uint32_t seconds;                   /* 0: no limit */
     struct tr_bytes context;            /* one msgpack value for the replay, or none */
-    const struct tr_registry *registry; /* of the messages: what is redacted in them */
+    const struct tr_registry *registry; /* of the messages, for their redacted fields */
 };
 
 struct tr_tap_record;
 
 /*
- * Begins: what the actor handles after this call is recorded. Errors: TR_NOT_FOUND (nobody has this
- * address, or it is just moving), and those of tr_tap_open.
+ * Begins: messages that the actor handles after this call are recorded. Errors: TR_NOT_FOUND (no
+ * actor has this address, or it is moving), and those of tr_tap_open.
  */
 TR_MUST_USE int tr_tap_record_open(struct tr_host *host,
                                    const struct tr_tap_record_options *options,
                                    struct tr_tap_record **record);
 
 /*
- * The next bytes of the file, which live until the next call: the beginning of it, or one entry.
- * TR_TIMEOUT: nothing came; TR_CLOSED: that was the end; TR_MEMORY, and why the host cannot go on.
+ * The next bytes of the file, which are valid until the next call: the header, or one entry.
+ * TR_TIMEOUT: no event; TR_CLOSED: the recording has ended; TR_MEMORY, and the host's fatal error.
  */
 TR_MUST_USE int tr_tap_record_next(struct tr_tap_record *record, uint64_t timeout_ms,
                                    struct tr_bytes *bytes);
 
-/* Lets it end, when what has been seen is given out: `words` (a constant) say why. */
+/* Ends it after the events seen so far: `words` (a constant) say why. */
 void tr_tap_record_end(struct tr_tap_record *record, const char *words);
 
-/* How many messages were recorded, and why there are no more: empty while there may be. */
+/* The number of recorded messages, and why it has ended: empty before. */
 uint64_t tr_tap_record_count(const struct tr_tap_record *record);
 const char *tr_tap_record_words(const struct tr_tap_record *record);
 
-/* Ends it; NULL is fine. */
+/* Ends and frees it; NULL is fine. */
 void tr_tap_record_close(struct tr_tap_record *record);
 
 #endif

@@ -1,16 +1,15 @@
 /*
- * The reader's side of a tap: one lane from each worker, read without ever asking the worker.
+ * The reader's side of a tap: one lane from each worker, read without asking the worker.
  *
- * A tap lays its lanes down, asks every worker to open, and reads. To close it asks again, and
- * frees the lanes when every worker has said that it has let go; one that is stuck keeps them
- * until the host ends.
+ * A tap attaches its lanes, asks every worker to open, and reads. To close it asks again, and frees
+ * the lanes when every worker has released its own; a stuck worker keeps them until the host ends.
  *
- * Streams of several workers are merged by hybrid clock. Each lane is in order by itself, so the
- * oldest record of all lanes comes first. What is missing is told where it is missing: each record
- * carries the totals of its lane, and when they have grown since the last one, an event LOST comes
+ * Streams of several workers are merged by hybrid clock. Each lane is in order, so the oldest
+ * record of all lanes comes first. Missing events are reported where they are missing: each record
+ * has the totals of its lane, and when they have grown since the last one, an event LOST comes
  * before it.
  *
- * A tap ends when all workers have ended its filter, when its limit or time has come, or when the
+ * A tap ends when all workers have ended its filter, when its limit or time is reached, or when the
  * host stops.
  */
 #include "runtime/tap/tap.h"
@@ -20,16 +19,16 @@
 
 #define NS_PER_MS 1000000ULL
 
-/* A lane that stays empty tells at most so often how much was above the rate. */
+/* Minimum interval of reports about events above the rate on an empty lane. */
 #define SKIPPED_REPORT_NS 1000000000ULL
 
-/* What the reader knows of one lane. */
+/* The reader's state of one lane. */
 struct reading {
     struct tri_tap_lane *lane;
-    uint64_t lost; /* totals that the stream has told */
+    uint64_t lost; /* totals reported in the stream */
     uint64_t skipped;
-    uint64_t reported_ns;                /* when it has told of them last */
-    const struct tri_tap_record *record; /* the oldest, as the last look has found it */
+    uint64_t reported_ns;                /* time of the last report */
+    const struct tri_tap_record *record; /* the oldest record, or NULL */
 };
 
 struct tr_tap {
@@ -37,8 +36,8 @@ struct tr_tap {
     uint32_t number;
     struct tr_tap_filter filter;
     uint64_t expires_ns;
-    uint64_t shown;        /* events, with those that were lost */
-    struct tri_ring *held; /* whose oldest record the last event lies in */
+    uint64_t shown;        /* events, including lost ones */
+    struct tri_ring *held; /* the ring with the last event's record */
     uint32_t reading_count;
     struct reading readings[TR_WORKERS_MAX];
 };
@@ -72,8 +71,8 @@ static void free_tap(struct tr_tap *tap)
 }
 
 /*
- * One lane for each worker, so that no two writers share a ring. A lane has one writer and one
- * reader, which is all that tri_ring allows.
+ * One lane for each worker, so no two writers share a ring. A lane has one writer and one reader,
+ * as tri_ring requires.
  */
 static struct tr_tap *new_tap(struct tr_host *host, const struct tr_tap_filter *filter)
 {
@@ -84,8 +83,8 @@ static struct tr_tap *new_tap(struct tr_host *host, const struct tr_tap_filter *
     tap->host = host;
     tap->filter = *filter;
     /*
-     * The reader ends by a clock of its own too: a worker that sleeps or is stuck does not see that
-     * the time is over.
+     * The reader also ends by its own clock: a sleeping or stuck worker does not notice that the
+     * time is over.
      */
     tap->expires_ns = filter->seconds == 0
                           ? UINT64_MAX
@@ -102,7 +101,7 @@ static struct tr_tap *new_tap(struct tr_host *host, const struct tr_tap_filter *
     return tap;
 }
 
-/* A number that no open tap has, or TR_TAPS_MAX. */
+/* An unused tap number, or TR_TAPS_MAX. */
 static uint32_t free_number(const struct tr_host *host)
 {
     uint32_t number = 0;
@@ -112,7 +111,7 @@ static uint32_t free_number(const struct tr_host *host)
     return number;
 }
 
-/* The end of a host, when no worker runs any more: frees all taps that are open. */
+/* At the end of a host, when no worker runs any more: frees all open taps. */
 static void end_taps(struct tr_host *host)
 {
     for (uint32_t i = 0; i < TR_TAPS_MAX; i++) {
@@ -123,8 +122,10 @@ static void end_taps(struct tr_host *host)
     }
 }
 
-/* Lanes are laid before the workers are asked, and a worker that does not answer in time may still
- * open: so the tap stays registered until each worker has let go of it. */
+/*
+ * Lanes are attached before the workers are asked, and a worker that does not answer in time may
+ * still open: so the tap stays registered until each worker has released it.
+ */
 static int open_tap(struct tr_host *host, const struct tr_tap_filter *filter,
                     void (*visit)(void *self, const struct tr_observed *observed), void *self,
                     struct tr_tap **out)
@@ -176,8 +177,8 @@ int tri_tap_open_recording(struct tr_host *host, const struct tr_tap_filter *fil
 }
 
 /*
- * The lanes are freed only when every worker has let go of them. Where one does not answer, the
- * number stays taken and end_taps frees them later, when no worker runs.
+ * The lanes are freed only when every worker has released them. If one does not answer, the number
+ * stays in use and end_taps frees them later, when no worker runs.
  */
 void tr_tap_close(struct tr_tap *tap)
 {
@@ -196,7 +197,7 @@ void tr_tap_close(struct tr_tap *tap)
 
 /* ---------------------------------------------------------------------- reading */
 
-/* Looks at all lanes; how many have something. */
+/* Reads the oldest record of each lane; returns the number of lanes with one. */
 static uint32_t look(struct tr_tap *tap)
 {
     uint32_t count = 0;
@@ -210,10 +211,10 @@ static uint32_t look(struct tr_tap *tap)
 }
 
 /*
- * Looks until a whole round has found nothing new: when an effect is seen on one lane, its cause is
- * on another by then, and must be seen too. A worker publishes what it sends before the other can
- * receive it, so the second round sees the cause. Only this thread takes records out, so the count
- * never falls and the rounds are at most one more than the lanes.
+ * Repeats until a round finds nothing new: when an effect is seen on one lane, its cause is already
+ * on another, and must be seen too. A worker publishes what it sends before the other can receive
+ * it, so the second round sees the cause. Only this thread takes records out, so the count never
+ * decreases and there is at most one more round than lanes.
  */
 static void look_at_all(struct tr_tap *tap)
 {
@@ -225,7 +226,7 @@ static void look_at_all(struct tr_tap *tap)
     }
 }
 
-/* Whether `a` comes first: by hybrid clock, and what is sent before all else at the same. */
+/* Whether `a` comes first: by hybrid clock, and at the same clock sends first. */
 static bool is_before(const struct tri_tap_record *a, const struct tri_tap_record *b)
 {
     if (a->clock != b->clock) {
@@ -249,7 +250,7 @@ static struct reading *first_of(struct tr_tap *tap)
 }
 
 /*
- * An event that says what is missing in a lane up to these totals; false when nothing is. Lost
+ * Makes an event about missing events in a lane up to these totals; false if there are none. Lost
  * events count for the limit of the tap, as the workers count them for theirs.
  */
 static bool tell_missing(struct tr_tap *tap, struct reading *reading, uint64_t lost,
@@ -271,7 +272,7 @@ static bool tell_missing(struct tr_tap *tap, struct reading *reading, uint64_t l
     return true;
 }
 
-/* A record as an event; its bytes stay in the ring until the next call. */
+/* Converts a record to an event; its bytes stay in the ring until the next call. */
 static void show_record(struct tr_tap *tap, struct reading *reading, struct tr_tap_event *event)
 {
     const struct tri_tap_record *record = reading->record;
@@ -300,9 +301,9 @@ static void show_record(struct tr_tap *tap, struct reading *reading, struct tr_t
 }
 
 /*
- * What is missing behind the last record of a lane that is empty. Totals are read before the ring:
- * so all records up to them have been shown. A rate above the filter's is told once a second at
- * most, or the reports would be as many as the events.
+ * Reports events missing after the last record of an empty lane. Totals are read before the ring,
+ * so all records up to them have been shown. Events above the filter's rate are reported at most
+ * once a second, or the reports would be as many as the events.
  */
 static bool tell_missing_at_end(struct tr_tap *tap, struct reading *reading, bool is_last,
                                 struct tr_tap_event *event)
@@ -320,7 +321,7 @@ static bool tell_missing_at_end(struct tr_tap *tap, struct reading *reading, boo
     return tell_missing(tap, reading, lost, is_time ? skipped : reading->skipped, event);
 }
 
-/* The next event that is there; false when there is none. `is_last`: this is the last look. */
+/* The next available event; false if there is none. `is_last`: the final read. */
 static bool take(struct tr_tap *tap, bool is_last, struct tr_tap_event *event)
 {
     look_at_all(tap);
@@ -339,7 +340,7 @@ static bool take(struct tr_tap *tap, bool is_last, struct tr_tap_event *event)
     return false;
 }
 
-/* Whether no worker will ever show anything again. */
+/* Whether no worker will show any more events. */
 static bool is_over(const struct tr_tap *tap)
 {
     bool is_over = true;
@@ -359,7 +360,7 @@ int tr_tap_next(struct tr_tap *tap, uint64_t timeout_ms, struct tr_tap_event *ev
         tap->held = NULL;
     }
     while (tap->shown < tap->filter.limit) {
-        /* Asked before the last look: what was shown before the end is not missed. */
+        /* Checked before the final read, so earlier events are not missed. */
         bool is_last = is_over(tap);
         if (take(tap, is_last, event)) {
             return 0;

@@ -1,11 +1,11 @@
 /*
- * Printing events, through the printers of schemas/.
+ * Prints events, by the printers of schemas/.
  *
- * Each event is one line for people or one JSON object for programs, without the end of the line.
- * Both are made from the same fields, so a field that is added to one belongs into the other.
+ * Each event is one line for people or one JSON object for programs, without a line end. Both are
+ * made from the same fields, so a new field must be added to both.
  *
- * A body is printed only when all of it was copied: what is marked as redacted is found by reading
- * the body by its schema, and a piece of a body cannot be read.
+ * A body is printed only if it was copied completely: redacted fields are found by reading the body
+ * by its schema, and an incomplete body cannot be read.
  */
 #include "runtime/trace/event.h"
 
@@ -27,7 +27,7 @@ static void print_lost(struct tr_sink *sink, enum tr_print_form form,
     }
 }
 
-/* Whether the copy of the message has all of its body. */
+/* Whether the copy of the message has its whole body. */
 static bool is_whole(const struct tr_tap_event *event)
 {
     return event->message.size ==
@@ -35,8 +35,7 @@ static bool is_whole(const struct tr_tap_event *event)
 }
 
 /*
- * A message without its body: the envelope, the type's name, and how large the body is. The size is
- * that of the whole body, also where only a piece of it was copied.
+ * Prints a message without its body: the envelope, the type's name, and the size of the whole body.
  */
 static void print_heading(struct tr_sink *sink, enum tr_print_form form,
                           const struct tr_registry *registry, const struct tr_tap_event *event)
@@ -86,7 +85,7 @@ static void print_line(struct tr_sink *sink, const struct tr_registry *registry,
         tr_sink_format(sink, " reason=%s", tr_error_name(event->reason));
     }
     if (event->duration_ns != 0) {
-        /* Microseconds with three digits behind the point: the duration is in nanoseconds. */
+        /* Microseconds with three decimals: the duration is in nanoseconds. */
         tr_sink_format(sink, " us=%" PRIu64 ".%03" PRIu64, event->duration_ns / 1000,
                        event->duration_ns % 1000);
     }

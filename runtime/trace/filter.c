@@ -1,17 +1,17 @@
 /*
- * Filters: whether one makes sense, on its way to the workers and back, and what matches it.
- * Reading one from words is filter_parse.c.
+ * Filters: checking, packing for the workers and unpacking, and matching. filter_parse.c parses
+ * them from words.
  *
  * A filter is checked where it is made, for the words of the refusal, and again by each worker that
- * unpacks it, since a message from another thread is not trusted. A zero in a filter is no
- * condition, so bounds are needed only where a large number costs memory or lets a tap live too
- * long: `sample` and `rate` may have any value.
+ * unpacks it, since a message from another thread is not trusted. A zero is no condition, so only
+ * large numbers that cost memory or let a tap live too long are bounded: `sample` and `rate` may
+ * have any value.
  */
 #include "runtime/trace/filter.h"
 
 #include "schemas/codec/sink.h"
 
-/* The bounds of a filter's numbers; each is named as its word. */
+/* The bounds of a filter's numbers, by their words. */
 static int check_bounds(const struct tr_tap_filter *filter, struct tr_sink *sink)
 {
     const struct {
@@ -94,7 +94,7 @@ struct tr_tap_open tri_tap_filter_pack(const struct tr_tap_filter *filter,
     };
 }
 
-/* The count is compared with the room before the first type is written. */
+/* The count is checked before the first type is written. */
 static int unpack_types(struct tr_bytes bytes, struct tr_tap_filter *filter)
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
@@ -137,7 +137,7 @@ int tri_tap_filter_unpack(const struct tr_tap_open *open, struct tr_tap_filter *
     return error;
 }
 
-/* An event without a message has no type: it matches only a filter that names none. */
+/* An event without a message has no type: it matches only a filter without types. */
 static bool matches_type(const struct tr_tap_filter *filter,
                          const struct tri_tap_candidate *candidate)
 {
@@ -150,8 +150,8 @@ static bool matches_type(const struct tr_tap_filter *filter,
 }
 
 /*
- * The key of a recording means its actor alone: messages that it has sent are handled by others.
- * In any other filter it also means the sender and the receiver.
+ * The key of a recording is only its actor: other actors handle the messages that it has sent. In
+ * any other filter the key is also the sender or the receiver.
  */
 bool tri_tap_filter_matches(const struct tr_tap_filter *filter,
                             const struct tri_tap_candidate *candidate)

@@ -1,16 +1,16 @@
 /*
- * Filters from words. Each word is NAME=VALUE; the table at the end of this file has one row for
- * each name. A refusal says which word it is about and what would have been right.
+ * Parses filters from words. Each word is NAME=VALUE; the table at the end of this file has one row
+ * for each name. A refusal names the word and what would be correct.
  *
- * Lists are parted by commas, a name may come once, and their order is free. Parsing stops at the
- * first word that is wrong, since its explanation fills the one text that there is. The caller's
- * filter changes only when all words are good and the whole makes sense.
+ * Lists are separated by commas, a name may occur once, in any order. Parsing stops at the first
+ * wrong word, since there is one text for the explanation. The caller's filter changes only if all
+ * words are correct and the filter is valid.
  */
 #include "runtime/trace/filter.h"
 #include "schemas/codec/print_scalar.h"
 #include "schemas/codec/sink.h"
 
-/* What is read, and who says what is wrong with it. */
+/* The filter being parsed, and its explanation. */
 struct parsing {
     struct tr_tap_filter filter;
     const struct tr_registry *registry;
@@ -18,7 +18,7 @@ struct parsing {
     struct tr_text word;
 };
 
-/* The word in quotes, and a colon: what every refusal begins with. */
+/* Begins a refusal: the word in quotes, and a colon. */
 static struct tr_sink *begin_refusal(struct parsing *parsing)
 {
     static const size_t shown_bytes_max = 64;
@@ -30,9 +30,9 @@ static struct tr_sink *begin_refusal(struct parsing *parsing)
 }
 
 /*
- * A whole number, decimal or 0x and hexadecimal; false when it is none or has too many bits. Digits
- * are lower case. The bound is checked before each step, so the value never wraps. strchr would
- * find a zero byte as the end of the digits, so that is excluded first.
+ * Parses a number, decimal or 0x and hexadecimal; false if it is invalid or has too many bits.
+ * Digits are lower case. The bound is checked before each step, so the value never wraps. strchr
+ * would find a zero byte at the end of the digits, so that is excluded first.
  */
 static bool read_number(struct tr_text text, uint64_t *number)
 {
@@ -52,7 +52,7 @@ static bool read_number(struct tr_text text, uint64_t *number)
     return text.size > 0;
 }
 
-/* A number from 1 to `max`: zero would mean that the word might as well not be there. */
+/* Parses a number from 1 to `max`: zero would be no condition. */
 static int parse_number(struct parsing *parsing, struct tr_text value, uint64_t max,
                         uint64_t *number)
 {
@@ -75,9 +75,9 @@ static int parse_u32(struct parsing *parsing, struct tr_text value, uint64_t max
 }
 
 /*
- * Cuts the next part off at a separator; false when there was none left. A rest without data means
- * that nothing is left, which is not the same as an empty part: "a," has two parts. For NAME=VALUE
- * it tells a word without the separator from one with an empty value.
+ * Removes the next part up to a separator; false if none is left. A rest without data means that
+ * nothing is left, in contrast to an empty part: "a," has two parts. For NAME=VALUE this
+ * distinguishes a word without the separator from one with an empty value.
  */
 static bool next_part(struct tr_text *rest, char separator, struct tr_text *part)
 {
@@ -97,10 +97,7 @@ static int parse_points(struct parsing *parsing, struct tr_text value)
     struct tr_text part;
     while (next_part(&value, ',', &part)) {
         uint8_t point = tr_tap_point_find(part);
-        /*
-         * LOST is how the tap reports missing events, not a point to ask for: here it means "no
-         * such name".
-         */
+        /* LOST reports missing events and cannot be requested: here it means "no such name". */
         if (point == TR_TAP_LOST) {
             struct tr_sink *sink = begin_refusal(parsing);
             tr_sink_put_string(sink, "a point is one of");
@@ -114,7 +111,7 @@ static int parse_points(struct parsing *parsing, struct tr_text value)
     return 0;
 }
 
-/* The type of a message by its name or its number. */
+/* Finds the type of a message by its name or its number. */
 static int find_type(struct parsing *parsing, struct tr_text name, uint16_t *type)
 {
     uint64_t number;

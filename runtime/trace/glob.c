@@ -1,15 +1,15 @@
 /*
- * Matching keeps the set of all places of the pattern at which the text read so far may stand, and
- * moves them all on with each character. No place is ever visited twice for one character, so there
- * is nothing to run away.
+ * Matching keeps the set of all positions in the pattern at which the text so far may end, and
+ * advances all of them with each character. No position is visited twice for one character, so the
+ * time is bounded.
  *
  * The cost is the length of the text times that of the pattern, whatever the stars, and the memory
- * is two sets. A matcher that goes back after a wrong guess would take exponential time for a
- * pattern with many stars, and a worker runs this for each event of a tap.
+ * is two sets. A backtracking matcher would take exponential time for a pattern with many stars,
+ * and a worker runs this for each event of a tap.
  *
- * One star stands for any characters but a slash, two or more for any at all. A pattern that ends
- * with a slash and two stars also matches what stands before them: with two stars behind "/a/" it
- * shows /a itself.
+ * One star matches any characters but a slash, two or more any characters. A pattern that ends with
+ * a slash and two stars also matches the address before them: with two stars behind "/a/" it
+ * matches /a itself.
  */
 #include "runtime/trace/glob.h"
 
@@ -17,12 +17,12 @@
 
 #include "runtime/limits.h"
 
-/* Places before each byte of the pattern, and one behind its end. */
+/* Positions before each byte of the pattern, and one behind its end. */
 struct places {
     bool is_on[TR_TAP_GLOB_BYTES_MAX + 1];
 };
 
-/* How many stars stand here: 0, 1, or 2 for any more. */
+/* The number of stars here: 0, 1, or 2 for any more. */
 static size_t stars_at(struct tr_text pattern, size_t at)
 {
     size_t end = at;
@@ -32,7 +32,7 @@ static size_t stars_at(struct tr_text pattern, size_t at)
     return end - at;
 }
 
-/* A star may stand for nothing at all, so the place behind it is reached with the one before. */
+/* A star may match nothing, so the position behind it is reached with the one before. */
 static void add(struct tr_text pattern, struct places *places, size_t at)
 {
     places->is_on[at] = true;
@@ -43,8 +43,9 @@ static void add(struct tr_text pattern, struct places *places, size_t at)
 }
 
 /*
- * Moves every place over one character of the text. The pattern is walked by whole runs of stars: a
- * run is one place, at its first star. At a run the place stays on while the run takes characters.
+ * Advances every position by one character of the text. The pattern is walked by whole runs of
+ * stars: a run is one position, at its first star, which stays as long as the run matches
+ * characters.
  */
 static void step(struct tr_text pattern, const struct places *before, struct places *after,
                  char character)
@@ -63,7 +64,7 @@ static void step(struct tr_text pattern, const struct places *before, struct pla
     }
 }
 
-/* Where the text may end: behind the pattern, or before its closing slash and two stars. */
+/* Whether the text may end here: behind the pattern, or before its final slash and two stars. */
 static bool may_end(struct tr_text pattern, const struct places *places)
 {
     static const char deep[] = "/**";

@@ -1,9 +1,9 @@
 /*
- * Figures of one thread that others read: counters, and histograms of how large values were.
+ * Metrics of one thread that others read: counters, and histograms of sizes.
  *
- * Each is an atomic that its thread alone writes, so a step is a load and a store. Nobody waits for
- * a reader, and a reader for nobody, also while the thread hangs in a call. What is read together
- * may be of two moments: the count of a value may be there before its sum.
+ * Each is an atomic that only its thread writes, so a step is a load and a store. Neither writer
+ * nor readers wait, also while the thread hangs in a call. Values read together may be of different
+ * times: the count of a value may be visible before its sum.
  */
 #ifndef TR_RUNTIME_TRACE_HISTOGRAM_H
 #define TR_RUNTIME_TRACE_HISTOGRAM_H
@@ -32,7 +32,7 @@ static inline uint64_t tri_figure_get(const tri_figure *figure)
     return atomic_load_explicit(figure, memory_order_relaxed);
 }
 
-/* Values by size. `bounds` rise and end with UINT64_MAX; they outlive the histogram. */
+/* A histogram. `bounds` are increasing and end with UINT64_MAX; they outlive the histogram. */
 struct tri_histogram {
     const uint64_t *bounds;
     tri_figure counts[TR_HISTOGRAM_BUCKETS_MAX];

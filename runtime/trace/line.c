@@ -1,9 +1,8 @@
 /*
- * Lines by hand. What cannot be written is given up: the next piece of news matters more.
+ * Lines built by hand. Text that cannot be written is dropped: later text matters more.
  *
  * Only write(2), memcpy and strlen are called, which POSIX allows in a signal handler. The buffer
- * is a field of the line, so it lies on the stack of the caller; a text larger than it leaves in
- * pieces.
+ * is a field of the line, so it is on the caller's stack; a larger text is written in pieces.
  */
 #include "runtime/trace/line.h"
 
@@ -51,7 +50,7 @@ void tri_line_string(struct tri_line *line, const char *string)
 
 void tri_line_number(struct tri_line *line, const char *label, uint64_t number)
 {
-    /* The largest number of 64 bits has 20 digits. They are made from the last to the first. */
+    /* The largest number of 64 bits has 20 digits. They are produced from the last to the first. */
     char digits[20];
     size_t begin = sizeof digits;
     do {

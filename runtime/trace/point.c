@@ -2,7 +2,7 @@
  * The names of the tap points, made from their one list.
  *
  * Numbers of points are bits of a filter's mask, so they stay small. LOST has number 0 and is not
- * in the list: no filter can ask for it, and tr_tap_point_find gives it for a name that is none.
+ * in the list: no filter can request it, and tr_tap_point_find returns it for an unknown name.
  */
 #include "runtime/trace/point.h"
 

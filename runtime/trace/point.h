@@ -1,6 +1,6 @@
 /*
- * Where the runtime can be watched (law 12 of runtime/ARCHITECTURE.md): what the flight recorder
- * notes in a few bytes, and what a tap shows in full.
+ * The points at which the runtime can be observed (law 12 of runtime/ARCHITECTURE.md): the flight
+ * recorder keeps them in a few bytes, a tap shows them in full.
  */
 #ifndef TR_RUNTIME_TRACE_POINT_H
 #define TR_RUNTIME_TRACE_POINT_H
@@ -8,7 +8,7 @@
 #include "schemas/codec/base.h"
 
 /*
- * (NAME, number, what people read). The actor that an event is about, by point:
+ * (NAME, number, text). The actor of an event, by point:
  *
  *     spawn     the child, when its parent's handler has returned
  *     send      the sender, when its handler has returned; nobody for what the runtime says
@@ -34,7 +34,7 @@
     P(MUTED, 10, "muted")
 
 enum tr_tap_point {
-    TR_TAP_LOST = 0, /* in the stream of a tap only: events that are missing here */
+    TR_TAP_LOST = 0, /* only in the stream of a tap: events are missing here */
 #define TRI_POINT(name, number, text) TR_TAP_##name = (number),
     TR_TAP_POINTS(TRI_POINT)
 #undef TRI_POINT

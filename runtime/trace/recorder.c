@@ -1,10 +1,9 @@
 /*
- * The recorder's memory, and how its events are printed: by hand, since that may happen in a signal
+ * The recorder's memory, and printing its events by hand, since that may happen in a signal
  * handler.
  *
- * A dump reads the rings of all workers while the others may still write. The event that is being
- * written can come out torn, half old and half new; that is accepted, since a lock would cost each
- * event and could hang a dump.
+ * A dump reads the rings of all workers while the others may still write. The event being written
+ * may be torn, half old and half new; a lock would cost each event and could hang a dump.
  */
 #include "runtime/trace/recorder.h"
 
@@ -23,7 +22,7 @@ void tri_recorder_fini(struct tri_recorder *recorder)
     *recorder = (struct tri_recorder){0};
 }
 
-/* The number of the first of the newest `count` events, as far as they are still there. */
+/* The number of the first of the newest `count` events, as far as they still exist. */
 static uint64_t first_of(const struct tri_recorder *recorder, uint64_t count)
 {
     uint64_t there = recorder->next < TR_RECORDER_EVENTS ? recorder->next : TR_RECORDER_EVENTS;

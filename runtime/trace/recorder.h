@@ -1,11 +1,11 @@
 /*
  * The flight recorder: the last events of a worker, always on, in a ring that is dumped when the
- * process crashes. Writing one is a few stores and no clock: the time is the slice's.
+ * process crashes. Writing one takes a few stores and no clock: the time is the slice's.
  *
- * The points are those of the tap too (runtime/tap/tap.h): what a tap shows in full, the recorder
- * keeps in thirty-two bytes. A message within a worker is written once, when it is handled: that it
- * was sent and received follows, and two more writes would cost a tell 5 of its 60 ns. One that
- * crosses between workers is written at both ends.
+ * The points are also those of taps (runtime/tap/tap.h): a tap shows them in full, the recorder
+ * keeps thirty-two bytes. A message within a worker is recorded once, when it is handled, which
+ * implies that it was sent and received; two more writes would cost a tell 5 of its 60 ns. A
+ * message between workers is recorded at both ends.
  */
 #ifndef TR_RUNTIME_TRACE_RECORDER_H
 #define TR_RUNTIME_TRACE_RECORDER_H
@@ -16,7 +16,7 @@
 #include "schemas/codec/error.h"
 
 /*
- * An event of the recorder alone, beside the points of the tap: an actor's run took longer than
+ * An event of the recorder only, beside the points of taps: an actor's run took longer than
  * TR_SLOW_HANDLER_MS. `type` is its behaviour's id, `sequence` the milliseconds.
  */
 #define TRI_RECORDER_SLOW 255
@@ -25,7 +25,7 @@
 struct tri_event {
     uint64_t to_serial;
     uint64_t from_serial;
-    uint32_t to_group; /* the low half: enough to tell groups of one run apart */
+    uint32_t to_group; /* the low half, which distinguishes groups of one run */
     uint32_t sequence;
     uint32_t at_ms; /* the low half of the slice's time */
     uint16_t type;
@@ -43,16 +43,18 @@ struct tri_recorder {
 TR_MUST_USE int tri_recorder_init(struct tri_recorder *recorder);
 void tri_recorder_fini(struct tri_recorder *recorder);
 
-/* The place of the next event. */
+/* The slot of the next event. */
 static inline struct tri_event *tri_recorder_next(struct tri_recorder *recorder)
 {
     return &recorder->events[recorder->next++ & (TR_RECORDER_EVENTS - 1)];
 }
 
-/* Copies what is there to `events`, room for TR_RECORDER_EVENTS, oldest first; how many. */
+/*
+ * Copies the events to `events`, room for TR_RECORDER_EVENTS, oldest first; returns their number.
+ */
 size_t tri_recorder_copy(const struct tri_recorder *recorder, struct tri_event *events);
 
-/* Prints one event as a line. May be called in signal handlers, as the next one. */
+/* Prints one event as a line. Async-signal-safe, as the next function. */
 void tri_event_print(struct tri_line *line, uint32_t worker, const struct tri_event *event);
 
 /* Prints the newest `count` events of the ring, oldest first, a line each. */

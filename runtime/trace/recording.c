@@ -1,9 +1,9 @@
 /*
- * Entries of a recording's file, written and read.
+ * Writes and reads the entries of a recording's file.
  *
  * The header of an entry is written byte by byte in big endian, so a recording can be read on
- * another machine. The CRC covers all behind it, the size too: a damaged size cannot make a reader
- * take the wrong bytes for a body unnoticed.
+ * another machine. The CRC covers everything after it, including the size: a damaged size cannot
+ * make a reader take wrong bytes for a body.
  */
 #include "runtime/trace/recording.h"
 
@@ -12,7 +12,7 @@
 #include "runtime/env/crc32c.h"
 #include "runtime/memory.h"
 
-/* By memcpy: entries have any length, so the numbers are not aligned. */
+/* Entries have any length, so the numbers are not aligned. */
 static void put_u32(uint8_t *at, uint32_t value)
 {
     uint32_t wire = htobe32(value);
@@ -68,9 +68,9 @@ int tr_recording_begin(struct tr_bytes bytes, struct tr_recording_reader *reader
 }
 
 /*
- * The size is bounded before it is compared with what is left, and the CRC comes last, because it
- * needs the whole body. A file that was cut off gives TR_TRUNCATED and one that was changed
- * TR_MALFORMED. The position moves only behind a good entry.
+ * The size is checked before it is compared with the rest, and the CRC comes last, because it needs
+ * the whole body. A truncated file gives TR_TRUNCATED and a changed one TR_MALFORMED. The position
+ * advances only after a valid entry.
  */
 int tr_recording_next(struct tr_recording_reader *reader, struct tr_recording_entry *entry)
 {

@@ -1,12 +1,12 @@
 /*
- * The ring. Positions only ever grow; their low bits are the place. A record that would not fit
- * before the end of the memory begins at its start, and the rest before is marked as skipped.
+ * The ring. Positions only grow; their low bits are the offset. A record that does not fit before
+ * the end of the memory begins at its start, and the rest before the end is marked as skipped.
  *
  * Each side publishes its position with release and reads the other's with acquire: so the reader
- * sees whole records, and the writer never writes over one that is still being read.
+ * sees whole records, and the writer never overwrites one that is being read.
  *
  * The release of `written` makes the bytes of a record visible before its position; the release of
- * `read` makes sure that the reader has done with the bytes before the writer reuses them. Each
+ * `read` ensures that the reader has finished with the bytes before the writer reuses them. Each
  * side reads its own position relaxed, as it is the only writer of it.
  */
 #include "runtime/trace/ring.h"
@@ -14,10 +14,10 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* What stands before each record. */
+/* The header of each record. */
 struct head {
-    uint32_t span; /* with this head, rounded up */
-    uint32_t size; /* as it was asked for; 0: nothing here, go to the start */
+    uint32_t span; /* including this header, rounded up */
+    uint32_t size; /* the requested size; 0: skipped, continue at the start */
     uint64_t padding;
 };
 
@@ -40,13 +40,16 @@ void tri_ring_fini(struct tri_ring *ring)
     ring->bytes = NULL;
 }
 
-/* A power of two and heads of the alignment's size: a head never lies across the end. */
+/*
+ * The capacity is a power of two and headers have the alignment's size: a header never crosses the
+ * end.
+ */
 static struct head *head_at(const struct tri_ring *ring, uint64_t position)
 {
     return (struct head *)(void *)(ring->bytes + (position & (ring->capacity - 1)));
 }
 
-/* Whether so many bytes are free behind what is written. The other side is asked only in need. */
+/* Whether so many bytes are free. The other side's position is read only if necessary. */
 static bool has_room(struct tri_ring *ring, uint64_t written, uint64_t needed)
 {
     if (written + needed - ring->read_seen <= ring->capacity) {
@@ -56,8 +59,10 @@ static bool has_room(struct tri_ring *ring, uint64_t written, uint64_t needed)
     return written + needed - ring->read_seen <= ring->capacity;
 }
 
-/* The writer's thread. Nothing is visible to the reader until it is published, so a record is whole
- * or not there. Between claim and publish no other claim may come. */
+/*
+ * On the writer's thread. A record is visible to the reader only after it is published. Claim and
+ * publish must alternate.
+ */
 void *tri_ring_claim(struct tri_ring *ring, uint32_t size)
 {
     TR_ASSERT(size > 0 && size < UINT32_MAX / 2);
@@ -70,8 +75,8 @@ void *tri_ring_claim(struct tri_ring *ring, uint32_t size)
         return NULL;
     }
     /*
-     * The mark and the record are published together by one store. So behind a mark the reader
-     * always finds a record, and need not look at `written` again.
+     * The mark and the record are published together by one store. So after a mark the reader
+     * always finds a record, and need not read `written` again.
      */
     if (skipped > 0) {
         *head_at(ring, written) = (struct head){.span = (uint32_t)skipped};
@@ -87,7 +92,7 @@ void tri_ring_publish(struct tri_ring *ring)
     atomic_store_explicit(&ring->written, ring->claimed, memory_order_release);
 }
 
-/* The reader's thread. The record stays where it is until it is released. */
+/* On the reader's thread. The record stays until it is released. */
 const void *tri_ring_peek(struct tri_ring *ring, uint32_t *size)
 {
     uint64_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);
@@ -96,7 +101,7 @@ const void *tri_ring_peek(struct tri_ring *ring, uint32_t *size)
         return NULL;
     }
     const struct head *head = head_at(ring, read);
-    /* A mark: its bytes go back to the writer at once. */
+    /* A mark: frees its bytes at once. */
     if (head->size == 0) {
         read += head->span;
         atomic_store_explicit(&ring->read, read, memory_order_release);
@@ -106,7 +111,7 @@ const void *tri_ring_peek(struct tri_ring *ring, uint32_t *size)
     return head + 1;
 }
 
-/* Only after a peek that gave a record: the span is read from the head that stands here. */
+/* Only after a successful peek: the span is read from the header there. */
 void tri_ring_release(struct tri_ring *ring)
 {
     uint64_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);

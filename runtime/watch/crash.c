@@ -1,15 +1,15 @@
 /*
- * Signals belong to the process, so this is the one file of the runtime with state of its own: the
- * list of what to dump, and whether a dump has begun. It is written with atomics, since a signal
- * may come at any moment on any thread.
+ * Signals belong to the process, so this is the only file of the runtime with global state: the
+ * list of workers to dump, and the state of a dump. It is written with atomics, since a signal may
+ * arrive at any moment on any thread.
  *
- * The first thread that fails dumps; others that fail meanwhile wait for it, since the end of one
- * would end the dump of the other.
+ * The first failing thread dumps; others that fail meanwhile wait for it, since their end would end
+ * the dump.
  *
- * In a signal handler only functions are called that POSIX allows there: open, write, close, poll,
- * sigaction, raise. No memory is taken and no lock: the thread that failed may hold the one of
- * malloc. A dump reads the memory of workers that still run, so it may show a half written event,
- * and it does not follow pointers between actors.
+ * In a signal handler only async-signal-safe functions are called: open, write, close, poll,
+ * sigaction, raise. No memory is allocated and no lock taken: the failed thread may hold malloc's.
+ * A dump reads the memory of workers that still run, so it may show a torn event, and it does not
+ * follow pointers between actors.
  */
 #include "runtime/watch/crash.h"
 
@@ -31,21 +31,21 @@
 #define OTHER_DUMP_WAIT_MS 10
 #define OTHER_DUMP_WAITS 500
 
-/* The workers of one host, and where their dump goes. */
+/* The workers of one host, and the folder for their dump. */
 struct watched {
     const struct tri_worker *workers;
     uint32_t count;
     char folder[PATH_BYTES]; /* empty: stderr */
 };
 
-/* How far a dump is; a thread's number while that thread is at it. */
+/* The state of a dump; or the number of the dumping thread. */
 enum dump_state { DUMP_NONE = 0, DUMP_DONE = -1 };
 
 static _Atomic(struct watched *) all_watched[TR_CRASH_HOSTS_MAX];
 static atomic_int dump_state;
 static atomic_bool is_installed;
 
-/* Of this thread: what it handles. */
+/* The slot of this thread's current message. */
 static _Thread_local struct tri_current_message *own_message;
 
 static const struct {
@@ -56,7 +56,7 @@ static const struct {
     {SIGFPE, "SIGFPE"},   {SIGABRT, "SIGABRT"},
 };
 
-/* What each signal did before. */
+/* The previous action of each signal. */
 static struct sigaction actions_before[TR_COUNT_OF(signals)];
 
 /* ----------------------------------------------------------------- the dump */
@@ -84,7 +84,7 @@ void tri_crash_print_message(struct tri_line *line, const struct tri_worker *wor
 }
 
 /*
- * Opens the file of this process's dump, and says so on stderr; stderr where that fails. It is
+ * Opens the file of this process's dump, and reports it on stderr; stderr if that fails. It is
  * opened for appending, because several hosts of one process may have the same folder.
  */
 static int open_dump(const struct watched *watched, const char *why)
@@ -134,7 +134,7 @@ static void dump_watched(const struct watched *watched, const char *why)
     }
 }
 
-/* Waits, for a bounded time, until the thread that dumps is done. */
+/* Waits, for a bounded time, until the dumping thread is done. */
 static void await_dump(void)
 {
     for (int i = 0; i < OTHER_DUMP_WAITS && atomic_load(&dump_state) != DUMP_DONE; i++) {
@@ -143,9 +143,8 @@ static void await_dump(void)
 }
 
 /*
- * From NONE to the number of the thread that dumps to DONE, each once. A thread that fails within
- * its own dump finds its number and gives up, so that the signal ends the process instead of a
- * loop.
+ * From NONE to the number of the dumping thread to DONE, each once. A thread that fails within its
+ * own dump finds its number and gives up, so that the signal ends the process instead of looping.
  */
 static void dump(const char *why)
 {
@@ -172,8 +171,8 @@ bool tri_crash_has_begun(void)
 }
 
 /*
- * The first word counts: the watchdog's, or the signal's that came before an abort. Only this
- * thread's own handler can be meant: a fault is delivered to the thread that made it.
+ * The first record counts: the watchdog's, or that of the signal before an abort. It concerns only
+ * this thread's own handler: a fault is delivered to the thread that caused it.
  */
 static void note_end(int number)
 {
@@ -195,9 +194,9 @@ static void on_assertion(void)
 }
 
 /*
- * After the dump the signal does what it did before. A fault happens again when the handler
- * returns; one that was sent must be sent again. A si_code of 0 or less says that kill, raise or
- * another program has sent it (SI_USER, SI_TKILL).
+ * After the dump the signal has its previous effect. A fault occurs again when the handler returns;
+ * a sent signal must be sent again. A si_code of 0 or less means that kill, raise or another
+ * program has sent it (SI_USER, SI_TKILL).
  */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -217,9 +216,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
 /* ------------------------------------------------------------------ watching */
 
 /*
- * Once for the process; the handlers stay, and dump what is watched then. The signals block each
- * other while one is handled, and run on a stack of their own, since a thread whose stack has
- * overflowed has no room for a handler.
+ * Once for the process; the handlers stay, and dump the workers watched at that time. The signals
+ * block each other while one is handled, and run on a stack of their own, since a thread whose
+ * stack has overflowed has no room for a handler.
  */
 static int install(void)
 {
@@ -240,8 +239,8 @@ static int install(void)
 }
 
 /*
- * Counts the dumps in a folder and gives the name of the oldest. By the time of the file, since
- * numbers of processes start again.
+ * Counts the dumps in a folder and finds the oldest, by the time of the file, since pids are
+ * reused.
  */
 static uint32_t find_oldest(DIR *folder, char *name, size_t name_bytes)
 {
@@ -264,7 +263,7 @@ static uint32_t find_oldest(DIR *folder, char *name, size_t name_bytes)
     return count;
 }
 
-/* A folder that cannot be read has nothing to remove; who opens the store will say why. */
+/* A folder that cannot be read has nothing to remove; opening the store will report why. */
 static void remove_old(const char *path)
 {
     DIR *folder = opendir(path);
@@ -337,7 +336,7 @@ int tri_signal_stack_init(struct tri_signal_stack *stack)
         return TR_SYSTEM;
     }
     if ((before.ss_flags & SS_DISABLE) == 0) {
-        return 0; /* a sanitizer's */
+        return 0; /* of a sanitizer */
     }
     void *memory = tr_alloc(SIGNAL_STACK_BYTES);
     if (memory == NULL) {

@@ -1,10 +1,10 @@
 /*
- * The end of a process that fails: the flight recorders of its hosts, and what each worker had in
- * current, go into a file beside the store, or to stderr where there is none.
+ * Crash dumps: the flight recorders of the process's hosts and the message that each worker was
+ * handling go into a file beside the store, or to stderr without one.
  *
- * This happens when an assertion fails, and on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT. After
- * it the signal does what it did before: a core file, a sanitizer's report. kill -9 leaves no time;
- * what was in current is known all the same (host/poison_message.h).
+ * A dump is written when an assertion fails, and on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT.
+ * Afterwards the signal has its previous effect: a core file, a sanitizer's report. kill -9 leaves
+ * no time; the current messages are known nevertheless (host/poison_message.h).
  */
 #ifndef TR_RUNTIME_WATCH_CRASH_H
 #define TR_RUNTIME_WATCH_CRASH_H
@@ -12,31 +12,31 @@
 #include "runtime/actor/worker.h"
 
 /*
- * From now on a crash dumps these workers, which must stay where they are until tri_crash_forget.
- * `folder` (NULL: stderr) is copied; of the dumps in it the newest TR_CRASH_FILES_KEPT stay.
- * Errors: TR_LIMIT (TR_CRASH_HOSTS_MAX hosts), TR_INVALID (a path too long), TR_MEMORY, TR_SYSTEM.
+ * From now on a crash dumps these workers, which must not move until tri_crash_forget. `folder`
+ * (NULL: stderr) is copied; the newest TR_CRASH_FILES_KEPT dumps in it are kept. Errors: TR_LIMIT
+ * (TR_CRASH_HOSTS_MAX hosts), TR_INVALID (a path too long), TR_MEMORY, TR_SYSTEM.
  */
 TR_MUST_USE int tri_crash_watch(const struct tri_worker *workers, uint32_t count,
                                 const char *folder);
 
-/* These workers end in order. Nothing where they are not watched. */
+/* These workers end in order. Does nothing if they are not watched. */
 void tri_crash_forget(const struct tri_worker *workers);
 
 /*
- * What the calling thread has in current while it handles messages: if a signal of this thread's own
- * ends the process, that is written there. NULL: it handles none any more.
+ * The slot for the current message of the calling thread: if a signal of this thread ends the
+ * process, that is recorded there. NULL: it handles no more messages.
  */
 void tri_crash_set_message(struct tri_current_message *current);
 
-/* Whether this process has begun to end by a crash. Any thread. */
+/* Whether a crash of this process is in progress. Any thread. */
 bool tri_crash_has_begun(void);
 
-/* Prints what a worker has in current, if it has anything: a line. */
+/* Prints the message that a worker is handling, if any: a line. */
 void tri_crash_print_message(struct tri_line *line, const struct tri_worker *worker);
 
 /*
- * A stack of its own for the signals of the calling thread, so that a stack that overflows can be
- * dumped too. Ends before the thread does. TR_MEMORY, TR_SYSTEM.
+ * An alternate signal stack for the calling thread, so that a stack overflow can be dumped too.
+ * Free it before the thread ends. TR_MEMORY, TR_SYSTEM.
  */
 struct tri_signal_stack {
     void *memory; /* NULL: the thread had one already */

@@ -1,16 +1,16 @@
 /*
- * From an event to the rings of those who want it. Cheap conditions come first; the address of an
- * actor is put together once, when the first filter gets so far.
+ * Copies an event into the rings of taps that want it. Cheap conditions are checked first; an
+ * actor's address is built once, when the first filter needs it.
  *
- * A worker is the only writer of its lanes and never waits for a reader: what has no room is
- * counted as lost. All state here is the worker's, but for what stands in a lane.
+ * A worker is the only writer of its lanes and never waits for a reader: events without room are
+ * counted as lost. The worker owns all state here, except that in a lane.
  *
- * A filter ends on its own after its limit or its time, whatever became of its reader. What it has
- * not shown for want of room or above its rate is counted, and the counts travel in the stream.
+ * A filter ends after its limit or its time, independent of its reader. Events not shown for want
+ * of room or above its rate are counted, and the counts are part of the stream.
  *
- * The order of the conditions is also what the counts mean: sampling counts events that match, the
- * rate counts events that were sampled, and the limit counts those that were to be shown, with the
- * lost ones. So a limit bounds the work of a worker even when no reader takes anything.
+ * The order of the conditions defines the counts: sampling counts matching events, the rate counts
+ * sampled events, and the limit counts events to be shown, including lost ones. So a limit bounds
+ * the work of a worker even when no reader takes anything.
  */
 #include "runtime/watch/port.h"
 
@@ -21,13 +21,13 @@
 /* Points that are timed. */
 #define TIMED_POINTS (1U << TR_TAP_HANDLED | 1U << TR_TAP_FAILED)
 
-/* One tap, as this worker serves it. */
+/* The worker's state of one tap. */
 struct side {
     struct tr_tap_filter filter;
     struct tri_tap_lane *lane; /* NULL: not open */
     uint64_t expires_ms;
-    uint64_t matched; /* since it is open */
-    uint64_t shown;   /* of those, what was to be shown, lost or not */
+    uint64_t matched; /* matching events since it was opened */
+    uint64_t shown;   /* of those, events to be shown, lost or not */
     uint64_t second;
     uint32_t shown_in_second;
     uint64_t lost;
@@ -39,13 +39,13 @@ struct tri_tap_port {
     _Atomic(struct tri_tap_lane *) laid[TR_TAPS_MAX];
     atomic_uint_fast64_t batches_committed;
     uint64_t clock;    /* of the last event: never goes back */
-    uint64_t begin_ns; /* when the handler began, and what there was then */
+    uint64_t begin_ns; /* start of the handler, and the counters then */
     uint64_t spawns;
     uint64_t groups;
     uint64_t sequence;
 };
 
-/* An event on its way, and what was found out about it so far. */
+/* An event, and its properties found so far. */
 struct sight {
     struct tri_tap_candidate candidate;
     struct tri_actor *actor;
@@ -77,7 +77,7 @@ void tri_tap_port_attach(struct tri_worker *worker, uint32_t tap, struct tri_tap
 
 /* ---------------------------------------------------------- opening and closing */
 
-/* The points that any open filter wants. */
+/* Computes the points that any open filter wants. */
 static void update_mask(struct tri_worker *worker)
 {
     uint32_t mask = 0;
@@ -91,8 +91,8 @@ static void update_mask(struct tri_worker *worker)
 }
 
 /*
- * The filter shows nothing any more; its ring stays until the tap is closed. Release: a reader that
- * sees is_over then sees all records before it, so an empty ring means the end.
+ * Ends a filter; its ring stays until the tap is closed. Release: a reader that sees is_over then
+ * sees all records before it, so an empty ring means the end.
  */
 static void end_side(struct tri_worker *worker, struct side *side)
 {
@@ -108,8 +108,10 @@ static void answer(struct tri_worker *worker, uint64_t request, int reason)
     tri_tell_worker(worker, TRI_PLACE_CONTROL, &tr_observed_schema, &observed);
 }
 
-/* The lane lies there already: the tap has laid it down before it asked. Release and acquire on the
- * pointer make its ring visible with it. */
+/*
+ * The tap has attached the lane before it asked. Release and acquire on the pointer make its ring
+ * visible with it.
+ */
 static int open_side(struct tri_worker *worker, const struct tr_tap_open *open)
 {
     struct tri_tap_port *port = worker->tap;
@@ -133,7 +135,7 @@ static int open_side(struct tri_worker *worker, const struct tr_tap_open *open)
     return 0;
 }
 
-/* Opens for a recording: the worker that has the actor answers with its snapshot. */
+/* Opens for a recording: the actor's worker answers with its snapshot. */
 static int open_recording(struct tri_worker *worker, const struct tr_tap_open *open)
 {
     uint8_t *snapshot = NULL;
@@ -165,7 +167,7 @@ void tri_tap_on_open(struct tri_worker *worker, const struct tr_message *message
     }
 }
 
-/* The answer comes last: when the reader has heard it from all workers it frees the rings. */
+/* The answer is sent last: after the reader has got it from all workers it frees the rings. */
 void tri_tap_on_close(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_tap_close close;
@@ -181,7 +183,7 @@ void tri_tap_on_close(struct tri_worker *worker, const struct tr_message *messag
 }
 
 /*
- * A worker's batches are committed in the order of its cuts, so a count says which ones are on the
+ * A worker's batches are committed in the order of its cuts, so a count tells which ones are on the
  * disk. The reader compares it with the batch of an event.
  */
 static void note_batches(struct tri_worker *worker)
@@ -199,7 +201,7 @@ uint64_t tri_tap_batches_committed(const struct tri_worker *worker)
 
 /*
  * The hybrid clock of an event. A message is sent no later than its own clock and received no
- * earlier, so that the merged streams show each cause before its effect.
+ * earlier, so the merged streams show each cause before its effect.
  */
 static uint64_t clock_of(struct tri_worker *worker, const struct sight *sight)
 {
@@ -224,7 +226,7 @@ static struct tr_text address_of(struct tri_worker *worker, struct sight *sight)
     return sight->address;
 }
 
-/* How much of a message is copied. */
+/* The bytes copied of a message. */
 static uint32_t copied_size(const struct side *side, const struct tri_message *message)
 {
     if (message == NULL) {
@@ -235,7 +237,7 @@ static uint32_t copied_size(const struct side *side, const struct tri_message *m
     return (uint32_t)TR_ENVELOPE_BYTES + (body_size < wanted ? body_size : wanted);
 }
 
-/* `batch` is the number of the next cut: when that is committed, the event is on the disk. */
+/* `batch` is the number of the next cut: when it is committed, the event is on the disk. */
 static void fill_record(struct tri_worker *worker, const struct side *side,
                         const struct sight *sight, struct tri_tap_record *record)
 {
@@ -263,8 +265,8 @@ static void fill_record(struct tri_worker *worker, const struct side *side,
 }
 
 /*
- * Copies the event into the ring of one tap, or counts it as lost. The event counts as lost before
- * the next one is put, so the next record tells how many are missing before it.
+ * Copies the event into the ring of one tap, or counts it as lost. It is counted before the next
+ * event is put, so the next record has the number of missing ones before it.
  */
 static void put(struct tri_worker *worker, struct side *side, struct sight *sight)
 {
@@ -290,7 +292,7 @@ static void put(struct tri_worker *worker, struct side *side, struct sight *sigh
     tri_ring_publish(&lane->ring);
 }
 
-/* Whether this second has room for one more event; what has none is counted. */
+/* Whether the rate allows one more event in this second; otherwise counts it. */
 static bool is_within_rate(struct tri_worker *worker, struct side *side)
 {
     uint64_t second = worker->now_ms / 1000;
@@ -317,9 +319,7 @@ static bool matches_address(struct tri_worker *worker, const struct side *side, 
            (sight->actor != NULL && tri_glob_match_any(pattern, address_of(worker, sight)));
 }
 
-/*
- * Of those that match the first is shown, then each so many-th. Called only for events that match.
- */
+/* Of the matching events the first is shown, then every n-th. Called only for matching events. */
 static bool is_sampled(struct side *side)
 {
     uint32_t sample = side->filter.sample;
@@ -327,8 +327,10 @@ static bool is_sampled(struct side *side)
     return sample == 0 || place % sample == 0;
 }
 
-/* From cheap to dear: type and kinds, then the address, then sampling and the rate, which count
- * only what has matched. */
+/*
+ * From cheap to expensive: type and kinds, then the address, then sampling and the rate, which
+ * count only matching events.
+ */
 static void show_side(struct tri_worker *worker, struct side *side, struct sight *sight)
 {
     if (worker->now_ms >= side->expires_ms) {
@@ -363,8 +365,7 @@ static void show(struct tri_worker *worker, struct sight *sight)
 
 /* ------------------------------------------------------------------- the points */
 
-/* Kept for HANDLED and FAILED: what a recording needs to run the handler again, and when it began.
- * */
+/* Saved for HANDLED and FAILED: what a recording needs to run the handler again, and its start. */
 static void see_handler(struct tri_worker *worker, const struct tri_actor *actor)
 {
     struct tri_tap_port *port = worker->tap;
@@ -372,7 +373,7 @@ static void see_handler(struct tri_worker *worker, const struct tri_actor *actor
     port->spawns = group != NULL ? group->next_spawn : 0;
     port->groups = worker->next_group;
     port->sequence = actor->sequence;
-    /* What the handler sends has later clocks than this, and is shown after it has returned. */
+    /* The handler's messages have later clocks than this, and are shown after it has returned. */
     port->clock = worker->clock > port->clock ? worker->clock : port->clock;
     if ((worker->tap_mask & TIMED_POINTS) != 0) {
         port->begin_ns = tri_monotonic_ns(worker->shared->env);
@@ -432,7 +433,7 @@ static void see_spawn(struct tri_worker *worker, struct tri_actor *actor, uint64
 
 static void see_moved(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
-    /* What opens an actor has come from the worker it left: so it is seen after the leaving. */
+    /* An actor opens after it left its old worker, so this event is later than that one. */
     struct tri_tap_port *port = worker->tap;
     port->clock = worker->clock > port->clock ? worker->clock : port->clock;
     show_actor(worker, TR_TAP_MOVED, actor, 0, 0, to_worker);
