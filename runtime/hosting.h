@@ -1,5 +1,5 @@
 /*
- * How a host of actors is made, run and looked at; part of the public header, troupe.h.
+ * Making, running and observing a host of actors; part of the public header, troupe.h.
  */
 #ifndef TR_RUNTIME_HOSTING_H
 #define TR_RUNTIME_HOSTING_H
@@ -12,67 +12,70 @@
 struct tr_host;
 
 /*
- * A host belongs to the thread that made it: all functions with a tr_host are for that thread.
+ * A host belongs to the thread that made it: all functions with a tr_host are for that thread,
+ * unless they say otherwise.
  */
 
-/* Another host: actors are told by their references, wherever they live. */
+/* Another host: messages to its actors are sent by their references. */
 struct tr_peer {
     uint16_t number;
-    const char *address; /* where it listens */
+    const char *address; /* its listening address */
 };
 
-/* A group that does not live on the host where it began, whose number its own begins with. */
+/* A group that is not on its host of origin, whose number its own begins with. */
 struct tr_group_place {
     uint64_t group;
-    uint16_t number; /* of the host that has it, this one too */
+    uint16_t number; /* of the host that has it, which may be this one */
 };
 
-/* How a host is made; zeros are sensible. */
+/* Options of a host; zeros are defaults. */
 struct tr_host_options {
     uint32_t worker_count; /* 0: one per core, at most TR_WORKERS_MAX */
     enum tr_durability durability;
-    const char *folder; /* of the store; needed unless durability is NONE */
+    const char *folder; /* of the store; required unless durability is NONE */
     const struct tr_behaviour *const *behaviours;
     size_t behaviour_count;
-    const struct tr_schema *const *records; /* that tr_record writes */
+    const struct tr_schema *const *records; /* written by tr_record */
     size_t record_count;
-    const struct tr_views *views; /* of these records, for people who query them; NULL: none */
-    uint64_t seed;                /* of randomness; 0: from the system */
-    bool has_http;                /* TR_SERVICE_HTTP is there to be called */
-    bool has_files;               /* TR_SERVICE_FILES is there to be called; it needs a folder */
-    const struct tr_exchange *exchange; /* large documents for it; NULL: it refuses them */
-    /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
+    const struct tr_views *views;       /* of these records; NULL: none */
+    uint64_t seed;                      /* for random numbers; 0: from the system */
+    bool has_http;                      /* provides TR_SERVICE_HTTP */
+    bool has_files;                     /* provides TR_SERVICE_FILES; it needs a folder */
+    const struct tr_exchange *exchange; /* for its large documents; NULL: it refuses them */
+    /* argv of the keeper of processes, NULL-terminated; NULL: no TR_SERVICE_PROCESSES */
     const char *const *keeper_command;
-    uint32_t jobs;                          /* processes that run at once; 0: one per core */
-    const struct tr_secret_source *secrets; /* in their order; they outlive the host */
+    uint32_t jobs;                          /* processes at once; 0: one per core */
+    const struct tr_secret_source *secrets; /* in order; they outlive the host */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
-    /* A folder that stands last in a variable of all processes, such as PYTHONPATH; NULL: none. */
+    /* A folder appended to a variable of all processes, such as PYTHONPATH; NULL: none. */
     const char *search_variable; /* both outlive the host */
     const char *search_folder;
-    const struct tr_object_store *object_stores; /* for files; they outlive the host */
+    const struct tr_object_store *object_stores; /* for TR_SERVICE_FILES; they outlive the host */
     size_t object_store_count;
-    uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
+    uint32_t unclaimed_ms;     /* how long unclaimed ends of processes are kept; 0: ten minutes */
     uint16_t aside_behaviour;  /* groups whose first actor has it may be set aside; 0: none */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     struct tr_bounds bounds;
-    int interrupt; /* a descriptor, readable when waiting should stop; 0: none */
+    int interrupt; /* a descriptor that is readable when waiting should stop; 0: none */
     uint32_t http_receiver_timeout_ms; /* 0: TR_HTTP_RECEIVER_TIMEOUT_MS */
-    void *program;                     /* what tr_program gives to handlers; it outlives the host */
+    void *program;                     /* returned by tr_program; it outlives the host */
     uint32_t counter_count;            /* counters of tr_count, at most TR_COUNTERS_MAX */
-    /* Of several hosts: this one's number, 1 to 32767, which no other host has, and which stays the
-     * same as long as its store has anything; it needs a store. 0: the host is alone. */
+    /*
+     * For several hosts: this one's number, 1 to 32767, unique among them and constant as long as
+     * its store has data; it needs a store. 0: there are no other hosts.
+     */
     uint16_t number;
-    const char *listen; /* where the others reach this one, such as "tcp://127.0.0.1:7070" */
+    const char *listen; /* its address for the others, such as "tcp://127.0.0.1:7070" */
     const struct tr_peer *peers;
     size_t peer_count;
-    const struct tr_group_place *places; /* of groups that are not where they began */
+    const struct tr_group_place *places; /* of groups that are not on their host of origin */
     size_t place_count;
 };
 
 /*
- * Makes a host, opens its store and loads what is left there; nothing runs yet. Errors: those of
- * the store, TR_INVALID, TR_MEMORY; `explain` (TRI_STORE_EXPLAIN_BYTES, may be NULL) has words.
+ * Makes a host, opens its store and loads it; nothing runs yet. Errors: those of the store,
+ * TR_INVALID, TR_MEMORY; `explain` (TRI_STORE_EXPLAIN_BYTES, may be NULL) gets the words.
  */
 TR_MUST_USE int tr_host_new(const struct tr_host_options *options, char *explain,
                             struct tr_host **host);
@@ -81,13 +84,13 @@ TR_MUST_USE int tr_host_new(const struct tr_host_options *options, char *explain
 TR_MUST_USE int tr_host_start(struct tr_host *host);
 
 /*
- * Spawns an actor without a parent, in a group of its own; returns when it is spawned, and
- * that is committed. TR_BUSY when a worker's memory is at its limit.
+ * Spawns an actor without a parent, in a group of its own; returns when the spawn is committed.
+ * TR_BUSY when a worker's memory is at its limit.
  */
 TR_MUST_USE int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
                               const struct tr_spawn_options *options, struct tr_ref *actor);
 
-/* A spawn among others. */
+/* A request for a spawn. */
 struct tr_host_spawn_request {
     const struct tr_behaviour *behaviour;
     struct tr_spawn_options options;
@@ -95,89 +98,88 @@ struct tr_host_spawn_request {
 
 /*
  * The same for several, at most TR_HOST_SPAWNS_MAX, on one worker, which commits them together.
- * After an error some of them may have been spawned, and stand in `actors`.
+ * After an error some of them may have been spawned, and are in `actors`.
  */
 TR_MUST_USE int tr_host_spawn_all(struct tr_host *host, const struct tr_host_spawn_request *spawns,
                                   size_t count, struct tr_ref *actors);
 
-/* Sends a message from outside. */
+/* Sends a message to an actor. */
 TR_MUST_USE int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                              const void *body);
 
 /*
- * Waits until the actor has ended and gives its reason: 0 or a tr_error. Of an actor that had ended
- * before nothing is known any more, and the reason is TR_NO_ACTOR, unless it was spawned with
- * is_watched. `timeout_ms` 0 waits for ever; TR_TIMEOUT leaves the actor as it is.
+ * Waits until the actor has ended and returns its reason: 0 or a tr_error. If it had ended before,
+ * the reason is TR_NO_ACTOR, unless it was spawned with is_watched. `timeout_ms` 0 waits for ever;
+ * TR_TIMEOUT does not change the actor.
  */
 TR_MUST_USE int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms,
                              int *reason);
 
 /*
- * Asks an actor from outside, and waits: `take` (or NULL) gets the answer, whose views live until
- * it returns. What is answered is committed. Errors: TR_TIMEOUT (`timeout_ms`; 0: none),
- * TR_NO_ACTOR, the reason of the actor's end, and why the host cannot go on. Nobody waits for long
- * for a store that cannot write (its error, such as TR_STORE_FULL), or behind an interrupt
- * (TR_CLOSED): what was asked may be done yet.
+ * Asks an actor, and waits: `take` (or NULL) gets the answer, whose views are valid until it
+ * returns. The answer is committed. Errors: TR_TIMEOUT (`timeout_ms`; 0: none), TR_NO_ACTOR, the
+ * reason of the actor's end, and the host's fatal error. The wait is short if the store cannot
+ * write (its error, such as TR_STORE_FULL), or after an interrupt (TR_CLOSED): the request may
+ * still be carried out.
  */
 TR_MUST_USE int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                             const void *body, uint64_t timeout_ms,
                             void (*take)(void *self, const struct tr_message *answer), void *self);
 
-/* Hears of the end of an actor from now on; tr_host_ended tells it. TR_CLOSED, TR_MEMORY. */
+/* Monitors the end of an actor; tr_host_ended returns it. TR_CLOSED, TR_MEMORY. */
 TR_MUST_USE int tr_host_monitor(struct tr_host *host, struct tr_ref actor, uint64_t *monitor);
 
-/* Gives the reason of an end that a monitor has heard of, once; TR_NOT_FOUND: it has not come. */
+/* Returns the reason of a monitored end, once; TR_NOT_FOUND: it has not ended yet. */
 TR_MUST_USE int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_t monitor,
                               int *reason);
 
 /*
- * Lies down until something comes for this thread, until `descriptor` is readable (-1: none), or
- * the time is over; may return early. TR_CLOSED, or why the host cannot go on.
+ * Waits until a message for this thread arrives, until `descriptor` is readable (-1: none), or the
+ * time is over; may return early. TR_CLOSED, or the host's fatal error.
  */
 TR_MUST_USE int tr_host_poll(struct tr_host *host, int descriptor, uint64_t timeout_ms);
 
 /*
- * The actor named so, from the root: "/orders/worker[3]"; before the start of a host among those
- * that it has loaded. TR_NOT_FOUND.
+ * Finds an actor by its address: "/orders/worker[3]"; before the start of a host among its loaded
+ * actors. TR_NOT_FOUND.
  */
 TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
 
-/* Whether an actor is among those that a host has loaded; before its start. */
+/* Whether an actor was loaded; before the start. */
 bool tr_host_has(struct tr_host *host, struct tr_ref actor);
 
 /*
- * Makes groups dormant that a host has loaded, before its start: their actors are not run. What is
- * sent to them and what their timers say waits in their mailboxes, and nothing of it is lost; they
- * cannot be moved (TR_BUSY), and end with their parents as ever. TR_CLOSED after the start;
- * TR_MEMORY.
+ * Makes loaded groups dormant, before the start: their actors are not run. Messages and timers wait
+ * in their mailboxes, and none is lost; they cannot be moved (TR_BUSY), and end with their parents
+ * as usual. TR_CLOSED after the start; TR_MEMORY.
  */
 TR_MUST_USE int tr_host_set_dormant(struct tr_host *host, const uint64_t *groups, size_t count);
 
-/* Wakes a dormant group, or all of them (0); an active one stays so. TR_CLOSED. */
+/* Wakes a dormant group, or all of them (0); an active one is not changed. TR_CLOSED. */
 TR_MUST_USE int tr_host_wake(struct tr_host *host, uint64_t group);
 
-/* Moves an actor, with what is in its mailbox, to another worker; returns when it runs there. */
+/* Moves an actor, with its mailbox, to another worker; returns when it runs there. */
 TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);
 
-/* Lets a quarantined actor go on; with `drop` without the message that failed twice. */
+/* Resumes a quarantined actor; with `drop` without the message that failed twice. */
 TR_MUST_USE int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop);
 
 /*
- * Why the host cannot go on, in words for a person; empty while it can. A store that fails ends a
- * host: what was not committed has been seen by nobody, and a restart goes on from the store.
+ * The fatal error of the host in words; empty if there is none. A failing store ends a host:
+ * uncommitted effects have not been visible, and a restart continues from the store.
  */
 const char *tr_host_explain(struct tr_host *host);
 
 /*
- * Why what is to be written waits, as an enum tr_error (TR_STORE_FULL above all); 0 while it does
- * not. It is tried again until it succeeds. From any thread.
+ * Why writes to the store wait, as an enum tr_error (usually TR_STORE_FULL); 0 if they do not. They
+ * are retried until they succeed. From any thread.
  */
 int tr_host_waits_for(const struct tr_host *host);
 
-/* How many processes of tasks the host lets run at once. */
+/* The number of processes that the host runs at once. */
 uint32_t tr_host_jobs(const struct tr_host *host);
 
-/* How far the wall clock was put back between the store's host before and this one. */
+/* How far the wall clock was set back between the store's previous host and this one. */
 uint64_t tr_host_put_back_ms(const struct tr_host *host);
 
 /* ------------------------------------------------------------ looking at a host */
@@ -192,14 +194,14 @@ struct tr_crash_attribution {
 #define TR_CRASH_STUCK 255
 
 /*
- * Those that are remembered in a store's folder, at most TR_CRASH_ATTRIBUTIONS_MAX; gives how many.
- * A new host has counted what ended the process before it. From any thread; a list that cannot be
- * read is empty.
+ * Reads the list in a store's folder, at most TR_CRASH_ATTRIBUTIONS_MAX; returns their number. A
+ * new host has already counted the previous crash. From any thread; a list that cannot be read is
+ * empty.
  */
 size_t tr_crash_attributions_read(const char *folder,
                                   struct tr_crash_attribution crashes[TR_CRASH_ATTRIBUTIONS_MAX]);
 
-/* Forgets those of which `is_meant` says so. TR_SYSTEM: the list could not be written. */
+/* Removes those for which `is_meant` returns true. TR_SYSTEM: the list could not be written. */
 TR_MUST_USE int tr_crash_attributions_forget(
     const char *folder,
     bool (*is_meant)(const void *self, const struct tr_crash_attribution *crashes),
@@ -207,12 +209,12 @@ TR_MUST_USE int tr_crash_attributions_forget(
 
 /*
  * Groups that are set aside: loading them has ended the process TR_ASIDE_ENDS times in a row, or
- * has found no memory. They stay in the store as they are, and what is said to them waits there, up
- * to TR_UNSPAWNED_MESSAGES_MAX messages, until they are taken up again and a host starts.
+ * has failed for want of memory. They stay in the store, and messages to them wait there, up to
+ * TR_UNSPAWNED_MESSAGES_MAX, until they are lifted and a host starts.
  *
- * tr_aside_read gives how many there are, at most TR_ASIDE_MAX; a list that cannot be read is none.
- * tr_aside_lift forgets one, also one that is only suspected. TR_SYSTEM: the list could not be
- * written. From any thread.
+ * tr_aside_read returns their number, at most TR_ASIDE_MAX; a list that cannot be read is empty.
+ * tr_aside_lift removes one, also one below that count. TR_SYSTEM: the list could not be written.
+ * From any thread.
  */
 size_t tr_aside_read(const char *folder, uint64_t groups[TR_ASIDE_MAX]);
 TR_MUST_USE int tr_aside_lift(const char *folder, uint64_t group);
@@ -221,43 +223,43 @@ TR_MUST_USE int tr_aside_lift(const char *folder, uint64_t group);
 bool tr_host_is_aside(const struct tr_host *host, uint64_t group);
 
 /*
- * The program reads what belongs to a group before the host's start, and that is counted as its
- * loading is; 0: no more. A start that ends before that, in order too, counts as one that it ended.
+ * The program reads data of a group before the host's start, which counts like loading it; 0:
+ * finished. A start that ends before that, also in order, counts as ended by the group.
  */
 void tr_host_note_loading(struct tr_host *host, uint64_t group);
 
-/* A figure of a host: a total since its start, or how much there is now. */
+/* A metric of a host: a total since its start, or a current level. */
 struct tr_metric {
     const char *name;
-    const char *text; /* what it counts */
+    const char *text; /* description */
     uint64_t value;
-    bool is_level; /* how much there is now */
+    bool is_level; /* a current level */
 };
 
 /*
- * The figures of all workers, summed up; `count` is how many there are. By the thread that made the
- * host; nothing is stopped. Errors: TR_CLOSED (it does not run), TR_TIMEOUT (a worker's handler is
- * stuck), TR_MEMORY.
+ * The metrics of all workers, summed up; `count` is their number. Called by the thread that made
+ * the host; nothing is stopped. Errors: TR_CLOSED (it does not run), TR_TIMEOUT (a worker's handler
+ * is stuck), TR_MEMORY.
  */
 TR_MUST_USE int tr_host_metrics(struct tr_host *host, struct tr_metric metrics[TR_METRICS_MAX],
                                 size_t *count);
 
 /*
- * The gauges that the states of all actors count among (struct tr_behaviour), and the program's
- * counters (tr_count), of which there have to be as many as the options say. Sums over all workers;
- * thread and errors as tr_host_metrics.
+ * The gauges of the states of all actors (struct tr_behaviour), and the program's counters
+ * (tr_count), as many as the options say. Sums over all workers; thread and errors as
+ * tr_host_metrics.
  */
 TR_MUST_USE int tr_host_gauges(struct tr_host *host, int64_t gauges[TR_GAUGES_MAX]);
 TR_MUST_USE int tr_host_counters(struct tr_host *host, uint64_t *counters);
 
 /*
- * How the journal and the services stand. By the thread that made the host; nobody is asked, so
- * that it is known while they hang, too.
+ * The metrics of the journal and the services. Called by the thread that made the host; they are
+ * read without a request, so they are available also while these hang.
  */
 void tr_host_journal_figures(const struct tr_host *host, struct tr_journal_figures *figures);
 void tr_host_service_figures(const struct tr_host *host, struct tr_service_figures *figures);
 
-/* A message that nobody took, and why not. */
+/* A message that no actor took, and the reason. */
 struct tr_dead_letter {
     struct tr_envelope envelope;
     uint64_t at_ms;
@@ -266,28 +268,28 @@ struct tr_dead_letter {
 };
 
 /*
- * The newest dead letters that are kept (TR_DEAD_LETTERS_KEPT of each worker), at most `capacity`,
- * oldest first. Thread and errors as tr_host_metrics.
+ * The newest kept dead letters (TR_DEAD_LETTERS_KEPT of each worker), at most `capacity`, oldest
+ * first. Thread and errors as tr_host_metrics.
  */
 TR_MUST_USE int tr_host_dead_letters(struct tr_host *host, struct tr_dead_letter *letters,
                                      size_t capacity, size_t *count);
 
-/* An actor as its worker sees it. Texts live as long as the call that shows it. */
+/* A copy of an actor's data. Texts are valid during the call that shows it. */
 struct tr_actor_info {
     struct tr_ref actor;
-    struct tr_text address; /* from the root, or from "~" where the rest lives on another worker */
+    struct tr_text address; /* from the root, or from "~" if a parent is unknown */
     struct tr_text behaviour;
     struct tr_text phase; /* "idle", "ready", "backing off", "quarantined", … */
     uint32_t worker;
     uint32_t mailbox;
     uint32_t edges;   /* timers, monitors, open questions */
-    uint64_t waiting; /* open questions and calls among them */
+    uint64_t waiting; /* of these, open questions and calls */
 };
 
 /*
  * Shows each actor whose address matches a pattern (as in taps: `*` within a name, `**` anything),
- * of each worker at most `limit`. `found` (or NULL) is how many match in all. Thread and errors as
- * tr_host_metrics.
+ * of each worker at most `limit`. `found` (or NULL) gets the number of all matching ones. Thread
+ * and errors as tr_host_metrics.
  */
 TR_MUST_USE int tr_host_actors(struct tr_host *host, struct tr_text pattern, uint32_t limit,
                                void (*visit)(void *self, const struct tr_actor_info *actor),
@@ -295,11 +297,11 @@ TR_MUST_USE int tr_host_actors(struct tr_host *host, struct tr_text pattern, uin
 
 /*
  * Writes the flight recorders of all workers to a file descriptor, one event a line. Thread and
- * errors as tr_host_metrics, but a worker that is stuck is written too, as it is.
+ * errors as tr_host_metrics, but a stuck worker's is written too, directly.
  */
 TR_MUST_USE int tr_host_dump(struct tr_host *host, int descriptor);
 
-/* Commits what there is, ends the threads and leaves actors as they are in the store. */
+/* Commits pending changes, ends the threads and leaves actors in the store as they are. */
 void tr_host_stop(struct tr_host *host);
 
 /* Frees the host, stopping it first; NULL is fine. */
