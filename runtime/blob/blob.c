@@ -355,7 +355,7 @@ static int find_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_P
         skipped = begins_with(encoded, LOCALHOST "/") ? strlen(LOCALHOST) : 0;
         encoded = (struct tr_text){encoded.data + skipped, encoded.size - skipped};
         if (!begins_with(encoded, "/") || !decode(encoded, path)) {
-            return tri_blob_refuse(blobs, TR_INVALID, shown, "it is no proper file URI");
+            return tri_blob_refuse(blobs, TR_INVALID, shown, "it is not a valid file URI");
         }
         return 0;
     }
@@ -643,7 +643,7 @@ int tri_blob_read(struct tri_blobs *blobs, const struct tr_fence *fence, struct 
     }
     tri_buffer_clear(bytes);
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        error = tri_blob_refuse(blobs, TR_INVALID, path, "it is no regular file");
+        error = tri_blob_refuse(blobs, TR_INVALID, path, "it is not a regular file");
     } else if (offset < (uint64_t)status.st_size) {
         uint64_t left = (uint64_t)status.st_size - offset;
         uint64_t most = size < TR_BLOB_READ_BYTES_MAX ? size : TR_BLOB_READ_BYTES_MAX;

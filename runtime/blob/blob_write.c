@@ -256,7 +256,7 @@ int tri_blob_write(struct tri_blobs *blobs, struct tr_text name, uint64_t offset
     snprintf(piece.name, sizeof piece.name, "%.*s", (int)(name.size < 200 ? name.size : 200),
              name.data);
     if (tri_below_check(name) != 0 || memchr(name.data, '/', name.size) != NULL) {
-        return tri_blob_refuse(blobs, TR_INVALID, piece.name, "it is no name of a value");
+        return tri_blob_refuse(blobs, TR_INVALID, piece.name, "the name of the value is invalid");
     }
     if (offset > INT64_MAX - bytes.size) {
         return tri_blob_refuse(blobs, TR_LIMIT, piece.name, tr_error_text(TR_LIMIT));
@@ -287,7 +287,7 @@ static int read_document(struct tri_blobs *blobs, int fd, const char *shown,
 {
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return tri_blob_refuse(blobs, TR_INVALID, shown, "it is no regular file");
+        return tri_blob_refuse(blobs, TR_INVALID, shown, "it is not a regular file");
     }
     if ((uint64_t)status.st_size > TR_DOCUMENT_BYTES_MAX) {
         return tri_blob_refuse(blobs, TR_LIMIT, shown, "it is too large for a document");

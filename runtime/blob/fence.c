@@ -31,8 +31,8 @@ static int refuse(const struct tr_fence *fence, int error, const char *why,
                   char words[TRI_FENCE_WORDS_BYTES])
 {
     int shown = fence->folder.size < 250 ? (int)fence->folder.size : 250;
-    snprintf(words, TRI_FENCE_WORDS_BYTES, "%s; only files and folders below %.*s are taken", why,
-             shown, fence->folder.data);
+    snprintf(words, TRI_FENCE_WORDS_BYTES, "%s; only files and folders below %.*s are accepted",
+             why, shown, fence->folder.data);
     return error;
 }
 
@@ -176,13 +176,13 @@ int tri_fence_open(const struct tr_fence *fence, const char *path, int *fd,
 {
     struct tr_text name = name_below(fence, path);
     if (name.size == 0) {
-        return refuse(fence, TR_OUTSIDE, "it lies elsewhere", words);
+        return refuse(fence, TR_OUTSIDE, "it is outside", words);
     }
     if (climbs(name)) {
         return refuse(fence, TR_OUTSIDE, "it has a part '..'", words);
     }
     int error = open_below(fence, name, fd);
-    return error == TR_OUTSIDE   ? refuse(fence, error, "a link on its way leads elsewhere", words)
+    return error == TR_OUTSIDE   ? refuse(fence, error, "a link in its path leads outside", words)
            : error == TR_INVALID ? refuse(fence, error, "it is neither a file nor a folder", words)
                                  : error;
 }

@@ -216,7 +216,7 @@ static int open_parts(struct tri_fetch *fetch)
 {
     char boot[TRI_BOOT_ID_BYTES];
     if (!tri_boot_id(boot)) {
-        return tri_fetch_fail(fetch, TR_SYSTEM, "the boot cannot be told: %s", strerror(errno));
+        return tri_fetch_fail(fetch, TR_SYSTEM, "the boot id cannot be read: %s", strerror(errno));
     }
     snprintf(fetch->parts_name, sizeof fetch->parts_name, "fetch-%.8s-%s", boot, fetch->name);
     struct tri_blobs *blobs = fetch->fetches->options.blobs;
@@ -238,7 +238,7 @@ static int begin(struct tri_fetch *fetch)
     }
     int error = start_http(fetch->fetches);
     if (error != 0) {
-        return tri_fetch_fail(fetch, error, "http cannot be spoken: %s", tr_error_text(error));
+        return tri_fetch_fail(fetch, error, "http is not available: %s", tr_error_text(error));
     }
     error = open_parts(fetch);
     if (error != 0) {

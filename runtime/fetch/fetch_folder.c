@@ -80,7 +80,7 @@ int tri_fetch_ask_folder(struct tri_fetch *fetch)
     struct tri_buffer *prefix = &fetch->objects.prefix;
     if (fetch->location.bucket.size == 0) {
         return tri_fetch_fail(fetch, TR_MISMATCH,
-                              "its type is directory, and servers of the web have no folders; "
+                              "its type is directory, and web servers have no folders; "
                               "declare it as file, or put it into an object store");
     }
     int error = tri_buffer_append(prefix, key.data, key.size);

@@ -91,7 +91,7 @@ int tri_fetch_submit(struct tri_fetch_request *request, const struct tr_text *he
     if (error != 0) {
         request->is_used = false;
         fetch->under_way--;
-        return tri_fetch_fail(fetch, error, "it cannot be asked for: %s", tr_error_text(error));
+        return tri_fetch_fail(fetch, error, "it cannot be requested: %s", tr_error_text(error));
     }
     return 0;
 }
@@ -173,7 +173,7 @@ int tri_fetch_ask_file(struct tri_fetch *fetch)
     char tag[TR_FETCH_TAG_BYTES_MAX + 1];
     struct tri_fetch_request *request = tri_fetch_free_request(fetch);
     if (fetch->location.bucket.size > 0 && fetch->location.key.size == 0) {
-        return tri_fetch_fail(fetch, TR_INVALID, "it names a bucket and no object");
+        return tri_fetch_fail(fetch, TR_INVALID, "it names a bucket but no object");
     }
     int error = tri_fetch_location_url(&fetch->location, fetch->location.key, &request->url);
     if (error == 0) {
@@ -253,7 +253,7 @@ static int begin_part(struct tri_fetch_request *request, const struct tri_http_e
     if (goes_on && !is_range_of(event, request->offset)) {
         (void)unlinkat(fetch->parts, request->entry, 0);
         return tri_fetch_fail(fetch, TR_NO_CONNECTION,
-                              "the server sent another part of it than was asked for");
+                              "the server sent another range than requested");
     }
     if (is_single) {
         take_header(event, "ETag", fetch->found.tag);

@@ -504,7 +504,7 @@ static void *journal_main(void *argument)
 /* Sets words about a failure of the blob store. */
 static void explain_files(struct tr_host *host, int error)
 {
-    const char *words = error == TR_NOT_FOUND ? "it is no folder"
+    const char *words = error == TR_NOT_FOUND ? "it is not a folder"
                         : error == TR_SYSTEM  ? strerror(errno)
                                               : tr_error_text(error);
     snprintf(host->fatal_words, sizeof host->fatal_words, "%.300s/blobs cannot be used: %s",

@@ -268,7 +268,7 @@ static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
     tri_line_number(&line, ") is quarantined: its message of type ", row->name.type);
     tri_line_key(&line, " from ", row->name.from.key);
     tri_line_number(&line, " has ended the process ", row->ends + row->silent);
-    tri_line_string(&line, " times; it stands still until it is resumed\n");
+    tri_line_string(&line, " times; it does not run until it is resumed\n");
     tri_line_flush(&line);
 }
 

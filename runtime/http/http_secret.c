@@ -143,8 +143,8 @@ static int put_line(struct tri_buffer *lines, const struct tr_http_secret *secre
 
 /* The words for a value without the form that its kind requires. */
 static const char *const words_of_form[TR_HTTP_SECRET_KIND_COUNT] = {
-    [TR_HTTP_SECRET_BASIC] = "its value is none of the form USER:PASSWORD",
-    [TR_HTTP_SECRET_SIGN] = "its value is none of the form ACCESS:SECRET or ACCESS:SECRET:TOKEN",
+    [TR_HTTP_SECRET_BASIC] = "its value does not have the form USER:PASSWORD",
+    [TR_HTTP_SECRET_SIGN] = "its value does not have the form ACCESS:SECRET or ACCESS:SECRET:TOKEN",
 };
 
 static bool has_form(struct tr_bytes value, uint8_t kind)

@@ -215,7 +215,7 @@ static void join_queue(struct tri_http_transfer *transfer)
     struct tr_text host;
     transfer->is_held = false;
     if (!tri_http_easy_host(transfer->task->request.url.data, buffer, sizeof buffer, &host)) {
-        fail_and_end(transfer, TRI_HTTP_INVALID, "the URL is none of http or https");
+        fail_and_end(transfer, TRI_HTTP_INVALID, "the URL is neither http nor https");
     } else if (tri_http_queue_add(&http->queue, &transfer->entry, host) != 0) {
         fail_and_end(transfer, TRI_HTTP_MEMORY, tr_error_text(TR_MEMORY));
     } else {
@@ -352,11 +352,11 @@ static const char *words_of_delay(const struct tri_http_transfer *transfer, uint
         return "its secrets were not found in time";
     }
     if (!transfer->entry.is_active) {
-        return "its turn did not come: too many requests are under way to this host, or in all";
+        return "it was not sent in time: too many requests are in progress to this host, or in all";
     }
     return transfer->idle_due_ms != 0 && transfer->idle_due_ms <= now_ms
-               ? "nothing came for too long (idle_timeout_ms)"
-               : "nobody takes what comes: the receiver gave no room back for too long "
+               ? "no data arrived for too long (idle_timeout_ms)"
+               : "the receiver consumed nothing for too long "
                  "(TR_HTTP_RECEIVER_TIMEOUT_MS)";
 }
 

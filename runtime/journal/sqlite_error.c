@@ -50,12 +50,12 @@ static const struct {
     int error;
     const char *remedy;
 } remedies[] = {
-    {TR_STORE_FULL, "make room on its disk; what was to be written is kept and tried again"},
-    {TR_STORE_FAILED, "look after the disk and the rights of the folder, then start again: "
+    {TR_STORE_FULL, "free space on its disk; the write is kept and retried"},
+    {TR_STORE_FAILED, "check the disk and the folder's permissions, then start again: "
                       "whatever was acknowledged is in the store"},
-    {TR_STORE_DAMAGED, "put a copy of the folder aside, and restore a backup or begin anew"},
-    {TR_BUSY, "end whatever other program has the database open; the same is tried again"},
-    {TR_MEMORY, "there is no memory left; the same can be tried again"},
+    {TR_STORE_DAMAGED, "keep a copy of the folder, and restore a backup or start a new store"},
+    {TR_BUSY, "end the other program that has the database open; the write is retried"},
+    {TR_MEMORY, "out of memory; try again"},
 };
 
 static int meaning_of(int code, int system_error)

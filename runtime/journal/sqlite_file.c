@@ -105,8 +105,8 @@ static int check_lost(struct tri_sqlite *self, const char *folder)
     }
     return tri_sqlite_report(
         self, TR_STORE_DAMAGED,
-        "%s: %s, but there was a store here, which has left %s; put the file back "
-        "from a copy, or remove what is left for a new store",
+        "%s: %s, but there was a store here, which has left %s; restore the file "
+        "from a copy, or remove these for a new store",
         self->path, is_there ? "is empty" : "is missing", names);
 }
 
@@ -240,8 +240,8 @@ static sqlite3_file *main_file(struct tri_sqlite *self)
 static int say_foreign(struct tri_sqlite *self, const char *found)
 {
     return tri_sqlite_report(self, TR_STORE_FOREIGN,
-                             "%s: is no store of Troupe's but %s; choose "
-                             "another folder (the file was left as it is)",
+                             "%s: is not a store of Troupe but %s; choose "
+                             "another folder (the file was not changed)",
                              self->path, found);
 }
 
@@ -263,7 +263,7 @@ static int judge_header(struct tri_sqlite *self, const uint8_t *header)
             self, TR_STORE_FOREIGN,
             "%s: is a store of an unreleased version of Troupe, which no release "
             "reads; finish its executions with the program that wrote it, and "
-            "choose another folder (the file was left as it is)",
+            "choose another folder (the file was not changed)",
             self->path);
     }
     if (application != TRI_SQLITE_APPLICATION_ID) {
@@ -369,7 +369,7 @@ static int open_immutable(struct tri_sqlite *self)
     if (status_of(self, "-wal").st_size > 0) {
         return tri_sqlite_report(
             self, TR_STORE_FAILED,
-            "%s: was not closed in order, and its log cannot be read where nothing "
+            "%s: was not closed properly, and its log cannot be read where nothing "
             "may be written; copy the folder to where you may write, and look "
             "there",
             self->path);

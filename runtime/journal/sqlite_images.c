@@ -86,7 +86,7 @@ static int show_image(void *self, const struct tri_op *op)
     struct showing *showing = self;
     struct tr_actor_image image;
     if (read_image(op, &image) != 0) {
-        return tri_sqlite_damaged(showing->store, "what is stored of an actor is no image");
+        return tri_sqlite_damaged(showing->store, "a stored actor has no valid image");
     }
     return showing->image(showing->self, &image);
 }
@@ -119,7 +119,7 @@ static int show_message(void *self, const struct tri_op *op)
     struct showing *showing = self;
     size_t size;
     if (tr_envelope_check(op->data, &size) != 0) {
-        return tri_sqlite_damaged(showing->store, "what is stored of a message is none");
+        return tri_sqlite_damaged(showing->store, "a stored message is invalid");
     }
     struct tr_ref from = {{tr_envelope_get(op->data.data, 64, from_group),
                            tr_envelope_get(op->data.data, 64, from_serial)},

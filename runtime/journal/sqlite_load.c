@@ -34,7 +34,7 @@ static int read_row(struct walk *walk)
         return tri_sqlite_error(walk->store, SQLITE_NOMEM, "reading a row");
     }
     if (sqlite3_column_int64(row, 6) != tri_sqlite_checksum(walk->kind, &op)) {
-        return tri_sqlite_damaged(walk->store, "a row is not what was written");
+        return tri_sqlite_damaged(walk->store, "a row fails its checksum");
     }
     walk->op = op;
     return 0;

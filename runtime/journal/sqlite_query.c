@@ -342,7 +342,7 @@ static const struct tri_sqlite_record *find_record(struct tri_sqlite *self,
 {
     const struct tri_sqlite_record *record = tri_sqlite_record_find(self, schema->id);
     if (record == NULL) {
-        (void)refuse(self, schema, "*", "it was not opened with this one");
+        (void)refuse(self, schema, "*", "the reader was not opened with this record");
     }
     return record;
 }

@@ -103,7 +103,8 @@ static int damaged(struct tri_sqlite *self, const struct tri_sqlite_record *reco
                    const struct tri_sqlite_column *column)
 {
     char words[160];
-    (void)sqlite3_snprintf(sizeof words, words, "record %s, field %s: the row holds what it cannot",
+    (void)sqlite3_snprintf(sizeof words, words,
+                           "record %s, field %s: the row has a value out of its range",
                            record->schema->name, column->field->name);
     return tri_sqlite_damaged(self, words);
 }

@@ -237,7 +237,7 @@ int tri_sqlite_read_host(struct tri_sqlite *self, uint64_t *incarnation, uint64_
         return error;
     }
     if (code != SQLITE_ROW || checksum != tri_sqlite_checksum(0, &host)) {
-        return tri_sqlite_damaged(self, "the host's row is not what was written");
+        return tri_sqlite_damaged(self, "the host's row fails its checksum");
     }
     *incarnation = host.key.group;
     *last_number = host.key.serial;

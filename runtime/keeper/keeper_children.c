@@ -336,8 +336,7 @@ struct tri_child *tri_children_synced(struct tri_sync_job *job)
     child->end.is_synced = job->number == 0;
     if (job->number != 0) {
         char words[TR_REASON_BYTES_MAX];
-        snprintf(words, sizeof words, "what it has written cannot be brought to the disk: %s",
-                 strerror(job->number));
+        snprintf(words, sizeof words, "its files cannot be synced: %s", strerror(job->number));
         child->reason = tr_text_copy(tr_text_of(words));
         child->end.outcome = TR_PROCESS_LOST;
         child->end.status = 0;

@@ -478,7 +478,7 @@ static void on_greeting(struct tri_keeper_client *client)
         }
     }
     if (error != 0 && error != TR_NOT_FOUND) {
-        go_down(client, error, "the keeper that runs here is of a version that is not understood");
+        go_down(client, error, "the running keeper has an incompatible version");
     }
 }
 
@@ -588,7 +588,7 @@ static bool take_frame(struct tri_keeper_client *client, struct tri_keeper_event
         return true;
     }
     if (error != TR_NOT_FOUND) {
-        go_down(client, error, "the keeper sends what is not understood");
+        go_down(client, error, "the keeper sent an invalid message");
     } else if (client->is_cut) {
         go_down(client, TR_NO_CONNECTION, "the keeper ended");
     }

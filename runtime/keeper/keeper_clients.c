@@ -153,7 +153,7 @@ static void do_session(struct tri_keeper *keeper, struct tri_keeper_peer *client
     client->is_greeted = client->nonce != 0 && session->nonce == client->nonce;
     client->is_following = client->is_greeted && client->wants_to_follow;
     if (!client->is_greeted) {
-        tri_keeper_complain(keeper, "a client that says what another one was told to say");
+        tri_keeper_complain(keeper, "a client with the nonce of another one");
         client->is_lost = true;
     }
 }
@@ -351,7 +351,8 @@ static void handle_frames(struct tri_keeper *keeper, struct tri_keeper_peer *cli
         }
     }
     if (error != 0 && error != TR_NOT_FOUND) {
-        tri_keeper_complain(keeper, "a client that is not understood: %s", tr_error_text(error));
+        tri_keeper_complain(keeper, "a client that sent an invalid message: %s",
+                            tr_error_text(error));
         client->is_lost = true;
     }
 }
@@ -394,15 +395,15 @@ void tri_keeper_accept(struct tri_keeper *keeper)
     if (fd < 0) {
         bool is_short = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
         if (is_short) {
-            tri_keeper_complain(keeper, "cannot let a client in: %s", strerror(errno));
+            tri_keeper_complain(keeper, "cannot accept a client: %s", strerror(errno));
             keeper->accept_ms = tri_monotonic_ms() + TR_KEEPER_WATCH_MS;
         }
         return;
     }
     struct tri_keeper_peer *client = free_place(keeper);
     if (client == NULL || !is_welcome(fd)) {
-        tri_keeper_complain(keeper, "a client is turned away: %s",
-                            client == NULL ? "too many are here" : "it is of another user");
+        tri_keeper_complain(keeper, "a client is refused: %s",
+                            client == NULL ? "there are too many" : "it is of another user");
         close(fd);
         return;
     }

@@ -125,7 +125,7 @@ static const char *record_at(struct tr_bytes bytes, size_t offset, struct record
 {
     size_t left = bytes.size - offset;
     if (left < TRI_KEEPER_LOG_HEADER_BYTES) {
-        return "a record that is cut off";
+        return "a truncated record";
     }
     const uint8_t *header = bytes.data + offset;
     size_t body_size = load32(header + 4);
@@ -133,10 +133,10 @@ static const char *record_at(struct tr_bytes bytes, size_t offset, struct record
         return "no record"; /* a body is an array at least; this keeps the search below quick */
     }
     if (body_size > TR_KEEPER_FRAME_BYTES_MAX) {
-        return "a record that is impossibly large";
+        return "a record that is too large";
     }
     if (body_size > left - TRI_KEEPER_LOG_HEADER_BYTES) {
-        return "a record that is cut off";
+        return "a truncated record";
     }
     size_t size = TRI_KEEPER_LOG_HEADER_BYTES + body_size;
     if (tri_crc32c((struct tr_bytes){.data = header + 4, .size = size - 4}) != load32(header)) {
@@ -298,7 +298,7 @@ static int apply(struct reader *reader, size_t offset, const struct record *reco
         if (kind->schema->id == record->type) {
             bool is_first = !reader->found->has_store;
             if (is_first && kind->apply != apply_opened) {
-                return complain(reader, offset, TR_STORE_DAMAGED, "no log_opened comes first");
+                return complain(reader, offset, TR_STORE_DAMAGED, "no log_opened at the start");
             }
             int error = kind->apply(reader, record);
             if (error != 0) {
@@ -392,7 +392,7 @@ int tri_keeper_log_read(struct tr_bytes bytes, struct tri_key_table *table,
         return 0;
     }
     if (bytes.data[name_size] != (uint8_t)TRI_KEEPER_LOG_MAGIC[name_size]) {
-        return complain(&reader, name_size, TR_STORE_NEWER, "a log of another form");
+        return complain(&reader, name_size, TR_STORE_NEWER, "a log of another format");
     }
     found->valid_bytes = TRI_KEEPER_LOG_MAGIC_BYTES;
     return read_records(&reader);

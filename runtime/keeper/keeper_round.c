@@ -177,7 +177,7 @@ static void skip_stopped(struct tri_keeper *keeper)
     keeper->has_stopped_ready = false;
     while ((child = queue_take(&all)) != NULL) {
         if (child->stopped_by != TR_PROCESS_STOPPED_BY_NOBODY) {
-            skip(keeper, child, "it was stopped before its turn came");
+            skip(keeper, child, "it was stopped before it started");
         } else {
             tri_child_queue_put(&keeper->ready, child);
         }
@@ -414,7 +414,7 @@ static struct tr_process_ended settled(const struct tri_key_entry *entry, bool w
     } else {
         ended.outcome = TR_PROCESS_NOT_STARTED;
         ended.status = ECANCELED;
-        ended.reason = tr_text_of("the keeper ended before its turn came");
+        ended.reason = tr_text_of("the keeper ended before it started");
     }
     return ended;
 }

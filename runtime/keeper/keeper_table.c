@@ -250,8 +250,8 @@ void tri_key_table_restarted(struct tri_key_table *table)
         if (has_run && !end->is_synced) {
             end->outcome = TR_PROCESS_LOST;
             end->status = 0;
-            end->reason = tr_text_of("the machine was restarted after it had ended, and what it "
-                                     "has written was not synced");
+            end->reason = tr_text_of("the machine was restarted after it had ended, and its "
+                                     "files were not synced");
         }
     }
 }

@@ -236,7 +236,7 @@ static int put_secret(struct maker *maker, const struct tr_process_secret *secre
                    memchr(secret->name.data, '/', secret->name.size) == NULL &&
                    memchr(secret->name.data, 0, secret->name.size) == NULL;
     if (!is_name) {
-        return explain(maker, TR_INVALID, "a secret's variable", "it has no proper name");
+        return explain(maker, TR_INVALID, "a secret's variable", "its name is invalid");
     }
     int error = tri_secret_find(maker->sources->secrets, secret, &maker->value, maker->reason);
     if (error == 0) {

@@ -205,7 +205,7 @@ static int find_variable(struct look *look)
     }
     const char *found = is_too_long(&name) ? NULL : getenv(name.text);
     if (found == NULL) {
-        return say(look, TR_NOT_FOUND, "the environment has it not", "");
+        return say(look, TR_NOT_FOUND, "the environment does not have it", "");
     }
     /*
      * The closing zero is appended and removed again: so even an empty value allocates the buffer,
@@ -300,7 +300,7 @@ static int find_file(struct look *look)
 {
     struct name name = {.size = 0};
     if (!put_folder(&name, look->source)) {
-        return say(look, TR_NOT_FOUND, "there is no folder of the user's", "");
+        return say(look, TR_NOT_FOUND, "the user has no folder", "");
     }
     size_t folder_size = name.size;
     put_reference(&name, look->reference);
@@ -308,7 +308,7 @@ static int find_file(struct look *look)
     if (error == 0) {
         return 0;
     }
-    const char *words = error == TR_NOT_FOUND ? "has it not"
+    const char *words = error == TR_NOT_FOUND ? "does not have it"
                         : error == TR_SYSTEM  ? strerror(errno)
                                               : tr_error_text(error);
     snprintf(look->words, sizeof look->words, "the folder %.*s%s %s",

@@ -205,7 +205,7 @@ int tri_secret_command(const char *const *argv, const char *word, struct tri_buf
     case TR_SYSTEM:
         return say(words, error, strerror(number));
     case TR_TIMEOUT:
-        snprintf(words, TRI_SECRET_WORDS_BYTES, "it was not done after %d seconds",
+        snprintf(words, TRI_SECRET_WORDS_BYTES, "it did not end within %d seconds",
                  TR_SECRET_COMMAND_MS / 1000);
         return error;
     case TR_LIMIT:

@@ -423,7 +423,7 @@ struct tr_process_ended tri_process_run_skipped(const struct tri_process_service
         .status = ECANCELED,
         .stopped_by = TR_PROCESS_STOPPED_BY_REQUEST,
         .ended_ms = tri_wall_ms(service->base.env),
-        .reason = tr_text_of("it was stopped before its turn came"),
+        .reason = tr_text_of("it was stopped before it started"),
     };
 }
 

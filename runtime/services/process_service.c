@@ -513,9 +513,10 @@ static void tell_refused(struct tri_process_service *service, const struct tri_k
     char words[2 * TR_REASON_BYTES_MAX];
     bool is_damaged = event->error == TR_STORE_DAMAGED || event->error == TR_STORE_FOREIGN;
     snprintf(words, sizeof words, "the keeper of processes cannot start: %s%s", event->words,
-             is_damaged ? "; see that nothing of it runs any more, move keeper.log away and start "
-                          "again: what it knew of has an unknown outcome then"
-                        : "");
+             is_damaged
+                 ? "; make sure that none of its processes runs, move keeper.log away and start "
+                   "again: their outcomes are unknown then"
+                 : "");
     service->fail(service->self, event->error, words);
     wake_program(service);
 }

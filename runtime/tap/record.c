@@ -361,8 +361,8 @@ static int give_event(struct tr_tap_record *record, const struct tr_tap_event *e
 {
     switch (event->point) {
     case TR_TAP_LOST:
-        return give_end(record, TR_LIMIT, "messages were lost: they came faster than they went",
-                        bytes);
+        return give_end(record, TR_LIMIT,
+                        "messages were lost: they arrived faster than they were read", bytes);
     case TR_TAP_DIED:
         return give_end(record, event->reason, "the actor has ended", bytes);
     case TR_TAP_MOVED:

@@ -59,7 +59,7 @@ int tr_tap_filter_check(const struct tr_tap_filter *filter, char *explain)
         return TR_INVALID;
     }
     if ((filter->points & ~(uint32_t)TR_TAP_POINTS_ALL) != 0) {
-        tr_sink_format(&sink, "points %#x are none", filter->points & ~(uint32_t)TR_TAP_POINTS_ALL);
+        tr_sink_format(&sink, "unknown points %#x", filter->points & ~(uint32_t)TR_TAP_POINTS_ALL);
         return TR_INVALID;
     }
     if (filter->type_count > TR_TAP_TYPES_MAX) {

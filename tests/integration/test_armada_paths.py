@@ -60,10 +60,10 @@ class PathsTest(ArmadaTest):
         return path
 
     def test_an_absolute_path_elsewhere(self):
-        self.refused(GIVES % SECRET, f"the output 'f' names '{SECRET}': {SECRET}: it lies "
-                     f"elsewhere{BELOW}{self.folder}/troupe-")
+        self.refused(GIVES % SECRET, f"the output 'f' names '{SECRET}': {SECRET}: it is "
+                     f"outside{BELOW}{self.folder}/troupe-")
         self.refused(GIVES % f"file://{SECRET}", f"the output 'f' names 'file://{SECRET}'",
-                     "it lies elsewhere")
+                     "it is outside")
 
     def test_a_path_upwards(self):
         self.refused("echo x >../x\n" + GIVES % "../x", "work/../x", "it has a part '..'", BELOW)
@@ -71,11 +71,11 @@ class PathsTest(ArmadaTest):
 
     def test_a_link_that_leads_out(self):
         self.refused(f"ln -s {SECRET} link\n" + GIVES % "link",
-                     "work/link: a link on its way leads elsewhere", BELOW)
+                     "work/link: a link in its path leads outside", BELOW)
 
     def test_a_link_in_the_middle_of_the_path(self):
         self.refused("mkdir a\nln -s /etc a/there\n" + GIVES % "a/there/passwd",
-                     "work/a/there/passwd: a link on its way leads elsewhere", BELOW)
+                     "work/a/there/passwd: a link in its path leads outside", BELOW)
 
     def test_a_pipe(self):
         self.refused("mkfifo pipe\n" + GIVES % "pipe", "it is neither a file nor a folder",
@@ -92,7 +92,7 @@ class PathsTest(ArmadaTest):
             i=0
             while [ $i -lt 500 ]; do echo $i >file-$i; l="$l \\"file-$i\\","; i=$((i + 1)); done
             echo "{\\"f\\": [$l \\"/etc/passwd\\"]}" >"$TROUPE_OUTPUTS"
-        """, f"the output 'f' names '{SECRET}': {SECRET}: it lies elsewhere", kind="[file]")
+        """, f"the output 'f' names '{SECRET}': {SECRET}: it is outside", kind="[file]")
 
     def test_a_folder_is_no_file(self):
         self.refused("mkdir d\n" + GIVES % "d", "the output 'f' names '", "work/d: it is a folder, "
@@ -101,14 +101,14 @@ class PathsTest(ArmadaTest):
                      code="MismatchingTypes", kind="directory")
 
     def test_documents_that_are_links(self):
-        self.refused(f'ln -s {SECRET} "$TROUPE_OUTPUTS"\n', "/outputs.json: a link on its way")
-        self.refused(f'ln -s {SECRET} "$TROUPE_ERROR"\n', "/error.json: a link on its way")
+        self.refused(f'ln -s {SECRET} "$TROUPE_OUTPUTS"\n', "/outputs.json: a link in its path")
+        self.refused(f'ln -s {SECRET} "$TROUPE_ERROR"\n', "/error.json: a link in its path")
         self.refused('mkfifo "$TROUPE_ERROR"\n', "/error.json: it is neither a file nor a folder",
                      code="ErrorDocumentMalformed")
 
     def test_a_folder_that_has_become_a_link(self):
         self.refused(GIVES % "x" + 'echo x >x\na=${TROUPE_OUTPUTS%/*}\nmv "$a" "$a.away"\n'
-                     'ln -s "$a.away" "$a"\n', "/error.json: a link on its way leads elsewhere")
+                     'ln -s "$a.away" "$a"\n', "/error.json: a link in its path leads outside")
 
     def test_files_of_its_own(self):
         for script, content in (("echo plain >x\n" + GIVES % "x", "plain\n"),
@@ -135,7 +135,7 @@ class PathsTest(ArmadaTest):
             self.assertEqual(path.parent.resolve(), (self.store / "blobs").resolve())
         self.assertEqual((table / "part").read_text(), part.read_text())
         self.refused(f"ln -s {SECRET} link\n" 'echo "{\\"f\\": \\"$PWD/link\\"}" '
-                     '>"$TROUPE_OUTPUTS"\n', "work/link: a link on its way leads elsewhere",
+                     '>"$TROUPE_OUTPUTS"\n', "work/link: a link in its path leads outside",
                      kind="dataset")
 
     def test_what_it_was_given_is_passed_on(self):

@@ -212,7 +212,7 @@ class FaultsTest(FetchTest):
         self.assertIn("404 NoSuchBucket", self.error("s3://other/none")["message"])
 
     def test_no_object_is_named(self):
-        for name, uri, words in (("one", f"s3://{BUCKET}", "it names a bucket and no object"),
+        for name, uri, words in (("one", f"s3://{BUCKET}", "it names a bucket but no object"),
                                  ("two", "s3:///x", "it names no bucket; write s3://BUCKET/KEY"),
                                  ("three", "ftp://x/y", "it is neither a path of this machine nor "
                                   "a URI that begins with s3://, gs://, https:// or http://")):
@@ -281,7 +281,7 @@ class WrongSecretTest(FetchTest):
         error = self.error(f"s3://{BUCKET}/a")
         self.assertEqual(error["code"], "StorageDenied")
         self.assertRegex(error["message"], r"403 SignatureDoesNotMatch to GET \S+, signed with the "
-                         r"secret store/key; .*give another secret under object_stores$")
+                         r"secret store/key; .*set another secret under object_stores ")
         self.assertEqual(self.count("GET 403"), 1)
         self.assertNotIn("another:", json.dumps(error))
 
@@ -292,7 +292,7 @@ class WrongRegionTest(FetchTest):
     def test_a_wrong_region(self):
         error = self.error(f"s3://{BUCKET}/a")
         self.assertEqual(error["code"], "StorageDenied")
-        self.assertRegex(error["message"], "400 AuthorizationHeaderMalformed.*; look at its "
+        self.assertRegex(error["message"], "400 AuthorizationHeaderMalformed.*; check its "
                          "endpoint, region and secret under object_stores of the settings$")
 
 
@@ -438,7 +438,7 @@ class WebTest(FetchTest):
         error = self.error(f"{self.web.url}/d", kind="directory")
         self.assertEqual(error["code"], "MismatchingTypes")
         self.assertEqual(error["message"], f"the input '{self.web.url}/d': its type is directory, "
-                         "and servers of the web have no folders; declare it as file, or put it "
+                         "and web servers have no folders; declare it as file, or put it "
                          "into an object store")
         self.assertEqual(self.web.asked, [])
 

@@ -65,7 +65,7 @@ class StartTest(ProgramTest):
         blobs = self.in_place_of("blobs")
         blobs.rename(self.store / "away")
         blobs.write_text("")
-        self.refused("/store/blobs cannot be used: it is no folder")
+        self.refused("/store/blobs cannot be used: it is not a folder")
         blobs.unlink()
         (self.store / "away").rename(blobs)
         self.troupe("run", "flow.yaml", "-q")
@@ -187,8 +187,8 @@ echo '{{"f": "one.txt", "d": "tree"}}' >$TROUPE_OUTPUTS""")
                         database.write_bytes(b"")
                     _, stderr = self.troupe(*command, status=4)
                     self.assertIn(f"{database}: {words}, but there was a store here, which has "
-                                  f"left {', '.join(sorted(left))}; put the file back from a copy, "
-                                  "or remove what is left for a new store", stderr)
+                                  f"left {', '.join(sorted(left))}; restore the file from a copy, "
+                                  "or remove these for a new store", stderr)
                     self.assertEqual(database.exists(), is_there)
         database.write_bytes(sound)
         self.assertIn("succeeded", self.troupe("list")[0])

@@ -124,7 +124,7 @@ class StillTest(ProgramTest):
         self.assertIn("late", self.look("list")[0], "what is in the log is seen")
         (self.store / "troupe.db-shm").unlink()
         _, stderr = self.look("list", status=4)
-        self.assertIn(f"{self.place}/troupe.db: was not closed in order, and its log cannot be "
+        self.assertIn(f"{self.place}/troupe.db: was not closed properly, and its log cannot be "
                       "read where nothing may be written; copy the folder to where you may write",
                       stderr)
 

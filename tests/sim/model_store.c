@@ -163,7 +163,7 @@ static int model_commit(struct tri_store *store, const struct tri_commit *commit
     }
     if (model->faults.full_commits > 0) {
         model->faults.full_commits--;
-        return say(self, TR_STORE_FULL, "model: the disk is full; make room");
+        return say(self, TR_STORE_FULL, "model: the disk is full; free space on it");
     }
     if (model->faults.fail_next) {
         model->faults.fail_next = false;

@@ -96,7 +96,7 @@ static int open_named(struct world *world, const char *name)
 static void expect_refused(struct world *world, const char *name, int error, const char *why)
 {
     char expected[TRI_FENCE_WORDS_BYTES];
-    snprintf(expected, sizeof expected, "%s; only files and folders below %s are taken", why,
+    snprintf(expected, sizeof expected, "%s; only files and folders below %s are accepted", why,
              world->folder);
     assert_int_equal(open_named(world, name), error);
     assert_string_equal(world->words, expected);
@@ -118,11 +118,10 @@ static void test_what_lies_below_is_opened(void **state)
 static void test_what_lies_elsewhere_is_refused(void **state)
 {
     struct world *world = *state;
-    expect_refused(world, "/etc/passwd", TR_OUTSIDE, "it lies elsewhere");
-    expect_refused(world, path_of(world, "share/set/attempt2/file"), TR_OUTSIDE,
-                   "it lies elsewhere");
-    expect_refused(world, path_of(world, "real/set/attempt/file"), TR_OUTSIDE, "it lies elsewhere");
-    expect_refused(world, world->folder, TR_OUTSIDE, "it lies elsewhere");
+    expect_refused(world, "/etc/passwd", TR_OUTSIDE, "it is outside");
+    expect_refused(world, path_of(world, "share/set/attempt2/file"), TR_OUTSIDE, "it is outside");
+    expect_refused(world, path_of(world, "real/set/attempt/file"), TR_OUTSIDE, "it is outside");
+    expect_refused(world, world->folder, TR_OUTSIDE, "it is outside");
     expect_refused(world, "../attempt2/file", TR_OUTSIDE, "it has a part '..'");
     expect_refused(world, "deep/../file", TR_OUTSIDE, "it has a part '..'");
     expect_refused(world, "deep/..", TR_OUTSIDE, "it has a part '..'");
@@ -130,7 +129,7 @@ static void test_what_lies_elsewhere_is_refused(void **state)
 
 static void test_links_that_lead_out_are_refused(void **state)
 {
-    static const char why[] = "a link on its way leads elsewhere";
+    static const char why[] = "a link in its path leads outside";
     struct world *world = *state;
     make_link(world, "/etc/passwd", "real/set/attempt/passwd");
     make_link(world, "/etc", "real/set/attempt/etc");
@@ -164,7 +163,7 @@ static void test_a_folder_that_became_a_link_is_none(void **state)
     struct world *world = *state;
     assert_int_equal(rename(path_of(world, "real/set/attempt"), path_of(world, "real/moved")), 0);
     make_link(world, "../moved", "real/set/attempt");
-    expect_refused(world, "file", TR_OUTSIDE, "a link on its way leads elsewhere");
+    expect_refused(world, "file", TR_OUTSIDE, "a link in its path leads outside");
     world->fence.trusted_bytes = 0; /* all of it is the operator's */
     assert_int_equal(open_named(world, "file"), 0);
 }

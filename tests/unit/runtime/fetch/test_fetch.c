@@ -203,7 +203,7 @@ static void test_what_cannot_begin_has_words(void **state)
 {
     struct world *world = *state;
     assert_int_equal(begin(world, "/bytes/1", TR_PATH_DIRECTORY), TR_MISMATCH);
-    assert_non_null(strstr(words, "servers of the web have no folders"));
+    assert_non_null(strstr(words, "web servers have no folders"));
     struct tri_fetch_owner *owner = new_owner();
     assert_int_equal(
         tri_fetch_begin(world->fetches, tr_text_of("s3:///x"), TR_PATH_FILE, owner, words),
@@ -212,7 +212,7 @@ static void test_what_cannot_begin_has_words(void **state)
     assert_int_equal(
         tri_fetch_begin(world->fetches, tr_text_of("s3://x/"), TR_PATH_FILE, owner, words),
         TR_INVALID);
-    assert_string_equal(words, "it names a bucket and no object");
+    assert_string_equal(words, "it names a bucket but no object");
     tr_free(owner);
     assert_int_equal(count_parts(world), 0);
     assert_true(tri_fetches_has_room(world->fetches));

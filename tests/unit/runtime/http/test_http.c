@@ -256,7 +256,7 @@ static void timeouts_are_told(void **state)
     answer = http_await(fixture, hang.id);
     http_expect_fault(answer, TRI_HTTP_TIMEOUT, "timed out");
     assert_int_equal(answer->status, 200);
-    http_expect_fault(http_await(fixture, idle.id), TRI_HTTP_TIMEOUT, "nothing came");
+    http_expect_fault(http_await(fixture, idle.id), TRI_HTTP_TIMEOUT, "no data arrived");
 }
 
 static void responses_have_a_limit(void **state)
@@ -439,7 +439,7 @@ static void hosts_and_lines_have_limits(void **state)
     http_submit(fixture, &requests[7]);
     requests[8] = http_get(fixture, "/status/200");
     assert_int_equal(tri_http_submit(fixture->http, &requests[8]), TR_BUSY);
-    http_expect_fault(http_await(fixture, requests[7].id), TRI_HTTP_TIMEOUT, "turn");
+    http_expect_fault(http_await(fixture, requests[7].id), TRI_HTTP_TIMEOUT, "not sent in time");
     http_submit(fixture, &requests[8]); /* there is room again */
     for (size_t i = 0; i < 7; i++) {
         const struct answer *answer = http_await(fixture, requests[i].id);

@@ -143,9 +143,9 @@ static void what_is_no_header_is_refused(void **state)
         {"hidden\r\nX-Other: 1", TR_HTTP_SECRET_PLAIN, "secret team/odd: its value has several"},
         {"hidden\x01", TR_HTTP_SECRET_PLAIN, "secret team/odd: its value has several"},
         {"", TR_HTTP_SECRET_PLAIN, "secret team/odd: its value is empty"},
-        {"hidden", TR_HTTP_SECRET_BASIC, "none of the form USER:PASSWORD"},
-        {"hidden", TR_HTTP_SECRET_SIGN, "none of the form ACCESS:SECRET"},
-        {"hidden:", TR_HTTP_SECRET_SIGN, "none of the form ACCESS:SECRET"},
+        {"hidden", TR_HTTP_SECRET_BASIC, "not have the form USER:PASSWORD"},
+        {"hidden", TR_HTTP_SECRET_SIGN, "not have the form ACCESS:SECRET"},
+        {"hidden:", TR_HTTP_SECRET_SIGN, "not have the form ACCESS:SECRET"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
         struct tr_http_secret secret = bearer("team", "odd");

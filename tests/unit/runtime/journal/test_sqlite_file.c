@@ -89,12 +89,12 @@ static void test_refuses_another_kind_of_file(void **state)
                                "since it goes on and on and on and on and on.";
     struct stand *stand = stand_new(STAND_FOLDER);
     write_file(stand, "troupe.db", text, sizeof text);
-    expect_refusal(stand, TR_STORE_FOREIGN, "no store of Troupe's");
+    expect_refusal(stand, TR_STORE_FOREIGN, "not a store of Troupe");
     write_file(stand, "troupe.db", text, 7);
-    expect_refusal(stand, TR_STORE_FOREIGN, "no store of Troupe's");
+    expect_refusal(stand, TR_STORE_FOREIGN, "not a store of Troupe");
     char zeros[4096] = {0};
     write_file(stand, "troupe.db", zeros, sizeof zeros);
-    expect_refusal(stand, TR_STORE_FOREIGN, "no store of Troupe's");
+    expect_refusal(stand, TR_STORE_FOREIGN, "not a store of Troupe");
     stand_free(stand);
 }
 

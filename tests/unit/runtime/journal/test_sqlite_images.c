@@ -228,7 +228,7 @@ static void test_what_is_no_image_is_damage(void **state)
                      0);
     struct tr_reader *reader = open_reader(stand);
     assert_int_equal(tr_images_of_group(reader, 1, show, NULL), TR_STORE_DAMAGED);
-    assert_non_null(strstr(tr_reader_explain(reader), "is no image"));
+    assert_non_null(strstr(tr_reader_explain(reader), "has no valid image"));
     assert_int_equal(tr_images_messages(reader, show_to, NULL), TR_STORE_DAMAGED);
     expect("");
     tr_reader_close(reader);

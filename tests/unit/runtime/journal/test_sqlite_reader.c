@@ -334,7 +334,7 @@ static void test_refuses_queries_that_make_no_sense(void **state)
            "TR_READER_FILTERS_MAX");
     struct tr_schema other = tr_door_schema;
     other.id = 999;
-    refuse(reader, (struct tr_reader_query){.record = &other}, "not opened with this one");
+    refuse(reader, (struct tr_reader_query){.record = &other}, "not opened with this record");
     expect_names(reader, (struct tr_reader_query){WHERE(NUMBER("house", EQUAL, 2))}, "dan ");
     tr_reader_close(reader);
     tri_store_close(store);

@@ -178,7 +178,7 @@ static void test_a_full_disk_is_tried_again(void **state)
                                 op_page(1, 2, 1, large), op_page(1, 2, 2, large),
                                 op_message(1, 1, 1, 1, large)),
                          TR_STORE_FULL);
-        assert_non_null(strstr(tri_store_explain(store), "room"));
+        assert_non_null(strstr(tri_store_explain(store), "free space"));
         assert_int_equal(store->last_number, 1);
         stand_expect(store, "actor 1/1 1 0 77 before\n"); /* reading goes on */
     }

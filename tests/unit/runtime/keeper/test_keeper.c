@@ -351,7 +351,7 @@ static void turns_are_taken(void **state)
     fixture_stop(fixture, "3", 0); /* it waits: it ends at once, and never runs */
     struct received end = fixture_await(fixture, &tr_process_ended_schema, "3");
     expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
-    assert_non_null(strstr(end.reason, "before its turn"));
+    assert_non_null(strstr(end.reason, "before it started"));
     expect_phase(fixture, "4", TR_PROCESS_STARTING);
     fixture_stop(fixture, "0", TR_PROCESS_GRACE_AS_STARTED);
     end = fixture_await(fixture, &tr_process_ended_schema, "0");

@@ -370,7 +370,7 @@ static void a_keeper_endures_bad_clients(void **state)
     }
     struct job job = {.key = "it", .act = {"exit", "0"}};
     fixture_run(fixture, &job);
-    assert_non_null(strstr(fixture_read(fixture, "../keeper.err"), "not understood"));
+    assert_non_null(strstr(fixture_read(fixture, "../keeper.err"), "sent an invalid message"));
 }
 
 static void too_many_clients_are_turned_away(void **state)

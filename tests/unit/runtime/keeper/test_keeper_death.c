@@ -129,7 +129,7 @@ static void who_waited_was_not_started(void **state)
     expect_outcome(&end, TR_PROCESS_UNKNOWN, 0);
     end = fixture_await(fixture, &tr_process_ended_schema, "waits");
     expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
-    assert_non_null(strstr(end.reason, "before its turn"));
+    assert_non_null(strstr(end.reason, "before it started"));
 }
 
 /* Writes a log by hand, as a keeper that died would have left it. */

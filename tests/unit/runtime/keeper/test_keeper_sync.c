@@ -134,9 +134,8 @@ static void what_cannot_be_synced_is_lost(void **state)
     assert_ptr_equal(tri_children_synced(&child.sync), &child);
     assert_int_equal(child.end.outcome, TR_PROCESS_LOST);
     assert_false(child.end.is_synced);
-    assert_true(tr_text_equal(
-        child.end.reason,
-        tr_text_of("what it has written cannot be brought to the disk: Input/output error")));
+    assert_true(tr_text_equal(child.end.reason,
+                              tr_text_of("its files cannot be synced: Input/output error")));
     tr_free(child.reason);
     child = (struct tri_child){.end = {.outcome = TR_PROCESS_EXITED, .status = 3}};
     child.sync = (struct tri_sync_job){.user = &child};

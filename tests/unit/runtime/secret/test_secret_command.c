@@ -99,7 +99,7 @@ static void its_time_is_bounded(void **state)
     (void)state;
     uint64_t begin_ms = tri_monotonic_ms();
     assert_int_equal(run("echo half; exec sleep 100"), TR_TIMEOUT);
-    assert_string_equal(words, "it was not done after 10 seconds");
+    assert_string_equal(words, "it did not end within 10 seconds");
     assert_true(tri_monotonic_ms() - begin_ms < 2 * TR_SECRET_COMMAND_MS);
 }
 

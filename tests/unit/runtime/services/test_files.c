@@ -292,7 +292,7 @@ static void what_fails_has_words(void **state)
     struct tr_blob_fetch bucket = {.uri = tr_text_of("s3://bucket")};
     assert_int_equal(say(world, &tr_blob_fetch_schema, &bucket), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_INVALID);
-    assert_string_equal(seen.message, "it names a bucket and no object");
+    assert_string_equal(seen.message, "it names a bucket but no object");
     struct tr_document_get outside = {.path = tr_text_of("../x")};
     assert_int_equal(say(world, &tr_document_get_schema, &outside), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_INVALID);
