@@ -297,6 +297,44 @@ static int gather_elsewhere(struct tri_array *array, struct piece *piece)
     return error != 0 ? error : read_elsewhere(array, &piece->where);
 }
 
+/* What the element at the position gave for the output in hand; false: nothing to be shown. */
+static bool find_given(struct tri_array *array, struct piece *piece, struct tr_bytes *slot)
+{
+    struct tri_element element = {0};
+    struct tr_bytes value;
+    int error = tri_array_element_get(array, piece->position, &element);
+    if (error == 0) {
+        error = tri_array_element_value(array, piece->position, &piece->scratch, &value);
+    }
+    bool is_success =
+        element.phase == TR_NODE_PHASE_SUCCEEDED || element.phase == TR_NODE_PHASE_RECOVERED;
+    return error == 0 && is_success && piece->from != NULL &&
+           tr_slots_get(value, array->state->output, slot) == 0;
+}
+
+/* Which element failed, of what, and why: a value of another type is shown. */
+static int fail_piece(struct tri_array *array, struct piece *piece, int error)
+{
+    struct tr_bytes slot;
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_buffer_print(&words, "[%u] of output '%.*s' of '%.*s'", piece->position,
+                    TRI_SHOWN(array->node->outputs.items[array->state->output].name),
+                    TRI_SHOWN(tr_node_target_name(array->graph, array->node)));
+    bool is_misfit = error == TR_INVALID || error == TR_MALFORMED;
+    if (is_misfit && find_given(array, piece, &slot)) {
+        tr_buffer_add_string(&words, " holds ");
+        tr_slot_show_misfit(piece->from, slot, piece->to, &words);
+    } else {
+        tr_buffer_print(&words, ": %s", tr_error_text(error));
+    }
+    int result = words.error != 0 ? words.error
+                                  : tri_array_fail(array, "MismatchingTypes", "%.*s",
+                                                   TRI_TEXT(tr_buffer_text(&words)));
+    tr_buffer_fini(&words);
+    return result;
+}
+
 /*
  * An error of a value is the map's failure, told with the element; a lack of memory is the
  * handler's, which runs again. TR_MEMORY changes nothing that is kept, so running again is safe.
@@ -309,13 +347,11 @@ static int gather_some(struct tri_array *array)
     set_types(array, &piece);
     int error =
         array->state->copied > 0 ? gather_elsewhere(array, &piece) : gather_here(array, &piece);
-    piece_fini(&piece);
-    if (error == 0 || error == TR_MEMORY) {
-        return error;
+    if (error != 0 && error != TR_MEMORY) {
+        error = fail_piece(array, &piece, error);
     }
-    struct tr_text name = array->node->outputs.items[array->state->output].name;
-    return tri_array_fail(array, "MismatchingTypes", "[%u] of output '%.*s': %s", piece.position,
-                          (int)name.size, name.data, tr_error_text(error));
+    piece_fini(&piece);
+    return error;
 }
 
 /*

@@ -213,19 +213,6 @@ int tri_array_history_value(struct tri_array *array, enum tr_value_side side, st
     return error;
 }
 
-static struct tr_text target_name(const struct tri_array *array)
-{
-    uint32_t target = array->node->target;
-    switch (array->node->target_kind) {
-    case TR_TARGET_TASK:
-        return array->graph->tasks[target].name;
-    case TR_TARGET_PLAN:
-        return array->graph->plans[target].name;
-    default:
-        return array->graph->workflows[target].name;
-    }
-}
-
 int tri_array_history_phase_changed(struct tri_array *array, uint8_t from)
 {
     struct tr_buffer buffer;
@@ -252,7 +239,7 @@ int tri_array_history_phase_changed(struct tri_array *array, uint8_t from)
             .code = ended.code,
             .message = ended.message,
         };
-        row.target = target_name(array);
+        row.target = tr_node_target_name(array->graph, array->node);
         error = tr_history_node(array->context, &row, from, array->cause, &array->state->recorded);
     }
     tr_buffer_fini(&words);

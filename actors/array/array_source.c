@@ -46,6 +46,20 @@ static struct tr_text name_of(const struct tri_array *array, uint32_t input)
     return array->target.inputs.items[input].name;
 }
 
+/* Appends which input is meant and, where one reference feeds it, whose output that is. */
+static void print_input(const struct tri_array *array, uint32_t input, struct tr_buffer *words)
+{
+    const struct tr_binding *binding = binding_of(array, input);
+    tr_buffer_print(words, "input '%.*s'", TRI_SHOWN(name_of(array, input)));
+    if (binding->kind == TR_BINDING_REFERENCE) {
+        struct tr_buffer reference;
+        tr_buffer_init(&reference, 0);
+        tr_reference_print(array->workflow, binding, &reference);
+        tr_buffer_print(words, ", from %.*s,", TRI_SHOWN(tr_buffer_text(&reference)));
+        tr_buffer_fini(&reference);
+    }
+}
+
 static int edit_sources(struct tri_array *array, struct source **sources)
 {
     void *page;
@@ -54,6 +68,16 @@ static int edit_sources(struct tri_array *array, struct source **sources)
     if (error == 0) {
         *sources = page;
     }
+    return error;
+}
+
+/* Fails the node with words that were put together, and frees them. */
+static int fail_in_words(struct tri_array *array, const char *code, struct tr_buffer *words)
+{
+    int error = words->error != 0
+                    ? words->error
+                    : tri_array_fail(array, code, "%.*s", TRI_TEXT(tr_buffer_text(words)));
+    tr_buffer_fini(words);
     return error;
 }
 
@@ -84,14 +108,31 @@ static bool read_header(struct tr_bytes bytes, uint32_t *count, uint32_t *size)
     return false;
 }
 
+/* What was given is no list, or is one with fewer bytes than elements. */
+static int fail_list(struct tri_array *array, const struct source *source, bool is_list,
+                     struct tr_bytes bytes)
+{
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_buffer_add_string(&words, "the ");
+    print_input(array, source->input, &words);
+    if (is_list) {
+        tr_buffer_print(&words, " is damaged: %u elements cannot be in %llu bytes", source->count,
+                        (unsigned long long)source->total);
+    } else {
+        tr_buffer_add_string(&words, " holds ");
+        tr_slot_show_misfit(NULL, bytes, binding_of(array, source->input)->type, &words);
+    }
+    return fail_in_words(array, "BindingResolutionError", &words);
+}
+
 /* The begin of a source's list is here. Each element takes a byte at least. */
 static int open_source(struct tri_array *array, struct source *source, struct tr_bytes bytes)
 {
     uint32_t size;
-    if (!read_header(bytes, &source->count, &size) || source->count > source->total - size) {
-        return tri_array_fail(array, "BindingResolutionError", "the input '%.*s' is no list",
-                              (int)name_of(array, source->input).size,
-                              name_of(array, source->input).data);
+    bool is_list = read_header(bytes, &source->count, &size);
+    if (!is_list || source->count > source->total - size) {
+        return fail_list(array, source, is_list, bytes);
     }
     source->at = size;
     source->is_open = 1;
@@ -464,6 +505,37 @@ static int want_piece(struct tri_array *array, const struct source *source, uint
     return array->state->call == 0 ? tri_array_source_call(array) : 0;
 }
 
+/*
+ * An element that is not what its place wants: too large to be changed into that (TR_LIMIT), of
+ * another type (TR_INVALID), or no value at all.
+ */
+static int fail_element(struct tri_array *array, const struct source *source,
+                        struct tr_bytes element, int error)
+{
+    const struct tr_type *from = list_type(array, source)->parts[0];
+    const struct tr_type *to = binding_of(array, source->input)->type->parts[0];
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_buffer_print(&words, "[%u] of ", array->state->next);
+    print_input(array, source->input, &words);
+    if (error == TR_LIMIT) {
+        tr_buffer_print(&words, " is larger than %u bytes (TR_INLINE_BYTES_MAX) and of type ",
+                        TR_INLINE_BYTES_MAX);
+        tr_type_print(from, &words);
+        tr_buffer_add_string(&words, ", while the input is ");
+        tr_type_print(to, &words);
+        tr_buffer_add_string(&words, "; declare the same type for both");
+        return fail_in_words(array, "InputSizeExceeded", &words);
+    }
+    if (error == TR_INVALID) {
+        tr_buffer_add_string(&words, " holds ");
+        tr_slot_show_misfit(from, element, to, &words);
+    } else {
+        tr_buffer_add_string(&words, " is damaged: its bytes are no value");
+    }
+    return fail_in_words(array, "BindingResolutionError", &words);
+}
+
 /* Takes the next element of a source. */
 static int take_element(struct tri_array *array, struct tri_feed *feed, uint32_t index,
                         bool *is_there)
@@ -486,16 +558,7 @@ static int take_element(struct tri_array *array, struct tri_feed *feed, uint32_t
         return error;
     }
     *is_there = false;
-    struct tr_text name = name_of(array, source->input);
-    if (error == TR_LIMIT) {
-        return tri_array_fail(array, "InputSizeExceeded",
-                              "[%u] of input '%.*s' is larger than %u bytes (TR_INLINE_BYTES_MAX) "
-                              "and of another type than the input; declare the same type for both",
-                              array->state->next, (int)name.size, name.data, TR_INLINE_BYTES_MAX);
-    }
-    return tri_array_fail(array, "BindingResolutionError",
-                          "[%u] of input '%.*s' is no value of its type", array->state->next,
-                          (int)name.size, name.data);
+    return fail_element(array, source, element, error);
 }
 
 int tri_array_feed_next(struct tri_array *array, struct tri_feed *feed, bool *is_there)

@@ -19,24 +19,62 @@
 
 #include "runtime/memory.h"
 
-/* How much of a reference a message shows. */
+/* How much of a place and of a reference a message shows. */
+#define PLACE_BYTES 100U
 #define SHOWN_BYTES 200U
 
 /* ---------------------------------------------------------------- failures */
 
-static int fail(struct tr_binder *binder, const char *code, const char *format, ...)
-    TR_PRINTF(3, 4);
+/* Appends the way to a part: the input, and the steps inside of it. */
+static void print_place(const struct tr_bind_place *place, struct tr_buffer *words)
+{
+    if (place->outside == NULL) {
+        tr_buffer_add_text(words, place->whole->key);
+    } else {
+        print_place(place->outside, words);
+    }
+    if (place->whole->kind == TR_BINDING_LIST) {
+        tr_buffer_print(words, "[%u]", place->index);
+    } else {
+        tr_buffer_print(words, ".%.*s", TRI_TEXT(place->key));
+    }
+}
 
-/* Notes the code and the words of a failure; always TR_INVALID. */
-static int fail(struct tr_binder *binder, const char *code, const char *format, ...)
+/* Writes the quoted place of a binding where the words of a failure begin; gives their size. */
+static size_t begin_words(struct tr_binder *binder, const struct tr_binding *binding)
+{
+    struct tr_buffer place;
+    tr_buffer_init(&place, 0);
+    if (binder->place != NULL) {
+        print_place(binder->place, &place);
+    } else {
+        tr_buffer_add_text(&place, binding->key);
+    }
+    struct tr_text text = tr_buffer_text(&place);
+    text.size = tr_utf8_cut(text, PLACE_BYTES);
+    int size = snprintf(binder->words, sizeof binder->words, "'%.*s'", TRI_TEXT(text));
+    tr_buffer_fini(&place);
+    return size < 0 ? 0 : (size_t)size;
+}
+
+static int fail(struct tr_binder *binder, const struct tr_binding *binding, const char *code,
+                const char *format, ...) TR_PRINTF(4, 5);
+
+/*
+ * Notes the code and the words of a failure, which begin with the binding's place; always
+ * TR_INVALID.
+ */
+static int fail(struct tr_binder *binder, const struct tr_binding *binding, const char *code,
+                const char *format, ...)
 {
     va_list values;
+    size_t begin = begin_words(binder, binding);
     va_start(values, format);
-    int size = vsnprintf(binder->words, sizeof binder->words, format, values);
+    int size = vsnprintf(binder->words + begin, sizeof binder->words - begin, format, values);
     va_end(values);
     /* Cut between characters of UTF-8, since the words become a text of a message. */
-    size_t room = sizeof binder->words - 1;
-    size_t written = size < 0 ? 0 : (size_t)size < room ? (size_t)size : room;
+    size_t room = sizeof binder->words - 1 - begin;
+    size_t written = begin + (size < 0 ? 0 : (size_t)size < room ? (size_t)size : room);
     binder->code = code;
     struct tr_text text = {.data = binder->words, .size = written};
     text.size = tr_utf8_cut(text, written);
@@ -58,8 +96,7 @@ static int fail_reference(struct tr_binder *binder, const struct tr_binding *bin
         /*
          * The reference is cut, since a path of many steps may be longer than a message should be.
          */
-        error = fail(binder, code, "'%.*s' gets %.*s, which %s", TRI_TEXT(binding->key),
-                     TRI_TEXT(text), what);
+        error = fail(binder, binding, code, " gets %.*s, which %s", TRI_TEXT(text), what);
     }
     tr_buffer_fini(&words);
     return error;
@@ -175,9 +212,7 @@ static int fail_type(struct tr_binder *binder, const struct tr_binding *binding,
     struct tr_buffer words;
     tr_buffer_init(&words, 0);
     tr_buffer_add_string(&words, "holds ");
-    tr_slot_show(type, value, &words);
-    tr_buffer_add_string(&words, ", which does not fit the declared type ");
-    tr_type_print(binding->type, &words);
+    tr_slot_show_misfit(type, value, binding->type, &words);
     tr_buffer_add(&words, "", 1); /* the closing zero */
     int error = words.error != 0
                     ? words.error
@@ -298,10 +333,9 @@ static int take_in(struct tr_binder *binder, const struct tr_binding *binding,
     struct tr_bytes literal;
     if (binder->open == NULL) {
         binder->lies_elsewhere = true;
-        return fail(binder, TR_CODE_INLINE,
-                    "'%.*s' has %llu bytes, more than TR_INLINE_BYTES_MAX (256 KiB), and lies "
-                    "elsewhere",
-                    TRI_TEXT(binding->key), (unsigned long long)where->size_bytes);
+        return fail(binder, binding, TR_CODE_INLINE,
+                    " has %llu bytes, more than TR_INLINE_BYTES_MAX (256 KiB), and lies elsewhere",
+                    (unsigned long long)where->size_bytes);
     }
     int error = binder->open(binder->self, where, &literal);
     if (error == 0) {
@@ -332,11 +366,15 @@ int tr_bind_literal(struct tr_binder *binder, const struct tr_binding *binding,
 static int add_list(struct tr_binder *binder, const struct tr_binding *binding,
                     struct tr_buffer *buffer)
 {
+    struct tr_bind_place place = {.outside = binder->place, .whole = binding};
     tr_buffer_array(buffer, binding->count);
     int error = buffer->error;
+    binder->place = &place;
     for (uint32_t i = 0; error == 0 && i < binding->count; i++) {
+        place.index = i;
         error = tr_bind_literal(binder, &binder->workflow->bindings[binding->first + i], buffer);
     }
+    binder->place = place.outside;
     return error;
 }
 
@@ -357,13 +395,32 @@ static int add_map(struct tr_binder *binder, const struct tr_binding *binding,
         parts[i] = &binder->workflow->bindings[binding->first + i];
     }
     qsort(parts, count, sizeof(struct tr_binding *), compare_keys);
+    struct tr_bind_place place = {.outside = binder->place, .whole = binding};
     tr_buffer_map(buffer, count);
     int error = buffer->error;
+    binder->place = &place;
     for (uint32_t i = 0; error == 0 && i < count; i++) {
+        place.key = parts[i]->key;
         tr_buffer_text_value(buffer, parts[i]->key);
         error = tr_bind_literal(binder, parts[i], buffer);
     }
+    binder->place = place.outside;
     tr_free(parts);
+    return error;
+}
+
+/* Says that what was put together does not suit its place. */
+static int fail_whole(struct tr_binder *binder, const struct tr_binding *binding,
+                      struct tr_bytes whole)
+{
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_slot_show_misfit(binding->source, whole, binding->type, &words);
+    int error = words.error != 0
+                    ? words.error
+                    : fail(binder, binding, TR_CODE_BINDING, " is put together as %.*s",
+                           TRI_TEXT(tr_buffer_text(&words)));
+    tr_buffer_fini(&words);
     return error;
 }
 
@@ -372,10 +429,7 @@ static int add_whole(struct tr_binder *binder, const struct tr_binding *binding,
                      const struct tr_buffer *whole, struct tr_buffer *buffer)
 {
     int error = tr_bind_cast(binding->source, binding->type, tr_buffer_bytes(whole), buffer);
-    return error == TR_INVALID ? fail(binder, TR_CODE_BINDING,
-                                      "'%.*s': what is put together does not fit the declared type",
-                                      TRI_TEXT(binding->key))
-                               : error;
+    return error == TR_INVALID ? fail_whole(binder, binding, tr_buffer_bytes(whole)) : error;
 }
 
 /* Puts a list or a map together, and makes it what its place wants where that is something else. */
@@ -399,10 +453,9 @@ static int bind_parts(struct tr_binder *binder, const struct tr_binding *binding
 
 static int fail_text_size(struct tr_binder *binder, const struct tr_binding *binding)
 {
-    return fail(binder, TR_CODE_INLINE,
-                "'%.*s': the text is larger than TR_INLINE_BYTES_MAX (256 KiB); let a task write "
-                "it to a file",
-                TRI_TEXT(binding->key));
+    return fail(binder, binding, TR_CODE_INLINE,
+                ": the text is larger than TR_INLINE_BYTES_MAX (256 KiB); let a task write it to a "
+                "file");
 }
 
 /*

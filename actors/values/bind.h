@@ -31,6 +31,14 @@ typedef int tr_bind_output(void *self, uint32_t node, uint32_t output, struct tr
 typedef int tr_bind_open(void *self, const struct tr_offloaded *where, struct tr_bytes *literal);
 typedef void tr_bind_close(void *self, struct tr_bytes literal);
 
+/* A list or a mapping whose parts are being bound, for the words of a failure: `l[2]`, `m.k`. */
+struct tr_bind_place {
+    const struct tr_bind_place *outside; /* NULL: the whole is an input itself */
+    const struct tr_binding *whole;
+    struct tr_text key; /* of the part in a mapping */
+    uint32_t index;     /* of the part in a list */
+};
+
 struct tr_binder {
     const struct tr_workflow *workflow;
     tr_bind_output *output;
@@ -39,6 +47,8 @@ struct tr_binder {
     void *self;
     /* The workflow's error, packed by the type error; empty: none, so that `$err` is none too. */
     struct tr_bytes failure;
+    /* Whose part is being bound; kept by who goes through the parts. NULL: an input's own value. */
+    const struct tr_bind_place *place;
 
     /* What failed, after TR_INVALID: the code is constant, the message is in `words`. */
     const char *code;

@@ -124,12 +124,18 @@ static int write_parts(struct tr_binder *binder, const struct tr_binding *bindin
     write_type(binding->type, plan);
     write_type(binding->source, plan);
     tr_buffer_array(plan, binding->count);
+    struct tr_bind_place place = {.outside = binder->place, .whole = binding};
+    bool is_text = binding->kind == TR_BINDING_TEXT;
     int error = plan->error;
+    binder->place = is_text ? binder->place : &place;
     for (uint32_t i = 0; error == 0 && i < binding->count; i++) {
         const struct tr_binding *part = &binder->workflow->bindings[binding->first + i];
-        error = binding->kind == TR_BINDING_TEXT ? write_text_part(binder, part, plan)
-                                                 : write_binding(binder, part, false, plan);
+        place.index = i;
+        place.key = part->key;
+        error = is_text ? write_text_part(binder, part, plan)
+                        : write_binding(binder, part, false, plan);
     }
+    binder->place = place.outside;
     return error;
 }
 

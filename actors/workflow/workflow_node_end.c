@@ -88,10 +88,23 @@ int tri_workflow_output_find(void *self, uint32_t node, uint32_t output, struct 
     return error;
 }
 
-static int fail_branch(struct tri_flow *flow, uint32_t node, const char *code, const char *message)
+static int fail_branch(struct tri_flow *flow, uint32_t node, const char *code,
+                       struct tr_text message)
 {
-    struct tri_failure failure = tri_workflow_failure_of(code, tr_text_of(message));
+    struct tri_failure failure = tri_workflow_failure_of(code, message);
     return tri_workflow_node_failed(flow, node, &failure);
+}
+
+/* Says whose output does not fit the type that is declared for it, and what it holds. */
+static void show_misfit(const struct tri_flow *flow, const struct tr_node *giver, uint32_t output,
+                        const struct tr_type *type, struct tr_bytes slot,
+                        const struct tr_type *declared, struct tr_buffer *words)
+{
+    struct tr_text name = tr_node_target_name(flow->graph, giver);
+    tr_buffer_print(words, "the output '%.*s' of '%.*s' holds ",
+                    TRI_SHOWN(giver->outputs.items[output].name),
+                    TRI_SHOWN(name.size > 0 ? name : giver->id));
+    tr_slot_show_misfit(type, slot, declared, words);
 }
 
 /* Which arm of a branch begins with this node. */
@@ -107,21 +120,25 @@ static const struct tr_arm *arm_of(const struct tr_workflow *workflow, const str
     return NULL;
 }
 
-/* The outputs of the arm's node in the branch's order and types. */
+/* The outputs of the arm's node in the branch's order and types. TR_INVALID: `words` say why. */
 static int collect_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm_node,
-                           struct tr_buffer *buffer)
+                           struct tr_buffer *buffer, struct tr_buffer *words)
 {
     const struct tr_node *branch = &flow->workflow->nodes[node];
-    const struct tr_variables *given = &flow->workflow->nodes[arm_node].outputs;
+    const struct tr_node *giver = &flow->workflow->nodes[arm_node];
     const struct tr_arm *arm = arm_of(flow->workflow, branch, arm_node);
     TR_ASSERT(arm != NULL);
     tr_buffer_array(buffer, branch->outputs.count);
     for (uint32_t i = 0; i < branch->outputs.count; i++) {
         struct tr_bytes slot;
+        const struct tr_type *from = giver->outputs.items[arm->outputs[i]].type;
+        const struct tr_type *to = branch->outputs.items[i].type;
         int error = tri_workflow_output_find(flow, arm_node, arm->outputs[i], &slot);
         if (error == 0) {
-            error = tr_bind_cast(given->items[arm->outputs[i]].type, branch->outputs.items[i].type,
-                                 slot, buffer);
+            error = tr_bind_cast(from, to, slot, buffer);
+        }
+        if (error == TR_INVALID) {
+            show_misfit(flow, giver, arm->outputs[i], from, slot, to, words);
         }
         if (error != 0) {
             return error;
@@ -136,24 +153,28 @@ static int collect_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm_no
  */
 static int give_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm)
 {
+    static const char too_large[] = "an output larger than TR_INLINE_BYTES_MAX (256 KiB) would "
+                                    "have to be changed into the type of the switch: declare the "
+                                    "same type for it in all arms";
     struct tr_buffer values;
+    struct tr_buffer words;
     uint64_t place = 0;
     tr_buffer_init(&values, 0);
-    int error = collect_outputs(flow, node, arm, &values);
+    tr_buffer_init(&words, 0);
+    int error = collect_outputs(flow, node, arm, &values, &words);
     if (error == TR_LIMIT) {
-        error = fail_branch(flow, node, TR_CODE_INLINE,
-                            "an output larger than TR_INLINE_BYTES_MAX (256 KiB) "
-                            "would have to be changed into the type of the switch: "
-                            "declare the same type for it in all arms");
+        error = fail_branch(flow, node, TR_CODE_INLINE, tr_text_of(too_large));
     } else if (error == TR_INVALID) {
-        error = fail_branch(flow, node, "MismatchingTypes",
-                            "an output of the arm is not of its declared type");
+        error = words.error != 0
+                    ? words.error
+                    : fail_branch(flow, node, "MismatchingTypes", tr_buffer_text(&words));
     } else if (error == 0) {
         error = tri_workflow_slots_put(flow, tr_buffer_bytes(&values), &place);
         if (error == 0) {
             error = tri_workflow_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);
         }
     }
+    tr_buffer_fini(&words);
     tr_buffer_fini(&values);
     return error;
 }
@@ -362,19 +383,26 @@ static const struct tr_type *given_type(const struct tri_flow *flow, const struc
     return type;
 }
 
-/* Makes the outputs of an optional node's target into those of the node. */
+/*
+ * Makes the outputs of an optional node's target into those of the node. TR_INVALID: `words` say
+ * why not.
+ */
 static int cast_outputs(struct tri_flow *flow, const struct tr_node *node, struct tr_bytes outputs,
-                        struct tr_buffer *buffer)
+                        struct tr_buffer *buffer, struct tr_buffer *words)
 {
     struct tr_cursor cursor;
     uint32_t count = tr_slots_begin(outputs, &cursor);
     tr_buffer_array(buffer, count);
     for (uint32_t i = 0; i < count; i++) {
         struct tr_bytes slot = tr_read_any(&cursor);
+        const struct tr_type *to = node->outputs.items[i].type;
         int error = cursor.error;
         if (error == 0) {
-            error =
-                tr_bind_cast(given_type(flow, node, i), node->outputs.items[i].type, slot, buffer);
+            error = tr_bind_cast(given_type(flow, node, i), to, slot, buffer);
+        }
+        if (error == TR_INVALID || error == TR_LIMIT) {
+            show_misfit(flow, node, i, given_type(flow, node, i), slot, to, words);
+            error = TR_INVALID;
         }
         if (error != 0) {
             return error;
@@ -387,9 +415,9 @@ static int cast_outputs(struct tri_flow *flow, const struct tr_node *node, struc
  * A child that says it succeeded, and yet its node has failed. The child has recorded a success, so
  * its node's failure is recorded here.
  */
-static int refuse(struct tri_flow *flow, uint32_t node, const char *code, const char *message)
+static int refuse(struct tri_flow *flow, uint32_t node, const char *code, struct tr_text message)
 {
-    struct tri_failure failure = tri_workflow_failure_of(code, tr_text_of(message));
+    struct tri_failure failure = tri_workflow_failure_of(code, message);
     bool has_actor = !tri_workflow_is_row(&flow->workflow->nodes[node]);
     int error = has_actor ? tri_workflow_node_record(flow, node, TR_NODE_PHASE_RUNNING,
                                                      failure.phase, 0, &failure)
@@ -402,22 +430,26 @@ int tri_workflow_keep_outputs(struct tri_flow *flow, uint32_t node,
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tr_buffer cast;
+    struct tr_buffer words;
     struct tr_bytes outputs = ended->outputs;
     uint64_t place = 0;
     int error = 0;
     tr_buffer_init(&cast, 0);
+    tr_buffer_init(&words, 0);
     if (compiled->is_optional && compiled->outputs.count > 0) {
-        error = cast_outputs(flow, compiled, outputs, &cast);
+        error = cast_outputs(flow, compiled, outputs, &cast, &words);
         outputs = tr_buffer_bytes(&cast);
     }
-    if (error == TR_INVALID || error == TR_LIMIT) {
-        error = refuse(flow, node, "MismatchingTypes", "an output is not of its declared type");
+    if (error == TR_INVALID) {
+        error = words.error != 0 ? words.error
+                                 : refuse(flow, node, "MismatchingTypes", tr_buffer_text(&words));
     } else if (error == 0) {
         error = tri_workflow_slots_put(flow, outputs, &place);
         if (error == 0) {
             error = tri_workflow_node_succeeded(flow, node, ended->phase, place);
         }
     }
+    tr_buffer_fini(&words);
     tr_buffer_fini(&cast);
     return error;
 }
@@ -436,7 +468,7 @@ int tri_workflow_outputs_take(struct tri_flow *flow, uint32_t node,
 {
     if (!tri_workflow_outputs_complete(flow, node, ended->outputs)) {
         return refuse(flow, node, "OutputsNotFoundError",
-                      "it succeeded without giving all of its declared outputs");
+                      tr_text_of("it succeeded without giving all of its declared outputs"));
     }
     return tri_workflow_keep_outputs(flow, node, ended);
 }

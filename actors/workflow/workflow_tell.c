@@ -54,22 +54,6 @@ void tri_workflow_path_add(const struct tri_flow *flow, uint32_t node, struct tr
     tr_buffer_add_text(buffer, flow->workflow->nodes[node].id);
 }
 
-/* What a node runs, or of a gate the id that it waits for. */
-static struct tr_text target_name(const struct tri_flow *flow, const struct tr_node *node)
-{
-    switch ((enum tr_target_kind)node->target_kind) {
-    case TR_TARGET_TASK:
-        return flow->graph->tasks[node->target].name;
-    case TR_TARGET_WORKFLOW:
-        return flow->graph->workflows[node->target].name;
-    case TR_TARGET_PLAN:
-        return flow->graph->plans[node->target].name;
-    case TR_TARGET_NONE:
-        break;
-    }
-    return node->signal_id.size > 0 ? node->signal_id : tr_text_of("");
-}
-
 /* The last part of "PROJECT/DOMAIN/NAME". */
 static struct tr_text execution_name(struct tr_text execution)
 {
@@ -184,7 +168,7 @@ static int record_own_node(struct tri_flow *flow, uint8_t from, uint8_t to, stru
         .execution = flow->start.number,
         .path = flow->start.path,
         .kind = tr_text_of(kind_words[node->kind]),
-        .target = target_name(flow, node),
+        .target = tr_node_target_name(flow->graph, node),
         .name = node->name,
         .phase = node_phases[to],
         .created_ms = flow->state->begun_ms,
@@ -264,7 +248,7 @@ int tri_workflow_node_record(struct tri_flow *flow, uint32_t node, uint8_t from,
             .execution = flow->start.number,
             .path = tr_buffer_text(&path),
             .kind = tr_text_of(kind_words[compiled->kind]),
-            .target = target_name(flow, compiled),
+            .target = tr_node_target_name(flow->graph, compiled),
             .name = compiled->name,
             .phase = to,
             .created_ms = shown_ms,

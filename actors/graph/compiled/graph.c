@@ -99,3 +99,18 @@ uint32_t tr_graph_find_plan(const struct tr_graph *graph, struct tr_text name)
     }
     return TR_GRAPH_NONE;
 }
+
+struct tr_text tr_node_target_name(const struct tr_graph *graph, const struct tr_node *node)
+{
+    switch ((enum tr_target_kind)node->target_kind) {
+    case TR_TARGET_TASK:
+        return graph->tasks[node->target].name;
+    case TR_TARGET_WORKFLOW:
+        return graph->workflows[node->target].name;
+    case TR_TARGET_PLAN:
+        return graph->plans[node->target].name;
+    case TR_TARGET_NONE:
+        break;
+    }
+    return node->signal_id.size > 0 ? node->signal_id : tr_text_of("");
+}

@@ -393,6 +393,9 @@ uint32_t tr_graph_find_plan(const struct tr_graph *graph, struct tr_text name);
 const uint32_t *tri_variables_sort(struct tr_arena *arena, const struct tr_variable *items,
                                    uint32_t count);
 
+/* The name of what a node runs; of a gate the id that it waits for. "" where it has neither. */
+struct tr_text tr_node_target_name(const struct tr_graph *graph, const struct tr_node *node);
+
 /*
  * Appends what a place is bound to as the language writes it, on one line; the same of a reference
  * or the workflow's error.

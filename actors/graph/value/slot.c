@@ -219,3 +219,13 @@ void tr_slot_show(const struct tr_type *type, struct tr_bytes slot, struct tr_bu
         tr_type_print(type, buffer);
     }
 }
+
+void tr_slot_show_misfit(const struct tr_type *type, struct tr_bytes slot,
+                         const struct tr_type *declared, struct tr_buffer *buffer)
+{
+    struct tr_offloaded where;
+    bool is_sound = tr_slot_is_offloaded(slot, &where) || tr_literal_check(type, slot) == 0;
+    tr_slot_show(is_sound ? type : NULL, slot, buffer);
+    tr_buffer_add_string(buffer, ", which does not fit the declared type ");
+    tr_type_print(declared, buffer);
+}

@@ -56,6 +56,13 @@ void tr_offloaded_write_head(const struct tr_offloaded *where, struct tr_buffer 
  */
 void tr_slot_show(const struct tr_type *type, struct tr_bytes slot, struct tr_buffer *buffer);
 
+/*
+ * Appends the end of such a message: the value, as tr_slot_show has it, and the type that it does
+ * not fit. Bytes that are no value of `type` are shown by their form.
+ */
+void tr_slot_show_misfit(const struct tr_type *type, struct tr_bytes slot,
+                         const struct tr_type *declared, struct tr_buffer *buffer);
+
 /* Begins to read a list of slots; no bytes at all and nil are an empty list. Gives the count. */
 uint32_t tr_slots_begin(struct tr_bytes slots, struct tr_cursor *cursor);
 

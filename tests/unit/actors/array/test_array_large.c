@@ -13,6 +13,7 @@ static const char definition[] =
     "tasks:\n"
     "  same: {inputs: {a: string, b: {type: string, default: x}}, outputs: {c: string}, type: t}\n"
     "  maybe: {inputs: {a: \"string | none\"}, outputs: {c: int}, type: t}\n"
+    "  color: {inputs: {a: \"enum(red, green)\"}, outputs: {c: string}, type: t}\n"
     "workflows:\n"
     "  main:\n"
     "    inputs: {a: [string], b: [string]}\n"
@@ -20,7 +21,8 @@ static const char definition[] =
     "      all: {map: same, with: {a: $a}}\n"
     "      both: {map: same, with: {a: $a, b: $b}}\n"
     "      some: {map: same, with: {a: $a}, min_successes: 1, errors: errors}\n"
-    "      cast: {map: maybe, with: {a: $a}}\n";
+    "      cast: {map: maybe, with: {a: $a}}\n"
+    "      enums: {map: color, with: {a: $a}}\n";
 
 /* Gives back its first input. */
 static void same(enum array_stand_event event, const struct tr_node_start *start,
@@ -269,13 +271,19 @@ static void test_a_blob_that_is_no_list_or_ends_too_soon(void **state)
         const char *code;
         const char *message;
     } cases[] = {
-        {{0xc3}, 1, "BindingResolutionError", "the input 'a' is no list"},
+        {{0xc3},
+         1,
+         "BindingResolutionError",
+         "the input 'a', from $a, holds true, which does not fit the declared type [string]"},
         {{0xdd, 0xff, 0xff, 0xff, 0xff, 1},
          6,
          "BindingResolutionError",
-         "the input 'a' is no list"},
+         "the input 'a', from $a, is damaged: 4294967295 elements cannot be in 6 bytes"},
         {{0x92, 0xa1, 'x', 0xa4, 'y'}, 5, "StorageError", "the list of input 'a' ends within [1]"},
-        {{0x91, 0xc1}, 2, "BindingResolutionError", "[0] of input 'a' is no value of its type"},
+        {{0x91, 0xc1},
+         2,
+         "BindingResolutionError",
+         "[0] of input 'a', from $a, is damaged: its bytes are no value"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         struct tr_buffer slots;
@@ -292,6 +300,67 @@ static void test_a_blob_that_is_no_list_or_ends_too_soon(void **state)
         expect_failure(cases[i].code, cases[i].message);
         array_stand_close();
     }
+}
+
+/* Elements of a list that lies elsewhere are looked at one by one, and each may be wrong. */
+static void test_an_element_that_does_not_fit_is_shown(void **state)
+{
+    (void)state;
+    struct tr_buffer slots;
+    array_stand_open(definition, same, false);
+    tr_buffer_init(&slots, 0);
+    tr_buffer_array(&slots, 1);
+    add_list(&slots, "[string]", "[\"red\", \"blue\"]");
+    array_stand_start_slots("enums", tr_buffer_bytes(&slots));
+    tr_buffer_fini(&slots);
+    array_stand_run();
+    expect_failure("BindingResolutionError", "[1] of input 'a', from $a, holds 'blue', which does "
+                                             "not fit the declared type enum(red, green)");
+    array_stand_close();
+}
+
+/* Two types that differ: what is large would have to be changed. */
+static void test_a_large_element_of_another_type(void **state)
+{
+    (void)state;
+    char *json = words(1, 300000);
+    struct tr_buffer slots;
+    array_stand_open(definition, same, false);
+    tr_buffer_init(&slots, 0);
+    tr_buffer_array(&slots, 1);
+    add_list(&slots, "[string]", json);
+    array_stand_start_slots("enums", tr_buffer_bytes(&slots));
+    tr_buffer_fini(&slots);
+    array_stand_run();
+    expect_failure("InputSizeExceeded",
+                   "[0] of input 'a', from $a, is larger than 262144 bytes (TR_INLINE_BYTES_MAX) "
+                   "and of type string, while the input is enum(red, green); declare the same type "
+                   "for both");
+    array_stand_close();
+    free(json);
+}
+
+/* Gives a number where a text is declared. */
+static void give_number(enum array_stand_event event, const struct tr_node_start *started,
+                        struct array_stand_act *act)
+{
+    (void)started;
+    if (event == STAND_START) {
+        act->is_over = true;
+        tr_buffer_array(&act->outputs, 1);
+        tr_buffer_i64(&act->outputs, 7);
+    }
+}
+
+static void test_an_output_that_does_not_fit_is_shown(void **state)
+{
+    (void)state;
+    array_stand_open(definition, give_number, false);
+    start("some", "[\"a\", \"b\"]");
+    array_stand_run();
+    expect_failure("MismatchingTypes", "[0] of output 'c' of 'same' holds 7, which does not fit "
+                                       "the declared type string | none");
+    array_stand_close();
 }
 
 static void test_a_service_that_is_busy_is_asked_again(void **state)
@@ -462,6 +531,9 @@ int main(void)
         cmocka_unit_test(test_large_elements_of_one_list_and_of_two),
         cmocka_unit_test(test_large_elements_among_small_ones),
         cmocka_unit_test(test_a_blob_that_is_no_list_or_ends_too_soon),
+        cmocka_unit_test(test_an_element_that_does_not_fit_is_shown),
+        cmocka_unit_test(test_a_large_element_of_another_type),
+        cmocka_unit_test(test_an_output_that_does_not_fit_is_shown),
         cmocka_unit_test(test_a_service_that_is_busy_is_asked_again),
         cmocka_unit_test(test_a_service_that_is_not_there_fails_the_node),
         cmocka_unit_test(test_children_with_large_inputs_narrow_the_window),

@@ -41,6 +41,10 @@ static const char definition[] =
     "      far: {task: take, with: {i: \"$a.l[7]\"}}\n"
     "      wrong: {task: take, with: {i: $a.v.t}}\n"
     "      blue: {task: take, with: {s: $a.v.t}}\n"
+    "      listed: {task: take, with: {l: [1, $a.v.t, $a.i]}}\n"
+    "      mapped: {task: take, with: {m: {a: $a.i, k: $a.v.t}}}\n"
+    "      nested: {task: take, with: {v: {deep: [1, {k: $a.v.gone}]}}}\n"
+    "      missing: {task: take, with: {u: [$a.i, \"$a.l[9]\"]}}\n"
     "    on_failure: {task: take, with: {s: $err.code}}\n";
 
 /* What `a` gave, as JSON, in the order of its outputs; the input first. */
@@ -200,6 +204,14 @@ static void test_what_cannot_be_bound_is_told_in_words(void **state)
                   "does not fit the declared type int | none"},
         {"blue", "BindingResolutionError: 's' gets $a.v.t, which holds 'text', which "
                  "does not fit the declared type enum(red, green)"},
+        {"listed", "BindingResolutionError: 'l[1]' gets $a.v.t, which holds 'text', which does not "
+                   "fit the declared type int | none"},
+        {"mapped", "BindingResolutionError: 'm.k' gets $a.v.t, which holds 'text', which does not "
+                   "fit the declared type int | none"},
+        {"nested", "BindingResolutionError: 'v.deep[1].k' gets $a.v.gone, which is not there: no "
+                   "such field or element"},
+        {"missing", "BindingResolutionError: 'u[1]' gets $a.l[9], which is not there: no such "
+                    "field or element"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         assert_string_equal(bind(*state, cases[i].node, NO_FAILURE), cases[i].words);

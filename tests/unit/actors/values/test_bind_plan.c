@@ -31,6 +31,8 @@ static const char definition[] =
     "      gone: {task: take, with: {i: $a.v.deep.m}}\n"
     "      far: {task: take, with: {i: \"$a.l[9]\"}}\n"
     "      wrong: {task: take, with: {i: $a.v.t}}\n"
+    "      listed: {task: take, with: {l: [1, \"$a.l[0]\", $a.v.t]}}\n"
+    "      mapped: {task: take, with: {m: {a: $a.l, k: [$a.v.gone]}}}\n"
     "      branch:\n"
     "        switch:\n"
     "          - {when: $a.v.deep.n == 7 and $a.v.gone == 1 and $x == 5, task: take}\n"
@@ -168,6 +170,9 @@ static void test_what_is_wrong_has_the_words_of_small_values(void **state)
         {"gone", "'i' gets $a.v.deep.m, which is not there: no such field or element"},
         {"far", "'i' gets $a.l[9], which is not there: no such field or element"},
         {"wrong", "'i' gets $a.v.t, which holds 'text', which does not fit the declared type int"},
+        {"listed",
+         "'l[2]' gets $a.v.t, which holds 'text', which does not fit the declared type int"},
+        {"mapped", "'m.k[0]' gets $a.v.gone, which is not there: no such field or element"},
     };
     struct ground *ground = *state;
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {

@@ -215,10 +215,11 @@ static void test_what_has_no_form_is_told(void **state)
                  "list or a mapping"},
         {"list", "BindingResolutionError: 's' gets $st.l, which has no form as text: it is none, a "
                  "list or a mapping"},
-        {"gone", "BindingResolutionError: 'k' gets $st.gone, which is not there: no such field or "
-                 "element"},
-        {"blue", "BindingResolutionError: 'e': what is put together does not fit the declared "
-                 "type"},
+        {"gone",
+         "BindingResolutionError: 'v.k' gets $st.gone, which is not there: no such field or "
+         "element"},
+        {"blue", "BindingResolutionError: 'e' is put together as 'two words', which does not fit "
+                 "the declared type enum(red, s3)"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         assert_string_equal(bind(*state, cases[i][0], NO_FAILURE), cases[i][1]);

@@ -61,6 +61,21 @@ static void test_the_first_condition_that_holds_decides(void **state)
     }
 }
 
+/* A value that its arm should not have given is shown, with its type and who gave it. */
+static void test_an_arm_may_give_what_does_not_fit(void **state)
+{
+    (void)state;
+    static const uint8_t text[] = "\x91\xa4text";
+    static const struct flow_rule rules[] = {{"s-n0", {.outputs = {text, sizeof text - 1}}}, {0}};
+    struct flow *flow = flow_new(TASKS CHOICE "          - else: skip\n    outputs: {c: $s.c}\n");
+    flow_obey(flow, rules);
+    flow_run(flow, "main", "[500]", "e");
+    assert_string_equal(flow_error(flow, "e"),
+                        "MismatchingTypes: the output 'c' of 'add' holds 'text', which does not "
+                        "fit the declared type int | none (s)");
+    flow_free(flow);
+}
+
 static void test_a_branch_that_skips_gives_none(void **state)
 {
     (void)state;
@@ -302,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_first_condition_that_holds_decides),
+        cmocka_unit_test(test_an_arm_may_give_what_does_not_fit),
         cmocka_unit_test(test_a_branch_that_skips_gives_none),
         cmocka_unit_test(test_a_branch_fails_with_its_message),
         cmocka_unit_test(test_the_failure_of_an_arm_is_its_branchs),

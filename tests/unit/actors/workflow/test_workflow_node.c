@@ -73,6 +73,25 @@ static void test_what_is_optional_may_fail(void **state)
     flow_free(flow);
 }
 
+/* The value that does not fit, its type and whose output it was stand in the node's error. */
+static void test_outputs_of_optional_nodes_may_be_wrong(void **state)
+{
+    (void)state;
+    static const uint8_t text[] = "\x91\xa4text";
+    static const struct flow_rule rules[] = {{"t", {.outputs = {text, sizeof text - 1}}}, {0}};
+    struct tr_node_status row;
+    struct flow *flow = flow_new(optional);
+    flow_obey(flow, rules);
+    flow_run(flow, "main", "[]", "e");
+    expect_phase(flow, "t", TR_NODE_PHASE_FAILED);
+    assert_true(flow_node(flow, "e", "t", &row));
+    assert_true(tr_text_equal(row.message,
+                              tr_text_of("the output 'c' of 'add' holds 'text', which does not fit "
+                                         "the declared type int | none")));
+    assert_string_equal(flow_outputs(flow, "e"), "{\"t\":null,\"w\":2,\"m\":[],\"d\":2,\"zt\":1}");
+    flow_free(flow);
+}
+
 static void test_inputs_of_optional_nodes_may_be_wrong(void **state)
 {
     (void)state;
@@ -345,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_optional_may_succeed),
         cmocka_unit_test(test_what_is_optional_may_fail),
+        cmocka_unit_test(test_outputs_of_optional_nodes_may_be_wrong),
         cmocka_unit_test(test_inputs_of_optional_nodes_may_be_wrong),
         cmocka_unit_test(test_references_that_lead_nowhere_fail_their_node),
         cmocka_unit_test(test_outputs_of_the_workflow_may_lead_nowhere),

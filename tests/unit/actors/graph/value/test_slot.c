@@ -193,10 +193,42 @@ static void test_what_an_error_shows_of_a_value(void **state)
     tr_buffer_fini(&words);
 }
 
+/* What is no value of its own type is shown by its form. */
+static void test_what_an_error_shows_of_a_misfit(void **state)
+{
+    (void)state;
+    static const struct tr_type none = {.kind = TR_TYPE_NONE};
+    static const struct tr_type text = {.kind = TR_TYPE_STRING};
+    static const struct tr_type moment = {.kind = TR_TYPE_DATETIME};
+    static const struct tr_type *const parts[] = {&moment, &none};
+    static const struct tr_type either = {.kind = TR_TYPE_UNION, .parts = parts, .count = 2};
+    static const struct {
+        const struct tr_type *type;
+        uint8_t bytes[4];
+        size_t size;
+        const char *expected;
+    } cases[] = {
+        {&text, {0xa2, 'n', 'o'}, 3, "'no', which does not fit the declared type datetime | none"},
+        {&text, {7}, 1, "7, which does not fit the declared type datetime | none"},
+        {&either, {7}, 1, "7, which does not fit the declared type datetime | none"},
+        {NULL, {0xc1}, 1, "1 bytes, which does not fit the declared type datetime | none"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        struct tr_buffer words;
+        tr_buffer_init(&words, 0);
+        struct tr_bytes value = {cases[i].bytes, cases[i].size};
+        tr_slot_show_misfit(cases[i].type, value, &either, &words);
+        tr_buffer_add(&words, "", 1);
+        assert_string_equal((const char *)words.data, cases[i].expected);
+        tr_buffer_fini(&words);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_an_error_shows_of_a_value),
+        cmocka_unit_test(test_what_an_error_shows_of_a_misfit),
         cmocka_unit_test(test_what_lies_elsewhere_comes_back),
         cmocka_unit_test(test_a_variant_that_lies_elsewhere),
         cmocka_unit_test(test_a_uri_that_is_no_text_is_not_written),
