@@ -12,6 +12,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/stream.h"
 #include "deploy/follow/screen.h"
+#include "deploy/follow/task_progress.h"
 #include "deploy/history/gates.h"
 #include "runtime/memory.h"
 
@@ -90,6 +91,20 @@ static void draw_picture(struct tr_follow *follow, const struct tr_screen_head *
     follow->drawn = tr_screen_draw(&screen, head, &follow->nodes, buffer);
 }
 
+/* What the task of a node says of how far it has come; of a map its bar says that. */
+static void say_progress(void *self, const struct tr_node_seen *node, struct tr_buffer *buffer)
+{
+    struct tr_follow *follow = self;
+    struct tr_task_progress progress;
+    const struct tr_attempt key = {.execution = follow->execution,
+                                   .path = tr_text_of(node->path),
+                                   .element = TR_ELEMENT_NONE,
+                                   .attempt = node->attempts - 1};
+    if (node->attempts > 0 && tr_task_progress_find(follow->reader, &key, &progress)) {
+        tr_task_progress_print(&progress, tr_clock_wall_ms(), buffer);
+    }
+}
+
 static void draw(struct tr_follow *follow, const struct tr_execution *row)
 {
     struct tr_buffer buffer;
@@ -100,6 +115,8 @@ static void draw(struct tr_follow *follow, const struct tr_execution *row)
         .phase = row->phase,
         .created_ms = row->created_ms,
         .now_ms = row->ended_ms != 0 ? row->ended_ms : tr_clock_wall_ms(),
+        .says = say_progress,
+        .self = follow,
     };
     tr_buffer_init(&buffer, 0);
     if (follow->mode == PICTURE) {

@@ -198,6 +198,23 @@ static int width_of(const struct choice *choice)
     return width > 40 ? 40 : (int)width;
 }
 
+/* What a node that runs says of how far it has come, in its own words. */
+static void print_saying(const struct tr_screen_head *head, const struct tr_node_seen *node,
+                         struct tr_buffer *buffer)
+{
+    struct tr_buffer words;
+    if (head->says == NULL || node->phase != TR_NODE_PHASE_RUNNING) {
+        return;
+    }
+    tr_buffer_init(&words, 0);
+    head->says(head->self, node, &words);
+    if (words.size > 0) {
+        tr_buffer_add_string(buffer, "  ");
+        tr_buffer_add_visible(buffer, tr_buffer_text(&words));
+    }
+    tr_buffer_fini(&words);
+}
+
 /* How a node stands, behind its path. */
 static void draw_state(const struct tr_screen *screen, const struct tr_screen_head *head,
                        const struct tr_node_seen *node, struct tr_buffer *buffer)
@@ -220,6 +237,7 @@ static void draw_state(const struct tr_screen *screen, const struct tr_screen_he
     if (node->attempts > 1) {
         tr_buffer_print(buffer, "  attempt %u", node->attempts - 1);
     }
+    print_saying(head, node, buffer);
     if (node->message[0] != '\0') {
         tr_buffer_add_string(buffer, "  ");
         tr_buffer_add_visible(buffer, tr_text_of(node->message));

@@ -23,6 +23,9 @@ struct tr_screen_head {
     uint8_t phase;     /* enum tr_execution_phase */
     uint64_t created_ms;
     uint64_t now_ms; /* or the end */
+    /* Appends what a node that runs says of itself, if anything, to a picture; NULL: nothing. */
+    void (*says)(void *self, const struct tr_node_seen *node, struct tr_buffer *buffer);
+    void *self;
 };
 
 /*

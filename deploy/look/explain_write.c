@@ -13,6 +13,7 @@
 #include "actors/workflow/workflow.h"
 #include "deploy/common/show.h"
 #include "deploy/engine/slots.h"
+#include "deploy/follow/task_progress.h"
 #include "deploy/history/node_tree.h"
 #include "deploy/history/waiting.h"
 #include "deploy/look/explain.h"
@@ -35,6 +36,8 @@ struct explaining {
     uint32_t hidden;         /* nodes and elements that are not shown */
     uint32_t alike[CLASSES]; /* elements of the array that is being shown, by what they wait for */
     struct tr_text alike_path;
+    bool has_progress; /* of the attempt that is being shown, in its task's words */
+    struct tr_task_progress progress;
     bool is_held_up; /* what the actor that is being shown waits for stands still */
     bool *hides;     /* of each actor: neither it nor what is below it is shown */
     int error;
@@ -53,6 +56,8 @@ static void write_line(struct explaining *explaining, struct tr_text path, uint6
         tr_document_element(&explaining->document, "element", element);
         tr_document_text(&explaining->document, "text", text);
         tr_document_bool(&explaining->document, "is_stuck", is_stuck);
+        tr_task_progress_write(explaining->has_progress ? &explaining->progress : NULL,
+                               &explaining->document);
         tr_document_end(&explaining->document);
         return;
     }
@@ -169,6 +174,27 @@ static int explain_job(struct explaining *explaining, const struct tr_waiter *wa
     return 0;
 }
 
+/* How long an attempt has run, and what its task says of how far it has come. */
+static void explain_run(struct explaining *explaining, const struct tr_waiter *waiter,
+                        struct tr_buffer *text)
+{
+    const struct tr_explain_request *request = explaining->request;
+    const struct tr_task_state *state = waiter->state;
+    const struct tr_attempt key = {.execution = request->execution->execution,
+                                   .path = waiter->path,
+                                   .element = waiter->element,
+                                   .attempt = state->attempt};
+    tr_buffer_add_string(text, "; ");
+    tr_span_print(
+        tr_took_ms(state->attempt_created_ms, state->attempt_started_ms, 0, request->now_ms), text);
+    tr_buffer_add_string(text, " so far");
+    explaining->has_progress = tr_task_progress_find(request->reader, &key, &explaining->progress);
+    if (explaining->has_progress) {
+        tr_buffer_add_string(text, "; it says: ");
+        tr_task_progress_print(&explaining->progress, request->now_ms, text);
+    }
+}
+
 static int explain_task(struct explaining *explaining, const struct tr_waiter *waiter,
                         struct tr_buffer *text, bool *has_event)
 {
@@ -176,7 +202,6 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
     struct tr_explain_pages pages = {
         .page = tr_waiting_page, .self = &own, .is_left = !explaining->request->is_live};
-    uint64_t now_ms = explaining->request->now_ms;
     char name[TR_TASK_NAME_BYTES_MAX + 1];
     *has_event |= state->is_held; /* a person resumes it */
     name_attempt(explaining, waiter, state->attempt, name);
@@ -189,10 +214,7 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
         *has_event |= is_known;
     }
     if (error == 0 && state->step == TR_STEP_RUN) {
-        tr_buffer_add_string(text, "; ");
-        tr_span_print(tr_took_ms(state->attempt_created_ms, state->attempt_started_ms, 0, now_ms),
-                      text);
-        tr_buffer_add_string(text, " so far");
+        explain_run(explaining, waiter, text);
     }
     if (error == 0 && (state->step == TR_STEP_RUN || state->step == TR_STEP_ABORT)) {
         error = explain_job(explaining, waiter, tr_text_of(name), text, has_event);
@@ -344,6 +366,7 @@ static int show_actor(struct explaining *explaining, const struct tr_waiter *wai
     bool has_event = waiter->events > 0 || waiter->is_backing_off;
     tr_buffer_init(&text, 0);
     explaining->is_held_up = false;
+    explaining->has_progress = false;
     int error = explain_behaviour(explaining, waiter, &text, &has_event);
     bool is_held_up = explaining->is_held_up;
     bool is_stuck = waiter->is_quarantined || is_held_up || !has_event;
@@ -354,6 +377,7 @@ static int show_actor(struct explaining *explaining, const struct tr_waiter *wai
     if (error == 0) {
         write_line(explaining, waiter->path, waiter->element, tr_buffer_text(&text), is_stuck);
     }
+    explaining->has_progress = false; /* it is this actor's alone */
     tr_buffer_fini(&text);
     return error;
 }

@@ -4,6 +4,7 @@
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
+#include "deploy/follow/task_progress.h"
 #include "deploy/history/gates.h"
 #include "deploy/look/get.h"
 #include "schemas/codec/error.h"
@@ -29,15 +30,32 @@ static int read_values(const struct tr_get *get, const struct tr_node_tree *tree
 
 /* ------------------------------------------------------------------------- as text */
 
+/* What the task of a node that runs has said of how far it has come; false: nothing. */
+static bool find_progress(const struct tr_get *get, const struct tr_node_tree_node *node,
+                          struct tr_task_progress *progress)
+{
+    const struct tr_node_status *row = &node->row;
+    const struct tr_attempt key = {.execution = get->execution->execution,
+                                   .path = row->path,
+                                   .element = TR_ELEMENT_NONE,
+                                   .attempt = row->attempts - 1};
+    return row->phase == TR_NODE_PHASE_RUNNING && row->attempts > 0 &&
+           tr_task_progress_find(get->reader, &key, progress);
+}
+
 /* What is to be said of a node beside its phase. */
 static void print_note(const struct tr_get *get, const struct tr_node_tree_node *node,
                        struct tr_buffer *note)
 {
+    struct tr_task_progress progress;
     if (tri_get_is_waiting(&node->row)) {
         tri_get_wait_print(get, &node->row, TR_GATE_NOT_SAID, note);
     }
     if (node->progress.total > 0) {
         tri_get_progress_print(&node->progress, note);
+    }
+    if (find_progress(get, node, &progress)) {
+        tr_task_progress_print(&progress, get->now_ms, note);
     }
     if (node->row.attempts > 1) {
         tr_buffer_print(note, "%s%u attempts", note->size > 0 ? ", " : "", node->row.attempts);
@@ -199,6 +217,8 @@ static int write_node(const struct tr_get *get, const struct tr_node_tree_node *
     } else {
         tr_document_null(document, "array");
     }
+    struct tr_task_progress progress;
+    tr_task_progress_write(find_progress(get, node, &progress) ? &progress : NULL, document);
     tr_document_end(document);
     return error;
 }

@@ -9,8 +9,8 @@
 #include "deploy/common/failure.h"
 #include "deploy/common/show.h"
 #include "deploy/common/table.h"
+#include "deploy/follow/task_progress.h"
 #include "deploy/look/get_report.h"
-#include "deploy/look/task_progress.h"
 
 /* ------------------------------------------------------------------------- as text */
 
@@ -23,10 +23,7 @@ static void print_progress(const struct tr_get *get, const struct tr_attempt *ro
         return;
     }
     tr_buffer_init(&words, 0);
-    tr_buffer_add(&words, progress.line, progress.size);
-    tr_buffer_add_string(&words, ", ");
-    tr_age_print(get->now_ms < progress.at_ms ? 0 : get->now_ms - progress.at_ms, &words);
-    tr_buffer_add_string(&words, " ago");
+    tr_task_progress_print(&progress, get->now_ms, &words);
     tri_get_line(get, "progress", tr_buffer_text(&words));
     tr_buffer_fini(&words);
 }
@@ -227,22 +224,10 @@ static int print_text(const struct tr_get_report *report)
 
 /* ------------------------------------------------------------------- as a document */
 
-static void write_progress(const struct tr_attempt *row, struct tr_document *document)
-{
-    struct tr_task_progress progress;
-    if (!tr_task_progress_read(row, &progress)) {
-        tr_document_null(document, "progress");
-        return;
-    }
-    tr_document_begin_map(document, "progress");
-    tr_document_text(document, "text",
-                     (struct tr_text){.data = progress.line, .size = progress.size});
-    tr_document_time(document, "at", progress.at_ms);
-    tr_document_end(document);
-}
-
 static void write_attempt(const struct tr_attempt *row, struct tr_document *document)
 {
+    struct tr_task_progress progress;
+    bool has_progress = tr_task_progress_read(row, &progress);
     tr_document_begin_map(document, NULL);
     tr_document_number(document, "attempt", row->attempt);
     tr_document_text(document, "phase", tr_text_of(tr_task_phase_word(row->phase)));
@@ -253,7 +238,7 @@ static void write_attempt(const struct tr_attempt *row, struct tr_document *docu
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "started_at", row->started_ms);
     tr_document_time(document, "ended_at", row->ended_ms);
-    write_progress(row, document);
+    tr_task_progress_write(has_progress ? &progress : NULL, document);
     tr_failure_write(document, "error",
                      &(struct tr_shown_failure){.code = row->code, .message = row->message});
     tr_attempt_end_write(document, row);

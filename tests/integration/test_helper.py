@@ -289,6 +289,15 @@ with open(os.environ["TROUPE_OUTPUTS"], "w") as file:
         self.error("troupe.progress('3 of 10\\n  files')\nsys.exit(1)")
         progress = self.document("get", "@last/t")["attempts"][0]["progress"]
         self.assertEqual(progress["text"], "3 of 10 files")
+        self.assertIsNone(progress["percent"])
+
+    def test_progress_may_have_a_number(self):
+        for words, text, percent in (("'fitting', 42.9", "42 %, fitting", 42),
+                                     ("'', percent=0", "0 %", 0),
+                                     ("'done', percent=250", "100 %, done", 100)):
+            self.error(f"troupe.progress({words})\nsys.exit(1)")
+            progress = self.document("get", "@last/t")["attempts"][0]["progress"]
+            self.assertEqual((progress["text"], progress["percent"]), (text, percent))
 
     def test_progress_elsewhere_is_a_line(self):
         self.outputs("del os.environ['TROUPE_PROGRESS']\ntroupe.progress('half of it')")

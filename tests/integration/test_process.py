@@ -273,19 +273,54 @@ echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUT
         return shown, lines
 
     def test_progress_is_shown(self):
-        self.task("sh", "-c", "echo 3 of 10 >$TROUPE_PROGRESS; touch $TROUPE_FOLDER/said; "
+        self.task("sh", "-c", "echo 30 %: 3 of 10 >$TROUPE_PROGRESS; touch $TROUPE_FOLDER/said; "
                   "until [ -e $TROUPE_FOLDER/go ]; do sleep 0.01; done; exit 1")
         running = self.start("run", "flow.yaml", "--name", "it")
         self.await_file("said")
         shown, (line,) = self.progress("it")
-        self.assertEqual(shown["text"], "3 of 10")
+        self.assertEqual((shown["text"], shown["percent"]), ("30 %: 3 of 10", 30))
         said = (self.folder / "said").stat().st_mtime
         at = datetime.datetime.fromisoformat(shown["at"].replace("Z", "+00:00")).timestamp()
         self.assertLess(abs(at - said), LIMIT_S)
-        self.assertRegex(line, r"^3 of 10, \d+s ago$")
+        self.assertRegex(line, r"^30 %: 3 of 10, \d+s ago$")
+        self.assertEqual(self.document("get", "it")["nodes"][0]["progress"], shown)
+        self.assertRegex(self.troupe("get", "it")[0],
+                         r"\n *n .* running .* 30 %: 3 of 10, \d+s ago\n")
+        (waits,) = [row for row in self.document("explain", "it")["waiting"] if row["node"] == "n"]
+        self.assertEqual(waits["progress"], shown)
+        self.assertRegex(waits["text"], r" so far; it says: 30 %: 3 of 10, \d+s ago$")
+        self.assertIn("; it says: 30 %: 3 of 10, ", self.troupe("explain", "it/n")[0])
         self.write("go", "")
         self.assertEqual(running.end()[0], 1)
-        self.assertEqual(self.progress("it")[0]["text"], "3 of 10")
+        self.assertEqual(self.progress("it")[0], shown)
+        self.assertIsNone(self.document("get", "it")["nodes"][0]["progress"])
+
+    def test_maps_show_how_many_elements_are_done(self):
+        """What each element says is shown of it alone."""
+        self.task("sh", "-c", "echo 5 % >$TROUPE_PROGRESS; touch $TROUPE_FOLDER/said; "
+                  "until [ -e $TROUPE_FOLDER/go ]; do sleep 0.01; done",
+                  inputs={"i": "int"}, node="{map: t, with: {i: [1]}}")
+        running = self.start("run", "flow.yaml", "--name", "it")
+        self.await_file("said")
+        row, = self.document("get", "it")["nodes"]
+        self.assertIsNone(row["progress"])
+        self.assertEqual(row["array"]["total"], 1)
+        self.assertEqual(self.document("get", "it/n[0]")["attempts"][0]["progress"]["percent"], 5)
+        waiting = {(row["node"], row["element"]): row["progress"]
+                   for row in self.document("explain", "it")["waiting"]}
+        self.assertIsNone(waiting["n", None])
+        self.assertEqual(waiting["n", 0]["percent"], 5)
+        self.write("go", "")
+        self.assertEqual(running.end()[0], 0)
+
+    def test_progress_may_begin_with_a_number(self):
+        for text, percent in (("42 %, fitting: 3 of 7 epochs", 42), ("7%", 7), ("99.9 % done", 99),
+                              ("0,5 %", 0), ("100 %", 100), ("101 %", None), ("1000 %", None),
+                              ("-1 %", None), ("%", None), ("4  %", None), ("of 5 %", None),
+                              ("12345678901234567890 %", None), ("3 of 7", None), ("42", None)):
+            self.task("sh", "-c", f"echo '{text}' >$TROUPE_PROGRESS; exit 1")
+            self.error()
+            self.assertEqual(self.progress("@last")[0]["percent"], percent, text)
 
     def test_progress_is_the_last_line_of_a_file(self):
         for script, text in (

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import unittest
 
-from program import LIMIT_S, PROGRAM, ProgramTest, Terminal
+from program import LIMIT_S, PROGRAM, ProgramTest, Terminal, wait_until
 
 BLANKS = "\t\n\r"
 CONTROLS = [chr(point) for point in (*range(1, 0x20), *range(0x7f, 0xa0), 0x61c, 0x200e, 0x200f,
@@ -138,6 +138,34 @@ class TerminalTest(ProgramTest):
         self.check(shown, "watch")
         for words in (("get", "undone/w", "-v"), ("get", "undone", "-v"), ("explain", "undone")):
             self.check(self.terminal(*words), words, seen=SEEN[:4])
+
+    def test_progress(self):
+        """A task's own words stand in the picture while it runs, and nowhere steer."""
+        self.write("said", EVIL.replace("\n", ""))
+        self.write("flow.yaml", """
+troupe: 1
+tasks:
+  t:
+    run: [sh, -c, 'cp "$TROUPE_FOLDER/said" "$TROUPE_PROGRESS"; touch "$TROUPE_FOLDER/ready";
+                   until [ -e "$TROUPE_FOLDER/go" ]; do sleep 0.02; done']
+workflows: {main: {nodes: {n: {task: t}}}}
+""")
+        terminal = Terminal(rows=200, columns=4000)
+        process = subprocess.Popen([PROGRAM, "run", "flow.yaml", "--name", "it"], cwd=self.folder,
+                                   env=self.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=terminal.end, stderr=terminal.end)
+        wait_until((self.folder / "ready").exists, "the task has said it")
+        few = SEEN[:2]
+        for words in (("get", "it"), ("get", "it/n"), ("explain", "it")):
+            self.check(self.terminal(*words), words, seen=few)
+        shown = b""
+        while b"\\x01q" not in shown:
+            shown += os.read(terminal.source, 65536)
+        self.write("go", "")
+        shown += terminal.read(process)
+        self.assertEqual(process.wait(LIMIT_S), 0)
+        self.check(shown, "run")
+        self.assertRegex(OWN.sub(b"", shown), rb" n +running +[\d.]+s  \\x01q.*, \d+s ago\n")
 
     def test_words_and_files(self):
         """What is typed or stands in a definition comes back in what is said of it."""

@@ -89,9 +89,11 @@ def fail(code, message, recoverable=True):
     sys.exit(1)
 
 
-def progress(text):
-    """Says how far the task has come, in one line, for `troupe get EXEC/NODE`."""
+def progress(text, percent=None):
+    """Says how far the task has come, in one line, for `troupe watch`, `explain` and `get`."""
     line = " ".join(str(text).split())
+    if percent is not None:
+        line = f"{min(max(int(percent), 0), 100)} %" + (f", {line}" if line else "")
     if "TROUPE_PROGRESS" in os.environ:
         _write(os.environ["TROUPE_PROGRESS"], line + "\n")
     else:

@@ -124,6 +124,48 @@ static void test_a_picture_in_the_order_of_time(void **state)
                                "  c         failed    1.00s  no luck [Code]\n");
 }
 
+/* Says of each node what `self` is, and how often it was asked. */
+static uint32_t asked;
+
+static void say(void *self, const struct tr_node_seen *node, struct tr_buffer *buffer)
+{
+    asked++;
+    if (strcmp(node->path, "b") != 0) {
+        tr_buffer_add_string(buffer, self);
+    }
+}
+
+/* Only what runs and has room is asked, and its words steer no terminal. */
+static void test_what_runs_says_how_far_it_has_come(void **state)
+{
+    (void)state;
+    struct tr_screen screen = {.rows = 24, .columns = 50};
+    static char words[] = "42 %, fit\x1b[2Jting, 3s ago, and much more";
+    struct tr_screen_head speaking = head;
+    struct tr_buffer buffer;
+    speaking.says = say;
+    speaking.self = words;
+    put("a", TR_NODE_PHASE_RUNNING, 0, 0, "");
+    put("b", TR_NODE_PHASE_RUNNING, 500, 0, "");
+    put("c", TR_NODE_PHASE_SUCCEEDED, 600, 1600, "");
+    put("d", TR_NODE_PHASE_QUEUED, 700, 0, "");
+    tr_buffer_init(&buffer, 0);
+    asked = 0;
+    tr_screen_draw(&screen, &speaking, &nodes, &buffer);
+    snprintf(drawn, sizeof drawn, "%.*s", (int)buffer.size, (const char *)buffer.data);
+    assert_string_equal(drawn, "it  running  2.50s\n"
+                               "  a         running   2.50s  42 %, fit\\x1b[2Jting,\n"
+                               "  b         running   2.00s\n"
+                               "  c         succeeded 1.00s\n"
+                               "  d         queued    \n");
+    assert_int_equal(asked, 2);
+    tr_buffer_cut(&buffer, 0);
+    screen.rows = 3;
+    tr_screen_draw(&screen, &speaking, &nodes, &buffer);
+    assert_int_equal(asked, 3);
+    tr_buffer_fini(&buffer);
+}
+
 static void test_lines_are_no_wider_than_the_screen(void **state)
 {
     (void)state;
@@ -267,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_picture_in_the_order_of_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_runs_says_how_far_it_has_come, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines_are_no_wider_than_the_screen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_matters_has_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines_come_once, set_up, tear_down),
