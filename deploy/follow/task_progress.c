@@ -4,9 +4,6 @@
  */
 #include "deploy/follow/task_progress.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,14 +17,12 @@
 /* Opens the file; negative: there is none. A task could lead us anywhere by a link. */
 static int open_file(const struct tr_attempt *row, struct stat *status)
 {
-    char path[PATH_MAX];
-    int size = snprintf(path, sizeof path, "%.*s/" TR_ATTEMPT_PROGRESS, (int)row->folder.size,
-                        row->folder.data);
-    if (row->folder.size == 0 || size < 0 || (size_t)size >= sizeof path ||
-        tr_plugin_is_elsewhere(row->plugin)) {
+    struct tri_shared shared = {.trusted_bytes = 0};
+    bool is_shared = tr_shared_folder_of(row, &shared);
+    if (!is_shared && tr_plugin_is_elsewhere(row->plugin)) {
         return -1;
     }
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int file = tr_attempt_file_open(row->folder, shared.trusted_bytes, TR_ATTEMPT_PROGRESS);
     if (file >= 0 && (fstat(file, status) != 0 || !S_ISREG(status->st_mode))) {
         close(file);
         return -1;

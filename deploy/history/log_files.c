@@ -4,7 +4,6 @@
  */
 #include "deploy/history/log_files.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include "actors/graph/document/buffer.h"
 #include "deploy/common/stream.h"
 #include "deploy/history/shared_folder.h"
-#include "runtime/blob/fence.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -201,27 +199,11 @@ static void print_rest(struct tr_log_files *files, struct tr_log_attempt *attemp
     }
 }
 
-/* Opens a log; where others write to its folder, it has to lie there. Negative: there is none. */
-static int open_log(const struct tr_log_attempt *attempt, enum tr_log_stream stream)
-{
-    char path[PATH_MAX];
-    char words[TRI_FENCE_WORDS_BYTES];
-    const struct tr_fence fence = {attempt->folder, attempt->trusted_bytes};
-    int file = -1;
-    if (!tr_log_path(attempt, stream, path, sizeof path)) {
-        return -1;
-    }
-    if (attempt->trusted_bytes > 0) {
-        return tri_fence_open(&fence, path, &file, words) == 0 ? file : -1;
-    }
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-}
-
 static void print_file(struct tr_log_files *files, struct tr_log_attempt *attempt,
                        enum tr_log_stream stream)
 {
     struct stat status;
-    int file = open_log(attempt, stream);
+    int file = tr_attempt_file_open(attempt->folder, attempt->trusted_bytes, names[stream]);
     if (file < 0) {
         return;
     }

@@ -1,11 +1,15 @@
 /*
- * Which folders of a history lie on a share.
+ * Which folders of a history lie on a share, and what lies in them.
  */
 #include "deploy/history/shared_folder.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plugins/builtin/registry.h"
+#include "runtime/blob/fence.h"
 
 bool tr_plugin_is_elsewhere(struct tr_text plugin)
 {
@@ -38,4 +42,20 @@ bool tr_shared_folder_of(const struct tr_attempt *row, struct tri_shared *shared
     }
     *shared = (struct tri_shared){.path = folder, .trusted_bytes = (uint32_t)trusted};
     return true;
+}
+
+int tr_attempt_file_open(struct tr_text folder, uint32_t trusted_bytes, const char *name)
+{
+    char path[PATH_MAX];
+    char words[TRI_FENCE_WORDS_BYTES];
+    const struct tr_fence fence = {folder, trusted_bytes};
+    int file = -1;
+    int length = snprintf(path, sizeof path, "%.*s/%s", (int)folder.size, folder.data, name);
+    if (folder.size == 0 || length < 0 || (size_t)length >= sizeof path) {
+        return -1;
+    }
+    if (trusted_bytes > 0) {
+        return tri_fence_open(&fence, path, &file, words) == 0 ? file : -1;
+    }
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }

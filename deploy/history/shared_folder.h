@@ -18,4 +18,10 @@ bool tr_plugin_is_elsewhere(struct tr_text plugin);
  */
 bool tr_shared_folder_of(const struct tr_attempt *row, struct tri_shared *shared);
 
+/*
+ * Opens a file in an attempt's folder for reading; negative: there is none. Others write to what is
+ * behind the first `trusted_bytes`, so it has to lie there; 0: the folder is on this machine.
+ */
+int tr_attempt_file_open(struct tr_text folder, uint32_t trusted_bytes, const char *name);
+
 #endif

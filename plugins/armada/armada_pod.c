@@ -77,17 +77,19 @@ struct tr_text tri_armada_checkpoint(struct tr_task_context *task, struct tr_tex
 
 /* A task without a command has no shell to put these together from the folder. */
 static void add_paths(struct tr_build *build, struct tr_task_context *task, struct tr_text folder,
-                      const struct tri_armada_inputs *inputs)
+                      const struct tri_armada_inputs *inputs, bool is_shared)
 {
-    static const struct {
+    const struct {
         const char *name;
         const char *below;
-    } paths[] = {{"TROUPE_TMP", "tmp"},
-                 {"TROUPE_INPUTS", "inputs.json"},
-                 {"TROUPE_OUTPUTS", "outputs.json"},
-                 {"TROUPE_ERROR", "error.json"}};
+        bool is_wanted;
+    } paths[] = {{"TROUPE_TMP", "tmp", true},
+                 {"TROUPE_INPUTS", "inputs.json", inputs->path.size == 0},
+                 {"TROUPE_OUTPUTS", "outputs.json", true},
+                 {"TROUPE_ERROR", "error.json", true},
+                 {"TROUPE_PROGRESS", "progress", is_shared}};
     for (size_t i = 0; i < TR_COUNT_OF(paths); i++) {
-        if (i != 1 || inputs->path.size == 0) {
+        if (paths[i].is_wanted) {
             add_own(build, task, paths[i].name,
                     tr_task_format(task, "%.*s/%s", (int)folder.size, folder.data, paths[i].below));
         }
@@ -133,7 +135,8 @@ static void add_objects(struct tr_build *build, struct tr_task_context *task,
 
 /* What every task is told about itself; examples/README.md lists the variables. */
 static void add_identity(struct tr_build *build, struct tr_task_context *task,
-                         struct tr_text folder, const struct tri_armada_inputs *inputs)
+                         struct tr_text folder, const struct tri_armada_inputs *inputs,
+                         bool is_shared)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     add_own(build, task, "TROUPE_FOLDER", tr_task_template(task)->folder);
@@ -148,7 +151,7 @@ static void add_identity(struct tr_build *build, struct tr_task_context *task,
     add_own(build, task, "TROUPE_INPUTS", inputs->path);
     add_own(build, task, "TROUPE_JSON", inputs->json);
     if (tr_task_template(task)->argc == 0) {
-        add_paths(build, task, folder, inputs);
+        add_paths(build, task, folder, inputs, is_shared);
     }
 }
 
@@ -171,7 +174,7 @@ static void add_environment(struct tr_build *build, struct tr_task_context *task
 {
     const struct tr_task_template *template = tr_task_template(task);
     tr_build_member_list(build, "env");
-    add_identity(build, task, folder, inputs);
+    add_identity(build, task, folder, inputs, tri_armada_share(endpoint).size > 0);
     add_objects(build, task, own, endpoint);
     for (uint32_t i = 0; i < template->environment_count; i++) {
         add_variable(build, task, template->environment[i].name, template->environment[i].value);

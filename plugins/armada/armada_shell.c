@@ -30,6 +30,9 @@
     "command -v curl>/dev/null||{ echo troupe: this image has no curl, which takes " \
     "outputs to the object store>&2;exit 125;};"
 
+/* Who looks from outside reads it while the words run. */
+#define TELLS "export TROUPE_PROGRESS=\"$0/progress\";rm -f \"$TROUPE_PROGRESS\";"
+
 /*
  * A pipe each, which nobody finds once both ends are open; 3 and 4 are where the words print to.
  * A command that is told to end still writes, so tee does not hear of it. These lines go along
@@ -103,7 +106,7 @@ struct tr_text tri_armada_shell(struct tr_task_context *task,
         return tr_task_format(task, "%sexec \"$@\" %.*s", FOLDERS, (int)ends.size, ends.data);
     }
     return tr_task_format(task, "%s%s%s(%sexec \"$@\") %.*s" WAITS "%s%.*s", FOLDERS,
-                          is_put ? NEEDS_CURL : "", is_kept ? TEES : "",
+                          is_put ? NEEDS_CURL : "", is_kept ? TELLS TEES : "",
                           is_put ? "unset TROUPE_STORE_KEY;" : "", (int)ends.size, ends.data,
                           is_kept ? DRAINS : "", (int)puts.size, puts.data);
 }

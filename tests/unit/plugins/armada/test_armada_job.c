@@ -82,6 +82,7 @@ static void is_refused(const struct tri_armada_inputs *given, const char *words)
 #define SHELL_INPUTS                                               \
     "[ -z \\\"$TROUPE_JSON\\\" ]||printf %s \\\"$TROUPE_JSON\\\">" \
     "\\\"$TROUPE_INPUTS\\\";unset TROUPE_JSON;"
+#define SHELL_TELLS "export TROUPE_PROGRESS=\\\"$0/progress\\\";rm -f \\\"$TROUPE_PROGRESS\\\";"
 #define SHELL_TEES                                                                   \
     "rm -f ../.o ../.e;if command -v tee>/dev/null&&mkfifo ../.o ../.e 2>/dev/null;" \
     "then trap '' TERM;tee ../stdout<../.o&_o=$!;tee ../stderr<../.e>&2&_e=$!;"      \
@@ -91,8 +92,9 @@ static void is_refused(const struct tri_armada_inputs *given, const char *words)
     "while wait $t;e=$?;kill -0 $t 2>/dev/null;do :;done;"                   \
     "[ -z $_o ]||{ (sleep 2;kill -9 $_o $_e) 2>/dev/null&w=$!;wait $_o $_e;" \
     "kill $w 2>/dev/null;};exit $e"
-#define SHELL \
-    "[\"/bin/sh\",\"-c\",\"" SHELL_PATHS SHELL_FOLDERS SHELL_INPUTS SHELL_TEES "(exec \\\"$@\\\") "
+#define SHELL                                                                              \
+    "[\"/bin/sh\",\"-c\",\"" SHELL_PATHS SHELL_FOLDERS SHELL_INPUTS SHELL_TELLS SHELL_TEES \
+    "(exec \\\"$@\\\") "
 
 static void test_the_whole_job(void **unused)
 {

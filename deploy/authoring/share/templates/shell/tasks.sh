@@ -23,7 +23,7 @@ fail() { # CODE MESSAGE [false]
         "$(json "$1")" "$(json "$2")" "${3-true}" >"$TROUPE_ERROR"
     exit 1
 }
-progress() { echo "$*" >"$TROUPE_PROGRESS"; }
+progress() { echo "$*" >"${TROUPE_PROGRESS:-/dev/stderr}"; }
 
 case $1 in
 split)
