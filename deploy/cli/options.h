@@ -23,7 +23,7 @@ enum tr_completes {
     TR_COMPLETES_TEMPLATES,    /* of projects */
     TR_COMPLETES_PHASES,       /* several, with commas between */
     TR_COMPLETES_ENDED_PHASES, /* the same, of those that are ends */
-    TR_COMPLETES_PLANS,        /* that have a schedule, behind what is done with them */
+    TR_COMPLETES_PLANS,        /* that have a schedule; behind one of the choices, if any */
     TR_COMPLETES_COMMANDS,
 };
 

@@ -3,8 +3,8 @@
  * the rows of the commands, so that it is never behind them.
  *
  * What can follow is the same in all shells: words, files, folders, executions that the command is
- * for (`troupe names`), nodes, or plans. Behind an execution no blank is added where a node may
- * follow.
+ * for (`troupe names`), nodes, or plans, of the store that the line names, if it does. Behind an
+ * execution no blank is added where a node may follow.
  */
 #include <stdio.h>
 #include <string.h>
@@ -123,10 +123,13 @@ static void for_each_command(void (*print)(const struct tr_command *command))
     }
 }
 
+/* Runs a command on the store that the line names; each shell has a function of this name. */
+#define ASK "_troupe_ask"
+
 /* What gives all nodes of the execution $execution, as EXEC/NODE. */
-#define NODES                                                                          \
-    "troupe get \"$execution\" -o json 2>/dev/null | grep -o '\"node\":\"[^\"]*\"' | " \
-    "cut -d '\"' -f 4 | sort -u | sed \"s|^|$execution/|\""
+#define NODES                                                                               \
+    ASK " get \"$execution\" -o json | grep -o '\"node\":\"[^\"]*\"' | cut -d '\"' -f 4 | " \
+        "sort -u | sed \"s|^|$execution/|\""
 
 /* What gives the names of what the definition $file has. */
 #define NAMES "troupe check \"$file\" -o name --without-plugins 2>/dev/null"
@@ -135,7 +138,7 @@ static void for_each_command(void (*print)(const struct tr_command *command))
 #define TEMPLATES "troupe init --list -o name 2>/dev/null"
 
 /* What gives the names of plans that have a schedule. */
-#define PLANS "troupe schedules -o name 2>/dev/null"
+#define PLANS ASK " schedules -o name"
 
 /* Whether EXEC/NODE is meant, too. */
 static bool takes_nodes(const struct tr_command *command)
@@ -218,8 +221,8 @@ static void bash_words(const struct tr_command *command)
     bash_complete(&values, kind_of(command->kind), takes_nodes(command));
 }
 
-/* What the branches call, each for the word in hand. */
-static void bash_functions(void)
+/* What the others call: the reply, and the store. */
+static void bash_helpers(void)
 {
     printf(
         "# bash completion of troupe; load it with:  source <(troupe completion bash)\n"
@@ -240,54 +243,83 @@ static void bash_functions(void)
         "    _troupe_reply < <(for choice in $1; do echo \"$before$choice\"; done)\n"
         "    compopt -o nospace 2>/dev/null\n"
         "}\n"
-        "_troupe_executions() {\n"
-        "    _troupe_reply < <(troupe names \"$1\" \"$word\" 2>/dev/null)\n"
+        "_troupe_ask() {\n"
+        "    troupe \"$@\" \"${store[@]}\" 2>/dev/null\n"
         "}\n"
-        "_troupe_nodes() {\n"
-        "    local execution=${word%%%%/*}\n"
-        "    if [[ $word == */* ]]; then\n"
-        "        _troupe_reply < <(" NODES ")\n"
-        "    else\n"
-        "        _troupe_executions \"$1\"\n"
-        "        compopt -o nospace 2>/dev/null\n"
-        "    fi\n"
-        "}\n"
-        "_troupe_files() {\n"
-        "    _troupe_reply < <(compgen \"$1\" -- \"$word\")\n"
-        "    compopt -o filenames 2>/dev/null\n"
-        "}\n"
-        "_troupe_definitions() {\n"
-        "    local file\n"
-        "    for file in \"${words[@]:2:${#words[@]}-3}\" ''; do\n"
-        "        [[ -f $file ]] && break\n"
+        "_troupe_store() {\n"
+        "    local i last=$((${#words[@]} - 1))\n"
+        "    for ((i = 1; i < last; i++)); do\n"
+        "        local word=${words[i]}\n"
+        "        case $word in\n"
+        "        --store=*) store=(\"$word\") ;;\n"
+        "        --store) ((i + 1 < last)) && store=(\"$word=${words[i + 1]}\") ;;\n"
+        "        esac\n"
         "    done\n"
-        "    if [[ -n $file ]]; then\n"
-        "        _troupe_reply < <(" NAMES ")\n"
-        "    else\n"
-        "        _troupe_files -f\n"
-        "    fi\n"
-        "}\n"
-        "_troupe_plans() {\n"
-        "    local choice\n"
-        "    for choice in \"${words[@]:2:${#words[@]}-3}\"; do\n"
-        "        if [[ \" $1 \" == *\" $choice \"* ]]; then\n"
-        "            _troupe_reply < <(" PLANS ")\n"
-        "            return\n"
-        "        fi\n"
+        "    store=(\"${store[@]/#--store=~\\//--store=$HOME/}\")\n"
+        "    while [[ ${words[1]} == --store=* && ${#words[@]} -gt 2 ]]; do\n"
+        "        words=(\"${words[0]}\" \"${words[@]:2}\")\n"
         "    done\n"
-        "    _troupe_words \"$1\"\n"
+        "    while [[ ${words[1]} == --store && ${#words[@]} -gt 3 ]]; do\n"
+        "        words=(\"${words[0]}\" \"${words[@]:3}\")\n"
+        "    done\n"
         "}\n");
+}
+
+/* What the branches call, each for the word in hand. */
+static void bash_functions(void)
+{
+    printf("_troupe_executions() {\n"
+           "    _troupe_reply < <(_troupe_ask names \"$1\" \"$word\")\n"
+           "}\n"
+           "_troupe_nodes() {\n"
+           "    local execution=${word%%%%/*}\n"
+           "    if [[ $word == */* ]]; then\n"
+           "        _troupe_reply < <(" NODES ")\n"
+           "    else\n"
+           "        _troupe_executions \"$1\"\n"
+           "        compopt -o nospace 2>/dev/null\n"
+           "    fi\n"
+           "}\n"
+           "_troupe_files() {\n"
+           "    _troupe_reply < <(compgen \"$1\" -- \"$word\")\n"
+           "    compopt -o filenames 2>/dev/null\n"
+           "}\n"
+           "_troupe_definitions() {\n"
+           "    local file\n"
+           "    for file in \"${words[@]:2:${#words[@]}-3}\" ''; do\n"
+           "        [[ -f $file ]] && break\n"
+           "    done\n"
+           "    if [[ -n $file ]]; then\n"
+           "        _troupe_reply < <(" NAMES ")\n"
+           "    else\n"
+           "        _troupe_files -f\n"
+           "    fi\n"
+           "}\n"
+           "_troupe_plans() {\n"
+           "    local choice is_chosen=$1\n"
+           "    for choice in \"${words[@]:2:${#words[@]}-3}\"; do\n"
+           "        [[ \" $1 \" == *\" $choice \"* ]] && is_chosen=\n"
+           "    done\n"
+           "    if [[ -z $is_chosen ]]; then\n"
+           "        _troupe_reply < <(" PLANS ")\n"
+           "    else\n"
+           "        _troupe_words \"$1\"\n"
+           "    fi\n"
+           "}\n");
 }
 
 static void print_bash(void)
 {
+    bash_helpers();
     bash_functions();
     printf("_troupe() {\n"
            "    local words word before=\n"
+           "    local -a store=()\n"
            "    read -ra words <<<\"${COMP_LINE:0:COMP_POINT}\"\n"
            "    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=('')\n"
            "    word=${words[-1]}\n"
            "    COMPREPLY=()\n"
+           "    _troupe_store\n"
            "    if [[ ${#words[@]} -le 2 ]]; then\n"
            "        _troupe_words '");
     for_each_command(bash_name);
@@ -301,7 +333,8 @@ static void print_bash(void)
            "    fi\n"
            "    case ${words[1]}:$before in\n");
     for_each_command(bash_values);
-    printf("    *) _troupe_rest \"${words[1]}\" ;;\n"
+    printf("    *:--store) _troupe_files -d ;;\n"
+           "    *) _troupe_rest \"${words[1]}\" ;;\n"
            "    esac\n"
            "}\n"
            "_troupe_rest() {\n"
@@ -383,7 +416,9 @@ static void zsh_options(const struct tr_command *command)
     printf("    %s)\n        _arguments", command->name);
     for_each_option(command, zsh_option);
     if (values.completes == TR_COMPLETES_PLANS) {
-        printf(" \\\n            '1:word:(%s)' '*:plan:($(" PLANS "))'", values.words);
+        printf(" \\\n            ");
+        printf(values.words[0] != '\0' ? "'1:word:(%s)' " : "%s", values.words);
+        printf("'*:plan: _troupe_plans'");
     } else if (values.is_value) {
         printf(" \\\n            '*:word:");
         zsh_complete(&values, kind_of(command->kind), takes_nodes(command));
@@ -392,19 +427,26 @@ static void zsh_options(const struct tr_command *command)
     printf(" ;;\n");
 }
 
-static void print_zsh(void)
+/* What the rest calls, each for the word in hand. */
+static void zsh_functions(void)
 {
     printf("#compdef troupe\n"
            "# zsh completion of troupe; load it with:  source <(troupe completion zsh)\n"
+           "_troupe_ask() {\n"
+           "    troupe $@ $store 2>/dev/null\n"
+           "}\n"
            "_troupe_executions() {\n"
-           "    compadd -- ${(f)\"$(troupe names $1 \"$PREFIX\" 2>/dev/null)\"}\n"
+           "    compadd -- ${(f)\"$(_troupe_ask names $1 \"$PREFIX\")\"}\n"
+           "}\n"
+           "_troupe_plans() {\n"
+           "    compadd -- ${(f)\"$(" PLANS ")\"}\n"
            "}\n"
            "_troupe_nodes() {\n"
            "    local execution=${PREFIX%%%%/*}\n"
            "    if [[ $PREFIX == */* ]]; then\n"
            "        compadd -- ${(f)\"$(" NODES ")\"}\n"
            "    else\n"
-           "        compadd -S '' -- ${(f)\"$(troupe names $1 \"$PREFIX\" 2>/dev/null)\"}\n"
+           "        compadd -S '' -- ${(f)\"$(_troupe_ask names $1 \"$PREFIX\")\"}\n"
            "    fi\n"
            "}\n"
            "_troupe_definitions() {\n"
@@ -422,13 +464,41 @@ static void print_zsh(void)
            "    [[ $PREFIX == *,* ]] && compset -P '*,'\n"
            "    compadd -S '' -- $@\n"
            "}\n"
-           "_troupe() {\n"
-           "    local -a commands\n"
+           "_troupe_store() {\n"
+           "    local i\n"
+           "    for (( i = 2; i < CURRENT; i++ )); do\n"
+           "        case $words[i] in\n"
+           "        --store=*) store=(--store=${(Q)words[i]#*=}) ;;\n"
+           "        --store) (( i + 1 < CURRENT )) && store=(--store=${(Q)words[i + 1]}) ;;\n"
+           "        esac\n"
+           "    done\n"
+           "    store=(${store/#--store=\\~\\//--store=$HOME/})\n"
+           "}\n");
+}
+
+/* A function that sets words or CURRENT finds them as they were when it has returned. */
+static void print_zsh(void)
+{
+    zsh_functions();
+    printf("_troupe() {\n"
+           "    local -a commands store\n"
+           "    _troupe_store\n"
+           "    while [[ $words[2] == --store=* ]] && (( CURRENT > 2 )); do\n"
+           "        words[2]=()\n"
+           "        (( CURRENT-- ))\n"
+           "    done\n"
+           "    while [[ $words[2] == --store ]] && (( CURRENT > 3 )); do\n"
+           "        words[2,3]=()\n"
+           "        (( CURRENT -= 2 ))\n"
+           "    done\n"
            "    commands=(\n");
     for_each_command(zsh_name);
     printf("    )\n"
            "    if (( CURRENT == 2 )); then\n"
            "        _describe command commands\n"
+           "        return\n"
+           "    elif [[ $words[2] == --store ]]; then\n"
+           "        _files -/\n"
            "        return\n"
            "    fi\n"
            "    local command=$words[2]\n"
@@ -464,7 +534,8 @@ static void fish_name(const struct tr_command *command)
 static void fish_choices(const struct values *values, const char *kind, bool takes_nodes)
 {
     if (values->completes == TR_COMPLETES_PLANS) {
-        printf(" -a '(__troupe_plans %s)'", values->words);
+        printf(values->words[0] != '\0' ? " -a '(__troupe_plans %s)'" : " -a '(" PLANS "%s)'",
+               values->words);
     } else if (values->words[0] != '\0') {
         printf(values->is_list ? " -a '(__troupe_list %s)'" : " -a '%s'", values->words);
     } else if (values->completes == TR_COMPLETES_EXECUTIONS) {
@@ -514,9 +585,22 @@ static void fish_options(const struct tr_command *command)
 static void print_fish(void)
 {
     printf("# fish completion of troupe; load it with:  troupe completion fish | source\n"
+           "function _troupe_ask\n"
+           "    set -l store\n"
+           "    set -l tokens (commandline -opc)\n"
+           "    for i in (seq 2 (count $tokens))\n"
+           "        if string match -q -- '--store=*' $tokens[$i]\n"
+           "            set store $tokens[$i]\n"
+           "        else if test \"$tokens[$i]\" = --store -a $i -lt (count $tokens)\n"
+           "            set store --store=$tokens[(math $i + 1)]\n"
+           "        end\n"
+           "    end\n"
+           "    set store (string replace -r '^--store=~/' -- \"--store=$HOME/\" $store)\n"
+           "    troupe $argv $store 2>/dev/null\n"
+           "end\n"
            "function __troupe_executions\n"
            "    set -l word (string replace -r '^-[^=]*=' '' -- (commandline -ct))\n"
-           "    troupe names $argv[1] \"$word\" 2>/dev/null\n"
+           "    _troupe_ask names $argv[1] \"$word\"\n"
            "end\n"
            "function __troupe_nodes\n"
            "    set -l word (commandline -ct)\n"

@@ -379,6 +379,7 @@ const struct tr_command tr_command_backfill = {
     .options = options_table,
     .outputs = "text|json|yaml|name",
     .has_store = true,
+    .completes = TR_COMPLETES_PLANS,
     .words_min = 1,
     .words_max = 1,
     .run = run,

@@ -32,7 +32,9 @@ launch_plans:
 # written down, one word a line.
 TYPED = """#!/bin/sh
 case "$1:$*" in
-names:*|check:*|init:*|completion:*bash|completion:*zsh|completion:*fish|get:*json|schedules:*name)
+names:*|check:*|init:*|completion:*bash|completion:*zsh|completion:*fish)
+    exec {program} "$@" ;;
+get:*json*|schedules:*name*)
     exec {program} "$@" ;;
 esac
 printf '%s\\n' "$@" >{folder}/typed.part
@@ -83,6 +85,20 @@ CASES = [
     ("store fi\t", "store fix-modes"),
     ("help backf\t", "help backfill"),
     ("backf\t", "backfill"),
+    ("backfill ni\t", "backfill nightly"),
+    ("backfill --from 1 ni\t", "backfill --from 1 nightly"),
+    # Of the store that the line names.
+    ("get --store other y\t", "get --store other y-other"),
+    ("get --store=other y\t/l\t", "get --store=other y-other/list"),
+    ("get --store ~/other y\t", "get --store HOME/other y-other"),
+    ("get --store other x\t", "get --store other x"),
+    ("list --store other --parent y\t", "list --store other --parent y-other"),
+    ("schedules --store other pause we\t", "schedules --store other pause weekly"),
+    ("backfill --store other we\t", "backfill --store other weekly"),
+    ("--store other get y\t", "--store other get y-other"),
+    ("--store=other recover y\t", "--store=other recover y"),
+    ("--store=other rer\t", "--store=other rerun"),
+    ("get --store oth\tx", "get --store other/x"),
 ]
 
 
@@ -133,6 +149,9 @@ class CompletionTest(ProgramTest):
         engine.end()
         self.kill_keeper()
         self.troupe("apply", "flow.yaml")
+        self.write("other.yaml", FLOW.replace("nightly", "weekly"))
+        self.troupe("run", "other.yaml", "good", "--name", "y-other", "-q", "--store", "other")
+        self.troupe("apply", "other.yaml", "--store", "other")
         programs = self.folder / "bin"
         programs.mkdir()
         program = programs / "troupe"
@@ -167,6 +186,7 @@ class CompletionTest(ProgramTest):
             self.assertEqual(self.typed(shell, "ready"), "ready")
             for text, expected in CASES:
                 with self.subTest(text):
+                    expected = expected.replace("HOME", str(self.folder))
                     self.assertEqual(self.typed(shell, text), expected)
         finally:
             shell.end()
