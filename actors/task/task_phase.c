@@ -212,8 +212,8 @@ static struct tr_attempt attempt_row(struct tri_task *task)
 }
 
 /*
- * An element's row: when it is known that it lasts, and when it has ended. RUNNING is written once
- * it is known that the attempt lasts, and its start with it.
+ * An element's row: when it is known that it lasts, when it runs, and when it has ended. RUNNING is
+ * written once it is known that the attempt lasts, and its start with it.
  */
 static int write_element(struct tri_task *task)
 {
@@ -244,17 +244,20 @@ static int count_attempt(struct tri_task *task, uint8_t from, uint8_t to)
 }
 
 /* Nothing is written while it may still be over at once. */
-static int change_element(struct tri_task *task, uint8_t phase)
+static int change_element(struct tri_task *task, uint8_t from, uint8_t phase)
 {
     struct tr_task_state *state = task->state;
-    if (phase == TR_TASK_PHASE_RUNNING && state->attempt_started_ms == 0) {
+    bool runs = phase == TR_TASK_PHASE_RUNNING && from != phase;
+    if (runs && state->attempt_started_ms == 0) {
         state->attempt_started_ms = tr_now_ms(task->context);
     }
-    return tr_phase_is_end(TR_SUBJECT_TASK, phase) ? write_element(task) : 0;
+    bool is_written = tr_phase_is_end(TR_SUBJECT_TASK, phase) || (runs && state->has_lasted);
+    return is_written ? write_element(task) : 0;
 }
 
 /*
- * The plugin's phases, written with each change; of an element only the end, and only if it lasted.
+ * The plugin's phases, written with each change; of an element only that it runs and its end, and
+ * only if it lasted.
  */
 int tri_task_attempt_phase(struct tri_task *task, uint8_t phase)
 {
@@ -275,7 +278,7 @@ int tri_task_attempt_phase(struct tri_task *task, uint8_t phase)
         return error;
     }
     if (tri_task_is_element(task)) {
-        return change_element(task, phase);
+        return change_element(task, from, phase);
     }
     struct tr_attempt row = attempt_row(task);
     error = tr_history_attempt(task->context, &row, from, task->note.reason, &state->changes);
@@ -291,6 +294,10 @@ int tri_task_lost_phase(struct tri_task *task)
     return tr_record(task->context, &tr_attempt_schema, &row);
 }
 
+/*
+ * The row comes before the work: without an engine, export and abort ask the keeper about those
+ * attempts that have a row.
+ */
 int tri_task_lasts(struct tri_task *task)
 {
     if (!tri_task_is_element(task) || task->state->has_lasted) {
