@@ -174,8 +174,10 @@ static const struct tri_key node_keys[] = {
 };
 
 /* A node without a body: the key that should be one is told, or that there is none. */
-static void tell_bodiless(struct tri_definition *definition, const struct tr_tree *tree)
+static void tell_bodiless(struct tri_definition *definition, const struct tr_tree *tree,
+                          bool is_arm)
 {
+    uint32_t own = BODY_ANY | (is_arm ? BODY_ARM : 0U);
     bool has_unknown = false;
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct tr_tree *key = tree->pairs[i].key;
@@ -184,7 +186,7 @@ static void tell_bodiless(struct tri_definition *definition, const struct tr_tre
             is_known = is_known || tr_text_equal(key->text, tr_text_of(node_keys[k].name));
         }
         if (!is_known) {
-            tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys), 0);
+            tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys), own);
             has_unknown = true;
         }
     }
@@ -198,7 +200,7 @@ static void tell_bodiless(struct tri_definition *definition, const struct tr_tre
 
 /* What a node is: the only one of its keys that says so. NULL, and told, for none or two. */
 static const struct body *find_body(struct tri_definition *definition, const struct tr_tree *tree,
-                                    const struct tr_tree **value)
+                                    bool is_arm, const struct tr_tree **value)
 {
     const struct body *found = NULL;
     for (uint32_t i = 0; i < tree->count; i++) {
@@ -217,7 +219,7 @@ static const struct body *find_body(struct tri_definition *definition, const str
         }
     }
     if (found == NULL) {
-        tell_bodiless(definition, tree);
+        tell_bodiless(definition, tree, is_arm);
     }
     return found;
 }
@@ -293,13 +295,13 @@ bool tri_definition_read_node(struct tri_definition *definition, const struct tr
     if (!tri_keys_expect_map(definition, tree, "a node")) {
         return false;
     }
-    const struct body *body = find_body(definition, tree, &value);
+    bool is_arm = id.text.size == 0; /* arms have no ids of their own */
+    const struct body *body = find_body(definition, tree, is_arm, &value);
     if (body == NULL) {
         return false;
     }
     node->body = body->body;
-    /* Arms have no ids of their own. */
-    read_keys(definition, tree, body, id.text.size == 0, node);
+    read_keys(definition, tree, body, is_arm, node);
     if ((body->body & BODY_OVERRIDE) != 0) {
         tri_keys_read_settings(definition, tree, &node->settings, &node->first_override);
     }

@@ -85,7 +85,7 @@ static bool read_else(struct tri_definition *definition, const struct tr_tree *v
 static bool read_last(struct tri_definition *definition, const struct tr_tree *tree, uint32_t depth,
                       struct tri_arm *arm)
 {
-    static const struct tri_key keys[] = {{"when", NULL, 0}, {"else", NULL, 0}, {"fail", NULL, 0}};
+    static const struct tri_key keys[] = {{"else", NULL, 0}, {"fail", NULL, 0}};
     const struct tr_tree *otherwise = tr_tree_find(tree, "else");
     const struct tr_tree *fail = tr_tree_find(tree, "fail");
     for (uint32_t i = 0; i < tree->count; i++) {
