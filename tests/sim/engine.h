@@ -164,7 +164,12 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(elements_kept)         \
     S(graphs_decided)        \
     S(graphs_wrong)          \
-    S(decided_plainly)
+    S(decided_plainly)       \
+    S(texts_bound)           \
+    S(texts_without_form)    \
+    S(retries_left_out)      \
+    S(labels_inherited)      \
+    S(labels_outweighed)
 
 struct sim_seen {
 #define SIM_SEEN_MEMBER(name) uint64_t name;

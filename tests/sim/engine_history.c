@@ -5,6 +5,7 @@
 #include "tests/sim/engine_history.h"
 
 #include "tests/sim/timetable.h"
+#include "tests/support/flow_random.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -17,7 +18,9 @@ struct origin {
     struct sim_execution *first; /* the one that launched it, or launched that one, ... */
     uint64_t number;
     char name[64];
-    char place[SIM_PATH_BYTES]; /* "n1[2]!" */
+    char place[SIM_PATH_BYTES];       /* "n1[2]!" */
+    char inherited[SIM_LABELS_BYTES]; /* the labels of who launched it */
+    char labels[SIM_LABELS_BYTES];
     uint8_t phase;
     bool is_paused;
 };
@@ -203,6 +206,79 @@ static struct sim_observation_of *entry_of(struct sim_history *history, uint32_t
                     element);
 }
 
+/* ------------------------------------------------------------------------------------ labels */
+
+struct tr_text sim_labels_of(const struct sim_execution *execution, char labels[SIM_LABELS_BYTES])
+{
+    (void)snprintf(labels, SIM_LABELS_BYTES, "origin=%s", execution->name);
+    return tr_text_of(labels);
+}
+
+/* Finds the value of a key, in a text of labels, "a=b,c=d". */
+static struct tr_text value_of(struct tr_text labels, const char *key)
+{
+    size_t size = strlen(key);
+    for (size_t begin = 0; begin < labels.size;) {
+        const char *at = labels.data + begin;
+        const char *comma = memchr(at, ',', labels.size - begin);
+        size_t length = comma == NULL ? labels.size - begin : (size_t)(comma - at);
+        if (length > size && memcmp(at, key, size) == 0 && at[size] == '=') {
+            return (struct tr_text){.data = at + size + 1, .size = length - size - 1};
+        }
+        begin += length + 1;
+    }
+    return (struct tr_text){0};
+}
+
+/* What several texts of labels come to, of which later ones win. Their keys are in order. */
+static void merge_labels(const struct tr_text *layers, size_t count, char labels[SIM_LABELS_BYTES])
+{
+    size_t size = 0;
+    labels[0] = '\0';
+    for (size_t k = 0; k < FLOW_RANDOM_LABELS; k++) {
+        struct tr_text value = {0};
+        for (size_t i = 0; i < count; i++) {
+            struct tr_text own = value_of(layers[i], flow_random_label_keys[k]);
+            sim_engine_seen.labels_outweighed += value.size > 0 && own.size > 0 ? 1 : 0;
+            value = own.size > 0 ? own : value;
+        }
+        if (value.size > 0) {
+            size += (size_t)snprintf(labels + size, SIM_LABELS_BYTES - size, "%s%s=%.*s",
+                                     size > 0 ? "," : "", flow_random_label_keys[k],
+                                     (int)value.size, value.data);
+        }
+    }
+    TR_ASSERT(size < SIM_LABELS_BYTES);
+}
+
+/* What is inherited, then the workflow's, its plan's, and those that are asked for. */
+static void expect_labels(const struct sim_execution *execution, const struct tr_execution *row,
+                          const struct sim_history *history, struct tr_text inherited,
+                          struct tr_text asked, char labels[SIM_LABELS_BYTES])
+{
+    const struct tr_graph *graph = history->stage->graphs[execution->graph].graph;
+    uint32_t workflow = tr_graph_find_workflow(graph, row->workflow);
+    uint32_t plan = row->plan.size == 0 ? TR_GRAPH_NONE : tr_graph_find_plan(graph, row->plan);
+    const struct tr_text layers[] = {
+        inherited,
+        workflow == TR_GRAPH_NONE ? tr_text_of("") : graph->workflows[workflow].labels,
+        plan == TR_GRAPH_NONE ? tr_text_of("") : graph->plans[plan].labels,
+        asked,
+    };
+    merge_labels(layers, TR_COUNT_OF(layers), labels);
+}
+
+/* The labels of an execution that people launch. */
+static void expect_own_labels(const struct sim_history *history,
+                              const struct sim_execution *execution, char labels[SIM_LABELS_BYTES])
+{
+    const struct tr_graph *graph = history->stage->graphs[execution->graph].graph;
+    char asked[SIM_LABELS_BYTES];
+    const struct tr_execution row = {.workflow = graph->workflows[graph->main_workflow].name};
+    expect_labels(execution, &row, history, tr_text_of(""), sim_labels_of(execution, asked),
+                  labels);
+}
+
 /* "/default/development/EXECUTION/PATH", the node that launched: fills in whose it is. */
 static bool read_parent(const struct sim_history *history, const struct sim_host *host,
                         struct tr_text parent, struct origin *origin)
@@ -221,12 +297,14 @@ static bool read_parent(const struct sim_history *history, const struct sim_host
         if (other->first->host == host->index && strcmp(other->name, name) == 0) {
             origin->first = other->first;
             before = other->place;
+            memcpy(origin->inherited, other->labels, sizeof origin->inherited);
         }
     }
     for (uint32_t i = 0; i < history->stage->execution_count; i++) {
         struct sim_execution *execution = &history->stage->executions[i];
         if (execution->host == host->index && strcmp(execution->name, name) == 0) {
             origin->first = execution;
+            expect_own_labels(history, execution, origin->inherited);
         }
     }
     int size = snprintf(origin->place, sizeof origin->place, "%s%s%s!", before,
@@ -265,17 +343,10 @@ static void check_change(const struct tr_execution *row, uint8_t phase, bool was
     }
 }
 
-struct tr_text sim_labels_of(const struct sim_execution *execution, char labels[SIM_LABELS_BYTES])
+/* They are those of its definition and of who launched it, over any number of crashes. */
+static void check_labels(const struct tr_execution *row, const char *labels)
 {
-    (void)snprintf(labels, SIM_LABELS_BYTES, "origin=%s", execution->name);
-    return tr_text_of(labels);
-}
-
-/* Each has the labels of the one that was asked for, over any number of launches and crashes. */
-static void check_labels(const struct tr_execution *row, const struct sim_execution *execution)
-{
-    char labels[SIM_LABELS_BYTES];
-    if (!tr_text_equal(row->labels, sim_labels_of(execution, labels))) {
+    if (!tr_text_equal(row->labels, tr_text_of(labels))) {
         sim_fail("history: %.*s has the labels %.*s instead of %s", (int)row->name.size,
                  row->name.data, (int)row->labels.size, row->labels.data, labels);
     }
@@ -298,9 +369,12 @@ static void take_launched(struct sim_history *history, const struct sim_host *ho
             return;
         }
         history->origins = origin;
+        expect_labels(origin->first, row, history, tr_text_of(origin->inherited), tr_text_of(""),
+                      origin->labels);
         sim_engine_seen.launched++;
+        sim_engine_seen.labels_inherited += origin->inherited[0] != '\0' ? 1 : 0;
     }
-    check_labels(row, origin->first);
+    check_labels(row, origin->labels);
     check_change(row, origin->phase, origin->is_paused);
     origin->phase = row->phase;
     origin->is_paused = row->is_paused;
@@ -352,7 +426,9 @@ static void take_execution(struct sim_history *history, const struct sim_host *h
                  (unsigned long long)row.execution, (int)row.name.size, row.name.data);
         return;
     }
-    check_labels(&row, execution);
+    char labels[SIM_LABELS_BYTES];
+    expect_own_labels(history, execution, labels);
+    check_labels(&row, labels);
     check_change(&row, execution->phase, execution->is_paused);
     execution->number = row.execution;
     execution->phase = row.phase;

@@ -28,7 +28,7 @@ struct sim_observation_of {
 };
 
 /* The labels with which an execution is asked for, which those that it launches inherit. */
-#define SIM_LABELS_BYTES (sizeof "origin=" + SIM_EXECUTION_NAME_BYTES)
+#define SIM_LABELS_BYTES 96
 struct tr_text sim_labels_of(const struct sim_execution *execution, char labels[SIM_LABELS_BYTES]);
 
 struct sim_history *sim_history_new(struct sim_stage *stage);

@@ -218,6 +218,137 @@ static int forget_labels(TURN)
     return handle_changed(context, state, message, &tr_launch_schema, &launch);
 }
 
+/* What is launched has labels of its own, and those that it inherits win over them. */
+static int inherit_over_own(TURN)
+{
+    struct tr_launch launch;
+    bool is_meant =
+        behaviour->id == tr_launcher_behaviour.id && tr_message_is(message, &tr_launch_schema) &&
+        tr_message_read(message, launch, &launch) == 0 && launch.inherited_labels.size > 0;
+    if (!is_meant || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    launch.labels = launch.inherited_labels;
+    return handle_changed(context, state, message, &tr_launch_schema, &launch);
+}
+
+/* The bindings of what a message begins; NULL: its graph is not there. */
+static const struct tr_binding *bindings_of(const struct tr_node_start *start, uint32_t *count)
+{
+    struct tr_engine *engine = sim_world()->host_in_step->own;
+    const struct tr_graph *graph = tr_graph_registry_find(&engine->registry, start->graph);
+    if (graph == NULL || start->workflow >= graph->workflow_count ||
+        start->node >= graph->workflows[start->workflow].node_count) {
+        return NULL;
+    }
+    const struct tr_workflow *workflow = &graph->workflows[start->workflow];
+    *count = workflow->nodes[start->node].input_count;
+    return &workflow->bindings[workflow->nodes[start->node].input_first];
+}
+
+/* Appends a slot; of a text its last character is missing. */
+static void add_cut(struct tr_bytes slot, bool is_text, struct tr_buffer *slots)
+{
+    struct tr_cursor cursor = tr_cursor_of(slot);
+    struct tr_text text =
+        is_text && tr_peek(&cursor) == TR_CODEC_TEXT ? tr_read_text(&cursor) : (struct tr_text){0};
+    if (text.size == 0) {
+        tr_buffer_add(slots, slot.data, slot.size);
+    } else {
+        tr_buffer_text_value(slots, (struct tr_text){.data = text.data, .size = text.size - 1});
+    }
+}
+
+/* A task gets all but the last character of a text that was put together. */
+static int cut_text(TURN)
+{
+    struct tr_node_start start;
+    struct tr_cursor cursor;
+    struct tr_buffer slots;
+    uint32_t bound = 0;
+    const struct tr_binding *bindings = NULL;
+    if (behaviour->id == tr_task_behaviour.id && tr_message_is(message, &tr_node_start_schema) &&
+        tr_message_read(message, node_start, &start) == 0 && start.element == TR_ELEMENT_NONE) {
+        bindings = bindings_of(&start, &bound);
+    }
+    uint32_t count = bindings == NULL ? 0 : tr_slots_begin(start.inputs, &cursor);
+    bool has_text = false;
+    for (uint32_t i = 0; i < count && i < bound; i++) {
+        has_text = has_text || bindings[i].kind == TR_BINDING_TEXT;
+    }
+    if (!has_text || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    tr_buffer_init(&slots, 0);
+    tr_buffer_array(&slots, count);
+    for (uint32_t i = 0; i < count; i++) {
+        add_cut(tr_read_any(&cursor), i < bound && bindings[i].kind == TR_BINDING_TEXT, &slots);
+    }
+    start.inputs = tr_buffer_bytes(&slots);
+    int error = handle_changed(context, state, message, &tr_node_start_schema, &start);
+    tr_buffer_fini(&slots);
+    return error;
+}
+
+/* How many codes the lists of some settings name. */
+struct codes {
+    struct tr_settings *settings;
+    uint32_t retry_on;
+    uint32_t never_retry_on;
+};
+
+#define CODES_MOST 8192
+
+/* Empties the lists of all nodes of a host's graphs; gives how many there were. */
+static size_t empty_lists(struct tr_graph_registry *registry, struct codes *codes)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < TR_GRAPH_REGISTRY_MAX; i++) {
+        const struct tr_graph *graph = atomic_load(&registry->places[i].graph);
+        for (uint32_t k = 0; graph != NULL && k < graph->workflow_count; k++) {
+            const struct tr_workflow *workflow = &graph->workflows[k];
+            for (uint32_t n = 0; n < workflow->node_count && count < CODES_MOST; n++) {
+                void *settings = (void *)(uintptr_t)workflow->nodes[n].settings;
+                if (settings != NULL) {
+                    struct codes *own = &codes[count++];
+                    own->settings = settings;
+                    own->retry_on = own->settings->retry_on_count;
+                    own->never_retry_on = own->settings->never_retry_on_count;
+                    own->settings->retry_on_count = own->settings->never_retry_on_count = 0;
+                }
+            }
+        }
+    }
+    return count;
+}
+
+/* Undoes that, the last one first, since nodes share settings. */
+static void fill_lists(const struct codes *codes, size_t count)
+{
+    for (size_t i = count; i > 0; i--) {
+        codes[i - 1].settings->retry_on_count = codes[i - 1].retry_on;
+        codes[i - 1].settings->never_retry_on_count = codes[i - 1].never_retry_on;
+    }
+}
+
+/* A task does not know which of its failures are not to be tried again. */
+static int forget_codes(TURN)
+{
+    static struct codes codes[CODES_MOST];
+    struct tr_engine *engine = sim_world()->host_in_step->own;
+    struct tr_sim_job_news news;
+    bool is_meant =
+        behaviour->id == tr_task_behaviour.id && tr_message_is(message, &tr_sim_job_news_schema) &&
+        tr_message_read(message, sim_job_news, &news) == 0 && news.status == SIM_JOB_FAILED;
+    if (!is_meant || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    size_t count = empty_lists(&engine->registry, codes);
+    int error = sim_engine_handle(context, state, message);
+    fill_lists(codes, count);
+    return error;
+}
+
 /* A time that is to start something starts nothing. */
 static int pass_time_over(TURN)
 {
@@ -445,102 +576,117 @@ const struct sim_bug sim_engine_bugs[] = {
     {.name = "node-end-forgotten",
      .text = "a workflow does not take note of a node's end",
      .found_by = "liveness: the workflow waits for ever",
-     .first_seed = 1,
+     .first_seed = 2,
      .turn = forget_end},
     {.name = "element-end-forgotten",
      .text = "an array does not take note of an element's end",
      .found_by = "liveness: the array waits for ever",
-     .first_seed = 1,
+     .first_seed = 2,
      .turn = forget_element},
     {.name = "abort-lost",
      .text = "a task does not hear that it is to end",
      .found_by = "liveness: a job without an end goes on",
-     .first_seed = 2,
+     .first_seed = 3,
      .turn = lose_abort},
     {.name = "token-kept",
      .text = "the resource manager does not hear that a token is free again",
      .found_by = "liveness: others wait for it",
-     .first_seed = 118,
+     .first_seed = 97,
      .turn = lose_release},
     {.name = "token-granted-anyhow",
      .text = "a token is granted whether there is one or not",
      .found_by = "the environment: more jobs than the quota allows",
-     .first_seed = 1,
+     .first_seed = 5,
      .turn = grant_anyhow},
     {.name = "owner-not-told",
      .text = "a task does not hear that it may make what the cache has not",
      .found_by = "liveness: the task waits for ever",
-     .first_seed = 3,
+     .first_seed = 67,
      .turn = lose_owner},
     {.name = "outputs-swapped",
      .text = "a node's outputs go into the places of each other",
      .found_by = "the model: other values; history, where the types differ",
-     .first_seed = 19,
+     .first_seed = 8,
      .turn = swap_outputs},
     {.name = "failure-forgotten",
      .text = "a workflow takes a node that failed for one that was skipped",
      .found_by = "the model: another end",
-     .first_seed = 1,
+     .first_seed = 3,
      .turn = forget_failure},
     {.name = "retry-counted-twice",
      .text = "a task counts a retry twice",
      .found_by = "the model: another end",
-     .first_seed = 62,
+     .first_seed = 2,
      .turn = count_twice},
     {.name = "successes-miscounted",
      .text = "an array is content with one success less",
      .found_by = "the model: another end",
-     .first_seed = 97,
+     .first_seed = 5,
      .turn = need_fewer},
     {.name = "element-forgotten",
      .text = "after a start an array has forgotten one element that had ended",
      .found_by = "liveness: the array waits for ever",
-     .first_seed = 1,
+     .first_seed = 2,
      .turn = forget_ended},
     {.name = "attempt-not-loaded",
      .text = "after a start a task counts its attempts from 0 again",
      .found_by = "liveness: what it waits for is another attempt's",
-     .first_seed = 32,
+     .first_seed = 3,
      .load = load_first},
     {.name = "launched-end-lost",
      .text = "a launch node does not hear how what it launched has ended",
      .found_by = "the model: another end",
-     .first_seed = 18,
+     .first_seed = 32,
      .turn = lose_launched},
     {.name = "labels-not-inherited",
      .text = "what is launched does not get the labels of what launches it",
      .found_by = "history: other labels",
-     .first_seed = 18,
+     .first_seed = 32,
      .turn = forget_labels},
+    {.name = "labels-inherited-over-own",
+     .text = "labels that are inherited win over those of the workflow that is launched",
+     .found_by = "history: other labels",
+     .first_seed = 79,
+     .turn = inherit_over_own},
+    {.name = "text-cut",
+     .text = "of a text that was put together a task gets all but the last character",
+     .found_by = "the model: other values",
+     .first_seed = 2,
+     .turn = cut_text},
+    {.name = "retry-codes-forgotten",
+     .text = "a task tries again what its lists of codes leave out",
+     .found_by = "the model: another end",
+     .first_seed = 82,
+     .turn = forget_codes},
     {.name = "decided-end-lost",
      .text = "a dynamic task does not hear that its graph has ended",
      .found_by = "liveness: the task waits for ever",
-     .first_seed = 1,
+     .first_seed = 5,
      .turn = lose_inner},
     {.name = "pause-not-passed-on",
      .text = "a workflow inside another one does not hear of a pause",
      .found_by = "a look at who is paused inside what is",
-     .first_seed = 65,
+     .first_seed = 69,
      .turn = lose_pause_begin},
     {.name = "pause-not-lifted",
      .text = "a workflow inside another one does not hear that a pause is over",
      .found_by = "liveness: nothing begins there",
-     .first_seed = 74,
+     .first_seed = 69,
      .turn = lose_pause_end},
     {.name = "signals-forgotten",
      .text = "after a start nobody remembers signals, nor who waits for them",
      .found_by = "a worker's state against the store; liveness: a gate waits for ever",
-     .first_seed = 3,
+     .first_seed = 6,
      .load = load_no_signals},
     {.name = "kept-runs-again",
      .text = "a workflow runs what it is to keep of an earlier execution",
      .found_by = "the model: it is kept there",
-     .first_seed = 1,
+     .first_seed = 5,
      .turn = keep_nothing},
     {.name = "edit-forgotten",
      .text = "a workflow does not hear which inputs of its nodes are edited",
      .found_by = "the model: other values",
-     .first_seed = 31,
+     .first_seed = 30,
      .turn = forget_edits},
     {.name = "time-not-heard",
      .text = "a schedule does not hear that its time has come",
@@ -550,22 +696,22 @@ const struct sim_bug sim_engine_bugs[] = {
     {.name = "time-passed-over",
      .text = "a schedule starts nothing at a time that fires",
      .found_by = "the timetable: nothing was started",
-     .first_seed = 9,
+     .first_seed = 2,
      .turn = pass_time_over},
     {.name = "overlap-forgotten",
      .text = "a schedule has forgotten that what it started before still runs",
      .found_by = "the timetable: two run at once",
-     .first_seed = 82,
+     .first_seed = 2,
      .turn = forget_running},
     {.name = "schedule-pause-forgotten",
      .text = "after a start a schedule has forgotten that it is paused",
      .found_by = "the timetable: it goes on, and nobody has said so",
-     .first_seed = 9,
+     .first_seed = 37,
      .turn = forget_schedule_pause},
     {.name = "schedule-pause-caught-up",
      .text = "a schedule takes times of a pause for missed ones",
      .found_by = "the timetable: a time that passed in the pause starts something",
-     .first_seed = 273,
+     .first_seed = 9,
      .turn = forget_schedule_resumed},
     {.name = "task-by-wall",
      .text = "a task goes by the clock that people set",
@@ -580,7 +726,7 @@ const struct sim_bug sim_engine_bugs[] = {
     {.name = "resources-by-wall",
      .text = "the resource manager goes by the clock that people set",
      .found_by = "the timers: one lies behind",
-     .first_seed = 25,
+     .first_seed = 193,
      .turn = resources_by_wall},
     {.name = "schedule-by-wall",
      .text = "a schedule goes by the clock that people set",
@@ -595,12 +741,12 @@ const struct sim_bug sim_engine_bugs[] = {
     {.name = "submitted-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
      .found_by = "the environment: the intent is not committed",
-     .first_seed = 1,
+     .first_seed = 2,
      .send = sim_inject_calls_early},
     {.name = "submitted-blindly",
      .text = "the plugin submits again after a failed call, without asking",
      .found_by = "the environment: submitted again",
-     .first_seed = 1,
+     .first_seed = 2,
      .is_in_plugin = true},
 };
 const size_t sim_engine_bug_count = TR_COUNT_OF(sim_engine_bugs);

@@ -11,6 +11,40 @@
 
 /* ---------------------------------------------------------------------------------------- tasks */
 
+/* Whether a pattern names a code: a star stands for anything. */
+static bool names(struct tr_text pattern, struct tr_text code)
+{
+    if (pattern.size == 0) {
+        return code.size == 0;
+    }
+    struct tr_text rest = {.data = pattern.data + 1, .size = pattern.size - 1};
+    struct tr_text next = {.data = code.data + 1, .size = code.size - 1};
+    if (pattern.data[0] == '*') {
+        return names(rest, code) || (code.size > 0 && names(pattern, next));
+    }
+    return code.size > 0 && pattern.data[0] == code.data[0] && names(rest, next);
+}
+
+static bool is_named(const struct tr_text *patterns, uint32_t count, const char *code)
+{
+    bool is_named = false;
+    for (uint32_t i = 0; i < count; i++) {
+        is_named = is_named || names(patterns[i], tr_text_of(code));
+    }
+    return is_named;
+}
+
+/* Whether a failure of the task itself is one that its lists let be tried again. */
+static bool may_try_again(const struct tr_settings *settings, const char *code)
+{
+    bool is_wanted = settings->retry_on_count == 0 ||
+                     is_named(settings->retry_on, settings->retry_on_count, code);
+    bool may =
+        is_wanted && !is_named(settings->never_retry_on, settings->never_retry_on_count, code);
+    sim_engine_seen.retries_left_out += may ? 0 : 1;
+    return may;
+}
+
 /* All attempts of a task: those that the system breaks have a budget of their own. */
 struct sim_given sim_run_task(struct sim_model *model, const struct tr_task *task,
                               const struct tr_settings *settings, struct tr_text path,
@@ -24,6 +58,9 @@ struct sim_given sim_run_task(struct sim_model *model, const struct tr_task *tas
         switch ((enum sim_job_status)sim_outcome(model->stage, model->execution, task, inputs, path,
                                                  element, attempt)) {
         case SIM_JOB_FAILED:
+            if (!may_try_again(settings, "JobFailed")) {
+                return sim_failed("JobFailed");
+            }
             if (retries-- == 0) {
                 return sim_failed("RetriesExhausted|JobFailed");
             }

@@ -148,6 +148,8 @@ static bool bind_text(struct sim_flow *flow, const struct tr_binding *binding,
     TR_ASSERT(text.error == 0);
     tr_buffer_fini(&text);
     struct tr_bytes kept = keep(flow->model, &whole);
+    sim_engine_seen.texts_bound += is_fine ? 1 : 0;
+    sim_engine_seen.texts_without_form += is_fine ? 0 : 1;
     return is_fine && sim_cast(flow->model, binding->source, binding->type, kept, value);
 }
 

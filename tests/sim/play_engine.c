@@ -91,6 +91,9 @@ static void make_graph(struct sim_stage *stage, struct sim_random *random)
         .has_launches = stage->has_launches,
         .launches_all = stage->has_recoveries && sim_below(random, 2) == 0,
         .has_dynamic = stage->has_dynamic,
+        .has_texts = sim_below(random, 2) == 0,
+        .has_codes = sim_below(random, 2) == 0,
+        .has_labels = sim_below(random, 2) == 0,
     };
     struct tr_buffer text;
     tr_buffer_init(&text, 0);

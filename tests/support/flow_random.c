@@ -23,8 +23,23 @@ static void write_duration(struct generator *g, const char *key, uint32_t least_
     tr_buffer_print(g->text, ", %s: %ums", key, least_ms + below(g, spread_ms));
 }
 
+/* Codes that name the failures of a job, or that do not. */
+static void write_codes(struct generator *g, const char *key)
+{
+    static const char *const lists[] = {"JobFailed", "Busy, JobFailed", "\"Job*\"",
+                                        "\"*led\"",  "\"*\"",           "Busy",
+                                        "\"Job\"",   "\"*Fail\"",       "jobfailed, \"Jobs*\""};
+    tr_buffer_print(g->text, ", %s: [%s]", key, lists[below(g, TR_COUNT_OF(lists))]);
+}
+
 static void write_settings(struct generator *g)
 {
+    if (g->options->has_codes && once_in(g, 3)) {
+        write_codes(g, "retry_on");
+    }
+    if (g->options->has_codes && once_in(g, 4)) {
+        write_codes(g, "never_retry_on");
+    }
     if (once_in(g, 2)) {
         tr_buffer_print(g->text, ", retries: %u", below(g, 4));
     }
@@ -421,6 +436,8 @@ static void write_workflow(struct generator *g, bool is_main)
     }
     write_outputs(g, workflow);
     write_bounds(g);
+    flow_write_labels(g, "    labels");
+    tr_buffer_add_string(g->text, "\n");
     write_handler(g, "on_failure");
     write_handler(g, "finally");
     workflow->weight = g->weight + 1;

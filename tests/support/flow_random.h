@@ -21,6 +21,9 @@ struct flow_random_options {
     bool has_launches; /* launch plans, and nodes and maps that launch; nothing in them has gates */
     bool launches_all; /* whatever can be launched is */
     bool has_dynamic;  /* tasks that decide graphs */
+    bool has_texts;    /* texts with references in them */
+    bool has_codes;    /* retry_on and never_retry_on, of the codes "JobFailed" and others */
+    bool has_labels;   /* of workflows and plans, with the keys of flow_random_label_keys */
 };
 
 /* The names that gates wait for; approvals have no type. */
@@ -30,6 +33,10 @@ struct flow_random_gate {
 };
 #define FLOW_RANDOM_GATES 6
 extern const struct flow_random_gate flow_random_gates[FLOW_RANDOM_GATES];
+
+/* The keys that labels may have. */
+#define FLOW_RANDOM_LABELS 3
+extern const char *const flow_random_label_keys[FLOW_RANDOM_LABELS];
 
 /* Appends the definition. Its main workflow is called `main`, and all its inputs have defaults. */
 void flow_random_write(const struct flow_random_options *options, struct tr_buffer *text);

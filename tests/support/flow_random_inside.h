@@ -91,6 +91,9 @@ void flow_write_condition(struct generator *g);
 /* The body of a node that waits for people or for time. */
 void flow_write_gate(struct generator *g, struct interface *outputs);
 
+/* Labels behind a head, ": {team: v1}", if any are drawn. */
+void flow_write_labels(struct generator *g, const char *head);
+
 /* Which inputs the plan of a workflow gives; and the plans of all that are launched. */
 void flow_plan_draw(struct generator *g, struct callee *callee);
 void flow_write_plans(struct generator *g);

@@ -13,7 +13,8 @@ static const char *const base_types[] = {
 
 const char *flow_type_drawn(struct generator *g)
 {
-    return base_types[below(g, TR_COUNT_OF(base_types))];
+    bool is_text = g->options->has_texts && once_in(g, 4);
+    return is_text ? "string" : base_types[below(g, TR_COUNT_OF(base_types))];
 }
 
 static bool has_tail(const char *type, const char *tail)
@@ -156,9 +157,41 @@ static bool write_step(struct generator *g, const char *type)
     return false;
 }
 
+/*
+ * A text with what others gave in it; false: there is nothing to refer to. What a struct holds may
+ * have no form in a text, or not be there.
+ */
+static bool write_text(struct generator *g)
+{
+    static const char *const types[] = {"int", "bool", "string", "float", "struct"};
+    static const char *const fields[] = {".a", ".s", ".s", ".a", ".l", ".missing"};
+    static const char *const words[] = {"", ".", "$$ ", "s", "{}"};
+    uint32_t count = 1 + below(g, 3);
+    const struct place *place = find_place(g, types[below(g, TR_COUNT_OF(types))]);
+    if (place == NULL) {
+        return false;
+    }
+    tr_buffer_add_string(g->text, "\"t");
+    for (uint32_t i = 0; i < count; i++) {
+        if (place != NULL) {
+            bool is_struct = strcmp(place->type, "struct") == 0;
+            uint32_t choice = below(g, once_in(g, 3) ? TR_COUNT_OF(fields) : 4);
+            tr_buffer_print(g->text, "{%s%s}", place->text, is_struct ? fields[choice] : "");
+        }
+        tr_buffer_add_string(g->text, words[below(g, TR_COUNT_OF(words))]);
+        place = find_place(g, types[below(g, TR_COUNT_OF(types))]);
+    }
+    tr_buffer_add_string(g->text, "\"");
+    return true;
+}
+
 static void write_value(struct generator *g, const char *type, uint32_t depth)
 {
     char part[TYPE_BYTES];
+    bool is_text = g->options->has_texts && strncmp(type, "string", strlen("string")) == 0;
+    if (is_text && once_in(g, 2) && write_text(g)) {
+        return;
+    }
     uint32_t choice = below(g, 100);
     const struct place *place = choice < 65 ? find_place(g, type) : NULL;
     if (place != NULL) {

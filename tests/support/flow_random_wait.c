@@ -53,6 +53,27 @@ void flow_write_gate(struct generator *g, struct interface *outputs)
     memcpy(outputs->items[0].type, gate->type, strlen(gate->type) + 1);
 }
 
+/* ------------------------------------------------------------------------------------ labels */
+
+const char *const flow_random_label_keys[FLOW_RANDOM_LABELS] = {"origin", "team", "tier"};
+
+void flow_write_labels(struct generator *g, const char *head)
+{
+    const char *separator = "";
+    if (!g->options->has_labels || !once_in(g, 2)) {
+        return;
+    }
+    tr_buffer_print(g->text, "%s: {", head);
+    for (uint32_t i = 0; i < FLOW_RANDOM_LABELS; i++) {
+        if (once_in(g, 2)) {
+            tr_buffer_print(g->text, "%s%s: v%u", separator, flow_random_label_keys[i],
+                            below(g, 3));
+            separator = ", ";
+        }
+    }
+    tr_buffer_add_string(g->text, "}");
+}
+
 /* ------------------------------------------------------------------------------------- plans */
 
 void flow_plan_draw(struct generator *g, struct callee *callee)
@@ -88,6 +109,7 @@ void flow_write_plans(struct generator *g)
             tr_buffer_print(g->text, "%s  p_%s: {workflow: %s", head, callee->name, callee->name);
             write_given(g, "inputs", callee, callee->defaults);
             write_given(g, "fixed", callee, callee->fixed);
+            flow_write_labels(g, ", labels");
             tr_buffer_add_string(g->text, "}\n");
             head = "";
         }

@@ -16,7 +16,7 @@
 /* What was seen of a form. */
 static struct {
     uint64_t kinds[TR_NODE_SLEEP + 1];
-    uint64_t bindings[TR_BINDING_ERROR + 1];
+    uint64_t bindings[TR_BINDING_TEXT + 1];
     uint64_t arms[TR_ARM_FAIL + 1];
     uint64_t maps_of_workflows;
     uint64_t nested;
@@ -29,6 +29,10 @@ static struct {
     uint64_t cached;
     uint64_t timeouts;
     uint64_t steps;
+    uint64_t retry_codes;
+    uint64_t never_codes;
+    uint64_t labels;
+    uint64_t plan_labels;
 } seen;
 
 static struct flow_random_options options_of(uint64_t seed)
@@ -39,6 +43,10 @@ static struct flow_random_options options_of(uint64_t seed)
         .task_type = "remote",
         .has_timing = seed % 3 == 0,
         .has_caches = seed % 5 == 0,
+        .has_launches = seed % 7 == 0,
+        .has_texts = seed % 2 == 0,
+        .has_codes = seed % 2 == 0,
+        .has_labels = seed % 2 == 0,
     };
 }
 
@@ -81,10 +89,16 @@ static void look_at(const struct tr_graph *graph)
         seen.finish_runnable += workflow->policy == TR_POLICY_FINISH_RUNNABLE ? 1 : 0;
         seen.max_parallelism += workflow->max_parallelism > 0 ? 1 : 0;
         seen.steps += workflow->step_count;
+        seen.labels += workflow->labels.size > 0 ? 1 : 0;
+    }
+    for (uint32_t i = 0; i < graph->plan_count; i++) {
+        seen.plan_labels += graph->plans[i].labels.size > 0 ? 1 : 0;
     }
     for (uint32_t i = 0; i < graph->task_count; i++) {
         const struct tr_settings *settings = &graph->tasks[i].settings;
         seen.retries += settings->retries > 0 ? 1 : 0;
+        seen.retry_codes += settings->retry_on_count;
+        seen.never_codes += settings->never_retry_on_count;
         seen.cached += settings->cache.version.size > 0 ? 1 : 0;
         seen.timeouts += settings->timeout_ns > 0 ? 1 : 0;
     }
@@ -144,14 +158,15 @@ static void holds_every_form(void **state)
     }
     assert_true(seen.bindings[TR_BINDING_LITERAL] > 0 && seen.bindings[TR_BINDING_REFERENCE] > 0);
     assert_true(seen.bindings[TR_BINDING_LIST] > 0 && seen.bindings[TR_BINDING_MAP] > 0);
-    assert_true(seen.bindings[TR_BINDING_ERROR] > 0);
+    assert_true(seen.bindings[TR_BINDING_ERROR] > 0 && seen.bindings[TR_BINDING_TEXT] > 0);
     assert_true(seen.arms[TR_ARM_NODE] > 0 && seen.arms[TR_ARM_SKIP] > 0);
     assert_true(seen.arms[TR_ARM_FAIL] > 0);
     const uint64_t rest[] = {
         seen.maps_of_workflows, seen.nested,  seen.optional,
         seen.on_failure,        seen.finally, seen.finish_runnable,
         seen.max_parallelism,   seen.retries, seen.cached,
-        seen.timeouts,          seen.steps,
+        seen.timeouts,          seen.steps,   seen.retry_codes,
+        seen.never_codes,       seen.labels,  seen.plan_labels,
     };
     for (size_t i = 0; i < TR_COUNT_OF(rest); i++) {
         assert_true(rest[i] > 0);
