@@ -107,10 +107,15 @@ class AsideTest(Unfinished):
         self.assertIn("set aside", self.troupe("get", "one")[0])
         explained = self.troupe("explain", "one")[0]
         self.assertIn("loading it has ended the engine 2 times in a row", explained)
-        self.assertIn("troupe resume one", explained)
-        self.assertIn("set aside", self.troupe("abort", "one", status=4)[1])
+        self.assertIn(": when this engine has ended, `troupe resume one` lets the next engine try "
+                      "again, `troupe abort one` ends it\n", explained)
+        self.assertIn("`troupe abort` and `troupe resume` of it work when this engine has ended",
+                      self.troupe("abort", "one", status=4)[1])
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 0)
+        self.assertIn(": `troupe resume one` lets the next", self.troupe("explain", "one")[0])
+        self.troupe("abort", "one")
+        self.assertEqual(self.phase("one"), "aborted")
 
     def test_it_is_taken_up_again(self):
         self.leave_unfinished("steps", "one")
