@@ -205,7 +205,9 @@ static int find_variable(struct look *look)
     }
     const char *found = is_too_long(&name) ? NULL : getenv(name.text);
     if (found == NULL) {
-        return say(look, TR_NOT_FOUND, "the environment does not have it", "");
+        snprintf(look->words, sizeof look->words, "$%.*s is not set", shown(tr_text_of(name.text)),
+                 name.text);
+        return TR_NOT_FOUND;
     }
     /*
      * The closing zero is appended and removed again: so even an empty value allocates the buffer,
@@ -308,12 +310,15 @@ static int find_file(struct look *look)
     if (error == 0) {
         return 0;
     }
-    const char *words = error == TR_NOT_FOUND ? "does not have it"
-                        : error == TR_SYSTEM  ? strerror(errno)
-                                              : tr_error_text(error);
-    snprintf(look->words, sizeof look->words, "the folder %.*s%s %s",
-             (int)(folder_size < 200 ? folder_size - 1 : 200), name.text,
-             error == TR_NOT_FOUND ? "" : ":", words);
+    struct tr_text path = tr_text_of(name.text);
+    if (error == TR_NOT_FOUND) {
+        snprintf(look->words, sizeof look->words, "there is no file %.*s",
+                 path.size < 230 ? (int)path.size : 230, path.data);
+        return error;
+    }
+    snprintf(look->words, sizeof look->words, "the file %.*s: %s",
+             path.size < 160 ? (int)path.size : 160, path.data,
+             error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
     return error;
 }
 

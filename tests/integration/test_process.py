@@ -252,8 +252,8 @@ echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUT
         self.settings("secrets: [environment, {folder: ./none}, {command: [sh, -c, 'exit 3']}]\n")
         self.task("true", secrets={"TOKEN": "nowhere/key"})
         self.fails("SecretNotFound",
-                   "secret nowhere/key: the environment does not have it; the folder "
-                   f"{self.store.resolve()}/none does not have it; the command sh: exit status 3")
+                   "secret nowhere/key: $TROUPE_SECRET_NOWHERE_KEY is not set; there is no file "
+                   f"{self.store.resolve()}/none/nowhere/key; the command sh: exit status 3")
 
     def test_checkpoints_are_shared_by_attempts(self):
         self.task("sh", "-c", "echo $TROUPE_ATTEMPT >> $TROUPE_CHECKPOINT/seen; "

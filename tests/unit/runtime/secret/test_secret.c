@@ -162,11 +162,10 @@ static void sources_are_asked_in_their_order(void **state)
     assert_string_equal(value, "user's");
     assert_int_equal(find("crm", "absent", "", value, sizeof value), TR_NOT_FOUND);
     char expected[512];
-    snprintf(
-        expected, sizeof expected,
-        "secret crm/absent: the command sh: exit status 3; the folder %s does not have it; the "
-        "folder %s/.config/troupe/secrets does not have it",
-        other, home);
+    snprintf(expected, sizeof expected,
+             "secret crm/absent: the command sh: exit status 3; there is no file %s/crm/absent; "
+             "there is no file %s/.config/troupe/secrets/crm/absent",
+             other, home);
     assert_string_equal(reason, expected);
     assert_int_equal(unsetenv("TROUPE_SECRET_CRM_TOKEN"), 0);
 }
