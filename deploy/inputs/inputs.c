@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -161,6 +162,55 @@ static const struct tr_tree *document_tree(struct inputs *inputs, struct tri_pla
                : tr_yaml_read(&inputs->arena, inputs->report, place.source, text);
 }
 
+/* Whether there is what a path names; it counts from `folder`. */
+static void check_path(struct inputs *inputs, const struct tr_type *type,
+                       const struct tr_tree *tree, const char *folder)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    bool is_folder = type->kind == TR_TYPE_DIRECTORY;
+    const char *noun = is_folder ? "directory" : "file";
+    struct tr_text given = tree->text;
+    if (memmem(given.data, given.size, "://", 3) != NULL) {
+        return;
+    }
+    bool is_absolute = given.size > 0 && given.data[0] == '/';
+    int size = snprintf(path, sizeof path, "%s%s%.*s", is_absolute ? "" : folder,
+                        is_absolute ? "" : "/", (int)given.size, given.data);
+    errno = ENAMETOOLONG;
+    if (size < 0 || (size_t)size >= sizeof path || stat(path, &status) != 0) {
+        tri_report_add(inputs->report, tree->place, NULL,
+                       "%.*s: %s\ngive the path of a %s that is there", TRI_SHOWN(given),
+                       strerror(errno), noun);
+    } else if (S_ISDIR(status.st_mode) != is_folder) {
+        tri_report_add(inputs->report, tree->place, NULL,
+                       "%.*s is %s directory\ngive the path of a %s", TRI_SHOWN(given),
+                       is_folder ? "no" : "a", noun);
+    }
+}
+
+/*
+ * Files that are not there are told at once, wherever in a value they stand. A text where a union
+ * is declared may be something else.
+ */
+static void check_paths(struct inputs *inputs, const struct tr_type *type,
+                        const struct tr_tree *tree, const char *folder)
+{
+    if (type == NULL) {
+        return;
+    }
+    bool is_path = type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY;
+    bool is_list = type->kind == TR_TYPE_LIST && tree->kind == TR_TREE_LIST;
+    bool is_map = type->kind == TR_TYPE_MAP && tree->kind == TR_TREE_MAP;
+    if (is_path && tr_tree_is_text(tree)) {
+        check_path(inputs, type, tree, folder);
+    }
+    for (uint32_t i = 0; (is_list || is_map) && i < tree->count; i++) {
+        check_paths(inputs, type->parts[0], is_list ? tree->items[i] : tree->pairs[i].value,
+                    folder);
+    }
+}
+
 /* Reads a value that a tree holds; relative paths count from `folder`. */
 static bool read_tree(struct inputs *inputs, uint32_t index, const struct tr_tree *tree,
                       const char *folder)
@@ -175,6 +225,7 @@ static bool read_tree(struct inputs *inputs, uint32_t index, const struct tr_tre
     if (is_read) {
         inputs->given[index].begin = begin;
         inputs->given[index].size = inputs->values.size - begin;
+        check_paths(inputs, variable->type, tree, folder);
     }
     return is_read;
 }
@@ -210,26 +261,6 @@ static void read_from_file(struct inputs *inputs, uint32_t index, struct tri_pla
     tr_free(data);
 }
 
-/* A file that does not exist is told at once, where it can be known. */
-static void check_path(struct inputs *inputs, uint32_t index, struct tri_place place,
-                       struct tr_text path)
-{
-    const struct tr_type *type = inputs->variables->items[index].type;
-    struct stat status;
-    bool is_folder = type != NULL && type->kind == TR_TYPE_DIRECTORY;
-    bool is_file = type != NULL && type->kind == TR_TYPE_FILE;
-    if ((!is_file && !is_folder) || strstr(path.data, "://") != NULL) {
-        return;
-    }
-    if (stat(path.data, &status) != 0) {
-        tri_report_add(inputs->report, place, NULL, "%s: %s\ngive the path of a %s that is there",
-                       path.data, strerror(errno), is_folder ? "directory" : "file");
-    } else if (S_ISDIR(status.st_mode) != is_folder) {
-        tri_report_add(inputs->report, place, NULL, "%s is %s directory\ngive the path of a %s",
-                       path.data, is_folder ? "no" : "a", is_folder ? "directory" : "file");
-    }
-}
-
 static void read_value(struct inputs *inputs, uint32_t index, struct tri_place place,
                        const char *value)
 {
@@ -240,7 +271,6 @@ static void read_value(struct inputs *inputs, uint32_t index, struct tri_place p
         return;
     }
     struct tr_text text = tr_text_of(value[0] == '@' ? value + 1 : value);
-    check_path(inputs, index, place, text);
     const struct tr_tree *tree =
         is_verbatim(type) ? text_tree(inputs, place, type, text)
                           : tr_yaml_read(&inputs->arena, inputs->report, place.source, text);

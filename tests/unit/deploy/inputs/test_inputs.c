@@ -30,6 +30,8 @@ static const char definition[] = "troupe: 1\n"
                                  "      o: string | none\n"
                                  "      f: file | none\n"
                                  "      p: {type: file, default: /etc/hostname}\n"
+                                 "      ps: {type: '[file]', default: []}\n"
+                                 "      ms: {type: '{string: [directory]}', default: {}}\n"
                                  "      e: {type: 'enum(red, blue)', default: red}\n"
                                  "    nodes: {one: {task: t, with: {n: $n}}}\n"
                                  "launch_plans:\n"
@@ -123,7 +125,7 @@ static void test_defaults_fill_in(void **state)
     (void)state;
     assert_int_equal(READ("n=5"), 0);
     assert_string_equal(read, "n=5 x=1.5 s=\"none\" l=[] m={} d=\"1s\" b=\"\" o=null f=null "
-                              "p=\"/etc/hostname\" e=\"red\"");
+                              "p=\"/etc/hostname\" ps=[] ms={} e=\"red\"");
 }
 
 static void test_values_are_read_by_their_type(void **state)
@@ -170,6 +172,15 @@ static void test_files_are_given_by_path(void **state)
     assert_true(says("nothing: No such file or directory; give the path of a file that is there"));
     assert_int_equal(READ("n=1", "p=sub"), TR_INVALID);
     assert_true(says("sub is a directory; give the path of a file"));
+    /* Wherever they stand in a value. */
+    assert_int_equal(READ("n=1", "ps=[data, s3://bucket/key]", "ms={a: [sub, .]}"), 0);
+    assert_int_equal(READ("n=1", "ps=[data, nothing]", "ms={a: [sub], b: [data]}"), TR_INVALID);
+    assert_true(says("-i ps:1:8: nothing: No such file or directory; give the path of a file "
+                     "that is there"));
+    assert_true(says("-i ms:1:16: data is no directory; give the path of a directory"));
+    help_write("sub/inputs.yaml", "n: 1\np: data\n");
+    assert_int_equal(read_inputs(TR_GRAPH_NONE, "sub/inputs.yaml", NULL, 0), TR_INVALID);
+    assert_true(says("sub/inputs.yaml:2:4: data: No such file or directory"));
     /* Relative paths in an inputs file count from its folder. */
     help_write("sub/inputs.yaml", "n: 1\nf: ./data\n");
     assert_int_equal(read_inputs(TR_GRAPH_NONE, "sub/inputs.yaml", NULL, 0), 0);
