@@ -184,7 +184,10 @@ troupe.run(t)
         self.assertIn("the line is busy", error["message"])
         attempts = self.document("get", "@last/t")["attempts"]
         self.assertEqual(len(attempts), 2)
-        self.assertIn("Traceback", attempts[0]["stderr"])
+        lines = attempts[0]["stderr"].splitlines()
+        self.assertEqual(lines[0], "Traceback (most recent call last):")
+        self.assertRegex(lines[1], r'task\.py", line \d+, in t$')  # the helper's own are left out
+        self.assertEqual(lines[-1], "ConnectionError: the line is busy")
 
     def test_an_error_may_be_final(self):
         error = self.error("""
@@ -206,6 +209,7 @@ print("after")
             error = self.error(f"troupe.run(lambda: {{'x': {value}}})", outputs="{x: struct}")
             self.assertIn(words, error["message"])
             self.assertIn("TypeError", error["code"])
+            self.assertIn("troupe.py", error["attempt"]["stderr"])  # the helper's own are all
 
     def test_mistakes_of_functions_are_named(self):
         inputs = "{n: int}"

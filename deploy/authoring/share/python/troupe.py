@@ -127,7 +127,7 @@ def run(*functions):
         if given is not None:
             outputs(_outputs_of(given, function))
     except Exception as error:
-        traceback.print_exc()
+        _print_traceback(error)
         fail(type(error).__name__, str(error) or repr(error))
 
 
@@ -336,6 +336,14 @@ def _call(function):
                         "none of that name")
     return function(**{name: _decode_input(name, value, hints.get(name))
                        for name, value in given.items()})
+
+
+def _print_traceback(error):
+    """From the task's own code on; all of it where that has no part in it."""
+    own = error.__traceback__
+    while own is not None and own.tb_frame.f_code.co_filename == __file__:
+        own = own.tb_next
+    traceback.print_exception(type(error), error, own or error.__traceback__)
 
 
 def _outputs_of(given, function):
