@@ -75,12 +75,16 @@ static int show_chain(struct telling *telling, const struct tr_target *target, c
     if (error != 0) {
         return error;
     }
+    struct tr_text succeeded = tr_text_of(tr_node_phase_word(TR_NODE_PHASE_SUCCEEDED));
+    bool is_success = causes.count > 0 && tr_text_equal(causes.items[0].phase, succeeded);
     for (uint32_t i = 0; i < causes.count; i++) {
         if (telling->document != NULL) {
             write_cause(telling->document, &causes.items[i]);
         } else {
             print_cause(request->stream, &causes.items[i], i == 0 ? NULL : &causes.items[i - 1],
-                        i == 0 ? lead : "because ");
+                        i == 0       ? lead
+                        : is_success ? "after "
+                                     : "because ");
         }
     }
     tr_causes_fini(&causes);

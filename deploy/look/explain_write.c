@@ -190,7 +190,7 @@ static void explain_run(struct explaining *explaining, const struct tr_waiter *w
     tr_buffer_add_string(text, " so far");
     explaining->has_progress = tr_task_progress_find(request->reader, &key, &explaining->progress);
     if (explaining->has_progress) {
-        tr_buffer_add_string(text, "; it says: ");
+        tr_buffer_add_string(text, "; progress: ");
         tr_task_progress_print(&explaining->progress, request->now_ms, text);
     }
 }

@@ -153,6 +153,16 @@ class CausesTest(program.ProgramTest):
                          ["failed, may be retried", "failed, may be retried", "failed"])
         self.assertIn("exit status 3 of the last of 3 attempts", self.troupe("get", "one")[0])
 
+    def test_a_success_came_after_what_failed(self):
+        self.write("one.yaml", "troupe: 1\ntasks: {one: {run: [sh, -c, 'echo busy >&2; "
+                               "exit $((1 - TROUPE_ATTEMPT))'], retries: 2}}\n"
+                               "workflows: {main: {nodes: {one: {task: one}}}}\n")
+        self.troupe("run", "one.yaml", "--name", "it", "-q")
+        out, _ = self.troupe("explain", "it/one")
+        self.assertIn("  one succeeded\n  after one@0 failed, may be retried: exit status 1: busy",
+                      out)
+        self.assertNotIn("because", out)
+
     def test_much_output_ends_with_whole_lines(self):
         words = ("python3", "-c", "import sys\nfor i in range(9999):\n"
                  "    sys.stderr.write('line %d\\n' % i)\n"

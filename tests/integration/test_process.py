@@ -288,8 +288,8 @@ echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUT
                          r"\n *n .* running .* 30 %: 3 of 10, \d+s ago\n")
         (waits,) = [row for row in self.document("explain", "it")["waiting"] if row["node"] == "n"]
         self.assertEqual(waits["progress"], shown)
-        self.assertRegex(waits["text"], r" so far; it says: 30 %: 3 of 10, \d+s ago$")
-        self.assertIn("; it says: 30 %: 3 of 10, ", self.troupe("explain", "it/n")[0])
+        self.assertRegex(waits["text"], r" so far; progress: 30 %: 3 of 10, \d+s ago$")
+        self.assertIn("; progress: 30 %: 3 of 10, ", self.troupe("explain", "it/n")[0])
         self.write("go", "")
         self.assertEqual(running.end()[0], 1)
         self.assertEqual(self.progress("it")[0], shown)
