@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The walk of a new user: what the tutorial says is typed at terminals, and what it says is
-shown there is compared with what is."""
+"""The walk of a new user: what the first page and the tutorial say is typed at terminals, and what
+they say is shown there is compared with what is."""
 
 import os
 import re
@@ -133,6 +133,10 @@ class WalkTest(PageTest):
     def test_the_tutorial(self):
         self.store = self.folder / "tutorial/.troupe"
         self.assertGreater(self.walk((ROOT / "examples/TUTORIAL.md").read_text()), 20)
+
+    def test_the_first_page(self):
+        first = (ROOT / "README.md").read_text().partition("\n## ")[0]
+        self.assertGreater(self.walk(first), 1)
 
 
 if __name__ == "__main__":
