@@ -5,6 +5,7 @@
 
 #include "schemas/engine/flow.h"
 #include "schemas/engine/history.h"
+#include "schemas/engine/notify.h"
 #include "schemas/engine/recovery.h"
 #include "schemas/engine/refresh.h"
 #include "schemas/engine/schedule.h"
@@ -22,6 +23,7 @@ static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER
 static const struct tr_schema *const history[] = {TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const inquiry[] = {TR_INQUIRY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const notify[] = {TR_NOTIFY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const recording[] = {TR_RECORDING_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const recovery[] = {TR_RECOVERY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -37,6 +39,7 @@ static const struct tr_schema_list lists[] = {
     {tap, TR_COUNT_OF(tap)},           {recording, TR_COUNT_OF(recording)},
     {recovery, TR_COUNT_OF(recovery)}, {inquiry, TR_COUNT_OF(inquiry)},
     {schedule, TR_COUNT_OF(schedule)}, {refresh, TR_COUNT_OF(refresh)},
+    {notify, TR_COUNT_OF(notify)},
 };
 
 const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema, &tr_backend_schema,

@@ -201,7 +201,9 @@ enum tr_failure_kind {
  *                           <-  signal_given
  *     signal_stop           ->        ->             (it does not wait any more)
  *
- * `gate` is the workflow's actor; with `node` and its `path` it names the gate.
+ * `gate` is the workflow's actor; with `node` and its `path` it names the gate. With `is_told_of`,
+ * which the root sets, the root hears gate_waits (schemas/engine/notify.h) where the gate is not
+ * answered at once.
  *
  * The root owes the answer to its asker: so `asker` and `ask` go along to the signals and
  * come back in signal_sent (tr_deferred_reply). They are the root's to fill in.
@@ -210,7 +212,8 @@ enum tr_failure_kind {
     FIELD(ref, gate, 1, 0)                  \
     FIELD(u32, node, 1, 0)                  \
     FIELD(text, id, 1, 0)                   \
-    FIELD(text, path, 1, 0)
+    FIELD(text, path, 1, 0)                 \
+    FIELD(bool, is_told_of, 1, 0)
 
 #define TR_SIGNAL_STOP_FIELDS(FIELD, ARRAY) \
     FIELD(ref, gate, 1, 0)                  \

@@ -16,6 +16,7 @@
  *     progress         one row for each array: how many elements are where
  *     element_output   what elements gave whose array has not wholly succeeded, up to 256 in a row
  *     cache_miss       what a task looked for in the cache and did not find
+ *     notification_row one row for each notification: to whom, and how it stands
  *
  * Paths are addresses below the execution: "squares", "w/inner", "sq[3]/inner"; the execution's own
  * is empty. Times are milliseconds since 1970, 0 for what has not happened. Phases are numbers of
@@ -25,6 +26,7 @@
 #define TR_SCHEMAS_ENGINE_HISTORY_H
 
 #include "schemas/engine/flow.h"
+#include "schemas/engine/notify.h"
 #include "schemas/engine/phase.h"
 
 /* The most entries of one element_block. */
@@ -213,6 +215,27 @@ enum tr_value_side {
     FIELD(any, inputs, 1, TR_REDACTED)     \
     FIELD(u64, at_ms, 1, 0)
 
+/*
+ * `key` is its identity. `phase` is what it tells of (enum tr_notify_phase), `position` its place
+ * in the definition and `path` that of a gate. `kind` (enum tr_notify_kind) and `target` say where
+ * it goes. `attempts` counts those begun; of one that is tried again `next_ms` says when, and
+ * `message` why the last attempt failed (schemas/engine/notify.h).
+ */
+#define TR_NOTIFICATION_ROW_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)         \
+    FIELD(text, key, 1, TR_ROW_KEY)              \
+    FIELD(u8, phase, 1, 0)                       \
+    FIELD(u32, position, 1, 0)                   \
+    FIELD(text, path, 1, 0)                      \
+    FIELD(u8, kind, 1, 0)                        \
+    FIELD(text, target, 1, 0)                    \
+    FIELD(u8, status, 1, 0)                      \
+    FIELD(u32, attempts, 1, 0)                   \
+    FIELD(u64, created_ms, 1, 0)                 \
+    FIELD(u64, next_ms, 1, 0)                    \
+    FIELD(u64, ended_ms, 1, 0)                   \
+    FIELD(text, message, 1, 0)
+
 #define TR_HISTORY_SCHEMAS(S)                                          \
     S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)              \
     S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                      \
@@ -223,7 +246,8 @@ enum tr_value_side {
     S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)                \
     S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS)    \
     S(execution_label, 25, TR_RECORD, 1, 0, TR_EXECUTION_LABEL_FIELDS) \
-    S(cache_miss, 22, TR_RECORD, 1, 0, TR_CACHE_MISS_FIELDS)
+    S(cache_miss, 22, TR_RECORD, 1, 0, TR_CACHE_MISS_FIELDS)           \
+    S(notification_row, 26, TR_RECORD, 1, 0, TR_NOTIFICATION_ROW_FIELDS)
 
 TR_HISTORY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

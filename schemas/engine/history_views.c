@@ -15,6 +15,10 @@ static const char *failure_word(uint8_t failure)
     return failure < TR_COUNT_OF(words) ? words[failure] : "?";
 }
 
+static const struct tr_words notify_phases = {tr_notify_phase_word, TR_NOTIFY_PHASE_COUNT};
+static const struct tr_words notify_kinds = {tr_notify_kind_word, TR_NOTIFY_KIND_COUNT};
+static const struct tr_words notification_states = {tr_notification_status_word,
+                                                    TR_NOTIFICATION_STATUS_COUNT};
 static const struct tr_words circuits = {tr_circuit_word, TR_CIRCUIT_TRIAL + 1};
 static const struct tr_words execution_phases = {tr_execution_phase_word, TR_EXECUTION_PHASE_COUNT};
 static const struct tr_words node_phases = {tr_node_phase_word, TR_NODE_PHASE_COUNT};
@@ -125,6 +129,26 @@ static const struct tr_words cache_statuses = {tr_cache_status_word,
     C(at, "when it was counted", TIME, "at_ms", NULL)                       \
     C(at_ms, "the same in milliseconds since 1970", FIELD, "at_ms", NULL)
 
+#define NOTIFICATIONS(C)                                                                \
+    C(execution, "the number of the execution", FIELD, "execution", NULL)               \
+    C(execution_name, "its name", OWNER, "name", NULL)                                  \
+    C(key, "its identity, the same in each attempt", FIELD, "key", NULL)                \
+    C(phase, "what it tells of: succeeded, failed, ...", WORD, "phase", &notify_phases) \
+    C(position, "which one of the definition, from 0 on", FIELD, "position", NULL)      \
+    C(path, "of a gate that waits: where it is", FIELD, "path", NULL)                   \
+    C(kind, "by what it is sent: http, command, mail", WORD, "kind", &notify_kinds)     \
+    C(target, "where to", FIELD, "target", NULL)                                        \
+    C(status, "how it stands: pending, retrying, delivered, given up", WORD, "status",  \
+      &notification_states)                                                             \
+    C(attempts, "how many attempts were begun", FIELD, "attempts", NULL)                \
+    C(created_at, "when there was something to tell", TIME, "created_ms", NULL)         \
+    C(next_at, "when it is tried again", TIME, "next_ms", NULL)                         \
+    C(ended_at, "when it was delivered or given up", TIME, "ended_ms", NULL)            \
+    C(created_ms, "the same in milliseconds since 1970", FIELD, "created_ms", NULL)     \
+    C(next_ms, "0 where it is not", FIELD, "next_ms", NULL)                             \
+    C(ended_ms, "0 before that", FIELD, "ended_ms", NULL)                               \
+    C(message, "why the last attempt failed", FIELD, "message", NULL)
+
 #define BACKENDS(C)                                                                            \
     C(plugin, "the plugin", FIELD, "plugin", NULL)                                             \
     C(endpoint, "the endpoint of its settings", FIELD, "endpoint", NULL)                       \
@@ -171,6 +195,7 @@ DEFINE_SIMPLE(nodes, NODES, node_status, TR_UNFOLD_NOT)
 DEFINE_SIMPLE(attempts, ATTEMPTS, attempt, TR_UNFOLD_NOT)
 DEFINE_SIMPLE(elements, ELEMENTS, element_block, TR_UNFOLD_LATEST)
 DEFINE_SIMPLE(arrays, ARRAYS, progress, TR_UNFOLD_NOT)
+DEFINE_SIMPLE(notifications, NOTIFICATIONS, notification_row, TR_UNFOLD_NOT)
 DEFINE_SIMPLE(backends, BACKENDS, backend, TR_UNFOLD_NOT)
 
 static const struct tr_view_column events_columns[] = {
@@ -239,6 +264,7 @@ static const struct tr_view views[] = {
     VIEW(elements, "one row for each element of an array, as it stands now"),
     VIEW(arrays, "one row for each array: how many elements are where"),
     VIEW(events, "one row for each change of a phase"),
+    VIEW(notifications, "one row for each notification of an execution"),
     VIEW(backends, "one row for each endpoint of a plugin that was called, as it stands"),
 };
 
@@ -256,6 +282,7 @@ static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"parent", "created_ms"}},
     {&tr_execution_label_schema, {"key", "value", "created_ms"}},
     {&tr_execution_label_schema, {"key", "value", "is_launched", "created_ms"}},
+    {&tr_notification_row_schema, {"status"}},
 };
 
 const struct tr_views tr_history_views = {

@@ -4,6 +4,7 @@
  */
 #include "schemas/engine/flow.h"
 #include "schemas/engine/history.h"
+#include "schemas/engine/notify.h"
 #include "schemas/engine/recovery.h"
 #include "schemas/engine/refresh.h"
 #include "schemas/engine/retention.h"
@@ -19,6 +20,7 @@
 
 TR_FLOW_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_HISTORY_SCHEMAS(TR_SCHEMA_DEFINE)
+TR_NOTIFY_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_RECOVERY_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_REFRESH_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_RETENTION_SCHEMAS(TR_SCHEMA_DEFINE)
@@ -49,6 +51,9 @@ const size_t tr_history_schema_count = TR_COUNT_OF(tr_history_schemas);
 
 WORD_FUNCTION(tr_circuit_word, TR_CIRCUITS)
 WORD_FUNCTION(tr_launch_step_words, TR_LAUNCH_STEPS)
+WORD_FUNCTION(tr_notification_status_word, TR_NOTIFICATION_STATES)
+WORD_FUNCTION(tr_notify_kind_word, TR_NOTIFY_KINDS)
+WORD_FUNCTION(tr_notify_phase_word, TR_NOTIFY_PHASES)
 WORD_FUNCTION(tr_schedule_change_word, TR_SCHEDULE_CHANGES)
 WORD_FUNCTION(tr_schedule_outcome_word, TR_SCHEDULE_OUTCOMES)
 WORD_FUNCTION(tr_schedule_step_words, TR_SCHEDULE_STEPS)

@@ -8,6 +8,7 @@
 
 #include "schemas/engine/flow.h"
 #include "schemas/engine/history.h"
+#include "schemas/engine/notify.h"
 #include "schemas/engine/recovery.h"
 #include "schemas/engine/refresh.h"
 #include "schemas/engine/retention.h"
@@ -48,6 +49,7 @@
     L(refresh, TR_REFRESH_SCHEMAS)               \
     L(archive, TR_ARCHIVE_SCHEMAS)               \
     L(retention, TR_RETENTION_SCHEMAS)           \
+    L(notify, TR_NOTIFY_SCHEMAS)                 \
     L(schedule, TR_SCHEDULE_SCHEMAS)             \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \

@@ -392,6 +392,8 @@ SCRIPT(write_other)
     struct tr_cache_miss miss = {
         .execution = act->number, .path = tr_text_of("squares"), .inputs = {none, sizeof none}};
     TRY(tr_record(context, &tr_cache_miss_schema, &miss));
+    struct tr_notification_row told = {.execution = act->number, .key = tr_text_of("k")};
+    TRY(tr_record(context, &tr_notification_row_schema, &told));
     struct tr_node_status node = {
         .execution = act->number, .path = tr_text_of("other"), .phase = TR_NODE_PHASE_QUEUED};
     struct tr_execution execution = {.execution = act->number, .labels = tr_text_of("team=data")};
@@ -423,7 +425,8 @@ static void forgetting_takes_all_rows_of_one_execution(void **state)
         const struct tr_schema *schema = tr_history_schemas[i];
         bool is_left = schema == &tr_phase_schema || schema == &tr_node_status_schema ||
                        schema == &tr_progress_schema || schema == &tr_element_output_schema ||
-                       schema == &tr_execution_label_schema || schema == &tr_cache_miss_schema;
+                       schema == &tr_execution_label_schema || schema == &tr_cache_miss_schema ||
+                       schema == &tr_notification_row_schema;
         assert_int_equal(count_rows(schema), is_left ? 1 : 0);
     }
     close_stage();
