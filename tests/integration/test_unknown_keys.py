@@ -19,6 +19,7 @@ PLAN = W + "launch_plans: {p: {workflow: w, KEYS}}\n"
 NODE = TASKS + "workflows: {w: {nodes: {n: {KEYS}}}}\n"
 ARM = TASKS + ("workflows: {w: {inputs: {a: int}, nodes: {n: {switch: [{when: $a > 1, KEYS}, "
                "{else: skip}]}}}}\n")
+NOTIFY = "workflows: {w: {nodes: {n: {sleep: 1s}}, notify: [{on: failed, KEYS}]}}\n"
 LAST = ARM.replace("{when: $a > 1, KEYS}, {else: skip}", "{fail: no, KEYS}")
 
 # What a place is called, the keys that stand there already, and a file with room for KEYS.
@@ -35,6 +36,11 @@ PLACES = [
     ("a launch plan", "workflow", PLAN),
     ("a schedule", "every", PLAN.replace("KEYS", "schedule: {every: 1h, KEYS}")),
     ("the last arm", "fail", LAST),
+    ("a notification", "on", NOTIFY),
+    ("http", "url", NOTIFY.replace("KEYS", "http: {url: 'https://h', KEYS}")),
+    ("authorization", "bearer", NOTIFY.replace(
+        "KEYS", "http: {url: 'https://h', authorization: {bearer: g/k, KEYS}}")),
+    ("mail", "to", NOTIFY.replace("KEYS", "mail: {to: a@b.c, KEYS}")),
 ]
 BODIES = {"task": "t", "map": "t", "workflow": "w", "launch": "w", "dynamic": "t",
           "switch": "[{else: skip}]", "approve": "g", "signal": "g", "sleep": "1s"}

@@ -21,6 +21,7 @@
 #define TR_ACTORS_GRAPH_COMPILED_GRAPH_H
 
 #include "actors/graph/value/literal.h"
+#include "schemas/engine/notify.h"
 #include "schemas/engine/plugin.h"
 
 /* Where an index would stand and there is none. */
@@ -266,6 +267,20 @@ struct tr_node {
     int64_t sleep_ns; /* SLEEP */
 };
 
+/*
+ * Who is told when an execution goes to a phase. `target` is packed as schemas/engine/notify.h has
+ * it, with templates (enum tr_notify_name of value/template.h).
+ */
+struct tr_notification {
+    uint32_t phases; /* bit n: enum tr_notify_phase n */
+    uint8_t kind;    /* enum tr_notify_kind */
+    struct tr_bytes target;
+    struct tr_text folder; /* of the file that declares it, for `./` in a command */
+    uint32_t retries;
+    struct tr_backoff backoff;
+    int64_t timeout_ns; /* of one attempt */
+};
+
 enum tr_failure_policy {
     TR_POLICY_FAIL_IMMEDIATELY,
     TR_POLICY_FINISH_RUNNABLE,
@@ -305,6 +320,8 @@ struct tr_workflow {
     int64_t timeout_ns;
     uint32_t nesting;      /* workflows inside it, one in the other; 1: none */
     struct tr_text labels; /* of its executions (actors/graph/document/labels.h) */
+    const struct tr_notification *notifications; /* of its executions */
+    uint32_t notification_count;
 };
 
 /* A value that a launch plan gives for an input of its workflow. */
@@ -349,6 +366,8 @@ struct tr_plan {
     /* The workflow's inputs without the fixed ones, with the plan's defaults. */
     struct tr_variables inputs;
     struct tr_text labels; /* of its executions, beside the workflow's, over which they win */
+    const struct tr_notification *notifications; /* of its executions, behind the workflow's */
+    uint32_t notification_count;
 };
 
 /* A bound over all executions of a store. */

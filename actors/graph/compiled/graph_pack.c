@@ -419,10 +419,25 @@ static void move_node(struct tri_transfer *transfer, void *item)
     move_ns(transfer, &node->sleep_ns);
 }
 
+static void move_notification(struct tri_transfer *transfer, void *item)
+{
+    struct tr_notification *notification = item;
+    begin(transfer, 9);
+    move_u32(transfer, &notification->phases);
+    move_kind(transfer, &notification->kind, TR_NOTIFY_BY_MAIL);
+    move_bytes(transfer, &notification->target);
+    move_text(transfer, &notification->folder);
+    move_u32(transfer, &notification->retries);
+    move_ns(transfer, &notification->backoff.first_ns);
+    move_ns(transfer, &notification->backoff.max_ns);
+    move_f64(transfer, &notification->backoff.factor);
+    move_ns(transfer, &notification->timeout_ns);
+}
+
 static void move_workflow(struct tri_transfer *transfer, void *item)
 {
     struct tr_workflow *workflow = item;
-    begin(transfer, 21);
+    begin(transfer, 22);
     move_text(transfer, &workflow->name);
     move_text(transfer, &workflow->description);
     move_text(transfer, &workflow->folder);
@@ -444,6 +459,8 @@ static void move_workflow(struct tri_transfer *transfer, void *item)
     move_ns(transfer, &workflow->timeout_ns);
     move_u32(transfer, &workflow->nesting);
     move_text(transfer, &workflow->labels);
+    MOVE_ITEMS(transfer, workflow->notifications, &workflow->notification_count, 9,
+               move_notification);
 }
 
 static void move_plan_value(struct tri_transfer *transfer, void *item)
@@ -479,7 +496,7 @@ static void move_schedule(struct tri_transfer *transfer, struct tr_schedule *sch
 static void move_plan(struct tri_transfer *transfer, void *item)
 {
     struct tr_plan *plan = item;
-    begin(transfer, 7);
+    begin(transfer, 8);
     move_text(transfer, &plan->name);
     move_text(transfer, &plan->description);
     move_u32(transfer, &plan->workflow);
@@ -487,6 +504,7 @@ static void move_plan(struct tri_transfer *transfer, void *item)
     move_schedule(transfer, &plan->schedule);
     move_variables(transfer, &plan->inputs);
     move_text(transfer, &plan->labels);
+    MOVE_ITEMS(transfer, plan->notifications, &plan->notification_count, 9, move_notification);
 }
 
 static void move_pool(struct tri_transfer *transfer, void *item)
@@ -608,8 +626,8 @@ void tri_transfer_graph(struct tri_transfer *transfer, struct tr_graph *graph)
     move_types(transfer, graph);
     MOVE_ITEMS(transfer, graph->pools, &graph->pool_count, 3, move_pool);
     MOVE_ITEMS(transfer, graph->tasks, &graph->task_count, 10, move_task);
-    MOVE_ITEMS(transfer, graph->workflows, &graph->workflow_count, 21, move_workflow);
-    MOVE_ITEMS(transfer, graph->plans, &graph->plan_count, 7, move_plan);
+    MOVE_ITEMS(transfer, graph->workflows, &graph->workflow_count, 22, move_workflow);
+    MOVE_ITEMS(transfer, graph->plans, &graph->plan_count, 8, move_plan);
 }
 
 int tr_graph_pack(const struct tr_graph *graph, struct tr_buffer *buffer)

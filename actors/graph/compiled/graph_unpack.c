@@ -114,11 +114,24 @@ static bool check_schedule(const struct tr_schedule *schedule, const struct tr_v
                                    : schedule->every_ns % NS_PER_SECOND == 0;
 }
 
+/* What a notification is sent to is read where it is sent; a value it has to be. */
+static bool check_notifications(const struct tr_notification *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (items[i].phases == 0 || items[i].phases >> TR_NOTIFY_PHASE_COUNT != 0 ||
+            tr_literal_check(NULL, items[i].target) != 0) {
+            return false;
+        }
+    }
+    return count <= TR_NOTIFICATIONS_MAX;
+}
+
 /* A plan's name becomes a part of addresses and causes, which have room for one of a definition. */
 static bool check_plan(const struct tr_graph *graph, const struct tr_plan *plan)
 {
     if (plan->workflow >= graph->workflow_count || plan->name.size > TR_GRAPH_NAME_BYTES_MAX ||
-        !check_variables(&plan->inputs, true) || !tr_labels_are_good(plan->labels)) {
+        !check_variables(&plan->inputs, true) || !tr_labels_are_good(plan->labels) ||
+        !check_notifications(plan->notifications, plan->notification_count)) {
         return false;
     }
     const struct tr_variables *inputs = &graph->workflows[plan->workflow].interface.inputs;
@@ -452,7 +465,9 @@ static bool check_workflow(struct check *check)
         !is_handler(workflow, workflow->finally, TR_ROLE_FINALLY) ||
         !check_variables(&workflow->interface.inputs, true) ||
         !check_variables(&workflow->interface.outputs, false) ||
-        !tr_labels_are_good(workflow->labels) || !check_order(check)) {
+        !tr_labels_are_good(workflow->labels) ||
+        !check_notifications(workflow->notifications, workflow->notification_count) ||
+        !check_order(check)) {
         return false;
     }
     for (uint32_t i = 0; i < workflow->binding_count; i++) {

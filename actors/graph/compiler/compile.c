@@ -98,6 +98,8 @@ void tri_compile_place_workflows(struct tri_compiler *compiler)
         workflow->max_parallelism = workflows[i].max_parallelism;
         workflow->timeout_ns = workflows[i].timeout_ns;
         workflow->labels = workflows[i].labels;
+        workflow->notifications = workflows[i].notifications;
+        workflow->notification_count = workflows[i].notification_count;
         workflow->on_failure = workflow->finally = TR_GRAPH_NONE;
     }
 }

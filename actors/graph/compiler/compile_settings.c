@@ -312,6 +312,8 @@ static void compile_plan(struct tri_compiler *compiler, const struct tri_plan *s
     plan->description = source->description;
     plan->schedule = source->schedule;
     plan->labels = source->labels;
+    plan->notifications = source->notifications;
+    plan->notification_count = source->notification_count;
     plan->workflow = TR_GRAPH_NONE;
     if (source->workflow.text.size == 0) {
         return;

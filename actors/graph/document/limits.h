@@ -98,6 +98,15 @@
 #define TR_RETRY_CODES_MAX 64U
 #define TR_RETRY_CODE_BYTES_MAX 255U
 
+/*
+ * Notifications of one workflow or launch plan; what one is sent to and with, packed; addresses of
+ * one mail, and the bytes of one.
+ */
+#define TR_NOTIFICATIONS_MAX 64U
+#define TR_NOTIFICATION_BYTES_MAX 65536U
+#define TR_MAIL_ADDRESSES_MAX 64U
+#define TR_MAIL_ADDRESS_BYTES_MAX 254U
+
 /* Memory of one compiled graph and of what its compilation needs. */
 #define TR_GRAPH_BYTES_MAX (2ULL << 30)
 

@@ -144,6 +144,8 @@ struct tri_workflow {
     uint32_t max_parallelism;
     int64_t timeout_ns;
     struct tr_text labels;
+    const struct tr_notification *notifications;
+    uint32_t notification_count;
     bool is_compiled; /* of a graph that is gone on from: only its name matters */
 };
 
@@ -157,6 +159,8 @@ struct tri_plan {
     struct tr_schedule schedule;
     struct tri_name kickoff;
     struct tr_text labels;
+    const struct tr_notification *notifications;
+    uint32_t notification_count;
 };
 
 struct tri_pool {

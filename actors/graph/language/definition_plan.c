@@ -209,6 +209,13 @@ static void read_labels(struct tri_definition *definition, const struct tr_tree 
     (void)tri_keys_read_labels(definition, value, &plan->labels);
 }
 
+static void read_notify(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target)
+{
+    struct tri_plan *plan = target;
+    tri_keys_read_notify(definition, value, &plan->notifications, &plan->notification_count);
+}
+
 static void read_description(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
@@ -225,6 +232,7 @@ static void read_plan(struct tri_definition *definition, const struct tr_tree *t
         {"schedule", read_schedule, 0},
         {"description", read_description, 0},
         {"labels", read_labels, 0},
+        {"notify", read_notify, 0},
     };
     struct tri_plan *plan = target;
     plan->source = definition->source;

@@ -39,24 +39,28 @@ static void read_factor(struct tri_definition *definition, const struct tr_tree 
     }
 }
 
-static void read_backoff(struct tri_definition *definition, const struct tr_tree *value,
-                         void *target)
+/*
+ * A backoff is replaced as a whole: a node that gives `first` alone does not keep the task's `max`.
+ */
+void tri_keys_read_backoff(struct tri_definition *definition, const struct tr_tree *tree,
+                           struct tr_backoff *backoff)
 {
     static const struct tri_key keys[] = {
         {"first", read_first, 0}, {"factor", read_factor, 0}, {"max", read_max, 0}};
-    struct tri_settings *settings = target;
-    settings->given |= TRI_BACKOFF;
-    /*
-     * A backoff is replaced as a whole: a node that gives `first` alone does not keep the task's
-     * `max`.
-     */
-    settings->settings.backoff = (struct tr_backoff){.factor = 2};
-    tri_keys_read_keys(definition, value, "backoff", keys, TR_COUNT_OF(keys),
-                       &settings->settings.backoff);
-    if (value->kind == TR_TREE_MAP && tr_tree_find(value, "first") == NULL) {
-        tri_report_add(definition->report, value->place, "ValueRequired",
+    *backoff = (struct tr_backoff){.factor = 2};
+    tri_keys_read_keys(definition, tree, "backoff", keys, TR_COUNT_OF(keys), backoff);
+    if (tree->kind == TR_TREE_MAP && tr_tree_find(tree, "first") == NULL) {
+        tri_report_add(definition->report, tree->place, "ValueRequired",
                        "backoff does not say how long the first wait is\nadd first: 1s");
     }
+}
+
+static void read_backoff(struct tri_definition *definition, const struct tr_tree *value,
+                         void *target)
+{
+    struct tri_settings *settings = target;
+    settings->given |= TRI_BACKOFF;
+    tri_keys_read_backoff(definition, value, &settings->settings.backoff);
 }
 
 static void read_timeout(struct tri_definition *definition, const struct tr_tree *value,
@@ -310,25 +314,34 @@ static bool read_secret(struct tri_definition *definition, const struct tr_tree 
     return secret->is_file;
 }
 
+bool tri_keys_read_secrets(struct tri_definition *definition, const struct tr_tree *tree,
+                           struct tr_secret **secrets, uint32_t *count)
+{
+    if (!tri_keys_expect_map(definition, tree, "secrets")) {
+        return false;
+    }
+    struct tr_secret *items = tr_arena_array(definition->arena, tree->count, sizeof *items);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; items != NULL && i < tree->count; i++) {
+        const struct tr_pair *pair = &tree->pairs[i];
+        if (read_variable_name(definition, pair->key, &items[kept].name) &&
+            read_secret(definition, pair->value, &items[kept])) {
+            kept++;
+        }
+    }
+    *secrets = items;
+    *count = kept;
+    return items != NULL && kept == tree->count;
+}
+
 static void read_secrets(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
     struct tri_settings *settings = target;
+    struct tr_secret *items = NULL;
     settings->given |= TRI_SECRETS;
-    if (!tri_keys_expect_map(definition, value, "secrets")) {
-        return;
-    }
-    struct tr_secret *items = tr_arena_array(definition->arena, value->count, sizeof *items);
-    uint32_t count = 0;
-    for (uint32_t i = 0; items != NULL && i < value->count; i++) {
-        const struct tr_pair *pair = &value->pairs[i];
-        if (read_variable_name(definition, pair->key, &items[count].name) &&
-            read_secret(definition, pair->value, &items[count])) {
-            count++;
-        }
-    }
+    (void)tri_keys_read_secrets(definition, value, &items, &settings->settings.secret_count);
     settings->settings.secrets = items;
-    settings->settings.secret_count = count;
 }
 
 static void read_config(struct tri_definition *definition, const struct tr_tree *value,

@@ -149,6 +149,14 @@ static void read_labels(struct tri_definition *definition, const struct tr_tree 
     (void)tri_keys_read_labels(definition, value, &workflow->labels);
 }
 
+static void read_notify(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target)
+{
+    struct tri_workflow *workflow = target;
+    tri_keys_read_notify(definition, value, &workflow->notifications,
+                         &workflow->notification_count);
+}
+
 static void read_description(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
@@ -181,6 +189,7 @@ static void read_workflow(struct tri_definition *definition, const struct tr_tre
         {"timeout", read_timeout, 0},
         {"description", read_description, 0},
         {"labels", read_labels, 0},
+        {"notify", read_notify, 0},
     };
     struct tri_workflow *workflow = target;
     workflow->source = definition->source;

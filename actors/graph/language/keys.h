@@ -100,6 +100,19 @@ bool tri_keys_read_labels(struct tri_definition *definition, const struct tr_tre
 bool tri_keys_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
                           struct tr_secret *secret);
 
+/* Waits between retries; `max` stays without a bound, the factor is 2 unless they are given. */
+void tri_keys_read_backoff(struct tri_definition *definition, const struct tr_tree *tree,
+                           struct tr_backoff *backoff);
+
+/* A mapping of names of variables to secrets, in the graph's arena. */
+bool tri_keys_read_secrets(struct tri_definition *definition, const struct tr_tree *tree,
+                           struct tr_secret **secrets, uint32_t *count);
+
+/* Who is told of executions (definition_notify.c), in the graph's arena; what is wrong is left out.
+ */
+void tri_keys_read_notify(struct tri_definition *definition, const struct tr_tree *tree,
+                          const struct tr_notification **notifications, uint32_t *count);
+
 /* The settings that tasks and nodes share, as rows of their own tables. */
 #define TRI_SETTING_ROWS(bodies)                                                                   \
     {"retries", NULL, (bodies)}, {"retry_on", NULL, (bodies)}, {"never_retry_on", NULL, (bodies)}, \

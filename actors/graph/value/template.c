@@ -21,6 +21,7 @@
 #define END "}}"
 #define MARK_BYTES 2
 #define INPUTS "inputs."
+#define LABEL "labels."
 
 static const char *const names[] = {
 #define TRI_TEMPLATE_WORD(name, word) [TR_TEMPLATE_##name] = (word),
@@ -178,6 +179,40 @@ bool tr_template_next(struct tr_text *text, struct tr_text *before, struct tr_te
     }
     *text = between(template->whole.data + template->whole.size, end);
     return true;
+}
+
+static const char *const notify_names[] = {
+#define TRI_NOTIFY_NAME_WORD(name, word) [TR_NOTIFY_NAME_##name] = (word),
+    TR_NOTIFY_NAMES(TRI_NOTIFY_NAME_WORD)
+#undef TRI_NOTIFY_NAME_WORD
+};
+
+const char *tr_notify_name_text(enum tr_notify_name name)
+{
+    return notify_names[name];
+}
+
+bool tr_notify_name_find(struct tr_text name, enum tr_notify_name *which, struct tr_text *label)
+{
+    if (name.size < 2 || (name.data[0] != '.' && name.data[0] != '$')) {
+        return false;
+    }
+    name = between(name.data + 1, name.data + name.size);
+    size_t size = sizeof LABEL - 1;
+    if (name.size > size && strncasecmp(name.data, LABEL, size) == 0) {
+        *which = TR_NOTIFY_NAME_LABELS;
+        *label = between(name.data + size, name.data + name.size);
+        return true;
+    }
+    for (uint32_t i = 0; i < TR_COUNT_OF(notify_names); i++) {
+        if (name.size == strlen(notify_names[i]) &&
+            strncasecmp(name.data, notify_names[i], name.size) == 0) {
+            *which = (enum tr_notify_name)i;
+            *label = tr_text_of("");
+            return true;
+        }
+    }
+    return false;
 }
 
 bool tr_template_is_in(const void *bytes, size_t size)

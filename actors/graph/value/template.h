@@ -72,6 +72,44 @@ bool tr_template_is_in(const void *bytes, size_t size);
 struct tr_task_template;
 uint32_t tr_template_names_of(const struct tr_task_template *task);
 
+/*
+ * What the templates of a notification may name, and nothing else: N(NAME, word). `labels.KEY` is
+ * one label.
+ */
+#define TR_NOTIFY_NAMES(N)             \
+    N(EXECUTION_NAME, "executionName") \
+    N(PROJECT, "project")              \
+    N(DOMAIN, "domain")                \
+    N(WORKFLOW, "workflow")            \
+    N(PLAN, "plan")                    \
+    N(PHASE, "phase")                  \
+    N(CAUSE, "cause")                  \
+    N(ERROR, "error")                  \
+    N(ERROR_CODE, "errorCode")         \
+    N(ERROR_NODE, "errorNode")         \
+    N(GATE, "gate")                    \
+    N(LABELS, "labels")                \
+    N(STARTED_AT, "startedAt")         \
+    N(ENDED_AT, "endedAt")             \
+    N(KEY, "notification")
+
+enum tr_notify_name {
+#define TRI_NOTIFY_NAME_ENUM(name, word) TR_NOTIFY_NAME_##name,
+    TR_NOTIFY_NAMES(TRI_NOTIFY_NAME_ENUM)
+#undef TRI_NOTIFY_NAME_ENUM
+        TR_NOTIFY_NAME_COUNT
+};
+
+/* The word of such a name. */
+const char *tr_notify_name_text(enum tr_notify_name name);
+
+/*
+ * Which of them the name of an unknown template is, with its mark in front; of `.labels.KEY` LABELS
+ * and the `label`, which is else empty. False: none.
+ */
+TR_MUST_USE bool tr_notify_name_find(struct tr_text name, enum tr_notify_name *which,
+                                     struct tr_text *label);
+
 /* What is wrong with a template of INPUT where the task does not run on this machine. */
 #define TR_TEMPLATE_NO_DOCUMENT                                                                   \
     "the template {{.input}} asks for inputs.pb, which only tasks on this machine have; hand on " \

@@ -164,7 +164,10 @@ static struct tr_graph *scheduled_graph(void)
                            "      nodes: {s: {sleep: 1s}}}\n"
                            "launch_plans:\n"
                            "  p: {workflow: w, schedule: {cron: \"0 3 31 12 0\", "
-                           "kickoff_input: at}}\n")};
+                           "kickoff_input: at}, notify: [{on: failed, command: [x]},\n"
+                           "    {on: aborted, http: {url: \"http://h\", headers: {X: y}, body: 1,\n"
+                           "      authorization: {bearer: a/b}}},\n"
+                           "    {on: waiting, mail: {to: a@b.c}}]}\n")};
     tr_report_init(&report);
     assert_int_equal(tr_graph_compile(&source, &report, &graph), 0);
     tr_report_fini(&report);
@@ -234,6 +237,40 @@ static void test_schedules(void **state)
     tr_graph_free(graph);
 }
 
+/* What is sent when something ends was checked when it was compiled, and has to be a value. */
+static void test_notifications(void **state)
+{
+    (void)state;
+    struct tr_graph *graph = scheduled_graph();
+    struct tr_notification notification = graph->plans[0].notifications[0];
+    struct tr_notification many[TR_NOTIFICATIONS_MAX + 1];
+    for (size_t i = 0; i < TR_COUNT_OF(many); i++) {
+        many[i] = notification;
+    }
+    assert_int_equal(graph->plans[0].notification_count, 3);
+    EXPECT_PLAN(graph, 0, plan.notification_count = 3);
+    EXPECT_PLAN(graph, 0, plan.notification_count = 0);
+    EXPECT_PLAN(graph, 0,
+                (plan.notifications = many, plan.notification_count = TR_NOTIFICATIONS_MAX));
+    EXPECT_PLAN(graph, TR_MALFORMED,
+                (plan.notifications = many, plan.notification_count = TR_NOTIFICATIONS_MAX + 1));
+    notification.phases = 0;
+    EXPECT_PLAN(graph, TR_MALFORMED,
+                (plan.notifications = &notification, plan.notification_count = 1));
+    notification.phases = 1U << TR_NOTIFY_PHASE_COUNT;
+    EXPECT_PLAN(graph, TR_MALFORMED,
+                (plan.notifications = &notification, plan.notification_count = 1));
+    notification = many[0];
+    notification.kind = TR_NOTIFY_KIND_COUNT;
+    EXPECT_PLAN(graph, TR_MALFORMED,
+                (plan.notifications = &notification, plan.notification_count = 1));
+    notification = many[0];
+    notification.target.size--;
+    EXPECT_PLAN(graph, TR_MALFORMED,
+                (plan.notifications = &notification, plan.notification_count = 1));
+    tr_graph_free(graph);
+}
+
 /* The first vector of FIPS 180-2, so that names of graphs are what they say. */
 static void test_digest(void **state)
 {
@@ -256,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_fuzzing_begins_from_graphs),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_schedules),
+        cmocka_unit_test(test_notifications),
         cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
