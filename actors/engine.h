@@ -49,6 +49,9 @@ struct tr_engine {
     size_t endpoint_count;
     struct tr_ref resources;  /* the resource manager; serial 0: none, every request is granted */
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
+    struct tr_ref notifier;   /* the notifier; serial 0: nobody is told of anything */
+    const char *sendmail;     /* the program that sends mail; NULL: TR_SENDMAIL */
+    const char *mail_from;    /* whom mail is from; NULL: as that program says */
     const char *store_folder; /* absolute; NULL: no store, no files */
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
     uint64_t memory_max;      /* of all that it has in hand; 0: no bound */
@@ -56,6 +59,9 @@ struct tr_engine {
     uint64_t life;            /* no other start of any engine has this number */
     uint64_t store;           /* no other store has this one; 0: nobody outside needs it */
 };
+
+/* The standard program that sends mail. */
+#define TR_SENDMAIL "/usr/sbin/sendmail"
 
 /* The engine that a handler runs in. */
 static inline struct tr_engine *tr_engine_of(const struct tr_context *context)
@@ -96,16 +102,18 @@ void tr_engine_call_begins(struct tr_context *context, const struct tr_plugin *p
 void tr_engine_call_ends(struct tr_context *context);
 
 /* The actors' behaviours, for tr_host_options: one table, ids 100 to 199. */
-extern const struct tr_behaviour tr_launcher_behaviour;  /* 100: launcher.c */
-extern const struct tr_behaviour tr_workflow_behaviour;  /* 101: workflow.c */
-extern const struct tr_behaviour tr_task_behaviour;      /* 102: task.c */
-extern const struct tr_behaviour tr_array_behaviour;     /* 103: array.c */
-extern const struct tr_behaviour tr_resources_behaviour; /* 104: resources.c */
-extern const struct tr_behaviour tr_catalog_behaviour;   /* 105: catalog.c */
-extern const struct tr_behaviour tr_signals_behaviour;   /* 106: signals.c */
-extern const struct tr_behaviour tr_launch_behaviour;    /* 107: launch.c */
-extern const struct tr_behaviour tr_schedules_behaviour; /* 108: schedules.c */
-extern const struct tr_behaviour tr_schedule_behaviour;  /* 109: schedule.c */
-extern const struct tr_behaviour tr_refresh_behaviour;   /* 110: refresh.c */
+extern const struct tr_behaviour tr_launcher_behaviour;     /* 100: launcher.c */
+extern const struct tr_behaviour tr_workflow_behaviour;     /* 101: workflow.c */
+extern const struct tr_behaviour tr_task_behaviour;         /* 102: task.c */
+extern const struct tr_behaviour tr_array_behaviour;        /* 103: array.c */
+extern const struct tr_behaviour tr_resources_behaviour;    /* 104: resources.c */
+extern const struct tr_behaviour tr_catalog_behaviour;      /* 105: catalog.c */
+extern const struct tr_behaviour tr_signals_behaviour;      /* 106: signals.c */
+extern const struct tr_behaviour tr_launch_behaviour;       /* 107: launch.c */
+extern const struct tr_behaviour tr_schedules_behaviour;    /* 108: schedules.c */
+extern const struct tr_behaviour tr_schedule_behaviour;     /* 109: schedule.c */
+extern const struct tr_behaviour tr_refresh_behaviour;      /* 110: refresh.c */
+extern const struct tr_behaviour tr_notifier_behaviour;     /* 115: notifier.c */
+extern const struct tr_behaviour tr_notification_behaviour; /* 116: notification.c */
 
 #endif

@@ -21,6 +21,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/document/limits.h"
 #include "schemas/codec/utf8.h"
+#include "schemas/engine/notify.h"
 
 /* Gates that ended meanwhile are passed over, so many in one handler. */
 #define HOLES_MAX 1024U
@@ -213,6 +214,13 @@ static int remove_gate(struct tri_board *board, struct tr_text id_text, struct i
     return error != 0 ? error : put(board, &own, id, sizeof *id);
 }
 
+/* The root wants to know that the gate was not answered at once. */
+static int tell_root(struct tri_board *board, const struct tr_signal_wait *wait, struct tr_ref root)
+{
+    struct tr_gate_waits waits = {.id = wait->id, .path = wait->path};
+    return tr_tell(board->context, root, &tr_gate_waits_schema, &waits);
+}
+
 /*
  * A gate begins to wait. One that waits already asks twice and is left. Else the order is: the
  * value kept for it alone, which is used up; the value kept for all, which stays for gates to come;
@@ -253,8 +261,11 @@ static int on_wait(struct tri_board *board, const struct tr_message *message)
     if (id.slot != 0) {
         return give_kept(board, &wait, id.slot);
     }
-    return board->state->waiting >= TR_SIGNAL_GATES_MAX ? turn_away(board, &wait)
-                                                        : add_gate(board, &wait, &id, &gate);
+    if (board->state->waiting >= TR_SIGNAL_GATES_MAX) {
+        return turn_away(board, &wait);
+    }
+    error = add_gate(board, &wait, &id, &gate);
+    return error != 0 || !wait.is_told_of ? error : tell_root(board, &wait, message->from);
 }
 
 /* The gate ended for another reason: no value may come to it any more. */

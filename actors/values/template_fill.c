@@ -211,6 +211,18 @@ static void quote(struct tr_text text, struct tr_buffer *buffer)
     tr_buffer_add_string(buffer, "'");
 }
 
+/* What the caller knows beside inputs and names. */
+static bool fill_found(struct fill *fill, struct tr_text name)
+{
+    const struct tr_template_values *values = fill->values;
+    struct tr_text value;
+    if (values->find == NULL || !values->find(values->self, name, &value)) {
+        return false;
+    }
+    tr_buffer_add_text(fill->buffer, value);
+    return true;
+}
+
 static int fill_plain(struct fill *fill, const struct tr_template *template)
 {
     switch (template->kind) {
@@ -227,6 +239,11 @@ static int fill_plain(struct fill *fill, const struct tr_template *template)
         tr_buffer_add_text(fill->buffer, template->name);
         break;
     case TR_TEMPLATE_IS_UNKNOWN: /* of a definition that was compiled before these were refused */
+        if (fill_found(fill, template->name)) {
+            break;
+        }
+        tr_buffer_add_text(fill->buffer, template->whole);
+        break;
     case TR_TEMPLATE_IS_OPEN:
         tr_buffer_add_text(fill->buffer, template->whole);
         break;

@@ -7,11 +7,14 @@
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/value/template.h"
 
-/* Of one attempt. */
+/* Of one attempt, or of one notification. */
 struct tr_template_values {
     struct tr_text names[TR_TEMPLATE_COUNT];
     const struct tr_variables *inputs;
     struct tr_bytes slots;
+    /* What else a template may name, with its mark in front; false: nothing. NULL: nothing. */
+    bool (*find)(const void *self, struct tr_text name, struct tr_text *value);
+    const void *self;
 };
 
 /* Why a template cannot be filled in. */

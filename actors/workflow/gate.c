@@ -360,8 +360,17 @@ static int hand_on_wait(struct tri_flow *flow, const struct tr_message *message)
     if (error != 0) {
         return error;
     }
+    wait.is_told_of = tri_workflow_tells_of_gates(flow);
     error = find_signals(flow, &signals);
     return error != 0 ? error : tr_tell(flow->context, signals, &tr_signal_wait_schema, &wait);
+}
+
+/* A gate was not answered at once, and somebody outside is told of it. */
+static int hear_of_wait(struct tri_flow *flow, const struct tr_message *message)
+{
+    struct tr_gate_waits waits;
+    int error = tr_message_read(message, gate_waits, &waits);
+    return error != 0 ? error : tri_workflow_notify_gate(flow, waits.path, waits.id);
 }
 
 static int hand_on_stop(struct tri_flow *flow, const struct tr_message *message)
@@ -423,6 +432,9 @@ int tri_workflow_signals_hand_on(struct tri_flow *flow, const struct tr_message 
     }
     if (tri_workflow_is_root(flow) && !is_ours && tr_message_is(message, &tr_send_signal_schema)) {
         return hand_on_value(flow, message);
+    }
+    if (is_signals && tr_message_is(message, &tr_gate_waits_schema)) {
+        return hear_of_wait(flow, message);
     }
     return is_signals && tr_message_is(message, &tr_signal_sent_schema)
                ? hand_back(flow, message)

@@ -131,6 +131,9 @@ static int go_on(struct tri_flow *flow)
     while (error == 0 && !is_idle && has_share_left(flow)) {
         error = work(flow, &is_idle, &has_ended);
     }
+    if (error == 0 && has_ended) {
+        error = tri_workflow_notify_end(flow);
+    }
     if (error != 0 || has_ended) {
         return error != 0 ? error : tri_workflow_say_end(flow);
     }

@@ -6,6 +6,7 @@
  *
  *     workflow_table.c     the node table and the queues through it; values of nodes
  *     workflow_tell.c      what history, the parent, the signals and the launcher hear
+ *     workflow_notify.c    what people outside are told of an execution
  *     workflow_ask.c       questions that a node asks before it begins
  *     workflow_end.c       failures, aborts, bounds of time, and the way to the workflow's own end
  *     workflow_node_end.c  what a node's end means to those behind it, and to its branch
@@ -423,6 +424,20 @@ TR_MUST_USE int tri_workflow_node_record_value(struct tri_flow *flow, uint32_t n
  * does not stand in the way of others.
  */
 TR_MUST_USE int tri_workflow_tell_at_work(struct tri_flow *flow);
+
+/* The failure in the words of the end, with how many more there were; `words` is under them. */
+TR_MUST_USE int tri_workflow_final_failure(struct tri_flow *flow, struct tr_buffer *under,
+                                           struct tr_buffer *words, struct tr_node_ended *failure);
+
+/* -------------------------------------------------- workflow_notify.c */
+
+/* Of the root: whether somebody is to be told of gates that wait. */
+bool tri_workflow_tells_of_gates(const struct tri_flow *flow);
+
+/* Of the root: tells those who are to be told of its end, or of a gate that waits. */
+TR_MUST_USE int tri_workflow_notify_end(struct tri_flow *flow);
+TR_MUST_USE int tri_workflow_notify_gate(struct tri_flow *flow, struct tr_text path,
+                                         struct tr_text id);
 
 /* Tells the signals that a gate waits, or that it does not any more. */
 TR_MUST_USE int tri_workflow_tell_signals(struct tri_flow *flow, uint32_t node, bool waits);

@@ -87,9 +87,8 @@ int tri_workflow_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,
                                              failure);
 }
 
-/* The failure in the words of the end: with how many more there were. */
-static int final_failure(struct tri_flow *flow, struct tr_buffer *under, struct tr_buffer *words,
-                         struct tr_node_ended *failure)
+int tri_workflow_final_failure(struct tri_flow *flow, struct tr_buffer *under,
+                               struct tr_buffer *words, struct tr_node_ended *failure)
 {
     bool is_there;
     int error = tri_workflow_failure_get(flow, under, failure, &is_there);
@@ -194,7 +193,7 @@ static int record(struct tri_flow *flow, uint8_t from, uint8_t to, struct tr_tex
     tr_buffer_init(&words, 0);
     int error = tri_workflow_start(flow);
     if (error == 0) {
-        error = final_failure(flow, &under, &words, &failure);
+        error = tri_workflow_final_failure(flow, &under, &words, &failure);
     }
     if (error == 0) {
         error = tri_workflow_is_root(flow) ? record_execution(flow, from, to, cause, &failure)
@@ -328,7 +327,7 @@ static int tell_end(struct tri_flow *flow, struct tr_ref to, uint32_t node, uint
     struct tr_node_ended ended;
     tr_buffer_init(&under, 0);
     tr_buffer_init(&words, 0);
-    int error = final_failure(flow, &under, &words, &ended);
+    int error = tri_workflow_final_failure(flow, &under, &words, &ended);
     if (error == 0) {
         bool is_failed = flow->state->outcome != TR_EXECUTION_SUCCEEDED;
         struct tr_node_ended plain = {.failed_element = TR_ELEMENT_NONE};

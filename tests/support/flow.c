@@ -95,14 +95,16 @@ static const struct tr_behaviour client_behaviour = {
 /* ------------------------------------------------------------------ the stage */
 
 static const struct tr_behaviour *const behaviours[] = {
-    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_fake,
-    &flow_array_fake,        &tr_signals_behaviour,  &tr_launch_behaviour,
-    &tr_schedules_behaviour, &tr_schedule_behaviour, &client_behaviour};
+    &tr_launcher_behaviour,  &watched_workflow,         &flow_task_fake,
+    &flow_array_fake,        &tr_signals_behaviour,     &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour,    &client_behaviour,
+    &tr_notifier_behaviour,  &tr_notification_behaviour};
 
 static const struct tr_behaviour *const behaviours_with_arrays[] = {
-    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_fake,
-    &tr_array_behaviour,     &tr_signals_behaviour,  &tr_launch_behaviour,
-    &tr_schedules_behaviour, &tr_schedule_behaviour, &client_behaviour};
+    &tr_launcher_behaviour,  &watched_workflow,         &flow_task_fake,
+    &tr_array_behaviour,     &tr_signals_behaviour,     &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour,    &client_behaviour,
+    &tr_notifier_behaviour,  &tr_notification_behaviour};
 
 static void open_stage(struct flow *flow)
 {
