@@ -35,9 +35,11 @@
 #include "schemas/engine/schedule.h"
 
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
-    &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
-    &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &tr_launch_behaviour,
-    &tr_schedules_behaviour, &tr_schedule_behaviour, &tr_refresh_behaviour,
+    &tr_launcher_behaviour,     &tr_workflow_behaviour,  &tr_task_behaviour,
+    &tr_array_behaviour,        &tr_resources_behaviour, &tr_catalog_behaviour,
+    &tr_signals_behaviour,      &tr_launch_behaviour,    &tr_schedules_behaviour,
+    &tr_schedule_behaviour,     &tr_refresh_behaviour,   &tr_notifier_behaviour,
+    &tr_notification_behaviour,
 };
 
 /* ------------------------------------------------------------------------ the host */
@@ -138,6 +140,7 @@ static int find_or_spawn(struct tr_live *live, const char *name,
 
 #define RESOURCES_NAME "sys/resources"
 #define CATALOG_NAME "sys/catalog"
+#define NOTIFIER_NAME "sys/notifier"
 
 /* Services that the store has are known before anything runs. */
 static int find_services(struct tr_live *live)
@@ -145,6 +148,9 @@ static int find_services(struct tr_live *live)
     int error = tr_host_find(live->host, tr_text_of(RESOURCES_NAME), &live->engine->resources);
     if (error == 0 || error == TR_NOT_FOUND) {
         error = tr_host_find(live->host, tr_text_of(CATALOG_NAME), &live->engine->catalog);
+    }
+    if (error == 0 || error == TR_NOT_FOUND) {
+        error = tr_host_find(live->host, tr_text_of(NOTIFIER_NAME), &live->engine->notifier);
     }
     if (error == 0 || error == TR_NOT_FOUND) {
         error = tr_host_find(live->host, tr_text_of(TR_SCHEDULES_NAME), &live->schedules);
@@ -229,8 +235,10 @@ static int spawn_services(struct tr_live *live)
     const struct tr_host_spawn_request all[] = {
         {&tr_resources_behaviour, {.name = tr_text_of(RESOURCES_NAME)}},
         {&tr_catalog_behaviour, {.name = tr_text_of(CATALOG_NAME)}},
+        {&tr_notifier_behaviour, {.name = tr_text_of(NOTIFIER_NAME)}},
     };
-    struct tr_ref *const services[] = {&live->engine->resources, &live->engine->catalog};
+    struct tr_ref *const services[] = {&live->engine->resources, &live->engine->catalog,
+                                       &live->engine->notifier};
     struct tr_host_spawn_request spawns[TR_COUNT_OF(all)];
     struct tr_ref spawned[TR_COUNT_OF(all)];
     size_t count = 0;

@@ -20,7 +20,7 @@
 #include "runtime/link/endpoint.h"
 
 /* The behaviours of all actors of the engine. */
-#define TR_LIVE_BEHAVIOURS 11
+#define TR_LIVE_BEHAVIOURS 13
 extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 
 /* Retries of failures that are not the task's fault (Flyte's default). */

@@ -16,10 +16,15 @@
 #include "deploy/follow/follow.h"
 #include "deploy/follow/keys.h"
 #include "deploy/follow/result.h"
+#include "deploy/history/notifications.h"
 #include "deploy/server/serve.h"
 
 /* How long a second Ctrl-C waits for what it kills. */
 #define HARD_MS 2000
+
+/* How long an engine stays for notifications that are on their way, and how often it looks. */
+#define NOTIFY_MS 10000
+#define NOTIFY_LOOK_MS 50
 
 /* Poll interval while waiting for all executions. */
 #define LOOK_MS 250
@@ -51,9 +56,11 @@ struct follower {
     uint64_t monitor;
     bool is_over;
     uint32_t interrupts;
-    uint64_t leave_ms; /* when it leaves whatever happens; 0: not so */
-    uint64_t look_ms;  /* when it looks again whether anything is unfinished */
-    int waits_for;     /* why nothing was written lately; 0: it was */
+    uint64_t leave_ms;       /* when it leaves whatever happens; 0: not so */
+    uint64_t notify_end_ms;  /* once it is over: until when it stays for notifications */
+    uint64_t notify_look_ms; /* and looks again whether they are delivered; 0: they are */
+    uint64_t look_ms;        /* when it looks again whether anything is unfinished */
+    int waits_for;           /* why nothing was written lately; 0: it was */
     uint64_t store_look_ms;
     bool is_leaving;
     enum tr_exit_status status;
@@ -263,6 +270,8 @@ static void finish(struct follower *follower)
 {
     follower->is_over = true;
     follower->status = TR_EXIT_DONE;
+    follower->notify_look_ms = tr_clock_ms();
+    follower->notify_end_ms = follower->notify_look_ms + NOTIFY_MS;
     if (follower->execution != 0) {
         tr_follow_finish(follower->follow);
         follower->status = print_result(follower);
@@ -274,6 +283,41 @@ static void finish(struct follower *follower)
                         "staying for %zu other command%s (Ctrl-C leaves; they lose the engine)",
                         followers, followers == 1 ? "" : "s");
     }
+}
+
+/* -------------------------------------------------------------------- notifications */
+
+/*
+ * Whether somebody is still to be told of what it was there for. It stays for that a while; what is
+ * tried again later goes on with the next engine, and that is said.
+ */
+static bool is_telling(struct follower *follower)
+{
+    struct tr_reader *reader;
+    uint64_t count = 0;
+    uint64_t now_ms = tr_clock_ms();
+    if (follower->notify_look_ms == 0 || now_ms < follower->notify_look_ms) {
+        return follower->notify_look_ms != 0;
+    }
+    if (tr_live_read(follower->live, NULL, &reader) == 0) {
+        /* The result was told; what cannot be read now is no reason to stay. */
+        int error = tr_notifications_left(reader, follower->execution, &count);
+        count = error == 0 ? count : 0;
+        tr_live_read_end(follower->live);
+    }
+    if (count > 0 && now_ms < follower->notify_end_ms && follower->interrupts == 0) {
+        follower->notify_look_ms = now_ms + NOTIFY_LOOK_MS;
+        return true;
+    }
+    if (count > 0) {
+        tr_command_note(follower->invocation,
+                        "%llu notification%s not delivered yet; the next engine on this store goes "
+                        "on with %s",
+                        (unsigned long long)count, count == 1 ? " is" : "s are",
+                        count == 1 ? "it" : "them");
+    }
+    follower->notify_look_ms = 0;
+    return false;
 }
 
 /* ------------------------------------------------------------------------ retention */
@@ -335,7 +379,7 @@ static uint32_t timeout_of(const struct follower *follower)
     uint32_t timeout_ms = tr_serve_timeout_ms(follower->serve);
     timeout_ms = sooner(timeout_ms, until(follower->store_look_ms));
     if (follower->is_over) {
-        return timeout_ms;
+        return sooner(timeout_ms, until(follower->notify_look_ms));
     }
     timeout_ms = sooner(timeout_ms, until(follower->leave_ms));
     if (follower->purpose == AWAKE) {
@@ -368,7 +412,7 @@ static int turn(struct follower *follower)
     if (has_ended) {
         finish(follower);
     }
-    if (follower->is_over && tr_serve_followers(follower->serve) == 0) {
+    if (follower->is_over && tr_serve_followers(follower->serve) == 0 && !is_telling(follower)) {
         follower->is_leaving = true;
         follower->live->hands_over = true;
     }

@@ -15,6 +15,7 @@
 #include "deploy/engine/slots.h"
 #include "deploy/follow/task_progress.h"
 #include "deploy/history/node_tree.h"
+#include "deploy/history/notifications.h"
 #include "deploy/history/waiting.h"
 #include "deploy/look/explain.h"
 #include "schemas/codec/error.h"
@@ -525,6 +526,47 @@ static void print_head(const struct explaining *explaining)
     }
 }
 
+/* What nobody was told yet, or never will be; what was delivered needs no explanation. */
+static int show_notification(void *self, const struct tr_notification_row *row)
+{
+    struct explaining *explaining = self;
+    const struct tr_explain_request *request = explaining->request;
+    struct tr_buffer words;
+    if (row->status == TR_NOTIFICATION_DELIVERED) {
+        return 0;
+    }
+    if (explaining->has_document) {
+        tr_notification_write(row, &explaining->document);
+        return 0;
+    }
+    tr_buffer_init(&words, 0);
+    tr_buffer_print(&words, "  notification of %s%s%.*s by %s to ",
+                    tr_notify_phase_word(row->phase), row->path.size > 0 ? " at " : "",
+                    (int)row->path.size, row->path.data, tr_notify_kind_word(row->kind));
+    tr_buffer_add_visible(&words, row->target);
+    tr_buffer_add_string(&words, ": ");
+    tr_notification_print(row, request->now_ms, &words);
+    if (!request->is_live && tr_notification_is_left(row)) {
+        tr_buffer_add_string(&words, "; no engine runs, the next one goes on with it");
+    }
+    int error = words.error;
+    if (error == 0) {
+        fprintf(request->stream, "%.*s\n", (int)words.size, (const char *)words.data);
+    }
+    tr_buffer_fini(&words);
+    return error;
+}
+
+/* They are the execution's, and none of a node's. */
+static int show_notifications(struct explaining *explaining)
+{
+    const struct tr_explain_request *request = explaining->request;
+    return request->target->path.size > 0
+               ? 0
+               : tr_notifications_read(request->reader, request->execution->execution,
+                                       show_notification, explaining);
+}
+
 static int print_text(struct explaining *explaining)
 {
     const struct tr_explain_request *request = explaining->request;
@@ -535,6 +577,7 @@ static int print_text(struct explaining *explaining)
                 explaining->hidden);
     }
     error = error == 0 && has_causes(explaining) ? show_causes(explaining) : error;
+    error = error == 0 ? show_notifications(explaining) : error;
     return error == 0 ? tri_explain_cache(request, NULL) : error;
 }
 
@@ -559,6 +602,9 @@ static int write_document(struct explaining *explaining)
     tr_document_end(document);
     tr_document_begin_list(document, "cache");
     error = error == 0 ? tri_explain_cache(request, document) : error;
+    tr_document_end(document);
+    tr_document_begin_list(document, "notifications");
+    error = error == 0 ? show_notifications(explaining) : error;
     tr_document_end(document);
     tr_document_end(document);
     tr_document_fini(document);

@@ -6,6 +6,7 @@
 #include "deploy/common/table.h"
 #include "deploy/follow/task_progress.h"
 #include "deploy/history/gates.h"
+#include "deploy/history/notifications.h"
 #include "deploy/look/get.h"
 #include "schemas/codec/error.h"
 
@@ -135,6 +136,46 @@ static int print_nodes(const struct tr_get *get, const struct tr_node_tree *tree
     return error;
 }
 
+/* Rows of notifications on their way into a table. */
+struct notified {
+    const struct tr_get *get;
+    struct tr_table table;
+};
+
+static int add_notification(void *self, const struct tr_notification_row *row)
+{
+    struct notified *notified = self;
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_table_print(&notified->table, "%s%s%.*s", tr_notify_phase_word(row->phase),
+                   row->path.size > 0 ? " at " : "", (int)row->path.size, row->path.data);
+    tr_table_text(&notified->table, tr_text_of(tr_notify_kind_word(row->kind)));
+    tr_table_text(&notified->table, row->target);
+    tr_notification_print(row, notified->get->now_ms, &words);
+    tr_table_text(&notified->table, tr_buffer_text(&words));
+    int error = words.error;
+    tr_buffer_fini(&words);
+    return error;
+}
+
+static int print_notifications(const struct tr_get *get)
+{
+    static const char *const heads[] = {"NOTIFICATION", "BY", "TO", "STATUS"};
+    struct notified notified = {.get = get};
+    tr_table_init(&notified.table, TR_COUNT_OF(heads));
+    for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {
+        tr_table_text(&notified.table, tr_text_of(heads[i]));
+    }
+    int error =
+        tr_notifications_read(get->reader, get->execution->execution, add_notification, &notified);
+    if (error == 0 && notified.table.cell_count > TR_COUNT_OF(heads)) {
+        fputc('\n', get->stream);
+        error = tr_table_write(&notified.table, 0, get->stream);
+    }
+    tr_table_fini(&notified.table);
+    return error;
+}
+
 static void print_head(const struct tr_get *get, const struct tr_node_tree *tree)
 {
     const struct tr_execution *row = get->execution;
@@ -185,7 +226,7 @@ static int print_text(const struct tr_get *get, const struct tr_node_tree *tree,
             error = tri_get_groups(get, &tree->nodes[i].progress);
         }
     }
-    return error;
+    return error != 0 ? error : print_notifications(get);
 }
 
 /* ------------------------------------------------------------------- as a document */
@@ -231,6 +272,12 @@ static void write_head(const struct tr_get *get, struct tr_document *document)
     tr_document_number(document, "number", (int64_t)row->execution);
 }
 
+static int write_notification(void *self, const struct tr_notification_row *row)
+{
+    tr_notification_write(row, self);
+    return 0;
+}
+
 static int write_document(const struct tr_get *get, const struct tr_node_tree *tree,
                           const struct tr_values *inputs, const struct tr_values *outputs)
 {
@@ -245,6 +292,12 @@ static int write_document(const struct tr_get *get, const struct tr_node_tree *t
     tr_document_begin_list(&document, "nodes");
     for (uint32_t i = 0; error == 0 && i < tree->count; i++) {
         error = write_node(get, &tree->nodes[i], &document);
+    }
+    tr_document_end(&document);
+    tr_document_begin_list(&document, "notifications");
+    if (error == 0) {
+        error = tr_notifications_read(get->reader, get->execution->execution, write_notification,
+                                      &document);
     }
     tr_document_end(&document);
     tr_document_bool(&document, "is_dormant",

@@ -13,6 +13,7 @@
 
 #include "deploy/common/client.h"
 #include "deploy/history/executions.h"
+#include "deploy/history/notifications.h"
 #include "deploy/history/shared_folder.h"
 #include "deploy/retention/leftovers.h"
 #include "deploy/retention/mark.h"
@@ -41,6 +42,7 @@ struct choice {
     char *explain;
     struct numbers chosen;
     struct numbers unfinished;
+    struct numbers telling; /* of which notifications are still to be delivered */
     uint64_t oldest_ms; /* when the oldest unfinished one was created; UINT64_MAX: there is none */
 };
 
@@ -102,6 +104,7 @@ static void choice_fini(struct choice *choice)
 {
     tr_free(choice->chosen.items);
     tr_free(choice->unfinished.items);
+    tr_free(choice->telling.items);
 }
 
 /* Before when something has to have ended that is kept so long; 0: it is kept for ever. */
@@ -173,6 +176,31 @@ static int find_unfinished(struct choice *choice)
     return tr_reader_rows(choice->reader, &made.query, take_unfinished, choice);
 }
 
+static int take_telling(void *self, const struct tr_notification_row *row)
+{
+    struct choice *choice = self;
+    return add(&choice->telling, row->execution);
+}
+
+static bool is_telling(const struct choice *choice, uint64_t number)
+{
+    return choice->telling.count > 0 &&
+           bsearch(&number, choice->telling.items, choice->telling.count, sizeof number,
+                   compare_numbers) != NULL;
+}
+
+/* What still writes rows is kept until the next time. */
+static void leave_out_telling(struct choice *choice)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < choice->chosen.count; i++) {
+        if (!is_telling(choice, choice->chosen.items[i])) {
+            choice->chosen.items[kept++] = choice->chosen.items[i];
+        }
+    }
+    choice->chosen.count = kept;
+}
+
 /* One that was named has to have ended; one that is gone is none any more. */
 static int choose_named(struct choice *choice, uint64_t number)
 {
@@ -182,7 +210,14 @@ static int choose_named(struct choice *choice, uint64_t number)
         return error == TR_NOT_FOUND ? 0 : error;
     }
     const struct tr_execution *row = &copy.row;
-    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
+    bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
+    if (has_ended && is_telling(choice, number)) {
+        snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES,
+                 "notifications of %.*s are still to be delivered; `troupe explain %.*s` says how "
+                 "they stand",
+                 (int)row->name.size, row->name.data, (int)row->name.size, row->name.data);
+        error = TR_BUSY;
+    } else if (has_ended) {
         error = add(&choice->chosen, number);
     } else {
         snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES,
@@ -203,6 +238,10 @@ static int choose_all(struct choice *choice)
         return error;
     }
     error = find_unfinished(choice);
+    if (error == 0) {
+        error = tr_notifications_unfinished(choice->reader, take_telling, choice);
+        sort(&choice->telling);
+    }
     for (size_t i = 0; error == 0 && i < request->execution_count; i++) {
         error = choose_named(choice, request->executions[i]);
     }
@@ -214,6 +253,7 @@ static int choose_all(struct choice *choice)
     }
     tr_reader_close(choice->reader);
     sort(&choice->chosen);
+    leave_out_telling(choice);
     return error;
 }
 

@@ -395,6 +395,46 @@ static void read_secrets(struct tri_definition *definition, const struct tr_tree
     }
 }
 
+/* -------------------------------------------------------------------------------- mail */
+
+static void read_sendmail(struct tri_definition *definition, const struct tr_tree *value,
+                          void *target)
+{
+    struct tr_settings_file *settings = target;
+    struct tr_text word;
+    if (tri_keys_read_text(definition, value, &word)) {
+        settings->sendmail = command_word(settings, word);
+    }
+}
+
+/* It becomes a line of each mail's head. */
+static void read_from(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    struct tr_settings_file *settings = target;
+    struct tr_text text;
+    if (!tri_keys_read_text(definition, value, &text)) {
+        return;
+    }
+    bool is_line = memchr(text.data, '@', text.size) != NULL;
+    for (size_t i = 0; i < text.size; i++) {
+        is_line = is_line && (unsigned char)text.data[i] >= ' ';
+    }
+    if (!is_line) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "'%.*s' is no address of a mail\nwrite one such as troupe@example.org",
+                       TRI_SHOWN(text));
+        return;
+    }
+    struct tr_text kept = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(text));
+    settings->mail_from = kept.size == 0 ? NULL : kept.data;
+}
+
+static void read_mail(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    static const struct tri_key keys[] = {{"sendmail", read_sendmail, 0}, {"from", read_from, 0}};
+    tri_keys_read_keys(definition, value, "mail", keys, TR_COUNT_OF(keys), target);
+}
+
 /* ---------------------------------------------------------------------------- all of it */
 
 static const struct tri_key keys[] = {
@@ -407,6 +447,7 @@ static const struct tri_key keys[] = {
     {"quotas", read_quotas, 0},
     {"secrets", read_secrets, 0},
     {"object_stores", tri_settings_read_stores, 0},
+    {"mail", read_mail, 0},
     {"default_plugin", read_default_plugin, 0},
 };
 
@@ -444,6 +485,8 @@ void tr_settings_read(struct tr_settings_file *settings, struct tr_report *repor
 
 void tr_settings_tables(const struct tr_settings_file *settings, struct tr_engine *engine)
 {
+    engine->sendmail = settings == NULL ? NULL : settings->sendmail;
+    engine->mail_from = settings == NULL ? NULL : settings->mail_from;
     if (settings == NULL || settings->plugins.count == 0) {
         engine->plugins = tr_plugins;
         engine->plugin_count = tr_plugin_count;

@@ -153,9 +153,20 @@ struct rows {
     const struct tr_schema *record;
 };
 
+/* What is still to be delivered is, by the store that is left: its actor stays there. */
+static bool stays_behind(const struct tr_schema *record, const void *row)
+{
+    const struct tr_notification_row *notification = row;
+    return record == &tr_notification_row_schema &&
+           notification->status < TR_NOTIFICATION_DELIVERED;
+}
+
 static int add_row(void *self, const void *row)
 {
     struct rows *rows = self;
+    if (stays_behind(rows->record, row)) {
+        return 0;
+    }
     size_t size_max = rows->record->size_max(row);
     uint8_t *bytes = tr_alloc(size_max);
     if (bytes == NULL) {

@@ -54,6 +54,8 @@ class DocumentsTest(ProgramTest):
         self.assertEqual(len(self.prints("list", "list")), 2)
         self.assertIn("process", [row["plugin"] for row in self.prints("plugins", "plugins")])
         self.prints("result", "rerun", "good", "--from", "sum", "--name", "again")
+        self.prints("result", "run", "notify.yaml", "-i", "name=Ada", "--name", "told")
+        self.assertEqual(len(self.prints("get", "get", "told")["notifications"]), 1)
         for name in ("good", "bad", "again"):
             self.prints("get", "get", name)
             self.prints("explain", "explain", name)

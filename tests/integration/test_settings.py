@@ -135,6 +135,12 @@ MISTAKES = [
      "'eu/central' is no region; write letters, digits and -, as eu-central-1 [InvalidValue]"),
     ("secret", "secret: store/key", "secret: key", "key",
      "'key' names no secret; write group/key or group/key@version [InvalidValue]"),
+    ("mail", "mail: ", "mails: ", "mails",
+     "'mails' is no key of the settings; the nearest one is 'mail' [InvalidValue]"),
+    ("sendmail", "sendmail: /usr/sbin/sendmail", "sendmail: []", "[]",
+     "a list is no value for 'sendmail'; write text [InvalidValue]"),
+    ("from", "from: Troupe <troupe@example.org>", "from: nobody", "nobody",
+     "'nobody' is no address of a mail; write one such as troupe@example.org [InvalidValue]"),
 ]
 
 # The same of Armada's own keys, of which its plugin says itself what is wrong, at the key.

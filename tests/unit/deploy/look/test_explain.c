@@ -370,6 +370,36 @@ static void test_an_abort_has_its_cause(void **state)
                    "  it aborted: interrupted by Ctrl-C\n");
 }
 
+/* Of notifications those that were not delivered are told, and how that stands. */
+static void test_who_was_not_told_is_named(void **state)
+{
+    (void)state;
+    write_execution(TR_EXECUTION_SUCCEEDED, "", "", TR_ELEMENT_NONE);
+    PAST(notification_row, .execution = EXECUTION, .key = TEXT("a"), .phase = TR_NOTIFY_SUCCEEDED,
+         .kind = TR_NOTIFY_BY_HTTP, .target = TEXT("http://a"), .created_ms = PAST_MS,
+         .status = TR_NOTIFICATION_DELIVERED, .attempts = 1);
+    PAST(notification_row, .execution = EXECUTION, .key = TEXT("b"), .phase = TR_NOTIFY_SUCCEEDED,
+         .position = 1, .kind = TR_NOTIFY_BY_COMMAND, .target = TEXT("./page"),
+         .created_ms = PAST_MS, .status = TR_NOTIFICATION_GIVEN_UP, .attempts = 3,
+         .message = TEXT("no\nway"));
+    PAST(notification_row, .execution = EXECUTION, .key = TEXT("c"), .phase = TR_NOTIFY_WAITING,
+         .position = 2, .path = TEXT("w/ok"), .kind = TR_NOTIFY_BY_MAIL, .target = TEXT("a@b.c"),
+         .created_ms = PAST_MS, .status = TR_NOTIFICATION_PENDING);
+    expect("main", "main-aaaaa  succeeded after 2.00s\n"
+                   "  notification of succeeded by command to ./page: given up after 3 attempts: "
+                   "no way\n"
+                   "  notification of waiting at w/ok by mail to a@b.c: pending\n");
+    assert_non_null(strstr(explain("main", TR_OUTPUT_TEXT, false, false),
+                           "a@b.c: pending; no engine runs, the next one goes on with it\n"));
+    json_t *document = json_loads(explain("main", TR_OUTPUT_JSON, false, false), 0, NULL);
+    const json_t *list = json_object_get(document, "notifications");
+    assert_int_equal(json_array_size(list), 2);
+    const json_t *first = json_array_get(list, 0);
+    assert_string_equal(json_string_value(json_object_get(first, "status")), "given up");
+    assert_int_equal(json_integer_value(json_object_get(first, "attempts")), 3);
+    json_decref(document);
+}
+
 /* States of anybody's making harm nobody who looks at them. */
 static void test_states_that_make_no_sense(void **state)
 {
@@ -402,7 +432,7 @@ int main(void)
         TEST(test_what_each_waits_for),       TEST(test_a_part_of_it),
         TEST(test_nobody_is_silently_stuck),  TEST(test_who_holds_a_back_end_up_is_named),
         TEST(test_the_chain_of_causes),       TEST(test_an_abort_has_its_cause),
-        TEST(test_states_that_make_no_sense),
+        TEST(test_who_was_not_told_is_named), TEST(test_states_that_make_no_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

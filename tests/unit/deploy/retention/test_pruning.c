@@ -186,6 +186,28 @@ static void what_would_be_forgotten_names_nothing(void **state)
     assert_int_equal(count_rows(&tr_execution_schema, OLD), 1);
 }
 
+/* What still writes rows of an execution would leave one behind. */
+static void who_is_still_to_be_told_is_not_forgotten(void **state)
+{
+    (void)state;
+    static const uint64_t number = OLD;
+    struct tr_pruned pruned;
+    PAST(notification_row, .execution = OLD, .key = tr_text_of("a"),
+         .status = TR_NOTIFICATION_RETRYING);
+    PAST(notification_row, .execution = YOUNG, .key = tr_text_of("b"),
+         .status = TR_NOTIFICATION_GIVEN_UP);
+    past_close();
+    prune(&(struct tr_prune_request){.is_dry = true, .executions_before_ms = PAST_MS + 2 * HOUR_MS},
+          &pruned);
+    assert_int_equal(pruned.parts[TR_PRUNED_EXECUTIONS].count, 1);
+    struct tr_prune_request named = {
+        .folder = folder, .is_dry = true, .executions = &number, .execution_count = 1};
+    explain[0] = '\0';
+    assert_int_equal(tr_prune(&named, NULL, explain, &pruned), TR_BUSY);
+    assert_string_equal(explain, "notifications of old are still to be delivered; `troupe explain "
+                                 "old` says how they stand");
+}
+
 static struct tr_label_selector selector(struct tr_arena *arena, const char *words)
 {
     char problem[TR_LABEL_PROBLEM_BYTES];
@@ -417,10 +439,15 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_past, close_past)
     const struct CMUnitTest tests[] = {
-        CASE(what_is_named_stays),           CASE(what_would_be_forgotten_names_nothing),
-        CASE(labels_decide_how_long),        CASE(what_is_unfinished_keeps_its_pieces),
-        CASE(a_retention_is_kept),           CASE(who_is_unknown_is_forgotten),
-        CASE(folders_and_results_go_by_age), CASE(a_graph_that_nobody_names_goes),
+        CASE(what_is_named_stays),
+        CASE(what_would_be_forgotten_names_nothing),
+        CASE(who_is_still_to_be_told_is_not_forgotten),
+        CASE(labels_decide_how_long),
+        CASE(what_is_unfinished_keeps_its_pieces),
+        CASE(a_retention_is_kept),
+        CASE(who_is_unknown_is_forgotten),
+        CASE(folders_and_results_go_by_age),
+        CASE(a_graph_that_nobody_names_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -525,6 +525,25 @@ static const struct tr_object_store *store_at(uint32_t index)
     return (const struct tr_object_store *)settings.object_stores.items + index;
 }
 
+static void test_mail(void **state)
+{
+    (void)state;
+    require_good("mail: {sendmail: /opt/sendmail, from: Troupe <t@example.org>}\n");
+    assert_string_equal(settings.sendmail, "/opt/sendmail");
+    assert_string_equal(settings.mail_from, "Troupe <t@example.org>");
+    require_good("jobs: 1\n");
+    assert_null(settings.sendmail);
+    require_problem("mail: sendmail\n", "s.yaml:1:7: mail is a mapping, and this is text; write "
+                                        "{key: value} [InvalidValue]\n");
+    require_problem("mail: {from: nobody}\n",
+                    "s.yaml:1:14: 'nobody' is no address of a mail; write one such as "
+                    "troupe@example.org [InvalidValue]\n");
+    require_problem("mail: {sendmail: [a]}\n",
+                    "s.yaml:1:18: a list is no value for 'sendmail'; write text [InvalidValue]\n");
+    require_problem("mail: {to: a@b.c}\n", "s.yaml:1:8: 'to' is no key of mail; its keys are "
+                                           "sendmail, from [InvalidValue]\n");
+}
+
 static void test_object_stores(void **state)
 {
     (void)state;
@@ -610,6 +629,7 @@ int main(void)
         cmocka_unit_test_teardown(test_files_of_an_endpoint, tear_down),
         cmocka_unit_test_teardown(test_quotas, tear_down),
         cmocka_unit_test_teardown(test_secrets, tear_down),
+        cmocka_unit_test_teardown(test_mail, tear_down),
         cmocka_unit_test_teardown(test_object_stores, tear_down),
         cmocka_unit_test_teardown(test_what_is_wrong_with_object_stores, tear_down),
         cmocka_unit_test_teardown(test_a_task_type_has_the_plugin_that_was_decided_on, tear_down),
