@@ -111,6 +111,7 @@ struct sim_stage {
     bool has_schedules;                 /* plans fire by themselves, on the first host */
     bool has_planner;                   /* who registers them was spawned, and that is committed */
     bool has_recoveries;                /* executions recover others */
+    bool has_notifications;             /* somebody is told of executions */
     bool has_lost_answers;              /* too many crashes came between, so attempts have failed */
     bool has_client[SIM_HOSTS_MAX];     /* it was spawned, and that is committed */
     bool is_quota_known[SIM_HOSTS_MAX]; /* to the resource manager, since the host's start */
@@ -119,6 +120,7 @@ struct sim_stage {
     struct sim_decisions *decisions;
     struct sim_repeats *repeats;
     struct sim_timetable *timetable; /* NULL: there are no schedules */
+    struct sim_told *told;           /* NULL: there are no notifications */
     struct sim_history *history;
 };
 
@@ -169,7 +171,10 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(texts_without_form)    \
     S(retries_left_out)      \
     S(labels_inherited)      \
-    S(labels_outweighed)
+    S(labels_outweighed)     \
+    S(told)                  \
+    S(told_again)            \
+    S(told_refused)
 
 struct sim_seen {
 #define SIM_SEEN_MEMBER(name) uint64_t name;

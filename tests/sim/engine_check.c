@@ -14,6 +14,7 @@
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_model.h"
 #include "tests/sim/timetable.h"
+#include "tests/sim/told.h"
 #include "tests/support/flow_value.h"
 
 struct sim_seen sim_engine_seen;
@@ -437,6 +438,9 @@ void sim_engine_check_end(struct sim_host *host)
     }
     if (stage->timetable != NULL && host->index == 0) {
         sim_timetable_check_end(stage->timetable);
+    }
+    if (stage->told != NULL) {
+        sim_told_check_end(stage->told, host);
     }
     check_store(host);
 }

@@ -5,6 +5,7 @@
 #include "tests/sim/engine_history.h"
 
 #include "tests/sim/timetable.h"
+#include "tests/sim/told.h"
 #include "tests/support/flow_random.h"
 
 #include <jansson.h>
@@ -597,6 +598,10 @@ void sim_history_record(struct sim_host *host, const struct tri_op *op)
     if (op->kind != TRI_OP_PUT_RECORD) {
         sim_fail("history: rows of type %u are deleted", op->type);
         return;
+    }
+    struct sim_told *told = sim_stage_of(host->world)->told;
+    if (told != NULL && op->type == tr_notification_row_schema.id) {
+        sim_told_record(told, host, op);
     }
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
         if (op->type == rows[i].schema->id) {

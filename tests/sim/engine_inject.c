@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "actors/graph/value/slot.h"
+#include "schemas/engine/notify.h"
 #include "schemas/engine/recovery.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/engine/state_array.h"
 #include "schemas/engine/state_signals.h"
 #include "schemas/engine/state_task.h"
+#include "schemas/runtime/http.h"
 #include "tests/sim/engine_turn.h"
 
 /* What a injected bug gets of a turn. */
@@ -114,6 +116,29 @@ static int lose_inner(TURN)
 {
     bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_node_ended_schema, 2);
     return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* The notifier gives a notification no actor. */
+static int lose_notification(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_notifier_behaviour, message, &tr_notify_schema, 2);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* A notification takes the answer for none, and is sent again. */
+static int tell_twice(TURN)
+{
+    struct tr_notification_state *notification = state;
+    struct tr_http_response response;
+    bool is_meant = behaviour->id == tr_notification_behaviour.id &&
+                    tr_message_is(message, &tr_http_response_schema) &&
+                    tr_message_read(message, http_response, &response) == 0 &&
+                    response.status == 204 && strikes(2);
+    if (is_meant) {
+        notification->call = 0;
+        return tr_timer_start(context, 1, 10);
+    }
+    return sim_engine_handle(context, state, message);
 }
 
 /* A schedule does not hear that its time has come. */
@@ -738,6 +763,16 @@ const struct sim_bug sim_engine_bugs[] = {
      .found_by = "the timers: one lies behind",
      .first_seed = 6,
      .turn = array_by_wall},
+    {.name = "notification-lost",
+     .text = "the notifier gives a notification no actor",
+     .found_by = "the server that is told: nobody told it",
+     .first_seed = 6,
+     .turn = lose_notification},
+    {.name = "notification-twice",
+     .text = "a notification that was delivered is sent again",
+     .found_by = "the server that is told: it was, and no crash came in between",
+     .first_seed = 6,
+     .turn = tell_twice},
     {.name = "submitted-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
      .found_by = "the environment: the intent is not committed",

@@ -22,7 +22,7 @@ static const struct tr_behaviour *const originals[] = {
     &tr_array_behaviour,     &tr_resources_behaviour, &tr_catalog_behaviour,
     &tr_signals_behaviour,   &tr_launch_behaviour,    &sim_client_behaviour,
     &tr_schedules_behaviour, &tr_schedule_behaviour,  &sim_planner_behaviour,
-    &tr_refresh_behaviour,
+    &tr_refresh_behaviour,   &tr_notifier_behaviour,  &tr_notification_behaviour,
 };
 
 #define COUNT TR_COUNT_OF(originals)
@@ -145,5 +145,6 @@ bool sim_engine_stays(const struct tr_behaviour *behaviour)
 {
     return behaviour->id == tr_launcher_behaviour.id ||
            behaviour->id == tr_resources_behaviour.id || behaviour->id == tr_catalog_behaviour.id ||
-           behaviour->id == tr_schedules_behaviour.id || behaviour->id == tr_refresh_behaviour.id;
+           behaviour->id == tr_schedules_behaviour.id || behaviour->id == tr_refresh_behaviour.id ||
+           behaviour->id == tr_notifier_behaviour.id;
 }

@@ -15,6 +15,7 @@
 #include "tests/sim/recall.h"
 #include "tests/sim/repeats.h"
 #include "tests/sim/timetable.h"
+#include "tests/sim/told.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
 
@@ -28,6 +29,7 @@ enum member {
     MEMBER_CLIENT,
     MEMBER_SCHEDULES, /* these where there are schedules */
     MEMBER_PLANNER,
+    MEMBER_NOTIFIER, /* where there are notifications */
     MEMBER_COUNT
 };
 
@@ -41,6 +43,7 @@ static const struct {
     [MEMBER_CLIENT] = {&sim_client_behaviour, "client"},
     [MEMBER_SCHEDULES] = {&tr_schedules_behaviour, "schedules"},
     [MEMBER_PLANNER] = {&sim_planner_behaviour, "planner"},
+    [MEMBER_NOTIFIER] = {&tr_notifier_behaviour, "notifier"},
 };
 
 /* What a host of the engine has while it is up. */
@@ -94,6 +97,7 @@ static void make_graph(struct sim_stage *stage, struct sim_random *random)
         .has_texts = sim_below(random, 2) == 0,
         .has_codes = sim_below(random, 2) == 0,
         .has_labels = sim_below(random, 2) == 0,
+        .behind_main = stage->has_notifications ? SIM_TOLD_NOTIFY : NULL,
     };
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
@@ -174,6 +178,9 @@ static void begin(struct sim_world *world)
     draw_rates(&stage->rates, &random);
     stage->has_schedules =
         world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 5) == 0;
+    struct sim_random told = sim_random_of(world->plan.seed, 62); /* spares what is drawn behind */
+    stage->has_notifications =
+        world->plan.durability != TR_DURABILITY_NONE && sim_below(&told, 4) == 0;
     uint32_t graphs = (uint32_t)sim_between(&random, 1, 2);
     for (uint32_t i = 0; i < graphs; i++) {
         make_graph(stage, &random);
@@ -187,6 +194,7 @@ static void begin(struct sim_world *world)
         make_recovery(stage, &random);
     }
     stage->timetable = stage->has_schedules ? sim_timetable_new(stage, &random) : NULL;
+    stage->told = stage->has_notifications ? sim_told_new() : NULL;
     stage->repeats = sim_repeats_new();
     stage->documents = sim_documents_new();
     sim_stage_begin(stage, world);
@@ -198,6 +206,7 @@ static void end(struct sim_world *world)
     sim_documents_free(stage->documents);
     sim_repeats_free(stage->repeats);
     sim_timetable_free(stage->timetable);
+    sim_told_free(stage->told);
     sim_stage_end(stage);
     free(stage);
     world->own = NULL;
@@ -307,6 +316,7 @@ static void set_member(struct sim_host *host, uint32_t member, struct tr_ref act
     own->refs[member] = actor;
     own->engine.resources = own->refs[MEMBER_RESOURCES];
     own->engine.catalog = own->refs[MEMBER_CATALOG];
+    own->engine.notifier = own->refs[MEMBER_NOTIFIER];
     if (member == MEMBER_CLIENT) {
         sim_stage_of(host->world)->has_client[host->index] = true;
     } else if (member == MEMBER_PLANNER) {
@@ -371,6 +381,8 @@ static bool is_wanted(const struct sim_host *host, uint32_t member)
         return has_schedules;
     case MEMBER_PLANNER:
         return has_schedules && !stage->has_planner;
+    case MEMBER_NOTIFIER:
+        return stage->has_notifications;
     default:
         return true;
     }
@@ -459,6 +471,10 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
         return look_at_planner(host, actor);
     }
     sim_engine_check_pause(host, worker, actor);
+    if (sim_stage_of(host->world)->has_notifications &&
+        own->refs[MEMBER_NOTIFIER].key.serial == 0) {
+        return false; /* nobody would be told of what begins now */
+    }
     return sim_engine_begin_client(host, worker, actor, own->refs[MEMBER_CLIENT],
                                    own->refs[MEMBER_LAUNCHER]);
 }
@@ -467,6 +483,9 @@ static void hear(struct sim_host *host, const struct tr_envelope *envelope, stru
 {
     struct sim_stage *stage = sim_stage_of(host->world);
     if (stage->timetable != NULL && sim_timetable_hear(stage->timetable, host, envelope, body)) {
+        return;
+    }
+    if (stage->told != NULL && sim_told_hear(stage->told, host, envelope, body)) {
         return;
     }
     if (!sim_documents_hear(stage->documents, host, envelope, body) &&

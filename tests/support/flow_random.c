@@ -440,6 +440,9 @@ static void write_workflow(struct generator *g, bool is_main)
     tr_buffer_add_string(g->text, "\n");
     write_handler(g, "on_failure");
     write_handler(g, "finally");
+    if (is_main && g->options->behind_main != NULL) {
+        tr_buffer_add_string(g->text, g->options->behind_main);
+    }
     workflow->weight = g->weight + 1;
     workflow->has_gates = g->has_gates;
     flow_plan_draw(g, workflow);

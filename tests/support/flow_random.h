@@ -24,6 +24,7 @@ struct flow_random_options {
     bool has_texts;    /* texts with references in them */
     bool has_codes;    /* retry_on and never_retry_on, of the codes "JobFailed" and others */
     bool has_labels;   /* of workflows and plans, with the keys of flow_random_label_keys */
+    const char *behind_main; /* lines of the main workflow, behind its others; NULL: none */
 };
 
 /* The names that gates wait for; approvals have no type. */
