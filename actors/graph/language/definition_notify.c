@@ -456,6 +456,8 @@ static void read_to(struct tri_definition *definition, const struct tr_tree *val
         return;
     }
     for (uint32_t i = 0; i < mail->to_count; i++) {
+        /* What a value makes of an address is checked nowhere before it is a program's argument. */
+        tri_notify_refuse_templates(definition, mail->to[i]);
         mail->is_wrong = !check_address(definition, mail->to[i]) || mail->is_wrong;
     }
 }
