@@ -287,34 +287,48 @@ static void finish(struct follower *follower)
 
 /* -------------------------------------------------------------------- notifications */
 
+/* How many are still to be delivered: all, and those that are tried as long as it would stay. */
+static void count_left(struct follower *follower, uint64_t *all, uint64_t *soon)
+{
+    struct tr_reader *reader;
+    uint64_t now_ms = tr_clock_ms();
+    uint64_t left_ms = now_ms < follower->notify_end_ms ? follower->notify_end_ms - now_ms : 0;
+    *all = *soon = 0;
+    if (tr_live_read(follower->live, NULL, &reader) != 0) {
+        return; /* the result was told, and what cannot be read is no reason to stay */
+    }
+    int error = tr_notifications_left(reader, follower->execution, TR_NOTIFICATIONS_EVER, all);
+    if (error == 0 && left_ms > 0) {
+        error =
+            tr_notifications_left(reader, follower->execution, tr_clock_wall_ms() + left_ms, soon);
+    }
+    *all = error == 0 ? *all : 0;
+    tr_live_read_end(follower->live);
+}
+
 /*
- * Whether somebody is still to be told of what it was there for. It stays for that a while; what is
- * tried again later goes on with the next engine, and that is said.
+ * Whether somebody is still to be told of what it was there for. It stays a while for what is on
+ * its way; what is tried later goes on with the next engine, and that is said.
  */
 static bool is_telling(struct follower *follower)
 {
-    struct tr_reader *reader;
-    uint64_t count = 0;
+    uint64_t all;
+    uint64_t soon;
     uint64_t now_ms = tr_clock_ms();
     if (follower->notify_look_ms == 0 || now_ms < follower->notify_look_ms) {
         return follower->notify_look_ms != 0;
     }
-    if (tr_live_read(follower->live, NULL, &reader) == 0) {
-        /* The result was told; what cannot be read now is no reason to stay. */
-        int error = tr_notifications_left(reader, follower->execution, &count);
-        count = error == 0 ? count : 0;
-        tr_live_read_end(follower->live);
-    }
-    if (count > 0 && now_ms < follower->notify_end_ms && follower->interrupts == 0) {
+    count_left(follower, &all, &soon);
+    if (soon > 0 && follower->interrupts == 0) {
         follower->notify_look_ms = now_ms + NOTIFY_LOOK_MS;
         return true;
     }
-    if (count > 0) {
+    if (all > 0) {
         tr_command_note(follower->invocation,
                         "%llu notification%s not delivered yet; the next engine on this store goes "
                         "on with %s",
-                        (unsigned long long)count, count == 1 ? " is" : "s are",
-                        count == 1 ? "it" : "them");
+                        (unsigned long long)all, all == 1 ? " is" : "s are",
+                        all == 1 ? "it" : "them");
     }
     follower->notify_look_ms = 0;
     return false;

@@ -49,15 +49,18 @@ int tr_notifications_unfinished(struct tr_reader *reader,
     return tr_reader_rows(reader, &query, take_row, &taking);
 }
 
-int tr_notifications_left(struct tr_reader *reader, uint64_t execution, uint64_t *count)
+/* One that is on its way has no time, or one that has passed. */
+int tr_notifications_left(struct tr_reader *reader, uint64_t execution, uint64_t before_ms,
+                          uint64_t *count)
 {
     struct tr_reader_filter filters[] = {
         is_left(),
+        tr_filter_number("next_ms", TR_FILTER_LESS, before_ms),
         tr_filter_number("execution", TR_FILTER_EQUAL, execution),
     };
     struct tr_reader_query query = {.record = &tr_notification_row_schema,
                                     .filters = filters,
-                                    .filter_count = execution == 0 ? 1 : 2};
+                                    .filter_count = execution == 0 ? 2 : 3};
     return tr_reader_count(reader, &query, count);
 }
 

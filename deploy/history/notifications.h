@@ -17,9 +17,13 @@ TR_MUST_USE int tr_notifications_read(struct tr_reader *reader, uint64_t executi
                                                   const struct tr_notification_row *row),
                                       void *self);
 
-/* How many of an execution, 0: of all, are still to be delivered. */
+/*
+ * How many of an execution, 0: of all, are still to be delivered, and are tried before a time by
+ * the wall clock; TR_NOTIFICATIONS_EVER: whenever.
+ */
+#define TR_NOTIFICATIONS_EVER INT64_MAX
 TR_MUST_USE int tr_notifications_left(struct tr_reader *reader, uint64_t execution,
-                                      uint64_t *count);
+                                      uint64_t before_ms, uint64_t *count);
 
 /* Gives each notification of any execution that is still to be delivered. */
 TR_MUST_USE int tr_notifications_unfinished(struct tr_reader *reader,
