@@ -14,6 +14,7 @@
 #include "deploy/follow/handlers.h"
 #include "deploy/history/graphs.h"
 #include "deploy/history/values.h"
+#include "deploy/inputs/relocate.h"
 #include "deploy/recovery/causes.h"
 
 /* Clean-up nodes that failed which are named. */
@@ -53,8 +54,7 @@ static int take_slots(void *self, const void *value)
 {
     struct result *result = self;
     const struct tr_node_value *row = value;
-    tr_buffer_add(&result->slots, row->slots.data, row->slots.size);
-    return result->slots.error;
+    return tr_relocate_home(result->folder, row->slots, &result->slots);
 }
 
 static int read_slots(struct result *result, struct tr_reader *reader)

@@ -9,6 +9,7 @@
 #include "actors/graph/value/literal_stream.h"
 #include "actors/graph/value/slot.h"
 #include "deploy/common/file.h"
+#include "deploy/inputs/relocate.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
@@ -17,14 +18,19 @@
 
 /* ------------------------------------------------------------------------- reading */
 
+/* Values on their way out of a store. */
+struct reading {
+    const char *folder;
+    struct tr_values *values;
+};
+
 static int take_slots(void *self, const void *value)
 {
-    struct tr_values *values = self;
+    const struct reading *reading = self;
     const struct tr_node_value *row = value;
-    values->is_known = true;
-    tr_buffer_cut(&values->row, 0);
-    tr_buffer_add(&values->row, row->slots.data, row->slots.size);
-    return values->row.error;
+    reading->values->is_known = true;
+    tr_buffer_cut(&reading->values->row, 0);
+    return tr_relocate_home(reading->folder, row->slots, &reading->values->row);
 }
 
 static int read_row(const struct tr_values_request *request, struct tr_values *values)
@@ -36,7 +42,8 @@ static int read_row(const struct tr_values_request *request, struct tr_values *v
     };
     struct tr_reader_query query = {
         .record = &tr_node_value_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
-    return tr_reader_rows(request->reader, &query, take_slots, values);
+    struct reading reading = {tr_reader_folder(request->reader), values};
+    return tr_reader_rows(request->reader, &query, take_slots, &reading);
 }
 
 /*

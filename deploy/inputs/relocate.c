@@ -27,11 +27,35 @@ static bool take(struct tr_text *text, struct tr_text prefix)
     return true;
 }
 
+/* Cuts a path of another store's blobs down to what lies here, too: "/blobs/DIGEST...". */
+static bool take_any(struct tr_text *text, struct tr_text to)
+{
+    char home[PATH_MAX];
+    const char *found = text->size == 0 || text->data[0] != '/'
+                            ? NULL
+                            : memmem(text->data, text->size, BLOBS, strlen(BLOBS));
+    if (found == NULL) {
+        return false;
+    }
+    struct tr_text rest = {found, text->size - (size_t)(found - text->data)};
+    int size =
+        snprintf(home, sizeof home, "%.*s%.*s", (int)to.size, to.data, (int)rest.size, rest.data);
+    bool is_own = text->size > to.size && memcmp(text->data, to.data, to.size) == 0 &&
+                  found == text->data + to.size;
+    *text = rest;
+    return !is_own && size > 0 && (size_t)size < sizeof home && access(home, F_OK) == 0;
+}
+
+static bool take_folder(const struct tr_relocation *paths, struct tr_text *text)
+{
+    return paths->from.size == 0 ? take_any(text, paths->to) : take(text, paths->from);
+}
+
 /* The text with its path changed, at the end of `buffer`; false: it is none of that store. */
 static bool change(const struct tr_relocation *paths, struct tr_text text, struct tr_buffer *buffer)
 {
     bool has_scheme = take(&text, tr_text_of(SCHEME));
-    bool is_blob = take(&text, paths->from) && text.size > strlen(BLOBS) &&
+    bool is_blob = take_folder(paths, &text) && text.size > strlen(BLOBS) &&
                    memcmp(text.data, BLOBS, strlen(BLOBS)) == 0;
     if (is_blob) {
         tr_buffer_add_string(buffer, has_scheme ? SCHEME : "");
@@ -122,6 +146,17 @@ int tr_relocate_value(const struct tr_relocation *paths, struct tr_bytes value,
                 : tr_cursor_left(&check) > 0 ? TR_MALFORMED
                                              : copy(paths, &cursor, buffer);
     return error != 0 ? error : buffer->error;
+}
+
+int tr_relocate_home(const char *folder, struct tr_bytes slots, struct tr_buffer *buffer)
+{
+    const struct tr_relocation paths = {.to = tr_text_of(folder)};
+    bool has_any = slots.size > 0 && memmem(slots.data, slots.size, BLOBS, strlen(BLOBS)) != NULL;
+    if (has_any) {
+        return tr_relocate_value(&paths, slots, buffer);
+    }
+    tr_buffer_add(buffer, slots.data, slots.size);
+    return buffer->error;
 }
 
 bool tr_relocate_find(const char *folder, const char *path, char home[PATH_MAX])

@@ -9,7 +9,10 @@
 
 #include "actors/graph/document/buffer.h"
 
-/* From one store's folder to another's; neither ends with a slash. */
+/*
+ * From one store's folder to another's; neither ends with a slash. Without `from`, from whichever:
+ * then paths change whose blob lies in the other.
+ */
 struct tr_relocation {
     struct tr_text from;
     struct tr_text to;
@@ -21,6 +24,13 @@ struct tr_relocation {
  */
 TR_MUST_USE int tr_relocate_value(const struct tr_relocation *paths, struct tr_bytes value,
                                   struct tr_buffer *buffer);
+
+/*
+ * Appends slots as they are, but with the places here of blobs that came with the executions of
+ * another store; `folder` is this one's. Errors as above.
+ */
+TR_MUST_USE int tr_relocate_home(const char *folder, struct tr_bytes slots,
+                                 struct tr_buffer *buffer);
 
 /*
  * Where the blob of a path that was one of another store's lies here, by its name. False: the path

@@ -140,6 +140,9 @@ TR_MUST_USE int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_
 TR_MUST_USE int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *query,
                                 uint64_t *count);
 
+/* The store's folder, as it was given. */
+const char *tr_reader_folder(const struct tr_reader *reader);
+
 /* The last error in words; never NULL. */
 const char *tr_reader_explain(const struct tr_reader *reader);
 

@@ -150,6 +150,11 @@ int tr_reader_steady_ms(struct tr_reader *reader, uint64_t now_ms, uint64_t *ste
     return 0;
 }
 
+const char *tr_reader_folder(const struct tr_reader *reader)
+{
+    return reader->folder;
+}
+
 const char *tr_reader_explain(const struct tr_reader *reader)
 {
     return tri_store_explain(reader->store);

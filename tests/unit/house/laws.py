@@ -131,7 +131,7 @@ INCLUDES = {
                       "deploy/common/"],
     "deploy/history": [*FOR_DEPLOY, "plugins/builtin/registry.h", "runtime/blob/",
                        "runtime/journal/", "runtime/process/shared.h", "deploy/history/",
-                       "deploy/common/"],
+                       "deploy/common/", "deploy/inputs/relocate.h"],
     "deploy/recovery": [*FOR_DEPLOY, "runtime/blob/", "runtime/journal/", "deploy/recovery/",
                         "deploy/common/", "deploy/inputs/", "deploy/history/"],
     "deploy/selection": [*FOR_DEPLOY, "runtime/journal/", "deploy/selection/"],

@@ -3,7 +3,11 @@
  */
 #include "deploy/inputs/relocate.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "actors/graph/value/slot.h"
 #include "schemas/codec/error.h"
@@ -60,6 +64,48 @@ static void paths_of_blobs_change(void **state)
     }
 }
 
+/* Of whichever store, if its blob lies here. */
+static void what_came_from_elsewhere_is_at_home(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/troupe-relocate-XXXXXX";
+    char blobs[64];
+    char blob[64];
+    char other[64];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(blobs, sizeof blobs, "%s/blobs", folder);
+    (void)snprintf(blob, sizeof blob, "%s/blobs/ab-x", folder);
+    (void)snprintf(other, sizeof other, "%s/blobs/cd", folder);
+    assert_int_equal(mkdir(blobs, 0700), 0);
+    assert_int_equal(mkdir(blob, 0700), 0);
+    const char *const pairs[][2] = {
+        {"/old/blobs/ab-x", blob},
+        {"/far/away/blobs/ab-x", blob},
+        {blob, blob},
+        {other, other},
+        {"/old/blobs/cd", "/old/blobs/cd"},
+        {"no blobs", "no blobs"},
+        {"see /old/blobs/ab-x", "see /old/blobs/ab-x"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(pairs); i++) {
+        struct tr_buffer value;
+        struct tr_buffer wanted;
+        struct tr_buffer changed;
+        write_value(&value, pairs[i][0], pairs[i][0]);
+        write_value(&wanted, pairs[i][1], pairs[i][1]);
+        tr_buffer_init(&changed, 0);
+        assert_int_equal(tr_relocate_home(folder, tr_buffer_bytes(&value), &changed), 0);
+        assert_int_equal(changed.size, wanted.size);
+        assert_memory_equal(changed.data, wanted.data, wanted.size);
+        tr_buffer_fini(&changed);
+        tr_buffer_fini(&value);
+        tr_buffer_fini(&wanted);
+    }
+    assert_int_equal(rmdir(blob), 0);
+    assert_int_equal(rmdir(blobs), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void what_is_no_value_is_refused(void **state)
 {
     (void)state;
@@ -80,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_of_blobs_change),
+        cmocka_unit_test(what_came_from_elsewhere_is_at_home),
         cmocka_unit_test(what_is_no_value_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
