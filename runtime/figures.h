@@ -29,6 +29,7 @@ struct tr_journal_figures {
     uint64_t bytes;                        /* their bytes */
     uint64_t shortages;  /* commits that were retried for want of disk space or memory */
     uint64_t current_ns; /* duration of the current commit so far; 0: none */
+    uint64_t last_ns;    /* time since the last commit; before the first, since the start */
     int waits_for;       /* tr_host_waits_for */
 };
 

@@ -28,6 +28,7 @@ extern const struct tr_command tr_command_names;
 extern const struct tr_command tr_command_pause;
 extern const struct tr_command tr_command_reject;
 extern const struct tr_command tr_command_plugins;
+extern const struct tr_command tr_command_ping;
 extern const struct tr_command tr_command_prune;
 extern const struct tr_command tr_command_recover;
 extern const struct tr_command tr_command_rerun;

@@ -33,6 +33,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_import,
     &tr_command_prune,
     &tr_command_store,
+    &tr_command_ping,
     &tr_command_plugins,
     &tr_command_actors,
     &tr_command_tap,

@@ -17,6 +17,7 @@
 #include "deploy/server/change_schedules.h"
 #include "deploy/server/serve_forget.h"
 #include "deploy/server/serve_gates.h"
+#include "deploy/server/serve_ping.h"
 #include "deploy/server/serve_record.h"
 #include "deploy/server/serve_tap.h"
 #include "runtime/memory.h"
@@ -520,6 +521,21 @@ static int on_expose_metrics(struct tr_serve *serve, const struct tri_peer *peer
     return 0;
 }
 
+static int on_ping(struct tr_serve *serve, const struct tri_peer *peer,
+                   const struct tri_request *request)
+{
+    struct tr_ping_engine ping;
+    struct tr_engine_pinged pinged;
+    int error = tr_ping_engine_unpack(request->body, request->version, &ping);
+    if (error == 0) {
+        error = tr_serve_ping(serve->live, &pinged);
+    }
+    if (error == 0) {
+        answer(serve, peer, &tr_engine_pinged_schema, &pinged);
+    }
+    return error;
+}
+
 static int on_open_tap(struct tr_serve *serve, const struct tri_peer *peer,
                        const struct tri_request *request)
 {
@@ -590,6 +606,7 @@ static const struct {
     {&tr_resume_actors_schema, on_resume_actors},
     {&tr_list_metrics_schema, on_list_metrics},
     {&tr_expose_metrics_schema, on_expose_metrics},
+    {&tr_ping_engine_schema, on_ping},
     {&tr_open_tap_schema, on_open_tap},
     {&tr_open_recording_schema, on_open_recording},
     {&tr_forget_schema, on_forget},

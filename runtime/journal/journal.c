@@ -275,7 +275,7 @@ static void release_committed(struct tri_journal *journal)
 /* Updates the metrics of a commit. */
 static void count_commit(struct tri_journal *journal, uint64_t begun_ns, size_t operations)
 {
-    tri_histogram_add(&journal->commit_ns, journal->committed_ns - begun_ns);
+    tri_histogram_add(&journal->commit_ns, tri_figure_get(&journal->committed_ns) - begun_ns);
     tri_histogram_add(&journal->commit_operations, operations);
     for (uint32_t worker = 0; worker < TR_WORKERS_MAX; worker++) {
         tri_figure_add(&journal->batches, journal->shares[worker].batches);
@@ -310,7 +310,7 @@ static void commit_gathered(struct tri_journal *journal)
         journal->committed_number = last_number;
         journal->commit_count++;
         journal->ops_since_release += commit.count;
-        journal->committed_ns = tri_monotonic_ns(journal->env);
+        tri_figure_set(&journal->committed_ns, tri_monotonic_ns(journal->env));
         count_commit(journal, begun_ns, commit.count);
         release_committed(journal);
     } else if (tr_error_is_shortage(error)) { /* nothing was written, nor the clock */
@@ -385,7 +385,8 @@ void tri_journal_end(struct tri_journal *journal)
 
 void tri_journal_release_memory(struct tri_journal *journal)
 {
-    uint64_t quiet_ms = (tri_monotonic_ns(journal->env) - journal->committed_ns) / 1000000;
+    uint64_t quiet_ms =
+        (tri_monotonic_ns(journal->env) - tri_figure_get(&journal->committed_ns)) / 1000000;
     uint64_t enough = quiet_ms >= TR_RELEASE_AFTER_MS ? TR_RELEASE_OPS_FEW : TR_RELEASE_OPS;
     bool is_due = journal->ops_since_release >= enough;
     if (is_due && !tri_journal_is_busy(journal) && journal->state == TRI_JOURNAL_WELL) {
@@ -399,10 +400,12 @@ void tri_journal_figures(const struct tri_journal *journal, uint64_t now_ns,
                          struct tr_journal_figures *figures)
 {
     uint64_t begun_ns = tri_figure_get(&journal->begun_ns);
+    uint64_t committed_ns = tri_figure_get(&journal->committed_ns);
     figures->commit_ns = tri_histogram_read(&journal->commit_ns);
     figures->commit_operations = tri_histogram_read(&journal->commit_operations);
     figures->batches = tri_figure_get(&journal->batches);
     figures->bytes = tri_figure_get(&journal->bytes);
     figures->shortages = tri_figure_get(&journal->shortages);
     figures->current_ns = begun_ns == 0 || begun_ns > now_ns ? 0 : now_ns - begun_ns;
+    figures->last_ns = committed_ns > now_ns ? 0 : now_ns - committed_ns;
 }

@@ -66,7 +66,7 @@ struct tri_journal {
     tri_figure shortages;
     tri_figure begun_ns;        /* start of the current commit; 0: none */
     uint64_t ops_since_release; /* operations committed since memory was last released */
-    uint64_t committed_ns;      /* time of the last commit */
+    tri_figure committed_ns;    /* time of the last commit */
     struct tri_life life;       /* whose steady clock is stored; none if it began at 0 */
     uint64_t clock_ns;          /* when the clock was last stored, or 0 */
     struct tri_kept_clock kept; /* the stored clock */

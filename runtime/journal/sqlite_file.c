@@ -160,6 +160,21 @@ static long lock_holder(int descriptor)
     return 0;
 }
 
+uint64_t tri_sqlite_holder(const char *folder, bool *is_held)
+{
+    char path[TRI_SQLITE_PATH_BYTES + sizeof TRI_SQLITE_LOCK_FILE];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, TRI_SQLITE_LOCK_FILE);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    *is_held = false;
+    if (descriptor < 0) {
+        return 0;
+    }
+    *is_held = flock(descriptor, LOCK_SH | LOCK_NB) != 0;
+    long process = lock_holder(descriptor);
+    (void)close(descriptor);
+    return (uint64_t)process;
+}
+
 static int say_locked(struct tri_sqlite *self, const char *folder, int descriptor)
 {
     long process = lock_holder(descriptor);

@@ -226,4 +226,10 @@ static inline void tri_store_close(struct tri_store *store)
 TR_MUST_USE int tri_sqlite_open(const struct tri_store_options *options, char *explain,
                                 struct tri_store **store);
 
+/*
+ * The process that has, or had last, the store in `folder` open for writing; 0 where that is not
+ * known. With `is_held`: whether it has it now. Any thread.
+ */
+uint64_t tri_sqlite_holder(const char *folder, bool *is_held);
+
 #endif

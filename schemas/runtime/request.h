@@ -19,6 +19,7 @@
  *     resume_actors        [actor_row] answered
  *     list_metrics         [metric_row] answered
  *     expose_metrics       metrics_exposed
+ *     ping_engine          engine_pinged
  *     open_tap             [tap_row] answered
  *     open_recording       [recording_row] answered
  *     forget               forgotten (schemas/engine/retention.h)
@@ -175,6 +176,23 @@
 #define TR_METRICS_EXPOSED_FIELDS(FIELD, ARRAY) FIELD(text, text, 1, 0)
 
 /*
+ * How an engine stands. `executions` have not ended and are not dormant. Of the journal: how long
+ * ago the last commit was, how long the one in hand has taken so far (0: none is), and why nothing
+ * can be written (an enum tr_error, 0: it can). `workers` is why a worker did not answer, or 0.
+ */
+#define TR_PING_ENGINE_FIELDS(FIELD, ARRAY)
+#define TR_ENGINE_PINGED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, program, 1, 0)                \
+    FIELD(text, command, 1, 0)                \
+    FIELD(u64, pid, 1, 0)                     \
+    FIELD(u64, executions, 1, 0)              \
+    FIELD(u64, dormant, 1, 0)                 \
+    FIELD(u64, last_commit_ms, 1, 0)          \
+    FIELD(u64, current_commit_ms, 1, 0)       \
+    FIELD(i64, waits_for, 1, 0)               \
+    FIELD(i64, workers, 1, 0)
+
+/*
  * `filter` is an array of strings (runtime/trace/filter.h). `is_json`: lines for programs;
  * `is_plain`: only those that are of executions, nodes and elements, in plain words.
  */
@@ -227,6 +245,8 @@
     S(detach_execution, 560, TR_MESSAGE, 1, TR_HINT, TR_DETACH_EXECUTION_FIELDS)     \
     S(expose_metrics, 640, TR_MESSAGE, 1, TR_HINT, TR_EXPOSE_METRICS_FIELDS)         \
     S(metrics_exposed, 641, TR_MESSAGE, 1, TR_HINT, TR_METRICS_EXPOSED_FIELDS)       \
+    S(ping_engine, 642, TR_MESSAGE, 1, TR_HINT, TR_PING_ENGINE_FIELDS)               \
+    S(engine_pinged, 643, TR_MESSAGE, 1, TR_HINT, TR_ENGINE_PINGED_FIELDS)           \
     S(pause_schedule, 661, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_SCHEDULE_FIELDS)         \
     S(trigger_schedule, 662, TR_MESSAGE, 1, TR_HINT, TR_TRIGGER_SCHEDULE_FIELDS)
 

@@ -42,6 +42,7 @@ COMMANDS = {
     "plugins": ("", "--release -o"),
     "tap": ("", "--record --replay --with-secrets -o"),
     "metrics": ("", "--prometheus -o"),
+    "ping": ("", "--timeout -o"),
     "export": ("EXEC", ""),
     "import": ("FILE", ""),
     "prune": ("[EXEC...]", "--older-than --phase --workflow -l --label --dry-run -y --yes -o"),

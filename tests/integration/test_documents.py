@@ -121,6 +121,7 @@ class DocumentsTest(ProgramTest):
         self.troupe("apply", "nightly.yaml")
         self.prints("handed", "schedules", "trigger", "nightly")
         self.prints("actors", "actors")
+        self.prints("ping", "ping")
         self.prints("metrics", "metrics")
         engine.wait_for('"event":"ended"')
         engine.signal(signal.SIGTERM)
