@@ -317,6 +317,28 @@ static int on_services_changed(struct tri_task *task)
     return tri_task_event(task, &event);
 }
 
+/*
+ * The store was put back from a backup. What ran on the machine, and what it has left there, its
+ * plugin takes for unknown; what others keep is asked about as after a crash.
+ */
+static int on_store_restored(struct tri_task *task)
+{
+    struct tr_task_state *state = task->state;
+    bool is_local = task->plugin != NULL && task->plugin->is_local;
+    int error = 0;
+    if (!is_local || (state->step != TR_STEP_RUN && state->step != TR_STEP_KEEP)) {
+        return 0;
+    }
+    if (state->step == TR_STEP_KEEP) {
+        state->step = TR_STEP_RUN;
+        state->cursor = 0;
+        state->call = 0;
+        error = tri_task_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+    }
+    struct tr_task_event event = event_of(task->message, TR_TASK_NEWS);
+    return error != 0 ? error : tri_task_event(task, &event);
+}
+
 struct reaction {
     const struct tr_schema *schema;
     int (*handle)(struct tri_task *task);
@@ -331,6 +353,7 @@ static const struct reaction reactions[] = {
     {&tr_resource_refused_schema, tri_task_on_refused},
     {&tr_cache_owner_schema, tri_task_on_cache_owner},
     {&tr_services_changed_schema, on_services_changed},
+    {&tr_store_restored_schema, on_store_restored},
     {&tr_node_ended_schema, tri_task_on_inner_ended},
 };
 

@@ -31,6 +31,8 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_rerun,
     &tr_command_export,
     &tr_command_import,
+    &tr_command_backup,
+    &tr_command_restore,
     &tr_command_prune,
     &tr_command_store,
     &tr_command_ping,

@@ -128,8 +128,7 @@ static int write_all(int descriptor, struct tr_bytes bytes, bool is_synced)
     return is_synced && fsync(descriptor) != 0 ? failed(errno) : 0;
 }
 
-/* The name is on the disk when its folder is. */
-static int sync_folder(const char *path)
+int tr_file_sync_name(const char *path)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -168,7 +167,7 @@ int tr_file_write(const char *path, struct tr_bytes bytes, bool is_synced)
         errno = number;
         return error;
     }
-    return is_synced ? sync_folder(path) : 0;
+    return is_synced ? tr_file_sync_name(path) : 0;
 }
 
 int tr_file_absolute(const char *path, char *buffer)

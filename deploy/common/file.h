@@ -27,6 +27,10 @@ void tr_file_unmap(struct tr_bytes bytes);
  */
 TR_MUST_USE int tr_file_write(const char *path, struct tr_bytes bytes, bool is_synced);
 
+/* Syncs the folder in which a file stands: its name is on the disk when that is. TR_STORE_FULL,
+ * TR_SYSTEM (errno). */
+TR_MUST_USE int tr_file_sync_name(const char *path);
+
 /* The absolute form of a path, by joining, into `buffer` of PATH_MAX. TR_LIMIT, TR_SYSTEM. */
 TR_MUST_USE int tr_file_absolute(const char *path, char *buffer);
 

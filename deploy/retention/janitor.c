@@ -12,6 +12,9 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
+/* How long a store that is being copied is left alone. */
+#define COPIED_MS (60ULL * 1000)
+
 struct tr_janitor {
     struct tr_prune_request request;
     struct tr_pruned pruned;
@@ -108,10 +111,13 @@ bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned,
         }
         int error = tr_janitor_end(retaining->janitor, pruned, explain);
         retaining->janitor = NULL;
-        if (error == 0) {
+        if (error == 0 || error == TR_STORE_LOCKED) {
             explain[0] = '\0';
         }
-        return true;
+        if (error == TR_STORE_LOCKED) {
+            retaining->next_ms = tr_clock_ms() + COPIED_MS;
+        }
+        return error != TR_STORE_LOCKED;
     }
     bool is_wanted = retention->executions_ms + retention->failed_attempts_ms +
                          retention->cache_ms + retention->rules.count >

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "deploy/common/client.h"
 #include "deploy/history/executions.h"
@@ -18,6 +19,7 @@
 #include "deploy/retention/leftovers.h"
 #include "deploy/retention/mark.h"
 #include "deploy/retention/pruning_files.h"
+#include "deploy/retention/removal_lock.h"
 #include "runtime/env/env_limits.h"
 #include "runtime/memory.h"
 #include "schemas/engine/retention.h"
@@ -631,8 +633,14 @@ int tr_prune(const struct tr_prune_request *request, struct tri_client *client, 
     struct choice choice = {.request = request, .explain = explain};
     struct pruning pruning = {
         .request = request, .client = client, .pruned = pruned, .explain = explain};
+    int lock = -1;
     memset(pruned, 0, sizeof *pruned);
-    int error = choose_all(&choice);
+    int error = request->is_dry
+                    ? 0
+                    : tr_removal_lock_take(request->folder, TR_REMOVAL_ALLOWED, explain, &lock);
+    if (error == 0) {
+        error = choose_all(&choice);
+    }
     if (error == 0 && choice.chosen.count > 0 && client == NULL && !request->is_dry) {
         error = fail(explain, TR_NO_CONNECTION, "executions that have ended meanwhile");
     }
@@ -640,5 +648,8 @@ int tr_prune(const struct tr_prune_request *request, struct tri_client *client, 
         error = prune_all(&pruning, &choice);
     }
     choice_fini(&choice);
+    if (lock >= 0) {
+        close(lock);
+    }
     return error;
 }

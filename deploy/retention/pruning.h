@@ -77,9 +77,9 @@ TR_MUST_USE int tr_prune_needs_engine(const struct tr_prune_request *request, ch
 
 /*
  * Does it. `client` reaches the engine; NULL where none is needed. What was removed before an error
- * is counted; to ask again goes on. Errors: TR_BUSY (a named execution has not ended), what the
- * store and the engine say, TR_SYSTEM (errno), TR_MEMORY, TR_CLOSED; `explain`
- * (TRI_STORE_EXPLAIN_BYTES) has words.
+ * is counted; to ask again goes on. Errors: TR_BUSY (a named execution has not ended),
+ * TR_STORE_LOCKED (the store is being copied: removal_lock.h), what the store and the engine say,
+ * TR_SYSTEM (errno), TR_MEMORY, TR_CLOSED; `explain` (TRI_STORE_EXPLAIN_BYTES) has words.
  */
 TR_MUST_USE int tr_prune(const struct tr_prune_request *request, struct tri_client *client,
                          char *explain, struct tr_pruned *pruned);

@@ -14,6 +14,7 @@
 #include "plugins/process/process.h"
 
 #include "runtime/troupe.h"
+#include "schemas/runtime/archive.h"
 #include "schemas/runtime/files.h"
 
 /* The timer of a question that is put off, and how long it is at first and at most. */
@@ -275,7 +276,7 @@ static int on_message(struct tr_task_context *task, struct tr_process_attempt *s
     if (event->type == tr_process_over_schema.id) {
         return on_over(task, state, event, transition);
     }
-    return 0;
+    return tr_task_event_is(event, store_restored) ? tri_process_restored(task, transition) : 0;
 }
 
 static int handle(struct tr_task_context *task, void *data, const struct tr_task_event *event,

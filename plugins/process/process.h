@@ -94,6 +94,10 @@ TR_MUST_USE int tri_process_outcome(struct tr_task_context *task,
                                     struct tri_process_large *large,
                                     struct tr_transition *transition);
 
+/* Its store was put back from a backup, without what the process has left: outcome unknown. */
+TR_MUST_USE int tri_process_restored(struct tr_task_context *task,
+                                     struct tr_transition *transition);
+
 /* Large documents, process_large.c: asks for inputs to be written, or for outputs to be read. */
 TR_MUST_USE int tri_process_make_inputs(struct tr_task_context *task, enum tr_document_form form,
                                         uint64_t *call, struct tr_transition *transition);

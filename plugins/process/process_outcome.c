@@ -271,17 +271,22 @@ static int on_outputs(struct tr_task_context *task, const struct found *found,
 }
 
 /* Nobody knows what became of it: the task's policy says whether it is done again. */
-static int give_up(struct tr_task_context *task, const struct tr_process_over *over,
+static int give_up(struct tr_task_context *task, struct tr_text reason,
                    struct tr_transition *transition)
 {
-    int error = fail(
-        transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
-        tr_task_format(task, "outcome unknown: %.*s", (int)over->reason.size, over->reason.data));
+    int error = fail(transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
+                     tr_task_format(task, "outcome unknown: %.*s", (int)reason.size, reason.data));
     transition->is_unknown = true;
     if (!tri_process_may_repeat(task)) {
         transition->phase = TR_TASK_PHASE_PERMANENT_FAILURE;
     }
     return error;
+}
+
+int tri_process_restored(struct tr_task_context *task, struct tr_transition *transition)
+{
+    return give_up(task, tr_text_of("the store was restored from a backup while it ran"),
+                   transition);
 }
 
 /* The keeper died: the outputs that the task has left behind decide, if they are complete. */
@@ -297,7 +302,7 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
         return on_outputs(task, outputs, large, transition);
     }
     if (given == TR_INVALID) {
-        return give_up(task, over, transition);
+        return give_up(task, over->reason, transition);
     }
     return given != 0 ? given : tr_task_succeed(transition);
 }
@@ -318,7 +323,7 @@ static int judge(struct tr_task_context *task, const struct tr_process_over *ove
                  struct tr_transition *transition)
 {
     if (over->outcome == TR_PROCESS_LOST) {
-        return give_up(task, over, transition);
+        return give_up(task, over->reason, transition);
     }
     if (!documents->error.document.is_absent) {
         const struct tr_transition before = *transition;

@@ -42,6 +42,9 @@ enum file_kind {
     FILE_IS_STORE, /* ours, in a supported version */
 };
 
+/* Where a restore prepares a database (deploy/backup/restore.h). */
+#define RESTORE_PART "restore.part"
+
 /* Files and folders of an engine, which show that it was here. */
 static const char *const remains[] = {
     TRI_SQLITE_FILE "-wal", "attempts", "blobs", "cache", "checkpoints", "graphs", "keeper.log",
@@ -97,9 +100,18 @@ static int check_lost(struct tri_sqlite *self, const char *folder)
 {
     struct stat status;
     char names[128];
+    char part[TRI_SQLITE_PATH_BYTES + sizeof RESTORE_PART];
+    (void)snprintf(part, sizeof part, "%s/" RESTORE_PART, folder);
     list_remains(folder, names, sizeof names);
     bool is_there = stat(self->path, &status) == 0;
     bool is_missing = is_there ? S_ISREG(status.st_mode) && status.st_size == 0 : errno == ENOENT;
+    if (is_missing && access(part, F_OK) == 0) {
+        return tri_sqlite_report(
+            self, TR_STORE_DAMAGED,
+            "%s: is missing, but a restore into its folder was interrupted; say "
+            "`troupe restore` again",
+            self->path);
+    }
     if (names[0] == '\0' || !is_missing) {
         return 0;
     }

@@ -76,13 +76,20 @@ enum tr_archive_file_kind {
     FIELD(u64, graph, 1, 0)
 #define TR_SERVICES_CHANGED_FIELDS(FIELD, ARRAY)
 
+/*
+ * What a task hears whose store was put back from a backup: nobody knows what became of what ran on
+ * the machine, and the folders of attempts are gone.
+ */
+#define TR_STORE_RESTORED_FIELDS(FIELD, ARRAY)
+
 #define TR_ARCHIVE_SCHEMAS(S)                                                            \
     S(archive_head, 477, TR_MESSAGE, 1, TR_HINT, TR_ARCHIVE_HEAD_FIELDS)                 \
     S(archive_op, 478, TR_MESSAGE, 1, TR_HINT, TR_ARCHIVE_OP_FIELDS)                     \
     S(archive_file, 479, TR_MESSAGE, 1, TR_HINT, TR_ARCHIVE_FILE_FIELDS)                 \
     S(archive_end, 534, TR_MESSAGE, 1, TR_HINT, TR_ARCHIVE_END_FIELDS)                   \
     S(execution_imported, 535, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_IMPORTED_FIELDS) \
-    S(services_changed, 536, TR_MESSAGE, 1, TR_PRIORITY, TR_SERVICES_CHANGED_FIELDS)
+    S(services_changed, 536, TR_MESSAGE, 1, TR_PRIORITY, TR_SERVICES_CHANGED_FIELDS)     \
+    S(store_restored, 537, TR_MESSAGE, 1, TR_PRIORITY, TR_STORE_RESTORED_FIELDS)
 
 TR_ARCHIVE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

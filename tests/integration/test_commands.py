@@ -43,6 +43,8 @@ COMMANDS = {
     "tap": ("", "--record --replay --with-secrets -o"),
     "metrics": ("", "--prometheus -o"),
     "ping": ("", "--timeout -o"),
+    "backup": ("FILE", "--force"),
+    "restore": ("FILE", ""),
     "export": ("EXEC", ""),
     "import": ("FILE", ""),
     "prune": ("[EXEC...]", "--older-than --phase --workflow -l --label --dry-run -y --yes -o"),

@@ -49,7 +49,8 @@ FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/"]
 # What knows no terminal; and what speaks with people, one above the other.
 ENGINE_ROOMS = ["deploy/common/", "deploy/inputs/", "deploy/history/", "deploy/recovery/",
                 "deploy/selection/", "deploy/retention/", "deploy/settings/", "deploy/engine/",
-                "deploy/metrics/", "deploy/server/", "deploy/offline/", "deploy/transfer/"]
+                "deploy/metrics/", "deploy/server/", "deploy/offline/", "deploy/transfer/",
+                "deploy/backup/"]
 
 # Files below a folder, a floor or a room of one, may include what begins with one of these. A
 # room's law stands in place of its floor's.
@@ -157,6 +158,9 @@ INCLUDES = {
                         "runtime/link/directory.h", "runtime/journal/", "runtime/trace/",
                         "deploy/transfer/", "deploy/common/", "deploy/inputs/", "deploy/history/",
                         "deploy/retention/", "deploy/engine/", "deploy/offline/"],
+    "deploy/backup": [*FOR_DEPLOY, "runtime/blob/", "runtime/journal/", "deploy/backup/",
+                      "deploy/common/", "deploy/inputs/", "deploy/history/", "deploy/retention/",
+                      "deploy/offline/"],
     "deploy/cli": [*FOR_DEPLOY, "runtime/link/", "runtime/trace/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/follow": [*FOR_DEPLOY, "runtime/journal/", "deploy/follow/", "deploy/cli/",
                       *ENGINE_ROOMS],

@@ -178,6 +178,7 @@ DIRECTIONS = [
     ("deploy/server", "deploy/engine/assemble.h", "deploy/debug/replay.h"),
     ("deploy/offline", "deploy/history/executions.h", "deploy/cli/selection.h"),
     ("deploy/transfer", "deploy/offline/send.h", "deploy/server/serve.h"),
+    ("deploy/backup", "deploy/offline/send.h", "deploy/engine/assemble.h"),
     ("deploy/cli", "deploy/engine/assemble.h", "deploy/follow/screen.h"),
     ("deploy/follow", "deploy/server/serve.h", "deploy/look/list.h"),
     ("deploy/authoring", "deploy/settings/installed.h", "deploy/look/list.h"),
