@@ -54,9 +54,9 @@ COMMANDS = {
     "version": ("", "-o"),
 }
 EVERYWHERE = "-h --help -q --quiet -v --verbose"
-PAGES = ("README.md", "deploy/README.md", "deploy/METRICS.md", "examples/README.md",
-         "examples/COMMANDS.md", "examples/TUTORIAL.md", "examples/MIGRATING.md",
-         "examples/TROUBLESHOOTING.md")
+PAGES = ("README.md", "deploy/README.md", "deploy/METRICS.md", "deploy/OPERATING.md",
+         "examples/README.md", "examples/COMMANDS.md", "examples/TUTORIAL.md",
+         "examples/MIGRATING.md", "examples/TROUBLESHOOTING.md")
 # A line of an example, one that is typed along, or what stands between backticks.
 LINE = re.compile(r"^    (?:build/\S+/)?troupe ([a-z][^#\n]*)|^troupe ([a-z]+ [^#\n]*)"
                   r"|`troupe ([a-z][^`]*)`", re.MULTILINE)
