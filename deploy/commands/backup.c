@@ -16,8 +16,7 @@
 #include "deploy/common/signals.h"
 #include "deploy/common/stream.h"
 
-/* What is written sooner has no progress to be shown, which is drawn so often. */
-#define SHOWN_AFTER_MS 1000
+/* How often its progress is drawn. */
 #define DRAWN_EVERY_MS 200
 
 /* How long it waits at a time while the store is being pruned. */
@@ -28,7 +27,6 @@ struct backing {
     int signals;
     int signal; /* that ends it */
     uint64_t bytes;
-    uint64_t begun_ms;
     uint64_t drawn_ms;
     bool is_drawn;
     bool has_told; /* that it waits */
@@ -58,8 +56,8 @@ static int go_on(void *self, uint64_t bytes)
     struct backing *backing = self;
     uint64_t now_ms = tr_clock_ms();
     backing->bytes += bytes;
-    bool is_due = !backing->invocation->is_quiet && now_ms - backing->begun_ms > SHOWN_AFTER_MS &&
-                  now_ms - backing->drawn_ms > DRAWN_EVERY_MS && isatty(STDERR_FILENO) == 1;
+    bool is_due = !backing->invocation->is_quiet && isatty(STDERR_FILENO) == 1 &&
+                  now_ms - backing->drawn_ms > DRAWN_EVERY_MS;
     if (is_due) {
         draw(backing, false);
         backing->drawn_ms = now_ms;
@@ -130,7 +128,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     char path[PATH_MAX];
     struct tr_store_place place;
-    struct backing backing = {.invocation = invocation, .begun_ms = tr_clock_ms()};
+    struct backing backing = {.invocation = invocation};
     const char *word = invocation->arguments.words[0];
     bool is_stdout = strcmp(word, "-") == 0;
     enum tr_exit_status status = tr_store_find(invocation, false, &place);

@@ -27,12 +27,13 @@ static enum tr_exit_status fail(const struct tr_invocation *invocation,
 static void tell(const struct tr_invocation *invocation, const struct tr_restore *restore)
 {
     const struct tr_restored *restored = &restore->restored;
-    tr_command_note(invocation, "restored %llu executions of %.*s, as they stood at %.*s",
-                    (unsigned long long)restored->executions, (int)restored->store.size,
-                    restored->store.data, (int)restored->taken.size, restored->taken.data);
+    tr_command_note(invocation, "restored %llu execution%s of %.*s, as of %.*s",
+                    (unsigned long long)restored->executions, restored->executions == 1 ? "" : "s",
+                    (int)restored->store.size, restored->store.data, (int)restored->taken.size,
+                    restored->taken.data);
     if (restored->unfinished > 0) {
         tr_command_note(invocation,
-                        "%llu of them have not ended and go on with `troupe resume` or `troupe "
+                        "%llu that had not ended: they go on with `troupe resume` or `troupe "
                         "serve`; let no engine run on the store that the backup is of: both would "
                         "do the same work, and follow the same jobs",
                         (unsigned long long)restored->unfinished);

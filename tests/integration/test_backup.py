@@ -4,7 +4,6 @@ where it was."""
 
 import ctypes
 import fcntl
-import hashlib
 import json
 import os
 import pathlib
@@ -16,7 +15,7 @@ import sys
 import tarfile
 import unittest
 
-from program import LIMIT_S, PROGRAM, ROOT, ProgramTest, wait_until
+from program import LIMIT_S, PROGRAM, ROOT, ProgramTest, Terminal, wait_until
 
 sys.path.insert(0, str(ROOT / "tests/doubles/armada"))
 
@@ -137,8 +136,8 @@ class BackupTest(BackupCase):
         before = len(self.begun())
         out, err = self.restore()
         self.assertEqual(out, f"{self.other}\n")
-        self.assertIn(f"restored 2 executions of {self.store}, as they stood at 20", err)
-        self.assertIn("1 of them have not ended and go on with `troupe resume` or `troupe serve`; "
+        self.assertIn(f"restored 2 executions of {self.store}, as of 20", err)
+        self.assertIn("1 that had not ended: they go on with `troupe resume` or `troupe serve`; "
                       "let no engine run on the store that the backup is of", err)
         rows = {row["execution"]: row for row in self.document_there("list")}
         self.assertEqual((rows["it"]["phase"], rows["it"]["is_dormant"]), ("running", True))
@@ -176,21 +175,31 @@ class BackupTest(BackupCase):
         attempt, = self.document_there("get", "it/once")["attempts"]
         self.assertTrue(attempt["is_unknown"])
 
+    def catch_keeping(self):
+        """An engine that is stopped while it copies what a task has made."""
+        for _ in range(20):
+            running = self.start("run", "flow.yaml", "kept", "--name", "it", "-q")
+            def keeps():
+                return ("copies the files" in self.troupe("explain", "it")[0]
+                        if self.begun() else False)
+            wait_until(lambda: keeps() or running.process.poll() is not None, "files are kept")
+            running.signal(signal.SIGSTOP)
+            if running.process.poll() is None and keeps():
+                return running
+            running.signal(signal.SIGCONT)
+            running.end()
+            self.troupe("prune", "it", "--yes", "-q")
+            (self.folder / "begun").unlink()
+        self.fail("it was never seen while it copied files")
+
     def test_files_on_their_way_into_the_store(self):
         """An attempt whose files were being kept is done again: its folder is in no backup."""
-        running = self.start("run", "flow.yaml", "kept", "--name", "it", "-q")
-        def keeps():
-            return "copies the files" in self.troupe("explain", "it")[0]
-        wait_until(lambda: self.begun() == ["many"], "it runs")
-        wait_until(lambda: keeps() or running.process.poll() is not None, "its files are kept")
-        running.signal(signal.SIGSTOP)
+        running = self.catch_keeping()
         self.backup()
-        caught = self.query("SELECT phase FROM executions")
         running.signal(signal.SIGKILL)
         running.end()
         self.kill_keeper()
         wait_until(lambda: not self.keepers(), "the keeper has gone")
-        self.assertEqual(caught, [("running",)])
         shutil.rmtree(self.store)
         self.restore()
         folder = pathlib.Path(self.document_there("resume", "it")["outputs"]["d"])
@@ -271,9 +280,9 @@ class BackupTest(BackupCase):
         self.troupe("run", "flow.yaml", "folders", "--name", "it", "-q")
         self.backup()
         whole = bytearray(self.file.read_bytes())
-        step = max(1, len(whole) // 300)
-        for at in [*range(0, 1536), *range(1536, len(whole), step),
-                   *range(len(whole) - 1600, len(whole), 7)]:
+        step = max(1, len(whole) // 200)
+        for at in [*range(0, 1536, 7), *range(1536, len(whole), step),
+                   *range(len(whole) - 1600, len(whole), 13)]:
             bad = bytearray(whole)
             bad[at] ^= 0x11
             self.check_refused(bad)
@@ -285,7 +294,6 @@ class BackupTest(BackupCase):
         self.restore()
 
     def check_refused(self, data):
-        """The library that checks is quick; a few go through the command."""
         self.file.write_bytes(data)
         done = subprocess.run([PROGRAM, "restore", self.file, "--store", self.other],
                               env=self.environment(), capture_output=True, text=True)
@@ -337,6 +345,7 @@ class InterruptedTest(BackupCase):
         running = self.start(*words)
         wait_until(lambda: running.process.poll() is not None or self.copied() > 32 << 20,
                    "some of it is copied")
+        running.signal(signal.SIGSTOP)  # so that it is still at it
         self.assertIsNone(running.process.poll(), running.lines)
         return running
 
@@ -355,6 +364,16 @@ class InterruptedTest(BackupCase):
         running.signal(signal.SIGKILL)
         running.end()
 
+    def test_a_terminal_shows_how_far_it_is(self):
+        terminal = Terminal()
+        process = subprocess.Popen([PROGRAM, "backup", self.file], cwd=self.folder,
+                                   env=self.environment(), stdout=subprocess.DEVNULL,
+                                   stderr=terminal.end)
+        shown = terminal.read(process).decode()
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(shown, r"^(\rcopied \d[^\r]*)*\rcopied 51\d\.\d MiB\x1b\[K\r?\n$")
+        self.assertEqual(self.backup("--force", "-q")[1], "")
+
     def test_a_kill_leaves_no_file(self):
         running = self.begin("backup", self.file)
         running.signal(signal.SIGKILL)
@@ -372,6 +391,7 @@ class InterruptedTest(BackupCase):
         for number, status in ((signal.SIGINT, 3), (signal.SIGTERM, 4)):
             running = self.begin("backup", self.file)
             running.signal(number)
+            running.signal(signal.SIGCONT)
             ended, out, err = running.end()
             self.assertEqual((ended, out), (status, ""))
             self.assertIn("ended by a signal; nothing was written", err)
