@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "deploy/cli/store_modes.h"
 #include "deploy/common/clock.h"
@@ -276,10 +277,12 @@ enum tr_exit_status tr_connect_as_engine(const struct tr_invocation *invocation,
         return TR_EXIT_DONE;
     }
     tri_client_close(engine.client);
+    bool is_service = strcmp(engine.command, "serve") == 0;
     return tr_command_failed(invocation->command,
-                             "%s has an engine already: `troupe %s`, process %llu; stop that one, "
-                             "or name another store with --store",
-                             options->folder, engine.command, (unsigned long long)engine.pid);
+                             "%s has an engine already: `troupe %s`, process %llu%s; stop that "
+                             "one, or name another store with --store",
+                             options->folder, engine.command, (unsigned long long)engine.pid,
+                             is_service ? "" : ", which leaves when its work has ended");
 }
 
 void tr_connection_close(struct tr_connection *connection)

@@ -69,13 +69,14 @@ class ServeTest(ProgramTest):
     def test_a_second_one_is_refused_by_name(self):
         engine = self.serve()
         _, stderr = self.troupe("serve", status=4)
-        self.assertIn(f"has an engine already: `troupe serve`, process {engine.process.pid}",
+        self.assertIn(f"has an engine already: `troupe serve`, process {engine.process.pid}; stop",
                       stderr)
         self.stop(engine)
         run = self.start("run", "flow.yaml", "--name", "it")
         self.await_file("pid")
         _, stderr = self.troupe("serve", status=4)
-        self.assertIn(f"`troupe run`, process {run.process.pid}", stderr)
+        self.assertIn(f"`troupe run`, process {run.process.pid}, which leaves when its work has "
+                      "ended; stop that one, or name another store with --store", stderr)
         self.write("go", "")
         self.assertEqual(run.end()[0], 0)
 
