@@ -14,7 +14,7 @@ from program import LIMIT_S, PROGRAM, ROOT, wait_until
 from test_detach import Seat
 
 PROMPT = "ada$ "
-ROWS, COLUMNS = 50, 100
+ROWS, COLUMNS = 50, 160  # so wide that no line is cut, however long it took
 KEYS = {"d": b"d", "Ctrl-C": b"\x03"}
 
 # What the program draws with: colours; so many lines up, and nothing from there on.
