@@ -119,7 +119,7 @@ static int check_entry(void *self, const struct tr_tar_entry *entry, struct tr_b
     return TR_MALFORMED;
 }
 
-static int read_all(struct tr_restore *restore)
+int tr_restore_read(struct tr_restore *restore)
 {
     char problem[TR_TAR_PROBLEM_BYTES];
     struct pass pass = {.restore = restore};
@@ -146,7 +146,7 @@ int tr_restore_open(struct tr_restore *restore, const char *path)
         return refuse(restore, error,
                       error == TR_SYSTEM ? strerror(errno) : "there is no such file");
     }
-    return read_all(restore);
+    return tr_restore_read(restore);
 }
 
 void tr_restore_fini(struct tr_restore *restore)

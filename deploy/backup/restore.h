@@ -41,6 +41,9 @@ struct tr_restore {
  */
 TR_MUST_USE int tr_restore_open(struct tr_restore *restore, const char *path);
 
+/* The same for a file whose bytes are there, and the caller's. */
+TR_MUST_USE int tr_restore_read(struct tr_restore *restore);
+
 /* Whether the folder is empty, or an interrupted restore has left what is there; else TR_EXISTS. */
 TR_MUST_USE int tr_restore_check_folder(struct tr_restore *restore);
 
