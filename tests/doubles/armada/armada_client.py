@@ -17,6 +17,7 @@ import urllib.parse
 FOLDER = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"  # Debian's, which has python3-aiohttp
 LIMIT_S = 60
+STOP_LIMIT_S = 600  # a million jobs take 11 GB, which it gives back before it ends
 
 QUEUE = "research"
 JOB_SET = "set"
@@ -71,7 +72,7 @@ class Double:
 
     def stop(self):
         self.process.stdin.close()
-        self.process.wait(LIMIT_S)
+        self.process.wait(STOP_LIMIT_S)
         self.process.stdout.close()
 
     def resident_bytes(self):
