@@ -3,7 +3,10 @@
  */
 #include "deploy/inputs/runnable.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "actors/graph/language/keys.h"
 #include "actors/graph/value/template.h"
@@ -179,6 +182,48 @@ static void check_task(struct walk *walk, const struct tr_task *task,
     }
 }
 
+/* Whether a word is the program that runs what the next word names. */
+static bool is_interpreter(struct tr_text word)
+{
+    static const char *const names[] = {"sh",      "bash", "dash",   "python",
+                                        "python3", "perl", "Rscript"};
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        size_t size = strlen(names[i]);
+        bool is_end =
+            word.size >= size && memcmp(word.data + word.size - size, names[i], size) == 0;
+        if (is_end && (word.size == size || word.data[word.size - size - 1] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A script that is not there fails each attempt. Other words may name what is yet to be made, and
+ * work that is elsewhere has its scripts there.
+ */
+static void check_script(struct walk *walk, const struct tr_task *task)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    uint32_t at = task->argc > 1 && is_interpreter(task->argv[0]) ? 1 : 0;
+    struct tr_text word = at < task->argc ? task->argv[at] : tr_text_of("");
+    bool is_beside = (word.size > 2 && memcmp(word.data, "./", 2) == 0) ||
+                     (word.size > 3 && memcmp(word.data, "../", 3) == 0);
+    const struct tr_plugin *plugin = tr_engine_plugin(walk->engine, task->type);
+    if (!is_beside || plugin == NULL || !plugin->is_local ||
+        tr_template_is_in(word.data, word.size)) {
+        return;
+    }
+    int size = snprintf(path, sizeof path, "%.*s/%.*s", TRI_TEXT(task->folder), TRI_TEXT(word));
+    if (size > 0 && (size_t)size < sizeof path && stat(path, &status) != 0) {
+        tri_report_warn(walk->report, place_of(walk, &task->origin),
+                        "there is no file '%.*s'\nits path counts from the folder of the file "
+                        "that defines the task",
+                        TRI_SHOWN(word));
+    }
+}
+
 /* A task as it is defined, once. */
 static void check_own(struct walk *walk, uint32_t position)
 {
@@ -188,6 +233,7 @@ static void check_own(struct walk *walk, uint32_t position)
         *is_seen = true;
         struct tr_text before = tri_report_subject(walk->report, task->name);
         check_task(walk, task, &task->settings);
+        check_script(walk, task);
         (void)tri_report_subject(walk->report, before);
     }
 }

@@ -56,6 +56,25 @@ class CheckTest(ProgramTest):
         self.assertFalse(self.store.exists())
         return stdout
 
+    def test_a_script_that_is_not_there(self):
+        self.write("here.sh", "")
+
+        def told(run):
+            self.write("flow.yaml", "troupe: 1\ntasks:\n"
+                                    f"  t: {{inputs: {{a: string}}, run: {run}}}\n")
+            return self.troupe("check", "flow.yaml")[0]
+        for run, word in (("[./none.sh]", "./none.sh"), ("[sh, ./none.sh]", "./none.sh"),
+                          ("[/usr/bin/python3, ../none/x.py, a]", "../none/x.py")):
+            self.assertEqual(told(run), "flow.yaml:3:3: warning: t: there is no file "
+                             f"'{word}'; its path counts from the folder of the file that defines "
+                             "the task\n")
+        for run in ("[./here.sh]", "[sh, ./here.sh]", "[tee, ./none]", "[none.sh]",
+                    "[sh, -c, ./none]", "['./{{.inputs.a}}']"):
+            self.assertEqual(told(run), "", run)
+        self.write("flow.yaml", "troupe: 1\ntasks: {t: {run: [./none.sh], retries: 0}}\n")
+        _, stderr = self.troupe("run", "flow.yaml", status=1)
+        self.assertIn("warning: t: there is no file './none.sh'", stderr)
+
     def test_what_is_wrong_with_a_task(self):
         for task, words in TASK:
             with self.subTest(task=task):
