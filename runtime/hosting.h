@@ -176,6 +176,12 @@ const char *tr_host_explain(struct tr_host *host);
  */
 int tr_host_waits_for(const struct tr_host *host);
 
+/*
+ * Something that people should know of this host, in words, such as that memory is not bounded;
+ * NULL: nothing. What comes later takes no place of it. From any thread.
+ */
+const char *tr_host_note(const struct tr_host *host);
+
 /* The number of processes that the host runs at once. */
 uint32_t tr_host_jobs(const struct tr_host *host);
 

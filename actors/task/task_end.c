@@ -102,7 +102,12 @@ static int make_details(struct tri_task *task, struct tr_text *details)
     tr_buffer_add_text(&lines, task->error_output);
     if (note->elapsed_us > 0) {
         tr_buffer_add_string(&lines, lines.size > 0 ? "\nit took " : "it took ");
-        tr_usage_print(note->elapsed_us, note->cpu_us, note->memory_bytes_max, &lines);
+        const struct tr_usage usage = {.memory_bytes_max = note->memory_bytes_max,
+                                       .cpu_us = note->cpu_us,
+                                       .elapsed_us = note->elapsed_us,
+                                       .memory_bound = note->memory_bound,
+                                       .is_bound_kept = note->is_bound_kept};
+        tr_usage_print(&usage, &lines);
     }
     if (note->folder.size > 0) {
         tr_buffer_add_string(&lines, lines.size > 0 ? "\nits files are in " : "its files are in ");
@@ -279,6 +284,8 @@ static int try_again(struct tri_task *task, const struct tri_task_failure *failu
     state->attempt++;
     task->note.is_unknown = false; /* the note is being changed: tri_task_fail */
     task->note.memory_bytes_max = task->note.cpu_us = task->note.elapsed_us = 0;
+    task->note.memory_bound = 0;
+    task->note.is_bound_kept = false;
     state->task_phase = TR_TASK_PHASE_UNDEFINED;
     state->attempt_created_ms = 0;
     state->attempt_started_ms = 0;

@@ -199,6 +199,8 @@ static struct tr_attempt attempt_row(struct tri_task *task)
         .memory_bytes_max = note->memory_bytes_max,
         .cpu_us = note->cpu_us,
         .elapsed_us = note->elapsed_us,
+        .memory_bound = note->memory_bound,
+        .is_bound_kept = note->is_bound_kept,
         .error_output = task->error_output,
     };
     if (is_failed) { /* until then the note speaks of the attempt before */

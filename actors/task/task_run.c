@@ -274,6 +274,8 @@ static int take_usage(struct tri_task *task, const struct tr_transition *transit
         task->note.memory_bytes_max = transition->usage.memory_bytes_max;
         task->note.cpu_us = transition->usage.cpu_us;
         task->note.elapsed_us = transition->usage.elapsed_us;
+        task->note.memory_bound = transition->usage.memory_bound;
+        task->note.is_bound_kept = transition->usage.is_bound_kept;
     }
     task->error_output =
         tri_task_clean_text(task, transition->error_output, TR_ERROR_OUTPUT_BYTES_MAX);

@@ -36,7 +36,12 @@ void tr_failure_lines(struct tr_text code, struct tr_text message, uint32_t inde
 
 void tr_attempt_usage_print(const struct tr_attempt *row, struct tr_buffer *buffer)
 {
-    tr_usage_print(row->elapsed_us, row->cpu_us, row->memory_bytes_max, buffer);
+    const struct tr_usage usage = {.memory_bytes_max = row->memory_bytes_max,
+                                   .cpu_us = row->cpu_us,
+                                   .elapsed_us = row->elapsed_us,
+                                   .memory_bound = row->memory_bound,
+                                   .is_bound_kept = row->is_bound_kept};
+    tr_usage_print(&usage, buffer);
 }
 
 /* Whether the message ends with all that was written: one line. */
@@ -82,6 +87,8 @@ void tr_attempt_end_write(struct tr_document *document, const struct tr_attempt 
     tr_document_number(document, "elapsed_ms", (int64_t)(row->elapsed_us / 1000));
     tr_document_number(document, "cpu_ms", (int64_t)(row->cpu_us / 1000));
     tr_document_number(document, "memory_bytes_max", (int64_t)row->memory_bytes_max);
+    tr_document_number(document, "memory_bound_bytes", (int64_t)row->memory_bound);
+    tr_document_bool(document, "is_bound_enforced", row->is_bound_kept);
 }
 
 static void write_attempt(struct tr_document *document, const struct tr_attempt *row)

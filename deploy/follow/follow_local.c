@@ -61,6 +61,7 @@ struct follower {
     uint64_t notify_look_ms; /* and looks again whether they are delivered; 0: they are */
     uint64_t look_ms;        /* when it looks again whether anything is unfinished */
     int waits_for;           /* why nothing was written lately; 0: it was */
+    bool has_noted;          /* what the host has to say was said */
     uint64_t store_look_ms;
     bool is_leaving;
     enum tr_exit_status status;
@@ -180,6 +181,16 @@ static void hear_of_store(struct follower *follower)
              follower->live->folder, tr_error_text(error),
              error == TR_STORE_FULL ? " until there is room on its disk" : "");
     note(follower, text);
+}
+
+/* Says once what people should know of this host. */
+static void hear_of_host(struct follower *follower)
+{
+    const char *words = follower->has_noted ? NULL : tr_host_note(follower->live->host);
+    if (words != NULL) {
+        follower->has_noted = true;
+        note(follower, words);
+    }
 }
 
 /* An engine leaves when its store was removed: nobody can see what it does. */
@@ -417,6 +428,7 @@ static int turn(struct follower *follower)
     look_at_signals(follower);
     look_at_keys(follower);
     hear_of_store(follower);
+    hear_of_host(follower);
     look_at_store(follower);
     bool has_ended = false;
     error = follower->is_over ? 0 : look_for_end(follower, &has_ended);

@@ -117,6 +117,12 @@ static int on_started(struct tr_task_context *task, struct tr_process_attempt *s
     struct tr_process_started started;
     int error = tr_process_started_unpack(event->body, event->version, &started);
     state->losses = 0;
+    if (error == 0 && started.unbounded.size > 0) {
+        return tr_task_is(
+            transition, TR_TASK_PHASE_RUNNING,
+            tr_task_format(task, "process %u, whose bound of memory is not enforced: %.*s",
+                           started.pid, (int)started.unbounded.size, started.unbounded.data));
+    }
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
                                    tr_task_format(task, "process %u", started.pid));
@@ -340,7 +346,8 @@ static int on_stop_lost(struct tr_task_context *task, struct tr_process_attempt 
 }
 
 /* It has ended; of one that ran it is known what it has used and written. */
-static int on_stopped(const struct tr_task_event *event, struct tr_transition *transition)
+static int on_stopped(struct tr_task_context *task, const struct tr_task_event *event,
+                      struct tr_transition *transition)
 {
     struct tr_process_over over;
     int error = tr_task_aborted(transition);
@@ -348,7 +355,7 @@ static int on_stopped(const struct tr_task_event *event, struct tr_transition *t
         return error;
     }
     error = tr_process_over_unpack(event->body, event->version, &over);
-    return error != 0 ? error : tri_process_stopped(&over, transition);
+    return error != 0 ? error : tri_process_stopped(task, &over, transition);
 }
 
 static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
@@ -364,7 +371,7 @@ static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
     case TR_TASK_FAILED:
         return on_stop_lost(task, state, is_hard, event, transition);
     default:
-        return is_end(event) ? on_stopped(event, transition) : 0;
+        return is_end(event) ? on_stopped(task, event, transition) : 0;
     }
 }
 

@@ -82,7 +82,8 @@ struct tri_process_large {
 };
 
 /* Notes of a process that was asked to end what it has used and written. TR_MALFORMED. */
-TR_MUST_USE int tri_process_stopped(const struct tr_process_over *over,
+TR_MUST_USE int tri_process_stopped(struct tr_task_context *task,
+                                    const struct tr_process_over *over,
                                     struct tr_transition *transition);
 
 /*

@@ -97,6 +97,18 @@ static struct tr_text signal_text(struct tr_task_context *task, uint32_t number)
                           words != NULL ? words : "unknown");
 }
 
+/* A size as people write bounds: in the largest binary unit that divides it. */
+static struct tr_text size_text(struct tr_task_context *task, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    while (bytes > 0 && bytes % 1024 == 0 && unit + 1 < TR_COUNT_OF(units)) {
+        bytes /= 1024;
+        unit++;
+    }
+    return tr_task_format(task, "%llu %s", (unsigned long long)bytes, units[unit]);
+}
+
 /* What the kernel says about the memory that there was, behind SIGKILL. */
 static const char *memory_text(const struct tr_process_over *over)
 {
@@ -161,9 +173,11 @@ static struct tr_text last_line(struct tr_text output)
 }
 
 /* How the process ended and what it used, whatever that means for the task. */
-static void note_end(const struct tr_process_over *over, const struct documents *documents,
-                     struct tr_transition *transition)
+static void note_end(struct tr_task_context *task, const struct tr_process_over *over,
+                     const struct documents *documents, struct tr_transition *transition)
 {
+    uint64_t asked = tr_task_template(task)->resources.memory_bytes;
+    uint64_t bound = over->memory_max > 0 ? over->memory_max : asked;
     transition->exit_status = over->outcome == TR_PROCESS_EXITED ? over->status : 0;
     transition->signal = over->outcome == TR_PROCESS_SIGNALLED ? (uint8_t)over->status : 0;
     transition->error_output = documents->error_output;
@@ -171,7 +185,23 @@ static void note_end(const struct tr_process_over *over, const struct documents 
         .memory_bytes_max = over->memory_bytes_max,
         .cpu_us = over->cpu_user_us + over->cpu_system_us,
         .elapsed_us = over->elapsed_us,
+        .memory_bound = bound,
+        .is_bound_kept = over->memory_max > 0,
     };
+}
+
+/*
+ * The kernel has killed for the attempt's own bound. With all processes of its group gone at once,
+ * the way in which the leader ended says nothing more.
+ */
+static int on_bound(struct tr_task_context *task, const struct tr_process_over *over,
+                    const struct documents *documents, struct tr_transition *transition)
+{
+    int error = fail(transition, TR_FAILURE_USER, "OOMKilled", last_line(documents->error_output));
+    transition->outcome =
+        tr_task_format(task, "killed by the kernel for memory: used its bound of %s",
+                       size_text(task, over->memory_max).data);
+    return error;
 }
 
 static int on_exit_status(struct tr_task_context *task, const struct tr_process_over *over,
@@ -333,6 +363,9 @@ static int judge(struct tr_task_context *task, const struct tr_process_over *ove
         }
         *transition = before;
     }
+    if (over->memory_kill == TR_MEMORY_KILL_BOUND) {
+        return on_bound(task, over, documents, transition);
+    }
     switch (over->outcome) {
     case TR_PROCESS_EXITED:
         return over->status != 0 ? on_exit_status(task, over, documents, transition)
@@ -356,16 +389,17 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
         return error;
     }
     error = judge(task, over, &documents, large, transition);
-    note_end(over, &documents, transition);
+    note_end(task, over, &documents, transition);
     return error;
 }
 
-int tri_process_stopped(const struct tr_process_over *over, struct tr_transition *transition)
+int tri_process_stopped(struct tr_task_context *task, const struct tr_process_over *over,
+                        struct tr_transition *transition)
 {
     struct documents documents;
     int error = read_documents(over, &documents);
     if (error == 0) {
-        note_end(over, &documents, transition);
+        note_end(task, over, &documents, transition);
     }
     return error;
 }

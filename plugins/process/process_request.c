@@ -430,6 +430,7 @@ int tri_process_request(struct tr_task_context *task,
             tr_text_of(template->is_stdout_outputs ? TR_PROCESS_OUTPUTS : TR_ATTEMPT_STDOUT),
         .stderr_path = tr_text_of(TR_ATTEMPT_STDERR),
         .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
+        .memory_max = template->resources.memory_bytes,
     };
     int error = run->folder.data == NULL ? TR_MEMORY : write_arguments(task, run);
     if (error != 0) {

@@ -643,6 +643,11 @@ uint64_t tr_host_put_back_ms(const struct tr_host *host)
     return host->shared.life.put_back_ms;
 }
 
+const char *tr_host_note(const struct tr_host *host)
+{
+    return atomic_load(&host->has_note) ? host->note_words : NULL;
+}
+
 int tr_host_waits_for(const struct tr_host *host)
 {
     return atomic_load_explicit(&host->journal.waits_for, memory_order_relaxed);

@@ -423,6 +423,14 @@ static void fail_with_words(void *self, int error, const char *words)
     fail_host(host, error);
 }
 
+/* Told once by one thread, which is what makes the words safe to read. */
+static void note_words(void *self, const char *words)
+{
+    struct tr_host *host = self;
+    snprintf(host->note_words, sizeof host->note_words, "%s", words);
+    atomic_store(&host->has_note, true);
+}
+
 /*
  * A worker's thread. Its link is opened here, since a socket belongs to one thread. At an orderly
  * end it first sends everything to the journal. After an error it does not: its batch may lack an
@@ -544,6 +552,7 @@ static int start_services(struct tr_host *host)
             .search_folder = host->search_folder,
             .unclaimed_ms = host->unclaimed_ms,
             .fail = fail_with_words,
+            .note = note_words,
             .self = host,
         };
         error = tri_process_service_start(&options, &host->processes);

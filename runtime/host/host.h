@@ -65,6 +65,8 @@ struct tr_host {
     pthread_t journal_thread;
     bool has_journal_thread;
     char fatal_words[TRI_STORE_EXPLAIN_BYTES]; /* written before `fatal`, by one thread */
+    char note_words[TRI_STORE_EXPLAIN_BYTES];  /* written before `has_note`, by one thread */
+    atomic_bool has_note;
     uint32_t thread_count;
     bool is_started;
     atomic_bool is_stopping;

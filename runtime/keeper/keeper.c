@@ -27,7 +27,6 @@
 
 #include "runtime/blob/below.h"
 #include "runtime/env/clock.h"
-#include "runtime/keeper/keeper_cgroup.h"
 #include "runtime/keeper/keeper_folder.h"
 #include "runtime/keeper/keeper_inside.h"
 #include "runtime/memory.h"
@@ -216,7 +215,9 @@ static int set_up(struct tri_keeper *keeper, char *reason)
         error = take_over(keeper, was_here);
     }
     if (error == 0 && keeper->options.is_detached) {
-        tri_keeper_cgroup_enter(keeper->folder, keeper->file.store);
+        tri_keeper_cgroup_enter(&keeper->cgroup, keeper->folder, keeper->file.store,
+                                keeper->starter);
+        keeper->children.bounds.group = keeper->cgroup.group;
     }
     if (error == 0) {
         tri_keeper_memory_init(&keeper->children.memory, NULL, NULL);
@@ -253,7 +254,7 @@ static void fini(struct tri_keeper *keeper)
     }
     if (keeper->children.table != NULL) {
         tri_children_fini(&keeper->children);
-        tri_keeper_cgroup_leave(keeper->folder, keeper->file.store);
+        tri_keeper_cgroup_leave(&keeper->cgroup, keeper->folder);
     }
     tri_keeper_file_close(&keeper->file);
     if (keeper->table.buckets != NULL) {
@@ -487,6 +488,9 @@ static void set_defaults(struct tri_keeper *keeper, const struct tri_keeper_opti
     keeper->listener = -1;
     keeper->signals = -1;
     keeper->file.fd = -1;
+    keeper->starter = getppid();
+    keeper->cgroup = (struct tri_keeper_cgroup){
+        .group = -1, .why = "this keeper of processes has no control group of its own"};
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
         keeper->clients[i].frames.fd = -1;
     }

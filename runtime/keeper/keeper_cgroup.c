@@ -6,77 +6,32 @@
  * the next one removes. The other order could leave processes in a cgroup without a record. The
  * record is not synced, since a cgroup does not survive a restart of the machine.
  *
- * Failures are silent. Without permission to make a cgroup, which is usual for a plain user, the
- * marks in environments (keeper_orphans.c) identify leftovers.
+ * No failure is an error. Without permission to make a cgroup, which is usual for a plain user, the
+ * marks in environments (keeper_orphans.c) identify leftovers, and memory is not bounded.
  */
 #include "runtime/keeper/keeper_cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "schemas/codec/base.h"
+#include "runtime/cgroup/cgroup.h"
 
 #define FILE_NAME "keeper.cgroup"
 
 /* Prefix of the name; the store and the keeper's pid follow. */
 #define NAME "troupe-keeper-%016" PRIx64 "-"
 
+/* The group in it in which the keeper itself is, where attempts have groups of their own. */
+#define OWN "keeper"
+
 /* How long to wait for killed processes; after that an empty cgroup may be left behind. */
 #define WAIT_MS 2000
-
-/* ---- Where it is. --------------------------------------------------------------------------- */
-
-/*
- * The path of this process's cgroup below the mount, from the line "0::/PATH" of v2. False where
- * only v1 is mounted, or the path does not fit.
- */
-static bool read_own(char *path, size_t size)
-{
-    char line[PATH_MAX];
-    bool is_found = false;
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file != NULL && !is_found && fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        is_found = strncmp(line, "0::/", 4) == 0;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    int written = is_found ? snprintf(path, size, "%s", line + 3) : -1;
-    return written > 0 && (size_t)written < size;
-}
-
-/*
- * Mount point of the whole v2 hierarchy. Mounts with another root than "/" are skipped: paths of
- * /proc/self/cgroup do not fit them. The widths in the format bound the two arrays.
- */
-static bool find_mount(char *path, size_t size)
-{
-    char line[PATH_MAX + 512];
-    char root[PATH_MAX];
-    char place[PATH_MAX];
-    bool is_found = false;
-    FILE *file = fopen("/proc/self/mountinfo", "re");
-    while (file != NULL && !is_found && fgets(line, sizeof line, file) != NULL) {
-        is_found = strstr(line, " - cgroup2 ") != NULL &&
-                   sscanf(line, "%*d %*d %*s %4095s %4095s", root, place) == 2 &&
-                   strcmp(root, "/") == 0;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    int written = is_found ? snprintf(path, size, "%s", place) : -1;
-    return written > 0 && (size_t)written < size;
-}
 
 /* ---- Its record in the store. --------------------------------------------------------------- */
 
@@ -112,40 +67,15 @@ static bool write_record(int folder, const char *path)
     return is_written;
 }
 
-/* Removes the cgroup if it is empty, and then its record. */
+/* Removes the cgroup if it has no members, and then its record. */
 static void forget(int folder, const char *path)
 {
-    if (rmdir(path) == 0 || errno == ENOENT) {
+    if (tri_cgroup_remove(AT_FDCWD, path)) {
         (void)unlinkat(folder, FILE_NAME, 0);
     }
 }
 
 /* ---- Using it. ------------------------------------------------------------------------------ */
-
-/*
- * Opens a folder that lies in a cgroup file system; -1 otherwise. Without the check, files named
- * cgroup.kill or cgroup.procs in a regular folder would be written to.
- */
-static int open_cgroup(const char *path)
-{
-    struct statfs status;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0 && (fstatfs(fd, &status) != 0 || status.f_type != CGROUP2_SUPER_MAGIC)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static bool write_word(int cgroup, const char *name, const char *word)
-{
-    int file = openat(cgroup, name, O_WRONLY | O_CLOEXEC);
-    bool is_written = file >= 0 && write(file, word, strlen(word)) == (ssize_t)strlen(word);
-    if (file >= 0) {
-        close(file);
-    }
-    return is_written;
-}
 
 static bool is_populated(int events)
 {
@@ -175,13 +105,9 @@ void tri_keeper_cgroup_kill_remains(int folder, uint64_t store)
     if (!read_record(folder, store, path)) {
         return;
     }
-    int cgroup = open_cgroup(path);
-    /*
-     * cgroup.kill sends SIGKILL to all members at once, including those that are being forked
-     * (Linux 5.14). Without the file nothing is killed, and the record stays while the cgroup has
-     * members.
-     */
-    if (cgroup >= 0 && write_word(cgroup, "cgroup.kill", "1")) {
+    int cgroup = tri_cgroup_open(path);
+    /* Where it cannot be killed (before Linux 5.14) the record stays while something runs there. */
+    if (cgroup >= 0 && tri_cgroup_kill(cgroup)) {
         await_empty(cgroup);
     }
     if (cgroup >= 0) {
@@ -190,48 +116,117 @@ void tri_keeper_cgroup_kill_remains(int folder, uint64_t store)
     forget(folder, path);
 }
 
-void tri_keeper_cgroup_enter(int folder, uint64_t store)
+static bool enter_group(int group)
 {
-    char mount[PATH_MAX];
-    char own[PATH_MAX];
-    char path[PATH_MAX];
-    if (!find_mount(mount, sizeof mount) || !read_own(own, sizeof own)) {
+    /* "0" stands for the process that writes. */
+    return tri_cgroup_write(group, "cgroup.procs", "0");
+}
+
+/*
+ * Goes into a group in the keeper's own, and has the memory controller handed on. The kernel takes
+ * these two in this order alone: a group that hands one on has no process of its own.
+ */
+static bool divide(int cgroup)
+{
+    bool is_made = mkdirat(cgroup, OWN, 0755) == 0 || errno == EEXIST;
+    int own = is_made ? openat(cgroup, OWN, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    bool is_divided = own >= 0 && tri_cgroup_write(cgroup, "cgroup.subtree_control", "+memory") &&
+                      enter_group(own);
+    int number = errno;
+    if (own >= 0) {
+        close(own);
+    }
+    if (is_made && !is_divided) {
+        (void)tri_cgroup_write(cgroup, "cgroup.subtree_control", "-memory");
+        (void)unlinkat(cgroup, OWN, AT_REMOVEDIR);
+    }
+    errno = number;
+    return is_divided;
+}
+
+/* Children are born in the group of their parent, so the move comes before the first launch. */
+static bool move_in(struct tri_keeper_cgroup *own, const struct tri_cgroup_place *place,
+                    const char *path, int cgroup)
+{
+    if (place->has_memory && divide(cgroup)) {
+        own->group = cgroup;
+        return true;
+    }
+    if (place->has_memory) {
+        (void)snprintf(own->why, sizeof own->why, "the control group %.200s cannot be divided: %s",
+                       path, strerror(errno));
+    }
+    return enter_group(cgroup);
+}
+
+/* The whole of enter, once it is known where. */
+static void make_and_enter(struct tri_keeper_cgroup *own, const struct tri_cgroup_place *place,
+                           int folder, const char path[PATH_MAX])
+{
+    if (mkdir(path, 0700) != 0) {
+        const char *words = strerror(errno);
+        if (place->has_memory) {
+            (void)snprintf(own->why, sizeof own->why, "the control group %.200s cannot be made: %s",
+                           path, words);
+        }
         return;
     }
-    int size = snprintf(path, sizeof path, "%s%s/" NAME "%d", mount,
-                        strcmp(own, "/") == 0 ? "" : own, store, (int)getpid());
-    if (size < 0 || (size_t)size >= sizeof path || mkdir(path, 0700) != 0) {
-        return;
+    int cgroup = tri_cgroup_open(path);
+    bool is_usable = cgroup >= 0 && faccessat(cgroup, "cgroup.kill", W_OK, 0) == 0;
+    if (!is_usable) {
+        (void)snprintf(own->why, sizeof own->why,
+                       "the kernel cannot kill a control group; it takes Linux 5.14 or newer");
     }
-    int cgroup = open_cgroup(path);
-    /*
-     * "0" stands for the writing process. Children start in the cgroup of their parent, so the move
-     * has to come before the first launch.
-     */
-    bool is_usable = cgroup >= 0 && faccessat(cgroup, "cgroup.kill", W_OK, 0) == 0 &&
-                     write_record(folder, path) && write_word(cgroup, "cgroup.procs", "0");
-    if (cgroup >= 0) {
+    is_usable = is_usable && write_record(folder, path) && move_in(own, place, path, cgroup);
+    if (own->group < 0 && cgroup >= 0) {
         close(cgroup);
     }
     if (!is_usable) {
         forget(folder, path);
+        return;
+    }
+    memcpy(own->path, path, PATH_MAX);
+}
+
+void tri_keeper_cgroup_enter(struct tri_keeper_cgroup *own, int folder, uint64_t store,
+                             pid_t engine)
+{
+    char mount[PATH_MAX];
+    char group[PATH_MAX];
+    char path[PATH_MAX];
+    struct tri_cgroup_place place;
+    bool has_groups = tri_cgroup_mount(mount, sizeof mount) && tri_cgroup_own(group, sizeof group);
+    struct tri_cgroup_view view = {.mount = has_groups ? mount : NULL,
+                                   .own = group,
+                                   .own_pid = getpid(),
+                                   .engine_pid = engine};
+    tri_cgroup_place_find(&view, &place);
+    memcpy(own->why, place.why, sizeof own->why);
+    memcpy(own->origin, place.origin, sizeof own->origin);
+    int size = snprintf(path, sizeof path, "%s/" NAME "%d", place.path, store, (int)view.own_pid);
+    if (place.path[0] != '\0' && size > 0 && (size_t)size < sizeof path) {
+        make_and_enter(own, &place, folder, path);
+    }
+    if (own->group < 0 && own->why[0] == '\0') {
+        (void)snprintf(own->why, sizeof own->why, "the control group %.200s cannot be entered",
+                       path);
     }
 }
 
-void tri_keeper_cgroup_leave(int folder, uint64_t store)
+void tri_keeper_cgroup_leave(struct tri_keeper_cgroup *own, int folder)
 {
-    char path[PATH_MAX];
-    char above[PATH_MAX];
-    if (!read_record(folder, store, path)) {
+    if (own->group >= 0) {
+        close(own->group);
+        own->group = -1;
+    }
+    if (own->path[0] == '\0') {
         return;
     }
-    (void)snprintf(above, sizeof above, "%s", path);
     /* Out of the cgroup first: rmdir fails while the keeper itself is in it. */
-    *strrchr(above, '/') = '\0';
-    int cgroup = open_cgroup(above);
-    if (cgroup >= 0) {
-        (void)write_word(cgroup, "cgroup.procs", "0");
-        close(cgroup);
+    int before = tri_cgroup_open(own->origin);
+    if (before >= 0) {
+        (void)enter_group(before);
+        close(before);
     }
-    forget(folder, path);
+    forget(folder, own->path);
 }

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "runtime/env/clock.h"
 #include "runtime/keeper/keeper_limits.h"
@@ -29,7 +30,8 @@
 int tri_children_init(struct tri_children *children, const struct tri_key_table *table,
                       uint64_t store)
 {
-    *children = (struct tri_children){.store = store, .memory = {.cgroup = -1, .machine = -1}};
+    *children = (struct tri_children){
+        .store = store, .memory = {.cgroup = -1, .machine = -1}, .bounds = {.group = -1}};
     int error = tri_process_spawner_init(&children->spawner);
     if (error != 0) {
         return error;
@@ -163,6 +165,7 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
     made->plan = plan;
     made->timeout_ms = start->timeout_ms;
     made->grace_ms = start->grace_ms;
+    made->memory_max = children->bounds.group >= 0 ? start->memory_max : 0;
     made->previous = children->last;
     *(children->last != NULL ? &children->last->next : &children->first) = made;
     children->last = made;
@@ -284,6 +287,7 @@ void tri_children_tick(struct tri_children *children)
         tick_children(children, now_ms);
     }
     tri_orphans_tick(&children->orphans, children);
+    tri_bounds_tidy(&children->bounds);
 }
 
 /*
@@ -350,6 +354,31 @@ void tri_children_skip(struct tri_child *child, const char *reason)
     end_unlaunched(child, ECANCELED, reason);
 }
 
+/* Runs the plan in a group of its own, where the memory of the child is bounded. */
+static int spawn(struct tri_children *children, struct tri_child *child,
+                 struct tri_process_spawn_failure *failure, uint32_t *pid)
+{
+    int group = TRI_SPAWN_NO_GROUP;
+    bool is_bounded = child->memory_max > 0;
+    int error = is_bounded
+                    ? tri_bound_make(&children->bounds, child->serial, child->memory_max, &group)
+                    : 0;
+    if (error != 0) {
+        failure->number = errno;
+        snprintf(failure->reason, sizeof failure->reason, "its memory cannot be bounded: %s",
+                 strerror(errno));
+        return error;
+    }
+    error = tri_process_spawn(&children->spawner, child->plan, group, failure, pid);
+    if (is_bounded) {
+        close(group);
+    }
+    if (is_bounded && error != 0) {
+        tri_bound_drop(&children->bounds, child->serial);
+    }
+    return error;
+}
+
 /*
  * Starts the process. The plan is used up either way. TR_FAILED means that the child has ended as
  * not started, and `child->end` says why.
@@ -362,7 +391,7 @@ int tri_children_launch(struct tri_children *children, struct tri_child *child,
     child->began_us = tri_monotonic_us();
     child->started_ms = tri_wall_ms();
     child->serial = ++children->serial;
-    int error = tri_process_spawn(&children->spawner, child->plan, &failure, &pid);
+    int error = spawn(children, child, &failure, &pid);
     tri_process_plan_free(child->plan);
     child->plan = NULL;
     if (error != 0) {
@@ -403,13 +432,34 @@ static bool may_be_kernels(const struct tri_child *child, int status)
 }
 
 /*
- * Fills in the end from the wait status. ru_maxrss is in KiB on Linux. The count of OOM kills is
- * taken at most once for each child, in the order in which they are reaped.
+ * Whether the kernel has killed for want of memory, and whose bound that was. An attempt with a
+ * group of its own knows: what the others' counts say of it meanwhile is passed over.
+ */
+static uint8_t memory_kill(struct tri_children *children, const struct tri_child *child, int status,
+                           const struct tri_bound_use *use)
+{
+    if (use->is_killed) {
+        tri_keeper_memory_pass(&children->memory);
+        bool is_why = status != 0 && child->stopped_by == TR_PROCESS_STOPPED_BY_NOBODY;
+        return is_why ? TR_MEMORY_KILL_BOUND : TR_MEMORY_KILL_NONE;
+    }
+    return may_be_kernels(child, status) ? tri_keeper_memory_take(&children->memory)
+                                         : TR_MEMORY_KILL_NONE;
+}
+
+/*
+ * Fills in the end from the wait status. ru_maxrss is in KiB on Linux, and of one process; a group
+ * knows what all of them used together. The count of OOM kills is taken at most once for each
+ * child, in the order in which they are reaped.
  */
 static void describe_end(struct tri_children *children, struct tri_child *child, int status,
                          const struct rusage *usage)
 {
     bool is_signal = WIFSIGNALED(status);
+    struct tri_bound_use use = {0};
+    if (child->memory_max > 0) {
+        use = tri_bound_end(&children->bounds, child->serial);
+    }
     child->has_ended = true;
     child->end = (struct tr_process_ended){
         .key = child->entry->key,
@@ -423,9 +473,9 @@ static void describe_end(struct tri_children *children, struct tri_child *child,
         .elapsed_us = tri_monotonic_us() - child->began_us,
         .cpu_user_us = microseconds(usage->ru_utime),
         .cpu_system_us = microseconds(usage->ru_stime),
-        .memory_bytes_max = (uint64_t)usage->ru_maxrss * 1024,
-        .memory_kill = may_be_kernels(child, status) ? tri_keeper_memory_take(&children->memory)
-                                                     : TR_MEMORY_KILL_NONE,
+        .memory_bytes_max = use.peak_bytes > 0 ? use.peak_bytes : (uint64_t)usage->ru_maxrss * 1024,
+        .memory_kill = memory_kill(children, child, status, &use),
+        .memory_max = child->memory_max,
     };
 }
 

@@ -11,6 +11,7 @@
 #ifndef TR_RUNTIME_KEEPER_KEEPER_CHILDREN_H
 #define TR_RUNTIME_KEEPER_KEEPER_CHILDREN_H
 
+#include "runtime/cgroup/bound.h"
 #include "runtime/keeper/keeper_memory.h"
 #include "runtime/keeper/keeper_orphans.h"
 #include "runtime/keeper/keeper_sync.h"
@@ -44,6 +45,7 @@ struct tri_child {
     uint8_t stopped_by;
     uint64_t serial; /* counts launches; 0 before */
     uint64_t timeout_ms;
+    uint64_t memory_max; /* the bound that holds of all its processes; 0: none */
     uint32_t grace_ms;
     uint64_t due_ms; /* when the next stage begins; 0: never */
     uint64_t began_us;
@@ -68,6 +70,7 @@ struct tri_children {
     uint64_t due_ms; /* a lower bound of all children's due times */
     struct tri_orphans orphans;
     struct tri_keeper_memory memory;
+    struct tri_bounds bounds;
 };
 
 /* The running child with this pid, or NULL. */

@@ -61,7 +61,7 @@ struct tri_keeper_client {
     bool has_event;
     struct tri_keeper_event event; /* a pending UP or DOWN */
     size_t text_size;
-    char text[TR_REASON_BYTES_MAX]; /* the status line, later the words of DOWN */
+    char text[TR_REASON_BYTES_MAX]; /* the status line, later the words of UP or DOWN */
 };
 
 /* ---- Life. ---------------------------------------------------------------------------------- */
@@ -450,6 +450,10 @@ static int take_session(struct tri_keeper_client *client, const struct tri_packe
     if (error != 0) {
         return error;
     }
+    (void)snprintf(client->text, sizeof client->text, "%.*s", (int)session.unbounded.size,
+                   session.unbounded.data);
+    client->event.words = client->text;
+    session.unbounded = tr_text_of("");
     error = tri_frames_put(&client->frames, &tr_keeper_session_schema, &session);
     if (error == 0 && !client->is_passive) {
         error = tri_frames_put(&client->frames, &tr_keeper_limit_schema, &turns);

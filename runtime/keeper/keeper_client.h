@@ -32,7 +32,7 @@ struct tri_keeper_client_options {
 };
 
 enum tri_keeper_event_kind {
-    TRI_KEEPER_UP,     /* connected; `hello` is the keeper's */
+    TRI_KEEPER_UP, /* connected; `hello` is the keeper's; `words`: why it bounds no memory, or "" */
     TRI_KEEPER_DOWN,   /* connecting failed, or the connection was lost: see `error`, `words` */
     TRI_KEEPER_PACKET, /* `packet` was received */
 };

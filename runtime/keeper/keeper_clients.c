@@ -139,7 +139,8 @@ static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
                      theirs->protocol_oldest <= TR_KEEPER_PROTOCOL;
     tri_keeper_send(keeper, client, &tr_keeper_hello_schema, &ours);
     if (is_common && !client->is_greeted) {
-        struct tr_keeper_session session = {.nonce = draw_nonce()};
+        struct tr_keeper_session session = {.nonce = draw_nonce(),
+                                            .unbounded = tr_text_of(keeper->cgroup.why)};
         client->nonce = session.nonce;
         client->wants_to_follow = theirs->follow;
         tri_keeper_send(keeper, client, &tr_keeper_session_schema, &session);

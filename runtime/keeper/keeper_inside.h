@@ -7,6 +7,7 @@
 
 #include "runtime/keeper/frames.h"
 #include "runtime/keeper/keeper.h"
+#include "runtime/keeper/keeper_cgroup.h"
 #include "runtime/keeper/keeper_children.h"
 #include "runtime/keeper/keeper_file.h"
 #include "runtime/keeper/keeper_limits.h"
@@ -39,6 +40,8 @@ struct tri_keeper {
     struct tri_key_table table;
     struct tri_keeper_file file;
     struct tri_children children;
+    struct tri_keeper_cgroup cgroup;
+    pid_t starter; /* the process that has started it */
     struct tri_keeper_peer clients[TR_KEEPER_CLIENTS_MAX];
     struct tri_child_queue asked; /* requested, not logged yet */
     struct tri_child_queue ready; /* logged, waiting to be launched */

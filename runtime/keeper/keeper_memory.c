@@ -149,3 +149,9 @@ uint8_t tri_keeper_memory_take(struct tri_keeper_memory *memory)
     }
     return is_machines ? TR_MEMORY_KILL_MACHINE : TR_MEMORY_KILL_NONE;
 }
+
+void tri_keeper_memory_pass(struct tri_keeper_memory *memory)
+{
+    memory->cgroup_kills = read_kills(memory->cgroup);
+    memory->machine_kills = read_kills(memory->machine);
+}

@@ -32,4 +32,7 @@ void tri_keeper_memory_fini(struct tri_keeper_memory *memory);
  */
 uint8_t tri_keeper_memory_take(struct tri_keeper_memory *memory);
 
+/* Takes all kills so far for known: it is known by other means whose they were. */
+void tri_keeper_memory_pass(struct tri_keeper_memory *memory);
+
 #endif

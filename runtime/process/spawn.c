@@ -32,14 +32,12 @@
 #define CHILD_CODE static __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
 
 /* The steps of a start, which a failure names. */
-enum step { STEP_DONE, STEP_SESSION, STEP_FOLDER, STEP_FILE, STEP_LIMIT, STEP_PROGRAM };
+enum step { STEP_DONE, STEP_SESSION, STEP_GROUP, STEP_FOLDER, STEP_FILE, STEP_LIMIT, STEP_PROGRAM };
 
 static const char *const step_words[] = {
-    [STEP_SESSION] = "cannot begin a session",
-    [STEP_FOLDER] = "cannot work in the folder",
-    [STEP_FILE] = "cannot open",
-    [STEP_LIMIT] = "cannot set the limit",
-    [STEP_PROGRAM] = "cannot run",
+    [STEP_SESSION] = "cannot begin a session",   [STEP_GROUP] = "cannot enter",
+    [STEP_FOLDER] = "cannot work in the folder", [STEP_FILE] = "cannot open",
+    [STEP_LIMIT] = "cannot set the limit",       [STEP_PROGRAM] = "cannot run",
 };
 
 /* Shared by parent and child until the exec. */
@@ -47,6 +45,7 @@ struct launch {
     const struct tri_process_plan *plan;
     const struct rlimit *open_files; /* unless the plan sets it; NULL: ours */
     int null_fd;
+    int group;      /* cgroup.procs of the one to enter, or TRI_SPAWN_NO_GROUP */
     enum step step; /* the failed step; STEP_DONE: none */
     int number;     /* its errno */
     const char *what;
@@ -187,6 +186,13 @@ CHILD_CODE bool run_program(struct launch *launch)
     return fail(launch, STEP_PROGRAM, plan->argv[0]);
 }
 
+/* "0" stands for the process that writes. */
+CHILD_CODE bool enter_group(struct launch *launch)
+{
+    return launch->group == TRI_SPAWN_NO_GROUP || write(launch->group, "0", 1) == 1 ||
+           fail(launch, STEP_GROUP, "its control group");
+}
+
 /*
  * A session first, so that the child leads a process group that can be killed as a whole, and has
  * no controlling terminal. The umask comes before files are made, and limits come last, because a
@@ -197,6 +203,7 @@ CHILD_CODE int child_main(void *argument)
     struct launch *launch = argument;
     const struct tri_process_plan *plan = launch->plan;
     bool is_ready = setsid() >= 0 || fail(launch, STEP_SESSION, "");
+    is_ready = is_ready && enter_group(launch);
     is_ready = is_ready && (chdir(plan->folder) == 0 || fail(launch, STEP_FOLDER, plan->folder));
     umask(plan->umask);
     is_ready = is_ready && open_file(launch, STDIN_FILENO) && open_file(launch, STDOUT_FILENO) &&
@@ -247,10 +254,12 @@ static int explain(const struct launch *launch, pid_t pid,
 }
 
 int tri_process_spawn(struct tri_process_spawner *spawner, const struct tri_process_plan *plan,
-                      struct tri_process_spawn_failure *failure, uint32_t *pid)
+                      int group, struct tri_process_spawn_failure *failure, uint32_t *pid)
 {
-    struct launch launch = {
-        .plan = plan, .open_files = tri_child_open_files(), .null_fd = spawner->null_fd};
+    struct launch launch = {.plan = plan,
+                            .open_files = tri_child_open_files(),
+                            .null_fd = spawner->null_fd,
+                            .group = group};
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

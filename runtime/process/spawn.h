@@ -44,12 +44,16 @@ TR_MUST_USE int tri_process_spawner_init(struct tri_process_spawner *spawner);
 
 void tri_process_spawner_fini(struct tri_process_spawner *spawner);
 
+/* Not a descriptor: the process stays in our control group. */
+#define TRI_SPAWN_NO_GROUP (-1)
+
 /*
- * Starts the plan's process, as leader of a new session and process group. The caller must reap it.
- * TR_FAILED: the program was not run, no process is left, and `failure` says why.
+ * Starts the plan's process, as leader of a new session and process group, in the control group
+ * whose cgroup.procs is open as `group`. The caller must reap it. TR_FAILED: the program was not
+ * run, no process is left, and `failure` says why.
  */
 TR_MUST_USE int tri_process_spawn(struct tri_process_spawner *spawner,
-                                  const struct tri_process_plan *plan,
+                                  const struct tri_process_plan *plan, int group,
                                   struct tri_process_spawn_failure *failure, uint32_t *pid);
 
 #endif

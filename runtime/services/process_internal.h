@@ -33,7 +33,9 @@ struct tri_process_service {
     bool has_frame;
     uint64_t taken; /* number of calls so far */
     void (*fail)(void *self, int error, const char *words);
+    void (*note)(void *self, const char *words); /* NULL: it was told, or nobody listens */
     void *self;
+    char unbounded[TR_REASON_BYTES_MAX]; /* why the keeper cannot bound memory; empty: it can */
     int failure; /* why there is no keeper: waiting calls are refused with it; or 0 */
 };
 
@@ -69,6 +71,9 @@ void tri_process_runs_clear(struct tri_process_service *service);
 
 /* An actor asks for a key: its end is claimed. */
 void tri_process_ends_claim(struct tri_process_service *service, struct tr_text key);
+
+/* Tells the program that memory is not bounded, once. */
+void tri_process_service_note_unbounded(struct tri_process_service *service);
 
 /* An answer could not be sent: the service fails. 0 is fine. */
 void tri_process_service_check(struct tri_process_service *service, int error);

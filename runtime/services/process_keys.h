@@ -35,6 +35,7 @@ struct tri_process_key {
     uint32_t pid; /* of process_started, from phase STARTED on */
     uint64_t start_time;
     uint64_t started_ms;
+    bool is_bounded; /* a bound of memory was asked for */
     struct tri_caller open[TR_PROCESS_CALLS_MAX];
     uint32_t open_count;
     uint32_t hash;

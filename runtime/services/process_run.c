@@ -122,6 +122,7 @@ static int send_start(struct tri_process_service *service, const struct tr_proce
         .umask = run->umask,
         .synced_folder = run->folder,
         .provided = made_files(run->files, made, sizeof made),
+        .memory_max = run->memory_max,
     };
     return tri_keeper_client_send(service->client, &tr_process_start_schema, &start);
 }
@@ -248,10 +249,17 @@ void tri_process_runs_clear(struct tri_process_service *service)
 
 static void tell_started(struct tri_process_service *service, const struct tri_process_key *entry)
 {
-    struct tr_process_started started = {.key = {.data = entry->key, .size = entry->size},
-                                         .pid = entry->pid,
-                                         .start_time = entry->start_time,
-                                         .started_ms = entry->started_ms};
+    bool is_unbounded = entry->is_bounded && service->unbounded[0] != '\0';
+    struct tr_process_started started = {
+        .key = {.data = entry->key, .size = entry->size},
+        .pid = entry->pid,
+        .start_time = entry->start_time,
+        .started_ms = entry->started_ms,
+        .unbounded = tr_text_of(is_unbounded ? service->unbounded : ""),
+    };
+    if (is_unbounded) {
+        tri_process_service_note_unbounded(service);
+    }
     tri_process_service_check(service, tri_service_tell(&service->base, &entry->run,
                                                         &tr_process_started_schema, &started));
 }
@@ -313,6 +321,7 @@ void tri_process_run_take(struct tri_process_service *service, struct tr_bytes b
     }
     tri_process_ends_claim(service, run.key);
     entry->run = *caller;
+    entry->is_bounded = run.memory_max > 0;
     take_in(service, entry, &run, body, version);
     tri_process_keys_drop_unused(&service->keys, entry);
 }
@@ -366,6 +375,7 @@ static struct tr_process_over over_of(const struct tr_process_ended *ended,
         .reason = ended->reason,
         .documents = {tri_buffer_front(documents), tri_buffer_size(documents)},
         .memory_kill = ended->memory_kill,
+        .memory_max = ended->memory_max,
     };
 }
 

@@ -521,12 +521,25 @@ static void tell_refused(struct tri_process_service *service, const struct tri_k
     wake_program(service);
 }
 
+void tri_process_service_note_unbounded(struct tri_process_service *service)
+{
+    char words[2 * TR_REASON_BYTES_MAX];
+    if (service->note != NULL) {
+        (void)snprintf(words, sizeof words, "memory bounds of tasks are not enforced here: %s",
+                       service->unbounded);
+        service->note(service->self, words);
+        service->note = NULL;
+        wake_program(service);
+    }
+}
+
 static void take_events(struct tri_process_service *service)
 {
     struct tri_keeper_event event;
     while (tri_keeper_client_next(service->client, &event) == 0) {
         switch (event.kind) {
         case TRI_KEEPER_UP:
+            (void)snprintf(service->unbounded, sizeof service->unbounded, "%s", event.words);
             unclaimed_begin(service);
             break;
         case TRI_KEEPER_DOWN:
@@ -601,6 +614,7 @@ static int start(struct tri_process_service *service,
     int error = tri_process_keys_init(&service->keys);
     service->ahead_max = tri_process_runs_ahead(client.running_max);
     service->fail = options->fail;
+    service->note = options->note;
     service->self = options->self;
     service->unclaimed_ms =
         options->unclaimed_ms != 0 ? options->unclaimed_ms : TR_PROCESS_UNCLAIMED_MS;

@@ -47,7 +47,9 @@ struct tri_process_service_options {
      * Called once, by the service's thread, if no keeper can work here: the host cannot continue.
      */
     void (*fail)(void *self, int error, const char *words);
-    void *self; /* of `fail` */
+    /* Told once, by that thread, where something is not as it was asked for; or NULL. */
+    void (*note)(void *self, const char *words);
+    void *self; /* of both */
 };
 
 /* The number of processes that run at once; for 0: one per core. */

@@ -136,7 +136,8 @@ enum tr_value_side {
  * Of an element's attempt `path` is the array's. `folder` is where its files are, `logs` a JSON
  * list of URIs. `signal` and `exit_status` are a process's; `is_unknown`: it is not known whether
  * the work was done. `error_output` is the end of what a failed attempt wrote to stderr. What it
- * has used, where that is known, are its peak of memory, its time on processors and on the clock.
+ * has used, where that is known, are its peak of memory, its time on processors and on the clock,
+ * and the bound of memory that it had, if any, which was kept or not.
  */
 #define TR_ATTEMPT_FIELDS(FIELD, ARRAY)       \
     FIELD(u64, execution, 1, TR_ROW_KEY)      \
@@ -160,7 +161,9 @@ enum tr_value_side {
     FIELD(text, error_output, 1, TR_REDACTED) \
     FIELD(u64, memory_bytes_max, 1, 0)        \
     FIELD(u64, cpu_us, 1, 0)                  \
-    FIELD(u64, elapsed_us, 1, 0)
+    FIELD(u64, elapsed_us, 1, 0)              \
+    FIELD(u64, memory_bound, 1, 0)            \
+    FIELD(bool, is_bound_kept, 1, 0)
 
 /*
  * `entries` is a JSON list of entries, each of which says what one attempt of one element went

@@ -136,11 +136,16 @@ struct tr_task_event {
 /* The end of what a failed attempt wrote to stderr, as much of it as is kept. */
 #define TR_ERROR_OUTPUT_BYTES_MAX 4096
 
-/* What work has used, with all that it has started and waited for. */
+/*
+ * What work has used, with all that it has started and waited for. `memory_bound` are the bytes
+ * that it was to use at most, 0 without a bound; `is_bound_kept`: it could not have used more.
+ */
 struct tr_usage {
     uint64_t memory_bytes_max;
     uint64_t cpu_us;
     uint64_t elapsed_us;
+    uint64_t memory_bound;
+    bool is_bound_kept;
 };
 
 /*

@@ -130,24 +130,26 @@ enum tr_task_intent {
  * ends with a slash belongs the attempt's generated name: so it is called wherever work is done
  * elsewhere, and thousands of elements need not say it twice.
  */
-#define TR_TASK_NOTE_FIELDS(FIELD, ARRAY) \
-    FIELD(text, reason, 1, 0)             \
-    FIELD(u8, failure, 1, 0)              \
-    FIELD(bool, is_permanent, 1, 0)       \
-    FIELD(bool, is_unknown, 1, 0)         \
-    FIELD(text, code, 1, 0)               \
-    FIELD(text, message, 1, 0)            \
-    FIELD(bytes, cache_key, 1, 0)         \
-    FIELD(text, resource, 1, 0)           \
-    FIELD(text, folder, 1, 0)             \
-    FIELD(text, logs, 1, 0)               \
-    FIELD(text, cause, 1, 0)              \
-    FIELD(u32, exit_status, 1, 0)         \
-    FIELD(u8, signal, 1, 0)               \
-    FIELD(u64, memory_bytes_max, 1, 0)    \
-    FIELD(u64, cpu_us, 1, 0)              \
-    FIELD(u64, elapsed_us, 1, 0)          \
-    FIELD(bytes, cache_inputs, 1, TR_REDACTED)
+#define TR_TASK_NOTE_FIELDS(FIELD, ARRAY)      \
+    FIELD(text, reason, 1, 0)                  \
+    FIELD(u8, failure, 1, 0)                   \
+    FIELD(bool, is_permanent, 1, 0)            \
+    FIELD(bool, is_unknown, 1, 0)              \
+    FIELD(text, code, 1, 0)                    \
+    FIELD(text, message, 1, 0)                 \
+    FIELD(bytes, cache_key, 1, 0)              \
+    FIELD(text, resource, 1, 0)                \
+    FIELD(text, folder, 1, 0)                  \
+    FIELD(text, logs, 1, 0)                    \
+    FIELD(text, cause, 1, 0)                   \
+    FIELD(u32, exit_status, 1, 0)              \
+    FIELD(u8, signal, 1, 0)                    \
+    FIELD(u64, memory_bytes_max, 1, 0)         \
+    FIELD(u64, cpu_us, 1, 0)                   \
+    FIELD(u64, elapsed_us, 1, 0)               \
+    FIELD(bytes, cache_inputs, 1, TR_REDACTED) \
+    FIELD(u64, memory_bound, 1, 0)             \
+    FIELD(bool, is_bound_kept, 1, 0)
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \

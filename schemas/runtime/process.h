@@ -95,7 +95,8 @@ enum tr_process_stopper {
 #define TR_MEMORY_KILLS(K)                                            \
     K(NONE, 0, "none")                                                \
     K(MACHINE, 1, "machine") /* a process of the machine was, then */ \
-    K(CGROUP, 2, "cgroup")   /* one of its cgroup was */
+    K(CGROUP, 2, "cgroup")   /* one of its cgroup was */              \
+    K(BOUND, 3, "bound")     /* it was, since it used its own bound */
 
 enum tr_memory_kill {
 #define TRI_MEMORY_KILL(name, number, text) TR_MEMORY_KILL_##name = (number),
@@ -134,9 +135,12 @@ enum tr_process_phase {
 
 /*
  * A number drawn for one connection, which its client says back before the keeper does anything for
- * it: what was once said in another connection cannot be said again.
+ * it: what was once said in another connection cannot be said again. `unbounded`: why the keeper
+ * cannot bound the memory of what it runs, and what to do; empty: it can.
  */
-#define TR_KEEPER_SESSION_FIELDS(FIELD, ARRAY) FIELD(u64, nonce, 1, 0)
+#define TR_KEEPER_SESSION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, nonce, 1, 0)                    \
+    FIELD(text, unbounded, 1, 0)
 
 /*
  * Starts argv in an own session with nothing inherited. `argv` is an array of strings (see
@@ -147,7 +151,8 @@ enum tr_process_phase {
  * for none; TR_PROCESS_LIMITS has the names. timeout_ms 0 means none. All that lies below
  * `synced_folder` is on the disk before the end is written down, unless the keeper's log itself is
  * not synced; empty: none. `provided` are strings, the names of what was put there for the process:
- * where nothing else has come there is nothing to sync.
+ * where nothing else has come there is nothing to sync. `memory_max`: the memory that all its
+ * processes may use together, where the keeper can bound it; 0: no bound.
  */
 #define TR_PROCESS_START_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                    \
@@ -162,14 +167,19 @@ enum tr_process_phase {
     FIELD(any, limits, 1, 0)                  \
     FIELD(u16, umask, 1, 0)                   \
     FIELD(text, synced_folder, 1, 0)          \
-    FIELD(any, provided, 1, 0)
+    FIELD(any, provided, 1, 0)                \
+    FIELD(u64, memory_max, 1, 0)
 
-/* It runs. `start_time` is in the system's ticks since boot (field 22 of /proc/PID/stat). */
+/*
+ * It runs. `start_time` is in the system's ticks since boot (field 22 of /proc/PID/stat).
+ * `unbounded` is the service's: why the bound of memory that was asked for does not hold.
+ */
 #define TR_PROCESS_STARTED_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                      \
     FIELD(u32, pid, 1, 0)                       \
     FIELD(u64, start_time, 1, 0)                \
-    FIELD(u64, started_ms, 1, 0)
+    FIELD(u64, started_ms, 1, 0)                \
+    FIELD(text, unbounded, 1, 0)
 
 /* It was not started and nothing is known of the key: `error` is an enum tr_error. */
 #define TR_PROCESS_REFUSED_FIELDS(FIELD, ARRAY) \
@@ -180,7 +190,8 @@ enum tr_process_phase {
 /*
  * It ended: times on the wall clock, elapsed_us on the monotonic one, cpu and memory of the process
  * and of those descendants that it waited for. `is_synced`: what it has written was on the disk.
- * `memory_kill` is an enum tr_memory_kill.
+ * `memory_kill` is an enum tr_memory_kill; `memory_max` the bound of memory that held, or 0: with
+ * a bound, `memory_bytes_max` is of all its processes together, where the kernel tells.
  */
 #define TR_PROCESS_ENDED_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                    \
@@ -197,7 +208,8 @@ enum tr_process_phase {
     FIELD(u64, memory_bytes_max, 1, 0)        \
     FIELD(text, reason, 1, 0)                 \
     FIELD(bool, is_synced, 1, 0)              \
-    FIELD(u8, memory_kill, 1, 0)
+    FIELD(u8, memory_kill, 1, 0)              \
+    FIELD(u64, memory_max, 1, 0)
 
 /* What became of a key? Answered by process_state, and by process_ended behind it when it ended. */
 #define TR_PROCESS_QUERY_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
@@ -256,7 +268,8 @@ enum tr_process_phase {
     FIELD(any, secrets, 1, 0)               \
     FIELD(any, files, 1, TR_REDACTED)       \
     FIELD(any, folders, 1, 0)               \
-    FIELD(any, results, 1, 0)
+    FIELD(any, results, 1, 0)               \
+    FIELD(u64, memory_max, 1, 0)
 
 /*
  * The end of a process_run: process_ended's fields, and `documents`, an array with an element for
@@ -279,7 +292,8 @@ enum tr_process_phase {
     FIELD(u64, memory_bytes_max, 1, 0)       \
     FIELD(text, reason, 1, 0)                \
     FIELD(any, documents, 1, TR_REDACTED)    \
-    FIELD(u8, memory_kill, 1, 0)
+    FIELD(u8, memory_kill, 1, 0)             \
+    FIELD(u64, memory_max, 1, 0)
 
 /*
  * To the service, told or called: removes a folder below the store's folder, with all there is in

@@ -164,7 +164,8 @@ class ProcessTest(ProgramTest):
         self.await_file("daemon")
         daemon = pathlib.Path("/proc") / (self.folder / "daemon").read_text().strip()
         cgroup = pathlib.Path((self.store / "keeper.cgroup").read_text())
-        self.assertIn(daemon.name, (cgroup / "cgroup.procs").read_text().split())
+        self.assertIn(daemon.name, " ".join(path.read_text() for path
+                                            in cgroup.rglob("cgroup.procs")).split())
         self.kill_keeper()
         status, _, stderr = running.end()
         self.assertEqual(status, 0, stderr)

@@ -29,16 +29,21 @@ void tr_size_print(uint64_t bytes, struct tr_buffer *buffer)
     tr_buffer_print(buffer, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
 }
 
-void tr_usage_print(uint64_t elapsed_us, uint64_t cpu_us, uint64_t memory_bytes_max,
-                    struct tr_buffer *buffer)
+void tr_usage_print(const struct tr_usage *usage, struct tr_buffer *buffer)
 {
-    if (elapsed_us == 0) {
+    if (usage->elapsed_us == 0) {
         return;
     }
-    tr_span_print(elapsed_us / 1000, buffer);
+    tr_span_print(usage->elapsed_us / 1000, buffer);
     tr_buffer_add_string(buffer, ", CPU ");
-    tr_span_print(cpu_us / 1000, buffer);
+    tr_span_print(usage->cpu_us / 1000, buffer);
     tr_buffer_add_string(buffer, ", memory ");
-    tr_size_print(memory_bytes_max, buffer);
+    tr_size_print(usage->memory_bytes_max, buffer);
     tr_buffer_add_string(buffer, " at most");
+    if (usage->memory_bound > 0) {
+        tr_buffer_add_string(buffer, " (the bound of ");
+        tr_size_print(usage->memory_bound, buffer);
+        tr_buffer_add_string(buffer,
+                             usage->is_bound_kept ? " was enforced)" : " was not enforced)");
+    }
 }

@@ -118,6 +118,7 @@ DIRECTIONS = [
     ("runtime/blob", "runtime/env/env_limits.h", "runtime/keeper/keeper_limits.h"),
     ("runtime/secret", "runtime/blob/below.h", "runtime/process/attempt_limits.h"),
     ("runtime/process", "runtime/secret/secret.h", "runtime/host/host.h"),
+    ("runtime/cgroup", "runtime/cgroup/cgroup.h", "runtime/env/env_limits.h"),
     ("runtime/keeper", "runtime/process/spawn.h", "runtime/services/service.h"),
     ("runtime/services", "runtime/link/sender.h", "runtime/link/link.h"),
     ("runtime/http", "runtime/secret/secret.h", "runtime/process/attempt_limits.h"),

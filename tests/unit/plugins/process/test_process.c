@@ -92,6 +92,12 @@ static void test_one_call_and_its_end(void **state)
     handle(&event);
     assert_int_equal(transition.phase, TR_TASK_PHASE_RUNNING);
     assert_string_equal(fake_text(transition.reason), "process 17");
+    started.unbounded = tr_text_of("there is no memory controller");
+    event = fake_answer(0, &tr_process_started_schema, &started);
+    event.kind = TR_TASK_NEWS;
+    handle(&event);
+    assert_string_equal(fake_text(transition.reason), "process 17, whose bound of memory is not "
+                                                      "enforced: there is no memory controller");
     end_well(run->call, 0);
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
     assert_true(attempt.has_no_log);

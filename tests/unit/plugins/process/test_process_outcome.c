@@ -43,6 +43,7 @@ struct end {
     const char *error_output;
     uint8_t memory_kill;
     bool core_dumped;
+    uint64_t memory_max;
 };
 
 static void write_document(struct tr_writer *writer, const char *text, uint64_t size)
@@ -84,6 +85,7 @@ static bool classify(const struct end *end)
         .cpu_user_us = 100000,
         .cpu_system_us = 20000,
         .memory_bytes_max = 64 << 20,
+        .memory_max = end->memory_max,
     };
     transition = (struct tr_transition){.phase = TR_TASK_PHASE_RUNNING};
     assert_int_equal(tri_process_outcome(&fake.context, &over, &large, &transition), 0);
@@ -171,6 +173,43 @@ static void test_ends_in_words(void **state)
         classify(&cases[i].end);
         assert_string_equal(fake_text(transition.outcome), cases[i].outcome);
     }
+}
+
+/* The bound's own kill is the cause, however the leader has ended. */
+static void test_a_bound_of_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bound;
+        const char *outcome;
+    } cases[] = {
+        {256 << 20, "killed by the kernel for memory: used its bound of 256 MiB"},
+        {3ULL << 30, "killed by the kernel for memory: used its bound of 3 GiB"},
+        {1000000, "killed by the kernel for memory: used its bound of 1000000 B"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        classify(&(struct end){.outcome = TR_PROCESS_SIGNALLED,
+                               .status = 9,
+                               .error_output = "reading",
+                               .memory_kill = TR_MEMORY_KILL_BOUND,
+                               .memory_max = cases[i].bound});
+        expect_end("OOMKilled", cases[i].outcome, "reading");
+        assert_int_equal(transition.failure, TR_FAILURE_USER);
+        assert_int_equal(transition.signal, 9);
+        assert_int_equal(transition.usage.memory_bound, cases[i].bound);
+        assert_true(transition.usage.is_bound_kept);
+    }
+    classify(&(struct end){.outcome = TR_PROCESS_EXITED,
+                           .status = 1,
+                           .memory_kill = TR_MEMORY_KILL_BOUND,
+                           .memory_max = 1024});
+    expect_end("OOMKilled", "killed by the kernel for memory: used its bound of 1 KiB", "");
+    /* What was asked for and not enforced. */
+    fake.template.resources.memory_bytes = 1024;
+    classify(&(struct end){.outcome = TR_PROCESS_SIGNALLED, .status = 9});
+    expect_end("ProcessSignalled", "signal 9 (SIGKILL, Killed)", "");
+    assert_int_equal(transition.usage.memory_bound, 1024);
+    assert_false(transition.usage.is_bound_kept);
 }
 
 static void test_what_was_written_last_is_the_cause(void **state)
@@ -330,6 +369,7 @@ int main(void)
         TEST(test_successes),
         TEST(test_exits_and_signals),
         TEST(test_ends_in_words),
+        TEST(test_a_bound_of_memory),
         TEST(test_what_was_written_last_is_the_cause),
         TEST(test_an_error_document_is_a_failure_whatever_the_status),
         TEST(test_outputs_that_are_none),

@@ -70,6 +70,20 @@ static void each_kill_is_taken_once(void **state)
     tri_keeper_memory_fini(&memory);
 }
 
+static void known_kills_are_passed_over(void **state)
+{
+    (void)state;
+    struct tri_keeper_memory memory;
+    write_count(cgroup, "oom 0\n", 0);
+    write_count(machine, "", 12);
+    tri_keeper_memory_init(&memory, cgroup, machine);
+    write_count(cgroup, "oom 2\n", 2);
+    write_count(machine, "", 14);
+    tri_keeper_memory_pass(&memory);
+    assert_int_equal(tri_keeper_memory_take(&memory), TR_MEMORY_KILL_NONE);
+    tri_keeper_memory_fini(&memory);
+}
+
 static void without_counts_nothing_is_said(void **state)
 {
     (void)state;
@@ -99,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kills_from_before_are_nobodys),
         cmocka_unit_test(each_kill_is_taken_once),
+        cmocka_unit_test(known_kills_are_passed_over),
         cmocka_unit_test(without_counts_nothing_is_said),
         cmocka_unit_test(the_machines_own_counts_can_be_read),
     };

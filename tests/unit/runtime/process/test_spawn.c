@@ -51,7 +51,7 @@ static int run(struct tri_process_spawner *spawner, const char *line,
     int status;
     assert_int_equal(tri_process_plan_new(&start, tr_text_of("mark"), reason, &plan), 0);
     memset(argv_bytes, 0, sizeof argv_bytes); /* the plan has copies */
-    assert_int_equal(tri_process_spawn(spawner, plan, &failure, &pid), 0);
+    assert_int_equal(tri_process_spawn(spawner, plan, TRI_SPAWN_NO_GROUP, &failure, &pid), 0);
     tri_process_plan_free(plan);
     assert_int_equal(waitpid((pid_t)pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -101,13 +101,51 @@ static void a_failed_start_leaves_nothing(void **state)
     assert_int_equal(tri_process_spawner_init(&spawner), 0);
     struct tr_process_start start = start_of(argv, nothing);
     assert_int_equal(tri_process_plan_new(&start, tr_text_of("mark"), reason, &plan), 0);
-    assert_int_equal(tri_process_spawn(&spawner, plan, &failure, &pid), TR_FAILED);
+    assert_int_equal(tri_process_spawn(&spawner, plan, TRI_SPAWN_NO_GROUP, &failure, &pid),
+                     TR_FAILED);
     assert_int_equal(failure.number, ENOENT);
     assert_string_equal(failure.reason, "cannot run /no/such/program: No such file or directory");
     assert_int_equal(pid, 77);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
     tri_process_plan_free(plan);
+    tri_process_spawner_fini(&spawner);
+}
+
+/* Runs /bin/true with a descriptor in the place of a group's cgroup.procs. */
+static int spawn_in(struct tri_process_spawner *spawner, int group,
+                    struct tri_process_spawn_failure *failure)
+{
+    static const char *const argv[] = {"/bin/true", NULL};
+    struct tr_process_start start = start_of(argv, nothing);
+    struct tri_process_plan *plan;
+    uint32_t pid;
+    assert_int_equal(tri_process_plan_new(&start, tr_text_of("mark"), reason, &plan), 0);
+    int error = tri_process_spawn(spawner, plan, group, failure, &pid);
+    tri_process_plan_free(plan);
+    if (error == 0) {
+        assert_int_equal(waitpid((pid_t)pid, NULL, 0), pid);
+    }
+    return error;
+}
+
+/* It enters before it runs anything, and does not run outside of it. */
+static void a_group_is_entered_or_nothing_runs(void **state)
+{
+    (void)state;
+    struct tri_process_spawner spawner;
+    struct tri_process_spawn_failure failure;
+    int ends[2];
+    char word[2] = "";
+    assert_int_equal(tri_process_spawner_init(&spawner), 0);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(spawn_in(&spawner, ends[1], &failure), 0);
+    assert_int_equal(read(ends[0], word, sizeof word), 1);
+    assert_int_equal(word[0], '0');
+    assert_int_equal(spawn_in(&spawner, ends[0], &failure), TR_FAILED);
+    assert_string_equal(failure.reason, "cannot enter its control group: Bad file descriptor");
+    close(ends[0]);
+    close(ends[1]);
     tri_process_spawner_fini(&spawner);
 }
 
@@ -193,9 +231,13 @@ static void no_memory_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_is_started),          cmocka_unit_test(signals_are_left_alone),
-        cmocka_unit_test(a_failed_start_leaves_nothing), cmocka_unit_test(bad_plans_are_refused),
-        cmocka_unit_test(too_many_limits_are_refused),   cmocka_unit_test(no_memory_is_told),
+        cmocka_unit_test(a_process_is_started),
+        cmocka_unit_test(signals_are_left_alone),
+        cmocka_unit_test(a_failed_start_leaves_nothing),
+        cmocka_unit_test(bad_plans_are_refused),
+        cmocka_unit_test(too_many_limits_are_refused),
+        cmocka_unit_test(no_memory_is_told),
+        cmocka_unit_test(a_group_is_entered_or_nothing_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
