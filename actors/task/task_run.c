@@ -382,6 +382,12 @@ static int check_configuration(struct tri_task *task, struct tr_text *problem)
     if (tri_task_quarantine(task) != NULL) {
         return 0; /* that is told in its place */
     }
+    if (template->software.kind != TR_SOFTWARE_NONE && !plugin->runs_software) {
+        *problem =
+            tr_arena_print(&task->arena, TR_SOFTWARE_REFUSED_WORDS,
+                           tr_software_key(template->software.kind), TRI_TEXT(template->type));
+        return TR_INVALID;
+    }
     if (plugin->check != NULL) {
         tr_engine_call_begins(task->context, plugin, "check");
         result = plugin->check(template, words, sizeof words);

@@ -296,6 +296,7 @@ const struct tr_task_template *tri_task_template(struct tri_task *task)
         .secrets = settings->secrets,
         .secret_count = settings->secret_count,
         .config = settings->config,
+        .software = settings->software,
         .output_count = of->interface.outputs.count,
         .input_count = of->interface.inputs.count,
         .is_dynamic = tri_task_is_dynamic(task),

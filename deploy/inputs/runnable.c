@@ -3,10 +3,12 @@
  */
 #include "deploy/inputs/runnable.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "actors/graph/language/keys.h"
 #include "actors/graph/value/template.h"
@@ -63,6 +65,7 @@ static struct tr_task_template template_of(const struct tr_task *task,
         .secrets = settings->secrets,
         .secret_count = settings->secret_count,
         .config = settings->config,
+        .software = settings->software,
         .output_count = task->interface.outputs.count,
         .input_count = task->interface.inputs.count,
     };
@@ -164,6 +167,31 @@ static void check_config(struct walk *walk, const struct tr_plugin *plugin,
     }
 }
 
+/* A file that says what is made before the command runs is read by the attempt, on this machine. */
+static void check_software(struct walk *walk, const struct tr_plugin *plugin,
+                           const struct tr_task_template *task, struct tri_place place)
+{
+    const struct tr_software *software = &task->software;
+    struct tr_text file = software->file;
+    char path[PATH_MAX];
+    if (software->kind != TR_SOFTWARE_NONE && !plugin->runs_software) {
+        tri_report_add(walk->report, place, NULL, TR_SOFTWARE_REFUSED_WORDS,
+                       tr_software_key(software->kind), TRI_SHOWN(task->type));
+        return;
+    }
+    if (file.size == 0) {
+        return;
+    }
+    bool is_relative = file.data[0] != '/';
+    int size = snprintf(path, sizeof path, "%.*s%s%.*s", is_relative ? (int)task->folder.size : 0,
+                        task->folder.data, is_relative ? "/" : "", (int)file.size, file.data);
+    if (size > 0 && (size_t)size < sizeof path && access(path, R_OK) != 0) {
+        tri_report_warn(walk->report, place,
+                        "the file '%.*s' cannot be read: %s\nput it there before the task runs",
+                        TRI_SHOWN(file), strerror(errno));
+    }
+}
+
 static void check_task(struct walk *walk, const struct tr_task *task,
                        const struct tr_settings *settings)
 {
@@ -176,6 +204,7 @@ static void check_task(struct walk *walk, const struct tr_task *task,
     }
     struct tr_task_template template = template_of(task, settings);
     check_config(walk, plugin, &template, place_of(walk, origin));
+    check_software(walk, plugin, &template, place_of(walk, &task->origin));
     if (!plugin->is_local && (tr_template_names_of(&template) & 1U << TR_TEMPLATE_INPUT) != 0) {
         tri_report_add(walk->report, place_of(walk, &task->origin), NULL, "%s",
                        TR_TEMPLATE_NO_DOCUMENT);

@@ -43,6 +43,17 @@ static bool are_same_variables(const struct tr_variables *a, const struct tr_var
 
 /* --------------------------------------------------------------------------- tasks */
 
+static bool is_same_software(const struct tr_software *a, const struct tr_software *b)
+{
+    bool is_same = a->kind == b->kind && tr_text_equal(a->file, b->file) &&
+                   tr_text_equal(a->python, b->python) &&
+                   a->requirement_count == b->requirement_count;
+    for (uint32_t i = 0; is_same && i < a->requirement_count; i++) {
+        is_same = tr_text_equal(a->requirements[i], b->requirements[i]);
+    }
+    return is_same;
+}
+
 static bool are_same_settings(const struct tr_settings *a, const struct tr_settings *b)
 {
     if (a == NULL || b == NULL) {
@@ -50,6 +61,7 @@ static bool are_same_settings(const struct tr_settings *a, const struct tr_setti
     }
     bool is_same =
         tr_text_equal(a->cache.version, b->cache.version) && bytes_equal(a->config, b->config) &&
+        is_same_software(&a->software, &b->software) &&
         a->environment_count == b->environment_count && a->secret_count == b->secret_count;
     for (uint32_t i = 0; is_same && i < a->environment_count; i++) {
         const struct tr_environment *x = &a->environment[i];

@@ -597,6 +597,9 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
     if (request->cache_before_ms > 0) {
         error = tr_prune_cache(request, pruning->explain, &parts[TR_PRUNED_CACHE]);
     }
+    if (error == 0 && request->cache_before_ms > 0) {
+        error = tr_prune_environments(request, pruning->explain, &parts[TR_PRUNED_ENVIRONMENTS]);
+    }
     if (error == 0) {
         error = tr_prune_graphs(request, references, before_ms, pruning->explain,
                                 &parts[TR_PRUNED_GRAPHS]);

@@ -35,10 +35,10 @@ struct tr_prune_request {
     uint64_t now_ms;            /* for the rules */
     const uint64_t *executions; /* and these by their numbers */
     size_t execution_count;
-    uint64_t attempts_before_ms;    /* folders of attempts and checkpoints */
-    uint64_t cache_before_ms;       /* results in the cache, made before */
-    uint64_t unnamed_before_ms;     /* what nothing names */
-    bool is_dry;                    /* counts only; needs no engine */
+    uint64_t attempts_before_ms; /* folders of attempts and checkpoints */
+    uint64_t cache_before_ms;    /* results in the cache made before, environments unused since */
+    uint64_t unnamed_before_ms;  /* what nothing names */
+    bool is_dry;                 /* counts only; needs no engine */
     const atomic_bool *is_stopping; /* ends it with TR_CLOSED; may be NULL */
     /* Hears how many executions have gone; on the thread that prunes. May be NULL. */
     void (*progress)(void *self, uint64_t done, uint64_t total);
@@ -55,6 +55,7 @@ struct tr_pruned_part {
     P(EXECUTIONS, "executions", "executions")                                    \
     P(ATTEMPTS, "attempts", "folders of attempts and checkpoints of executions") \
     P(CACHE, "cache", "results in the cache")                                    \
+    P(ENVIRONMENTS, "environments", "environments that no attempt has used")     \
     P(GRAPHS, "graphs", "definitions that nothing names")                        \
     P(BLOBS, "blobs", "files and large values that nothing names")
 

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -143,6 +144,90 @@ int tr_prune_cache(const struct tr_prune_request *request, char *explain,
     }
     for (size_t i = 0; error == 0 && i < TR_COUNT_OF(folders); i++) {
         error = prune_documents(request, store, folders[i], true, explain, part);
+    }
+    close(store);
+    return error;
+}
+
+/* -------------------------------------------------------------------- environments */
+
+/* When an environment was used last; one that was not made to its end has its folder's time. */
+static bool is_unused(const struct tr_prune_request *request, int folder, const char *name)
+{
+    char used[NAME_MAX + sizeof "/used"];
+    struct stat status;
+    (void)snprintf(used, sizeof used, "%s/used", name);
+    bool is_found = fstatat(folder, used, &status, AT_SYMLINK_NOFOLLOW) == 0 ||
+                    fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    return is_found && made_ms(&status) < request->cache_before_ms;
+}
+
+/*
+ * Who makes it or runs in it has its lock (plugins/process/process_software.c), and whoever waits
+ * for that looks again whether the file is still there. So the lock goes last.
+ */
+static int remove_environment(int folder, const char *name, bool *is_removed)
+{
+    char lock_name[NAME_MAX + sizeof ".lock"];
+    (void)snprintf(lock_name, sizeof lock_name, "%s.lock", name);
+    int lock = openat(folder, lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock < 0) {
+        return TR_SYSTEM;
+    }
+    int error = 0;
+    *is_removed = flock(lock, LOCK_EX | LOCK_NB) == 0;
+    if (*is_removed) {
+        error = tri_below_remove(folder, tr_text_of(name));
+        error = error == TR_NOT_FOUND ? 0 : error;
+    }
+    if (*is_removed && error == 0) {
+        (void)unlinkat(folder, lock_name, 0); /* an empty file more does no harm */
+    }
+    close(lock);
+    return error;
+}
+
+static int prune_environment(const struct tr_prune_request *request, int folder, const char *name,
+                             char *explain, struct tr_pruned_part *part)
+{
+    struct stat status;
+    bool is_removed = true;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode) ||
+        !is_unused(request, folder, name)) {
+        return 0;
+    }
+    uint64_t bytes = tri_below_bytes(folder, name);
+    int error = request->is_dry ? 0 : remove_environment(folder, name, &is_removed);
+    if (error != 0) {
+        return fail(explain, error, name);
+    }
+    part->count += is_removed ? 1 : 0;
+    part->bytes += is_removed ? bytes : 0;
+    return 0;
+}
+
+int tr_prune_environments(const struct tr_prune_request *request, char *explain,
+                          struct tr_pruned_part *part)
+{
+    int store = open_store(request, explain);
+    if (store < 0) {
+        return TR_SYSTEM;
+    }
+    int fd = openat(store, TR_STORE_ENVIRONMENTS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    int error = 0;
+    while (folder != NULL && error == 0 && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            error = is_stopping(request)
+                        ? TR_CLOSED
+                        : prune_environment(request, fd, entry->d_name, explain, part);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    } else if (fd >= 0) {
+        close(fd);
     }
     close(store);
     return error;

@@ -20,6 +20,10 @@ TR_MUST_USE int tr_prune_execution_folders(const struct tr_prune_request *reques
 TR_MUST_USE int tr_prune_cache(const struct tr_prune_request *request, char *explain,
                                struct tr_pruned_part *part);
 
+/* Removes environments of tasks that were not used since, and are not now. */
+TR_MUST_USE int tr_prune_environments(const struct tr_prune_request *request, char *explain,
+                                      struct tr_pruned_part *part);
+
 /* Removes graphs that are not among the names, older than `before_ms`. */
 TR_MUST_USE int tr_prune_graphs(const struct tr_prune_request *request,
                                 const struct tr_references *references, uint64_t before_ms,

@@ -422,6 +422,7 @@ const struct tr_plugin tr_process_plugin = {
     .resource = "processes",
     .is_local = true,
     .shares_files = true,
+    .runs_software = true,
     .state = &tr_process_attempt_schema,
     .check = tri_process_check,
     .handle = handle,

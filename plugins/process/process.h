@@ -37,6 +37,17 @@ enum tri_process_result {
     TRI_PROCESS_RESULT_COUNT,
 };
 
+/* What stands before the command of a task that names what it runs in (process_software.c). */
+#define TRI_PROCESS_SETUP "setup.sh"
+#define TRI_PROCESS_REQUIREMENTS "requirements.txt"
+#define TRI_PROCESS_SETUP_FILES 2
+#define TRI_PROCESS_SETUP_WORDS 8
+
+struct tri_process_words {
+    struct tr_text items[TRI_PROCESS_SETUP_WORDS];
+    uint32_t count;
+};
+
 /* The forms of documents that a process may be given: JSON, and Flyte's. */
 #define TRI_PROCESS_FORMS 2
 
@@ -61,6 +72,14 @@ TR_MUST_USE int tri_process_inputs(struct tr_task_context *task, enum tr_documen
 TR_MUST_USE int tri_process_request(struct tr_task_context *task,
                                     const struct tri_process_inputs inputs[TRI_PROCESS_FORMS],
                                     struct tr_process_run *run, struct tr_text *problem);
+
+/* The words before its command, none without software. TR_MEMORY. */
+TR_MUST_USE int tri_process_software_words(struct tr_task_context *task,
+                                           struct tri_process_words *words);
+
+/* Adds the files that those take, at most TRI_PROCESS_SETUP_FILES. TR_MEMORY. */
+TR_MUST_USE int tri_process_software_files(struct tr_task_context *task,
+                                           struct tr_process_file *files, size_t *count);
 
 /* Whether an attempt may be repeated when it is not known what it has done. */
 bool tri_process_may_repeat(struct tr_task_context *task);

@@ -54,12 +54,23 @@ static void write_word(struct tr_writer *writer, struct tr_text word)
 static int write_arguments(struct tr_task_context *task, struct tr_process_run *run)
 {
     const struct tr_task_template *template = tr_task_template(task);
+    struct tri_process_words before;
+    int error = tri_process_software_words(task, &before);
+    if (error != 0) {
+        return error;
+    }
     size_t size = ARRAY_BYTES;
+    for (uint32_t i = 0; i < before.count; i++) {
+        size += before.items[i].size + ARRAY_BYTES;
+    }
     for (uint32_t i = 0; i < template->argc; i++) {
         size += template->argv[i].size + ARRAY_BYTES;
     }
     struct tr_writer writer = writer_new(task, size);
-    tr_write_array(&writer, template->argc);
+    tr_write_array(&writer, before.count + template->argc);
+    for (uint32_t i = 0; i < before.count; i++) {
+        write_word(&writer, before.items[i]);
+    }
     for (uint32_t i = 0; i < template->argc; i++) {
         write_word(&writer, template->argv[i]);
     }
@@ -213,9 +224,16 @@ static int write_files(struct tr_task_context *task,
 {
     static const char *const names[] = {
         [TR_DOCUMENT_JSON] = TR_PROCESS_INPUTS, [TR_DOCUMENT_FLYTE] = TR_FLYTE_INPUTS};
-    struct tr_process_file files[TRI_PROCESS_FORMS];
+    struct tr_process_file files[TRI_PROCESS_FORMS + TRI_PROCESS_SETUP_FILES];
     size_t count = 0;
     size_t size = ARRAY_BYTES;
+    int error = tri_process_software_files(task, files, &count);
+    if (error != 0) {
+        return error;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size += files[i].bytes.size + ARRAY_BYTES;
+    }
     for (size_t i = 0; i < TRI_PROCESS_FORMS; i++) {
         struct tr_text path = inputs[i].path;
         bool is_link = path.size > 0;
@@ -229,7 +247,7 @@ static int write_files(struct tr_task_context *task,
         size += files[count - 1].bytes.size + ARRAY_BYTES;
     }
     struct tr_writer writer = writer_new(task, size);
-    int error = tr_process_files_pack(files, count, &writer);
+    error = tr_process_files_pack(files, count, &writer);
     run->files = written(&writer);
     return error;
 }

@@ -52,6 +52,51 @@ struct tr_resources {
     uint64_t ephemeral_storage_bytes;
 };
 
+/* What the command of a task runs in; the words are the keys of the language. */
+#define TR_SOFTWARE_KINDS(K) \
+    K(NONE, 0, "")           \
+    K(VENV, 1, "venv")       \
+    K(CONDA, 2, "conda")
+
+enum tr_software_kind {
+#define TRI_SOFTWARE_KIND(name, number, key) TR_SOFTWARE_##name = (number),
+    TR_SOFTWARE_KINDS(TRI_SOFTWARE_KIND)
+#undef TRI_SOFTWARE_KIND
+};
+
+#define TR_SOFTWARE_KIND_LAST TR_SOFTWARE_CONDA
+
+/*
+ * Software that is made before a command runs in it. A relative file counts from the folder of the
+ * task's definition.
+ */
+struct tr_software {
+    uint8_t kind;        /* enum tr_software_kind; the rest is empty for none */
+    struct tr_text file; /* of requirements, or of an environment; empty: these lines */
+    const struct tr_text *requirements;
+    uint32_t requirement_count;
+    struct tr_text python;        /* the interpreter of a venv; empty: python3 */
+    struct tr_text image;         /* of a container */
+    struct tr_text runtime;       /* which runs it; empty: the first that there is */
+    const struct tr_text *mounts; /* folders of this machine that it has, too, at the same paths */
+    uint32_t mount_count;
+};
+
+/* Of a plugin that runs none: with the key and the task's type (size and bytes). */
+#define TR_SOFTWARE_REFUSED_WORDS \
+    "'%s' is for processes of this machine, and tasks of type '%.*s' are none here\nremove it"
+
+/* The key of a kind; "" for none. */
+static inline const char *tr_software_key(uint8_t kind)
+{
+    static const char *const keys[] = {
+#define TRI_SOFTWARE_KEY(name, number, key) [number] = (key),
+        TR_SOFTWARE_KINDS(TRI_SOFTWARE_KEY)
+#undef TRI_SOFTWARE_KEY
+    };
+    return kind <= TR_SOFTWARE_KIND_LAST ? keys[kind] : "";
+}
+
 /*
  * One input or output of a task. `type` is the same pointer for equal types of one task, and means
  * nothing else.
@@ -83,6 +128,7 @@ struct tr_task_template {
     const struct tr_secret *secrets;
     uint32_t secret_count;
     struct tr_bytes config; /* a packed map, or empty */
+    struct tr_software software;
     uint32_t output_count;
     uint32_t input_count;
     bool has_flyte_inputs;  /* a template of Flyte's asks for inputs.pb */
@@ -287,6 +333,7 @@ struct tr_plugin {
      * `shared_folder`).
      */
     bool shares_files;
+    bool runs_software; /* it runs commands in what `software` of their template says */
     /* Role TR_STATE, at most TR_PLUGIN_STATE_BYTES_MAX packed; NULL: none, `state` is NULL then. */
     const struct tr_schema *state;
     /*

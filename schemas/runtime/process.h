@@ -48,6 +48,9 @@
 /* A folder of a store: what the attempts of a task share. */
 #define TR_STORE_CHECKPOINTS "checkpoints"
 
+/* Another: environments that tasks run in, by what they are made of. */
+#define TR_STORE_ENVIRONMENTS "environments"
+
 /* The version of this conversation, and the oldest one that this program still speaks. */
 #define TR_KEEPER_PROTOCOL 1
 #define TR_KEEPER_PROTOCOL_OLDEST 1

@@ -95,6 +95,7 @@ struct tr_settings {
     const struct tr_secret *secrets;
     uint32_t secret_count;
     struct tr_bytes config; /* the plugin's own, a packed struct; empty: none */
+    struct tr_software software;
     struct tr_origin config_origin;
 };
 

@@ -263,7 +263,7 @@ static void move_secret(struct tri_transfer *transfer, void *item)
  */
 static void move_settings(struct tri_transfer *transfer, struct tr_settings *settings)
 {
-    begin(transfer, 21);
+    begin(transfer, 28);
     move_u32(transfer, &settings->retries);
     MOVE_ITEMS(transfer, settings->retry_on, &settings->retry_on_count, 0, move_text_item);
     MOVE_ITEMS(transfer, settings->never_retry_on, &settings->never_retry_on_count, 0,
@@ -287,6 +287,15 @@ static void move_settings(struct tri_transfer *transfer, struct tr_settings *set
     MOVE_ITEMS(transfer, settings->environment, &settings->environment_count, 3, move_environment);
     MOVE_ITEMS(transfer, settings->secrets, &settings->secret_count, 5, move_secret);
     move_bytes(transfer, &settings->config);
+    move_kind(transfer, &settings->software.kind, TR_SOFTWARE_KIND_LAST);
+    move_text(transfer, &settings->software.file);
+    MOVE_ITEMS(transfer, settings->software.requirements, &settings->software.requirement_count, 0,
+               move_text_item);
+    move_text(transfer, &settings->software.python);
+    move_text(transfer, &settings->software.image);
+    move_text(transfer, &settings->software.runtime);
+    MOVE_ITEMS(transfer, settings->software.mounts, &settings->software.mount_count, 0,
+               move_text_item);
 }
 
 static void move_task(struct tri_transfer *transfer, void *item)

@@ -71,7 +71,9 @@ static bool check_settings(const struct tr_graph *graph, const struct tr_setting
         }
     }
     bool is_config = settings->config.size == 0 || tr_literal_check(NULL, settings->config) == 0;
-    return is_config && is_index(settings->pool, graph->pool_count);
+    bool is_software =
+        settings->software.kind != TR_SOFTWARE_CONDA || settings->software.file.size > 0;
+    return is_config && is_software && is_index(settings->pool, graph->pool_count);
 }
 
 static bool check_task(const struct tr_graph *graph, const struct tr_task *task)

@@ -167,6 +167,9 @@ const struct tr_settings *tri_compile_merge_settings(struct tri_compiler *compil
     if ((over.given & TRI_INTERRUPTIBLE) != 0) {
         merged->is_interruptible = given->is_interruptible;
     }
+    if ((over.given & TRI_SOFTWARE) != 0) {
+        merged->software = given->software;
+    }
     if ((over.given & TRI_ENVIRONMENT) != 0) {
         merge_environment(compiler, merged, given);
     }

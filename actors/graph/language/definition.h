@@ -36,6 +36,7 @@ enum tri_setting {
     TRI_CONFIG = 1 << 10,
     TRI_RETRY_ON = 1 << 11,
     TRI_NEVER_RETRY_ON = 1 << 12,
+    TRI_SOFTWARE = 1 << 13,
 };
 
 struct tri_settings {

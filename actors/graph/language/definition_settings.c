@@ -366,6 +366,8 @@ static const struct tri_key setting_keys[] = {
     {"pool", read_pool, 0},
     {"env", read_environment, 0},
     {"secrets", read_secrets, 0},
+    {"venv", tri_keys_read_venv, 0},
+    {"conda", tri_keys_read_conda, 0},
     {"config", read_config, 0},
 };
 

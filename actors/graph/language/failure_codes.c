@@ -27,6 +27,7 @@ static const struct {
     {"BadTaskSpecification", FINAL},
     {"Cancelled", FINAL},
     {"DynamicWorkflowBuildFailed", USER},
+    {"EnvironmentNotMade", USER},
     {"ErrorDocumentMalformed", USER},
     {"ErrorDocumentTooLarge", USER},
     {"Evicted", SYSTEM},
@@ -59,6 +60,7 @@ static const struct {
     {"StorageError", SYSTEM},
     {"TaskFailed", USER},
     {"TimeoutExpired", USER},
+    {"ToolNotFound", FINAL},
     {"UnknownError", USER},
     {"UnsupportedTaskType", FINAL},
     /* Exceptions of Python's that end a program. */

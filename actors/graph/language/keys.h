@@ -119,7 +119,7 @@ void tri_keys_read_notify(struct tri_definition *definition, const struct tr_tre
         {"backoff", NULL, (bodies)}, {"timeout", NULL, (bodies)}, {"grace", NULL, (bodies)},       \
         {"cache", NULL, (bodies)}, {"interruptible", NULL, (bodies)},                              \
         {"resources", NULL, (bodies)}, {"pool", NULL, (bodies)}, {"env", NULL, (bodies)},          \
-        {"secrets", NULL, (bodies)},                                                               \
+        {"secrets", NULL, (bodies)}, {"venv", NULL, (bodies)}, {"conda", NULL, (bodies)},          \
     {                                                                                              \
         "config", NULL, (bodies)                                                                   \
     }
@@ -129,6 +129,12 @@ void tri_keys_read_retry_on(struct tri_definition *definition, const struct tr_t
                             void *target);
 void tri_keys_read_never_retry_on(struct tri_definition *definition, const struct tr_tree *value,
                                   void *target);
+
+/* The same of what a command runs in, definition_software.c. */
+void tri_keys_read_venv(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target);
+void tri_keys_read_conda(struct tri_definition *definition, const struct tr_tree *value,
+                         void *target);
 
 /* Reads the settings among the pairs of a mapping; `first` is the first key of them. */
 void tri_keys_read_settings(struct tri_definition *definition, const struct tr_tree *tree,

@@ -54,6 +54,86 @@ static bool has_word(struct tr_bytes array, const char *wanted)
     return false;
 }
 
+/* The word at a place of an array; NULL: it has fewer. */
+static const char *word_at(struct tr_bytes array, uint32_t place)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_process_array_begin(array, &cursor);
+    const char *word = NULL;
+    for (uint32_t i = 0; i < count && i <= place; i++) {
+        struct tr_bytes bytes = tr_process_string_next(&cursor);
+        word = fake_text((struct tr_text){.data = (const char *)bytes.data, .size = bytes.size});
+    }
+    return place < count ? word : NULL;
+}
+
+/* The file of this name among those that are made; absent: of size 0. */
+static struct tr_process_file file_named(const char *name)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_process_array_begin(run.files, &cursor);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_process_file file = tr_process_file_next(&cursor);
+        if (tr_text_equal(file.name, tr_text_of(name))) {
+            return file;
+        }
+    }
+    return (struct tr_process_file){.mode = 0};
+}
+
+static void expect_words(const char *const *words)
+{
+    uint32_t count = 0;
+    for (; words[count] != NULL; count++) {
+        assert_string_equal(word_at(run.argv, count), words[count]);
+    }
+    assert_null(word_at(run.argv, count));
+}
+
+/* A command that names what it runs in has lines of shell before it. */
+static void test_software(void **state)
+{
+    (void)state;
+    static const struct tr_text argv[] = {{"tell", 4}};
+    static const struct tr_text lines[] = {{"a==1", 4}, {"b", 1}};
+    static const char *const plain[] = {"tell", NULL};
+    static const char *const own[] = {"/bin/sh", "/store/attempts/x/x-n-0/setup.sh", "venv",
+                                      "/store/environments",
+                                      "/store/attempts/x/x-n-0/requirements.txt", "python3",
+                                      "tell", NULL};
+    static const char *const named[] = {"/bin/sh", "/store/attempts/x/x-n-0/setup.sh", "conda",
+                                        "/store/environments", "/flows/sub/own.yml", "python3",
+                                        "tell", NULL};
+    static const char *const absolute[] = {"/bin/sh", "/store/attempts/x/x-n-0/setup.sh", "venv",
+                                           "/store/environments", "/etc/needed.txt", "python9",
+                                           "tell", NULL};
+    struct tr_software *software = &fake.template.software;
+    fake.template.argv = argv;
+    fake.template.argc = 1;
+    fake.template.folder = tr_text_of("/flows");
+    assert_int_equal(ask("{}", ""), 0);
+    expect_words(plain);
+    assert_int_equal(file_named("setup.sh").mode, 0);
+    *software = (struct tr_software){
+        .kind = TR_SOFTWARE_VENV, .requirements = lines, .requirement_count = 2};
+    assert_int_equal(ask("{}", ""), 0);
+    expect_words(own);
+    assert_int_equal(file_named("setup.sh").mode, 0400);
+    struct tr_process_file file = file_named("requirements.txt");
+    assert_int_equal(file.bytes.size, 7);
+    assert_memory_equal(file.bytes.data, "a==1\nb\n", 7);
+    *software =
+        (struct tr_software){.kind = TR_SOFTWARE_CONDA, .file = tr_text_of("sub/own.yml")};
+    assert_int_equal(ask("{}", ""), 0);
+    expect_words(named);
+    assert_int_equal(file_named("requirements.txt").mode, 0);
+    *software = (struct tr_software){.kind = TR_SOFTWARE_VENV,
+                                     .file = tr_text_of("/etc/needed.txt"),
+                                     .python = tr_text_of("python9")};
+    assert_int_equal(ask("{}", ""), 0);
+    expect_words(absolute);
+}
+
 static void test_what_every_task_is_told(void **state)
 {
     (void)state;
@@ -262,6 +342,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(test_software),
         TEST(test_what_every_task_is_told),   TEST(test_an_element_knows_its_number),
         TEST(test_its_own_environment_wins),  TEST(test_pipes_and_large_inputs),
         TEST(test_secrets_are_references),    TEST(test_no_word_holds_a_zero_byte),
