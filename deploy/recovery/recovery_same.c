@@ -46,8 +46,12 @@ static bool are_same_variables(const struct tr_variables *a, const struct tr_var
 static bool is_same_software(const struct tr_software *a, const struct tr_software *b)
 {
     bool is_same = a->kind == b->kind && tr_text_equal(a->file, b->file) &&
-                   tr_text_equal(a->python, b->python) &&
+                   tr_text_equal(a->python, b->python) && tr_text_equal(a->image, b->image) &&
+                   tr_text_equal(a->runtime, b->runtime) && a->mount_count == b->mount_count &&
                    a->requirement_count == b->requirement_count;
+    for (uint32_t i = 0; is_same && i < a->mount_count; i++) {
+        is_same = tr_text_equal(a->mounts[i], b->mounts[i]);
+    }
     for (uint32_t i = 0; is_same && i < a->requirement_count; i++) {
         is_same = tr_text_equal(a->requirements[i], b->requirements[i]);
     }

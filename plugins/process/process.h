@@ -41,11 +41,29 @@ enum tri_process_result {
 #define TRI_PROCESS_SETUP "setup.sh"
 #define TRI_PROCESS_REQUIREMENTS "requirements.txt"
 #define TRI_PROCESS_SETUP_FILES 2
-#define TRI_PROCESS_SETUP_WORDS 8
 
+/* The code of a failure that somebody has to install something against. */
+#define TRI_PROCESS_NO_TOOL "ToolNotFound"
+
+/*
+ * Lines of /bin/sh: a failure is told by an error document, which takes no words but printable
+ * ones; what happens is told to people who read the attempt's progress, and its logs.
+ */
+#define TRI_PROCESS_TELLS                                                     \
+    "fail() {\n"                                                              \
+    "  words=$(printf %s \"$3\" | LC_ALL=C tr -cd '\\40-\\176' |"             \
+    " sed 's/[\\\\\"]/\\\\&/g')\n"                                            \
+    "  printf '{\"code\": \"%s\", \"recoverable\": %s, \"message\": \"%s\"}'" \
+    " \"$1\" \"$2\" \"$words\" >\"$TROUPE_ERROR\"\n"                          \
+    "  exit 1\n"                                                              \
+    "}\n"                                                                     \
+    "say() { echo \"troupe: $1\" >&2; echo \"$1\" >>\"$TROUPE_PROGRESS\"; }\n"
+
+/* Words before a command, in the task's scratch memory. */
 struct tri_process_words {
-    struct tr_text items[TRI_PROCESS_SETUP_WORDS];
+    struct tr_text *items;
     uint32_t count;
+    uint32_t replaced; /* words of the command that are among them */
 };
 
 /* The forms of documents that a process may be given: JSON, and Flyte's. */
@@ -80,6 +98,22 @@ TR_MUST_USE int tri_process_software_words(struct tr_task_context *task,
 /* Adds the files that those take, at most TRI_PROCESS_SETUP_FILES. TR_MEMORY. */
 TR_MUST_USE int tri_process_software_files(struct tr_task_context *task,
                                            struct tr_process_file *files, size_t *count);
+
+/* The same of a container, process_container.c. */
+TR_MUST_USE int tri_process_container_words(struct tr_task_context *task,
+                                            struct tri_process_words *words);
+struct tr_text tri_process_container_script(void);
+
+/* The command behind the end of an attempt, which removes its container. TR_MEMORY. */
+TR_MUST_USE int tri_process_container_after(struct tr_task_context *task,
+                                            struct tri_process_words *words);
+
+/* The engine's variables that the runtime's client is handed, at most so many; and how many. */
+#define TRI_PROCESS_CLIENT_WORDS 16
+uint32_t tri_process_container_words_of_client(struct tr_text *words);
+
+/* A size as people write bounds: 256 MiB. */
+struct tr_text tri_process_size_text(struct tr_task_context *task, uint64_t bytes);
 
 /* Whether an attempt may be repeated when it is not known what it has done. */
 bool tri_process_may_repeat(struct tr_task_context *task);

@@ -98,7 +98,7 @@ static struct tr_text signal_text(struct tr_task_context *task, uint32_t number)
 }
 
 /* A size as people write bounds: in the largest binary unit that divides it. */
-static struct tr_text size_text(struct tr_task_context *task, uint64_t bytes)
+struct tr_text tri_process_size_text(struct tr_task_context *task, uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     size_t unit = 0;
@@ -176,7 +176,9 @@ static struct tr_text last_line(struct tr_text output)
 static void note_end(struct tr_task_context *task, const struct tr_process_over *over,
                      const struct documents *documents, struct tr_transition *transition)
 {
-    uint64_t asked = tr_task_template(task)->resources.memory_bytes;
+    const struct tr_task_template *template = tr_task_template(task);
+    bool is_container = template->software.kind == TR_SOFTWARE_CONTAINER;
+    uint64_t asked = template->resources.memory_bytes;
     uint64_t bound = over->memory_max > 0 ? over->memory_max : asked;
     transition->exit_status = over->outcome == TR_PROCESS_EXITED ? over->status : 0;
     transition->signal = over->outcome == TR_PROCESS_SIGNALLED ? (uint8_t)over->status : 0;
@@ -186,7 +188,7 @@ static void note_end(struct tr_task_context *task, const struct tr_process_over 
         .cpu_us = over->cpu_user_us + over->cpu_system_us,
         .elapsed_us = over->elapsed_us,
         .memory_bound = bound,
-        .is_bound_kept = over->memory_max > 0,
+        .is_bound_kept = over->memory_max > 0 || (is_container && asked > 0),
     };
 }
 
@@ -200,7 +202,7 @@ static int on_bound(struct tr_task_context *task, const struct tr_process_over *
     int error = fail(transition, TR_FAILURE_USER, "OOMKilled", last_line(documents->error_output));
     transition->outcome =
         tr_task_format(task, "killed by the kernel for memory: used its bound of %s",
-                       size_text(task, over->memory_max).data);
+                       tri_process_size_text(task, over->memory_max).data);
     return error;
 }
 

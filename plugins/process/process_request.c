@@ -14,7 +14,7 @@
 #define ARRAY_BYTES 64
 
 /* Words of the environment that every task has, besides its own. */
-#define WORDS_MAX 16
+#define WORDS_MAX (16 + TRI_PROCESS_CLIENT_WORDS)
 
 /* The execution's own name, behind project and domain. */
 static struct tr_text execution_name(const struct tr_task_identity *identity)
@@ -63,18 +63,47 @@ static int write_arguments(struct tr_task_context *task, struct tr_process_run *
     for (uint32_t i = 0; i < before.count; i++) {
         size += before.items[i].size + ARRAY_BYTES;
     }
-    for (uint32_t i = 0; i < template->argc; i++) {
+    for (uint32_t i = before.replaced; i < template->argc; i++) {
         size += template->argv[i].size + ARRAY_BYTES;
     }
     struct tr_writer writer = writer_new(task, size);
-    tr_write_array(&writer, before.count + template->argc);
+    tr_write_array(&writer, before.count + template->argc - before.replaced);
     for (uint32_t i = 0; i < before.count; i++) {
         write_word(&writer, before.items[i]);
     }
-    for (uint32_t i = 0; i < template->argc; i++) {
+    for (uint32_t i = before.replaced; i < template->argc; i++) {
         write_word(&writer, template->argv[i]);
     }
     run->argv = written(&writer);
+    return writer.error;
+}
+
+static bool is_container(struct tr_task_context *task)
+{
+    return tr_task_template(task)->software.kind == TR_SOFTWARE_CONTAINER;
+}
+
+/* What removes the container when the attempt has ended. */
+static int write_after(struct tr_task_context *task, struct tr_process_run *run)
+{
+    struct tri_process_words after;
+    if (!is_container(task)) {
+        return 0;
+    }
+    int error = tri_process_container_after(task, &after);
+    if (error != 0) {
+        return error;
+    }
+    size_t size = ARRAY_BYTES;
+    for (uint32_t i = 0; i < after.count; i++) {
+        size += after.items[i].size + ARRAY_BYTES;
+    }
+    struct tr_writer writer = writer_new(task, size);
+    tr_write_array(&writer, after.count);
+    for (uint32_t i = 0; i < after.count; i++) {
+        write_word(&writer, after.items[i]);
+    }
+    run->after = written(&writer);
     return writer.error;
 }
 
@@ -114,6 +143,9 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
     if (identity->element != UINT64_MAX) {
         words[count++] =
             tr_task_format(task, "TROUPE_ELEMENT=%llu", (unsigned long long)identity->element);
+    }
+    if (is_container(task)) {
+        count += tri_process_container_words_of_client(words + count);
     }
     TR_ASSERT(count <= WORDS_MAX);
     return count;
@@ -255,10 +287,14 @@ static int write_files(struct tr_task_context *task,
 static int write_folders(struct tr_task_context *task, struct tr_process_run *run)
 {
     struct tr_text checkpoints = tr_task_checkpoint_folder(task);
-    struct tr_writer writer = writer_new(task, checkpoints.size + 2 * ARRAY_BYTES);
-    tr_write_array(&writer, 2);
+    struct tr_text store = tr_task_store_folder(task);
+    struct tr_writer writer = writer_new(task, checkpoints.size + store.size + 3 * ARRAY_BYTES);
+    tr_write_array(&writer, is_container(task) ? 3 : 2);
     tr_write_text(&writer, tr_text_of(TR_ATTEMPT_TMP));
     tr_write_text(&writer, checkpoints);
+    if (is_container(task)) { /* what is mounted has to be there */
+        tr_write_text(&writer, tr_task_format(task, "%.*s/blobs", (int)store.size, store.data));
+    }
     run->folders = written(&writer);
     return writer.error;
 }
@@ -448,9 +484,13 @@ int tri_process_request(struct tr_task_context *task,
             tr_text_of(template->is_stdout_outputs ? TR_PROCESS_OUTPUTS : TR_ATTEMPT_STDOUT),
         .stderr_path = tr_text_of(TR_ATTEMPT_STDERR),
         .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
-        .memory_max = template->resources.memory_bytes,
+        .memory_max = is_container(task) ? 0 : template->resources.memory_bytes,
     };
     int error = run->folder.data == NULL ? TR_MEMORY : write_arguments(task, run);
+    if (error != 0) {
+        return error;
+    }
+    error = write_after(task, run);
     if (error != 0) {
         return error;
     }

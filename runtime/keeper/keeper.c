@@ -27,6 +27,7 @@
 
 #include "runtime/blob/below.h"
 #include "runtime/env/clock.h"
+#include "runtime/keeper/keeper_after.h"
 #include "runtime/keeper/keeper_folder.h"
 #include "runtime/keeper/keeper_inside.h"
 #include "runtime/memory.h"
@@ -180,6 +181,12 @@ static int take_over(struct tri_keeper *keeper, bool was_here)
             return error;
         }
     }
+    size_t left = tri_after_run_left(&keeper->children.spawner, &keeper->table,
+                                     keeper->file.store);
+    if (left > 0) {
+        tri_keeper_complain(keeper, "%zu commands behind ends of another keeper's have failed",
+                            left);
+    }
     if (keeper->table.live.count > 0 || killed > 0) {
         tri_keeper_complain(keeper, "after another keeper's end: %zu keys unknown, %zu killed",
                             keeper->table.live.count, killed);
@@ -296,6 +303,10 @@ static void note_end(void *self, struct tri_child *child)
 {
     struct tri_keeper *keeper = self;
     keeper->unclaimed_running -= tri_keeper_is_claimed(keeper, child) ? 0 : 1;
+    if (child->is_left_behind) {
+        tri_keeper_complain(keeper, "the command behind the end of %.*s has failed",
+                            (int)child->entry->key.size, child->entry->key.data);
+    }
     if (keeper->has_sync && child->synced_folder != NULL) {
         tri_keeper_sync_give(&keeper->sync, &child->sync);
     } else {

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
+#include "runtime/keeper/keeper_after.h"
 #include "runtime/keeper/keeper_limits.h"
 #include "runtime/memory.h"
 #include "runtime/process/proc.h"
@@ -61,6 +62,7 @@ fini_spawner:
 static void free_child(struct tri_child *child)
 {
     tri_process_plan_free(child->plan);
+    tri_process_plan_free(child->after);
     tr_free(child->reason);
     tr_free(child->synced_folder);
     tr_free(child->made);
@@ -82,6 +84,22 @@ void tri_children_fini(struct tri_children *children)
 static struct tri_child **bucket_of(struct tri_children *children, uint32_t pid)
 {
     return &children->buckets[pid % TRI_CHILD_BUCKETS];
+}
+
+static void enter_bucket(struct tri_children *children, struct tri_child *child, uint32_t pid)
+{
+    child->pid = pid;
+    child->next_in_bucket = *bucket_of(children, pid);
+    *bucket_of(children, pid) = child;
+}
+
+static void leave_bucket(struct tri_children *children, struct tri_child *child)
+{
+    struct tri_child **link = bucket_of(children, child->pid);
+    while (*link != child) {
+        link = &(*link)->next_in_bucket;
+    }
+    *link = child->next_in_bucket;
 }
 
 struct tri_child *tri_children_find(const struct tri_children *children, uint32_t pid)
@@ -136,6 +154,19 @@ static int keep_sync(struct tri_child *child, const struct tr_process_start *sta
     return 0;
 }
 
+/* Plans the command behind its end, and keeps it with the key, so that it comes into the log. */
+static int plan_after(struct tri_key_entry *entry, const struct tr_process_start *start,
+                      struct tr_text mark, char *reason, struct tri_process_plan **plan)
+{
+    struct tr_cursor cursor;
+    *plan = NULL;
+    if (tr_process_array_begin(start->after, &cursor) == 0) {
+        return cursor.error;
+    }
+    int error = tri_key_table_after(entry, start->after);
+    return error != 0 ? error : tri_after_plan_new(start->after, mark, reason, plan);
+}
+
 int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
                      const struct tr_process_start *start, char *reason, struct tri_child **child)
 {
@@ -154,13 +185,19 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
     if (error != 0) {
         return error;
     }
-    struct tri_child *made = tr_alloc_zero(1, sizeof *made);
-    error = made == NULL ? TR_MEMORY : keep_sync(made, start);
+    struct tri_process_plan *after;
+    error = plan_after(entry, start, mark, reason, &after);
+    struct tri_child *made = error != 0 ? NULL : tr_alloc_zero(1, sizeof *made);
+    if (error == 0) {
+        error = made == NULL ? TR_MEMORY : keep_sync(made, start);
+    }
     if (error != 0) {
         tr_free(made);
         tri_process_plan_free(plan);
+        tri_process_plan_free(after);
         return error;
     }
+    made->after = after;
     made->entry = entry;
     made->plan = plan;
     made->timeout_ms = start->timeout_ms;
@@ -273,8 +310,10 @@ static void tick_children(struct tri_children *children, uint64_t now_ms)
                               TR_PROCESS_GRACE_AS_STARTED);
         } else if (is_due) {
             advance(children, child);
+        } else if (child->is_after && child->due_ms <= now_ms) {
+            kill(-(pid_t)child->pid, SIGKILL);
         }
-        if (!child->has_ended) {
+        if (!child->has_ended || (child->is_after && child->due_ms > now_ms)) {
             set_due(children, child, child->due_ms);
         }
     }
@@ -398,9 +437,7 @@ int tri_children_launch(struct tri_children *children, struct tri_child *child,
         end_unlaunched(child, failure.number, failure.reason);
         return TR_FAILED;
     }
-    child->pid = pid;
-    child->next_in_bucket = *bucket_of(children, pid);
-    *bucket_of(children, pid) = child;
+    enter_bucket(children, child, pid);
     children->running++;
     /* The process is not reaped yet, so /proc/PID exists and the pid is still its own. */
     struct tri_proc_stat stat = {0}; /* remains zero where /proc cannot be read */
@@ -494,6 +531,39 @@ static pid_t next_zombie(struct tri_children *children)
     return info.si_pid;
 }
 
+/* Runs the command behind its end; false: there is none, or it cannot be run. */
+static bool begin_after(struct tri_children *children, struct tri_child *child)
+{
+    struct tri_process_spawn_failure failure;
+    uint32_t pid;
+    if (child->after == NULL) {
+        return false;
+    }
+    child->is_left_behind = tri_process_spawn(&children->spawner, child->after, TRI_SPAWN_NO_GROUP,
+                                              &failure, &pid) != 0;
+    if (child->is_left_behind) {
+        return false;
+    }
+    enter_bucket(children, child, pid);
+    child->is_after = true;
+    set_due(children, child, tri_monotonic_ms() + TR_KEEPER_AFTER_MS);
+    return true;
+}
+
+/* What was waited for is a child's process, or the command behind it; true: all of it has ended. */
+static bool take_end(struct tri_children *children, struct tri_child *child, int status,
+                     const struct rusage *usage)
+{
+    leave_bucket(children, child);
+    if (child->is_after) {
+        child->is_after = false;
+        child->is_left_behind = status != 0;
+        return true;
+    }
+    describe_end(children, child, status, usage);
+    return !begin_after(children, child);
+}
+
 /*
  * Kills the rest of each ended leader's group, then reaps the leader. An orphan is only reaped.
  * Each end makes another search for orphans necessary, because the children of an ended process
@@ -517,13 +587,9 @@ void tri_children_reap(struct tri_children *children,
         if (child == NULL) {
             continue;
         }
-        struct tri_child **link = bucket_of(children, (uint32_t)pid);
-        while (*link != child) {
-            link = &(*link)->next_in_bucket;
+        if (take_end(children, child, status, &usage)) {
+            children->running--;
+            ended(self, child);
         }
-        *link = child->next_in_bucket;
-        children->running--;
-        describe_end(children, child, status, &usage);
-        ended(self, child);
     }
 }

@@ -35,12 +35,15 @@ struct tri_child {
     struct tri_key_entry *entry;
     uint32_t pid; /* 0 before the launch, or if the launch failed */
     bool has_ended;
+    bool is_after;               /* it has ended, and `pid` is of the command behind its end */
+    bool is_left_behind;         /* which has failed: what was begun elsewhere may be there yet */
     struct tr_process_ended end; /* valid if has_ended */
     struct tri_child *next;      /* in order of spawning; see tri_children.first */
 
     struct tri_child *previous;
     struct tri_child *next_in_bucket;
     struct tri_process_plan *plan;
+    struct tri_process_plan *after; /* of the command behind its end; NULL: there is none */
     enum tri_child_stage stage;
     uint8_t stopped_by;
     uint64_t serial; /* counts launches; 0 before */
@@ -60,7 +63,7 @@ struct tri_children {
     struct tri_child *first; /* all children */
     struct tri_child *last;
     size_t count;
-    size_t running; /* launched and not ended */
+    size_t running; /* launched, and not ended with what is run behind */
 
     uint64_t serial; /* of the latest launch */
     uint64_t store;
@@ -72,6 +75,12 @@ struct tri_children {
     struct tri_keeper_memory memory;
     struct tri_bounds bounds;
 };
+
+/* Whether a child takes a place among those that run at once. */
+static inline bool tri_child_has_place(const struct tri_child *child)
+{
+    return child->is_after || (child->pid != 0 && !child->has_ended);
+}
 
 /* The running child with this pid, or NULL. */
 struct tri_child *tri_children_find(const struct tri_children *children, uint32_t pid);
@@ -114,8 +123,8 @@ void tri_children_stop(struct tri_children *children, struct tri_child *child,
                        enum tr_process_stopper stopper, uint32_t grace_ms);
 
 /*
- * Reaps all ended processes. Calls `ended` for each child, with its `end` filled in; the child
- * stays until tri_children_remove.
+ * Reaps all ended processes. Calls `ended` for each child, with its `end` filled in, once the
+ * command behind its end has ended, too; the child stays until tri_children_remove.
  */
 void tri_children_reap(struct tri_children *children,
                        void (*ended)(void *self, struct tri_child *child), void *self);

@@ -86,6 +86,9 @@
  */
 #define TR_KEEPER_LEAVE_GRACE_MS 10000
 
+/* How long a command that is run behind an end may take; the end is reported by then. */
+#define TR_KEEPER_AFTER_MS 5000
+
 /* Bytes of a process's environment that are searched for the mark of its key. */
 #define TR_KEEPER_ENVIRON_BYTES_MAX (512U << 10)
 

@@ -62,15 +62,16 @@ int tri_keeper_log_put(struct tri_buffer *buffer, uint32_t batch, const struct t
 
 /*
  * The shortest sequence of records that leads to the entry's phase. A start implies the launch, so
- * log_launching is written only for an entry that may run and has no pid.
+ * log_launching is written only for an entry that may run and has no pid, or a command behind its
+ * end.
  */
 static int put_entry(struct tri_buffer *buffer, uint32_t batch, struct tri_key_entry *entry)
 {
     size_t begin = tri_buffer_size(buffer);
     struct tr_log_starting starting = {.key = entry->key, .asked_ms = entry->started_ms};
     int error = tri_keeper_log_put(buffer, batch, &tr_log_starting_schema, &starting, NULL);
-    if (error == 0 && entry->may_run && entry->pid == 0) {
-        struct tr_log_launching launching = {.key = entry->key};
+    if (error == 0 && entry->may_run && (entry->pid == 0 || entry->after.size > 0)) {
+        struct tr_log_launching launching = {.key = entry->key, .after = entry->after};
         error = tri_keeper_log_put(buffer, batch, &tr_log_launching_schema, &launching, NULL);
     }
     if (error == 0 && entry->pid != 0) {
@@ -230,7 +231,7 @@ static int apply_launching(struct reader *reader, const struct record *record)
         return TR_STORE_DAMAGED;
     }
     entry->log_bytes += record->size;
-    return 0;
+    return tri_key_table_after(entry, launching.after);
 }
 
 static int apply_started(struct reader *reader, const struct record *record)

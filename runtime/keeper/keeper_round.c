@@ -195,7 +195,7 @@ void tri_keeper_claim(struct tri_keeper *keeper, struct tri_child *child)
 {
     if (!tri_keeper_is_claimed(keeper, child)) {
         child->engine = keeper->engine;
-        keeper->unclaimed_running -= child->pid != 0 && !child->has_ended ? 1 : 0;
+        keeper->unclaimed_running -= tri_child_has_place(child) ? 1 : 0;
     }
 }
 
@@ -246,7 +246,8 @@ static int take_launchable(struct tri_keeper *keeper, struct tri_child_queue *tu
     struct tri_child *child;
     size_t places = free_places(keeper);
     while (places > 0 && error == 0 && (child = take_claimed(keeper, &kept)) != NULL) {
-        struct tr_log_launching launching = {.key = child->entry->key};
+        struct tr_log_launching launching = {.key = child->entry->key,
+                                             .after = child->entry->after};
         error = tri_keeper_file_put(&keeper->file, &tr_log_launching_schema, &launching,
                                     &child->entry->log_bytes);
         tri_child_queue_put(turn, child);

@@ -86,8 +86,16 @@ int tri_key_table_init(struct tri_key_table *table, size_t keys_max)
     return 0;
 }
 
+static void free_after(struct tri_key_entry *entry)
+{
+    tr_free(entry->after_bytes);
+    entry->after_bytes = NULL;
+    entry->after = (struct tr_bytes){.size = 0};
+}
+
 static void free_entry(struct tri_key_entry *entry)
 {
+    free_after(entry);
     tr_free(entry->reason);
     tr_free(entry);
 }
@@ -186,6 +194,22 @@ int tri_key_table_ask(struct tri_key_table *table, struct tr_text key, struct tr
     return 0;
 }
 
+int tri_key_table_after(struct tri_key_entry *entry, struct tr_bytes after)
+{
+    if (after.size == 0) {
+        return 0;
+    }
+    uint8_t *copy = tr_alloc(after.size);
+    if (copy == NULL) {
+        return TR_MEMORY;
+    }
+    memcpy(copy, after.data, after.size);
+    free_after(entry);
+    entry->after_bytes = copy;
+    entry->after = (struct tr_bytes){.data = copy, .size = after.size};
+    return 0;
+}
+
 int tri_key_table_launch(struct tri_key_entry *entry)
 {
     if (entry->phase != TR_PROCESS_STARTING) {
@@ -227,6 +251,7 @@ int tri_key_table_end(struct tri_key_table *table, struct tri_key_entry *entry,
             return TR_MEMORY;
         }
     }
+    free_after(entry);
     entry->phase = next;
     entry->end = *ended;
     entry->end.key = entry->key;

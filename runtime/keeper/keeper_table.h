@@ -37,7 +37,8 @@ struct tri_key_entry {
     size_t log_bytes;            /* bytes of this key's records in the log */
     struct tr_process_ended end; /* its texts belong to the entry */
     struct tr_text key;
-    void *child; /* belongs to the user; NULL at first */
+    struct tr_bytes after; /* the command behind its end, until that; or empty */
+    void *child;           /* belongs to the user; NULL at first */
 
     /* Used by the table: the hash chain, and one of the two lists below. */
     struct tri_key_entry *next_in_bucket;
@@ -45,6 +46,7 @@ struct tri_key_entry {
     struct tri_key_entry *next;
     uint64_t hash;
     char *reason;
+    uint8_t *after_bytes;
     char key_bytes[];
 };
 
@@ -80,6 +82,9 @@ struct tri_key_entry *tri_key_table_find(const struct tri_key_table *table, stru
  */
 TR_MUST_USE int tri_key_table_ask(struct tri_key_table *table, struct tr_text key,
                                   struct tri_key_entry **entry);
+
+/* Keeps a copy of the command that is run behind its end; empty: none. TR_MEMORY. */
+TR_MUST_USE int tri_key_table_after(struct tri_key_entry *entry, struct tr_bytes after);
 
 /* Its process is about to be launched. TR_INVALID unless it is STARTING. */
 TR_MUST_USE int tri_key_table_launch(struct tri_key_entry *entry);

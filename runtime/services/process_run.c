@@ -123,6 +123,7 @@ static int send_start(struct tri_process_service *service, const struct tr_proce
         .synced_folder = run->folder,
         .provided = made_files(run->files, made, sizeof made),
         .memory_max = run->memory_max,
+        .after = run->after,
     };
     return tri_keeper_client_send(service->client, &tr_process_start_schema, &start);
 }

@@ -56,7 +56,8 @@ struct tr_resources {
 #define TR_SOFTWARE_KINDS(K) \
     K(NONE, 0, "")           \
     K(VENV, 1, "venv")       \
-    K(CONDA, 2, "conda")
+    K(CONDA, 2, "conda")     \
+    K(CONTAINER, 3, "container")
 
 enum tr_software_kind {
 #define TRI_SOFTWARE_KIND(name, number, key) TR_SOFTWARE_##name = (number),
@@ -64,11 +65,11 @@ enum tr_software_kind {
 #undef TRI_SOFTWARE_KIND
 };
 
-#define TR_SOFTWARE_KIND_LAST TR_SOFTWARE_CONDA
+#define TR_SOFTWARE_KIND_LAST TR_SOFTWARE_CONTAINER
 
 /*
- * Software that is made before a command runs in it. A relative file counts from the folder of the
- * task's definition.
+ * Software that is made, or fetched, before a command runs in it. A relative file counts from the
+ * folder of the task's definition.
  */
 struct tr_software {
     uint8_t kind;        /* enum tr_software_kind; the rest is empty for none */

@@ -155,7 +155,9 @@ enum tr_process_phase {
  * `synced_folder` is on the disk before the end is written down, unless the keeper's log itself is
  * not synced; empty: none. `provided` are strings, the names of what was put there for the process:
  * where nothing else has come there is nothing to sync. `memory_max`: the memory that all its
- * processes may use together, where the keeper can bound it; 0: no bound.
+ * processes may use together, where the keeper can bound it; 0: no bound. `after` are the words of
+ * a command that is run when the process has ended, by whichever keeper: it ends what the process
+ * had begun where no signal reaches; empty: none. The end is told behind it.
  */
 #define TR_PROCESS_START_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                    \
@@ -171,7 +173,8 @@ enum tr_process_phase {
     FIELD(u16, umask, 1, 0)                   \
     FIELD(text, synced_folder, 1, 0)          \
     FIELD(any, provided, 1, 0)                \
-    FIELD(u64, memory_max, 1, 0)
+    FIELD(u64, memory_max, 1, 0)              \
+    FIELD(any, after, 1, 0)
 
 /*
  * It runs. `start_time` is in the system's ticks since boot (field 22 of /proc/PID/stat).
@@ -272,7 +275,8 @@ enum tr_process_phase {
     FIELD(any, files, 1, TR_REDACTED)       \
     FIELD(any, folders, 1, 0)               \
     FIELD(any, results, 1, 0)               \
-    FIELD(u64, memory_max, 1, 0)
+    FIELD(u64, memory_max, 1, 0)            \
+    FIELD(any, after, 1, 0)
 
 /*
  * The end of a process_run: process_ended's fields, and `documents`, an array with an element for
@@ -345,9 +349,11 @@ enum tr_process_phase {
 
 /*
  * The log only: written before the process exists. A keeper that follows on the same machine knows
- * by it what may have run.
+ * by it what may have run, and what is to be run behind its end.
  */
-#define TR_LOG_LAUNCHING_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
+#define TR_LOG_LAUNCHING_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                    \
+    FIELD(any, after, 1, 0)
 
 #define TR_PROCESS_SCHEMAS(S)                                                      \
     S(keeper_hello, 300, TR_MESSAGE, 1, TR_HINT, TR_KEEPER_HELLO_FIELDS)           \

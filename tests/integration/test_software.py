@@ -159,15 +159,15 @@ class SoftwareTest(ProgramTest):
         self.task("true", venv={"requirements": [], "python": "python9.9"}, retries=3)
         error = self.error()
         self.assertEqual(error["code"], "ToolNotFound")
-        self.assertRegex(error["message"], r"there is no python9\.9 in the PATH \(.+\); install it, "
-                         "or name another one by python: in venv")
+        self.assertRegex(error["message"], r"there is no python9\.9 in the PATH \(.+\); install "
+                         "it, or name another one by python: in venv")
         self.assertEqual(len(self.document("get", "it/n")["attempts"]), 1)
 
     def test_a_file_that_is_not_there(self):
         self.task("true", venv="needed.txt")
         out, _ = self.troupe("check", "flow.yaml")
-        self.assertIn("warning: t: the file 'needed.txt' cannot be read: No such file or directory; "
-                      "put it there before the task runs", out)
+        self.assertIn("warning: t: the file 'needed.txt' cannot be read: No such file or "
+                      "directory; put it there before the task runs", out)
         error = self.error()
         self.assertEqual(error["code"], "EnvironmentNotMade")
         self.assertIn(f"{self.folder}/needed.txt, which says what the environment has, cannot be "

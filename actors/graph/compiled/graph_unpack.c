@@ -71,8 +71,9 @@ static bool check_settings(const struct tr_graph *graph, const struct tr_setting
         }
     }
     bool is_config = settings->config.size == 0 || tr_literal_check(NULL, settings->config) == 0;
-    bool is_software =
-        settings->software.kind != TR_SOFTWARE_CONDA || settings->software.file.size > 0;
+    const struct tr_software *software = &settings->software;
+    bool is_software = (software->kind != TR_SOFTWARE_CONDA || software->file.size > 0) &&
+                       (software->kind != TR_SOFTWARE_CONTAINER || software->image.size > 0);
     return is_config && is_software && is_index(settings->pool, graph->pool_count);
 }
 

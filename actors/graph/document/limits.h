@@ -107,8 +107,9 @@
 #define TR_MAIL_ADDRESSES_MAX 64U
 #define TR_MAIL_ADDRESS_BYTES_MAX 254U
 
-/* Lines of requirements of one task; more belong into a file. */
+/* Lines of requirements of one task, more of which belong into a file; folders that it mounts. */
 #define TR_REQUIREMENTS_MAX 1024U
+#define TR_MOUNTS_MAX 64U
 
 /* Memory of one compiled graph and of what its compilation needs. */
 #define TR_GRAPH_BYTES_MAX (2ULL << 30)

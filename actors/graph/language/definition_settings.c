@@ -368,6 +368,7 @@ static const struct tri_key setting_keys[] = {
     {"secrets", read_secrets, 0},
     {"venv", tri_keys_read_venv, 0},
     {"conda", tri_keys_read_conda, 0},
+    {"container", tri_keys_read_container, 0},
     {"config", read_config, 0},
 };
 

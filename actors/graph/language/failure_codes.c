@@ -26,6 +26,7 @@ static const struct {
     {"BackendRefused", FINAL},
     {"BadTaskSpecification", FINAL},
     {"Cancelled", FINAL},
+    {"ContainerNotStarted", USER},
     {"DynamicWorkflowBuildFailed", USER},
     {"EnvironmentNotMade", USER},
     {"ErrorDocumentMalformed", USER},

@@ -120,6 +120,7 @@ void tri_keys_read_notify(struct tri_definition *definition, const struct tr_tre
         {"cache", NULL, (bodies)}, {"interruptible", NULL, (bodies)},                              \
         {"resources", NULL, (bodies)}, {"pool", NULL, (bodies)}, {"env", NULL, (bodies)},          \
         {"secrets", NULL, (bodies)}, {"venv", NULL, (bodies)}, {"conda", NULL, (bodies)},          \
+        {"container", NULL, (bodies)},                                                             \
     {                                                                                              \
         "config", NULL, (bodies)                                                                   \
     }
@@ -135,6 +136,8 @@ void tri_keys_read_venv(struct tri_definition *definition, const struct tr_tree 
                         void *target);
 void tri_keys_read_conda(struct tri_definition *definition, const struct tr_tree *value,
                          void *target);
+void tri_keys_read_container(struct tri_definition *definition, const struct tr_tree *value,
+                             void *target);
 
 /* Reads the settings among the pairs of a mapping; `first` is the first key of them. */
 void tri_keys_read_settings(struct tri_definition *definition, const struct tr_tree *tree,

@@ -59,12 +59,12 @@ static const char *word_at(struct tr_bytes array, uint32_t place)
 {
     struct tr_cursor cursor;
     uint32_t count = tr_process_array_begin(array, &cursor);
-    const char *word = NULL;
+    struct tr_bytes word = {0};
     for (uint32_t i = 0; i < count && i <= place; i++) {
-        struct tr_bytes bytes = tr_process_string_next(&cursor);
-        word = fake_text((struct tr_text){.data = (const char *)bytes.data, .size = bytes.size});
+        word = tr_process_string_next(&cursor);
     }
-    return place < count ? word : NULL;
+    struct tr_text text = {.data = (const char *)word.data, .size = word.size};
+    return place < count ? fake_text(text) : NULL;
 }
 
 /* The file of this name among those that are made; absent: of size 0. */
@@ -97,16 +97,30 @@ static void test_software(void **state)
     static const struct tr_text argv[] = {{"tell", 4}};
     static const struct tr_text lines[] = {{"a==1", 4}, {"b", 1}};
     static const char *const plain[] = {"tell", NULL};
-    static const char *const own[] = {"/bin/sh", "/store/attempts/x/x-n-0/setup.sh", "venv",
+    static const char *const own[] = {"/bin/sh",
+                                      "/store/attempts/x/x-n-0/setup.sh",
+                                      "venv",
                                       "/store/environments",
-                                      "/store/attempts/x/x-n-0/requirements.txt", "python3",
-                                      "tell", NULL};
-    static const char *const named[] = {"/bin/sh", "/store/attempts/x/x-n-0/setup.sh", "conda",
-                                        "/store/environments", "/flows/sub/own.yml", "python3",
-                                        "tell", NULL};
-    static const char *const absolute[] = {"/bin/sh", "/store/attempts/x/x-n-0/setup.sh", "venv",
-                                           "/store/environments", "/etc/needed.txt", "python9",
-                                           "tell", NULL};
+                                      "/store/attempts/x/x-n-0/requirements.txt",
+                                      "python3",
+                                      "tell",
+                                      NULL};
+    static const char *const named[] = {"/bin/sh",
+                                        "/store/attempts/x/x-n-0/setup.sh",
+                                        "conda",
+                                        "/store/environments",
+                                        "/flows/sub/own.yml",
+                                        "python3",
+                                        "tell",
+                                        NULL};
+    static const char *const absolute[] = {"/bin/sh",
+                                           "/store/attempts/x/x-n-0/setup.sh",
+                                           "venv",
+                                           "/store/environments",
+                                           "/etc/needed.txt",
+                                           "python9",
+                                           "tell",
+                                           NULL};
     struct tr_software *software = &fake.template.software;
     fake.template.argv = argv;
     fake.template.argc = 1;
@@ -122,8 +136,7 @@ static void test_software(void **state)
     struct tr_process_file file = file_named("requirements.txt");
     assert_int_equal(file.bytes.size, 7);
     assert_memory_equal(file.bytes.data, "a==1\nb\n", 7);
-    *software =
-        (struct tr_software){.kind = TR_SOFTWARE_CONDA, .file = tr_text_of("sub/own.yml")};
+    *software = (struct tr_software){.kind = TR_SOFTWARE_CONDA, .file = tr_text_of("sub/own.yml")};
     assert_int_equal(ask("{}", ""), 0);
     expect_words(named);
     assert_int_equal(file_named("requirements.txt").mode, 0);
@@ -132,6 +145,83 @@ static void test_software(void **state)
                                      .python = tr_text_of("python9")};
     assert_int_equal(ask("{}", ""), 0);
     expect_words(absolute);
+}
+
+/* Whether a word stands behind another. */
+static bool has_pair(struct tr_bytes array, const char *first, const char *second)
+{
+    struct tr_cursor cursor;
+    struct tr_text before = tr_text_of("");
+    uint32_t count = tr_process_array_begin(array, &cursor);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_bytes bytes = tr_process_string_next(&cursor);
+        struct tr_text word = {.data = (const char *)bytes.data, .size = bytes.size};
+        if (tr_text_equal(before, tr_text_of(first)) && tr_text_equal(word, tr_text_of(second))) {
+            return true;
+        }
+        before = word;
+    }
+    return false;
+}
+
+/* The name, behind which a container is found again, is of the attempt's folder. */
+static void test_a_container(void **state)
+{
+    (void)state;
+    static const struct tr_text argv[] = {{"tell", 4}, {"me", 2}};
+    static const struct tr_text mounts[] = {{"/data", 5}};
+    static const struct tr_environment own[] = {{.name = {"OWN", 3}, .value = {"mine", 4}}};
+    static const struct tr_secret secrets[] = {
+        {.name = {"KEY", 3}, .group = {"own", 3}, .key = {"key", 3}}};
+    static const char *const last[] = {"--entrypoint", "tell", "own:1", "me"};
+    struct tr_task_template *template = &fake.template;
+    template->argv = argv;
+    template->argc = 2;
+    template->folder = tr_text_of("/flows");
+    template->environment = own;
+    template->environment_count = 1;
+    template->secrets = secrets;
+    template->secret_count = 1;
+    template->resources.memory_bytes = 64 << 20;
+    template->software = (struct tr_software){.kind = TR_SOFTWARE_CONTAINER,
+                                              .image = tr_text_of("own:1"),
+                                              .mounts = mounts,
+                                              .mount_count = 1};
+    assert_int_equal(ask("{}", ""), 0);
+    assert_string_equal(word_at(run.argv, 1), "/store/attempts/x/x-n-0/setup.sh");
+    assert_string_equal(word_at(run.argv, 2), "");
+    assert_int_equal(strncmp(word_at(run.argv, 3), "troupe-x-n-0-", 13), 0);
+    assert_string_equal(word_at(run.argv, 4), "own:1");
+    assert_string_equal(word_at(run.argv, 5), "67108864");
+    assert_string_equal(word_at(run.argv, 6), "used its bound of 64 MiB");
+    assert_true(has_pair(run.argv, "--mount",
+                         "type=bind,source=/store/attempts/x/x-n-0,target=/store/attempts/x/"
+                         "x-n-0"));
+    assert_true(has_pair(run.argv, "--mount",
+                         "type=bind,source=/store/blobs,target=/store/blobs,readonly"));
+    assert_true(has_pair(run.argv, "--mount", "type=bind,source=/data,target=/data"));
+    assert_true(has_pair(run.argv, "--env", "OWN"));
+    assert_true(has_pair(run.argv, "--env", "KEY"));
+    assert_false(has_word(run.argv, "PATH"));
+    struct tr_cursor cursor;
+    uint32_t count = tr_process_array_begin(run.argv, &cursor);
+    for (uint32_t i = 0; i < TR_COUNT_OF(last); i++) {
+        uint32_t place = count - (uint32_t)TR_COUNT_OF(last) + i;
+        assert_string_equal(word_at(run.argv, place), last[i]);
+    }
+    /* The runtime bounds it, and removes it behind the end. */
+    assert_int_equal(run.memory_max, 0);
+    assert_string_equal(word_at(run.after, 4), "podman docker");
+    assert_string_equal(word_at(run.after, 5), word_at(run.argv, 3));
+    assert_true(has_word(run.environment, "DOCKER_HOST"));
+    template->software.runtime = tr_text_of("docker");
+    assert_int_equal(ask("{}", ""), 0);
+    assert_string_equal(word_at(run.argv, 2), "docker");
+    assert_string_equal(word_at(run.after, 4), "docker");
+    template->software.kind = TR_SOFTWARE_NONE;
+    assert_int_equal(ask("{}", ""), 0);
+    assert_int_equal(run.memory_max, 64 << 20);
+    assert_int_equal(run.after.size, 0);
 }
 
 static void test_what_every_task_is_told(void **state)
@@ -343,11 +433,17 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_software),
-        TEST(test_what_every_task_is_told),   TEST(test_an_element_knows_its_number),
-        TEST(test_its_own_environment_wins),  TEST(test_pipes_and_large_inputs),
-        TEST(test_secrets_are_references),    TEST(test_no_word_holds_a_zero_byte),
-        TEST(test_inputs_above_one_document), TEST(test_limits),
-        TEST(test_wrong_configurations),      TEST(test_inputs_in_flytes_form),
+        TEST(test_a_container),
+        TEST(test_what_every_task_is_told),
+        TEST(test_an_element_knows_its_number),
+        TEST(test_its_own_environment_wins),
+        TEST(test_pipes_and_large_inputs),
+        TEST(test_secrets_are_references),
+        TEST(test_no_word_holds_a_zero_byte),
+        TEST(test_inputs_above_one_document),
+        TEST(test_limits),
+        TEST(test_wrong_configurations),
+        TEST(test_inputs_in_flytes_form),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,6 +244,9 @@ void fixture_start(struct keeper_fixture *fixture, const struct job *job)
     struct tr_writer argv = tr_writer_of(words, sizeof words);
     struct tr_writer environment = tr_writer_of(variables, sizeof variables);
     struct tr_writer limit = tr_writer_of(limits, sizeof limits);
+    static uint8_t behind[4096];
+    struct tr_writer after = tr_writer_of(behind, sizeof behind);
+    assert_int_equal(tr_process_strings_pack(job->after, &after), 0);
     assert_int_equal(tr_process_strings_pack(job->argv[0] != NULL ? job->argv : acting, &argv), 0);
     assert_int_equal(tr_process_strings_pack(job->environment, &environment), 0);
     assert_int_equal(tr_process_limits_pack(&job->limit, job->limit.name.size > 0, &limit), 0);
@@ -259,6 +262,7 @@ void fixture_start(struct keeper_fixture *fixture, const struct job *job)
         .timeout_ms = job->timeout_ms,
         .limits = written(&limit),
         .umask = job->umask,
+        .after = job->after[0] != NULL ? written(&after) : (struct tr_bytes){0},
     };
     send_message(fixture, &tr_process_start_schema, &start);
 }

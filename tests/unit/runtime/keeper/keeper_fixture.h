@@ -46,6 +46,7 @@ struct job {
     uint64_t timeout_ms;
     uint16_t umask;
     struct tr_process_limit limit;
+    const char *after[5]; /* a command behind its end */
 };
 
 /* Makes the folders; no keeper yet. `parent` NULL: a temporary one. */

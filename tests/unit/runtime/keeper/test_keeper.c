@@ -463,6 +463,49 @@ static void daemons_live_as_long_as_their_process(void **state)
     assert_false(fixture_is_running(pids[1], 2000));
 }
 
+/* However it has ended, and before that is told; the group of the command counts as no process. */
+static void a_command_is_run_behind_an_end(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture->running_max = 1;
+    fixture_connect(fixture);
+    struct job exits = {.key = "exits",
+                        .act = {"exit", "3"},
+                        .after = {"/bin/sh", "-c", "echo $$ >$0", fixture_file(fixture, "a")}};
+    struct job stopped = {.key = "stopped",
+                          .act = {"resist", "pids"},
+                          .timeout_ms = 50,
+                          .grace_ms = 1,
+                          .after = {"/bin/sh", "-c", "echo $$ >$0", fixture_file(fixture, "b")}};
+    struct job fails = {.key = "fails", .act = {"exit", "0"}, .after = {"/no/such/program"}};
+    struct received end = fixture_run(fixture, &exits);
+    expect_outcome(&end, TR_PROCESS_EXITED, 3);
+    assert_int_not_equal(fixture_read(fixture, "a")[0], '\0');
+    end = fixture_run(fixture, &stopped);
+    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    assert_int_not_equal(fixture_read(fixture, "b")[0], '\0');
+    end = fixture_run(fixture, &fails); /* the end is told all the same */
+    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+}
+
+/* One that does not end is killed, and the end is told. */
+static void a_command_behind_an_end_has_its_time(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture_connect(fixture);
+    struct job job = {
+        .key = "hangs",
+        .act = {"exit", "0"},
+        .after = {"/bin/sh", "-c", "echo $$ >$0; exec sleep 600", fixture_file(fixture, "pids")}};
+    uint32_t pid;
+    fixture_start(fixture, &job);
+    fixture_await_pids(fixture, "pids", 1, &pid);
+    assert_int_equal(fixture_count(fixture, &tr_process_ended_schema), 0);
+    struct received end = fixture_await(fixture, &tr_process_ended_schema, "hangs");
+    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    assert_false(fixture_is_running(pid, 0));
+}
+
 static void no_zombies_are_left(void **state)
 {
     struct keeper_fixture *fixture = *state;
@@ -535,6 +578,8 @@ int main(int count, char **arguments)
         TEST(sleepers_take_no_place),
         TEST(nothing_is_left_behind),
         TEST(daemons_live_as_long_as_their_process),
+        TEST(a_command_is_run_behind_an_end),
+        TEST(a_command_behind_an_end_has_its_time),
         TEST(no_zombies_are_left),
         TEST(a_thousand_processes),
     };

@@ -110,6 +110,33 @@ static void a_dead_keeper_is_followed(void **state)
     expect_outcome(&end, TR_PROCESS_UNKNOWN, 0);
 }
 
+/* What it had begun elsewhere is ended by the command that the log has. */
+static void the_next_keeper_runs_what_is_behind(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture->running_max = 1;
+    fixture_connect(fixture);
+    struct job runs = {.key = "runs",
+                       .act = {"resist", "pids"},
+                       .after = {"/bin/sh", "-c", "echo run >>$0", fixture_file(fixture, "a")}};
+    struct job waits = {.key = "waits",
+                        .act = {"resist", "pids"},
+                        .after = {"/bin/sh", "-c", "echo run >>$0", fixture_file(fixture, "b")}};
+    uint32_t pid;
+    fixture_start(fixture, &runs);
+    fixture_start(fixture, &waits);
+    fixture_await_pids(fixture, "pids", 1, &pid);
+    fixture_kill_keeper(fixture);
+    fixture_await_down(fixture);
+    fixture_connect(fixture);
+    struct received end = fixture_await(fixture, &tr_process_ended_schema, "runs");
+    expect_outcome(&end, TR_PROCESS_UNKNOWN, 0);
+    assert_string_equal(fixture_read(fixture, "a"), "run\n");
+    end = fixture_await(fixture, &tr_process_ended_schema, "waits");
+    expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
+    assert_string_equal(fixture_read(fixture, "b"), ""); /* it never ran */
+}
+
 /* Who waited for a turn when the keeper died has certainly not run. */
 static void who_waited_was_not_started(void **state)
 {
@@ -425,6 +452,7 @@ int main(int count, char **arguments)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, take_down)
     const struct CMUnitTest tests[] = {
         TEST(ends_wait_for_the_engine),
+        TEST(the_next_keeper_runs_what_is_behind),
         TEST(a_dead_keeper_is_followed),
         TEST(who_waited_was_not_started),
         TEST(strangers_are_not_killed),
