@@ -100,7 +100,7 @@ static int raise_host(struct tri_sqlite *self, uint64_t incarnation, uint64_t la
     }
     struct tri_op host = {.key = {incarnation, last_number}};
     (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)incarnation);
-    (void)sqlite3_bind_int64(statement, 2, tri_sqlite_checksum(0, &host));
+    (void)sqlite3_bind_int64(statement, 2, tri_checksum(0, &host));
     return tri_sqlite_step(self, statement, "raising the incarnation");
 }
 

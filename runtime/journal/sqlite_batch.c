@@ -100,7 +100,7 @@ static int reach(struct batch_cursor *cursor)
     }
     const struct tri_op *op = &batch->ops[cursor->at];
     uint8_t version = op->incarnation <= UINT8_MAX ? (uint8_t)op->incarnation : 0;
-    batch->error = batch->record->schema->unpack(op->data, version, cursor->store->row);
+    batch->error = batch->record->table.schema->unpack(op->data, version, cursor->store->row);
     return batch->error == 0 ? SQLITE_OK : SQLITE_ERROR;
 }
 
@@ -161,13 +161,13 @@ static int batch_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
                               op->data.size, SQLITE_STATIC);
         return SQLITE_OK;
     case COLUMN_CHECKSUM:
-        sqlite3_result_int64(context, tri_sqlite_checksum(op->kind, op));
+        sqlite3_result_int64(context, tri_checksum(op->kind, op));
         return SQLITE_OK;
     case COLUMN_RECORD:
         break;
     }
     size_t index = (size_t)(column - COLUMN_RECORD);
-    tri_sqlite_record_result(&batch->record->columns[index], cursor->store->row, context);
+    tri_sqlite_record_result(&batch->record->table.columns[index], cursor->store->row, context);
     return SQLITE_OK;
 }
 

@@ -165,7 +165,7 @@ static int pass_fence(struct tri_sqlite *self, uint64_t last_number)
     }
     struct tri_op host = {.key = {self->store.incarnation, last_number}};
     (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)last_number);
-    (void)sqlite3_bind_int64(statement, 2, tri_sqlite_checksum(0, &host));
+    (void)sqlite3_bind_int64(statement, 2, tri_checksum(0, &host));
     (void)sqlite3_bind_int64(statement, 3, (sqlite3_int64)self->store.incarnation);
     error = tri_sqlite_step(self, statement, "checking the fence");
     if (error != 0) {
@@ -215,7 +215,7 @@ static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size
      */
     if (self->batch.error != 0) {
         return tri_sqlite_report(self, self->batch.error, "%s: a record %s cannot be unpacked: %s",
-                                 self->path, record != NULL ? record->schema->name : "",
+                                 self->path, record != NULL ? record->table.schema->name : "",
                                  tr_error_text(self->batch.error));
     }
     return error;

@@ -2,10 +2,11 @@
  * Shared by the files of the SQLite store; no other file includes it.
  *
  * Reading order: sqlite_file.c (whether the file may be opened), sqlite_tables.c (its tables),
- * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite_view.c (views and
- * indexes), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
- * sqlite_load.c (reading the state from which an engine continues), sqlite_reader.c (reading
- * records), sqlite_images.c (reading actors), sqlite_error.c (errors in words).
+ * record_table.c and sqlite_record.c (the tables of records), sqlite_row.c (their rows),
+ * sqlite_view.c (views and indexes), sqlite.c (opening and closing), sqlite_batch.c and
+ * sqlite_commit.c (writing), sqlite_load.c (reading the state from which an engine continues),
+ * sqlite_reader.c (reading records), sqlite_images.c (reading actors), sqlite_error.c (errors in
+ * words).
  *
  * Unsigned 64-bit numbers are stored as signed numbers of the same bits, since SQLite has no
  * unsigned ones. So the order of keys is correct below 2^63; groups and serials count up from 1 and
@@ -17,6 +18,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "runtime/journal/checksum.h"
+#include "runtime/journal/record_table.h"
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 
@@ -79,20 +82,10 @@ enum tri_sql {
     TRI_SQL_COUNT
 };
 
-/* One column of a record's table: a field, or one part of a key or reference. */
-struct tri_sqlite_column {
-    const struct tr_field *field;
-    uint8_t part; /* 0 group, 1 serial, 2 incarnation; 0 for fields of one column */
-};
-
-/* A record schema with its table. */
+/* A record schema with its table; rows without a key have a rowid. */
 struct tri_sqlite_record {
-    const struct tr_schema *schema;
-    struct tri_sqlite_column *columns;
-    size_t column_count;
-    uint8_t stored_version; /* of its table; for a reader it may be older, or 0: no table */
-    uint16_t key_count;     /* fields of the key; 0: rows have a rowid */
-    sqlite3_stmt *insert;   /* this and the next are prepared at first use */
+    struct tri_record_table table;
+    sqlite3_stmt *insert;                   /* this and the next are prepared at first use */
     sqlite3_stmt *deletes[TR_ROW_KEYS_MAX]; /* by the first n fields, at index n - 1 */
 };
 
@@ -239,7 +232,7 @@ void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str
 /* --- sqlite_row.c --- */
 
 /* Returns one column of the unpacked record `row` to SQLite. */
-void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
+void tri_sqlite_record_result(const struct tri_record_column *column, const void *row,
                               sqlite3_context *context);
 
 /* Reads the current row of a statement made by `select` into the store's `row`. */
@@ -273,15 +266,6 @@ TR_MUST_USE int tri_sqlite_views_upgrade(struct tri_sqlite *self);
 
 /* Registers the virtual table `batch` with the connection. */
 TR_MUST_USE int tri_sqlite_batch_register(struct tri_sqlite *self);
-
-/* --- sqlite_check.c --- */
-
-/*
- * The checksum of the stored parts of an operation, by its kind; of the host's row for kind 0 (key
- * = incarnation and last number). It always detects damage within eight consecutive bytes, and
- * misses other damage once in four thousand million times.
- */
-uint32_t tri_sqlite_checksum(unsigned kind, const struct tri_op *op);
 
 /* --- sqlite_commit.c, sqlite_load.c: the functions of struct tri_store_ops --- */
 

@@ -33,7 +33,7 @@ static int read_row(struct walk *walk)
     if (op.data.size > 0 && op.data.data == NULL) {
         return tri_sqlite_error(walk->store, SQLITE_NOMEM, "reading a row");
     }
-    if (sqlite3_column_int64(row, 6) != tri_sqlite_checksum(walk->kind, &op)) {
+    if (sqlite3_column_int64(row, 6) != tri_checksum(walk->kind, &op)) {
         return tri_sqlite_damaged(walk->store, "a row fails its checksum");
     }
     walk->op = op;

@@ -93,7 +93,7 @@ static bool is_number(const struct tr_field *field)
 /* Appends a field; a constant if the table is older than the field. */
 static void append_field(sqlite3_str *text, const struct table *table, const struct tr_field *field)
 {
-    if (field->since <= table->record->stored_version) {
+    if (field->since <= table->record->table.stored_version) {
         sqlite3_str_appendf(text, "%s.\"%w\"", table->name, field->name);
     } else {
         sqlite3_str_appendall(text, field->kind == TR_FIELD_text ? "''"
@@ -139,7 +139,7 @@ static int check_filter(struct tri_sqlite *self, const struct tr_schema *schema,
 static int append_filter(struct building *building, const struct table *table,
                          const struct tr_reader_filter *filter)
 {
-    const struct tr_schema *schema = table->record->schema;
+    const struct tr_schema *schema = table->record->table.schema;
     sqlite3_str *text = building->text;
     const struct tr_field *field = find_field(building->self, schema, filter->field);
     int error = field == NULL ? TR_INVALID : check_filter(building->self, schema, filter, field);
@@ -174,7 +174,7 @@ static int append_filters(struct building *building, const struct table *table,
 {
     int error = 0;
     if (count > TR_READER_FILTERS_MAX) {
-        return refuse(building->self, table->record->schema, "*",
+        return refuse(building->self, table->record->table.schema, "*",
                       "too many filters (TR_READER_FILTERS_MAX)");
     }
     for (size_t i = 0; error == 0 && i < count; i++) {
@@ -188,15 +188,15 @@ static void append_same(struct building *building, const struct table *table)
 {
     struct table own = own_table(building);
     begin_condition(building);
-    append_field(building->text, table, &table->record->schema->fields()[0]);
+    append_field(building->text, table, &table->record->table.schema->fields()[0]);
     sqlite3_str_appendall(building->text, " = ");
-    append_field(building->text, &own, &own.record->schema->fields()[0]);
+    append_field(building->text, &own, &own.record->table.schema->fields()[0]);
 }
 
 /* Whether a related record has a table, which an older store may lack. */
 static bool has_table(const struct building *building, size_t number)
 {
-    return building->related[number]->stored_version != 0;
+    return building->related[number]->table.stored_version != 0;
 }
 
 /* Appends the condition on a related record. */
@@ -244,7 +244,8 @@ static int append_conditions(struct building *building)
 static int append_span(struct building *building, const struct table *table,
                        const struct tr_field *field, const struct tr_reader_order *order)
 {
-    const struct tr_field *since = find_field(building->self, table->record->schema, order->since);
+    const struct tr_field *since =
+        find_field(building->self, table->record->table.schema, order->since);
     sqlite3_str *text = building->text;
     if (since == NULL) {
         return TR_INVALID;
@@ -265,12 +266,13 @@ static int append_span(struct building *building, const struct table *table,
 static int append_order_field(struct building *building, const struct tr_reader_order *order)
 {
     struct table table = own_table(building);
-    bool is_lead =
-        building->query->is_led && look_for(building->related[0]->schema, order->field) != NULL;
+    bool is_lead = building->query->is_led &&
+                   look_for(building->related[0]->table.schema, order->field) != NULL;
     if (is_lead) {
         table = related_table(building, 0);
     }
-    const struct tr_field *field = find_field(building->self, table.record->schema, order->field);
+    const struct tr_field *field =
+        find_field(building->self, table.record->table.schema, order->field);
     if (field == NULL) {
         return TR_INVALID;
     }
@@ -361,7 +363,7 @@ static int find_records(struct building *building, bool *is_empty)
             building->self, query->record, "*",
             "there are too many related records (TR_READER_RELATED_MAX), or none to lead");
     }
-    *is_empty = building->record->stored_version == 0;
+    *is_empty = building->record->table.stored_version == 0;
     for (size_t i = 0; i < query->related_count; i++) {
         building->related[i] = find_record(building->self, query->related[i].record);
         if (building->related[i] == NULL) {

@@ -1,7 +1,6 @@
 /*
- * Records: what people query. A record's schema gives its table: `record_NAME`, one column for each
- * field, under the field's name (keys and references take two and three). The store does not know
- * what they mean.
+ * Records: what people query, each in the table that its schema gives (record_table.h). The store
+ * does not know what they mean.
  *
  * A schema only grows by fields at its end, so a newer version adds columns, with the same zeros
  * that a reader of an older body would see. `record_schemas` holds the version of each table; one
@@ -14,61 +13,24 @@
 #include "runtime/journal/sqlite_internal.h"
 #include "runtime/memory.h"
 
-/* How each kind of field is stored. A NaN has no number in SQL, so reals may be NULL. */
-static const struct {
-    uint8_t parts;
-    const char *declaration;
-} storage[] = {
-    [TR_FIELD_bool] = {1, "INTEGER NOT NULL DEFAULT 0"},
-    [TR_FIELD_u8] = {1, "INTEGER NOT NULL DEFAULT 0"},
-    [TR_FIELD_u16] = {1, "INTEGER NOT NULL DEFAULT 0"},
-    [TR_FIELD_u32] = {1, "INTEGER NOT NULL DEFAULT 0"},
-    [TR_FIELD_u64] = {1, "INTEGER NOT NULL DEFAULT 0"},
-    [TR_FIELD_i64] = {1, "INTEGER NOT NULL DEFAULT 0"},
-    [TR_FIELD_f64] = {1, "REAL DEFAULT 0.0"},
-    [TR_FIELD_key] = {2, "INTEGER NOT NULL DEFAULT 0"},
-    [TR_FIELD_ref] = {3, "INTEGER NOT NULL DEFAULT 0"},
-    [TR_FIELD_text] = {1, "TEXT NOT NULL DEFAULT ''"},
-    [TR_FIELD_bytes] = {1, "BLOB NOT NULL DEFAULT x''"},
-    [TR_FIELD_any] = {1, "BLOB NOT NULL DEFAULT x''"},
+static const char *const declarations[TRI_COLUMN_TYPES] = {
+    [TRI_COLUMN_INTEGER] = "INTEGER NOT NULL DEFAULT 0",
+    [TRI_COLUMN_REAL] = "REAL DEFAULT 0.0",
+    [TRI_COLUMN_TEXT] = "TEXT NOT NULL DEFAULT ''",
+    [TRI_COLUMN_BYTES] = "BLOB NOT NULL DEFAULT x''",
 };
-
-static const char *const suffixes[] = {"_group", "_serial", "_incarnation"};
-
-static size_t count_columns(const struct tr_schema *schema)
-{
-    const struct tr_field *fields = schema->fields();
-    size_t count = 0;
-    for (size_t i = 0; i < schema->field_count; i++) {
-        count += storage[fields[i].kind].parts;
-    }
-    return count;
-}
 
 static int record_init(struct tri_sqlite *self, struct tri_sqlite_record *record,
                        const struct tr_schema *schema)
 {
-    size_t count = count_columns(schema);
-    if (count > TR_RECORD_COLUMNS_MAX) {
-        return tri_sqlite_report(self, TR_LIMIT,
+    int error = tri_record_table_init(&record->table, schema);
+    if (error == TR_LIMIT) {
+        return tri_sqlite_report(self, error,
                                  "record %s: has %zu columns, and %d are allowed "
                                  "(TR_RECORD_COLUMNS_MAX)",
-                                 schema->name, count, TR_RECORD_COLUMNS_MAX);
+                                 schema->name, record->table.column_count, TR_RECORD_COLUMNS_MAX);
     }
-    record->schema = schema;
-    record->key_count = tr_row_key_count(schema);
-    record->columns = tr_alloc_zero(count + 1, sizeof *record->columns);
-    if (record->columns == NULL) {
-        return tri_sqlite_report(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
-    }
-    const struct tr_field *fields = schema->fields();
-    for (size_t i = 0; i < schema->field_count; i++) {
-        for (uint8_t part = 0; part < storage[fields[i].kind].parts; part++) {
-            record->columns[record->column_count++] =
-                (struct tri_sqlite_column){.field = &fields[i], .part = part};
-        }
-    }
-    return 0;
+    return error == 0 ? 0 : tri_sqlite_report(self, error, "%s", tr_error_text(error));
 }
 
 int tri_sqlite_records_init(struct tri_sqlite *self, const struct tri_store_options *options)
@@ -102,7 +64,7 @@ void tri_sqlite_records_fini(struct tri_sqlite *self)
         for (size_t k = 0; k < TR_ROW_KEYS_MAX; k++) {
             (void)sqlite3_finalize(self->records[i].deletes[k]);
         }
-        tr_free(self->records[i].columns);
+        tri_record_table_fini(&self->records[i].table);
     }
     tr_free(self->records);
     tr_free(self->row);
@@ -111,16 +73,11 @@ void tri_sqlite_records_fini(struct tri_sqlite *self)
 struct tri_sqlite_record *tri_sqlite_record_find(struct tri_sqlite *self, uint16_t id)
 {
     for (size_t i = 0; i < self->record_count; i++) {
-        if (self->records[i].schema->id == id) {
+        if (self->records[i].table.schema->id == id) {
             return &self->records[i];
         }
     }
     return NULL;
-}
-
-static const char *column_suffix(const struct tri_sqlite_column *column)
-{
-    return storage[column->field->kind].parts > 1 ? suffixes[column->part] : "";
 }
 
 static int execute_built(struct tri_sqlite *self, sqlite3_str *text, const char *what)
@@ -132,17 +89,6 @@ static int execute_built(struct tri_sqlite *self, sqlite3_str *text, const char 
     return error;
 }
 
-/* How many columns the first fields of a record take. */
-static size_t columns_of(const struct tri_sqlite_record *record, uint64_t field_count)
-{
-    const struct tr_field *end = record->schema->fields() + field_count;
-    size_t count = 0;
-    while (count < record->column_count && record->columns[count].field < end) {
-        count++;
-    }
-    return count;
-}
-
 /*
  * Appends the names of the first columns, separated by commas, each prefixed with `table` ("r.").
  */
@@ -151,7 +97,8 @@ static void append_columns(sqlite3_str *text, const struct tri_sqlite_record *re
 {
     for (size_t i = 0; i < count; i++) {
         sqlite3_str_appendf(text, "%s%s\"%w%s\"", i == 0 ? "" : ", ", table,
-                            record->columns[i].field->name, column_suffix(&record->columns[i]));
+                            record->table.columns[i].field->name,
+                            tri_record_column_suffix(&record->table.columns[i]));
     }
 }
 
@@ -159,20 +106,22 @@ static void append_columns(sqlite3_str *text, const struct tri_sqlite_record *re
 static int create_table(struct tri_sqlite *self, const struct tri_sqlite_record *record)
 {
     sqlite3_str *text = sqlite3_str_new(self->database);
-    sqlite3_str_appendf(text, "CREATE TABLE \"record_%w\"(", record->schema->name);
-    if (record->key_count == 0) {
+    sqlite3_str_appendf(text, "CREATE TABLE \"record_%w\"(", record->table.schema->name);
+    if (record->table.key_count == 0) {
         sqlite3_str_appendall(text, "record_id INTEGER PRIMARY KEY, ");
     }
-    for (size_t i = 0; i < record->column_count; i++) {
-        const struct tri_sqlite_column *column = &record->columns[i];
+    for (size_t i = 0; i < record->table.column_count; i++) {
+        const struct tri_record_column *column = &record->table.columns[i];
         sqlite3_str_appendf(text, "%s\"%w%s\" %s", i == 0 ? "" : ", ", column->field->name,
-                            column_suffix(column), storage[column->field->kind].declaration);
+                            tri_record_column_suffix(column),
+                            declarations[tri_record_column_type(column)]);
     }
-    if (record->key_count == 0) {
+    if (record->table.key_count == 0) {
         sqlite3_str_appendall(text, ")");
     } else {
         sqlite3_str_appendall(text, ", PRIMARY KEY(");
-        append_columns(text, record, columns_of(record, record->key_count), "");
+        append_columns(text, record, tri_record_columns_of(&record->table, record->table.key_count),
+                       "");
         sqlite3_str_appendall(text, ")) WITHOUT ROWID");
     }
     return execute_built(self, text, "making a record's table");
@@ -185,15 +134,16 @@ static int create_table(struct tri_sqlite *self, const struct tri_sqlite_record 
 static int add_columns(struct tri_sqlite *self, const struct tri_sqlite_record *record,
                        sqlite3_int64 old_version)
 {
-    for (size_t i = 0; i < record->column_count; i++) {
-        const struct tri_sqlite_column *column = &record->columns[i];
+    for (size_t i = 0; i < record->table.column_count; i++) {
+        const struct tri_record_column *column = &record->table.columns[i];
         if (column->field->since <= old_version) {
             continue;
         }
         sqlite3_str *text = sqlite3_str_new(self->database);
         sqlite3_str_appendf(text, "ALTER TABLE \"record_%w\" ADD COLUMN \"%w%s\" %s",
-                            record->schema->name, column->field->name, column_suffix(column),
-                            storage[column->field->kind].declaration);
+                            record->table.schema->name, column->field->name,
+                            tri_record_column_suffix(column),
+                            declarations[tri_record_column_type(column)]);
         int error = execute_built(self, text, "adding a record's column");
         if (error != 0) {
             return error;
@@ -247,7 +197,7 @@ static int remember_version(struct tri_sqlite *self, const struct tr_schema *sch
 
 static int upgrade(struct tri_sqlite *self, struct tri_sqlite_record *record)
 {
-    const struct tr_schema *schema = record->schema;
+    const struct tr_schema *schema = record->table.schema;
     sqlite3_int64 version = 0;
     int error = stored_version(self, schema, &version);
     if (error != 0) {
@@ -260,7 +210,7 @@ static int upgrade(struct tri_sqlite *self, struct tri_sqlite_record *record)
                                  self->path, schema->name, (long long)version, schema->version);
     }
     /* A reader changes nothing, so it reads an old table as it is, and missing columns as zeros. */
-    record->stored_version = self->read_only ? (uint8_t)version : schema->version;
+    record->table.stored_version = self->read_only ? (uint8_t)version : schema->version;
     if (version == schema->version || self->read_only) {
         return 0;
     }
@@ -292,10 +242,11 @@ int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *
 {
     if (record->insert == NULL) {
         sqlite3_str *text = sqlite3_str_new(self->database);
-        sqlite3_str_appendf(text, "INSERT OR REPLACE INTO \"record_%w\"(", record->schema->name);
-        append_columns(text, record, record->column_count, "");
+        sqlite3_str_appendf(text, "INSERT OR REPLACE INTO \"record_%w\"(",
+                            record->table.schema->name);
+        append_columns(text, record, record->table.column_count, "");
         sqlite3_str_appendall(text, ") SELECT ");
-        for (size_t i = 0; i < record->column_count; i++) {
+        for (size_t i = 0; i < record->table.column_count; i++) {
             sqlite3_str_appendf(text, "%sc%d", i == 0 ? "" : ", ", (int)i);
         }
         sqlite3_str_appendall(text, " FROM batch");
@@ -311,18 +262,18 @@ int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *
 int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *record,
                              uint64_t count, sqlite3_stmt **statement)
 {
-    if (count == 0 || count > record->key_count) {
+    if (count == 0 || count > record->table.key_count) {
         return tri_sqlite_report(self, TR_INVALID, "%s: rows of %s are found by 1 to %d fields",
-                                 self->path, record->schema->name, record->key_count);
+                                 self->path, record->table.schema->name, record->table.key_count);
     }
     sqlite3_stmt **kept = &record->deletes[count - 1];
     if (*kept == NULL) {
         sqlite3_str *text = sqlite3_str_new(self->database);
-        sqlite3_str_appendf(text, "DELETE FROM \"record_%w\" WHERE ", record->schema->name);
-        for (size_t i = 0; i < columns_of(record, count); i++) {
+        sqlite3_str_appendf(text, "DELETE FROM \"record_%w\" WHERE ", record->table.schema->name);
+        for (size_t i = 0; i < tri_record_columns_of(&record->table, count); i++) {
             sqlite3_str_appendf(text, "%s\"%w%s\" = (SELECT c%d FROM batch)", i == 0 ? "" : " AND ",
-                                record->columns[i].field->name, column_suffix(&record->columns[i]),
-                                (int)i);
+                                record->table.columns[i].field->name,
+                                tri_record_column_suffix(&record->table.columns[i]), (int)i);
         }
         int error = prepare_built(self, text, kept);
         if (error != 0) {
@@ -336,11 +287,12 @@ int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *
 void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_str *text)
 {
     sqlite3_str_appendall(text, "SELECT ");
-    for (size_t i = 0; i < record->column_count; i++) {
-        const struct tri_sqlite_column *column = &record->columns[i];
+    for (size_t i = 0; i < record->table.column_count; i++) {
+        const struct tri_record_column *column = &record->table.columns[i];
         sqlite3_str_appendall(text, i == 0 ? "" : ", ");
-        if (column->field->since <= record->stored_version) {
-            sqlite3_str_appendf(text, "r.\"%w%s\"", column->field->name, column_suffix(column));
+        if (column->field->since <= record->table.stored_version) {
+            sqlite3_str_appendf(text, "r.\"%w%s\"", column->field->name,
+                                tri_record_column_suffix(column));
         } else {
             sqlite3_str_appendall(text, "NULL"); /* a missing column */
         }
@@ -350,9 +302,10 @@ void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_st
 void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str *text)
 {
     sqlite3_str_appendall(text, " ORDER BY ");
-    if (record->key_count == 0) {
+    if (record->table.key_count == 0) {
         sqlite3_str_appendall(text, "r.record_id");
     } else {
-        append_columns(text, record, columns_of(record, record->key_count), "r.");
+        append_columns(text, record, tri_record_columns_of(&record->table, record->table.key_count),
+                       "r.");
     }
 }

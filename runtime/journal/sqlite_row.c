@@ -10,102 +10,38 @@
 
 /* --------------------------------------------------------------- to the table */
 
-/* Empty text and bytes are not NULL, whatever their pointer is. */
-static void result_text(sqlite3_context *context, const void *data, size_t size)
-{
-    sqlite3_result_text64(context, size > 0 ? data : "", size, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-static void result_bytes(sqlite3_context *context, const void *data, size_t size)
-{
-    sqlite3_result_blob64(context, size > 0 ? data : "", size, SQLITE_STATIC);
-}
-
-/* Array fields are text or bytes that lie in the row itself: a size, and the bytes behind it. */
-static void result_array(const struct tr_field *field, const uint8_t *at, sqlite3_context *context)
-{
-    uint16_t size;
-    memcpy(&size, at, sizeof size);
-    if (field->kind == TR_FIELD_text) {
-        result_text(context, at + sizeof size, size);
-    } else {
-        result_bytes(context, at + sizeof size, size);
-    }
-}
-
-static void result_ref(const struct tr_ref *ref, unsigned part, sqlite3_context *context)
-{
-    uint64_t parts[] = {ref->key.group, ref->key.serial, ref->incarnation};
-    sqlite3_result_int64(context, (sqlite3_int64)parts[part]);
-}
-
-static void result_integer(enum tr_field_kind kind, const void *at, sqlite3_context *context)
-{
-    uint64_t value = 0;
-    if (kind == TR_FIELD_bool) {
-        value = *(const bool *)at;
-    } else if (kind == TR_FIELD_u8) {
-        value = *(const uint8_t *)at;
-    } else if (kind == TR_FIELD_u16) {
-        value = *(const uint16_t *)at;
-    } else if (kind == TR_FIELD_u32) {
-        value = *(const uint32_t *)at;
-    } else {
-        value = *(const uint64_t *)at; /* i64 has the same bits */
-    }
-    sqlite3_result_int64(context, (sqlite3_int64)value);
-}
-
-void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
+void tri_sqlite_record_result(const struct tri_record_column *column, const void *row,
                               sqlite3_context *context)
 {
-    const struct tr_field *field = column->field;
-    const void *at = (const uint8_t *)row + field->offset;
-    if (field->capacity > 0) {
-        result_array(field, at, context);
-        return;
-    }
-    switch (field->kind) {
-    case TR_FIELD_bool:
-    case TR_FIELD_u8:
-    case TR_FIELD_u16:
-    case TR_FIELD_u32:
-    case TR_FIELD_u64:
-    case TR_FIELD_i64:
-        result_integer(field->kind, at, context);
+    struct tri_column_value value = tri_record_value(column, row);
+    const char *data = (const char *)value.bytes.data;
+    switch (value.type) {
+    case TRI_COLUMN_INTEGER:
+        sqlite3_result_int64(context, (sqlite3_int64)value.integer);
         break;
-    case TR_FIELD_f64:
-        sqlite3_result_double(context, *(const double *)at);
+    case TRI_COLUMN_REAL:
+        sqlite3_result_double(context, value.real);
         break;
-    case TR_FIELD_key:
-        result_ref(&(struct tr_ref){.key = *(const struct tr_key *)at}, column->part, context);
+    case TRI_COLUMN_TEXT:
+        sqlite3_result_text64(context, data, value.bytes.size, SQLITE_STATIC, SQLITE_UTF8);
         break;
-    case TR_FIELD_ref:
-        result_ref(at, column->part, context);
+    case TRI_COLUMN_BYTES:
+        sqlite3_result_blob64(context, data, value.bytes.size, SQLITE_STATIC);
         break;
-    case TR_FIELD_text: {
-        const struct tr_text *text = at;
-        result_text(context, text->data, text->size);
+    case TRI_COLUMN_TYPES:
         break;
-    }
-    case TR_FIELD_bytes:
-    case TR_FIELD_any: {
-        const struct tr_bytes *bytes = at;
-        result_bytes(context, bytes->data, bytes->size);
-        break;
-    }
     }
 }
 
 /* ------------------------------------------------------------- from the table */
 
 static int damaged(struct tri_sqlite *self, const struct tri_sqlite_record *record,
-                   const struct tri_sqlite_column *column)
+                   const struct tri_record_column *column)
 {
     char words[160];
     (void)sqlite3_snprintf(sizeof words, words,
                            "record %s, field %s: the row has a value out of its range",
-                           record->schema->name, column->field->name);
+                           record->table.schema->name, column->field->name);
     return tri_sqlite_damaged(self, words);
 }
 
@@ -174,7 +110,7 @@ static bool read_blob(const struct tr_field *field, sqlite3_stmt *statement, int
     return true;
 }
 
-static bool read_integer(const struct tri_sqlite_column *column, sqlite3_stmt *statement, int index,
+static bool read_integer(const struct tri_record_column *column, sqlite3_stmt *statement, int index,
                          void *at)
 {
     int type = sqlite3_column_type(statement, index);
@@ -213,12 +149,12 @@ static bool read_real(sqlite3_stmt *statement, int index, bool is_there, void *a
 int tri_sqlite_record_read(struct tri_sqlite *self, const struct tri_sqlite_record *record,
                            sqlite3_stmt *statement)
 {
-    memset(self->row, 0, record->schema->struct_size);
-    for (size_t i = 0; i < record->column_count; i++) {
-        const struct tri_sqlite_column *column = &record->columns[i];
+    memset(self->row, 0, record->table.schema->struct_size);
+    for (size_t i = 0; i < record->table.column_count; i++) {
+        const struct tri_record_column *column = &record->table.columns[i];
         const struct tr_field *field = column->field;
         void *at = (uint8_t *)self->row + field->offset;
-        bool is_there = field->since <= record->stored_version;
+        bool is_there = field->since <= record->table.stored_version;
         bool fits;
         if (field->kind == TR_FIELD_text || field->kind == TR_FIELD_bytes ||
             field->kind == TR_FIELD_any) {

@@ -164,8 +164,7 @@ static int make_tables(struct tri_sqlite *self)
     (void)sqlite3_snprintf(sizeof sql, sql,
                            "INSERT INTO host VALUES(1, 0, 0, %u); PRAGMA application_id=%d;"
                            "PRAGMA user_version=%d; COMMIT",
-                           tri_sqlite_checksum(0, &none), TRI_SQLITE_APPLICATION_ID,
-                           TRI_SQLITE_FORMAT);
+                           tri_checksum(0, &none), TRI_SQLITE_APPLICATION_ID, TRI_SQLITE_FORMAT);
     return tri_sqlite_execute(self, sql);
 }
 
@@ -236,7 +235,7 @@ int tri_sqlite_read_host(struct tri_sqlite *self, uint64_t *incarnation, uint64_
     if (error != 0) {
         return error;
     }
-    if (code != SQLITE_ROW || checksum != tri_sqlite_checksum(0, &host)) {
+    if (code != SQLITE_ROW || checksum != tri_checksum(0, &host)) {
         return tri_sqlite_damaged(self, "the host's row fails its checksum");
     }
     *incarnation = host.key.group;

@@ -137,7 +137,7 @@ def sum_of(wrapper):
 
 
 def sum_of_page(group, serial, page, data):
-    """What stands beside a page in its row: runtime/journal/sqlite_check.c."""
+    """What stands beside a page in its row: runtime/journal/checksum.c."""
     def mix(number, word):
         number = (number ^ word) * 0x9e3779b97f4a7c15 & MASK
         return number ^ number >> 29

@@ -1,16 +1,16 @@
 /*
- * Checksums of rows. SQLite detects a damaged page if its structure is invalid, but not a changed
- * byte inside a state or a message; the engine continues from what it loads, so it must be what was
- * written.
+ * Checksums of rows. A database detects a damaged page if its structure is invalid, but not always
+ * a changed byte inside a state or a message; the engine continues from what it loads, so it must
+ * be what was written.
  *
  * Words of eight bytes are mixed by invertible steps, so one changed word always changes the
  * result. A table lists the parts of an operation that a row of each kind stores, since only these
  * can be checked.
  */
+#include "runtime/journal/checksum.h"
+
 #include <endian.h>
 #include <string.h>
-
-#include "runtime/journal/sqlite_internal.h"
 
 enum part {
     PART_KEY = 1 << 0,
@@ -61,7 +61,7 @@ static uint64_t mix_bytes(uint64_t sum, struct tr_bytes bytes)
     return mix(sum, bytes.size);
 }
 
-uint32_t tri_sqlite_checksum(unsigned kind, const struct tri_op *op)
+uint32_t tri_checksum(unsigned kind, const struct tri_op *op)
 {
     TR_ASSERT(kind < sizeof parts_of_kind);
     unsigned parts = parts_of_kind[kind];
