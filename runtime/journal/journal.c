@@ -21,7 +21,8 @@
  *
  * The states: WELL commits; WAITS keeps the same batches after a shortage and retries at
  * `retry_ns`; FAILED never commits again, and the host ends. The first successful commit changes
- * WAITS back to WELL.
+ * WAITS back to WELL. Batches that have come meanwhile join a retry, unless the outcome is unknown
+ * (TR_BUSY): then exactly the same batches are committed again.
  */
 #include "runtime/journal/journal.h"
 
@@ -208,7 +209,8 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
      * The bound is checked between batches only. A batch is never split over two commits: it is the
      * state of a worker between two messages, and half of it would be a state that never existed.
      */
-    while (pending != NULL && pending->number == number + 1 &&
+    uint64_t bound = journal->doubtful_number != 0 ? journal->doubtful_number : UINT64_MAX;
+    while (pending != NULL && pending->number == number + 1 && number < bound &&
            journal->commit.count < TR_COMMIT_OPS_MAX) {
         int error = each_op(pending, journal, false);
         if (error != 0) {
@@ -285,15 +287,14 @@ static void count_commit(struct tri_journal *journal, uint64_t begun_ns, size_t 
 
 /*
  * One commit: all or nothing. A shortage (a full disk, no memory, a busy database) leaves `pending`
- * as it is, and the same batches are gathered again, with those that have come meanwhile. Any other
- * error is final.
+ * as it is, and the same batches are gathered again. Any other error is final.
  *
  * `committed_number` advances only after the store has returned 0, and release_committed depends on
  * it. In the other order a failed commit would release calls whose causes are not on the disk.
  */
 static void commit_gathered(struct tri_journal *journal)
 {
-    uint64_t last_number;
+    uint64_t last_number = journal->committed_number;
     uint64_t begun_ns = tri_monotonic_ns(journal->env);
     int error = gather(journal, begun_ns, &last_number);
     struct tri_commit commit = {.ops = journal->commit.ops, .count = journal->commit.count};
@@ -306,6 +307,7 @@ static void commit_gathered(struct tri_journal *journal)
     if (error == 0) {
         journal->state = TRI_JOURNAL_WELL;
         journal->error = 0;
+        journal->doubtful_number = 0;
         atomic_store_explicit(&journal->waits_for, 0, memory_order_relaxed);
         journal->committed_number = last_number;
         journal->commit_count++;
@@ -318,6 +320,7 @@ static void commit_gathered(struct tri_journal *journal)
         journal->kept = (struct tri_kept_clock){0};
         journal->state = TRI_JOURNAL_WAITS;
         journal->error = error;
+        journal->doubtful_number = error == TR_BUSY ? last_number : journal->doubtful_number;
         atomic_store_explicit(&journal->waits_for, error, memory_order_relaxed);
         tri_figure_add(&journal->shortages, 1);
         journal->retry_ns = tri_monotonic_ns(journal->env) + RETRY_FULL_NS;

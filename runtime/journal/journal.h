@@ -52,7 +52,8 @@ struct tri_journal {
     uint64_t committed_number;
     struct tri_pending *pending; /* by number */
     struct tri_commit_batch commit;
-    uint64_t retry_ns; /* when a failed commit is retried */
+    uint64_t retry_ns;        /* when a failed commit is retried */
+    uint64_t doubtful_number; /* the retry ends at this one, for it may be in; 0: at any */
     enum tri_journal_state state;
     int error;             /* the error of WAITS or FAILED */
     _Atomic int waits_for; /* the error while it waits, else 0; readable by any thread */

@@ -143,10 +143,11 @@ struct tri_store {
  * Commits all operations or none. Errors: TR_STORE_FULL (no space: nothing was written, retry
  * later), TR_STORE_FAILED (an I/O error or a failed sync: the process must end; the store then
  * holds every acknowledged commit, and all or none of this one), TR_FENCED (a later incarnation has
- * opened the store), TR_STORE_DAMAGED; TR_BUSY (another program locks the database) and TR_MEMORY,
- * after which the same commit may be retried. Errors of the caller, with nothing written:
- * TR_INVALID (a read-only handle, a decreasing number, an unknown kind), TR_UNKNOWN_TYPE (a record
- * without a schema), or those of unpacking a record.
+ * opened the store), TR_STORE_DAMAGED; TR_BUSY (another program locks the database, or the
+ * connection to it was lost and the outcome is unknown: the next commit must be the same, with the
+ * same last_number, and is written once) and TR_MEMORY, after which the same commit may be retried.
+ * Errors of the caller, with nothing written: TR_INVALID (a read-only handle, a decreasing number,
+ * an unknown kind), TR_UNKNOWN_TYPE (a record without a schema), or those of unpacking a record.
  */
 TR_MUST_USE static inline int tri_store_commit(struct tri_store *store,
                                                const struct tri_commit *commit)

@@ -44,6 +44,7 @@ struct model_store {
     uint64_t life;
     bool read_only;
     bool holds_lock;
+    bool is_settled; /* its last commit is in, and is to be repeated */
     int broken;
     const struct tr_schema *const *records;
     size_t record_count;
@@ -173,10 +174,20 @@ static int model_commit(struct tri_store *store, const struct tri_commit *commit
         self->broken = TR_STORE_FAILED;
         return say(self, TR_STORE_FAILED, "model: the disk failed; start again");
     }
+    if (self->is_settled) {
+        self->is_settled = false;
+        bool is_same = commit->last_number == store->last_number;
+        return is_same ? 0 : say(self, TR_INVALID, "model: another commit was in doubt");
+    }
     if (model->faults.bug != TRI_MODEL_KEEPS_NOTHING) {
         advance(model, commit);
     }
     store->last_number = commit->last_number;
+    if (model->faults.lose_next) {
+        model->faults.lose_next = false;
+        self->is_settled = true;
+        return say(self, TR_BUSY, "model: the connection was lost");
+    }
     return 0;
 }
 

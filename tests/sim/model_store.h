@@ -32,6 +32,7 @@ struct tri_model_faults {
     enum tri_model_bug bug;
     unsigned full_commits; /* so many commits find no room */
     bool fail_next;        /* an I/O error: whether the commit is in is known after the crash */
+    bool lose_next;        /* TR_BUSY, and the commit is in: repeating it changes nothing */
     bool ignore_lock;      /* a second engine may open it, as when the lock is lost */
 };
 

@@ -114,6 +114,28 @@ static void test_a_commit_that_may_be_tried_again_is(void **state)
     end();
 }
 
+/* A commit of unknown outcome is repeated unchanged; later batches wait for the next one. */
+static void test_a_commit_of_unknown_outcome_is_repeated_alone(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t first = store->last_number + 1;
+    tri_model_faults(model)->lose_next = true;
+    send_batch(first, 0);
+    stage_run(&stage);
+    assert_int_equal(stage.host.journal.state, TRI_JOURNAL_WAITS);
+    assert_int_equal(stage.host.journal.error, TR_BUSY);
+    assert_int_equal(stage.inboxes[TRI_PLACE_HTTP].count, 0);
+    send_batch(first + 1, 0);
+    stage_advance(&stage, 1000);
+    assert_int_equal(stage.host.journal.state, TRI_JOURNAL_WELL);
+    assert_int_equal(stage.host.journal.commit_count, 2);
+    assert_int_equal(store->last_number, first + 1);
+    assert_int_equal(stored_number(), first + 1);
+    assert_int_equal(stage_worker(&stage, 0)->cuts_outstanding, 0);
+    end();
+}
+
 static void test_a_failed_commit_lets_nothing_go(void **state)
 {
     (void)state;
@@ -244,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_number_is_committed_before_all_lower_ones),
         cmocka_unit_test(test_a_commit_that_may_be_tried_again_is),
+        cmocka_unit_test(test_a_commit_of_unknown_outcome_is_repeated_alone),
         cmocka_unit_test(test_a_failed_commit_lets_nothing_go),
         cmocka_unit_test(test_the_clock_is_kept_now_and_then),
         cmocka_unit_test(test_a_life_goes_on_where_the_last_one_was),
