@@ -15,6 +15,7 @@
 #include "deploy/offline/external_jobs.h"
 #include "deploy/transfer/export_live.h"
 #include "deploy/transfer/packing.h"
+#include "runtime/store_open.h"
 #include "schemas/engine/history_views.h"
 
 /* An export that goes on. */
@@ -125,7 +126,7 @@ static int open_store(const struct exporting *exporting, struct tri_store **stor
                                         .records = tr_program_records,
                                         .record_count = tr_program_record_count,
                                         .views = &tr_history_views};
-    int error = tri_sqlite_open(&options, explain, store);
+    int error = tri_store_open(&options, explain, store);
     if (error == TR_STORE_LOCKED) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
                  "%.*s has not ended, and %.200s has an engine; end the engine first: what it "

@@ -11,6 +11,7 @@
 #include "deploy/common/schemas.h"
 #include "deploy/engine/assemble.h"
 #include "deploy/transfer/unpacking.h"
+#include "runtime/store_open.h"
 #include "schemas/engine/history_views.h"
 
 static enum tr_exit_status fail(const struct tr_invocation *invocation,
@@ -34,7 +35,7 @@ static enum tr_exit_status open_store(const struct tr_invocation *invocation, co
                                         .records = tr_program_records,
                                         .record_count = tr_program_record_count,
                                         .views = &tr_history_views};
-    int error = tri_sqlite_open(&options, explain, store);
+    int error = tri_store_open(&options, explain, store);
     if (error == TR_STORE_LOCKED) {
         return tr_command_failed(invocation->command,
                                  "%s has an engine, and only a store without one can take "

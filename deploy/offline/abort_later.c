@@ -12,6 +12,7 @@
 #include "deploy/offline/end_aside.h"
 #include "deploy/offline/external_jobs.h"
 #include "deploy/offline/send.h"
+#include "runtime/store_open.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/flow.h"
 #include "schemas/engine/history_views.h"
@@ -113,7 +114,7 @@ static int open_store(const char *folder, char *explain, struct tri_store **stor
                                               .records = tr_program_records,
                                               .record_count = tr_program_record_count,
                                               .views = &tr_history_views};
-    return tri_sqlite_open(&options, explain, store);
+    return tri_store_open(&options, explain, store);
 }
 
 static bool is_aside(const struct marking *marking, uint64_t execution)

@@ -22,6 +22,7 @@ packages_to_build=(
     "libprotobuf-c-dev|reads and writes Flyte's own documents"
     "protobuf-c-compiler|makes C of their definitions"
     "libsqlite3-dev|the embedded store"
+    "libpq-dev|the store in PostgreSQL"
     "libglib2.0-dev|knows the clocks of time zones"
     "tzdata|the time zones themselves"
 )
@@ -38,6 +39,7 @@ packages_to_test=(
     "faketime|sets the wall clock under a program that runs"
     "zsh|completes what is typed, as bash does"
     "fish|the same"
+    "postgresql|a server for the store in PostgreSQL"
     "prometheus|its promtool checks metrics and alerts"
     "python3-aiohttp|serves the doubles of back ends that plugins are tested against"
 )

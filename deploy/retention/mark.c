@@ -18,6 +18,7 @@
 #include "deploy/common/file.h"
 #include "deploy/common/schemas.h"
 #include "deploy/history/executions.h"
+#include "runtime/store_open.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/runtime/files.h"
@@ -167,7 +168,7 @@ static int read_actors(struct search *search)
         .folder = search->options->folder, .durability = TR_DURABILITY_PROCESS, .read_only = true};
     struct tri_store_visitor visitor = {
         .self = search, .actor = read_whole, .page = read_page, .message = read_whole};
-    int error = tri_sqlite_open(&options, search->explain, &store);
+    int error = tri_store_open(&options, search->explain, &store);
     if (error != 0) {
         return error;
     }

@@ -24,6 +24,7 @@
 #include "runtime/host/watchdog.h"
 #include "runtime/services/files_service.h"
 #include "runtime/services/process_service.h"
+#include "runtime/store_open.h"
 #include "runtime/watch/crash.h"
 
 /* ------------------------------------------------------------- making it */
@@ -233,7 +234,7 @@ static int open_store(const struct tr_host_options *options, char *explain,
         .record_count = options->record_count,
         .views = options->views,
     };
-    return tri_sqlite_open(&store_options, explain, store);
+    return tri_store_open(&store_options, explain, store);
 }
 
 /*

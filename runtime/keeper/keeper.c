@@ -181,8 +181,7 @@ static int take_over(struct tri_keeper *keeper, bool was_here)
             return error;
         }
     }
-    size_t left = tri_after_run_left(&keeper->children.spawner, &keeper->table,
-                                     keeper->file.store);
+    size_t left = tri_after_run_left(&keeper->children.spawner, &keeper->table, keeper->file.store);
     if (left > 0) {
         tri_keeper_complain(keeper, "%zu commands behind ends of another keeper's have failed",
                             left);

@@ -76,6 +76,7 @@ INCLUDES = {
     "runtime/trace": [*FOR_RUNTIME, "runtime/trace/", "runtime/env/"],
     "runtime/journal": [*FOR_RUNTIME, "runtime/journal/", "runtime/env/", "runtime/link/",
                         "runtime/trace/"],
+    "runtime/postgres": [*FOR_RUNTIME, "runtime/postgres/", "runtime/journal/"],
     "runtime/actor": [*FOR_RUNTIME, "runtime/actor/", "runtime/env/", "runtime/journal/",
                       "runtime/link/", "runtime/trace/"],
     "runtime/cluster": [*FOR_RUNTIME, "runtime/cluster/", "runtime/actor/", "runtime/env/",
@@ -86,7 +87,8 @@ INCLUDES = {
     "runtime/services": [*FOR_RUNTIME, "runtime/services/", "runtime/env/", "runtime/blob/",
                          "runtime/secret/", "runtime/process/", "runtime/keeper/", "runtime/http/",
                          "runtime/fetch/", "runtime/link/sender.h"],
-    "runtime/host": [*FOR_RUNTIME, "runtime/hosting.h", "runtime/host/", "runtime/env/",
+    "runtime/host": [*FOR_RUNTIME, "runtime/hosting.h", "runtime/store_open.h", "runtime/host/",
+                     "runtime/env/",
                      "runtime/blob/", "runtime/secret/", "runtime/process/", "runtime/keeper/",
                      "runtime/http/", "runtime/link/", "runtime/trace/", "runtime/journal/",
                      "runtime/actor/", "runtime/cluster/", "runtime/move/", "runtime/watch/",
@@ -138,7 +140,7 @@ INCLUDES = {
                         "deploy/common/", "deploy/inputs/", "deploy/history/"],
     "deploy/selection": [*FOR_DEPLOY, "runtime/journal/", "deploy/selection/"],
     "deploy/retention": [*FOR_DEPLOY, "runtime/blob/", "runtime/env/env_limits.h",
-                         "runtime/journal/", "runtime/link/", "deploy/retention/",
+                         "runtime/journal/", "runtime/store_open.h", "runtime/link/", "deploy/retention/",
                          "deploy/common/", "deploy/history/", "deploy/selection/"],
     "deploy/settings": [*FOR_DEPLOY, "plugins/builtin/", "deploy/settings/", "deploy/common/",
                         "deploy/retention/"],
@@ -153,7 +155,7 @@ INCLUDES = {
                       "deploy/inputs/", "deploy/history/", "deploy/settings/", "deploy/engine/",
                       "deploy/metrics/"],
     "deploy/offline": [*FOR_DEPLOY, "runtime/actor/actor.h", "runtime/journal/",
-                       "runtime/keeper/keeper_client.h", "deploy/offline/", "deploy/common/",
+                       "runtime/keeper/keeper_client.h", "runtime/store_open.h", "deploy/offline/", "deploy/common/",
                        "deploy/history/"],
     "deploy/transfer": [*FOR_DEPLOY, "runtime/actor/actor.h", "runtime/blob/",
                         "runtime/link/directory.h", "runtime/journal/", "runtime/trace/",
@@ -173,7 +175,7 @@ INCLUDES = {
     "deploy/schedules": [*FOR_DEPLOY, "runtime/journal/", "runtime/trace/", "deploy/schedules/",
                          "deploy/follow/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/commands": [*FOR_DEPLOY, "runtime/env/child_limit.h", "runtime/journal/",
-                        "runtime/keeper/keeper.h", "deploy/commands/", "deploy/follow/",
+                        "runtime/keeper/keeper.h", "runtime/store_open.h", "deploy/commands/", "deploy/follow/",
                         "deploy/cli/", *ENGINE_ROOMS],
     "examples": [*PUBLIC_RUNTIME, "schemas/", "plugins/sdk/plugin.h", "plugins/sdk/webapi.h",
                  "examples/"],
@@ -184,6 +186,7 @@ ZEROMQ_FILES = ["runtime/link/*", "tests/*"]
 HTTP_FILES = ["runtime/http/http.c", "runtime/http/http_transfer.*", "runtime/http/http_easy.*",
               "runtime/http/http_library.*", "tests/*"]
 SQLITE_FILES = ["runtime/journal/sqlite*", "tests/*"]
+POSTGRES_FILES = ["runtime/postgres/*", "tests/*"]
 PROTOBUF_FILES = ["actors/graph/flyte/*", "tests/*"]
 
 # What a ban forbids: words that are called, words at all, or headers.
@@ -206,9 +209,15 @@ BANS = [
      [*HTTP_FILES],
      "libcurl is called only in runtime/http/http.c, http_transfer.c and "
      "http_easy.c; ask for http through tr_env"),
-    (HEADER, ["sqlite3.h", "sqlite3ext.h", "libpq-fe.h"],
+    (HEADER, ["sqlite3.h", "sqlite3ext.h"],
      [*SQLITE_FILES],
      "SQL stands behind runtime/journal/store.h; only sqlite*.c there speaks it"),
+    (HEADER, ["libpq-fe.h", "postgresql/*"],
+     [*POSTGRES_FILES],
+     "PostgreSQL is spoken only in runtime/postgres/; go through runtime/store_open.h"),
+    (CALL, ["PQ*"],
+     ["tests/*"],
+     "libpq is loaded when it is needed; call it through postgres_library.h"),
     (CALL, ["sqlite3_*"],
      [*SQLITE_FILES],
      "SQL stands behind runtime/journal/store.h; only sqlite*.c there speaks it"),
@@ -219,9 +228,10 @@ BANS = [
      [*PROTOBUF_FILES],
      "protobuf is spoken only in actors/graph/flyte/*; go through flyte.h"),
     (CALL, ["dlopen", "dlmopen", "dlsym", "dlvsym", "dlclose"],
-     ["plugins/builtin/load.c", "runtime/http/http_library.c", "tests/*"],
-     "shared objects are opened only in plugins/builtin/load.c, and libcurl in "
-     "http_library.c"),
+     ["plugins/builtin/load.c", "runtime/http/http_library.c",
+      "runtime/postgres/postgres_library.c", "tests/*"],
+     "shared objects are opened only in plugins/builtin/load.c, libcurl in http_library.c, and "
+     "libpq in postgres_library.c"),
     (CALL, ["malloc", "calloc", "realloc", "reallocarray", "free", "strdup", "strndup",
      "aligned_alloc", "posix_memalign", "memalign", "asprintf", "vasprintf"],
      ["runtime/memory.c", "tests/*"],

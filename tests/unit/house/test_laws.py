@@ -128,6 +128,7 @@ DIRECTIONS = [
     ("runtime/trace", "runtime/env/crc32c.h", "runtime/actor/worker.h"),
     ("runtime/journal", "runtime/trace/glob.h", "runtime/actor/actor.h"),
     ("runtime/actor", "runtime/journal/batch.h", "runtime/cluster/interhost.h"),
+    ("runtime/postgres", "runtime/journal/store.h", "runtime/store_open.h"),
     ("runtime/actor", "runtime/trace/recorder.h", "runtime/watch/port.h"),
     ("runtime/cluster", "runtime/actor/deliver.h", "runtime/watch/port.h"),
     ("runtime/move", "runtime/actor/hooks.h", "runtime/host/worker.h"),
@@ -201,6 +202,8 @@ USES = [
     ("plugins/call.c", "void *a = curl_easy_init();"),
     ("runtime/store.c", "#include <sqlite3.h>"),
     ("deploy/list.c", "int a = sqlite3_step(b);"),
+    ("runtime/store.c", "#include <libpq-fe.h>"),
+    ("runtime/store.c", "void a(void) { PQclear(b); }"),
     ("actors/a.c", "#include <protobuf-c/protobuf-c.h>"),
     ("actors/a.c", "#include <flyteidl/types.pb-c.h>"),
     ("runtime/page.c", "void *a = malloc(1);"),
@@ -368,7 +371,7 @@ class Bans(Planted):
 
     def test_banned_words_are_found_outside_their_files(self):
         self.readme("runtime/link", "runtime/tap", "runtime/env", "runtime/http", "runtime/keeper",
-                    "runtime/journal", "plugins/builtin", "actors/graph")
+                    "runtime/journal", "runtime/postgres", "plugins/builtin", "actors/graph")
         for form, words, excepted, _ in laws.BANS:
             for word in words:
                 with self.subTest(word=word):

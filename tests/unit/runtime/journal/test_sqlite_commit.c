@@ -11,7 +11,7 @@
 #include "runtime/journal/sqlite_internal.h"
 #include "runtime/limits.h"
 #include "runtime/memory.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 #define LARGE_COMMIT_PAGES 64
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/journal/store_copy.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 #define ACTORS 900
 #define IMAGE_BYTES 3000

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "runtime/journal/sqlite_internal.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 #define RUN 21
 #define COMMITS 14

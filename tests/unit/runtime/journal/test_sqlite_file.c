@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 
 #include "runtime/journal/sqlite_internal.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 /* --- Files that are not ours. --- */
 

@@ -9,7 +9,7 @@
 #include "runtime/actor/actor.h"
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/envelope.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 static uint8_t pool[65536];
 static size_t pool_used;

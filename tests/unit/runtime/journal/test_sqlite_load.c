@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/journal/sqlite_internal.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 /* A store of some pages in its database file alone, on a simulated disk; and what it holds. */
 static struct stand *stand_with_contents(char **contents)

@@ -12,7 +12,7 @@
 
 #include "runtime/journal/reader.h"
 #include "runtime/journal/sqlite_internal.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 static struct tr_reader *open_reader(const struct stand *stand)
 {

@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 static void expect_sql(const struct stand *stand, const char *sql, const char *expected)
 {

@@ -11,7 +11,7 @@
 
 #include "schemas/engine/history_views.h"
 #include "schemas/engine/state_refresh.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 #define MORNING 1763712000000 /* 2025-11-21T08:00:00Z */
 

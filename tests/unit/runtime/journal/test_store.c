@@ -1,14 +1,15 @@
 /*
  * One suite of what runtime/journal/store.h promises, run on SQLite in a folder, on SQLite on a
- * simulated disk, and on the model that simulations use: here what is kept and how it is told, in
- * test_store_life.c how stores begin and end. What only SQLite does is in test_sqlite_*.c.
+ * simulated disk, on the model that simulations use, and on PostgreSQL: here what is kept and how
+ * it is loaded, in test_store_life.c how stores begin and end. What only SQLite does is in
+ * test_sqlite_*.c, what only PostgreSQL does in tests/unit/runtime/postgres/.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/limits.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 /* A cell of the program's own. */
 #define CELL (TRI_META_USER + 1)

@@ -12,7 +12,7 @@
 #include <sqlite3.h>
 
 #include "runtime/journal/sqlite_internal.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 static struct stand *begin(void **state)
 {
@@ -116,6 +116,10 @@ static void test_one_engine_at_a_time(void **state)
         char words[64];
         (void)snprintf(words, sizeof words, "process %ld", (long)getpid());
         assert_non_null(strstr(explain, words));
+    } else if (stand->kind == STAND_POSTGRES) {
+        char words[96];
+        (void)snprintf(words, sizeof words, "troupe/%s/1", stand->folder);
+        assert_non_null(strstr(explain, words));
     }
     assert_int_equal(COMMIT(first, 1, op_actor(1, 1, 1, "x")), 0);
     tri_store_close(first);
@@ -130,7 +134,7 @@ static void test_the_fence_shuts_out_the_first_of_two(void **state)
     struct stand *stand = begin(state);
     struct tri_store *first = stand_open(stand);
     assert_int_equal(COMMIT(first, 1, op_actor(1, 1, 1, "first")), 0);
-    stand_lose_lock(stand);
+    stand_lose_lock(stand, first);
     struct tri_store *second = stand_open(stand);
     assert_int_equal(second->incarnation, first->incarnation + 1);
     assert_int_equal(COMMIT(first, 2, op_actor(1, 1, 1, "too late")), TR_FENCED);
@@ -149,9 +153,31 @@ static void test_the_fence_shuts_out_the_first_of_two(void **state)
     stand_free(stand);
 }
 
+/* A trigger that says what the server says when its disk is full stands for that. */
+static void limit_postgres(const struct stand *stand, bool limited)
+{
+    char sql[512];
+    const char *schema = stand->folder;
+    if (limited) {
+        (void)snprintf(sql, sizeof sql,
+                       "CREATE FUNCTION %s.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                       " RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$;"
+                       "CREATE TRIGGER no_room BEFORE INSERT ON %s.messages"
+                       " EXECUTE FUNCTION %s.no_room()",
+                       schema, schema, schema);
+    } else {
+        (void)snprintf(sql, sizeof sql, "DROP FUNCTION %s.no_room CASCADE", schema);
+    }
+    postgres_server_run(sql, NULL, 0);
+}
+
 /* SQLite's own limit of the file's size stands for a disk without room. */
 static void limit_room(struct stand *stand, struct tri_store *store, bool limited)
 {
+    if (stand->kind == STAND_POSTGRES) {
+        limit_postgres(stand, limited);
+        return;
+    }
     if (stand->kind == STAND_MODEL) {
         tri_model_faults(stand->model)->full_commits = limited ? 2 : 0;
     } else if (stand->kind == STAND_DISK) {
@@ -239,14 +265,15 @@ static void run_and_be_killed(struct stand *stand, enum tr_durability durability
     struct tri_store_options options = stand_options(stand);
     options.durability = durability;
     struct tri_store *store = NULL;
-    pid_t child = stand->kind == STAND_FOLDER ? fork() : 0;
+    bool is_real = stand->kind == STAND_FOLDER || stand->kind == STAND_POSTGRES;
+    pid_t child = is_real ? fork() : 0;
     if (child == 0) {
         int error = stand_try(stand, &options, NULL, &store);
         for (uint64_t i = 1; error == 0 && i <= commits; i++) {
             struct tri_commit commit = {ops, stand_run_ops(7, i, ops, bytes), i};
             error = tri_store_commit(store, &commit);
         }
-        if (stand->kind == STAND_FOLDER) {
+        if (is_real) {
             (void)raise(error == 0 ? SIGKILL : SIGTERM);
         }
         assert_int_equal(error, 0);

@@ -9,13 +9,16 @@
 
 #include <sqlite3.h>
 
+#include "runtime/store_open.h"
 #include "tests/support/folder.h"
-#include "tests/unit/runtime/journal/stand.h"
+#include "tests/unit/runtime/stand.h"
 
 STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 
-static const char *const kind_names[STAND_COUNT] = {
-    [STAND_FOLDER] = "folder", [STAND_DISK] = "disk", [STAND_MODEL] = "model"};
+static const char *const kind_names[STAND_COUNT] = {[STAND_FOLDER] = "folder",
+                                                    [STAND_DISK] = "disk",
+                                                    [STAND_MODEL] = "model",
+                                                    [STAND_POSTGRES] = "postgres"};
 
 static const struct tr_schema *const newest_records[] = {&tr_grown_schema, &tr_wide_schema,
                                                          &tr_door_schema};
@@ -39,6 +42,9 @@ struct stand *stand_new(enum stand_kind kind)
     } else if (kind == STAND_DISK) {
         stand->disk = tri_disk_new(1);
         (void)snprintf(stand->folder, sizeof stand->folder, "store");
+    } else if (kind == STAND_POSTGRES) {
+        postgres_server_schema(stand->folder, sizeof stand->folder);
+        postgres_server_locator("postgres", stand->folder, stand->locator);
     } else {
         stand->model = tri_model_new();
     }
@@ -49,6 +55,10 @@ void stand_free(struct stand *stand)
 {
     if (stand->kind == STAND_FOLDER) {
         (void)folder_remove(stand->folder);
+    } else if (stand->kind == STAND_POSTGRES) {
+        char sql[128];
+        (void)snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS %s CASCADE", stand->folder);
+        postgres_server_run(sql, NULL, 0);
     }
     tri_disk_free(stand->disk);
     tri_model_free(stand->model);
@@ -59,6 +69,7 @@ struct tri_store_options stand_options(const struct stand *stand)
 {
     return (struct tri_store_options){
         .folder = stand->folder,
+        .locator = stand->kind == STAND_POSTGRES ? stand->locator : NULL,
         .durability = TR_DURABILITY_FULL,
         .records = newest_records,
         .record_count = TR_COUNT_OF(newest_records),
@@ -70,7 +81,7 @@ int stand_try(struct stand *stand, const struct tri_store_options *options, char
               struct tri_store **store)
 {
     return stand->kind == STAND_MODEL ? tri_model_open(stand->model, options, explain, store)
-                                      : tri_sqlite_open(options, explain, store);
+                                      : tri_store_open(options, explain, store);
 }
 
 static struct tri_store *open_or_fail(struct stand *stand, bool read_only)
@@ -120,7 +131,7 @@ void stand_path(const struct stand *stand, const char *name, char *path, size_t 
     assert_true(length > 0 && (size_t)length < size);
 }
 
-void stand_lose_lock(struct stand *stand)
+void stand_lose_lock(struct stand *stand, struct tri_store *store)
 {
     if (stand->kind == STAND_FOLDER) {
         char path[128];
@@ -128,6 +139,8 @@ void stand_lose_lock(struct stand *stand)
         assert_int_equal(unlink(path), 0);
     } else if (stand->kind == STAND_MODEL) {
         tri_model_faults(stand->model)->ignore_lock = true;
+    } else if (stand->kind == STAND_POSTGRES) {
+        postgres_server_run_as(store, "SELECT pg_advisory_unlock_all()");
     }
 }
 
@@ -137,7 +150,14 @@ size_t stand_count_records(struct stand *stand, const struct tr_schema *schema)
         return tri_model_record_count(stand->model, schema->id);
     }
     char path[128];
-    char sql[128];
+    char sql[160];
+    if (stand->kind == STAND_POSTGRES) {
+        char count[32];
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s.record_%s", stand->folder,
+                       schema->name);
+        postgres_server_run(sql, count, sizeof count);
+        return strtoul(count, NULL, 10);
+    }
     sqlite3 *database = NULL;
     sqlite3_stmt *statement = NULL;
     struct tri_store_options options = stand_options(stand);
@@ -192,6 +212,15 @@ void stand_doors(struct stand *stand, char *text, size_t size)
     text[0] = '\0';
     if (stand->kind == STAND_MODEL) {
         model_doors(stand, text, size);
+        return;
+    }
+    if (stand->kind == STAND_POSTGRES) {
+        char sql[256];
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT concat_ws(' ', house, floor_group, door, who) FROM %s.record_door"
+                       " ORDER BY house, floor_group, length(door), door",
+                       stand->folder);
+        postgres_server_run(sql, text, size);
         return;
     }
     char path[128];

@@ -1,21 +1,24 @@
 /*
- * What the tests of stores stand on: the three places a store may live in (SQLite in a folder,
- * SQLite on a simulated disk, the model), operations in few words, and a store's contents as text.
+ * What the tests of stores stand on: the places a store may live in (SQLite in a folder, SQLite on
+ * a simulated disk, the model, a schema of a real PostgreSQL server), operations in few words, and
+ * a store's contents as text.
  */
-#ifndef TR_TESTS_UNIT_RUNTIME_JOURNAL_STAND_H
-#define TR_TESTS_UNIT_RUNTIME_JOURNAL_STAND_H
+#ifndef TR_TESTS_UNIT_RUNTIME_STAND_H
+#define TR_TESTS_UNIT_RUNTIME_STAND_H
 
 #include "tests/support/test.h"
 
 #include "runtime/journal/store.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/model_store.h"
+#include "tests/support/postgres_server.h"
 
-enum stand_kind { STAND_FOLDER, STAND_DISK, STAND_MODEL, STAND_COUNT };
+enum stand_kind { STAND_FOLDER, STAND_DISK, STAND_MODEL, STAND_POSTGRES, STAND_COUNT };
 
 struct stand {
     enum stand_kind kind;
-    char folder[64];
+    char folder[64]; /* or the schema */
+    char locator[POSTGRES_LOCATOR_BYTES];
     struct tri_disk *disk;
     struct tri_model *model;
 };
@@ -33,8 +36,8 @@ int stand_try(struct stand *stand, const struct tri_store_options *options, char
 struct tri_store *stand_open(struct stand *stand);
 struct tri_store *stand_open_reader(struct stand *stand);
 
-/* From now on a second engine gets past the lock, as when somebody removed it. */
-void stand_lose_lock(struct stand *stand);
+/* From now on a second engine gets past the lock of this one, as when somebody removed it. */
+void stand_lose_lock(struct stand *stand, struct tri_store *store);
 
 /* How many records of a type are in the store. */
 size_t stand_count_records(struct stand *stand, const struct tr_schema *schema);

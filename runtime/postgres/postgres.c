@@ -1,0 +1,142 @@
+/*
+ * The PostgreSQL store: opening and closing.
+ *
+ * Opening checks in this order and stops at the first error: the library, the locator, the server,
+ * the schema and whose it is, the lock, the records' versions. Only then, and only for writing, the
+ * incarnation is raised, which fences off earlier openers of the store.
+ */
+#include "runtime/postgres/postgres.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/memory.h"
+#include "runtime/postgres/postgres_internal.h"
+
+static const char *const schemes[] = {"postgresql://", "postgres://"};
+
+bool tri_postgres_is_locator(const char *locator)
+{
+    bool is_one = false;
+    for (size_t i = 0; locator != NULL && i < TR_COUNT_OF(schemes); i++) {
+        is_one = is_one || strncmp(locator, schemes[i], strlen(schemes[i])) == 0;
+    }
+    return is_one;
+}
+
+static const char *explain_store(struct tri_store *store)
+{
+    return tri_postgres_of(store)->words;
+}
+
+/* The server keeps its tables in order by itself. */
+static int maintain_store(struct tri_store *store)
+{
+    return tri_postgres_of(store)->broken;
+}
+
+static void release_store_memory(struct tri_store *store)
+{
+    tri_arrays_fini(&tri_postgres_of(store)->arrays);
+}
+
+/* Also closes a partly opened store. The end of the session releases the lock. */
+static void close_store(struct tri_store *store)
+{
+    struct tri_postgres *self = tri_postgres_of(store);
+    tri_postgres_disconnect(self);
+    tri_postgres_records_fini(self);
+    tri_arrays_fini(&self->arrays);
+    tr_free(self->locator);
+    tr_free(self);
+}
+
+static const struct tri_store_ops postgres_ops = {
+    .name = "postgres",
+    .commit = tri_postgres_commit,
+    .load = tri_postgres_load,
+    .read_page = tri_postgres_read_page,
+    .read_meta = tri_postgres_read_meta,
+    .maintain = maintain_store,
+    .release_memory = release_store_memory,
+    .explain = explain_store,
+    .close = close_store,
+};
+
+static int check_options(struct tri_postgres *self, const struct tri_store_options *options)
+{
+    if (options->locator == NULL || (options->durability != TR_DURABILITY_PROCESS &&
+                                     options->durability != TR_DURABILITY_FULL)) {
+        return tri_postgres_report(self, TR_INVALID,
+                                   "a store in PostgreSQL needs a locator, and durability process "
+                                   "or full");
+    }
+    self->library = tri_libpq_load();
+    if (self->library == NULL) {
+        return tri_postgres_report(self, TR_STORE_FAILED,
+                                   "PostgreSQL's library libpq.so.5 is not there, or older than "
+                                   "version 14: install the package libpq5");
+    }
+    self->locator = tr_text_copy(tr_text_of(options->locator));
+    return self->locator != NULL
+               ? 0
+               : tri_postgres_report(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+}
+
+/* A reader only checks whether it can read the store. */
+static int check_readable(struct tri_postgres *self)
+{
+    struct tri_postgres_host host = {0};
+    int error = tri_postgres_read_host(self, false, &host);
+    if (error != 0) {
+        return error;
+    }
+    self->store.incarnation = host.incarnation;
+    self->store.last_number = host.last_number;
+    return tri_postgres_records_upgrade(self);
+}
+
+static int open_store(struct tri_postgres *self, const struct tri_store_options *options)
+{
+    int error = check_options(self, options);
+    if (error == 0) {
+        error = tri_postgres_records_init(self, options);
+    }
+    if (error == 0) {
+        error = tri_postgres_connect(self);
+    }
+    if (error == 0) {
+        error = tri_postgres_find_tables(self);
+    }
+    if (error != 0) {
+        return error;
+    }
+    return self->read_only ? check_readable(self) : tri_postgres_take_over(self);
+}
+
+int tri_postgres_open(const struct tri_store_options *options, char *explain,
+                      struct tri_store **store)
+{
+    struct tri_postgres *self = tr_alloc_zero(1, sizeof *self);
+    if (self == NULL) {
+        if (explain != NULL) {
+            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_error_text(TR_MEMORY));
+        }
+        return TR_MEMORY;
+    }
+    self->store.ops = &postgres_ops;
+    self->durability = options->durability;
+    self->read_only = options->read_only;
+    (void)snprintf(self->place, sizeof self->place, "the database");
+    (void)tri_postgres_report(self, 0, "no error so far");
+    int error = open_store(self, options);
+    if (error == 0) {
+        *store = &self->store;
+        return 0;
+    }
+    if (explain != NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", self->words);
+    }
+    close_store(&self->store);
+    return error;
+}

@@ -1,0 +1,22 @@
+/*
+ * The store in PostgreSQL: one schema of a database, behind runtime/journal/store.h.
+ */
+#ifndef TR_RUNTIME_POSTGRES_POSTGRES_H
+#define TR_RUNTIME_POSTGRES_POSTGRES_H
+
+#include "runtime/journal/store.h"
+
+/* Whether a locator is one of PostgreSQL's: postgresql://… or postgres://…; NULL is none. */
+bool tri_postgres_is_locator(const char *locator);
+
+/*
+ * Opens the store that `options->locator` names: any URI or key/value string of libpq. Its schema
+ * is the first of `search_path`, or "troupe" if that says none. For writing it makes a missing
+ * schema and its tables, takes the schema's lock, raises the incarnation and commits that. Errors:
+ * those of tri_sqlite_open; TR_STORE_FAILED also for a server that cannot be reached, is older than
+ * version 13, or lets us not in. `explain` (TRI_STORE_EXPLAIN_BYTES, or NULL) never has a password.
+ */
+TR_MUST_USE int tri_postgres_open(const struct tri_store_options *options, char *explain,
+                                  struct tri_store **store);
+
+#endif

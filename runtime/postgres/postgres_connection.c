@@ -1,0 +1,251 @@
+/*
+ * One connection: how it is made, and queries on it.
+ *
+ * Whoever calls is the journal's thread, so nothing waits for long: a server that does not answer
+ * is given up after some seconds, and a connection that is silently dead is found out by the
+ * system's own probes (the locator may say otherwise). The server is asked to find out the same
+ * about us, or it would hold the store's lock for a host that is gone.
+ */
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/postgres/postgres_internal.h"
+
+/* The first server version that is supported, as libpq counts. */
+#define SERVER_VERSION_MIN 130000
+
+/* What the locator does not say. */
+static const struct {
+    const char *keyword;
+    const char *value;
+} defaults[] = {
+    {"connect_timeout", "3"},  {"keepalives_idle", "5"},      {"keepalives_interval", "2"},
+    {"keepalives_count", "3"}, {"tcp_user_timeout", "10000"},
+};
+
+/*
+ * The schema: the first name of search_path, where the default begins with "$user". The pattern
+ * takes a name in double quotes, or one without.
+ */
+static const char find_session[] =
+    "SELECT coalesce(nullif((parse_ident((regexp_match(current_setting('search_path'),"
+    " '^\\s*(\"(?:[^\"]|\"\")+\"|[^,\"\\s]+)'))[1]))[1], '$user'), 'troupe'),"
+    " current_setting('server_encoding')";
+
+/*
+ * Plans are made once and for any number of rows, with the primary keys: a table that was small
+ * when its statement was planned does not stay so.
+ */
+static const char set_session[] =
+    "SELECT set_config('search_path', quote_ident($1), false),"
+    " set_config('synchronous_commit', $2, false), set_config('lock_timeout', '3000', false),"
+    " set_config('statement_timeout', '0', false),"
+    " set_config('idle_in_transaction_session_timeout', '0', false),"
+    " set_config('tcp_keepalives_idle', '5', false),"
+    " set_config('tcp_keepalives_interval', '2', false),"
+    " set_config('tcp_keepalives_count', '3', false),"
+    " set_config('tcp_user_timeout', '10000', false), set_config('jit', 'off', false),"
+    " set_config('plan_cache_mode', 'force_generic_plan', false),"
+    " set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
+    " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"
+    " set_config('default_transaction_read_only', $3, false),"
+    " set_config('application_name', $4, false)";
+
+/* libpq prints notices on stderr otherwise. */
+static void ignore_notice(void *self, const char *words)
+{
+    (void)self;
+    (void)words;
+}
+
+void tri_postgres_disconnect(struct tri_postgres *self)
+{
+    if (self->connection != NULL) {
+        self->library->finish(self->connection);
+        self->connection = NULL;
+    }
+    memset(self->prepared, 0, sizeof self->prepared);
+    tri_postgres_records_forget(self);
+}
+
+/* How errors begin. */
+static void name_place(struct tri_postgres *self, PGconn *connection)
+{
+    const char *host = self->library->host(connection);
+    const char *database = self->library->db(connection);
+    (void)snprintf(self->place, sizeof self->place, "the database \"%.63s\" at %.120s",
+                   database != NULL ? database : "", host != NULL && *host != '\0' ? host : "?");
+}
+
+/* What libpq says of a locator may quote its password, so it is not shown. */
+static int check_locator(struct tri_postgres *self)
+{
+    PQconninfoOption *options = self->library->conninfoParse(self->locator, NULL);
+    if (options == NULL) {
+        return tri_postgres_report(self, TR_INVALID,
+                                   "the locator of the database makes no sense: it is like "
+                                   "postgresql://USER@HOST:PORT/DATABASE?KEY=VALUE, as "
+                                   "PostgreSQL's page about connection strings says");
+    }
+    self->library->conninfoFree(options);
+    return 0;
+}
+
+static int make_connection(struct tri_postgres *self, PGconn **connection)
+{
+    const char *keywords[TR_COUNT_OF(defaults) + 5] = {0};
+    const char *values[TR_COUNT_OF(defaults) + 5] = {0};
+    size_t count = 0;
+    for (; count < TR_COUNT_OF(defaults); count++) {
+        keywords[count] = defaults[count].keyword;
+        values[count] = defaults[count].value;
+    }
+    /* Of several servers, the one that can be written. */
+    keywords[count] = "target_session_attrs";
+    values[count++] = self->read_only ? "any" : "read-write";
+    /* The locator overrides what stands before it, and what stands behind overrides it. */
+    keywords[count] = "dbname";
+    values[count++] = self->locator;
+    keywords[count] = "client_encoding";
+    values[count++] = "UTF8";
+    keywords[count] = "application_name";
+    values[count++] = "troupe";
+    *connection = self->library->connectdbParams(keywords, values, 1);
+    return *connection != NULL
+               ? 0
+               : tri_postgres_report(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+}
+
+static int read_session(struct tri_postgres *self)
+{
+    PGresult *result = NULL;
+    int error = tri_postgres_query(self, find_session, 0, NULL, 0, "reading its settings", &result);
+    if (error != 0) {
+        return error;
+    }
+    const char *encoding = tri_postgres_text(self, result, 0, 1);
+    if (strcmp(encoding, "UTF8") != 0) {
+        error = tri_postgres_report(self, TR_STORE_FAILED,
+                                    "%s has the encoding %s; make one with createdb --encoding "
+                                    "UTF8 --template template0",
+                                    self->place, encoding);
+    }
+    (void)snprintf(self->schema, sizeof self->schema, "%s", tri_postgres_text(self, result, 0, 0));
+    self->library->clear(result);
+    return error;
+}
+
+/* A schema's name may be as long as all of it, so only its beginning is taken. */
+void tri_postgres_session_name(const struct tri_postgres *self, char name[TRI_POSTGRES_NAME_BYTES])
+{
+    char what[24];
+    (void)snprintf(what, sizeof what, "%s", self->read_only ? "reading" : "opening");
+    if (!self->read_only && self->store.incarnation != 0) {
+        (void)snprintf(what, sizeof what, "%llu", (unsigned long long)self->store.incarnation);
+    }
+    (void)snprintf(name, TRI_POSTGRES_NAME_BYTES, "troupe/%.32s/%s", self->schema, what);
+}
+
+static int set_up_session(struct tri_postgres *self)
+{
+    char name[TRI_POSTGRES_NAME_BYTES];
+    tri_postgres_session_name(self, name);
+    const char *parameters[] = {self->schema, self->durability == TR_DURABILITY_FULL ? "on" : "off",
+                                self->read_only ? "on" : "off", name};
+    PGresult *result = NULL;
+    int error = tri_postgres_query(self, set_session, TR_COUNT_OF(parameters), parameters, 0,
+                                   "setting up the session", &result);
+    if (error == 0) {
+        self->library->clear(result);
+    }
+    return error;
+}
+
+static int check_server(struct tri_postgres *self)
+{
+    int version = self->library->serverVersion(self->connection);
+    if (version < SERVER_VERSION_MIN) {
+        return tri_postgres_report(self, TR_STORE_FAILED,
+                                   "%s is served by PostgreSQL %d, and 13 or later is needed",
+                                   self->place, version / 10000);
+    }
+    int error = read_session(self);
+    return error != 0 ? error : set_up_session(self);
+}
+
+int tri_postgres_connect(struct tri_postgres *self)
+{
+    PGconn *connection = NULL;
+    int error = check_locator(self);
+    if (error == 0) {
+        error = make_connection(self, &connection);
+    }
+    if (error != 0) {
+        return error;
+    }
+    name_place(self, connection);
+    if (self->library->status(connection) != CONNECTION_OK) {
+        error = tri_postgres_unreachable(self, connection);
+        self->library->finish(connection);
+        return error;
+    }
+    (void)self->library->setNoticeProcessor(connection, ignore_notice, NULL);
+    self->connection = connection;
+    error = check_server(self);
+    if (error != 0) {
+        tri_postgres_disconnect(self);
+    }
+    return error;
+}
+
+int tri_postgres_execute(struct tri_postgres *self, const char *sql, const char *what)
+{
+    PGresult *result = self->library->exec(self->connection, sql);
+    int error = tri_postgres_error(self, result, what);
+    self->library->clear(result);
+    return error;
+}
+
+int tri_postgres_query(struct tri_postgres *self, const char *sql, size_t count,
+                       const char *const *parameters, int result_format, const char *what,
+                       PGresult **result)
+{
+    PGresult *made = self->library->execParams(self->connection, sql, (int)count, NULL, parameters,
+                                               NULL, NULL, result_format);
+    int error = tri_postgres_error(self, made, what);
+    if (error != 0) {
+        self->library->clear(made);
+        return error;
+    }
+    *result = made;
+    return 0;
+}
+
+void tri_postgres_rollback(struct tri_postgres *self)
+{
+    if (self->connection == NULL) {
+        return;
+    }
+    PGTransactionStatusType status = self->library->transactionStatus(self->connection);
+    if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR) {
+        self->library->clear(self->library->exec(self->connection, "ROLLBACK"));
+    }
+}
+
+uint64_t tri_postgres_number(const struct tri_postgres *self, const PGresult *result, int row,
+                             int column)
+{
+    uint64_t value = 0;
+    if (self->library->getlength(result, row, column) == (int)sizeof value) {
+        memcpy(&value, self->library->getvalue(result, row, column), sizeof value);
+    }
+    return be64toh(value);
+}
+
+const char *tri_postgres_text(const struct tri_postgres *self, const PGresult *result, int row,
+                              int column)
+{
+    return self->library->getvalue(result, row, column);
+}

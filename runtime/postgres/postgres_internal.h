@@ -1,0 +1,243 @@
+/*
+ * Shared by the files of the PostgreSQL store; no other file includes it.
+ *
+ * Reading order: postgres.c (opening and closing), postgres_connection.c (one connection, queries
+ * on it), postgres_tables.c (the schema, its tables and statements), postgres_claim.c (the lock,
+ * the incarnation, and reconnecting), postgres_record.c (the tables of records), postgres_array.c
+ * (many rows as parameters), postgres_commit.c, postgres_load.c, postgres_error.c (errors in
+ * words).
+ */
+#ifndef TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
+#define TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
+
+#include "runtime/journal/checksum.h"
+#include "runtime/journal/record_table.h"
+#include "runtime/journal/store.h"
+#include "runtime/limits.h"
+#include "runtime/postgres/postgres_array.h"
+#include "runtime/postgres/postgres_library.h"
+
+/* 'TROU': the mark of a store of ours, and half of the key of its lock. */
+#define TRI_POSTGRES_APPLICATION 0x54524f55
+
+/* The version of the tables; a program reads this and all earlier versions. */
+#define TRI_POSTGRES_FORMAT 1
+
+/* PostgreSQL's own limit of a name, with its closing zero. */
+#define TRI_POSTGRES_NAME_BYTES 64
+
+/* Statements that are prepared once for each connection. */
+enum tri_postgres_sql {
+    TRI_PG_PUT_COUNTER,
+    TRI_PG_PUT_ACTOR,
+    TRI_PG_DELETE_ACTOR,
+    TRI_PG_DELETE_ACTOR_PAGES,
+    TRI_PG_PUT_PAGE,
+    TRI_PG_DELETE_PAGE,
+    TRI_PG_PUT_MESSAGE,
+    TRI_PG_DELETE_MESSAGE,
+    TRI_PG_PUT_META,
+    TRI_PG_DELETE_COUNTER,
+    TRI_PG_FENCE,
+    TRI_PG_COUNT
+};
+
+/* The parts of an operation that a statement takes, in the order of its parameters. */
+enum tri_postgres_part {
+    TRI_PART_END,
+    TRI_PART_GROUP,
+    TRI_PART_SERIAL,
+    TRI_PART_INCARNATION,
+    TRI_PART_TYPE,
+    TRI_PART_NUMBER,
+    TRI_PART_DATA,
+    TRI_PART_CHECKSUM,
+};
+
+struct tri_postgres_statement {
+    const char *name; /* under which it is prepared */
+    const char *sql;
+    uint8_t parts[8]; /* enum tri_postgres_part, up to TRI_PART_END */
+};
+
+/* The reading statements, all with the columns of read_row in postgres_load.c. */
+enum tri_postgres_read {
+    TRI_PG_LOAD_COUNTERS,
+    TRI_PG_LOAD_ACTORS,
+    TRI_PG_LOAD_PAGES,
+    TRI_PG_LOAD_MESSAGES,
+    TRI_PG_READ_PAGE,
+    TRI_PG_READ_META,
+    TRI_PG_READ_COUNT
+};
+
+/* A record schema with its table. */
+struct tri_postgres_record {
+    struct tri_record_table table;
+    bool insert_is_prepared;
+    bool delete_is_prepared[TR_ROW_KEYS_MAX]; /* by the first n fields, at index n - 1 */
+};
+
+/* The host's row: whose turn it is to write, and how far. */
+struct tri_postgres_host {
+    uint64_t incarnation;
+    uint64_t last_number;
+    uint64_t commits; /* counts them, since two may have the same number */
+};
+
+/* The store. */
+struct tri_postgres {
+    struct tri_store store;
+    const struct tri_libpq *library;
+    PGconn *connection; /* NULL: lost, reconnected at the next use */
+    char *locator;
+    enum tr_durability durability;
+    bool read_only;
+    int broken; /* the error after which nothing is written, or 0 */
+    uint64_t commits;
+    bool is_in_doubt; /* the connection was lost in the commit of doubt_number */
+    bool is_settled;  /* that commit was found to be in, and is to be repeated */
+    uint64_t doubt_number;
+    bool prepared[TRI_PG_COUNT]; /* on the connection */
+    struct tri_postgres_record *records;
+    size_t record_count;
+    void *row; /* one unpacked record, as large as the largest */
+    struct tri_arrays arrays;
+    uint32_t schema_oid;
+    char schema[TRI_POSTGRES_NAME_BYTES];
+    char place[256]; /* host, database and schema: how errors begin; never a password */
+    char words[TRI_STORE_EXPLAIN_BYTES];
+};
+
+static inline struct tri_postgres *tri_postgres_of(struct tri_store *store)
+{
+    return (struct tri_postgres *)store;
+}
+
+/* --- postgres_error.c --- */
+
+/* Sets the words (printf) for tri_store_explain and returns `error`. */
+TR_PRINTF(3, 4)
+int tri_postgres_report(struct tri_postgres *self, int error, const char *format, ...);
+
+/*
+ * Maps a result to an error by its SQLSTATE, and sets words that name the database, `what` was
+ * being done, the cause and the remedy; 0 if the result is one of success. If the connection is
+ * lost, or is to be given up, it is closed, and the error is TR_BUSY.
+ */
+TR_MUST_USE int tri_postgres_error(struct tri_postgres *self, const PGresult *result,
+                                   const char *what);
+
+/* Closes the lost connection, and sets its words; returns TR_BUSY. */
+int tri_postgres_lost(struct tri_postgres *self, const char *cause);
+
+/* Why `connection` could not be made: sets the words, and returns the error. */
+int tri_postgres_unreachable(struct tri_postgres *self, PGconn *connection);
+
+/* Sets the words for a missing right, with the GRANT to type; returns TR_STORE_FAILED. */
+int tri_postgres_lacks_rights(struct tri_postgres *self, const char *what, const char *cause);
+
+/* Sets the words for damaged data, and returns TR_STORE_DAMAGED. */
+int tri_postgres_damaged(struct tri_postgres *self, const char *what);
+
+/* --- postgres_connection.c --- */
+
+/*
+ * Connects within some seconds, checks the server and sets up the session. TR_STORE_FAILED, TR_BUSY
+ * (the server is starting, or has no connection left), TR_INVALID (the locator makes no sense).
+ */
+TR_MUST_USE int tri_postgres_connect(struct tri_postgres *self);
+
+/* The name under which people see the session: the schema, and the incarnation or what it does. */
+void tri_postgres_session_name(const struct tri_postgres *self, char name[TRI_POSTGRES_NAME_BYTES]);
+
+/* Closes the connection, if there is one. */
+void tri_postgres_disconnect(struct tri_postgres *self);
+
+/* Runs SQL without parameters, which may be several statements, and whose rows do not matter. */
+TR_MUST_USE int tri_postgres_execute(struct tri_postgres *self, const char *sql, const char *what);
+
+/*
+ * Runs one statement with parameters as text; its rows have columns of bytes, or with
+ * `result_format` 0 of text. The caller clears the result.
+ */
+TR_MUST_USE int tri_postgres_query(struct tri_postgres *self, const char *sql, size_t count,
+                                   const char *const *parameters, int result_format,
+                                   const char *what, PGresult **result);
+
+/* Rolls back the open transaction, if any; the words of the first error are kept. */
+void tri_postgres_rollback(struct tri_postgres *self);
+
+/* A column of a result of bytes as a number, and of a result of text as text. */
+uint64_t tri_postgres_number(const struct tri_postgres *self, const PGresult *result, int row,
+                             int column);
+const char *tri_postgres_text(const struct tri_postgres *self, const PGresult *result, int row,
+                              int column);
+
+/* --- postgres_tables.c --- */
+
+const struct tri_postgres_statement *tri_postgres_statement(enum tri_postgres_sql sql);
+const char *tri_postgres_read_sql(enum tri_postgres_read sql);
+
+/*
+ * Finds the store's schema, which must be one of ours and of a known format; for writing a missing
+ * one is made. TR_NOT_FOUND (a reader finds none), TR_STORE_FOREIGN, _NEWER, _DAMAGED, _FAILED.
+ */
+TR_MUST_USE int tri_postgres_find_tables(struct tri_postgres *self);
+
+/* --- postgres_claim.c --- */
+
+/* Reads and checks the host's row; `is_for_update` waits for whoever is changing it. */
+TR_MUST_USE int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
+                                       struct tri_postgres_host *host);
+
+/* Takes the lock and raises the incarnation. TR_STORE_LOCKED, and those of upgrading records. */
+TR_MUST_USE int tri_postgres_take_over(struct tri_postgres *self);
+
+/*
+ * Before each use: reconnects if the connection was lost. A writer ends its earlier session, takes
+ * the lock again, and determines the outcome of an unfinished commit. TR_BUSY (retry), TR_FENCED
+ * (another engine has it), TR_STORE_FAILED (the database has lost commits).
+ */
+TR_MUST_USE int tri_postgres_resume(struct tri_postgres *self);
+
+/* Sets the words for a store that another incarnation has; returns TR_FENCED. */
+int tri_postgres_fenced(struct tri_postgres *self, uint64_t incarnation);
+
+/* --- postgres_record.c --- */
+
+/* Allocates the columns of each record. */
+TR_MUST_USE int tri_postgres_records_init(struct tri_postgres *self,
+                                          const struct tri_store_options *options);
+void tri_postgres_records_fini(struct tri_postgres *self);
+
+/* Nothing is prepared on a new connection. */
+void tri_postgres_records_forget(struct tri_postgres *self);
+
+/*
+ * Compares the schemas with those of the store; within a write transaction it makes missing tables
+ * and columns. TR_STORE_NEWER, TR_INVALID (an id that had another name), any other.
+ */
+TR_MUST_USE int tri_postgres_records_upgrade(struct tri_postgres *self);
+
+/* The record with this schema id, or NULL. */
+struct tri_postgres_record *tri_postgres_record_find(struct tri_postgres *self, uint16_t id);
+
+/* Bytes of the name of a record's statement. */
+#define TRI_POSTGRES_STATEMENT_BYTES 32
+
+/* Prepares the statement for such an operation, unless it is; `name` gets its name. */
+TR_MUST_USE int tri_postgres_record_prepare(struct tri_postgres *self,
+                                            struct tri_postgres_record *record,
+                                            const struct tri_op *op, char *name);
+
+/* --- postgres_commit.c, postgres_load.c: the functions of struct tri_store_ops --- */
+
+int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit);
+int tri_postgres_load(struct tri_store *store, const struct tri_store_visitor *visitor);
+int tri_postgres_read_page(struct tri_store *store, struct tr_key key, uint64_t number,
+                           void *buffer, size_t capacity, size_t *size);
+int tri_postgres_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
+                           size_t *size);
+
+#endif

@@ -1,0 +1,320 @@
+/*
+ * The schema, its tables and all statements on them, as text.
+ *
+ * Tables and columns are those of SQLite's store; numbers of 64 bits are stored as signed ones of
+ * the same bits. Images and pages are overwritten again and again, so their tables leave room in
+ * each page for the next version of a row (fillfactor), are vacuumed early, and do not compress.
+ *
+ * A statement takes whole columns as arrays (postgres_array.c), so that one writes a whole run of
+ * operations. The table `troupe` says that the schema is ours, and in which format.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/postgres/postgres_internal.h"
+
+#define VACUUMED_EARLY "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000"
+#define OFTEN_WRITTEN " WITH (fillfactor = 60, " VACUUMED_EARLY ")"
+
+/* The tables besides those of records, each of which must be there. */
+static const char *const tables[] = {
+    "troupe", "host", "counters", "actors", "pages", "messages", "meta", "record_schemas",
+};
+
+static const char create_tables[] =
+    "CREATE TABLE troupe(id bigint PRIMARY KEY, application bigint NOT NULL,"
+    " format bigint NOT NULL);"
+    "CREATE TABLE host(id bigint PRIMARY KEY, incarnation bigint NOT NULL,"
+    " last_number bigint NOT NULL, commits bigint NOT NULL, checksum bigint NOT NULL)"
+    " WITH (fillfactor = 20);"
+    "CREATE TABLE counters(key_group bigint NOT NULL, worker bigint NOT NULL,"
+    " next bigint NOT NULL, checksum bigint NOT NULL, PRIMARY KEY(key_group, worker))"
+    " WITH (fillfactor = 60);"
+    "CREATE TABLE actors(key_group bigint NOT NULL, key_serial bigint NOT NULL,"
+    " incarnation bigint NOT NULL, behaviour bigint NOT NULL, image bytea NOT NULL,"
+    " checksum bigint NOT NULL, PRIMARY KEY(key_group, key_serial))" OFTEN_WRITTEN ";"
+    "ALTER TABLE actors ALTER COLUMN image SET STORAGE EXTERNAL;"
+    "CREATE TABLE pages(key_group bigint NOT NULL, key_serial bigint NOT NULL,"
+    " page bigint NOT NULL, data bytea NOT NULL, checksum bigint NOT NULL,"
+    " PRIMARY KEY(key_group, key_serial, page))" OFTEN_WRITTEN ";"
+    "ALTER TABLE pages ALTER COLUMN data SET STORAGE EXTERNAL;"
+    "CREATE TABLE messages(key_group bigint NOT NULL, key_serial bigint NOT NULL,"
+    " incarnation bigint NOT NULL, sequence bigint NOT NULL, envelope bytea NOT NULL,"
+    " checksum bigint NOT NULL, PRIMARY KEY(key_group, key_serial, incarnation, sequence))"
+    " WITH (" VACUUMED_EARLY ");"
+    "ALTER TABLE messages ALTER COLUMN envelope SET STORAGE EXTERNAL;"
+    "CREATE TABLE meta(cell bigint PRIMARY KEY, data bytea NOT NULL, checksum bigint NOT NULL);"
+    "CREATE TABLE record_schemas(id bigint PRIMARY KEY, name text COLLATE \"C\" NOT NULL,"
+    " version bigint NOT NULL);"
+    "CREATE FUNCTION fence(of_incarnation bigint, before bigint, number bigint, sum bigint)"
+    " RETURNS void LANGUAGE plpgsql AS $$"
+    " BEGIN"
+    "  UPDATE host SET last_number = number, checksum = sum, commits = commits + 1"
+    "  WHERE id = 1 AND incarnation = of_incarnation AND commits = before;"
+    "  IF NOT FOUND THEN RAISE EXCEPTION 'fenced' USING ERRCODE = 'TR001'; END IF;"
+    " END $$;";
+
+static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
+    [TRI_PG_PUT_COUNTER] =
+        {"put_counter",
+         "INSERT INTO counters(key_group, worker, next, checksum)"
+         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])"
+         " ON CONFLICT(key_group, worker) DO UPDATE"
+         " SET next = excluded.next, checksum = excluded.checksum",
+         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER, TRI_PART_CHECKSUM}},
+    [TRI_PG_PUT_ACTOR] =
+        {"put_actor",
+         "INSERT INTO actors(key_group, key_serial, incarnation, behaviour, image, checksum)"
+         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+         " $5::bytea[], $6::bigint[]) ON CONFLICT(key_group, key_serial) DO UPDATE"
+         " SET incarnation = excluded.incarnation, behaviour = excluded.behaviour,"
+         " image = excluded.image, checksum = excluded.checksum",
+         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_TYPE, TRI_PART_DATA,
+          TRI_PART_CHECKSUM}},
+    [TRI_PG_DELETE_ACTOR] = {"delete_actor",
+                             "DELETE FROM actors t USING unnest($1::bigint[], $2::bigint[])"
+                             " AS k(a, b) WHERE t.key_group = k.a AND t.key_serial = k.b",
+                             {TRI_PART_GROUP, TRI_PART_SERIAL}},
+    [TRI_PG_DELETE_ACTOR_PAGES] = {"delete_actor_pages",
+                                   "DELETE FROM pages t USING unnest($1::bigint[], $2::bigint[])"
+                                   " AS k(a, b) WHERE t.key_group = k.a AND t.key_serial = k.b",
+                                   {TRI_PART_GROUP, TRI_PART_SERIAL}},
+    [TRI_PG_PUT_PAGE] = {"put_page",
+                         "INSERT INTO pages(key_group, key_serial, page, data, checksum)"
+                         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],"
+                         " $4::bytea[], $5::bigint[])"
+                         " ON CONFLICT(key_group, key_serial, page) DO UPDATE"
+                         " SET data = excluded.data, checksum = excluded.checksum",
+                         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER, TRI_PART_DATA,
+                          TRI_PART_CHECKSUM}},
+    [TRI_PG_DELETE_PAGE] = {"delete_page",
+                            "DELETE FROM pages t"
+                            " USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS k(a, b, c)"
+                            " WHERE t.key_group = k.a AND t.key_serial = k.b AND t.page = k.c",
+                            {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER}},
+    [TRI_PG_PUT_MESSAGE] =
+        {"put_message",
+         "INSERT INTO messages(key_group, key_serial, incarnation, sequence, envelope, checksum)"
+         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+         " $5::bytea[], $6::bigint[])"
+         " ON CONFLICT(key_group, key_serial, incarnation, sequence) DO UPDATE"
+         " SET envelope = excluded.envelope, checksum = excluded.checksum",
+         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_NUMBER, TRI_PART_DATA,
+          TRI_PART_CHECKSUM}},
+    [TRI_PG_DELETE_MESSAGE] =
+        {"delete_message",
+         "DELETE FROM messages t USING unnest($1::bigint[], $2::bigint[], $3::bigint[],"
+         " $4::bigint[]) AS k(a, b, c, d) WHERE t.key_group = k.a AND t.key_serial = k.b"
+         " AND t.incarnation = k.c AND t.sequence = k.d",
+         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_NUMBER}},
+    [TRI_PG_PUT_META] = {"put_meta",
+                         "INSERT INTO meta(cell, data, checksum)"
+                         " SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[])"
+                         " ON CONFLICT(cell) DO UPDATE"
+                         " SET data = excluded.data, checksum = excluded.checksum",
+                         {TRI_PART_NUMBER, TRI_PART_DATA, TRI_PART_CHECKSUM}},
+    [TRI_PG_DELETE_COUNTER] = {"delete_counter",
+                               "DELETE FROM counters t USING unnest($1::bigint[], $2::bigint[])"
+                               " AS k(a, b) WHERE t.key_group = k.a AND t.worker = k.b",
+                               {TRI_PART_GROUP, TRI_PART_SERIAL}},
+    [TRI_PG_FENCE] = {"fence", "SELECT fence($1::bigint, $2::bigint, $3::bigint, $4::bigint)", {0}},
+};
+
+/*
+ * Messages are told by their unsigned numbers: those with the highest bit set are negative, and
+ * come last.
+ */
+static const char *const reads[TRI_PG_READ_COUNT] = {
+    [TRI_PG_LOAD_COUNTERS] = "SELECT key_group, worker, 0::bigint, 0::bigint, next, ''::bytea,"
+                             " checksum FROM counters ORDER BY key_group, worker",
+    [TRI_PG_LOAD_ACTORS] = "SELECT key_group, key_serial, incarnation, behaviour, 0::bigint, image,"
+                           " checksum FROM actors ORDER BY key_group, key_serial",
+    [TRI_PG_LOAD_PAGES] = "SELECT key_group, key_serial, 0::bigint, 0::bigint, page, data, checksum"
+                          " FROM pages ORDER BY key_group, key_serial, page",
+    [TRI_PG_LOAD_MESSAGES] =
+        "SELECT key_group, key_serial, incarnation, 0::bigint, sequence, envelope, checksum"
+        " FROM messages ORDER BY key_group, key_serial, incarnation, sequence < 0, sequence",
+    [TRI_PG_READ_PAGE] = "SELECT key_group, key_serial, 0::bigint, 0::bigint, page, data, checksum"
+                         " FROM pages WHERE key_group = $1 AND key_serial = $2 AND page = $3",
+    [TRI_PG_READ_META] = "SELECT 0::bigint, 0::bigint, 0::bigint, 0::bigint, cell, data, checksum"
+                         " FROM meta WHERE cell = $1",
+};
+
+/*
+ * What is in a schema: its number, how many tables, how many of ours, whether it is marked, and
+ * whether we may use it. Tables of one that we may not use are not found by their names.
+ */
+static const char look_at_schema[] =
+    "SELECT n.oid::bigint, count(c.oid), count(c.oid) FILTER (WHERE c.relname = ANY($2::name[])),"
+    " count(c.oid) FILTER (WHERE c.relname = 'troupe'),"
+    " has_schema_privilege(n.oid, 'USAGE')::int::bigint FROM pg_namespace n"
+    " LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+    " WHERE n.nspname = $1 GROUP BY n.oid";
+
+struct schema_contents {
+    bool exists;
+    uint64_t table_count;
+    uint64_t our_count;
+    bool is_marked;
+    bool is_usable;
+};
+
+const struct tri_postgres_statement *tri_postgres_statement(enum tri_postgres_sql sql)
+{
+    return &statements[sql];
+}
+
+const char *tri_postgres_read_sql(enum tri_postgres_read sql)
+{
+    return reads[sql];
+}
+
+static int look(struct tri_postgres *self, struct schema_contents *contents)
+{
+    char names[256] = "{";
+    size_t at = 1;
+    for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
+        int size = snprintf(names + at, sizeof names - at, "%s%s", i == 0 ? "" : ",", tables[i]);
+        at += (size_t)size;
+    }
+    (void)snprintf(names + at, sizeof names - at, "}");
+    const char *parameters[] = {self->schema, names};
+    PGresult *result = NULL;
+    int error = tri_postgres_query(self, look_at_schema, 2, parameters, 1, "looking for the tables",
+                                   &result);
+    if (error != 0) {
+        return error;
+    }
+    *contents = (struct schema_contents){.exists = self->library->ntuples(result) > 0};
+    if (contents->exists) {
+        self->schema_oid = (uint32_t)tri_postgres_number(self, result, 0, 0);
+        contents->table_count = tri_postgres_number(self, result, 0, 1);
+        contents->our_count = tri_postgres_number(self, result, 0, 2);
+        contents->is_marked = tri_postgres_number(self, result, 0, 3) != 0;
+        contents->is_usable = tri_postgres_number(self, result, 0, 4) != 0;
+    }
+    self->library->clear(result);
+    return 0;
+}
+
+static int report_foreign(struct tri_postgres *self)
+{
+    return tri_postgres_report(
+        self, TR_STORE_FOREIGN,
+        "%s: the schema \"%s\" holds tables of another program; name another "
+        "in the locator, as in ?options=-csearch_path%%3Dtroupe",
+        self->place, self->schema);
+}
+
+/* Reads the mark; a table of another program may have the same name. */
+static int check_mark(struct tri_postgres *self, const struct schema_contents *contents)
+{
+    PGresult *result = NULL;
+    int error = tri_postgres_query(self, "SELECT application::bigint, format::bigint FROM troupe",
+                                   0, NULL, 1, "reading whose tables they are", &result);
+    if (error == TR_STORE_DAMAGED) {
+        return report_foreign(self); /* without such columns */
+    }
+    if (error != 0) {
+        return error;
+    }
+    uint64_t application = 0;
+    uint64_t format = 0;
+    if (self->library->ntuples(result) == 1) {
+        application = tri_postgres_number(self, result, 0, 0);
+        format = tri_postgres_number(self, result, 0, 1);
+    }
+    self->library->clear(result);
+    if (application != TRI_POSTGRES_APPLICATION) {
+        return report_foreign(self);
+    }
+    if (format > TRI_POSTGRES_FORMAT) {
+        return tri_postgres_report(self, TR_STORE_NEWER,
+                                   "%s: the schema \"%s\" has format %llu, and this version of the "
+                                   "program knows %d; use the one that wrote it",
+                                   self->place, self->schema, (unsigned long long)format,
+                                   TRI_POSTGRES_FORMAT);
+    }
+    return contents->our_count == TR_COUNT_OF(tables)
+               ? 0
+               : tri_postgres_damaged(self, "tables of the store are missing");
+}
+
+static int create_schema(struct tri_postgres *self)
+{
+    const char *user = self->library->user(self->connection);
+    const char *parameters[] = {self->schema};
+    PGresult *result = NULL;
+    int error = tri_postgres_query(self, "SELECT 'CREATE SCHEMA ' || quote_ident($1)", 1,
+                                   parameters, 0, "naming the schema", &result);
+    if (error != 0) {
+        return error;
+    }
+    PGresult *made = self->library->exec(self->connection, tri_postgres_text(self, result, 0, 0));
+    self->library->clear(result);
+    const char *state = self->library->resultErrorField(made, PG_DIAG_SQLSTATE);
+    if (state != NULL && strcmp(state, "42501") == 0) {
+        error = tri_postgres_report(self, TR_STORE_FAILED,
+                                    "%s has no schema \"%s\", and the user \"%s\" may not make it; "
+                                    "as the database's owner type CREATE SCHEMA \"%s\" "
+                                    "AUTHORIZATION \"%s\"",
+                                    self->place, self->schema, user, self->schema, user);
+    } else {
+        error = tri_postgres_error(self, made, "making the schema");
+    }
+    self->library->clear(made);
+    return error;
+}
+
+static int create_all(struct tri_postgres *self)
+{
+    char lock[96];
+    char mark[256];
+    struct tri_op none = {0};
+    struct schema_contents contents = {0};
+    (void)snprintf(lock, sizeof lock, "BEGIN; SELECT pg_advisory_xact_lock(%llu)",
+                   (unsigned long long)TRI_POSTGRES_APPLICATION << 32);
+    (void)snprintf(mark, sizeof mark,
+                   "INSERT INTO troupe VALUES(1, %d, %d); INSERT INTO host VALUES(1, 0, 0, 0, %u);"
+                   "COMMIT",
+                   TRI_POSTGRES_APPLICATION, TRI_POSTGRES_FORMAT, tri_checksum(0, &none));
+    int error = tri_postgres_execute(self, lock, "making the tables");
+    if (error == 0) {
+        error = look(self, &contents); /* another engine may have been quicker */
+    }
+    if (error != 0 || contents.is_marked) {
+        return error;
+    }
+    if (!contents.exists) {
+        error = create_schema(self);
+    }
+    if (error == 0) {
+        error = tri_postgres_execute(self, create_tables, "making the tables");
+    }
+    return error != 0 ? error : tri_postgres_execute(self, mark, "making the tables");
+}
+
+int tri_postgres_find_tables(struct tri_postgres *self)
+{
+    struct schema_contents contents = {0};
+    int error = look(self, &contents);
+    if (error == 0 && contents.exists && !contents.is_usable) {
+        return tri_postgres_lacks_rights(self, "opening", "permission denied for the schema");
+    }
+    if (error == 0 && !contents.is_marked && contents.table_count > 0) {
+        return report_foreign(self);
+    }
+    if (error == 0 && !contents.is_marked && self->read_only) {
+        return tri_postgres_report(self, TR_NOT_FOUND, "%s has no store in the schema \"%s\"",
+                                   self->place, self->schema);
+    }
+    if (error == 0 && !contents.is_marked) {
+        error = create_all(self);
+        tri_postgres_rollback(self); /* if it was not needed, or failed */
+        if (error == 0) {
+            error = look(self, &contents);
+        }
+    }
+    return error != 0 ? error : check_mark(self, &contents);
+}

@@ -1,0 +1,17 @@
+/*
+ * Opens a store in whichever database its options name.
+ */
+#ifndef TR_RUNTIME_STORE_OPEN_H
+#define TR_RUNTIME_STORE_OPEN_H
+
+#include "runtime/journal/store.h"
+
+/*
+ * Opens the store in PostgreSQL if `options->locator` is one of its URIs (postgresql://…,
+ * postgres://…), else SQLite's in `options->folder`. What it does, its errors and `explain` are
+ * those of tri_sqlite_open and tri_postgres_open. A locator of another form is TR_INVALID.
+ */
+TR_MUST_USE int tri_store_open(const struct tri_store_options *options, char *explain,
+                               struct tri_store **store);
+
+#endif
