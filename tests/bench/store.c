@@ -1,6 +1,8 @@
 /*
- * How many rows a second the SQLite store commits in groups of N, at both durability levels, and
- * how long a commit takes. Without --size, N is 1, 10, ... 10,000.
+ * How many rows a second a store commits in groups of N, at both durability levels, and how long a
+ * commit takes. Without --size, N is 1, 10, ... 10,000. The store is SQLite's, and with --store
+ * postgres also PostgreSQL's, on a server that is started for it in a folder of /tmp, or with a
+ * locator on that server; each figure of it is measured right behind SQLite's.
  *
  * Half of the rows are images of 120 bytes of 10,000 actors in turn, which are overwritten again
  * and again, half are messages of 150 bytes that are put once: the mixture of facts about SQLite
@@ -14,8 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/journal/store.h"
+#include "runtime/store_open.h"
 #include "tests/bench/support/bench.h"
+#include "tests/support/postgres_server.h"
 
 #define IMAGE_BYTES 120
 #define MESSAGE_BYTES 150
@@ -28,6 +31,7 @@ struct options {
     size_t size; /* 0: all decades */
     double seconds;
     const char *folder;
+    const char *locator; /* of PostgreSQL, too; NULL: only SQLite */
 };
 
 /* What one cell of the table is measured with. */
@@ -122,51 +126,83 @@ static int compare_numbers(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static void print(const char *figure, size_t group, double value, const char *unit,
-                  enum tr_durability durability)
+static void print(const char *store, const char *figure, size_t group, double value,
+                  const char *unit, enum tr_durability durability)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("{\"bench\":\"store\",\"figure\":\"%s\",\"n\":%zu,\"value\":%.1f,\"unit\":\"%s\","
+    printf("{\"bench\":\"store\",\"figure\":\"%s_%s\",\"n\":%zu,\"value\":%.1f,\"unit\":\"%s\","
            "\"workers\":1,\"durability\":\"%s\",\"rss_bytes\":%ld}\n",
-           figure, group, value, unit, durability == TR_DURABILITY_FULL ? "full" : "process",
+           store, figure, group, value, unit, durability == TR_DURABILITY_FULL ? "full" : "process",
            usage.ru_maxrss * 1024);
     fflush(stdout);
 }
 
-static void run_cell(const struct options *options, size_t group, enum tr_durability durability)
+/* Figures of SQLite's store are named `store_…`, those of PostgreSQL's `postgres_…`. */
+static void run_cell(const struct options *options, const struct tri_store_options *opening,
+                     const char *name, size_t group)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct cell cell = {.group = group,
+                        .ops = calloc(group, sizeof *cell.ops),
+                        .latencies = calloc(COMMITS_MAX, sizeof *cell.latencies)};
+    if (cell.ops == NULL || cell.latencies == NULL) {
+        fail(name, "no memory");
+    }
+    if (tri_store_open(opening, explain, &cell.store) != 0) {
+        fail(name, explain);
+    }
+    cell.next = cell.store->last_number; /* of an earlier cell in the same schema */
+    double rows_per_second = measure(&cell, options->seconds);
+    qsort(cell.latencies, cell.commit_count, sizeof *cell.latencies, compare_numbers);
+    print(name, "rows_per_s", group, rows_per_second, "1/s", opening->durability);
+    print(name, "commit_p50_us", group, cell.latencies[cell.commit_count / 2] * 1e6, "us",
+          opening->durability);
+    print(name, "commit_p99_us", group, cell.latencies[cell.commit_count * 99 / 100] * 1e6, "us",
+          opening->durability);
+    tri_store_close(cell.store);
+    free(cell.ops);
+    free(cell.latencies);
+}
+
+static void run_sqlite(const struct options *options, size_t group, enum tr_durability durability)
 {
     char folder[256];
-    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct tri_store_options opening = {.folder = folder, .durability = durability};
     snprintf(folder, sizeof folder, "%s/bench_store_XXXXXX", options->folder);
     if (mkdtemp(folder) == NULL) {
         fail(folder, "cannot be made");
     }
-    struct cell cell = {.group = group,
-                        .ops = calloc(group, sizeof *cell.ops),
-                        .latencies = calloc(COMMITS_MAX, sizeof *cell.latencies)};
-    struct tri_store_options store_options = {.folder = folder, .durability = durability};
-    if (cell.ops == NULL || cell.latencies == NULL ||
-        tri_sqlite_open(&store_options, explain, &cell.store) != 0) {
-        fail(folder, explain);
-    }
-    double rows_per_second = measure(&cell, options->seconds);
-    qsort(cell.latencies, cell.commit_count, sizeof *cell.latencies, compare_numbers);
-    print("store_rows_per_s", group, rows_per_second, "1/s", durability);
-    print("store_commit_p50_us", group, cell.latencies[cell.commit_count / 2] * 1e6, "us",
-          durability);
-    print("store_commit_p99_us", group, cell.latencies[cell.commit_count * 99 / 100] * 1e6, "us",
-          durability);
-    tri_store_close(cell.store);
-    free(cell.ops);
-    free(cell.latencies);
+    run_cell(options, &opening, "store", group);
     bench_folder_remove(folder);
+}
+
+/* In a new schema of the bench's own server; in the one schema of a locator's. */
+static void run_postgres(const struct options *options, size_t group, enum tr_durability durability)
+{
+    char schema[64];
+    char locator[POSTGRES_LOCATOR_BYTES];
+    struct tri_store_options opening = {.locator = options->locator, .durability = durability};
+    if (strcmp(options->locator, "postgres") == 0) {
+        postgres_server_schema(schema, sizeof schema);
+        postgres_server_locator("postgres", schema, locator);
+        opening.locator = locator;
+    }
+    run_cell(options, &opening, "postgres", group);
+}
+
+static void run_group(const struct options *options, size_t group, enum tr_durability durability)
+{
+    run_sqlite(options, group, durability);
+    if (options->locator != NULL) {
+        run_postgres(options, group, durability);
+    }
 }
 
 static void usage(void)
 {
     fprintf(stderr, "usage: bench_store [--size ROWS_IN_A_COMMIT] [--milliseconds PER_FIGURE] "
-                    "[--folder DIRECTORY]\n");
+                    "[--folder DIRECTORY] [--store postgres|LOCATOR]\n");
     exit(2);
 }
 
@@ -182,6 +218,8 @@ static void read_options(int count, char **words, struct options *options)
             options->seconds = strtod(words[i + 1], NULL) / 1000;
         } else if (strcmp(words[i], "--folder") == 0) {
             options->folder = words[i + 1];
+        } else if (strcmp(words[i], "--store") == 0) {
+            options->locator = words[i + 1];
         } else {
             usage();
         }
@@ -194,14 +232,15 @@ static void read_options(int count, char **words, struct options *options)
 int main(int count, char **words)
 {
     const char *folder = getenv("TMPDIR");
-    struct options options = {0, 1.0, folder != NULL ? folder : "/tmp"};
+    struct options options = {0, 1.0, folder != NULL ? folder : "/tmp", NULL};
+    postgres_server_keep_synced();
     read_options(count, words, &options);
     memset(content, 'x', sizeof content);
     size_t smallest = options.size != 0 ? options.size : 1;
     size_t largest = options.size != 0 ? options.size : DEFAULT_GROUP_MAX;
     for (size_t group = smallest; group <= largest; group *= 10) {
-        run_cell(&options, group, TR_DURABILITY_FULL);
-        run_cell(&options, group, TR_DURABILITY_PROCESS);
+        run_group(&options, group, TR_DURABILITY_FULL);
+        run_group(&options, group, TR_DURABILITY_PROCESS);
     }
     return 0;
 }
