@@ -68,10 +68,14 @@
 
 static const char container_script[] = TRI_PROCESS_TELLS FINDS RUNS;
 
-/* Removes the container by whichever tool has it, and fails where it is still there then. */
+/*
+ * Removes the container by whichever tool has it, and fails where it is still there then. Podman
+ * would wait ten seconds for one that does not hear SIGTERM; its grace is over by now.
+ */
 static const char after_script[] = "for tool in $1; do\n"
                                    "  command -v $tool >/dev/null || continue\n"
-                                   "  $tool rm --force --volumes $2 >/dev/null 2>&1\n"
+                                   "  [ $tool = podman ] && now='--time 0' || now=\n"
+                                   "  $tool rm --force --volumes $now $2 >/dev/null 2>&1\n"
                                    "  ! $tool container inspect $2 >/dev/null 2>&1 || exit 1\n"
                                    "done\n";
 

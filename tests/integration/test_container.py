@@ -27,6 +27,13 @@ BUSYBOX = shutil.which("busybox")
 OWN = "localhost/troupe-test:1"
 
 
+# What a box that may not raise limits, and has no network, lets podman do.
+CONF = """[containers]
+default_ulimits = ["nofile=1000:1000", "nproc=1000:1000"]
+netns = "none"
+"""
+
+
 class Podman:
     """The real one, with a store of its own in a folder."""
 
@@ -36,11 +43,18 @@ class Podman:
         self.folder = pathlib.Path(folder)
         self.bin = self.folder / "podman-bin"
         self.bin.mkdir()
+        (self.folder / "containers.conf").write_text(CONF)
+        self.use("")
+
+    def use(self, runtime):
+        """With an OCI runtime; "" is podman's own choice."""
         options = " ".join((f"--root {self.folder}/podman", f"--runroot {self.folder}/podman-run",
                             "--storage-driver vfs", "--cgroup-manager cgroupfs",
-                            "--events-backend file"))
+                            "--events-backend file", *([f"--runtime {runtime}"] if runtime
+                                                       else [])))
         tool = self.bin / "podman"
-        tool.write_text(f"#!/bin/sh\nexec {PODMAN} {options} \"$@\"\n")
+        tool.write_text(f"#!/bin/sh\nexport CONTAINERS_CONF={self.folder}/containers.conf\n"
+                        f"exec {PODMAN} {options} \"$@\"\n")
         tool.chmod(0o755)
 
     def make_image(self):
@@ -79,8 +93,12 @@ def podman_of(folder):
     podman = Podman(folder)
     if not podman.make_image():
         return None, "podman cannot make an image here"
-    status, out, err = podman.run("run", "--rm", "--network", "none", OWN, "echo", "well")
-    return (podman, "") if (status, out) == (0, "well\n") else (None, f"podman runs nothing: {err}")
+    for runtime in ("", *(name for name in ("crun", "runc") if shutil.which(name))):
+        podman.use(runtime)
+        status, out, err = podman.run("run", "--rm", OWN, "echo", "well")
+        if (status, out) == (0, "well\n"):
+            return podman, ""
+    return None, f"podman runs nothing: {err}"
 
 
 class Containers:
@@ -260,12 +278,21 @@ class Containers:
                               error["message"])
 
     def test_a_command_that_is_not_there(self):
+        """An init says it, where there is one; without it the container is not started."""
         self.task("no-such-command")
+        error = self.error()
+        self.assertRegex(error["code"], "ProcessFailed|ContainerNotStarted")
+        self.assertRegex(error["message"], r"(exit status \d+|could not start a container).*: .*"
+                         r"(no-such-command|No such file)")
+        self.nothing_is_left()
+
+    def test_a_mount_that_is_not_there(self):
+        self.task("echo", "well", container=self.container(mounts=["/no/such/folder"]))
         error = self.error()
         self.assertIn("ContainerNotStarted", error["code"])
         self.assertIn(f"{self.runtime} could not start a container of {self.double.image}: ",
                       error["message"])
-        self.assertIn("no-such-command", error["message"])
+        self.assertIn("/no/such/folder", error["message"])
         self.nothing_is_left()
 
 

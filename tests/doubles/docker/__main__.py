@@ -182,6 +182,10 @@ class Daemon:
         is_seen = any(asked["workdir"].startswith(mount) for mount in asked["mounts"])
         environment = {**IMAGE_ENVIRONMENT, **asked["env"]}
         found = shutil.which(program, path=environment["PATH"])
+        if is_seen and found is None and asked["init"]:
+            os.write(fds[2], f"[FATAL tini (7)] exec {program} failed: No such file or "
+                             "directory\n".encode())
+            found, asked["words"] = "/bin/sh", ["sh", "-c", "exit 127"]
         if not is_seen or found is None:
             container.ended.set()
             container.status = 127
