@@ -13,6 +13,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/history/graphs.h"
 #include "deploy/retention/janitor.h"
+#include "deploy/retention/removal_lock.h"
 #include "deploy/server/serve.h"
 #include "runtime/blob/blob.h"
 #include "schemas/engine/retention.h"
@@ -337,6 +338,32 @@ static void a_retention_is_kept(void **state)
     close_engine();
 }
 
+/* Nothing goes, nothing is told, and it is tried again soon. */
+static void a_store_that_is_copied_is_left_alone(void **state)
+{
+    (void)state;
+    struct tr_pruned pruned;
+    struct tr_retaining retaining = {
+        .folder = folder,
+        .retention.executions_ms = tr_clock_wall_ms() - (PAST_MS + 2000),
+    };
+    int lock = -1;
+    past_close();
+    open_engine();
+    assert_int_equal(tr_removal_lock_take(folder, TR_REMOVAL_BARRED, explain, &lock), 0);
+    assert_false(keep(&retaining, &pruned));
+    assert_string_equal(explain, "");
+    assert_int_equal(count_rows(&tr_execution_schema, OLD), 1);
+    uint64_t wait_ms = retaining.next_ms - tr_clock_ms();
+    assert_true(wait_ms > 0 && wait_ms <= 60000);
+    close(lock);
+    retaining.next_ms = 0;
+    assert_true(keep(&retaining, &pruned));
+    assert_int_equal(pruned.parts[TR_PRUNED_EXECUTIONS].count, 1);
+    tr_retaining_fini(&retaining);
+    close_engine();
+}
+
 static void who_is_unknown_is_forgotten(void **state)
 {
     (void)state;
@@ -445,6 +472,7 @@ int main(void)
         CASE(labels_decide_how_long),
         CASE(what_is_unfinished_keeps_its_pieces),
         CASE(a_retention_is_kept),
+        CASE(a_store_that_is_copied_is_left_alone),
         CASE(who_is_unknown_is_forgotten),
         CASE(folders_and_results_go_by_age),
         CASE(a_graph_that_nobody_names_goes),
