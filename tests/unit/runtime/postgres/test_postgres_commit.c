@@ -3,9 +3,13 @@
  * become equal by them, numbers of all bits, commits of several statements, and many rows.
  */
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/unit/runtime/stand.h"
 
@@ -229,6 +233,66 @@ static void test_errors_of_the_server(void **state)
     }
 }
 
+/* Whether this program and its server see mounts of their own, which end with them; only root. */
+static bool has_own_mounts;
+
+static int part_mounts(void **state)
+{
+    (void)state;
+    has_own_mounts =
+        unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+    return 0;
+}
+
+static int commit_pages(struct tri_store *store, uint64_t number)
+{
+    static char large[16001];
+    struct tri_op ops[101] = {op_actor(1, number, 1, "a")};
+    memset(large, 'x', sizeof large - 1);
+    for (uint64_t i = 0; i < 100; i++) {
+        ops[1 + i] = op_page(1, number, i, large);
+    }
+    return stand_commit(store, number, ops, TR_COUNT_OF(ops));
+}
+
+/* A file system of 4 MiB for the pages' table, of which each commit takes 1.6. */
+static void test_a_full_file_system_is_waited_out(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/troupe_room_XXXXXX";
+    char sql[160];
+    struct stat owner;
+    if (!has_own_mounts || mkdtemp(folder) == NULL) {
+        skip();
+    }
+    struct stand *stand = stand_new(STAND_POSTGRES);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(stat(postgres_server_folder(), &owner), 0);
+    assert_int_equal(mount("tmpfs", folder, "tmpfs", 0, "size=4m"), 0);
+    assert_int_equal(chown(folder, owner.st_uid, owner.st_gid), 0);
+    (void)snprintf(sql, sizeof sql, "CREATE TABLESPACE small LOCATION '%s'", folder);
+    postgres_server_run(sql, NULL, 0);
+    (void)snprintf(sql, sizeof sql, "ALTER TABLE %s.pages SET TABLESPACE small", stand->folder);
+    postgres_server_run(sql, NULL, 0);
+    uint64_t number = 1;
+    int error = commit_pages(store, number);
+    while (error == 0 && number < 10) {
+        error = commit_pages(store, ++number);
+    }
+    assert_int_equal(error, TR_STORE_FULL);
+    assert_non_null(strstr(tri_store_explain(store), "free space"));
+    assert_int_equal(commit_pages(store, number), TR_STORE_FULL);
+    assert_int_equal(store->last_number, number - 1);
+    assert_int_equal(mount("tmpfs", folder, "tmpfs", MS_REMOUNT, "size=64m"), 0);
+    assert_int_equal(commit_pages(store, number), 0);
+    assert_int_equal(store->last_number, number);
+    tri_store_close(store);
+    stand_free(stand);
+    postgres_server_run("DROP TABLESPACE small", NULL, 0);
+    assert_int_equal(umount(folder), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_large_commits_and_loads),
         cmocka_unit_test(test_a_bad_record_takes_all_back),
         cmocka_unit_test(test_errors_of_the_server),
+        cmocka_unit_test(test_a_full_file_system_is_waited_out),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, part_mounts, NULL);
 }
