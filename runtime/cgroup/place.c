@@ -73,6 +73,16 @@ static bool is_delegated(int group)
     return false;
 }
 
+/*
+ * Whether the group was given to this user, who is not root. Service managers before systemd 251
+ * mark what they delegate in a way that only root can read.
+ */
+static bool is_users(int group)
+{
+    struct stat status;
+    return geteuid() != 0 && fstat(group, &status) == 0 && status.st_uid == geteuid();
+}
+
 static bool is_service(const char *path)
 {
     static const char ending[] = ".service";
@@ -192,7 +202,8 @@ static bool empty_out(int group, struct tri_cgroup_place *place)
 static bool may_empty(int group, const struct tri_cgroup_view *view, const char *path)
 {
     struct tri_cgroup_view copy = *view;
-    return !is_service(path) && (is_delegated(group) || each_process(group, is_ours, &copy));
+    return !is_service(path) &&
+           (is_delegated(group) || is_users(group) || each_process(group, is_ours, &copy));
 }
 
 /* Why nothing can be bounded below the own group, which is open. */
