@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import unittest
@@ -261,9 +262,10 @@ class UnfinishedTest(ProgramTest):
         self.write("go", "")
         wait_until(lambda: not self.runs_outside(), "the processes end")
         before = self.begun()
-        _, stderr = self.troupe("export", "it", status=4)
-        self.assertRegex(stderr, r"export: [34] of its attempts \(it-\S+ and others\) ended while "
-                                 r"no engine ran, which is not recorded yet; let an engine run")
+        refusal = (r"export: [34] of its attempts \(it-\S+ and others\) ended while no engine ran, "
+                   r"which is not recorded yet; let an engine run")
+        wait_until(lambda: re.search(refusal, self.troupe("export", "it", status=4)[1]),
+                   "the keeper knows all ends")
         self.assertEqual(list(self.folder.glob("*.troupe*")), [])
         self.assertIn("running", self.document("list")[0]["phase"])
         self.troupe("resume", "it", "-q")
