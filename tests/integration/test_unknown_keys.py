@@ -31,6 +31,8 @@ PLACES = [
     ("cache", "version", TASK.replace("KEYS", "cache: {version: v1, KEYS}")),
     ("resources", "cpu", TASK.replace("KEYS", "resources: {cpu: 1, KEYS}")),
     ("a secret", "file", TASK.replace("KEYS", "secrets: {S: {file: g/k, KEYS}}")),
+    ("venv", "requirements", TASK.replace("KEYS", "venv: {requirements: [], KEYS}")),
+    ("container", "image", TASK.replace("KEYS", "container: {image: x, KEYS}")),
     ("a pool", "at_once", "pools: {p: {at_once: 1, KEYS}}\n"),
     ("a workflow", "nodes", "workflows: {w: {nodes: {n: {sleep: 1s}}, KEYS}}\n"),
     ("a launch plan", "workflow", PLAN),
