@@ -98,8 +98,10 @@ void *tr_realloc(void *block, size_t size)
 char *tr_text_copy(struct tr_text text)
 {
     char *copy = tr_alloc(text.size + 1);
-    if (copy != NULL) {
+    if (copy != NULL && text.size > 0) { /* an empty text may have no bytes at all */
         memcpy(copy, text.data, text.size);
+    }
+    if (copy != NULL) {
         copy[text.size] = '\0';
     }
     return copy;

@@ -35,6 +35,9 @@ static void test_content_survives_growing(void **state)
     text = tr_realloc(text, 100000);
     assert_string_equal(text, "troupe");
     tr_free(text);
+    text = tr_text_copy((struct tr_text){.data = NULL, .size = 0});
+    assert_string_equal(text, "");
+    tr_free(text);
     uint8_t *zeros = tr_alloc_zero(3, 1000);
     for (size_t i = 0; i < 3000; i++) {
         assert_int_equal(zeros[i], 0);

@@ -27,7 +27,7 @@ static const struct tr_type int_type = {.kind = TR_TYPE_INT};
 static const struct tr_type float_type = {.kind = TR_TYPE_FLOAT};
 static const uint32_t second = 1;
 
-static char names[INPUTS_MAX][8];
+static char names[INPUTS_MAX][12]; /* "n" and a u32 */
 static struct tr_variable inputs[INPUTS_MAX];
 static struct tr_variable output;
 static struct tr_task task;
