@@ -72,7 +72,9 @@ void tr_attempt_print(const struct tr_attempt *row, uint32_t indent, FILE *strea
         tr_line_print(row->folder, 0, &text);
         tr_buffer_add_string(&text, "\n");
     }
-    fwrite(text.data, 1, text.size, stream);
+    if (text.size > 0) { /* an empty buffer has no bytes to point to */
+        fwrite(text.data, 1, text.size, stream);
+    }
     tr_buffer_fini(&text);
 }
 
