@@ -34,8 +34,8 @@
     "if [ ${tool##*/} = podman ]; then\n"                                                         \
     "  [ $user = 0:0 ] || set -- --userns keep-id \"$@\"\n"                                       \
     "else\n"                                                                                      \
-    "  about=$($tool info --format '{{json .SecurityOptions}}' 2>&1) ||"                          \
-    " fail " NOT_STARTED " true \"$tool cannot be used: $about\"\n"                               \
+    "  about=$($tool info --format '{{json .SecurityOptions}}') ||"                               \
+    " fail " NOT_STARTED " true \"$tool cannot be used: $(last)\"\n"                              \
     "  case $about in *name=rootless*) user=0:0 ;; esac\n"                                        \
     "fi\n"                                                                                        \
     "$tool image inspect \"$image\" >/dev/null 2>&1 || {\n"                                       \
