@@ -4,6 +4,7 @@
  */
 #include "actors/graph/document/limits.h"
 #include "actors/graph/language/keys.h"
+#include "actors/graph/value/template.h"
 
 /* Notes which one is given; false where another one was before. */
 static bool begin(struct tri_definition *definition, const struct tr_tree *value,
@@ -102,7 +103,12 @@ void tri_keys_read_conda(struct tri_definition *definition, const struct tr_tree
 static void read_image(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tr_software *software = target;
-    if (tri_keys_read_text(definition, value, &software->image) && software->image.data[0] == '-') {
+    if (!tri_keys_read_text(definition, value, &software->image)) {
+        return;
+    }
+    /* The runtime would take a dash for an option; templates are not filled in here. */
+    if (software->image.data[0] == '-' ||
+        tr_template_is_in(software->image.data, software->image.size)) {
         tri_report_add(definition->report, value->place, "InvalidValue",
                        "'%.*s' is no image\nwrite NAME:TAG", TRI_SHOWN(software->image));
     }
