@@ -194,17 +194,5 @@ const char *tr_stop_kind(const struct tr_stop *stop)
 
 struct tr_text tr_stop_target(const struct tr_stop *stop)
 {
-    const struct tr_graph *graph = stop->graph;
-    const struct tr_node *node = &stop->workflow->nodes[stop->node];
-    switch ((enum tr_target_kind)node->target_kind) {
-    case TR_TARGET_TASK:
-        return graph->tasks[node->target].name;
-    case TR_TARGET_WORKFLOW:
-        return graph->workflows[node->target].name;
-    case TR_TARGET_PLAN:
-        return graph->plans[node->target].name;
-    case TR_TARGET_NONE:
-        break;
-    }
-    return node->signal_id.size > 0 ? node->signal_id : tr_text_of("");
+    return tr_node_target_name(stop->graph, &stop->workflow->nodes[stop->node]);
 }
