@@ -1,9 +1,10 @@
 /*
- * Opens a store in whichever database its options name.
+ * Opens a store, or a reader of one, in whichever database its options name.
  */
 #ifndef TR_RUNTIME_STORE_OPEN_H
 #define TR_RUNTIME_STORE_OPEN_H
 
+#include "runtime/journal/reader.h"
 #include "runtime/journal/store.h"
 
 /*
@@ -13,5 +14,13 @@
  */
 TR_MUST_USE int tri_store_open(const struct tri_store_options *options, char *explain,
                                struct tri_store **store);
+
+/*
+ * Opens a store for reading and takes a snapshot. Errors: TR_NOT_FOUND (no store here),
+ * TR_STORE_FOREIGN, _NEWER, _DAMAGED, _FAILED, TR_BUSY, TR_MEMORY, TR_INVALID; `explain`
+ * (TRI_STORE_EXPLAIN_BYTES, may be NULL) gets the words.
+ */
+TR_MUST_USE int tr_reader_open(const struct tr_reader_options *options, char *explain,
+                               struct tr_reader **reader);
 
 #endif

@@ -19,7 +19,7 @@
 #include "deploy/common/file.h"
 #include "deploy/common/program.h"
 #include "deploy/retention/removal_lock.h"
-#include "runtime/journal/store_copy.h"
+#include "runtime/sqlite/sqlite_copy.h"
 #include "schemas/codec/error.h"
 
 /* Where the database of a backup to a pipe is put aside, if $TMPDIR does not say so. */

@@ -15,6 +15,7 @@
 #include "deploy/offline/end_aside.h"
 #include "deploy/offline/send.h"
 #include "runtime/journal/images.h"
+#include "runtime/sqlite/sqlite.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/history_views.h"
 #include "schemas/engine/state_task.h"

@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_HISTORY_EXECUTIONS_H
 #define TR_DEPLOY_HISTORY_EXECUTIONS_H
 
-#include "runtime/journal/reader.h"
+#include "runtime/store_open.h"
 #include "schemas/engine/history.h"
 
 /* A buffer that is enough for what is wrong with a name. */

@@ -11,7 +11,7 @@
 #include "deploy/cli/store.h"
 #include "deploy/common/client.h"
 #include "deploy/common/document.h"
-#include "runtime/journal/store.h"
+#include "runtime/sqlite/sqlite.h"
 #include "schemas/runtime/request.h"
 
 /* How long an engine may take to answer, unless the command says otherwise, and at most. */

@@ -1,5 +1,5 @@
 /*
- * The lock is flock on a file of its own, as that of the store (runtime/journal/sqlite_file.c).
+ * The lock is flock on a file of its own, as that of the store (runtime/sqlite/sqlite_file.c).
  */
 #include "deploy/retention/removal_lock.h"
 

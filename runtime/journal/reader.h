@@ -1,5 +1,6 @@
 /*
- * Reads the records of a store for commands, beside a live engine or without one.
+ * Reads the records of a store for commands, beside a live engine or without one. Opened by
+ * runtime/store_open.h:
  *
  *     struct tr_reader *reader;
  *     int error = tr_reader_open(&(struct tr_reader_options){.folder = folder, …}, words, &reader);
@@ -24,7 +25,8 @@
 struct tr_reader;
 
 struct tr_reader_options {
-    const char *folder; /* of the store */
+    const char *folder;  /* of the store */
+    const char *locator; /* of a database, in place of one in the folder; or NULL */
     const struct tr_schema *const *records;
     size_t record_count;
     const char *vfs; /* SQLite's VFS; NULL: the system's */
@@ -106,14 +108,6 @@ struct tr_reader_query {
     uint64_t skip;
     uint64_t limit; /* 0: all */
 };
-
-/*
- * Opens a store for reading and takes a snapshot. Errors: TR_NOT_FOUND (no store here),
- * TR_STORE_FOREIGN, _NEWER, _DAMAGED, _FAILED, TR_BUSY, TR_MEMORY, TR_INVALID; `explain`
- * (TRI_STORE_EXPLAIN_BYTES, may be NULL) gets the words.
- */
-TR_MUST_USE int tr_reader_open(const struct tr_reader_options *options, char *explain,
-                               struct tr_reader **reader);
 
 /* Takes a new snapshot. Errors as tr_reader_open; after one the reader can only be closed. */
 TR_MUST_USE int tr_reader_refresh(struct tr_reader *reader);

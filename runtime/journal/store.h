@@ -216,22 +216,7 @@ static inline void tri_store_close(struct tri_store *store)
 /* Size of a buffer for any explanation of a failed opening. */
 #define TRI_STORE_EXPLAIN_BYTES 512
 
-/*
- * Opens the SQLite store in `options->folder` (file troupe.db). For writing it takes the folder's
- * lock, raises the incarnation and commits that; with a `vfs` the folder is only a name and there
- * is no lock, only the fence. Errors: TR_STORE_LOCKED, TR_STORE_FOREIGN, TR_STORE_NEWER,
- * TR_STORE_DAMAGED, TR_STORE_FULL, TR_STORE_FAILED, TR_BUSY, TR_MEMORY, TR_LIMIT (too many columns
- * in a record), TR_INVALID, and TR_NOT_FOUND if a reader finds no store; `explain`
- * (TRI_STORE_EXPLAIN_BYTES, or NULL) gets the file, the finding and the remedy. A foreign or newer
- * file is not changed.
- */
-TR_MUST_USE int tri_sqlite_open(const struct tri_store_options *options, char *explain,
-                                struct tri_store **store);
-
-/*
- * The process that has, or had last, the store in `folder` open for writing; 0 where that is not
- * known. With `is_held`: whether it has it now. Any thread.
- */
-uint64_t tri_sqlite_holder(const char *folder, bool *is_held);
+/* Size of a buffer for the path of a store's folder. */
+#define TRI_STORE_FOLDER_BYTES 4096
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * What a view is: how people see records in plain SQL, as tables that a store's back end makes SQL
- * of (runtime/journal/sqlite_view.c). schemas/engine/history_views.c is the definition of those
+ * of (runtime/sqlite/sqlite_view.c). schemas/engine/history_views.c is the definition of those
  * there are.
  *
  * A view has columns, and parts whose rows come one after the other. A part takes the rows of one

@@ -19,6 +19,7 @@
 #include "actors/history/history.h"
 #include "runtime/journal/commit_batch.h"
 #include "runtime/memory.h"
+#include "runtime/sqlite/sqlite.h"
 #include "schemas/engine/history_views.h"
 #include "tests/bench/support/bench.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/sqlite/sqlite.h"
 #include "tests/sim/inject.h"
 #include "tests/sim/world.h"
 

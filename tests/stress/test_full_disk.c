@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "runtime/sqlite/sqlite.h"
 #include "runtime/troupe.h"
 
 #define DISK_OPTIONS "size=2m"

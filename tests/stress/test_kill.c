@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/sqlite/sqlite.h"
 #include "runtime/troupe.h"
 #include "tests/support/folder.h"
 

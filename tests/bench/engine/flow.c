@@ -8,7 +8,7 @@
 #include "actors/graph/value/slot.h"
 #include "plugins/builtin/registry.h"
 #include "plugins/sdk/plugin.h"
-#include "runtime/journal/reader.h"
+#include "runtime/store_open.h"
 #include "schemas/engine/history.h"
 #include "schemas/runtime/files.h"
 #include "tests/bench/engine/figures.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "actors/graph/compiler/compile.h"
-#include "runtime/journal/reader.h"
+#include "runtime/store_open.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/history_views.h"
 

@@ -11,7 +11,7 @@
 #include "actors/graph/document/report.h"
 #include "deploy/history/graphs.h"
 #include "runtime/actor/actor.h"
-#include "runtime/journal/store.h"
+#include "runtime/sqlite/sqlite.h"
 #include "schemas/engine/history_views.h"
 #include "schemas/runtime/control.h"
 

@@ -76,6 +76,8 @@ INCLUDES = {
     "runtime/trace": [*FOR_RUNTIME, "runtime/trace/", "runtime/env/"],
     "runtime/journal": [*FOR_RUNTIME, "runtime/journal/", "runtime/env/", "runtime/link/",
                         "runtime/trace/"],
+    "runtime/sqlite": [*FOR_RUNTIME, "runtime/sqlite/", "runtime/journal/", "runtime/env/",
+                       "runtime/trace/"],
     "runtime/postgres": [*FOR_RUNTIME, "runtime/postgres/", "runtime/journal/"],
     "runtime/actor": [*FOR_RUNTIME, "runtime/actor/", "runtime/env/", "runtime/journal/",
                       "runtime/link/", "runtime/trace/"],
@@ -134,7 +136,7 @@ INCLUDES = {
     "deploy/inputs": [*FOR_DEPLOY, "plugins/sdk/plugin.h", "runtime/blob/", "deploy/inputs/",
                       "deploy/common/"],
     "deploy/history": [*FOR_DEPLOY, "plugins/builtin/registry.h", "runtime/blob/",
-                       "runtime/journal/", "runtime/process/shared.h", "deploy/history/",
+                       "runtime/journal/", "runtime/store_open.h", "runtime/process/shared.h", "deploy/history/",
                        "deploy/common/", "deploy/inputs/relocate.h"],
     "deploy/recovery": [*FOR_DEPLOY, "runtime/blob/", "runtime/journal/", "deploy/recovery/",
                         "deploy/common/", "deploy/inputs/", "deploy/history/"],
@@ -161,14 +163,15 @@ INCLUDES = {
                         "runtime/link/directory.h", "runtime/journal/", "runtime/trace/",
                         "deploy/transfer/", "deploy/common/", "deploy/inputs/", "deploy/history/",
                         "deploy/retention/", "deploy/engine/", "deploy/offline/"],
-    "deploy/backup": [*FOR_DEPLOY, "runtime/blob/", "runtime/journal/", "deploy/backup/",
+    "deploy/backup": [*FOR_DEPLOY, "runtime/blob/", "runtime/journal/",
+                      "runtime/sqlite/sqlite.h", "runtime/sqlite/sqlite_copy.h", "deploy/backup/",
                       "deploy/common/", "deploy/inputs/", "deploy/history/", "deploy/retention/",
                       "deploy/offline/"],
     "deploy/cli": [*FOR_DEPLOY, "runtime/link/", "runtime/trace/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/follow": [*FOR_DEPLOY, "runtime/journal/", "deploy/follow/", "deploy/cli/",
                       *ENGINE_ROOMS],
     "deploy/authoring": [*FOR_DEPLOY, "deploy/authoring/", "deploy/cli/", *ENGINE_ROOMS],
-    "deploy/look": [*FOR_DEPLOY, "runtime/journal/", "runtime/link/", "deploy/look/",
+    "deploy/look": [*FOR_DEPLOY, "runtime/journal/", "runtime/sqlite/sqlite.h", "runtime/link/", "deploy/look/",
                     "deploy/follow/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/debug": [*FOR_DEPLOY, "runtime/host/sandbox.h", "runtime/trace/", "deploy/debug/",
                      "deploy/cli/", *ENGINE_ROOMS],
@@ -185,7 +188,7 @@ INCLUDES = {
 ZEROMQ_FILES = ["runtime/link/*", "tests/*"]
 HTTP_FILES = ["runtime/http/http.c", "runtime/http/http_transfer.*", "runtime/http/http_easy.*",
               "runtime/http/http_library.*", "tests/*"]
-SQLITE_FILES = ["runtime/journal/sqlite*", "tests/*"]
+SQLITE_FILES = ["runtime/sqlite/*", "tests/*"]
 POSTGRES_FILES = ["runtime/postgres/*", "tests/*"]
 PROTOBUF_FILES = ["actors/graph/flyte/*", "tests/*"]
 
@@ -211,7 +214,7 @@ BANS = [
      "http_easy.c; ask for http through tr_env"),
     (HEADER, ["sqlite3.h", "sqlite3ext.h"],
      [*SQLITE_FILES],
-     "SQL stands behind runtime/journal/store.h; only sqlite*.c there speaks it"),
+     "SQL stands behind runtime/journal/store.h; only runtime/sqlite/ speaks it"),
     (HEADER, ["libpq-fe.h", "postgresql/*"],
      [*POSTGRES_FILES],
      "PostgreSQL is spoken only in runtime/postgres/; go through runtime/store_open.h"),
@@ -220,7 +223,7 @@ BANS = [
      "libpq is loaded when it is needed; call it through postgres_library.h"),
     (CALL, ["sqlite3_*"],
      [*SQLITE_FILES],
-     "SQL stands behind runtime/journal/store.h; only sqlite*.c there speaks it"),
+     "SQL stands behind runtime/journal/store.h; only runtime/sqlite/ speaks it"),
     (HEADER, ["protobuf-c/*", "flyteidl/*"],
      [*PROTOBUF_FILES],
      "protobuf is spoken only in actors/graph/flyte/*; go through flyte.h"),

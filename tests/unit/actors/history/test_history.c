@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/journal/reader.h"
+#include "runtime/store_open.h"
 #include "schemas/engine/history_views.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/fake_actor.h"

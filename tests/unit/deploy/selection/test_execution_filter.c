@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 

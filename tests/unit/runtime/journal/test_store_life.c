@@ -11,7 +11,7 @@
 
 #include <sqlite3.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 #include "tests/unit/runtime/stand.h"
 
 static struct stand *begin(void **state)

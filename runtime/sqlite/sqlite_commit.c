@@ -18,7 +18,7 @@
  * After TR_STORE_FAILED, TR_STORE_DAMAGED or TR_FENCED the store is broken: every later commit
  * returns the same error without touching the file, and closing makes no checkpoint.
  */
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 /* How each kind of operation is written: in bulk through the batch, or one by one. */
 static const struct {

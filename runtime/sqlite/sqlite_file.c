@@ -21,7 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 /* The database's header: https://sqlite.org/fileformat2.html, section 1.3. */
 #define HEADER_BYTES 100

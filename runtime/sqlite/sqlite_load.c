@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 /* A statement and its current row. */
 struct walk {

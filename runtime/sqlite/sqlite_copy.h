@@ -4,8 +4,8 @@
  * The engine's log cannot begin anew while the moment is held, so the copy is made as quickly as
  * the disk allows, and given up where the log has grown too much meanwhile.
  */
-#ifndef TR_RUNTIME_JOURNAL_STORE_COPY_H
-#define TR_RUNTIME_JOURNAL_STORE_COPY_H
+#ifndef TR_RUNTIME_SQLITE_SQLITE_COPY_H
+#define TR_RUNTIME_SQLITE_SQLITE_COPY_H
 
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"

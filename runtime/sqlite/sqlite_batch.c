@@ -6,8 +6,8 @@
  * operation, and c0, c1, ... the columns of a record, unpacked when the row is reached. There is
  * one batch for each connection, and only our own statements name it.
  */
-#include "runtime/journal/sqlite_internal.h"
 #include "runtime/memory.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 enum column {
     COLUMN_GROUP,

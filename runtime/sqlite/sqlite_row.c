@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 /* --------------------------------------------------------------- to the table */
 

@@ -1,9 +1,10 @@
 /*
  * Reads images of actors for commands, without a worker.
  */
-#include "runtime/journal/image_kinds.h"
 #include "runtime/journal/images.h"
-#include "runtime/journal/sqlite_internal.h"
+
+#include "runtime/journal/image_kinds.h"
+#include "runtime/journal/reader_ops.h"
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/envelope.h"
 
@@ -12,7 +13,7 @@
 
 /* The callback that rows are shown to. */
 struct showing {
-    struct tri_sqlite *store;
+    struct tr_reader *reader;
     int (*image)(void *self, const struct tr_actor_image *image);
     int (*message)(void *self, struct tr_ref from, struct tr_ref to);
     void *self;
@@ -86,7 +87,7 @@ static int show_image(void *self, const struct tri_op *op)
     struct showing *showing = self;
     struct tr_actor_image image;
     if (read_image(op, &image) != 0) {
-        return tri_sqlite_damaged(showing->store, "a stored actor has no valid image");
+        return showing->reader->ops->damaged(showing->reader, "a stored actor has no valid image");
     }
     return showing->image(showing->self, &image);
 }
@@ -94,24 +95,21 @@ static int show_image(void *self, const struct tri_op *op)
 int tr_images_of_group(struct tr_reader *reader, uint64_t group,
                        int (*show)(void *self, const struct tr_actor_image *image), void *self)
 {
-    struct showing showing = {.store = tri_reader_sqlite(reader), .image = show, .self = self};
-    return tri_sqlite_visit_some(showing.store, TRI_SQL_READ_GROUP, TRI_OP_PUT_ACTOR, group,
-                                 show_image, &showing);
+    struct showing showing = {.reader = reader, .image = show, .self = self};
+    return reader->ops->visit(reader, TRI_VISIT_GROUP, group, show_image, &showing);
 }
 
 int tr_images_of_behaviour(struct tr_reader *reader, uint16_t behaviour,
                            int (*show)(void *self, const struct tr_actor_image *image), void *self)
 {
-    struct showing showing = {.store = tri_reader_sqlite(reader), .image = show, .self = self};
-    return tri_sqlite_visit_some(showing.store, TRI_SQL_READ_BEHAVIOUR, TRI_OP_PUT_ACTOR, behaviour,
-                                 show_image, &showing);
+    struct showing showing = {.reader = reader, .image = show, .self = self};
+    return reader->ops->visit(reader, TRI_VISIT_BEHAVIOUR, behaviour, show_image, &showing);
 }
 
 int tr_image_page(struct tr_reader *reader, struct tr_key actor, uint32_t page, void *buffer,
                   size_t capacity, size_t *size)
 {
-    return tri_sqlite_read_page(&tri_reader_sqlite(reader)->store, actor, page, buffer, capacity,
-                                size);
+    return tri_store_read_page(reader->ops->store(reader), actor, page, buffer, capacity, size);
 }
 
 static int show_message(void *self, const struct tri_op *op)
@@ -119,7 +117,7 @@ static int show_message(void *self, const struct tri_op *op)
     struct showing *showing = self;
     size_t size;
     if (tr_envelope_check(op->data, &size) != 0) {
-        return tri_sqlite_damaged(showing->store, "a stored message is invalid");
+        return showing->reader->ops->damaged(showing->reader, "a stored message is invalid");
     }
     struct tr_ref from = {{tr_envelope_get(op->data.data, 64, from_group),
                            tr_envelope_get(op->data.data, 64, from_serial)},
@@ -133,7 +131,6 @@ static int show_message(void *self, const struct tri_op *op)
 int tr_images_messages(struct tr_reader *reader,
                        int (*show)(void *self, struct tr_ref from, struct tr_ref to), void *self)
 {
-    struct showing showing = {.store = tri_reader_sqlite(reader), .message = show, .self = self};
-    return tri_sqlite_visit_some(showing.store, TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, 0,
-                                 show_message, &showing);
+    struct showing showing = {.reader = reader, .message = show, .self = self};
+    return reader->ops->visit(reader, TRI_VISIT_MESSAGES, 0, show_message, &showing);
 }

@@ -10,8 +10,8 @@
  */
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
 #include "runtime/memory.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 static const char *const declarations[TRI_COLUMN_TYPES] = {
     [TRI_COLUMN_INTEGER] = "INTEGER NOT NULL DEFAULT 0",

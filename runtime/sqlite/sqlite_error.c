@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 /* The first matching row counts: extended codes come before their primary code. */
 static const struct {

@@ -5,25 +5,30 @@
  * be older than the program: missing columns are zeros, and a record without a table has no rows.
  * The value of a column is checked against its field, since a file may hold anything.
  */
-#include "runtime/journal/reader.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/env/env.h"
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/journal/reader_ops.h"
 #include "runtime/memory.h"
+#include "runtime/sqlite/sqlite.h"
+#include "runtime/sqlite/sqlite_internal.h"
 #include "runtime/trace/glob.h"
 
-struct tr_reader {
+/* The reader of this back end. */
+struct sqlite_reader {
+    struct tr_reader reader;
     struct tri_store *store;
-    struct tri_store_options options; /* its folder is `folder` */
-    char folder[TRI_SQLITE_PATH_BYTES];
+    struct tri_store_options options; /* its folder is the reader's */
 };
+
+static struct sqlite_reader *of(struct tr_reader *reader)
+{
+    return (struct sqlite_reader *)reader;
+}
 
 struct tri_sqlite *tri_reader_sqlite(const struct tr_reader *reader)
 {
-    return tri_sqlite_of(reader->store);
+    return tri_sqlite_of(((const struct sqlite_reader *)reader)->store);
 }
 
 /* ------------------------------------------------------ snapshots */
@@ -51,7 +56,7 @@ static int take_snapshot(struct tri_sqlite *self)
 }
 
 /* Opens the store, and registers the glob function. */
-static int open_store(struct tr_reader *reader, char *explain, struct tri_store **out)
+static int open_store(struct sqlite_reader *reader, char *explain, struct tri_store **out)
 {
     struct tri_store *store = NULL;
     int error = tri_sqlite_open(&reader->options, explain, &store);
@@ -78,95 +83,51 @@ static int open_store(struct tr_reader *reader, char *explain, struct tri_store 
     return 0;
 }
 
-int tr_reader_open(const struct tr_reader_options *options, char *explain,
-                   struct tr_reader **reader)
-{
-    struct tr_reader *made = tr_alloc_zero(1, sizeof *made);
-    if (made == NULL) {
-        if (explain != NULL) {
-            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_error_text(TR_MEMORY));
-        }
-        return TR_MEMORY;
-    }
-    (void)snprintf(made->folder, sizeof made->folder, "%s", options->folder);
-    made->options = (struct tri_store_options){
-        .folder = options->folder,
-        .durability = TR_DURABILITY_PROCESS,
-        .read_only = true,
-        .records = options->records,
-        .record_count = options->record_count,
-        .vfs = options->vfs,
-    };
-    int error = open_store(made, explain, &made->store);
-    if (error != 0) {
-        tr_free(made);
-        return error;
-    }
-    made->options.folder = made->folder; /* not truncated: a longer one is refused */
-    *reader = made;
-    return 0;
-}
-
 /*
  * Reopens an immutable store, on which an engine may run now. The new store is opened before the
  * old one is closed, so after an error the reader still has one whose words can be returned.
  */
-static int reopen(struct tr_reader *reader)
+static int reopen(struct sqlite_reader *reader)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct tri_store *store;
     int error = open_store(reader, explain, &store);
     if (error != 0) {
-        return tri_sqlite_report(tri_reader_sqlite(reader), error, "%s", explain);
+        return tri_sqlite_report(tri_sqlite_of(reader->store), error, "%s", explain);
     }
     tri_store_close(reader->store);
     reader->store = store;
     return 0;
 }
 
-int tr_reader_refresh(struct tr_reader *reader)
+static int refresh(struct tr_reader *reader)
 {
     tri_sqlite_rollback(tri_reader_sqlite(reader));
     return tri_sqlite_is_stale(tri_reader_sqlite(reader))
-               ? reopen(reader)
+               ? reopen(of(reader))
                : take_snapshot(tri_reader_sqlite(reader));
 }
 
-void tr_reader_release(struct tr_reader *reader)
+static void release(struct tr_reader *reader)
 {
     tri_sqlite_rollback(tri_reader_sqlite(reader));
 }
 
-int tr_reader_steady_ms(struct tr_reader *reader, uint64_t now_ms, uint64_t *steady_ms)
+static struct tri_store *store_of(const struct tr_reader *reader)
 {
-    struct tri_kept_clock kept = {0};
-    size_t size = 0;
-    int error = tri_store_read_meta(reader->store, TRI_META_CLOCK, &kept, sizeof kept, &size);
-    if (error != 0 && error != TR_NOT_FOUND) {
-        return error;
-    }
-    now_ms += kept.ahead_ms;
-    *steady_ms = now_ms > kept.steady_ms ? now_ms : kept.steady_ms;
-    return 0;
+    return &tri_reader_sqlite(reader)->store;
 }
 
-const char *tr_reader_folder(const struct tr_reader *reader)
+static int damaged(struct tr_reader *reader, const char *what)
 {
-    return reader->folder;
+    return tri_sqlite_damaged(tri_reader_sqlite(reader), what);
 }
 
-const char *tr_reader_explain(const struct tr_reader *reader)
+static void close_reader(struct tr_reader *reader)
 {
-    return tri_store_explain(reader->store);
-}
-
-void tr_reader_close(struct tr_reader *reader)
-{
-    if (reader != NULL) {
-        tri_sqlite_rollback(tri_reader_sqlite(reader));
-        tri_store_close(reader->store);
-        tr_free(reader);
-    }
+    tri_sqlite_rollback(tri_reader_sqlite(reader));
+    tri_store_close(of(reader)->store);
+    tr_free(reader);
 }
 
 /* ------------------------------------------------------------------------ queries */
@@ -190,8 +151,8 @@ static int give_rows(struct tri_sqlite *self, const struct tri_sqlite_record *re
     return error;
 }
 
-int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_query *query,
-                   int (*row)(void *self, const void *row), void *target)
+static int rows(struct tr_reader *reader, const struct tr_reader_query *query,
+                int (*row)(void *self, const void *row), void *target)
 {
     struct tri_sqlite *self = tri_reader_sqlite(reader);
     sqlite3_stmt *statement = NULL;
@@ -204,7 +165,8 @@ int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_query *query
     return error;
 }
 
-int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *query, uint64_t *count)
+static int count_rows(struct tr_reader *reader, const struct tr_reader_query *query,
+                      uint64_t *count)
 {
     struct tri_sqlite *self = tri_reader_sqlite(reader);
     sqlite3_stmt *statement = NULL;
@@ -219,4 +181,62 @@ int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *quer
         *count = found;
     }
     return error;
+}
+
+static int visit(struct tr_reader *reader, enum tri_reader_visit what, uint64_t number,
+                 int (*each)(void *self, const struct tri_op *op), void *target)
+{
+    static const struct {
+        enum tri_sql sql;
+        enum tri_op_kind kind;
+    } visits[] = {
+        [TRI_VISIT_GROUP] = {TRI_SQL_READ_GROUP, TRI_OP_PUT_ACTOR},
+        [TRI_VISIT_BEHAVIOUR] = {TRI_SQL_READ_BEHAVIOUR, TRI_OP_PUT_ACTOR},
+        [TRI_VISIT_MESSAGES] = {TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE},
+    };
+    return tri_sqlite_visit_some(tri_reader_sqlite(reader), visits[what].sql, visits[what].kind,
+                                 number, each, target);
+}
+
+/* ------------------------------------------------------------------------ opening */
+
+static const struct tri_reader_ops ops = {
+    .refresh = refresh,
+    .release = release,
+    .rows = rows,
+    .count = count_rows,
+    .visit = visit,
+    .store = store_of,
+    .damaged = damaged,
+    .close = close_reader,
+};
+
+int tri_sqlite_reader_open(const struct tr_reader_options *options, char *explain,
+                           struct tr_reader **reader)
+{
+    struct sqlite_reader *made = tr_alloc_zero(1, sizeof *made);
+    if (made == NULL) {
+        if (explain != NULL) {
+            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_error_text(TR_MEMORY));
+        }
+        return TR_MEMORY;
+    }
+    made->reader.ops = &ops;
+    (void)snprintf(made->reader.folder, sizeof made->reader.folder, "%s", options->folder);
+    made->options = (struct tri_store_options){
+        .folder = options->folder,
+        .durability = TR_DURABILITY_PROCESS,
+        .read_only = true,
+        .records = options->records,
+        .record_count = options->record_count,
+        .vfs = options->vfs,
+    };
+    int error = open_store(made, explain, &made->store);
+    if (error != 0) {
+        tr_free(made);
+        return error;
+    }
+    made->options.folder = made->reader.folder; /* not truncated: a longer one is refused */
+    *reader = &made->reader;
+    return 0;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "runtime/journal/reader.h"
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 /* The SQL of a comparison: the text before, between and after field and value. */
 static const struct {

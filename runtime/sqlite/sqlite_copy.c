@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "runtime/journal/sqlite_internal.h"
-#include "runtime/journal/store_copy.h"
+#include "runtime/sqlite/sqlite.h"
+#include "runtime/sqlite/sqlite_copy.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 /* Pages between two looks at the log: 1 MiB. */
 #define STEP_PAGES 256

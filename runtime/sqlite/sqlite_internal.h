@@ -5,15 +5,14 @@
  * record_table.c and sqlite_record.c (the tables of records), sqlite_row.c (their rows),
  * sqlite_view.c (views and indexes), sqlite.c (opening and closing), sqlite_batch.c and
  * sqlite_commit.c (writing), sqlite_load.c (reading the state from which an engine continues),
- * sqlite_reader.c (reading records), sqlite_images.c (reading actors), sqlite_error.c (errors in
- * words).
+ * sqlite_reader.c and sqlite_query.c (reading records), sqlite_error.c (errors in words).
  *
  * Unsigned 64-bit numbers are stored as signed numbers of the same bits, since SQLite has no
  * unsigned ones. So the order of keys is correct below 2^63; groups and serials count up from 1 and
  * stay far below.
  */
-#ifndef TR_RUNTIME_JOURNAL_SQLITE_INTERNAL_H
-#define TR_RUNTIME_JOURNAL_SQLITE_INTERNAL_H
+#ifndef TR_RUNTIME_SQLITE_SQLITE_INTERNAL_H
+#define TR_RUNTIME_SQLITE_SQLITE_INTERNAL_H
 
 #include <sqlite3.h>
 #include <sys/stat.h>

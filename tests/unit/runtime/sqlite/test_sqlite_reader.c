@@ -10,8 +10,8 @@
 
 #include <sqlite3.h>
 
-#include "runtime/journal/reader.h"
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
+#include "runtime/store_open.h"
 #include "tests/unit/runtime/stand.h"
 
 static struct tr_reader *open_reader(const struct stand *stand)

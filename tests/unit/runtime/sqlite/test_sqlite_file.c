@@ -9,7 +9,7 @@
 
 #include <sqlite3.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 #include "tests/unit/runtime/stand.h"
 
 /* --- Files that are not ours. --- */

@@ -8,9 +8,9 @@
 
 #include <sqlite3.h>
 
-#include "runtime/journal/sqlite_internal.h"
 #include "runtime/limits.h"
 #include "runtime/memory.h"
+#include "runtime/sqlite/sqlite_internal.h"
 #include "tests/unit/runtime/stand.h"
 
 #define LARGE_COMMIT_PAGES 64

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/journal/store_copy.h"
+#include "runtime/sqlite/sqlite_copy.h"
 #include "tests/unit/runtime/stand.h"
 
 #define ACTORS 900

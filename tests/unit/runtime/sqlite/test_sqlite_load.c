@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 #include "tests/unit/runtime/stand.h"
 
 /* A store of some pages in its database file alone, on a simulated disk; and what it holds. */

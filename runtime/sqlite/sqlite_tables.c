@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 static const struct {
     const char *name;

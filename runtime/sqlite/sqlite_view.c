@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 /* TR_ELEMENT_NONE as it is stored: the signed number of the same bits. */
 #define STORED_NONE "-1"

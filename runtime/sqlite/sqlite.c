@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/journal/sqlite_internal.h"
 #include "runtime/memory.h"
+#include "runtime/sqlite/sqlite.h"
+#include "runtime/sqlite/sqlite_internal.h"
 
 #include <unistd.h>
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/actor/actor.h"
+#include "runtime/store_open.h"
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/envelope.h"
 #include "tests/unit/runtime/stand.h"
