@@ -148,7 +148,8 @@ static void test_hostile_texts_take_no_time(void **state)
     struct help help;
     help_init(&help);
     for (size_t i = 0; i < TR_COUNT_OF(parts); i++) {
-        const size_t count = 300000;
+        /* ThreadSanitizer reads all that is left of a text for each search in it. */
+        const size_t count = TEST_SLOWNESS > 1 ? 3000 : 300000;
         struct tr_buffer text;
         struct tr_graph *graph = NULL;
         tr_buffer_init(&text, 0);
