@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "runtime/journal/store_folder.h"
 #include "runtime/postgres/postgres.h"
 #include "runtime/sqlite/sqlite.h"
 
@@ -17,28 +18,44 @@ static int refuse(char *explain, const char *words)
     return TR_INVALID;
 }
 
-/* The locator may hold a password, so it is not shown. */
-static int refuse_locator(char *explain)
+/*
+ * Finds the locator that was given, or that of the folder, for which `bound`
+ * (TRI_STORE_LOCATOR_BYTES) has room; NULL: SQLite's file of the folder. It may hold a password, so
+ * no words show it.
+ */
+static int find_locator(const char *folder, const char **locator, char *explain, char *bound)
 {
-    return refuse(explain, "the locator of a store begins with postgresql://");
+    int error = 0;
+    if (*locator == NULL && folder != NULL) {
+        error = tri_store_folder_locator(folder, explain, bound);
+        *locator = error == 0 && bound[0] != '\0' ? bound : NULL;
+    }
+    if (error == 0 && *locator != NULL && !tri_postgres_is_locator(*locator)) {
+        error = refuse(explain, "the locator of a database begins with postgresql://");
+    }
+    return error;
 }
 
-int tri_store_open(const struct tri_store_options *options, char *explain, struct tri_store **store)
+int tri_store_open(const struct tri_store_options *given, char *explain, struct tri_store **store)
 {
-    if (options->locator == NULL) {
-        return tri_sqlite_open(options, explain, store);
+    char bound[TRI_STORE_LOCATOR_BYTES];
+    struct tri_store_options options = *given;
+    int error = find_locator(options.folder, &options.locator, explain, bound);
+    if (error != 0) {
+        return error;
     }
-    return tri_postgres_is_locator(options->locator) ? tri_postgres_open(options, explain, store)
-                                                     : refuse_locator(explain);
+    return options.locator == NULL ? tri_sqlite_open(&options, explain, store)
+                                   : tri_postgres_open(&options, explain, store);
 }
 
-int tr_reader_open(const struct tr_reader_options *options, char *explain,
-                   struct tr_reader **reader)
+int tr_reader_open(const struct tr_reader_options *given, char *explain, struct tr_reader **reader)
 {
-    if (options->locator == NULL) {
-        return tri_sqlite_reader_open(options, explain, reader);
+    char bound[TRI_STORE_LOCATOR_BYTES];
+    struct tr_reader_options options = *given;
+    int error = find_locator(options.folder, &options.locator, explain, bound);
+    if (error != 0) {
+        return error;
     }
-    return tri_postgres_is_locator(options->locator)
-               ? refuse(explain, "records are not read from PostgreSQL yet")
-               : refuse_locator(explain);
+    return options.locator == NULL ? tri_sqlite_reader_open(&options, explain, reader)
+                                   : refuse(explain, "records are not read from PostgreSQL yet");
 }

@@ -1,5 +1,5 @@
 /*
- * Opens a store, or a reader of one, in whichever database its options name.
+ * Opens a store, or a reader of one, in whichever database it is.
  */
 #ifndef TR_RUNTIME_STORE_OPEN_H
 #define TR_RUNTIME_STORE_OPEN_H
@@ -8,9 +8,10 @@
 #include "runtime/journal/store.h"
 
 /*
- * Opens the store in PostgreSQL if `options->locator` is one of its URIs (postgresql://…,
- * postgres://…), else SQLite's in `options->folder`. What it does, its errors and `explain` are
- * those of tri_sqlite_open and tri_postgres_open. A locator of another form is TR_INVALID.
+ * Opens the store in PostgreSQL if `options->locator`, else the folder's file `database`
+ * (runtime/journal/store_folder.h), has one of its URIs (postgresql://…, postgres://…); else
+ * SQLite's in `options->folder`. What it does, its errors and `explain` are those of
+ * tri_sqlite_open and tri_postgres_open. A locator of another form is TR_INVALID.
  */
 TR_MUST_USE int tri_store_open(const struct tri_store_options *options, char *explain,
                                struct tri_store **store);

@@ -19,8 +19,8 @@ static const struct tr_option common_options[] = {
 };
 
 static const struct tr_option store_options[] = {
-    {0, "store", "FOLDER",
-     "the store (else $TROUPE_STORE, the nearest .troupe upwards, or a new one here)", NULL,
+    {0, "store", "STORE",
+     "a folder or postgresql://... (else $TROUPE_STORE, the nearest .troupe, a new one)", NULL,
      TR_COMPLETES_FOLDERS, false},
     {0},
 };

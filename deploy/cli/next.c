@@ -4,6 +4,7 @@
 #include "deploy/cli/next.h"
 
 #include "actors/graph/document/buffer.h"
+#include "deploy/cli/store.h"
 #include "deploy/common/show.h"
 #include "schemas/engine/flow.h"
 
@@ -17,7 +18,8 @@ void tr_next_print(struct tr_next *next, const char *command, struct tr_text exe
 {
     struct tr_buffer line;
     struct tr_buffer target;
-    const char *store = tr_arguments_value(&next->invocation->arguments, "store");
+    char word[PATH_MAX];
+    const char *store = tr_store_word(next->invocation, word);
     if (next->invocation->is_quiet) {
         return;
     }

@@ -4,6 +4,7 @@
 #include "deploy/cli/store.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "deploy/common/file.h"
+#include "runtime/journal/store_folder.h"
 #include "schemas/codec/error.h"
 
 static bool is_folder(const char *path)
@@ -51,11 +53,82 @@ static enum tr_exit_status make(const struct tr_invocation *invocation,
     return TR_EXIT_DONE;
 }
 
+/* ------------------------------------------------------------------- stores in a database */
+
+static bool is_locator(const char *name)
+{
+    return strstr(name, "://") != NULL;
+}
+
+/*
+ * The folder of this machine for a store in a database, by the locator without its password: where
+ * the data of a user's programs are (the XDG Base Directory Specification).
+ */
+static bool find_database_folder(const char *locator, char folder[PATH_MAX])
+{
+    char text[TRI_STORE_LOCATOR_BYTES];
+    uint8_t digest[crypto_hash_sha256_BYTES];
+    char hex[2 * sizeof digest + 1];
+    const char *data = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    bool is_data = data != NULL && data[0] == '/';
+    if (!is_data && (home == NULL || home[0] != '/')) {
+        return false;
+    }
+    tri_store_locator_print(locator, text);
+    crypto_hash_sha256(digest, (const unsigned char *)text, strlen(text));
+    (void)sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+    int size = snprintf(folder, PATH_MAX, "%s%s/troupe/stores/%.16s", is_data ? data : home,
+                        is_data ? "" : "/.local/share", hex);
+    return size > 0 && size < PATH_MAX;
+}
+
+/* Makes a folder and those above it. */
+static int make_folders(char *folder)
+{
+    for (char *at = strchr(folder + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        int made = mkdir(folder, 0700);
+        *at = '/';
+        if (made != 0 && errno != EEXIST) {
+            return TR_SYSTEM;
+        }
+    }
+    return mkdir(folder, 0700) != 0 && errno != EEXIST ? TR_SYSTEM : 0;
+}
+
+static enum tr_exit_status take_database(const struct tr_invocation *invocation,
+                                         const char *locator, const char *by,
+                                         struct tr_store_place *place)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    if (!find_database_folder(locator, place->folder)) {
+        return tr_command_failed(invocation->command,
+                                 "%s names a database, and there is no place for what belongs to "
+                                 "this machine: set HOME, or XDG_DATA_HOME",
+                                 by);
+    }
+    if (make_folders(place->folder) != 0) {
+        return tr_command_failed(invocation->command,
+                                 "the folder %s for what belongs to this machine cannot be made: "
+                                 "%s; set XDG_DATA_HOME to one that can",
+                                 place->folder, strerror(errno));
+    }
+    int error = tri_store_folder_bind(place->folder, locator, explain);
+    return error == 0 ? TR_EXIT_DONE
+                      : tr_command_failed(invocation->command, "%s: %s", by, explain);
+}
+
+/* ------------------------------------------------------------------------------ finding */
+
 /* The store that somebody named; `by` says where. */
 static enum tr_exit_status take_named(const struct tr_invocation *invocation, bool makes,
                                       const char *path, const char *by,
                                       struct tr_store_place *place)
 {
+    if (is_locator(path)) {
+        return take_database(invocation, path, by, place);
+    }
     if (path[0] == '\0' || tr_file_absolute(path, place->folder) != 0) {
         return tr_command_mistake(invocation->command, "%s names no folder", by);
     }
@@ -78,9 +151,14 @@ void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX]
     char here[PATH_MAX];
     const char *named = tr_arguments_value(&invocation->arguments, "store");
     named = named != NULL ? named : getenv("TROUPE_STORE");
-    bool is_found = named != NULL && named[0] != '\0'
-                        ? tr_file_absolute(named, folder) == 0 && is_folder(folder)
-                        : getcwd(here, sizeof here) != NULL && find_upwards(here, folder);
+    bool is_found = false;
+    if (named != NULL && is_locator(named)) {
+        is_found = find_database_folder(named, folder) && is_folder(folder);
+    } else if (named != NULL && named[0] != '\0') {
+        is_found = tr_file_absolute(named, folder) == 0 && is_folder(folder);
+    } else {
+        is_found = getcwd(here, sizeof here) != NULL && find_upwards(here, folder);
+    }
     if (!is_found) {
         folder[0] = '\0';
     }
@@ -116,4 +194,18 @@ enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool m
         return tr_command_failed(invocation->command, "the path of the store is too long");
     }
     return make(invocation, place);
+}
+
+const char *tr_store_word(const struct tr_invocation *invocation, char word[PATH_MAX])
+{
+    char text[TRI_STORE_LOCATOR_BYTES];
+    const char *named = tr_arguments_value(&invocation->arguments, "store");
+    if (named == NULL || !is_locator(named)) {
+        return named;
+    }
+    tri_store_locator_print(named, text);
+    if (strcmp(named, text) == 0) {
+        return named;
+    }
+    return find_database_folder(named, word) ? word : NULL;
 }

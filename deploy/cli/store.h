@@ -1,6 +1,8 @@
 /*
- * Which store a command means: --store FOLDER, else $TROUPE_STORE, else the nearest .troupe in this
- * folder or above it, as git does, else a new one here.
+ * Which store a command means: --store, else $TROUPE_STORE, which are a folder or the locator of a
+ * database (postgresql://…), else the nearest .troupe in this folder or above it, as git does, else
+ * a new one here. A store in a database has a folder, too (runtime/journal/store_folder.h): a
+ * locator is given one by its name, which is the same each time.
  */
 #ifndef TR_DEPLOY_CLI_STORE_H
 #define TR_DEPLOY_CLI_STORE_H
@@ -14,7 +16,7 @@
 
 struct tr_store_place {
     char folder[PATH_MAX]; /* absolute */
-    bool is_new;           /* made by this call */
+    bool is_new;           /* made by this call; a database is made by `troupe store init` */
 };
 
 /*
@@ -30,5 +32,11 @@ enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool m
  * made.
  */
 void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX]);
+
+/*
+ * The value of --store as a person may type it again, in `word`; NULL where it was not given. A
+ * locator with a password is replaced by the folder that it has.
+ */
+const char *tr_store_word(const struct tr_invocation *invocation, char word[PATH_MAX]);
 
 #endif

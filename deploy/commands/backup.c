@@ -15,6 +15,7 @@
 #include "deploy/common/file.h"
 #include "deploy/common/signals.h"
 #include "deploy/common/stream.h"
+#include "runtime/journal/store_folder.h"
 
 /* How often its progress is drawn. */
 #define DRAWN_EVERY_MS 200
@@ -124,6 +125,24 @@ static enum tr_exit_status back_up(struct backing *backing, const char *folder, 
     return finish(backing, path, error, explain);
 }
 
+/* A database on a server is copied by the server's own means. */
+static enum tr_exit_status check_place(const struct tr_invocation *invocation,
+                                       const struct tr_store_place *place)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    char locator[TRI_STORE_LOCATOR_BYTES];
+    if (tri_store_folder_locator(place->folder, explain, locator) != 0) {
+        return tr_command_failed(invocation->command, "%s", explain);
+    }
+    if (locator[0] == '\0') {
+        return TR_EXIT_DONE;
+    }
+    return tr_command_refused(invocation->command,
+                              "the store is in PostgreSQL: back that up as a database, with "
+                              "pg_dump, say, and behind it the folder %s",
+                              place->folder);
+}
+
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     char path[PATH_MAX];
@@ -132,6 +151,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     const char *word = invocation->arguments.words[0];
     bool is_stdout = strcmp(word, "-") == 0;
     enum tr_exit_status status = tr_store_find(invocation, false, &place);
+    if (status == TR_EXIT_DONE) {
+        status = check_place(invocation, &place);
+    }
     if (status != TR_EXIT_DONE) {
         return status;
     }

@@ -109,7 +109,7 @@ static int need_graph(struct tr_graph_pins *pins, struct tr_graph_pin *wanted, s
 static int lack_actors(const struct tr_graph_pins *pins, struct tr_text name)
 {
     snprintf(pins->explain, TRI_STORE_EXPLAIN_BYTES,
-             "%.300s/troupe.db: the store is damaged: by its history the execution %.*s runs, and "
+             "%.300s: the store is damaged: by its history the execution %.*s runs, and "
              "its actors are not there",
              pins->live->folder, (int)name.size, name.data);
     return TR_STORE_DAMAGED;

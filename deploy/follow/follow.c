@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "deploy/cli/store.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/stream.h"
 #include "deploy/follow/screen.h"
@@ -25,7 +26,8 @@ struct tr_follow {
     enum mode mode;
     bool has_color;
     char folder[4096];
-    const char *store; /* the --store of the command; NULL: none */
+    const char *store;         /* the --store of the command; NULL: none */
+    char store_word[PATH_MAX]; /* where that is a text of our own */
     const char *hint;
     uint64_t execution;
     struct tr_reader *reader; /* NULL: not open yet */
@@ -57,7 +59,7 @@ int tr_follow_new(const struct tr_invocation *invocation, const char *folder, ui
     follow->execution = execution;
     follow->next_ms = tr_clock_ms() + TR_FOLLOW_MS;
     snprintf(follow->folder, sizeof follow->folder, "%s", folder);
-    follow->store = tr_arguments_value(&invocation->arguments, "store");
+    follow->store = tr_store_word(invocation, follow->store_word);
     tr_nodes_init(&follow->nodes, execution);
     *out = follow;
     return 0;

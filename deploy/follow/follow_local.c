@@ -202,7 +202,7 @@ static void look_at_store(struct follower *follower)
     }
     follower->store_look_ms =
         tr_clock_ms() + (follower->purpose == STAYING ? STORE_LOOK_STAYING_MS : STORE_LOOK_MS);
-    int size = snprintf(path, sizeof path, "%s/troupe.db", follower->live->folder);
+    int size = snprintf(path, sizeof path, "%s/lock", follower->live->folder);
     if (size > 0 && (size_t)size < sizeof path && access(path, F_OK) != 0 && errno == ENOENT) {
         note(follower, "leaving: the store is not there any more");
         follower->is_leaving = true;

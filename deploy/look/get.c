@@ -9,13 +9,14 @@
 
 static enum tr_exit_status get_found(const struct tr_browse *browse, const struct tr_found *found)
 {
+    char word[PATH_MAX];
     char problem[TR_TARGET_PROBLEM_BYTES] = "";
     const struct tr_invocation *invocation = browse->invocation;
     const struct tr_execution *row = &found->execution.row;
     struct tr_get get = {.reader = browse->reader,
                          .folder = browse->place.folder,
                          .execution = row,
-                         .store = tr_arguments_value(&invocation->arguments, "store"),
+                         .store = tr_store_word(invocation, word),
                          .now_ms = browse->now_ms,
                          .output = invocation->output,
                          .is_verbose = invocation->is_verbose,

@@ -453,6 +453,7 @@ static enum tr_exit_status show(struct call *call)
 
 enum tr_exit_status tr_list_show(const struct tr_browse *browse, bool is_waiting)
 {
+    char word[PATH_MAX];
     const struct tr_arguments *arguments = &browse->invocation->arguments;
     struct call call = {
         .browse = browse,
@@ -463,7 +464,7 @@ enum tr_exit_status tr_list_show(const struct tr_browse *browse, bool is_waiting
                     .limit = TR_LIST_LIMIT,
                     .is_waiting = is_waiting,
                     .folder = browse->place.folder,
-                    .store = tr_arguments_value(arguments, "store"),
+                    .store = tr_store_word(browse->invocation, word),
                     .now_ms = browse->now_ms,
                     .output = browse->invocation->output},
     };

@@ -11,7 +11,7 @@
 #include "deploy/cli/store.h"
 #include "deploy/common/client.h"
 #include "deploy/common/document.h"
-#include "runtime/sqlite/sqlite.h"
+#include "runtime/journal/store_folder.h"
 #include "schemas/runtime/request.h"
 
 /* How long an engine may take to answer, unless the command says otherwise, and at most. */
@@ -77,7 +77,7 @@ static void find_stuck(struct pinging *pinging)
 static void find_silent(struct pinging *pinging, int error)
 {
     bool is_held;
-    uint64_t process = tri_sqlite_holder(pinging->store.folder, &is_held);
+    uint64_t process = tri_store_folder_holder(pinging->store.folder, &is_held);
     pinging->state = is_held || error == TR_TIMEOUT || error == TR_BUSY || error == TR_VERSION
                          ? STATE_SILENT
                          : STATE_NONE;

@@ -92,8 +92,8 @@ struct tri_commit {
 
 /* How a store is opened. */
 struct tri_store_options {
-    const char *folder;                     /* created if missing, mode 0700 */
-    const char *locator;                    /* of a database, in place of a folder; or NULL */
+    const char *folder;  /* created if missing, mode 0700; with a locator it may be NULL */
+    const char *locator; /* of a database, in place of one in the folder; or NULL */
     enum tr_durability durability;          /* PROCESS or FULL */
     bool read_only;                         /* takes no lock and no fence; commits are refused */
     const struct tr_schema *const *records; /* the record schemas, each a table */

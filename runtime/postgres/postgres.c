@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <unistd.h>
+
+#include "runtime/journal/store_folder.h"
 #include "runtime/memory.h"
 #include "runtime/postgres/postgres_internal.h"
 
@@ -40,13 +43,19 @@ static void release_store_memory(struct tri_store *store)
     tri_arrays_fini(&tri_postgres_of(store)->arrays);
 }
 
-/* Also closes a partly opened store. The end of the session releases the lock. */
+/*
+ * Also closes a partly opened store. The end of the session releases the database's lock; that of
+ * the folder is released last, so that no other engine uses it meanwhile.
+ */
 static void close_store(struct tri_store *store)
 {
     struct tri_postgres *self = tri_postgres_of(store);
     tri_postgres_disconnect(self);
     tri_postgres_records_fini(self);
     tri_arrays_fini(&self->arrays);
+    if (self->lock_descriptor >= 0) {
+        (void)close(self->lock_descriptor);
+    }
     tr_free(self->locator);
     tr_free(self);
 }
@@ -96,9 +105,26 @@ static int check_readable(struct tri_postgres *self)
     return tri_postgres_records_upgrade(self);
 }
 
+/* The folder has what belongs to this machine, for one engine at a time. */
+static int lock_folder(struct tri_postgres *self, const struct tri_store_options *options)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    if (options->folder == NULL || options->read_only) {
+        return 0;
+    }
+    int error = tri_store_folder_make(options->folder, explain);
+    if (error == 0) {
+        error = tri_store_folder_lock(options->folder, explain, &self->lock_descriptor);
+    }
+    return error != 0 ? tri_postgres_report(self, error, "%s", explain) : 0;
+}
+
 static int open_store(struct tri_postgres *self, const struct tri_store_options *options)
 {
     int error = check_options(self, options);
+    if (error == 0) {
+        error = lock_folder(self, options);
+    }
     if (error == 0) {
         error = tri_postgres_records_init(self, options);
     }
@@ -125,6 +151,7 @@ int tri_postgres_open(const struct tri_store_options *options, char *explain,
         return TR_MEMORY;
     }
     self->store.ops = &postgres_ops;
+    self->lock_descriptor = -1;
     self->durability = options->durability;
     self->read_only = options->read_only;
     (void)snprintf(self->place, sizeof self->place, "the database");

@@ -10,7 +10,8 @@
 bool tri_postgres_is_locator(const char *locator);
 
 /*
- * Opens the store that `options->locator` names: any URI or key/value string of libpq. Its schema
+ * Opens the store that `options->locator` names: any URI of libpq. For writing the lock of
+ * `options->folder` is taken, unless that is NULL. Its schema
  * is the first of `search_path`, or "troupe" if that says none. For writing it makes a missing
  * schema and its tables, takes the schema's lock, raises the incarnation and commits that. Errors:
  * those of tri_sqlite_open; TR_STORE_FAILED also for a server that cannot be reached, is older than

@@ -91,6 +91,7 @@ struct tri_postgres {
     const struct tri_libpq *library;
     PGconn *connection; /* NULL: lost, reconnected at the next use */
     char *locator;
+    int lock_descriptor; /* of the folder's lock; -1: none */
     enum tr_durability durability;
     bool read_only;
     int broken; /* the error after which nothing is written, or 0 */

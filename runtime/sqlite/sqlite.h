@@ -23,10 +23,4 @@ TR_MUST_USE int tri_sqlite_open(const struct tri_store_options *options, char *e
 TR_MUST_USE int tri_sqlite_reader_open(const struct tr_reader_options *options, char *explain,
                                        struct tr_reader **reader);
 
-/*
- * The process that has, or had last, the store in `folder` open for writing; 0 where that is not
- * known. With `is_held`: whether it has it now. Any thread.
- */
-uint64_t tri_sqlite_holder(const char *folder, bool *is_held);
-
 #endif

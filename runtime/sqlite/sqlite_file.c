@@ -6,21 +6,16 @@
  * the first bytes of the file are read through SQLite's VFS before any statement runs. They can be
  * trusted because a store is created, application id included, in one transaction before it begins
  * to use a log.
- *
- * The lock is flock on a file of its own, not on the database: SQLite uses POSIX record locks
- * there, which a process loses when it closes any descriptor of that file. flock belongs to the
- * open description, so the kernel releases it with the process, also after kill -9, and there are
- * no stale locks. The pid in the file is for people only.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/journal/store_folder.h"
 #include "runtime/sqlite/sqlite.h"
 #include "runtime/sqlite/sqlite_internal.h"
 
@@ -121,134 +116,6 @@ static int check_lost(struct tri_sqlite *self, const char *folder)
         "%s: %s, but there was a store here, which has left %s; restore the file "
         "from a copy, or remove these for a new store",
         self->path, is_there ? "is empty" : "is missing", names);
-}
-
-/* ---- The folder and its lock. ---------------------------------------------------------------- */
-
-/* A new folder is an entry in its parent, and that has to reach the disk too. */
-static void sync_parent(const char *folder)
-{
-    char parent[TRI_SQLITE_PATH_BYTES];
-    (void)snprintf(parent, sizeof parent, "%s", folder);
-    char *slash = strrchr(parent, '/');
-    if (slash == NULL) {
-        (void)snprintf(parent, sizeof parent, ".");
-    } else {
-        slash[slash == parent ? 1 : 0] = '\0';
-    }
-    int descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        /* Some file systems cannot sync a folder; then nothing can be done. */
-        (void)fsync(descriptor);
-        (void)close(descriptor);
-    }
-}
-
-/* Makes the folder if missing, and syncs its parent. */
-static int make_folder(struct tri_sqlite *self, const char *folder)
-{
-    if (mkdir(folder, 0700) == 0) {
-        sync_parent(folder);
-        return 0;
-    }
-    if (errno == EEXIST) {
-        return 0;
-    }
-    int error = errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
-    return tri_sqlite_report(self, error,
-                             "%s: the folder cannot be made (%s); make the folder above "
-                             "it, or choose another",
-                             folder, strerror(errno));
-}
-
-/* The pid of the lock's holder, from the file; 0 if it cannot be read. */
-static long lock_holder(int descriptor)
-{
-    char text[24] = "";
-    ssize_t size = pread(descriptor, text, sizeof text - 1, 0);
-    long process = 0;
-    if (size > 0 && sscanf(text, "%ld", &process) == 1 && process > 0) {
-        return process;
-    }
-    return 0;
-}
-
-uint64_t tri_sqlite_holder(const char *folder, bool *is_held)
-{
-    char path[TRI_SQLITE_PATH_BYTES + sizeof TRI_SQLITE_LOCK_FILE];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, TRI_SQLITE_LOCK_FILE);
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    *is_held = false;
-    if (descriptor < 0) {
-        return 0;
-    }
-    *is_held = flock(descriptor, LOCK_SH | LOCK_NB) != 0;
-    long process = lock_holder(descriptor);
-    (void)close(descriptor);
-    return (uint64_t)process;
-}
-
-static int say_locked(struct tri_sqlite *self, const char *folder, int descriptor)
-{
-    long process = lock_holder(descriptor);
-    if (process == 0) {
-        return tri_sqlite_report(self, TR_STORE_LOCKED,
-                                 "%s: is used by another process; end it, or "
-                                 "choose another store",
-                                 folder);
-    }
-    return tri_sqlite_report(self, TR_STORE_LOCKED,
-                             "%s: is used by process %ld; end it, or choose "
-                             "another store",
-                             folder, process);
-}
-
-/* Writes our pid, for processes that find the lock taken. */
-static int write_lock_pid(int descriptor)
-{
-    char text[24];
-    int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, text, (size_t)size, 0) != size) {
-        return errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
-    }
-    return 0;
-}
-
-/* Takes the folder's lock; closing `lock_descriptor` releases it. */
-static int lock_folder(struct tri_sqlite *self, const char *folder)
-{
-    char path[TRI_SQLITE_PATH_BYTES + sizeof TRI_SQLITE_LOCK_FILE];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, TRI_SQLITE_LOCK_FILE);
-    /*
-     * Close-on-exec, because a child that inherits the descriptor would hold the lock after the
-     * engine has ended. The file is never removed: an engine that opened it before its removal
-     * would lock a file that others no longer find.
-     */
-    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (descriptor < 0) {
-        int error = errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
-        return tri_sqlite_report(self, error,
-                                 "%s: cannot be opened (%s); the folder must be writable", path,
-                                 strerror(errno));
-    }
-    int error = 0;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-        error = errno == EWOULDBLOCK ? say_locked(self, folder, descriptor)
-                                     : tri_sqlite_report(self, TR_STORE_FAILED,
-                                                         "%s: cannot be locked (%s); put the "
-                                                         "store on a local disk",
-                                                         path, strerror(errno));
-        (void)close(descriptor);
-        return error;
-    }
-    error = write_lock_pid(descriptor);
-    if (error != 0) {
-        (void)close(descriptor);
-        return tri_sqlite_report(self, error, "%s: cannot be written; %s", path,
-                                 tr_error_text(error));
-    }
-    self->lock_descriptor = descriptor;
-    return 0;
 }
 
 /* ---- The first bytes. ------------------------------------------------------------------------ */
@@ -550,14 +417,16 @@ static int prepare_folder(struct tri_sqlite *self, const struct tri_store_option
     if (options->vfs != NULL) {
         return 0;
     }
+    char explain[TRI_STORE_EXPLAIN_BYTES];
     int error = check_lost(self, options->folder);
-    if (error == 0 && !options->read_only) {
-        error = make_folder(self, options->folder);
+    if (error != 0 || options->read_only) {
+        return error;
     }
-    if (error == 0 && !options->read_only) {
-        error = lock_folder(self, options->folder);
+    error = tri_store_folder_make(options->folder, explain);
+    if (error == 0) {
+        error = tri_store_folder_lock(options->folder, explain, &self->lock_descriptor);
     }
-    return error;
+    return error != 0 ? tri_sqlite_report(self, error, "%s", explain) : 0;
 }
 
 int tri_sqlite_open_database(struct tri_sqlite *self, const struct tri_store_options *options)

@@ -40,7 +40,6 @@
 #define TRI_SQLITE_PAGE_BYTES 4096
 
 #define TRI_SQLITE_FILE "troupe.db"
-#define TRI_SQLITE_LOCK_FILE "lock"
 
 /* SQLite's own limit of a path, with its closing zero. */
 #define TRI_SQLITE_PATH_BYTES 512

@@ -12,6 +12,7 @@
 #include "deploy/cli/commands.h"
 #include "deploy/common/file.h"
 #include "deploy/history/graphs.h"
+#include "runtime/journal/store_folder.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 #include "tests/unit/deploy/help.h"
@@ -36,12 +37,14 @@ static int tear_down(void **state)
 }
 
 static struct tr_store_place place;
+static struct tr_invocation invocation; /* of the last call of find */
 
 static enum tr_exit_status find(const char *named, bool makes)
 {
-    static const struct tr_option option = {.name = "store", .value = "FOLDER"};
-    struct tr_given given = {&option, named};
-    struct tr_invocation invocation = {
+    static const struct tr_option option = {.name = "store", .value = "STORE"};
+    static struct tr_given given;
+    given = (struct tr_given){&option, named};
+    invocation = (struct tr_invocation){
         .command = &tr_command_version,
         .arguments = {.given = &given, .given_count = named != NULL ? 1 : 0},
         .is_quiet = true,
@@ -108,6 +111,33 @@ static void test_named_stores_win(void **state)
     assert_true(is_below(".troupe"));
 }
 
+static void test_a_database_has_a_folder_of_this_machine(void **state)
+{
+    (void)state;
+    char word[PATH_MAX];
+    char first[PATH_MAX];
+    char data[PATH_MAX];
+    char bound[TRI_STORE_LOCATOR_BYTES];
+    snprintf(data, sizeof data, "%s/data", here);
+    assert_int_equal(setenv("XDG_DATA_HOME", data, 1), 0);
+    assert_int_equal(find("postgresql://a:one@h/d", false), TR_EXIT_DONE);
+    assert_true(strncmp(place.folder, data, strlen(data)) == 0);
+    snprintf(first, sizeof first, "%s", place.folder);
+    assert_int_equal(find("postgresql://a:two@h/d", true), TR_EXIT_DONE);
+    assert_string_equal(place.folder, first); /* a password does not count */
+    assert_int_equal(tri_store_folder_locator(first, NULL, bound), 0);
+    assert_string_equal(bound, "postgresql://a:two@h/d");
+    assert_string_equal(tr_store_word(&invocation, word), first); /* and is not shown */
+    assert_int_equal(find("postgresql://a@h/other", false), TR_EXIT_DONE);
+    assert_string_not_equal(place.folder, first);
+    assert_string_equal(tr_store_word(&invocation, word), "postgresql://a@h/other");
+    assert_int_equal(setenv("XDG_DATA_HOME", "/proc/none", 1), 0);
+    assert_int_equal(find("postgresql://h/d", false), TR_EXIT_ENGINE);
+    assert_int_equal(setenv("XDG_DATA_HOME", "", 1), 0);
+    assert_int_equal(unsetenv("HOME"), 0);
+    assert_int_equal(find("postgresql://h/d", false), TR_EXIT_ENGINE);
+}
+
 static void test_graphs_are_kept_under_their_names(void **state)
 {
     (void)state;
@@ -163,6 +193,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_nearest_store_upwards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_new_store_is_its_owners, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_named_stores_win, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_database_has_a_folder_of_this_machine, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_graphs_are_kept_under_their_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_are_read_and_written_as_a_whole, set_up,
                                         tear_down),
