@@ -109,12 +109,13 @@ struct tri_store *stand_open_reader(struct stand *stand)
 
 int stand_run_suite(const char *name, const struct stand_test *tests, size_t count)
 {
-    static enum stand_kind kinds[STAND_COUNT] = {STAND_FOLDER, STAND_DISK, STAND_MODEL};
+    static enum stand_kind kinds[STAND_COUNT];
     static char names[STAND_COUNT * STAND_TESTS_MAX][96];
     static struct CMUnitTest suite[STAND_COUNT * STAND_TESTS_MAX];
     assert_true(count <= STAND_TESTS_MAX);
     for (size_t i = 0; i < STAND_COUNT * count; i++) {
         size_t kind = i / count;
+        kinds[kind] = (enum stand_kind)kind;
         (void)snprintf(names[i], sizeof names[i], "%s: %s", kind_names[kind],
                        tests[i % count].name);
         suite[i] = (struct CMUnitTest){.name = names[i],
