@@ -95,7 +95,7 @@ static int check_options(struct tri_postgres *self, const struct tri_store_optio
 /* A reader only checks whether it can read the store. */
 static int check_readable(struct tri_postgres *self)
 {
-    struct tri_postgres_host host = {0};
+    struct tri_fence_row host = {0};
     int error = tri_postgres_read_host(self, false, &host);
     if (error != 0) {
         return error;

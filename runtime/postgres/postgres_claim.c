@@ -8,7 +8,9 @@
  *
  * A connection that is lost within a commit leaves it in doubt. Before anything else is written the
  * old session is ended, the lock is taken again, and the host's row, waited for, says whether the
- * commit is in: its count is one more then.
+ * commit is in (postgres_fence.h). Reading it FOR UPDATE is itself a transaction that changes
+ * something, so with a synchronous standby it is answered only when the standby has all that came
+ * before: what is found to be in cannot be lost by a fail-over any more.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +41,7 @@ static void lock_key(const struct tri_postgres *self, char *text, size_t size)
 }
 
 int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
-                           struct tri_postgres_host *host)
+                           struct tri_fence_row *host)
 {
     PGresult *result = NULL;
     int error = tri_postgres_query(self, is_for_update ? read_host_for_update : read_host, 0, NULL,
@@ -47,7 +49,7 @@ int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
     if (error != 0) {
         return error;
     }
-    struct tri_postgres_host found = {0};
+    struct tri_fence_row found = {0};
     bool is_there = self->library->ntuples(result) == 1;
     uint64_t checksum = 0;
     if (is_there) {
@@ -63,15 +65,6 @@ int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
     }
     *host = found;
     return 0;
-}
-
-int tri_postgres_fenced(struct tri_postgres *self, uint64_t incarnation)
-{
-    return tri_postgres_report(self, TR_FENCED,
-                               "%s: another engine has opened it (incarnation %llu, ours is %llu); "
-                               "this one must end",
-                               self->place, (unsigned long long)incarnation,
-                               (unsigned long long)self->store.incarnation);
 }
 
 /* Somebody else has the lock: who it is. `is_ours`: an earlier session of ours, still ending. */
@@ -124,7 +117,7 @@ static int take_lock(struct tri_postgres *self)
     return error == TR_STORE_LOCKED && is_ours ? TR_BUSY : error;
 }
 
-static int raise_incarnation(struct tri_postgres *self, const struct tri_postgres_host *host)
+static int raise_incarnation(struct tri_postgres *self, const struct tri_fence_row *host)
 {
     char sql[256];
     struct tri_op op = {.key = {host->incarnation + 1, host->last_number}};
@@ -150,7 +143,7 @@ static int name_session(struct tri_postgres *self)
 }
 
 /* One transaction: a crash leaves the old store, or one that is upgraded, fenced and ready. */
-static int take_over(struct tri_postgres *self, struct tri_postgres_host *host)
+static int take_over(struct tri_postgres *self, struct tri_fence_row *host)
 {
     int error = tri_postgres_execute(self, "BEGIN", "opening");
     if (error == 0) {
@@ -164,7 +157,7 @@ static int take_over(struct tri_postgres *self, struct tri_postgres_host *host)
 
 int tri_postgres_take_over(struct tri_postgres *self)
 {
-    struct tri_postgres_host host = {0};
+    struct tri_fence_row host = {0};
     int error = take_lock(self);
     if (error == 0) {
         error = take_over(self, &host);
@@ -173,9 +166,7 @@ int tri_postgres_take_over(struct tri_postgres *self)
         tri_postgres_rollback(self);
         return error;
     }
-    self->store.incarnation = host.incarnation + 1;
-    self->store.last_number = host.last_number;
-    self->commits = host.commits;
+    tri_fence_take(&self->fence, &self->store, &host);
     return name_session(self);
 }
 
@@ -195,37 +186,10 @@ static int end_earlier_session(struct tri_postgres *self)
     return error;
 }
 
-/* What became of the commit in doubt, by the host's row. */
-static int settle(struct tri_postgres *self, const struct tri_postgres_host *host)
-{
-    if (host->incarnation != self->store.incarnation) {
-        return tri_postgres_fenced(self, host->incarnation);
-    }
-    if (host->commits == self->commits) {
-        self->is_in_doubt = false; /* it is not in */
-        return 0;
-    }
-    if (self->is_in_doubt && host->commits == self->commits + 1 &&
-        host->last_number == self->doubt_number) {
-        self->is_in_doubt = false;
-        self->is_settled = true;
-        self->commits = host->commits;
-        self->store.last_number = host->last_number;
-        return 0;
-    }
-    return tri_postgres_report(
-        self, TR_STORE_FAILED,
-        "%s holds %llu commits of this store, up to number %llu, where %llu "
-        "were acknowledged, up to %llu: it was restored, or a standby took "
-        "over that had not got all; start again from what there is",
-        self->place, (unsigned long long)host->commits, (unsigned long long)host->last_number,
-        (unsigned long long)self->commits, (unsigned long long)self->store.last_number);
-}
-
 /* A writer's connection is made: nothing is written before all of this. */
 static int claim_again(struct tri_postgres *self)
 {
-    struct tri_postgres_host host = {0};
+    struct tri_fence_row host = {0};
     int error = end_earlier_session(self);
     if (error == 0) {
         error = take_lock(self);
@@ -236,7 +200,14 @@ static int claim_again(struct tri_postgres *self)
     if (error == 0) {
         error = tri_postgres_read_host(self, true, &host);
     }
-    return error != 0 ? error : settle(self, &host);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_fence_settle(&self->fence, &self->store, &host);
+    if (error != 0) {
+        tri_fence_explain(&self->fence, &self->store, &host, self->place, self->words);
+    }
+    return error;
 }
 
 int tri_postgres_resume(struct tri_postgres *self)

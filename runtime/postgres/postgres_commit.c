@@ -101,7 +101,7 @@ static int send_plain(struct tri_postgres *self, const char *sql)
 static int send_fence(struct tri_postgres *self, const struct tri_commit *commit)
 {
     struct tri_op host = {.key = {self->store.incarnation, commit->last_number}};
-    uint64_t numbers[] = {htobe64(self->store.incarnation), htobe64(self->commits),
+    uint64_t numbers[] = {htobe64(self->store.incarnation), htobe64(self->fence.commits),
                           htobe64(commit->last_number), htobe64(tri_checksum(0, &host))};
     const char *values[TR_COUNT_OF(numbers)];
     int sizes[TR_COUNT_OF(numbers)];
@@ -421,41 +421,45 @@ static int check_commit(struct tri_postgres *self, const struct tri_commit *comm
     return 0;
 }
 
-/* The words of TR_FENCED name the incarnation that the store has now. */
+/* The fence has refused the commit: the error and its words follow from the host's row. */
 static int explain_fence(struct tri_postgres *self)
 {
-    struct tri_postgres_host host = {0};
+    struct tri_fence_row host = {0};
     int error = tri_postgres_read_host(self, false, &host);
-    if (error == 0 && host.incarnation == self->store.incarnation) {
-        return tri_postgres_report(self, TR_FENCED,
-                                   "%s: somebody has changed the host's row; this engine must end",
-                                   self->place);
+    if (error != 0) {
+        return error;
     }
-    return error != 0 ? error : tri_postgres_fenced(self, host.incarnation);
+    tri_fence_explain(&self->fence, &self->store, &host, self->place, self->words);
+    error = tri_fence_error(tri_fence_find(&self->fence, &self->store, &host));
+    return error != 0 ? error : TR_FENCED;
 }
 
-/* The commit of unknown outcome was found to be in; only that one may be repeated. */
-static int confirm(struct tri_postgres *self, const struct tri_commit *commit)
+/* Whether the commit is in already: one of unknown outcome may have been found to be. */
+static int admit(struct tri_postgres *self, const struct tri_commit *commit, bool *is_in)
 {
-    self->is_settled = false;
-    if (commit->last_number == self->store.last_number) {
-        return 0;
-    }
-    return tri_postgres_report(
-        self, TR_INVALID, "%s: commit %llu had an unknown outcome and must be repeated before %llu",
-        self->place, (unsigned long long)self->store.last_number,
-        (unsigned long long)commit->last_number);
+    int error = tri_fence_admit(&self->fence, &self->store, commit->last_number, is_in);
+    return error == 0 ? 0
+                      : tri_postgres_report(
+                            self, error,
+                            "%s: commit %llu had an unknown outcome and must be repeated before "
+                            "%llu",
+                            self->place, (unsigned long long)self->store.last_number,
+                            (unsigned long long)commit->last_number);
 }
 
 int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit)
 {
     struct tri_postgres *self = tri_postgres_of(store);
+    bool is_in = false;
     int error = check_commit(self, commit);
     if (error == 0) {
         error = tri_postgres_resume(self);
     }
-    if (error == 0 && self->is_settled) {
-        return confirm(self, commit);
+    if (error == 0) {
+        error = admit(self, commit, &is_in);
+    }
+    if (error == 0 && is_in) {
+        return 0;
     }
     if (error == 0) {
         error = prepare_all(self, commit);
@@ -465,13 +469,11 @@ int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit
     }
     error = transact(self, commit);
     if (error == 0) {
-        self->commits++;
-        store->last_number = commit->last_number;
+        tri_fence_acknowledge(&self->fence, store, commit->last_number);
         return 0;
     }
     if (self->connection == NULL) {
-        self->is_in_doubt = true;
-        self->doubt_number = commit->last_number;
+        tri_fence_doubt(&self->fence, commit->last_number);
     }
     if (error == TR_FENCED) {
         error = explain_fence(self);

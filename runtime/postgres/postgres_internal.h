@@ -2,8 +2,9 @@
  * Shared by the files of the PostgreSQL store; no other file includes it.
  *
  * Reading order: postgres.c (opening and closing), postgres_connection.c (one connection, queries
- * on it), postgres_tables.c (the schema, its tables and statements), postgres_claim.c (the lock,
- * the incarnation, and reconnecting), postgres_record.c (the tables of records), postgres_array.c
+ * on it), postgres_tables.c (the schema, its tables and statements), postgres_fence.h (what
+ * the host's row means), postgres_claim.c (the lock, the incarnation, and reconnecting),
+ * postgres_record.c (the tables of records), postgres_array.c
  * (many rows as parameters), postgres_commit.c, postgres_load.c, postgres_error.c (errors in
  * words).
  */
@@ -15,6 +16,7 @@
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 #include "runtime/postgres/postgres_array.h"
+#include "runtime/postgres/postgres_fence.h"
 #include "runtime/postgres/postgres_library.h"
 
 /* 'TROU': the mark of a store of ours, and half of the key of its lock. */
@@ -78,13 +80,6 @@ struct tri_postgres_record {
     bool delete_is_prepared[TR_ROW_KEYS_MAX]; /* by the first n fields, at index n - 1 */
 };
 
-/* The host's row: whose turn it is to write, and how far. */
-struct tri_postgres_host {
-    uint64_t incarnation;
-    uint64_t last_number;
-    uint64_t commits; /* counts them, since two may have the same number */
-};
-
 /* The store. */
 struct tri_postgres {
     struct tri_store store;
@@ -95,10 +90,7 @@ struct tri_postgres {
     enum tr_durability durability;
     bool read_only;
     int broken; /* the error after which nothing is written, or 0 */
-    uint64_t commits;
-    bool is_in_doubt; /* the connection was lost in the commit of doubt_number */
-    bool is_settled;  /* that commit was found to be in, and is to be repeated */
-    uint64_t doubt_number;
+    struct tri_fence fence;
     bool prepared[TRI_PG_COUNT]; /* on the connection */
     struct tri_postgres_record *records;
     size_t record_count;
@@ -190,7 +182,7 @@ TR_MUST_USE int tri_postgres_find_tables(struct tri_postgres *self);
 
 /* Reads and checks the host's row; `is_for_update` waits for whoever is changing it. */
 TR_MUST_USE int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
-                                       struct tri_postgres_host *host);
+                                       struct tri_fence_row *host);
 
 /* Takes the lock and raises the incarnation. TR_STORE_LOCKED, and those of upgrading records. */
 TR_MUST_USE int tri_postgres_take_over(struct tri_postgres *self);
@@ -201,9 +193,6 @@ TR_MUST_USE int tri_postgres_take_over(struct tri_postgres *self);
  * (another engine has it), TR_STORE_FAILED (the database has lost commits).
  */
 TR_MUST_USE int tri_postgres_resume(struct tri_postgres *self);
-
-/* Sets the words for a store that another incarnation has; returns TR_FENCED. */
-int tri_postgres_fenced(struct tri_postgres *self, uint64_t incarnation);
 
 /* --- postgres_record.c --- */
 

@@ -219,7 +219,7 @@ static int tell_everything(struct tri_postgres *self, const struct tri_store_vis
 int tri_postgres_load(struct tri_store *store, const struct tri_store_visitor *visitor)
 {
     struct tri_postgres *self = tri_postgres_of(store);
-    struct tri_postgres_host host = {0};
+    struct tri_fence_row host = {0};
     int error = tri_postgres_resume(self);
     if (error == 0) {
         error = tri_postgres_execute(self, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",

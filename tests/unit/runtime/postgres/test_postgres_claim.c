@@ -284,6 +284,29 @@ static void test_a_database_behind_what_was_acknowledged_is_said(void **state)
     stand_free(stand);
 }
 
+/* The opening itself is lost with what came before: that is a loss, and nobody else's doing. */
+static void test_a_database_that_has_lost_our_opening_is_said(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_POSTGRES);
+    struct proxy *proxy = proxy_new(postgres_server_folder());
+    char sql[160];
+    char row[64];
+    struct tri_store *store = open_through(stand, proxy);
+    (void)snprintf(sql, sizeof sql, "SELECT checksum FROM %s.host", stand->folder);
+    postgres_server_run(sql, row, sizeof row);
+    tri_store_close(store);
+    store = open_through(stand, proxy); /* incarnation 2, and the row goes back to 1 */
+    (void)snprintf(sql, sizeof sql, "UPDATE %s.host SET incarnation = 1, checksum = %.20s",
+                   stand->folder, row);
+    postgres_server_run(sql, NULL, 0);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), TR_STORE_FAILED);
+    assert_non_null(strstr(tri_store_explain(store), "lost commits"));
+    tri_store_close(store);
+    proxy_free(proxy);
+    stand_free(stand);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_who_lost_the_connection_and_the_lock_is_fenced),
         cmocka_unit_test(test_who_was_away_while_another_wrote_is_fenced),
         cmocka_unit_test(test_a_database_behind_what_was_acknowledged_is_said),
+        cmocka_unit_test(test_a_database_that_has_lost_our_opening_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
