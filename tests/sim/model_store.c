@@ -9,19 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/model_contents.h"
+#include "tests/sim/model_read.h"
 #include "tests/sim/model_store.h"
 
 /* Versions kept for a power failure at the level `process`. */
 #define HISTORY_MAX 8
-
-#define RECORD_SCHEMAS_MAX 256
-
-struct record_version {
-    uint16_t id;
-    uint8_t version;
-    char name[64];
-};
 
 struct tri_model {
     struct tri_model_version current;
@@ -34,8 +26,7 @@ struct tri_model {
     size_t stores;
     enum tr_durability durability;
     struct tri_model_faults faults;
-    struct record_version records[RECORD_SCHEMAS_MAX];
-    size_t record_count;
+    struct tri_model_records records;
 };
 
 struct model_store {
@@ -68,49 +59,6 @@ static int say(struct model_store *self, int error, const char *format, ...)
     return error;
 }
 
-static const struct tr_schema *find_schema(const struct model_store *self, uint16_t id)
-{
-    for (size_t i = 0; i < self->record_count; i++) {
-        if (self->records[i]->id == id) {
-            return self->records[i];
-        }
-    }
-    return NULL;
-}
-
-static int check_record(struct model_store *self, const struct tri_op *op)
-{
-    const struct tr_schema *schema = find_schema(self, op->type);
-    if (schema == NULL) {
-        return say(self, TR_UNKNOWN_TYPE, "model: no schema for record %d was given", op->type);
-    }
-    void *row = tri_model_must(calloc(1, schema->struct_size + 1));
-    uint8_t version = op->incarnation <= UINT8_MAX ? (uint8_t)op->incarnation : 0;
-    int error = schema->unpack(op->data, version, row);
-    free(row);
-    struct tri_op found = *op;
-    if (error == 0 && op->kind == TRI_OP_DELETE_RECORDS) {
-        error = tri_op_find_row_key(&found, schema);
-    }
-    return error == 0 ? 0 : say(self, error, "model: a record %s cannot be unpacked", schema->name);
-}
-
-static int check_ops(struct model_store *self, const struct tri_commit *commit)
-{
-    for (size_t i = 0; i < commit->count; i++) {
-        const struct tri_op *op = &commit->ops[i];
-        if (op->kind < TRI_OP_PUT_COUNTER || op->kind > TRI_OP_DELETE_RECORDS) {
-            return say(self, TR_INVALID, "model: operation kind %d is unknown", (int)op->kind);
-        }
-        bool is_of_records = op->kind == TRI_OP_PUT_RECORD || op->kind == TRI_OP_DELETE_RECORDS;
-        int error = is_of_records ? check_record(self, op) : 0;
-        if (error != 0) {
-            return error;
-        }
-    }
-    return 0;
-}
-
 static bool is_dead(const struct model_store *self)
 {
     return self->life != self->model->life;
@@ -136,7 +84,7 @@ static int check_commit(struct model_store *self, const struct tri_commit *commi
                    (unsigned long long)model->incarnation,
                    (unsigned long long)self->store.incarnation);
     }
-    return check_ops(self, commit);
+    return tri_model_check_ops(self->records, self->record_count, commit, self->words);
 }
 
 /* The commit becomes the current version, and the one before is remembered. */
@@ -191,51 +139,6 @@ static int model_commit(struct tri_store *store, const struct tri_commit *commit
     return 0;
 }
 
-static int tell(const struct tri_model_list *list, int (*callback)(void *, const struct tri_op *),
-                void *self)
-{
-    int error = 0;
-    for (size_t i = 0; callback != NULL && list != NULL && error == 0 && i < list->count; i++) {
-        error = callback(self, &list->rows[i].op);
-    }
-    return error;
-}
-
-/* Tells the pages of one actor; `at` is the first page that was not told yet. */
-static int tell_pages(const struct tri_model_list *pages, size_t *at, struct tr_key key,
-                      const struct tri_store_visitor *visitor)
-{
-    int error = 0;
-    while (error == 0 && pages != NULL && *at < pages->count &&
-           tr_key_equal(pages->rows[*at].op.key, key)) {
-        error = visitor->page(visitor->self, &pages->rows[(*at)++].op);
-    }
-    return error;
-}
-
-static int tell_actors(struct model_store *self, const struct tri_model_version *version,
-                       const struct tri_store_visitor *visitor)
-{
-    const struct tri_model_list *actors = version->lists[TRI_MODEL_ACTORS];
-    const struct tri_model_list *pages = version->lists[TRI_MODEL_PAGES];
-    if (visitor->actor == NULL || visitor->page == NULL) {
-        int error = tell(actors, visitor->actor, visitor->self);
-        return error != 0 ? error : tell(pages, visitor->page, visitor->self);
-    }
-    size_t page = 0;
-    int error = 0;
-    for (size_t i = 0; error == 0 && actors != NULL && i < actors->count; i++) {
-        error = visitor->actor(visitor->self, &actors->rows[i].op);
-        if (error == 0) {
-            error = tell_pages(pages, &page, actors->rows[i].op.key, visitor);
-        }
-    }
-    if (error == 0 && pages != NULL && page < pages->count) {
-        error = say(self, TR_STORE_DAMAGED, "model: a page belongs to no actor");
-    }
-    return error;
-}
-
 static int model_load(struct tri_store *store, const struct tri_store_visitor *visitor)
 {
     struct model_store *self = model_store_of(store);
@@ -247,13 +150,7 @@ static int model_load(struct tri_store *store, const struct tri_store_visitor *v
         store->incarnation = self->model->incarnation;
         store->last_number = version.last_number;
     }
-    int error = tell(version.lists[TRI_MODEL_COUNTERS], visitor->counter, visitor->self);
-    if (error == 0) {
-        error = tell_actors(self, &version, visitor);
-    }
-    if (error == 0) {
-        error = tell(version.lists[TRI_MODEL_MESSAGES], visitor->message, visitor->self);
-    }
+    int error = tri_model_version_tell(&version, visitor, self->words);
     tri_model_version_clear(&version);
     return error;
 }
@@ -265,22 +162,8 @@ static int read_row(struct tri_store *store, enum tri_model_class class,
     if (is_dead(self)) {
         return say(self, TR_STORE_FAILED, "model: this process has ended");
     }
-    const struct tri_model_list *list = self->model->current.lists[class];
-    for (size_t i = 0; list != NULL && i < list->count; i++) {
-        const struct tri_op *op = &list->rows[i].op;
-        if (tri_model_compare(class, op, wanted) != 0) {
-            continue;
-        }
-        if (op->data.size > capacity) {
-            return say(self, TR_LIMIT, "model: no room for %zu bytes", op->data.size);
-        }
-        if (op->data.size > 0) {
-            memcpy(buffer, op->data.data, op->data.size);
-        }
-        *size = op->data.size;
-        return 0;
-    }
-    return say(self, TR_NOT_FOUND, "model: there is no such row");
+    return tri_model_version_read(&self->model->current, class, wanted, buffer, capacity, size,
+                                  self->words);
 }
 
 static int model_read_page(struct tri_store *store, struct tr_key key, uint64_t number,
@@ -336,48 +219,6 @@ static const struct tri_store_ops model_ops = {
 
 /* --- Opening. --- */
 
-static struct record_version *find_version(struct tri_model *model, uint16_t id)
-{
-    for (size_t i = 0; i < model->record_count; i++) {
-        if (model->records[i].id == id) {
-            return &model->records[i];
-        }
-    }
-    return NULL;
-}
-
-static int check_versions(struct model_store *self)
-{
-    for (size_t i = 0; i < self->record_count; i++) {
-        const struct tr_schema *schema = self->records[i];
-        const struct record_version *known = find_version(self->model, schema->id);
-        if (known != NULL && strcmp(known->name, schema->name) != 0) {
-            return say(self, TR_INVALID, "model: record id %d belongs to %s", schema->id,
-                       known->name);
-        }
-        if (known != NULL && known->version > schema->version) {
-            return say(self, TR_STORE_NEWER, "model: record %s has version %d", schema->name,
-                       known->version);
-        }
-    }
-    return 0;
-}
-
-static void remember_versions(struct model_store *self)
-{
-    for (size_t i = 0; i < self->record_count; i++) {
-        const struct tr_schema *schema = self->records[i];
-        struct record_version *known = find_version(self->model, schema->id);
-        if (known == NULL) {
-            TR_ASSERT(self->model->record_count < RECORD_SCHEMAS_MAX);
-            known = &self->model->records[self->model->record_count++];
-            known->id = schema->id;
-            (void)snprintf(known->name, sizeof known->name, "%s", schema->name);
-        }
-        known->version = schema->version;
-    }
-}
-
 static int open_model(struct model_store *self, const struct tri_store_options *options)
 {
     struct tri_model *model = self->model;
@@ -390,12 +231,12 @@ static int open_model(struct model_store *self, const struct tri_store_options *
     if (!options->read_only && model->is_locked && !model->faults.ignore_lock) {
         return say(self, TR_STORE_LOCKED, "model: is used by another process");
     }
-    int error = check_versions(self);
+    int error = tri_model_records_check(&model->records, options, self->words);
     if (error != 0) {
         return error;
     }
     if (!options->read_only) {
-        remember_versions(self);
+        tri_model_records_note(&model->records, options);
         model->incarnation++;
         model->is_locked = true;
         model->durability = options->durability;
@@ -520,39 +361,17 @@ void tri_model_crash(struct tri_model *model, uint64_t seed)
 
 /* --- Records, for tests to look at. --- */
 
-static size_t count_type(const struct tri_model_list *list, uint16_t type)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        count += list->rows[i].op.type == type;
-    }
-    return count;
-}
-
 size_t tri_model_record_count(const struct tri_model *model, uint16_t type)
 {
-    size_t count = 0;
-    const struct tri_model_list *list = model->current.lists[TRI_MODEL_RECORDS];
-    for (; list != NULL; list = list->before) {
-        count += count_type(list, type);
-    }
-    return count;
+    return tri_model_version_record_count(&model->current, type);
 }
 
 const struct tri_op *tri_model_record(const struct tri_model *model, uint16_t type, size_t index)
 {
-    const struct tri_model_list *list = model->current.lists[TRI_MODEL_RECORDS];
-    size_t left = tri_model_record_count(model, type);
-    /* From the newest list back to the one that holds it. */
-    while (list != NULL && left - count_type(list, type) > index) {
-        left -= count_type(list, type);
-        list = list->before;
-    }
-    size_t at = list != NULL ? left - count_type(list, type) : 0;
-    for (size_t i = 0; list != NULL && i < list->count; i++) {
-        if (list->rows[i].op.type == type && at++ == index) {
-            return &list->rows[i].op;
-        }
-    }
-    return NULL;
+    return tri_model_version_record(&model->current, type, index);
+}
+
+const struct tri_model_version *tri_model_contents(const struct tri_model *model)
+{
+    return &model->current;
 }

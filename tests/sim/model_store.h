@@ -17,6 +17,7 @@
 #include "runtime/journal/store.h"
 
 struct tri_model;
+struct tri_model_version;
 
 /* What a injected bug does with the last commit that was acknowledged. */
 enum tri_model_bug {
@@ -61,5 +62,8 @@ void tri_model_crash(struct tri_model *model, uint64_t seed);
 /* The rows of one type that are left, in the order in which they were committed. */
 size_t tri_model_record_count(const struct tri_model *model, uint16_t type);
 const struct tri_op *tri_model_record(const struct tri_model *model, uint16_t type, size_t index);
+
+/* All that it holds now. */
+const struct tri_model_version *tri_model_contents(const struct tri_model *model);
 
 #endif
