@@ -29,8 +29,12 @@ enum tr_exit_status tr_diagnostics_print_report(const struct tr_invocation *invo
 
 /* ------------------------------------------------------------------------- settings */
 
+/* tr_settings_read or tr_settings_read_store. */
+typedef void read_settings(struct tr_settings_file *settings, struct tr_report *report,
+                           uint32_t source, struct tr_text text);
+
 static enum tr_exit_status read_file(const struct tr_invocation *invocation,
-                                     struct tr_settings_file *settings)
+                                     struct tr_settings_file *settings, read_settings *read)
 {
     char *text;
     size_t size;
@@ -42,8 +46,8 @@ static enum tr_exit_status read_file(const struct tr_invocation *invocation,
                                   error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
     }
     tr_report_init(&report);
-    tr_settings_read(settings, &report, tri_report_source(&report, tr_text_of(settings->path)),
-                     (struct tr_text){.data = text, .size = size});
+    read(settings, &report, tri_report_source(&report, tr_text_of(settings->path)),
+         (struct tr_text){.data = text, .size = size});
     bool is_good = tr_report_total(&report) == 0 && settings->arena.error == 0;
     if (!is_good) {
         error = tr_problems_print(&report, stderr);
@@ -62,6 +66,26 @@ enum tr_exit_status tr_diagnostics_load_settings(const struct tr_invocation *inv
                                                  struct tr_settings_file *settings)
 {
     tr_settings_init(settings);
-    return tr_settings_find(folder, settings->path) ? read_file(invocation, settings)
-                                                    : TR_EXIT_DONE;
+    if (!tr_settings_find(folder, settings->path)) {
+        return TR_EXIT_DONE;
+    }
+    enum tr_exit_status status = read_file(invocation, settings, tr_settings_read);
+    size_t size = strlen(folder);
+    bool is_own = size > 0 && strncmp(settings->path, folder, size) == 0;
+    if (status == TR_EXIT_DONE && settings->store != NULL && is_own) {
+        return tr_command_refused(invocation->command,
+                                  "%s: 'store' names the store of commands that name none; write "
+                                  "it in the settings of the user, not in those of a store",
+                                  settings->path);
+    }
+    return status;
+}
+
+enum tr_exit_status tr_diagnostics_load_store(const struct tr_invocation *invocation,
+                                              struct tr_settings_file *settings)
+{
+    tr_settings_init(settings);
+    return tr_settings_find("", settings->path)
+               ? read_file(invocation, settings, tr_settings_read_store)
+               : TR_EXIT_DONE;
 }

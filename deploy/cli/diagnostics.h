@@ -23,4 +23,8 @@ enum tr_exit_status tr_diagnostics_load_settings(const struct tr_invocation *inv
                                                  const char *folder,
                                                  struct tr_settings_file *settings);
 
+/* The same for the key `store` of a user's settings alone. */
+enum tr_exit_status tr_diagnostics_load_store(const struct tr_invocation *invocation,
+                                              struct tr_settings_file *settings);
+
 #endif

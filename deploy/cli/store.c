@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "deploy/cli/diagnostics.h"
 #include "deploy/common/file.h"
 #include "runtime/journal/store_folder.h"
 #include "schemas/codec/error.h"
@@ -164,9 +165,26 @@ void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX]
     }
 }
 
+/* The store of the user's settings, if they name one; `*is_named` says whether. */
+static enum tr_exit_status take_settings(const struct tr_invocation *invocation, bool makes,
+                                         struct tr_store_place *place, bool *is_named)
+{
+    char by[PATH_MAX + 16];
+    struct tr_settings_file settings;
+    enum tr_exit_status status = tr_diagnostics_load_store(invocation, &settings);
+    *is_named = status != TR_EXIT_DONE || settings.store != NULL;
+    if (status == TR_EXIT_DONE && settings.store != NULL) {
+        (void)snprintf(by, sizeof by, "'store' of %s", settings.path);
+        status = take_named(invocation, makes, settings.store, by, place);
+    }
+    tr_settings_fini(&settings);
+    return status;
+}
+
 enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool makes,
                                   struct tr_store_place *place)
 {
+    bool is_named = false;
     char here[PATH_MAX];
     const char *named = tr_arguments_value(&invocation->arguments, "store");
     const char *standard = getenv("TROUPE_STORE");
@@ -183,6 +201,10 @@ enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool m
     }
     if (find_upwards(here, place->folder)) {
         return TR_EXIT_DONE;
+    }
+    enum tr_exit_status status = take_settings(invocation, makes, place, &is_named);
+    if (is_named) {
+        return status;
     }
     if (!makes) {
         return tr_command_refused(invocation->command,

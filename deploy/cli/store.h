@@ -1,8 +1,8 @@
 /*
  * Which store a command means: --store, else $TROUPE_STORE, which are a folder or the locator of a
  * database (postgresql://…), else the nearest .troupe in this folder or above it, as git does, else
- * a new one here. A store in a database has a folder, too (runtime/journal/store_folder.h): a
- * locator is given one by its name, which is the same each time.
+ * `store` of the user's settings, else a new one here. A store in a database has a folder, too
+ * (runtime/journal/store_folder.h): a locator is given one by its name, the same each time.
  */
 #ifndef TR_DEPLOY_CLI_STORE_H
 #define TR_DEPLOY_CLI_STORE_H

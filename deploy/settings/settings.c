@@ -435,6 +435,23 @@ static void read_mail(struct tri_definition *definition, const struct tr_tree *v
     tri_keys_read_keys(definition, value, "mail", keys, TR_COUNT_OF(keys), target);
 }
 
+/* ------------------------------------------------------------------------------- store */
+
+static void read_store(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    struct tr_settings_file *settings = target;
+    struct tr_text text;
+    if (!tri_keys_read_text(definition, value, &text)) {
+        return;
+    }
+    if (memmem(text.data, text.size, "://", 3) == NULL) {
+        settings->store = tri_settings_place(settings, text);
+        return;
+    }
+    struct tr_text kept = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(text));
+    settings->store = kept.size == 0 ? NULL : kept.data;
+}
+
 /* ---------------------------------------------------------------------------- all of it */
 
 static const struct tri_key keys[] = {
@@ -448,6 +465,7 @@ static const struct tri_key keys[] = {
     {"secrets", read_secrets, 0},
     {"object_stores", tri_settings_read_stores, 0},
     {"mail", read_mail, 0},
+    {"store", read_store, 0},
     {"default_plugin", read_default_plugin, 0},
 };
 
@@ -476,6 +494,26 @@ void tr_settings_read(struct tr_settings_file *settings, struct tr_report *repor
     if (tree != NULL) {
         tri_settings_load_plugins(&definition, tree, settings);
         tri_keys_read_keys(&definition, tree, "the settings", keys, TR_COUNT_OF(keys), settings);
+    }
+    if (scratch.error != 0 && settings->arena.error == 0) {
+        settings->arena.error = scratch.error;
+    }
+    tr_arena_fini(&scratch);
+}
+
+void tr_settings_read_store(struct tr_settings_file *settings, struct tr_report *report,
+                            uint32_t source, struct tr_text text)
+{
+    struct tr_arena scratch;
+    tr_arena_init(&scratch);
+    struct tri_definition definition = {
+        .arena = &settings->arena, .scratch = &scratch, .report = report, .nearest_left = 1000};
+    const struct tr_tree *tree =
+        is_blank(text) ? NULL : tr_yaml_read(&scratch, report, source, text);
+    const struct tr_tree *value =
+        tree != NULL && tree->kind == TR_TREE_MAP ? tr_tree_find(tree, "store") : NULL;
+    if (value != NULL) {
+        read_store(&definition, value, settings);
     }
     if (scratch.error != 0 && settings->arena.error == 0) {
         settings->arena.error = scratch.error;

@@ -73,6 +73,8 @@ struct tr_settings_file {
     struct tri_vector object_stores;        /* struct tr_object_store */
     const char *sendmail;                   /* the program that sends mail; NULL: TR_SENDMAIL */
     const char *mail_from;                  /* NULL: nothing is said */
+    const char
+        *store; /* of commands that name none: a folder or a locator; NULL: nothing is said */
 
     /* private */
     struct tr_arena arena;
@@ -92,6 +94,10 @@ bool tr_settings_find(const char *folder, char path[PATH_MAX]);
 /* Reads settings from a text; `source` is its number in the report, which says what is wrong. */
 void tr_settings_read(struct tr_settings_file *settings, struct tr_report *report, uint32_t source,
                       struct tr_text text);
+
+/* Reads `store` alone: other keys are not looked at, and no plugin is loaded. */
+void tr_settings_read_store(struct tr_settings_file *settings, struct tr_report *report,
+                            uint32_t source, struct tr_text text);
 
 /*
  * Gives an engine its tables of plugins, task types and endpoints, which live as long as the

@@ -290,6 +290,12 @@ class SettingsTest(ProgramTest):
         self.assert_each_is_told(ARMADA, [
             (*row, f"plugins.armada.{words} [InvalidValue]") for *row, words in ARMADA_MISTAKES])
 
+    def test_a_store_names_no_other(self):
+        self.settings.write_text("store: elsewhere\n")
+        told = self.troupe("serve", status=2)[1]
+        self.assertIn(f"{self.settings}: 'store' names the store of commands that name none; write "
+                      "it in the settings of the user, not in those of a store", told)
+
     def test_no_key_is_left_out(self):
         checked = {row[0] for row in MISTAKES}
         self.assertEqual(keys_of(SETTINGS), checked)

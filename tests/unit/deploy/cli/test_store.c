@@ -138,6 +138,27 @@ static void test_a_database_has_a_folder_of_this_machine(void **state)
     assert_int_equal(find("postgresql://h/d", false), TR_EXIT_ENGINE);
 }
 
+static void test_settings_name_a_store(void **state)
+{
+    (void)state;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/settings.yaml", here);
+    assert_int_equal(setenv("TROUPE_SETTINGS", path, 1), 0);
+    help_write("settings.yaml", "store: named\njobs: many\n"); /* other keys are not looked at */
+    assert_int_equal(find(NULL, false), TR_EXIT_USAGE);
+    assert_int_equal(find(NULL, true), TR_EXIT_DONE);
+    assert_true(place.is_new && is_below("named"));
+    assert_int_equal(find("other", true), TR_EXIT_DONE);
+    assert_true(is_below("other"));
+    help_write("settings.yaml", "store: [named]\n");
+    assert_int_equal(find(NULL, true), TR_EXIT_USAGE);
+    help_write("settings.yaml", "store: named\n");
+    assert_int_equal(mkdir(".troupe", 0700), 0);
+    assert_int_equal(find(NULL, true), TR_EXIT_DONE);
+    assert_true(is_below(".troupe")); /* what is nearer wins */
+    assert_int_equal(unsetenv("TROUPE_SETTINGS"), 0);
+}
+
 static void test_graphs_are_kept_under_their_names(void **state)
 {
     (void)state;
@@ -195,6 +216,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_named_stores_win, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_database_has_a_folder_of_this_machine, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_settings_name_a_store, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_graphs_are_kept_under_their_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_are_read_and_written_as_a_whole, set_up,
                                         tear_down),

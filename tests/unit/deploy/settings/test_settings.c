@@ -544,6 +544,21 @@ static void test_mail(void **state)
                                            "sendmail, from [InvalidValue]\n");
 }
 
+static void test_the_store_of_commands(void **state)
+{
+    (void)state;
+    require_good("store: postgresql://h/d\n");
+    assert_string_equal(settings.store, "postgresql://h/d");
+    require_good("store: /srv/troupe\n");
+    assert_string_equal(settings.store, "/srv/troupe");
+    require_good("jobs: 1\n");
+    assert_null(settings.store);
+    require_problem("store: ''\n",
+                    "s.yaml:1:8: '' is no value for 'store'; write text [InvalidValue]\n");
+    require_problem("store: [a]\n",
+                    "s.yaml:1:8: a list is no value for 'store'; write text [InvalidValue]\n");
+}
+
 static void test_object_stores(void **state)
 {
     (void)state;
@@ -630,6 +645,7 @@ int main(void)
         cmocka_unit_test_teardown(test_quotas, tear_down),
         cmocka_unit_test_teardown(test_secrets, tear_down),
         cmocka_unit_test_teardown(test_mail, tear_down),
+        cmocka_unit_test_teardown(test_the_store_of_commands, tear_down),
         cmocka_unit_test_teardown(test_object_stores, tear_down),
         cmocka_unit_test_teardown(test_what_is_wrong_with_object_stores, tear_down),
         cmocka_unit_test_teardown(test_a_task_type_has_the_plugin_that_was_decided_on, tear_down),
