@@ -6,6 +6,7 @@
  */
 #include "runtime/journal/record_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/limits.h"
@@ -35,12 +36,14 @@ static size_t count_columns(const struct tr_schema *schema)
     return count;
 }
 
-int tri_record_table_init(struct tri_record_table *table, const struct tr_schema *schema)
+static int init_table(struct tri_record_table *table, const struct tr_schema *schema, char *words)
 {
     size_t count = count_columns(schema);
     *table = (struct tri_record_table){.schema = schema, .key_count = tr_row_key_count(schema)};
     if (count > TR_RECORD_COLUMNS_MAX) {
-        table->column_count = count;
+        (void)snprintf(words, TRI_RECORD_WORDS_BYTES,
+                       "record %s: has %zu columns, and %d are allowed (TR_RECORD_COLUMNS_MAX)",
+                       schema->name, count, TR_RECORD_COLUMNS_MAX);
         return TR_LIMIT;
     }
     table->columns = tr_alloc_zero(count + 1, sizeof *table->columns);
@@ -57,10 +60,46 @@ int tri_record_table_init(struct tri_record_table *table, const struct tr_schema
     return 0;
 }
 
-void tri_record_table_fini(struct tri_record_table *table)
+int tri_record_tables_init(struct tri_record_tables *tables, const struct tr_schema *const *schemas,
+                           size_t count, char *words)
 {
-    tr_free(table->columns);
-    table->columns = NULL;
+    size_t row_size = 1;
+    (void)snprintf(words, TRI_RECORD_WORDS_BYTES, "%s", tr_error_text(TR_MEMORY));
+    *tables = (struct tri_record_tables){
+        .tables = count > 0 ? tr_alloc_zero(count, sizeof *tables->tables) : NULL};
+    if (count > 0 && tables->tables == NULL) {
+        return TR_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int error = init_table(&tables->tables[i], schemas[i], words);
+        if (error != 0) {
+            return error;
+        }
+        tables->count++;
+        row_size = schemas[i]->struct_size > row_size ? schemas[i]->struct_size : row_size;
+    }
+    tables->row = tr_alloc_zero(1, row_size);
+    return tables->row != NULL ? 0 : TR_MEMORY;
+}
+
+void tri_record_tables_fini(struct tri_record_tables *tables)
+{
+    for (size_t i = 0; i < tables->count; i++) {
+        tr_free(tables->tables[i].columns);
+    }
+    tr_free(tables->tables);
+    tr_free(tables->row);
+    *tables = (struct tri_record_tables){.tables = NULL};
+}
+
+struct tri_record_table *tri_record_table_find(const struct tri_record_tables *tables, uint16_t id)
+{
+    for (size_t i = 0; i < tables->count; i++) {
+        if (tables->tables[i].schema->id == id) {
+            return &tables->tables[i];
+        }
+    }
+    return NULL;
 }
 
 size_t tri_record_columns_of(const struct tri_record_table *table, uint64_t field_count)
@@ -83,7 +122,7 @@ enum tri_column_type tri_record_column_type(const struct tri_record_column *colu
     return storage[column->field->kind].type;
 }
 
-/* --------------------------------------------------------------- values of a row */
+/* ------------------------------------------------------------ values of a row */
 
 static uint64_t integer_of(enum tr_field_kind kind, const void *at)
 {
@@ -146,4 +185,104 @@ struct tri_column_value tri_record_value(const struct tri_record_column *column,
         value.integer = integer_of(field->kind, at);
     }
     return value;
+}
+
+/* ----------------------------------------------------------- from the database */
+
+/* The bits of a field of this kind; the others must be zeros. */
+static uint64_t bits_of(enum tr_field_kind kind)
+{
+    switch (kind) {
+    case TR_FIELD_bool:
+        return 1;
+    case TR_FIELD_u8:
+        return UINT8_MAX;
+    case TR_FIELD_u16:
+        return UINT16_MAX;
+    case TR_FIELD_u32:
+        return UINT32_MAX;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+static void set_integer(enum tr_field_kind kind, uint64_t value, void *at)
+{
+    if (kind == TR_FIELD_bool) {
+        *(bool *)at = value != 0;
+    } else if (kind == TR_FIELD_u8) {
+        *(uint8_t *)at = (uint8_t)value;
+    } else if (kind == TR_FIELD_u16) {
+        *(uint16_t *)at = (uint16_t)value;
+    } else if (kind == TR_FIELD_u32) {
+        *(uint32_t *)at = (uint32_t)value;
+    } else {
+        *(uint64_t *)at = value; /* i64 has the same bits */
+    }
+}
+
+static bool set_number(const struct tri_record_column *column, uint64_t value, void *at)
+{
+    enum tr_field_kind kind = column->field->kind;
+    bool is_incarnation = kind == TR_FIELD_ref && column->part == 2;
+    uint64_t bits = is_incarnation ? UINT32_MAX : bits_of(kind);
+    if ((value & ~bits) != 0) {
+        return false;
+    }
+    if (kind == TR_FIELD_key || kind == TR_FIELD_ref) {
+        struct tr_ref *ref = at; /* a key is how a reference begins */
+        if (is_incarnation) {
+            ref->incarnation = (uint32_t)value;
+        } else {
+            *(column->part == 0 ? &ref->key.group : &ref->key.serial) = value;
+        }
+    } else {
+        set_integer(kind, value, at);
+    }
+    return true;
+}
+
+static bool set_bytes(const struct tr_field *field, struct tr_bytes bytes, uint8_t *at)
+{
+    if (field->capacity > 0) {
+        uint16_t stored = (uint16_t)bytes.size;
+        if (bytes.size > field->capacity) {
+            return false;
+        }
+        memcpy(at, &stored, sizeof stored);
+        if (bytes.size > 0) {
+            memcpy(at + sizeof stored, bytes.data, bytes.size);
+        }
+    } else if (field->kind == TR_FIELD_text) {
+        *(struct tr_text *)(void *)at =
+            (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
+    } else {
+        *(struct tr_bytes *)(void *)at = bytes;
+    }
+    return true;
+}
+
+bool tri_record_value_set(const struct tri_record_column *column,
+                          const struct tri_column_value *value, void *row)
+{
+    const struct tr_field *field = column->field;
+    enum tri_column_type type = storage[field->kind].type;
+    uint8_t *at = (uint8_t *)row + field->offset;
+    if (value == NULL) {
+        if (type == TRI_COLUMN_REAL) {
+            *(double *)(void *)at = __builtin_nan("");
+        }
+        return true;
+    }
+    if (value->type != type) {
+        return false;
+    }
+    if (type == TRI_COLUMN_INTEGER) {
+        return set_number(column, value->integer, at);
+    }
+    if (type == TRI_COLUMN_REAL) {
+        *(double *)(void *)at = value->real;
+        return true;
+    }
+    return set_bytes(field, value->bytes, at);
 }

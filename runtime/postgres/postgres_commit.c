@@ -227,7 +227,7 @@ static int unpack(struct tri_postgres *self, const struct tr_schema *schema,
                   const struct tri_op *op)
 {
     uint8_t version = op->incarnation <= UINT8_MAX ? (uint8_t)op->incarnation : 0;
-    int error = schema->unpack(op->data, version, self->row);
+    int error = schema->unpack(op->data, version, self->records.row);
     return error == 0 ? 0
                       : tri_postgres_report(self, error, "%s: a record %s cannot be unpacked: %s",
                                             self->place, schema->name, tr_error_text(error));
@@ -236,10 +236,10 @@ static int unpack(struct tri_postgres *self, const struct tr_schema *schema,
 static int add_record(struct tri_postgres *self, const struct tri_record_table *table,
                       const char *name)
 {
-    bool is_alone = table->key_count > 0 && is_key_altered(table, self->row);
+    bool is_alone = table->key_count > 0 && is_key_altered(table, self->records.row);
     int error = is_alone ? send_rows(self, name) : 0;
     for (size_t i = 0; error == 0 && i < self->arrays.count; i++) {
-        struct tri_column_value value = tri_record_value(&table->columns[i], self->row);
+        struct tri_column_value value = tri_record_value(&table->columns[i], self->records.row);
         tri_arrays_append(&self->arrays, i, &value);
     }
     if (error == 0) {
@@ -253,11 +253,9 @@ static int add_record(struct tri_postgres *self, const struct tri_record_table *
 static int send_records(struct tri_postgres *self, const struct tri_op *ops, size_t count)
 {
     char name[TRI_POSTGRES_STATEMENT_BYTES];
-    struct tri_postgres_record *record = tri_postgres_record_find(self, ops->type);
-    const struct tri_record_table *table = &record->table;
+    const struct tri_record_table *table = tri_record_table_find(&self->records, ops->type);
     bool is_put = ops->kind == TRI_OP_PUT_RECORD;
-    int error =
-        tri_postgres_record_prepare(self, record, ops, name); /* it has been, for its name */
+    int error = tri_postgres_record_prepare(self, table, ops, name); /* it has been, for its name */
     size_t columns = is_put ? table->column_count : tri_record_columns_of(table, ops->number);
     tri_arrays_begin(&self->arrays);
     for (size_t i = 0; i < columns; i++) {
@@ -323,9 +321,9 @@ static int prepare_run(struct tri_postgres *self, const struct tri_op *op)
         return error;
     }
     char name[TRI_POSTGRES_STATEMENT_BYTES];
-    struct tri_postgres_record *record = tri_postgres_record_find(self, op->type);
-    return record != NULL
-               ? tri_postgres_record_prepare(self, record, op, name)
+    const struct tri_record_table *table = tri_record_table_find(&self->records, op->type);
+    return table != NULL
+               ? tri_postgres_record_prepare(self, table, op, name)
                : tri_postgres_report(self, TR_UNKNOWN_TYPE, "%s: no schema for record %d was given",
                                      self->place, op->type);
 }

@@ -12,7 +12,7 @@
 #define TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
 
 #include "runtime/journal/checksum.h"
-#include "runtime/journal/record_table.h"
+#include "runtime/journal/record_sql.h"
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 #include "runtime/postgres/postgres_array.h"
@@ -73,9 +73,8 @@ enum tri_postgres_read {
     TRI_PG_READ_COUNT
 };
 
-/* A record schema with its table. */
-struct tri_postgres_record {
-    struct tri_record_table table;
+/* Which statements of a record are prepared on the connection. */
+struct tri_postgres_statements {
     bool insert_is_prepared;
     bool delete_is_prepared[TR_ROW_KEYS_MAX]; /* by the first n fields, at index n - 1 */
 };
@@ -92,9 +91,8 @@ struct tri_postgres {
     int broken; /* the error after which nothing is written, or 0 */
     struct tri_fence fence;
     bool prepared[TRI_PG_COUNT]; /* on the connection */
-    struct tri_postgres_record *records;
-    size_t record_count;
-    void *row; /* one unpacked record, as large as the largest */
+    struct tri_record_tables records;
+    struct tri_postgres_statements *record_statements; /* of each of them */
     struct tri_arrays arrays;
     uint32_t schema_oid;
     char schema[TRI_POSTGRES_NAME_BYTES];
@@ -196,6 +194,8 @@ TR_MUST_USE int tri_postgres_resume(struct tri_postgres *self);
 
 /* --- postgres_record.c --- */
 
+extern const struct tri_sql_dialect tri_postgres_dialect;
+
 /* Allocates the columns of each record. */
 TR_MUST_USE int tri_postgres_records_init(struct tri_postgres *self,
                                           const struct tri_store_options *options);
@@ -210,15 +210,12 @@ void tri_postgres_records_forget(struct tri_postgres *self);
  */
 TR_MUST_USE int tri_postgres_records_upgrade(struct tri_postgres *self);
 
-/* The record with this schema id, or NULL. */
-struct tri_postgres_record *tri_postgres_record_find(struct tri_postgres *self, uint16_t id);
-
 /* Bytes of the name of a record's statement. */
 #define TRI_POSTGRES_STATEMENT_BYTES 32
 
 /* Prepares the statement for such an operation, unless it is; `name` gets its name. */
 TR_MUST_USE int tri_postgres_record_prepare(struct tri_postgres *self,
-                                            struct tri_postgres_record *record,
+                                            const struct tri_record_table *table,
                                             const struct tri_op *op, char *name);
 
 /* --- postgres_commit.c, postgres_load.c: the functions of struct tri_store_ops --- */

@@ -95,12 +95,12 @@ static int batch_close(sqlite3_vtab_cursor *cursor)
 static int reach(struct batch_cursor *cursor)
 {
     struct tri_sqlite_batch *batch = &cursor->store->batch;
-    if (batch->record == NULL || cursor->at >= batch->count) {
+    if (batch->table == NULL || cursor->at >= batch->count) {
         return SQLITE_OK;
     }
     const struct tri_op *op = &batch->ops[cursor->at];
     uint8_t version = op->incarnation <= UINT8_MAX ? (uint8_t)op->incarnation : 0;
-    batch->error = batch->record->table.schema->unpack(op->data, version, cursor->store->row);
+    batch->error = batch->table->schema->unpack(op->data, version, cursor->store->records.row);
     return batch->error == 0 ? SQLITE_OK : SQLITE_ERROR;
 }
 
@@ -167,7 +167,7 @@ static int batch_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
         break;
     }
     size_t index = (size_t)(column - COLUMN_RECORD);
-    tri_sqlite_record_result(&batch->record->table.columns[index], cursor->store->row, context);
+    tri_sqlite_record_result(&batch->table->columns[index], cursor->store->records.row, context);
     return SQLITE_OK;
 }
 

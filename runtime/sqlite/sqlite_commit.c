@@ -181,25 +181,25 @@ static bool is_of_records(const struct tri_op *op)
 
 /* The statement for rows, or a deletion of rows, of one record. */
 static int record_statement(struct tri_sqlite *self, const struct tri_op *op,
-                            struct tri_sqlite_record **record, sqlite3_stmt **statement)
+                            const struct tri_record_table **table, sqlite3_stmt **statement)
 {
-    *record = tri_sqlite_record_find(self, op->type);
-    if (*record == NULL) {
+    *table = tri_record_table_find(&self->records, op->type);
+    if (*table == NULL) {
         return tri_sqlite_report(self, TR_UNKNOWN_TYPE, "%s: no schema for record %d was given",
                                  self->path, op->type);
     }
     return op->kind == TRI_OP_PUT_RECORD
-               ? tri_sqlite_record_insert(self, *record, statement)
-               : tri_sqlite_record_delete(self, *record, op->number, statement);
+               ? tri_sqlite_record_insert(self, *table, statement)
+               : tri_sqlite_record_delete(self, *table, op->number, statement);
 }
 
 /* Writes operations of one kind, and of one type if they are records, with one statement. */
 static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size_t count)
 {
     sqlite3_stmt *statement = NULL;
-    struct tri_sqlite_record *record = NULL;
+    const struct tri_record_table *table = NULL;
     int error = is_of_records(ops)
-                    ? record_statement(self, ops, &record, &statement)
+                    ? record_statement(self, ops, &table, &statement)
                     : tri_sqlite_statement(self, writings[ops->kind].sql, &statement);
     if (error != 0) {
         return error;
@@ -207,7 +207,7 @@ static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size
     /*
      * SQLite calls back into sqlite_batch.c while the statement runs, which reads these operations.
      */
-    self->batch = (struct tri_sqlite_batch){.ops = ops, .count = count, .record = record};
+    self->batch = (struct tri_sqlite_batch){.ops = ops, .count = count, .table = table};
     error = tri_sqlite_step(self, statement, "writing a batch");
     /*
      * The virtual table can only report a failure to SQLite; the reason is kept beside it, and is
@@ -215,7 +215,7 @@ static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size
      */
     if (self->batch.error != 0) {
         return tri_sqlite_report(self, self->batch.error, "%s: a record %s cannot be unpacked: %s",
-                                 self->path, record != NULL ? record->table.schema->name : "",
+                                 self->path, table != NULL ? table->schema->name : "",
                                  tr_error_text(self->batch.error));
     }
     return error;

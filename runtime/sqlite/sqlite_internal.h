@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #include "runtime/journal/checksum.h"
-#include "runtime/journal/record_table.h"
+#include "runtime/journal/record_sql.h"
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 
@@ -80,10 +80,9 @@ enum tri_sql {
     TRI_SQL_COUNT
 };
 
-/* A record schema with its table; rows without a key have a rowid. */
-struct tri_sqlite_record {
-    struct tri_record_table table;
-    sqlite3_stmt *insert;                   /* this and the next are prepared at first use */
+/* The statements of a record, prepared at first use. */
+struct tri_sqlite_statements {
+    sqlite3_stmt *insert;
     sqlite3_stmt *deletes[TR_ROW_KEYS_MAX]; /* by the first n fields, at index n - 1 */
 };
 
@@ -100,8 +99,8 @@ struct tri_sqlite_query {
 struct tri_sqlite_batch {
     const struct tri_op *ops;
     size_t count;
-    const struct tri_sqlite_record *record; /* NULL: the operations are not records */
-    int error;                              /* why an operation could not be shown */
+    const struct tri_record_table *table; /* NULL: the operations are not records */
+    int error;                            /* why an operation could not be shown */
 };
 
 /* The store. */
@@ -109,12 +108,11 @@ struct tri_sqlite {
     struct tri_store store;
     sqlite3 *database;
     sqlite3_stmt *statements[TRI_SQL_COUNT];
-    struct tri_sqlite_record *records;
-    size_t record_count;
-    const struct tr_views *views; /* may be NULL */
+    struct tri_record_tables records;
+    struct tri_sqlite_statements *record_statements; /* of each of them */
+    const struct tr_views *views;                    /* may be NULL */
     struct tri_sqlite_query queries[TRI_SQLITE_QUERIES_KEPT];
     size_t query_next; /* the next one to be replaced */
-    void *row;         /* one unpacked record, as large as the largest */
     struct tri_sqlite_batch batch;
     enum tr_durability durability;
     bool read_only;
@@ -201,6 +199,8 @@ TR_MUST_USE int tri_sqlite_read_host(struct tri_sqlite *self, uint64_t *incarnat
 
 /* --- sqlite_record.c --- */
 
+extern const struct tri_sql_dialect tri_sqlite_dialect;
+
 /* Allocates the columns of each record. */
 TR_MUST_USE int tri_sqlite_records_init(struct tri_sqlite *self,
                                         const struct tri_store_options *options);
@@ -212,20 +212,15 @@ void tri_sqlite_records_fini(struct tri_sqlite *self);
  */
 TR_MUST_USE int tri_sqlite_records_upgrade(struct tri_sqlite *self);
 
-/* The record with this schema id, or NULL. */
-struct tri_sqlite_record *tri_sqlite_record_find(struct tri_sqlite *self, uint16_t id);
-
 /* The statement that inserts the records of the batch. */
-TR_MUST_USE int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *record,
+TR_MUST_USE int tri_sqlite_record_insert(struct tri_sqlite *self,
+                                         const struct tri_record_table *table,
                                          sqlite3_stmt **statement);
 
-/* The statement that deletes the rows whose first `count` fields equal those of the batch. */
-TR_MUST_USE int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *record,
-                                         uint64_t count, sqlite3_stmt **statement);
-
-/* Appends `SELECT` of all columns of its table, named `r`; `ORDER BY` its key, or its rowid. */
-void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_str *text);
-void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str *text);
+/* The statement that deletes the rows whose first `fields` fields equal those of the batch. */
+TR_MUST_USE int tri_sqlite_record_delete(struct tri_sqlite *self,
+                                         const struct tri_record_table *table, uint64_t fields,
+                                         sqlite3_stmt **statement);
 
 /* --- sqlite_row.c --- */
 
@@ -233,9 +228,9 @@ void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str
 void tri_sqlite_record_result(const struct tri_record_column *column, const void *row,
                               sqlite3_context *context);
 
-/* Reads the current row of a statement made by `select` into the store's `row`. */
+/* Reads the current row of a query's statement into the row of the store's records. */
 TR_MUST_USE int tri_sqlite_record_read(struct tri_sqlite *self,
-                                       const struct tri_sqlite_record *record,
+                                       const struct tri_record_table *table,
                                        sqlite3_stmt *statement);
 
 /* --- sqlite_query.c --- */

@@ -133,7 +133,7 @@ static void close_reader(struct tr_reader *reader)
 /* ------------------------------------------------------------------------ queries */
 
 /* Passes on each row of a statement. */
-static int give_rows(struct tri_sqlite *self, const struct tri_sqlite_record *record,
+static int give_rows(struct tri_sqlite *self, const struct tri_record_table *table,
                      sqlite3_stmt *statement, int (*row)(void *self, const void *row), void *target)
 {
     int error = 0;
@@ -143,9 +143,9 @@ static int give_rows(struct tri_sqlite *self, const struct tri_sqlite_record *re
         if (error != 0 || code != SQLITE_ROW) {
             break;
         }
-        error = tri_sqlite_record_read(self, record, statement);
+        error = tri_sqlite_record_read(self, table, statement);
         if (error == 0) {
-            error = row(target, self->row);
+            error = row(target, self->records.row);
         }
     }
     return error;
@@ -158,8 +158,8 @@ static int rows(struct tr_reader *reader, const struct tr_reader_query *query,
     sqlite3_stmt *statement = NULL;
     int error = tri_sqlite_query_begin(self, query, false, &statement);
     if (error == 0 && statement != NULL) {
-        error = give_rows(self, tri_sqlite_record_find(self, query->record->id), statement, row,
-                          target);
+        error = give_rows(self, tri_record_table_find(&self->records, query->record->id), statement,
+                          row, target);
     }
     tri_sqlite_query_end(self, statement);
     return error;

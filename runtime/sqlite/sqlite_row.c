@@ -35,137 +35,53 @@ void tri_sqlite_record_result(const struct tri_record_column *column, const void
 
 /* ------------------------------------------------------------- from the table */
 
-static int damaged(struct tri_sqlite *self, const struct tri_sqlite_record *record,
-                   const struct tri_record_column *column)
+static int damaged(struct tri_sqlite *self, const struct tri_record_column *column,
+                   const char *record)
 {
     char words[160];
     (void)sqlite3_snprintf(sizeof words, words,
-                           "record %s, field %s: the row has a value out of its range",
-                           record->table.schema->name, column->field->name);
+                           "record %s, field %s: the row has a value out of its range", record,
+                           column->field->name);
     return tri_sqlite_damaged(self, words);
 }
 
-/* The bits of a field of this kind; the others must be zeros. */
-static uint64_t bits_of(enum tr_field_kind kind)
+/* The value of a column as it is stored, of whatever type; false: NULL. */
+static bool read_value(sqlite3_stmt *statement, int index, struct tri_column_value *value)
 {
-    switch (kind) {
-    case TR_FIELD_bool:
-        return 1;
-    case TR_FIELD_u8:
-        return UINT8_MAX;
-    case TR_FIELD_u16:
-        return UINT16_MAX;
-    case TR_FIELD_u32:
-        return UINT32_MAX;
+    switch (sqlite3_column_type(statement, index)) {
+    case SQLITE_INTEGER:
+        value->type = TRI_COLUMN_INTEGER;
+        value->integer = (uint64_t)sqlite3_column_int64(statement, index);
+        return true;
+    case SQLITE_FLOAT:
+        value->type = TRI_COLUMN_REAL;
+        value->real = sqlite3_column_double(statement, index);
+        return true;
+    case SQLITE_TEXT:
+    case SQLITE_BLOB:
+        value->type = sqlite3_column_type(statement, index) == SQLITE_TEXT ? TRI_COLUMN_TEXT
+                                                                           : TRI_COLUMN_BYTES;
+        value->bytes.data = sqlite3_column_blob(statement, index);
+        value->bytes.size = (size_t)sqlite3_column_bytes(statement, index);
+        return true;
     default:
-        return UINT64_MAX;
-    }
-}
-
-static void store_integer(enum tr_field_kind kind, uint64_t value, void *at)
-{
-    if (kind == TR_FIELD_bool) {
-        *(bool *)at = value != 0;
-    } else if (kind == TR_FIELD_u8) {
-        *(uint8_t *)at = (uint8_t)value;
-    } else if (kind == TR_FIELD_u16) {
-        *(uint16_t *)at = (uint16_t)value;
-    } else if (kind == TR_FIELD_u32) {
-        *(uint32_t *)at = (uint32_t)value;
-    } else {
-        *(uint64_t *)at = value; /* i64 has the same bits */
-    }
-}
-
-/* Text or bytes that lie in the row itself. */
-static bool store_array(const struct tr_field *field, const void *data, size_t size, uint8_t *at)
-{
-    uint16_t stored = (uint16_t)size;
-    if (size > field->capacity) {
         return false;
     }
-    memcpy(at, &stored, sizeof stored);
-    if (size > 0) {
-        memcpy(at + sizeof stored, data, size);
-    }
-    return true;
 }
 
-static bool read_blob(const struct tr_field *field, sqlite3_stmt *statement, int index, void *at)
-{
-    const void *data = sqlite3_column_blob(statement, index);
-    size_t size = (size_t)sqlite3_column_bytes(statement, index);
-    int type = sqlite3_column_type(statement, index);
-    if (type != SQLITE_NULL && type != (field->kind == TR_FIELD_text ? SQLITE_TEXT : SQLITE_BLOB)) {
-        return false;
-    }
-    if (field->capacity > 0) {
-        return store_array(field, data, size, at);
-    }
-    if (field->kind == TR_FIELD_text) {
-        *(struct tr_text *)at = (struct tr_text){.data = data, .size = size};
-    } else {
-        *(struct tr_bytes *)at = (struct tr_bytes){.data = data, .size = size};
-    }
-    return true;
-}
-
-static bool read_integer(const struct tri_record_column *column, sqlite3_stmt *statement, int index,
-                         void *at)
-{
-    int type = sqlite3_column_type(statement, index);
-    uint64_t value = (uint64_t)sqlite3_column_int64(statement, index);
-    enum tr_field_kind kind = column->field->kind;
-    bool is_incarnation = kind == TR_FIELD_ref && column->part == 2;
-    uint64_t bits = is_incarnation ? UINT32_MAX : bits_of(kind);
-    if ((type != SQLITE_INTEGER && type != SQLITE_NULL) || (value & ~bits) != 0) {
-        return false;
-    }
-    if (kind == TR_FIELD_key || kind == TR_FIELD_ref) {
-        struct tr_ref *ref = at; /* a key is how a reference begins */
-        if (is_incarnation) {
-            ref->incarnation = (uint32_t)value;
-        } else {
-            *(column->part == 0 ? &ref->key.group : &ref->key.serial) = value;
-        }
-    } else {
-        store_integer(kind, value, at);
-    }
-    return true;
-}
-
-static bool read_real(sqlite3_stmt *statement, int index, bool is_there, void *at)
-{
-    int type = sqlite3_column_type(statement, index);
-    if (type != SQLITE_FLOAT && type != SQLITE_NULL) {
-        return false;
-    }
-    /* NaN is NULL in SQL. */
-    bool is_no_number = type == SQLITE_NULL && is_there;
-    *(double *)at = is_no_number ? __builtin_nan("") : sqlite3_column_double(statement, index);
-    return true;
-}
-
-int tri_sqlite_record_read(struct tri_sqlite *self, const struct tri_sqlite_record *record,
+int tri_sqlite_record_read(struct tri_sqlite *self, const struct tri_record_table *table,
                            sqlite3_stmt *statement)
 {
-    memset(self->row, 0, record->table.schema->struct_size);
-    for (size_t i = 0; i < record->table.column_count; i++) {
-        const struct tri_record_column *column = &record->table.columns[i];
-        const struct tr_field *field = column->field;
-        void *at = (uint8_t *)self->row + field->offset;
-        bool is_there = field->since <= record->table.stored_version;
-        bool fits;
-        if (field->kind == TR_FIELD_text || field->kind == TR_FIELD_bytes ||
-            field->kind == TR_FIELD_any) {
-            fits = read_blob(field, statement, (int)i, at);
-        } else if (field->kind == TR_FIELD_f64) {
-            fits = read_real(statement, (int)i, is_there, at);
-        } else {
-            fits = read_integer(column, statement, (int)i, at);
+    memset(self->records.row, 0, table->schema->struct_size);
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct tri_record_column *column = &table->columns[i];
+        struct tri_column_value value = {.type = TRI_COLUMN_INTEGER};
+        if (column->field->since > table->stored_version) {
+            continue;
         }
-        if (!fits) {
-            return damaged(self, record, column);
+        bool is_there = read_value(statement, (int)i, &value);
+        if (!tri_record_value_set(column, is_there ? &value : NULL, self->records.row)) {
+            return damaged(self, column, table->schema->name);
         }
     }
     return sqlite3_errcode(self->database) == SQLITE_NOMEM

@@ -226,8 +226,8 @@ static bool has_records(const struct tri_sqlite *self, const struct tr_view *vie
 {
     size_t found = 0;
     for (size_t k = 0; k < view->part_count; k++) {
-        for (size_t i = 0; i < self->record_count; i++) {
-            found += self->records[i].table.schema == view->parts[k].record ? 1 : 0;
+        for (size_t i = 0; i < self->records.count; i++) {
+            found += self->records.tables[i].schema == view->parts[k].record ? 1 : 0;
         }
     }
     return found == view->part_count;
