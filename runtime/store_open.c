@@ -10,14 +10,6 @@
 #include "runtime/postgres/postgres.h"
 #include "runtime/sqlite/sqlite.h"
 
-static int refuse(char *explain, const char *words)
-{
-    if (explain != NULL) {
-        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", words);
-    }
-    return TR_INVALID;
-}
-
 /*
  * Finds the locator that was given, or that of the folder, for which `bound`
  * (TRI_STORE_LOCATOR_BYTES) has room; NULL: SQLite's file of the folder. It may hold a password, so
@@ -31,7 +23,11 @@ static int find_locator(const char *folder, const char **locator, char *explain,
         *locator = error == 0 && bound[0] != '\0' ? bound : NULL;
     }
     if (error == 0 && *locator != NULL && !tri_postgres_is_locator(*locator)) {
-        error = refuse(explain, "the locator of a database begins with postgresql://");
+        if (explain != NULL) {
+            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                           "the locator of a database begins with postgresql://");
+        }
+        return TR_INVALID;
     }
     return error;
 }
@@ -57,5 +53,5 @@ int tr_reader_open(const struct tr_reader_options *given, char *explain, struct 
         return error;
     }
     return options.locator == NULL ? tri_sqlite_reader_open(&options, explain, reader)
-                                   : refuse(explain, "records are not read from PostgreSQL yet");
+                                   : tri_postgres_reader_open(&options, explain, reader);
 }

@@ -30,6 +30,7 @@ struct tr_reader_options {
     const struct tr_schema *const *records;
     size_t record_count;
     const char *vfs; /* SQLite's VFS; NULL: the system's */
+    int patience_ms; /* how long a database server may take to answer; 0: a minute */
 };
 
 /* Comparisons of a field. Numbers are ordered correctly below 2^63, texts by their bytes. */

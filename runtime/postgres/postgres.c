@@ -137,11 +137,14 @@ static int open_store(struct tri_postgres *self, const struct tri_store_options 
     if (error != 0) {
         return error;
     }
+    if (self->patience_ms > 0) {
+        return 0;
+    }
     return self->read_only ? check_readable(self) : tri_postgres_take_over(self);
 }
 
-int tri_postgres_open(const struct tri_store_options *options, char *explain,
-                      struct tri_store **store)
+static int open_as(const struct tri_store_options *options, int patience_ms, char *explain,
+                   struct tri_postgres **store)
 {
     struct tri_postgres *self = tr_alloc_zero(1, sizeof *self);
     if (self == NULL) {
@@ -154,11 +157,12 @@ int tri_postgres_open(const struct tri_store_options *options, char *explain,
     self->lock_descriptor = -1;
     self->durability = options->durability;
     self->read_only = options->read_only;
+    self->patience_ms = patience_ms;
     (void)snprintf(self->place, sizeof self->place, "the database");
     (void)tri_postgres_report(self, 0, "no error so far");
     int error = open_store(self, options);
     if (error == 0) {
-        *store = &self->store;
+        *store = self;
         return 0;
     }
     if (explain != NULL) {
@@ -166,4 +170,21 @@ int tri_postgres_open(const struct tri_store_options *options, char *explain,
     }
     close_store(&self->store);
     return error;
+}
+
+int tri_postgres_open(const struct tri_store_options *options, char *explain,
+                      struct tri_store **store)
+{
+    struct tri_postgres *self = NULL;
+    int error = open_as(options, 0, explain, &self);
+    if (error == 0) {
+        *store = &self->store;
+    }
+    return error;
+}
+
+int tri_postgres_open_reading(const struct tri_store_options *options, int patience_ms,
+                              char *explain, struct tri_postgres **store)
+{
+    return open_as(options, patience_ms, explain, store);
 }

@@ -4,6 +4,7 @@
 #ifndef TR_RUNTIME_POSTGRES_POSTGRES_H
 #define TR_RUNTIME_POSTGRES_POSTGRES_H
 
+#include "runtime/journal/reader.h"
 #include "runtime/journal/store.h"
 
 /* Whether a locator is one of PostgreSQL's: postgresql://… or postgres://…; NULL is none. */
@@ -19,5 +20,9 @@ bool tri_postgres_is_locator(const char *locator);
  */
 TR_MUST_USE int tri_postgres_open(const struct tri_store_options *options, char *explain,
                                   struct tri_store **store);
+
+/* The contract of tr_reader_open, for the store that `options->locator` names. */
+TR_MUST_USE int tri_postgres_reader_open(const struct tr_reader_options *options, char *explain,
+                                         struct tr_reader **reader);
 
 #endif

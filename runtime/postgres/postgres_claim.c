@@ -212,6 +212,9 @@ static int claim_again(struct tri_postgres *self)
 
 int tri_postgres_resume(struct tri_postgres *self)
 {
+    if (self->patience_ms > 0) {
+        return self->has_moment && self->connection != NULL ? 0 : TR_BUSY;
+    }
     if (self->connection != NULL || self->broken != 0) {
         return self->broken;
     }

@@ -7,6 +7,7 @@
  * about us, or it would hold the store's lock for a host that is gone.
  */
 #include <endian.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,24 +35,30 @@ static const char find_session[] =
     " '^\\s*(\"(?:[^\"]|\"\")+\"|[^,\"\\s]+)'))[1]))[1], '$user'), 'troupe'),"
     " current_setting('server_encoding')";
 
-/*
- * Plans are made once and for any number of rows, with the primary keys: a table that was small
- * when its statement was planned does not stay so.
- */
 static const char set_session[] =
     "SELECT set_config('search_path', quote_ident($1), false),"
     " set_config('synchronous_commit', $2, false), set_config('lock_timeout', '3000', false),"
-    " set_config('statement_timeout', '0', false),"
+    " set_config('statement_timeout', $5, false),"
     " set_config('idle_in_transaction_session_timeout', '0', false),"
     " set_config('tcp_keepalives_idle', '5', false),"
     " set_config('tcp_keepalives_interval', '2', false),"
     " set_config('tcp_keepalives_count', '3', false),"
     " set_config('tcp_user_timeout', '10000', false), set_config('jit', 'off', false),"
-    " set_config('plan_cache_mode', 'force_generic_plan', false),"
-    " set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
-    " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),"
     " set_config('default_transaction_read_only', $3, false),"
     " set_config('application_name', $4, false)";
+
+/*
+ * A writer's plans are made once and for any number of rows, with the primary keys: a table that
+ * was small when its statement was planned does not stay so.
+ */
+static const char set_plans[] =
+    "SELECT set_config('plan_cache_mode', 'force_generic_plan', false),"
+    " set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
+    " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false)";
+
+/* A reader's are made for the values of a query, of which some have few rows and others many. */
+static const char set_plans_of_reader[] =
+    "SELECT set_config('plan_cache_mode', 'force_custom_plan', false)";
 
 /* libpq prints notices on stderr otherwise. */
 static void ignore_notice(void *self, const char *words)
@@ -151,16 +158,20 @@ void tri_postgres_session_name(const struct tri_postgres *self, char name[TRI_PO
 static int set_up_session(struct tri_postgres *self)
 {
     char name[TRI_POSTGRES_NAME_BYTES];
+    char patience[16];
     tri_postgres_session_name(self, name);
+    (void)snprintf(patience, sizeof patience, "%d", self->patience_ms);
     const char *parameters[] = {self->schema, self->durability == TR_DURABILITY_FULL ? "on" : "off",
-                                self->read_only ? "on" : "off", name};
+                                self->read_only ? "on" : "off", name, patience};
     PGresult *result = NULL;
     int error = tri_postgres_query(self, set_session, TR_COUNT_OF(parameters), parameters, 0,
                                    "setting up the session", &result);
-    if (error == 0) {
-        self->library->clear(result);
+    if (error != 0) {
+        return error;
     }
-    return error;
+    self->library->clear(result);
+    return tri_postgres_execute(self, self->patience_ms > 0 ? set_plans_of_reader : set_plans,
+                                "setting up the session");
 }
 
 static int check_server(struct tri_postgres *self)
@@ -193,6 +204,7 @@ int tri_postgres_connect(struct tri_postgres *self)
     }
     (void)self->library->setNoticeProcessor(connection, ignore_notice, NULL);
     self->connection = connection;
+    self->connections++;
     error = check_server(self);
     if (error != 0) {
         tri_postgres_disconnect(self);
@@ -200,37 +212,118 @@ int tri_postgres_connect(struct tri_postgres *self)
     return error;
 }
 
+/*
+ * Waits until a result can be taken without blocking; false: nothing has come for too long. Without
+ * a bound the taking waits.
+ */
+static bool wait_for_answer(const struct tri_postgres *self)
+{
+    const struct tri_libpq *library = self->library;
+    bool is_answered = true;
+    while (is_answered && self->patience_ms > 0 && library->isBusy(self->connection) != 0) {
+        struct pollfd descriptor = {.fd = library->socket(self->connection), .events = POLLIN};
+        int ready = poll(&descriptor, 1, self->patience_ms);
+        is_answered = ready != 0;
+        if (ready > 0 && library->consumeInput(self->connection) == 0) {
+            break; /* lost, which the result says */
+        }
+    }
+    return is_answered;
+}
+
+/* Takes the last result of what was sent, which is an error if there was one. */
+static int take_result(struct tri_postgres *self, int is_sent, const char *what, PGresult **result)
+{
+    const struct tri_libpq *library = self->library;
+    PGresult *last = NULL;
+    PGresult *next = NULL;
+    do {
+        if (is_sent != 0 && !wait_for_answer(self)) {
+            char words[64];
+            library->clear(last);
+            (void)snprintf(words, sizeof words, "it has not answered for %d ms", self->patience_ms);
+            return tri_postgres_lost(self, words);
+        }
+        next = is_sent != 0 ? library->getResult(self->connection) : NULL;
+        if (next != NULL) {
+            library->clear(last);
+            last = next;
+        }
+    } while (next != NULL);
+    int error = tri_postgres_error(self, last, what);
+    if (error != 0) {
+        library->clear(last);
+        return error;
+    }
+    *result = last;
+    return 0;
+}
+
 int tri_postgres_execute(struct tri_postgres *self, const char *sql, const char *what)
 {
-    PGresult *result = self->library->exec(self->connection, sql);
-    int error = tri_postgres_error(self, result, what);
-    self->library->clear(result);
+    PGresult *result = NULL;
+    int is_sent = self->library->sendQuery(self->connection, sql);
+    int error = take_result(self, is_sent, what, &result);
+    if (error == 0) {
+        self->library->clear(result);
+    }
     return error;
+}
+
+int tri_postgres_run(struct tri_postgres *self, const char *sql,
+                     const struct tri_postgres_parameters *parameters, int result_format,
+                     const char *what, PGresult **result)
+{
+    static const struct tri_postgres_parameters none = {0};
+    const struct tri_postgres_parameters *with = parameters != NULL ? parameters : &none;
+    int is_sent =
+        self->library->sendQueryParams(self->connection, sql, (int)with->count, with->types,
+                                       with->values, with->sizes, with->formats, result_format);
+    return take_result(self, is_sent, what, result);
 }
 
 int tri_postgres_query(struct tri_postgres *self, const char *sql, size_t count,
                        const char *const *parameters, int result_format, const char *what,
                        PGresult **result)
 {
-    PGresult *made = self->library->execParams(self->connection, sql, (int)count, NULL, parameters,
-                                               NULL, NULL, result_format);
-    int error = tri_postgres_error(self, made, what);
-    if (error != 0) {
-        self->library->clear(made);
-        return error;
+    struct tri_postgres_parameters texts = {.count = count, .values = parameters};
+    return tri_postgres_run(self, sql, &texts, result_format, what, result);
+}
+
+int tri_postgres_prepare(struct tri_postgres *self, const char *name, const char *sql,
+                         const struct tri_postgres_parameters *parameters)
+{
+    PGresult *result = NULL;
+    int is_sent = self->library->sendPrepare(self->connection, name, sql, (int)parameters->count,
+                                             parameters->types);
+    int error = take_result(self, is_sent, "preparing a query", &result);
+    if (error == 0) {
+        self->library->clear(result);
     }
-    *result = made;
-    return 0;
+    return error;
+}
+
+int tri_postgres_run_prepared(struct tri_postgres *self, const char *name,
+                              const struct tri_postgres_parameters *parameters, const char *what,
+                              PGresult **result)
+{
+    int is_sent = self->library->sendQueryPrepared(self->connection, name, (int)parameters->count,
+                                                   parameters->values, parameters->sizes,
+                                                   parameters->formats, 1);
+    return take_result(self, is_sent, what, result);
 }
 
 void tri_postgres_rollback(struct tri_postgres *self)
 {
+    char words[TRI_STORE_EXPLAIN_BYTES];
     if (self->connection == NULL) {
         return;
     }
     PGTransactionStatusType status = self->library->transactionStatus(self->connection);
     if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR) {
-        self->library->clear(self->library->exec(self->connection, "ROLLBACK"));
+        memcpy(words, self->words, sizeof words);
+        (void)!tri_postgres_execute(self, "ROLLBACK", "ending a transaction");
+        memcpy(self->words, words, sizeof words);
     }
 }
 

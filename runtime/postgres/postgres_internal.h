@@ -2,17 +2,17 @@
  * Shared by the files of the PostgreSQL store; no other file includes it.
  *
  * Reading order: postgres.c (opening and closing), postgres_connection.c (one connection, queries
- * on it), postgres_tables.c (the schema, its tables and statements), postgres_fence.h (what
- * the host's row means), postgres_claim.c (the lock, the incarnation, and reconnecting),
- * postgres_record.c (the tables of records), postgres_array.c
- * (many rows as parameters), postgres_commit.c, postgres_load.c, postgres_error.c (errors in
- * words).
+ * on it), postgres_tables.c (the schema, its tables and statements), postgres_fence.h (what the
+ * host's row means), postgres_claim.c (the lock, the incarnation, and reconnecting),
+ * postgres_record.c (the tables of records), postgres_array.c (many rows as parameters),
+ * postgres_commit.c, postgres_cursor.c, postgres_load.c,
+ * postgres_query.c and postgres_reader.c (reading records), postgres_error.c (errors in words).
  */
 #ifndef TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
 #define TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
 
 #include "runtime/journal/checksum.h"
-#include "runtime/journal/record_sql.h"
+#include "runtime/journal/record_query.h"
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 #include "runtime/postgres/postgres_array.h"
@@ -68,9 +68,20 @@ enum tri_postgres_read {
     TRI_PG_LOAD_ACTORS,
     TRI_PG_LOAD_PAGES,
     TRI_PG_LOAD_MESSAGES,
+    TRI_PG_READ_GROUP,
+    TRI_PG_READ_BEHAVIOUR,
     TRI_PG_READ_PAGE,
     TRI_PG_READ_META,
     TRI_PG_READ_COUNT
+};
+
+/* Parameters of a statement: their types, bytes, sizes, and whether they are binary. */
+struct tri_postgres_parameters {
+    size_t count;
+    const Oid *types;
+    const char *const *values; /* NULL: SQL's NULL */
+    const int *sizes;
+    const int *formats;
 };
 
 /* Which statements of a record are prepared on the connection. */
@@ -83,12 +94,16 @@ struct tri_postgres_statements {
 struct tri_postgres {
     struct tri_store store;
     const struct tri_libpq *library;
-    PGconn *connection; /* NULL: lost, reconnected at the next use */
+    PGconn *connection;   /* NULL: lost, reconnected at the next use */
+    uint64_t connections; /* counts them, since what is prepared ends with one */
+    unsigned cursor_count;
     char *locator;
     int lock_descriptor; /* of the folder's lock; -1: none */
     enum tr_durability durability;
     bool read_only;
-    int broken; /* the error after which nothing is written, or 0 */
+    int patience_ms; /* of a reader of moments: how long an answer may take; 0: of no such */
+    bool has_moment; /* such a reader is in a transaction whose snapshot it reads */
+    int broken;      /* the error after which nothing is written, or 0 */
     struct tri_fence fence;
     bool prepared[TRI_PG_COUNT]; /* on the connection */
     struct tri_record_tables records;
@@ -156,6 +171,18 @@ TR_MUST_USE int tri_postgres_query(struct tri_postgres *self, const char *sql, s
                                    const char *const *parameters, int result_format,
                                    const char *what, PGresult **result);
 
+/* The same with parameters of any kind; NULL: none. */
+TR_MUST_USE int tri_postgres_run(struct tri_postgres *self, const char *sql,
+                                 const struct tri_postgres_parameters *parameters,
+                                 int result_format, const char *what, PGresult **result);
+
+/* Prepares a statement with parameters of these types; runs it, with rows of bytes. */
+TR_MUST_USE int tri_postgres_prepare(struct tri_postgres *self, const char *name, const char *sql,
+                                     const struct tri_postgres_parameters *parameters);
+TR_MUST_USE int tri_postgres_run_prepared(struct tri_postgres *self, const char *name,
+                                          const struct tri_postgres_parameters *parameters,
+                                          const char *what, PGresult **result);
+
 /* Rolls back the open transaction, if any; the words of the first error are kept. */
 void tri_postgres_rollback(struct tri_postgres *self);
 
@@ -188,7 +215,8 @@ TR_MUST_USE int tri_postgres_take_over(struct tri_postgres *self);
 /*
  * Before each use: reconnects if the connection was lost. A writer ends its earlier session, takes
  * the lock again, and determines the outcome of an unfinished commit. TR_BUSY (retry), TR_FENCED
- * (another engine has it), TR_STORE_FAILED (the database has lost commits).
+ * (another engine has it), TR_STORE_FAILED (the database has lost commits). A reader of moments is
+ * TR_BUSY until its next one, with the words of the error that has ended this one.
  */
 TR_MUST_USE int tri_postgres_resume(struct tri_postgres *self);
 
@@ -218,6 +246,70 @@ TR_MUST_USE int tri_postgres_record_prepare(struct tri_postgres *self,
                                             const struct tri_record_table *table,
                                             const struct tri_op *op, char *name);
 
+/* --- postgres_cursor.c --- */
+
+/* A cursor and the rows that it has fetched last. All zero: there is none. */
+struct tri_postgres_cursor {
+    struct tri_postgres *store;
+    char name[24];
+    bool is_open;
+    PGresult *rows;
+    int row;      /* the current one of them */
+    int wanted;   /* rows of the last fetch, if there were as many */
+    size_t bytes; /* of the rows of the last fetch, which who reads them counts */
+    bool at_row;
+};
+
+/* Begins a query, at its first row. Within a transaction. */
+TR_MUST_USE int tri_postgres_cursor_begin(struct tri_postgres_cursor *cursor,
+                                          struct tri_postgres *self, const char *sql,
+                                          const struct tri_postgres_parameters *parameters);
+
+/* Goes to the next row, if `at_row` then. */
+TR_MUST_USE int tri_postgres_cursor_next(struct tri_postgres_cursor *cursor);
+
+/* Ends it, also one whose beginning failed. */
+void tri_postgres_cursor_end(struct tri_postgres_cursor *cursor);
+
+/* --- postgres_query.c --- */
+
+/* The values of a query as parameters. */
+struct tri_postgres_values {
+    struct tri_postgres_parameters parameters;
+    Oid types[TRI_QUERY_VALUES_MAX];
+    const char *values[TRI_QUERY_VALUES_MAX];
+    int sizes[TRI_QUERY_VALUES_MAX];
+    int formats[TRI_QUERY_VALUES_MAX];
+    uint64_t numbers[TRI_QUERY_VALUES_MAX];
+    char *made[TRI_QUERY_VALUES_MAX]; /* texts of its own */
+};
+
+/* Converts values, of which `values` keeps views. TR_MEMORY; fini is due in any case. */
+TR_MUST_USE int tri_postgres_values_init(struct tri_postgres_values *values,
+                                         const struct tri_record_query *built);
+void tri_postgres_values_fini(struct tri_postgres_values *values);
+
+/* Prepared queries that a reader keeps. */
+#define TRI_POSTGRES_QUERIES_KEPT 16
+
+struct tri_postgres_queries {
+    char *sql[TRI_POSTGRES_QUERIES_KEPT]; /* NULL: unused */
+    size_t next;                          /* the next one to be replaced */
+    uint64_t connection;                  /* on which they are prepared */
+};
+
+/* Runs a query with a kept statement; all of its rows are in the result. */
+TR_MUST_USE int tri_postgres_queries_run(struct tri_postgres_queries *queries,
+                                         struct tri_postgres *self, struct tr_text sql,
+                                         const struct tri_postgres_parameters *parameters,
+                                         PGresult **result);
+void tri_postgres_queries_fini(struct tri_postgres_queries *queries);
+
+/* --- postgres_reader.c --- */
+
+/* The store of a reader. */
+struct tri_postgres *tri_reader_postgres(const struct tr_reader *reader);
+
 /* --- postgres_commit.c, postgres_load.c: the functions of struct tri_store_ops --- */
 
 int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit);
@@ -226,5 +318,19 @@ int tri_postgres_read_page(struct tri_store *store, struct tr_key key, uint64_t 
                            void *buffer, size_t capacity, size_t *size);
 int tri_postgres_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
                            size_t *size);
+
+/* What of the state a reader visits, in the order of a load: see enum tri_reader_visit. */
+TR_MUST_USE int tri_postgres_visit(struct tri_postgres *self, enum tri_postgres_read read,
+                                   enum tri_op_kind kind, const uint64_t *number,
+                                   int (*each)(void *self, const struct tri_op *op), void *target);
+
+/* --- postgres.c --- */
+
+/*
+ * The same as tri_postgres_open for a reader of moments, which waits `patience_ms` for an answer
+ * and takes its first moment itself.
+ */
+TR_MUST_USE int tri_postgres_open_reading(const struct tri_store_options *options, int patience_ms,
+                                          char *explain, struct tri_postgres **store);
 
 #endif

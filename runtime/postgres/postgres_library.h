@@ -17,6 +17,7 @@
     F(connectdbParams)         \
     F(conninfoFree)            \
     F(conninfoParse)           \
+    F(consumeInput)            \
     F(db)                      \
     F(enterPipelineMode)       \
     F(errorMessage)            \
@@ -29,12 +30,15 @@
     F(getlength)               \
     F(getvalue)                \
     F(host)                    \
+    F(isBusy)                  \
     F(ntuples)                 \
     F(pipelineSync)            \
     F(prepare)                 \
     F(resultErrorField)        \
     F(resultErrorMessage)      \
     F(resultStatus)            \
+    F(sendPrepare)             \
+    F(sendQuery)               \
     F(sendQueryParams)         \
     F(sendQueryPrepared)       \
     F(serverVersion)           \

@@ -1,20 +1,15 @@
 /*
  * Reading: the whole contents, one page, or one cell.
  *
- * A load is one transaction with one snapshot. Each table is read through a cursor, some rows at a
- * time: as many as have taken FETCH_BYTES lately, so memory stays about constant whatever the size
- * of the store. Actors and pages are two tables in the same order, which are merged. Every row is
- * checked against its checksum before it is passed on.
+ * A load is one transaction with one snapshot. Each table is read through a cursor, so memory stays
+ * about constant whatever the size of the store. Actors and pages are two tables in the same order,
+ * which are merged. Every row is checked against its checksum before it is passed on.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/postgres/postgres_internal.h"
-
-#define FETCH_BYTES (1U << 20)
-#define FETCH_ROWS_FIRST 16
-#define FETCH_ROWS_MAX 1024
 
 /* The columns of all reading statements. */
 enum column {
@@ -27,15 +22,10 @@ enum column {
     COLUMN_CHECKSUM,
 };
 
-/* A cursor, the rows it has fetched last, and the current one of them. */
+/* A cursor and its current row. */
 struct walk {
-    struct tri_postgres *store;
-    const char *cursor;
+    struct tri_postgres_cursor cursor;
     enum tri_op_kind kind;
-    PGresult *rows;
-    int row;
-    int wanted;   /* rows of the last fetch, if there were as many */
-    size_t bytes; /* of the rows of the last fetch */
     bool at_row;
     struct tri_op op;
 };
@@ -61,89 +51,65 @@ static int read_row(struct tri_postgres *self, const PGresult *rows, int row, en
     return 0;
 }
 
-/* How many rows to fetch next, by what those of the last fetch have taken. */
-static int rows_to_fetch(const struct walk *walk)
+static int read_current(struct walk *walk)
 {
-    if (walk->rows == NULL) {
-        return FETCH_ROWS_FIRST;
+    struct tri_postgres_cursor *cursor = &walk->cursor;
+    walk->at_row = cursor->at_row;
+    if (!cursor->at_row) {
+        return 0;
     }
-    size_t each = walk->bytes / (size_t)walk->wanted + 1;
-    size_t rows = FETCH_BYTES / each;
-    size_t most = (size_t)walk->wanted * 4;
-    rows = rows > most ? most : rows;
-    return rows > FETCH_ROWS_MAX ? FETCH_ROWS_MAX : rows < 1 ? 1 : (int)rows;
-}
-
-static int fetch(struct walk *walk)
-{
-    struct tri_postgres *self = walk->store;
-    char sql[64];
-    int wanted = rows_to_fetch(walk);
-    (void)snprintf(sql, sizeof sql, "FETCH %d FROM %s", wanted, walk->cursor);
-    self->library->clear(walk->rows);
-    walk->rows = NULL;
-    int error = tri_postgres_query(self, sql, 0, NULL, 1, "reading", &walk->rows);
-    walk->wanted = wanted;
-    walk->row = 0;
-    walk->bytes = 0;
+    int error = read_row(cursor->store, cursor->rows, cursor->row, walk->kind, &walk->op);
+    cursor->bytes += walk->op.data.size;
     return error;
 }
 
 static int walk_next(struct walk *walk)
 {
-    struct tri_postgres *self = walk->store;
-    int count = walk->rows != NULL ? self->library->ntuples(walk->rows) : 0;
-    int error = 0;
-    walk->row++;
-    if (walk->rows == NULL || (walk->row >= count && count == walk->wanted)) {
-        error = fetch(walk);
-        count = error == 0 ? self->library->ntuples(walk->rows) : 0;
-    }
-    walk->at_row = walk->row < count;
-    if (error != 0 || !walk->at_row) {
-        return error;
-    }
-    error = read_row(self, walk->rows, walk->row, walk->kind, &walk->op);
-    walk->bytes += walk->op.data.size;
-    return error;
+    int error = tri_postgres_cursor_next(&walk->cursor);
+    return error != 0 ? error : read_current(walk);
 }
 
-static int walk_begin(struct walk *walk, struct tri_postgres *self, const char *cursor,
-                      enum tri_postgres_read read, enum tri_op_kind kind)
+static int walk_begin(struct walk *walk, struct tri_postgres *self, enum tri_postgres_read read,
+                      enum tri_op_kind kind, const struct tri_postgres_parameters *parameters)
 {
-    char sql[512];
-    *walk = (struct walk){.store = self, .cursor = cursor, .kind = kind};
-    (void)snprintf(sql, sizeof sql, "DECLARE %s NO SCROLL CURSOR FOR %s", cursor,
-                   tri_postgres_read_sql(read));
-    int error = tri_postgres_execute(self, sql, "reading");
-    return error != 0 ? error : walk_next(walk);
+    *walk = (struct walk){.kind = kind};
+    int error =
+        tri_postgres_cursor_begin(&walk->cursor, self, tri_postgres_read_sql(read), parameters);
+    return error != 0 ? error : read_current(walk);
 }
 
 static void walk_end(struct walk *walk)
 {
-    if (walk->store != NULL) {
-        walk->store->library->clear(walk->rows);
-    }
+    tri_postgres_cursor_end(&walk->cursor);
 }
 
-/* Passes on all rows of a table. */
-static int visit_all(struct tri_postgres *self, const char *cursor, enum tri_postgres_read read,
-                     enum tri_op_kind kind, int (*tell)(void *, const struct tri_op *),
-                     void *target)
+int tri_postgres_visit(struct tri_postgres *self, enum tri_postgres_read read,
+                       enum tri_op_kind kind, const uint64_t *number,
+                       int (*each)(void *self, const struct tri_op *op), void *target)
 {
-    if (tell == NULL) {
-        return 0;
-    }
+    char text[24] = "";
+    const char *values[] = {text};
+    struct tri_postgres_parameters parameters = {.count = 1, .values = values};
     struct walk walk;
-    int error = walk_begin(&walk, self, cursor, read, kind);
+    if (number != NULL) {
+        (void)snprintf(text, sizeof text, "%lld", (long long)*number);
+    }
+    int error = walk_begin(&walk, self, read, kind, number != NULL ? &parameters : NULL);
     while (error == 0 && walk.at_row) {
-        error = tell(target, &walk.op);
+        error = each(target, &walk.op);
         if (error == 0) {
             error = walk_next(&walk);
         }
     }
     walk_end(&walk);
     return error;
+}
+
+/* Passes on all rows of a table. */
+static int visit_all(struct tri_postgres *self, enum tri_postgres_read read, enum tri_op_kind kind,
+                     int (*tell)(void *, const struct tri_op *), void *target)
+{
+    return tell == NULL ? 0 : tri_postgres_visit(self, read, kind, NULL, tell, target);
 }
 
 /* Passes on the pages of the current actor. */
@@ -166,9 +132,9 @@ static int visit_actors_and_pages(struct tri_postgres *self,
 {
     struct walk pages;
     struct walk actors = {0};
-    int error = walk_begin(&pages, self, "load_pages", TRI_PG_LOAD_PAGES, TRI_OP_PUT_PAGE);
+    int error = walk_begin(&pages, self, TRI_PG_LOAD_PAGES, TRI_OP_PUT_PAGE, NULL);
     if (error == 0) {
-        error = walk_begin(&actors, self, "load_actors", TRI_PG_LOAD_ACTORS, TRI_OP_PUT_ACTOR);
+        error = walk_begin(&actors, self, TRI_PG_LOAD_ACTORS, TRI_OP_PUT_ACTOR, NULL);
     }
     while (error == 0 && actors.at_row) {
         error = visitor->actor(visitor->self, &actors.op);
@@ -192,25 +158,24 @@ static int tell_actors(struct tri_postgres *self, const struct tri_store_visitor
     if (visitor->actor != NULL && visitor->page != NULL) {
         return visit_actors_and_pages(self, visitor);
     }
-    int error = visit_all(self, "load_actors", TRI_PG_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor,
-                          visitor->self);
+    int error =
+        visit_all(self, TRI_PG_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor, visitor->self);
     if (error == 0) {
-        error = visit_all(self, "load_pages", TRI_PG_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page,
-                          visitor->self);
+        error = visit_all(self, TRI_PG_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page, visitor->self);
     }
     return error;
 }
 
 static int tell_everything(struct tri_postgres *self, const struct tri_store_visitor *visitor)
 {
-    int error = visit_all(self, "load_counters", TRI_PG_LOAD_COUNTERS, TRI_OP_PUT_COUNTER,
-                          visitor->counter, visitor->self);
+    int error =
+        visit_all(self, TRI_PG_LOAD_COUNTERS, TRI_OP_PUT_COUNTER, visitor->counter, visitor->self);
     if (error == 0) {
         error = tell_actors(self, visitor);
     }
     if (error == 0) {
-        error = visit_all(self, "load_messages", TRI_PG_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE,
-                          visitor->message, visitor->self);
+        error = visit_all(self, TRI_PG_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, visitor->message,
+                          visitor->self);
     }
     return error;
 }

@@ -135,6 +135,12 @@ static const char *const reads[TRI_PG_READ_COUNT] = {
     [TRI_PG_LOAD_MESSAGES] =
         "SELECT key_group, key_serial, incarnation, 0::bigint, sequence, envelope, checksum"
         " FROM messages ORDER BY key_group, key_serial, incarnation, sequence < 0, sequence",
+    [TRI_PG_READ_GROUP] = "SELECT key_group, key_serial, incarnation, behaviour, 0::bigint, image,"
+                          " checksum FROM actors WHERE key_group = $1"
+                          " ORDER BY key_group, key_serial",
+    [TRI_PG_READ_BEHAVIOUR] = "SELECT key_group, key_serial, incarnation, behaviour, 0::bigint,"
+                              " image, checksum FROM actors WHERE behaviour = $1"
+                              " ORDER BY key_group, key_serial",
     [TRI_PG_READ_PAGE] = "SELECT key_group, key_serial, 0::bigint, 0::bigint, page, data, checksum"
                          " FROM pages WHERE key_group = $1 AND key_serial = $2 AND page = $3",
     [TRI_PG_READ_META] = "SELECT 0::bigint, 0::bigint, 0::bigint, 0::bigint, cell, data, checksum"

@@ -68,7 +68,7 @@ void stand_free(struct stand *stand)
 struct tri_store_options stand_options(const struct stand *stand)
 {
     return (struct tri_store_options){
-        .folder = stand->folder,
+        .folder = stand->kind == STAND_POSTGRES ? NULL : stand->folder,
         .locator = stand->kind == STAND_POSTGRES ? stand->locator : NULL,
         .durability = TR_DURABILITY_FULL,
         .records = newest_records,
@@ -107,23 +107,75 @@ struct tri_store *stand_open_reader(struct stand *stand)
     return open_or_fail(stand, true);
 }
 
-int stand_run_suite(const char *name, const struct stand_test *tests, size_t count)
+/* Runs each of the tests on the first `kind_count` of some kinds. */
+static int run_suite(const char *name, const struct stand_test *tests, size_t count,
+                     enum stand_kind *kinds, size_t kind_count)
 {
-    static enum stand_kind kinds[STAND_COUNT];
     static char names[STAND_COUNT * STAND_TESTS_MAX][96];
     static struct CMUnitTest suite[STAND_COUNT * STAND_TESTS_MAX];
     assert_true(count <= STAND_TESTS_MAX);
-    for (size_t i = 0; i < STAND_COUNT * count; i++) {
-        size_t kind = i / count;
-        kinds[kind] = (enum stand_kind)kind;
-        (void)snprintf(names[i], sizeof names[i], "%s: %s", kind_names[kind],
+    for (size_t i = 0; i < kind_count * count; i++) {
+        enum stand_kind *kind = &kinds[i / count];
+        (void)snprintf(names[i], sizeof names[i], "%s: %s", kind_names[*kind],
                        tests[i % count].name);
-        suite[i] = (struct CMUnitTest){.name = names[i],
-                                       .test_func = tests[i % count].function,
-                                       .initial_state = &kinds[kind]};
+        suite[i] = (struct CMUnitTest){
+            .name = names[i], .test_func = tests[i % count].function, .initial_state = kind};
     }
     /* What cmocka_run_group_tests does with an array whose size it can see. */
-    return _cmocka_run_group_tests(name, suite, STAND_COUNT * count, NULL, NULL);
+    return _cmocka_run_group_tests(name, suite, kind_count * count, NULL, NULL);
+}
+
+int stand_run_suite(const char *name, const struct stand_test *tests, size_t count)
+{
+    static enum stand_kind kinds[] = {STAND_FOLDER, STAND_DISK, STAND_MODEL, STAND_POSTGRES};
+    return run_suite(name, tests, count, kinds, TR_COUNT_OF(kinds));
+}
+
+int stand_run_databases(const char *name, const struct stand_test *tests, size_t count)
+{
+    static enum stand_kind kinds[] = {STAND_FOLDER, STAND_POSTGRES};
+    return run_suite(name, tests, count, kinds, TR_COUNT_OF(kinds));
+}
+
+int stand_try_read(const struct stand *stand, const struct tr_schema *const *records, size_t count,
+                   char *explain, struct tr_reader **reader)
+{
+    struct tri_store_options from = stand_options(stand);
+    struct tr_reader_options options = {.folder = from.folder,
+                                        .locator = from.locator,
+                                        .records = records,
+                                        .record_count = count,
+                                        .vfs = from.vfs};
+    return tr_reader_open(&options, explain, reader);
+}
+
+struct tr_reader *stand_read(const struct stand *stand)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tr_reader *reader = NULL;
+    int error =
+        stand_try_read(stand, newest_records, TR_COUNT_OF(newest_records), explain, &reader);
+    if (error != 0) {
+        fail_msg("%s: %s", tr_error_name(error), explain);
+    }
+    return reader;
+}
+
+void stand_spoil(const struct stand *stand, const char *sql)
+{
+    if (stand->kind == STAND_POSTGRES) {
+        char whole[1024];
+        int size = snprintf(whole, sizeof whole, "SET search_path TO %s; %s", stand->folder, sql);
+        assert_true(size > 0 && (size_t)size < sizeof whole);
+        postgres_server_run(whole, NULL, 0);
+        return;
+    }
+    char path[128];
+    sqlite3 *database = NULL;
+    stand_path(stand, "troupe.db", path, sizeof path);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(database);
 }
 
 void stand_path(const struct stand *stand, const char *name, char *path, size_t size)

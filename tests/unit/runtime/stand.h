@@ -8,6 +8,7 @@
 
 #include "tests/support/test.h"
 
+#include "runtime/journal/reader.h"
 #include "runtime/journal/store.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/model_store.h"
@@ -56,6 +57,17 @@ struct stand_test {
 
 /* Runs each of the tests on each kind and returns how many failed. */
 int stand_run_suite(const char *name, const struct stand_test *tests, size_t count);
+
+/* The same on each database, whose records are read: a folder of SQLite's, and PostgreSQL. */
+int stand_run_databases(const char *name, const struct stand_test *tests, size_t count);
+
+/* Opens a reader of some records; stand_read insists, and reads the newest. */
+int stand_try_read(const struct stand *stand, const struct tr_schema *const *records, size_t count,
+                   char *explain, struct tr_reader **reader);
+struct tr_reader *stand_read(const struct stand *stand);
+
+/* Runs SQL on the store's tables, in a database. */
+void stand_spoil(const struct stand *stand, const char *sql);
 
 /* The path of one of the store's files. */
 void stand_path(const struct stand *stand, const char *name, char *path, size_t size);

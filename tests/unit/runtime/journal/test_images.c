@@ -1,5 +1,6 @@
 /*
- * Reading actors: what their images say, beside an engine that goes on; and what is none.
+ * Reading actors from each database: what their images say, beside an engine that goes on; and
+ * what is none.
  */
 #include "runtime/journal/images.h"
 
@@ -7,7 +8,6 @@
 #include <string.h>
 
 #include "runtime/actor/actor.h"
-#include "runtime/store_open.h"
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/envelope.h"
 #include "tests/unit/runtime/stand.h"
@@ -96,18 +96,6 @@ static struct tri_op message(uint64_t sequence, struct tr_key to)
                            .data = pooled(&writer)};
 }
 
-static struct tr_reader *open_reader(const struct stand *stand)
-{
-    struct tri_store_options from = stand_options(stand);
-    struct tr_reader_options options = {.folder = from.folder,
-                                        .records = from.records,
-                                        .record_count = from.record_count,
-                                        .vfs = from.vfs};
-    struct tr_reader *reader = NULL;
-    assert_int_equal(tr_reader_open(&options, NULL, &reader), 0);
-    return reader;
-}
-
 /* What was shown, a line for each. */
 static char shown[2048];
 static size_t shown_size;
@@ -150,12 +138,11 @@ static void expect(const char *expected)
 
 static void test_images_of_a_moment(void **state)
 {
-    (void)state;
     static const uint64_t kinds[][2] = {{TRI_EDGE_TIMER, 90}, {TRI_EDGE_TIMER, 80},
                                         {TRI_EDGE_ASK, 0},    {TRI_EDGE_CALL, 5},
                                         {TRI_EDGE_OWED, 0},   {TRI_EDGE_MONITORING, 0}};
     pool_used = 0;
-    struct stand *stand = stand_new(STAND_FOLDER);
+    struct stand *stand = stand_new(*(const enum stand_kind *)*state);
     struct tri_store *store = stand_open(stand);
     struct tr_image root = {.behaviour = 101, .name = text_name("main")};
     struct tr_image child = {.behaviour = 102,
@@ -170,7 +157,7 @@ static void test_images_of_a_moment(void **state)
                             actor(2, 1, &ill), op_page(1, 20, 2, "page"),
                             message(1, (struct tr_key){1, 20}), message(2, (struct tr_key){2, 1})),
                      0);
-    struct tr_reader *reader = open_reader(stand);
+    struct tr_reader *reader = stand_read(stand);
     assert_int_equal(COMMIT(store, 2, op_delete_actor(1, 21), op_delete_message(1, 9, 1, 1)), 0);
     assert_int_equal(tr_images_of_group(reader, 1, show, NULL), 0);
     expect("1/9@3 main of 101, below 0, asks 0 calls 0 monitors 0 timers 0 due 0 0\n"
@@ -205,13 +192,12 @@ static int stop(void *self, const struct tr_actor_image *image)
 
 static void test_a_visitor_ends_it(void **state)
 {
-    (void)state;
     pool_used = 0;
-    struct stand *stand = stand_new(STAND_FOLDER);
+    struct stand *stand = stand_new(*(const enum stand_kind *)*state);
     struct tri_store *store = stand_open(stand);
     struct tr_image one = {.behaviour = 101};
     assert_int_equal(COMMIT(store, 1, actor(1, 1, &one), actor(1, 2, &one), actor(1, 3, &one)), 0);
-    struct tr_reader *reader = open_reader(stand);
+    struct tr_reader *reader = stand_read(stand);
     int count = 0;
     assert_int_equal(tr_images_of_group(reader, 1, stop, &count), TR_CLOSED);
     assert_int_equal(count, 2);
@@ -222,12 +208,11 @@ static void test_a_visitor_ends_it(void **state)
 
 static void test_what_is_no_image_is_damage(void **state)
 {
-    (void)state;
-    struct stand *stand = stand_new(STAND_FOLDER);
+    struct stand *stand = stand_new(*(const enum stand_kind *)*state);
     struct tri_store *store = stand_open(stand);
     assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "no image"), op_message(1, 1, 1, 1, "no")),
                      0);
-    struct tr_reader *reader = open_reader(stand);
+    struct tr_reader *reader = stand_read(stand);
     assert_int_equal(tr_images_of_group(reader, 1, show, NULL), TR_STORE_DAMAGED);
     assert_non_null(strstr(tr_reader_explain(reader), "has no valid image"));
     assert_int_equal(tr_images_messages(reader, show_to, NULL), TR_STORE_DAMAGED);
@@ -239,10 +224,10 @@ static void test_what_is_no_image_is_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_images_of_a_moment),
-        cmocka_unit_test(test_a_visitor_ends_it),
-        cmocka_unit_test(test_what_is_no_image_is_damage),
+    static const struct stand_test tests[] = {
+        STAND_TEST(test_images_of_a_moment),
+        STAND_TEST(test_a_visitor_ends_it),
+        STAND_TEST(test_what_is_no_image_is_damage),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return stand_run_databases("images", tests, TR_COUNT_OF(tests));
 }
