@@ -129,18 +129,24 @@ static int read_secrets(struct tr_bytes packed, struct tr_http_secret *secrets, 
 
 /*
  * The timeout of a request: its own, or the time left until its call's deadline if that is less; 0
- * is none. An expired deadline leaves 1 ms, so that the request ends by its timeout like any other.
+ * is none. TR_TIMEOUT: nothing is left, because the call waited for its commit, so its actor has
+ * given it up, and may have made another in its place.
  */
-static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *envelope,
-                              const struct tr_http_request *wanted)
+static int find_timeout(struct tri_http_service *service, const uint8_t *envelope,
+                        const struct tr_http_request *wanted, uint32_t *timeout_ms)
 {
     uint64_t deadline_ms = tr_envelope_get(envelope, 64, deadline_ms);
     uint64_t now_ms = tri_life_steady_ms(&service->life, tri_monotonic_ns(service->calls.env));
-    uint64_t left_ms = deadline_ms > now_ms ? deadline_ms - now_ms : 1;
-    if (deadline_ms == 0 || (wanted->timeout_ms != 0 && wanted->timeout_ms < left_ms)) {
-        return wanted->timeout_ms;
+    if (deadline_ms != 0 && deadline_ms <= now_ms) {
+        return TR_TIMEOUT;
     }
-    return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
+    uint64_t left_ms = deadline_ms - now_ms;
+    if (deadline_ms == 0 || (wanted->timeout_ms != 0 && wanted->timeout_ms < left_ms)) {
+        *timeout_ms = wanted->timeout_ms;
+    } else {
+        *timeout_ms = left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
+    }
+    return 0;
 }
 
 /* The window of a stream: 0 means the default, and a larger value is capped. */
@@ -217,12 +223,17 @@ static int take_request(struct tri_http_service *service, const uint8_t *envelop
     if (request.delivery > TR_HTTP_LINES) {
         return TR_INVALID;
     }
+    uint32_t timeout_ms = 0;
+    error = find_timeout(service, envelope, &request, &timeout_ms);
+    if (error != 0) {
+        return error;
+    }
     struct tri_http_call *call = tri_http_calls_add(&service->open, caller);
     if (call == NULL) {
         return TR_MEMORY;
     }
     /* After a successful submit `call` belongs to the http thread, and may have ended already. */
-    error = submit(service, &request, timeout_ms_of(service, envelope, &request), call);
+    error = submit(service, &request, timeout_ms, call);
     if (error != 0) {
         tri_http_calls_end(&service->open, call);
     }

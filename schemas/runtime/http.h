@@ -8,7 +8,8 @@
  *     http_cancel (tr_tell)    ->  (then the end comes at once)
  *                              <-  the answer: one http_response
  *
- * A request leaves the host when everything that led to it is committed. It ends with the call: at
+ * A request leaves the host when everything that led to it is committed; not at all if the call's
+ * deadline has passed by then (a disk was full, a database away). It ends with the call: at
  * the call's deadline, when the actor cancels it, and when parts of a stream stay unanswered by
  * http_more for a minute (TR_HTTP_RECEIVER_TIMEOUT_MS). A slow actor gets at most window_bytes
  * until then, and the server has to wait. An actor sends http_cancel before it forgets the call

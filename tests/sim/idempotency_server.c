@@ -144,7 +144,10 @@ static void pass(struct visit *visit, const struct item *item)
     (void)item;
 }
 
-/* More may have been on their way when a host went down, and leave together after a full disk. */
+/*
+ * More may have been on their way when a host went down, and leave together after a full disk or an
+ * outage of the database.
+ */
 static void check_rate(struct sim_jobs *jobs, const struct sim_host *host,
                        const struct visit *visit)
 {
@@ -527,7 +530,8 @@ void sim_jobs_hear(struct sim_jobs *jobs, struct sim_host *host, const struct tr
 {
     struct tr_http_request request;
     if (envelope->type == tr_http_request_schema.id && envelope->kind == TR_KIND_CALL &&
-        tr_http_request_unpack(body, envelope->version, &request) == 0) {
+        tr_http_request_unpack(body, envelope->version, &request) == 0 &&
+        !sim_web_is_too_late(host, envelope)) {
         check_call(jobs, host, &request);
     }
     sim_web_hear(jobs->web, host, envelope, body);

@@ -262,6 +262,13 @@ static struct exchange *own(struct sim_web *web, const struct sim_host *host,
     return exchange;
 }
 
+bool sim_web_is_too_late(const struct sim_host *host, const struct tr_envelope *call)
+{
+    uint64_t now_ms =
+        tri_life_steady_ms(&host->host->shared.life, host->world->now_ns - host->spawned_ns);
+    return call->deadline_ms != 0 && call->deadline_ms <= now_ms;
+}
+
 /* When a request ends by its own time or its call's; 0: never. */
 static uint64_t give_up_ns_of(const struct sim_host *host, const struct tr_envelope *call,
                               const struct tr_http_request *request)
@@ -280,6 +287,11 @@ static void take_request(struct sim_web *web, struct sim_host *host,
                          const struct tr_http_request *request)
 {
     struct sim_random *chance = &web->world->chance.environment;
+    if (sim_web_is_too_late(host, envelope)) {
+        struct tr_ask_failed failed = {.reason = (uint32_t)-TR_TIMEOUT};
+        sim_environment_say(host, envelope, TR_KIND_SIGNAL, &tr_ask_failed_schema, &failed);
+        return;
+    }
     if (own(web, host, envelope, envelope->sequence) != NULL) {
         sim_fail("web: call %llu is heard twice", (unsigned long long)envelope->sequence);
     }

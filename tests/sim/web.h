@@ -85,6 +85,9 @@ bool sim_web_is_open(const struct sim_web *web, uint64_t number);
 void sim_web_hear(struct sim_web *web, struct sim_host *host, const struct tr_envelope *envelope,
                   struct tr_bytes body);
 
+/* Whether the time of a call has passed before it left: the real service does not send it. */
+bool sim_web_is_too_late(const struct sim_host *host, const struct tr_envelope *call);
+
 /* Time has come for something (play.h, elapse): whether anything was done; and when it will. */
 bool sim_web_elapse(struct sim_web *web, struct sim_host *host);
 uint64_t sim_web_due_ns(const struct sim_web *web, const struct sim_host *host);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/memory.h"
 #include "runtime/troupe.h"
@@ -20,6 +21,7 @@ enum manner {
     DIE,      /* at the first part */
     IGNORE,   /* answers nothing */
     MEDDLE,   /* ends the request of this number, and itself */
+    LINGER,   /* lets the request leave when it is too late for it */
 };
 
 #define TR_LISTEN_FIELDS(FIELD, ARRAY) \
@@ -57,6 +59,17 @@ static struct {
 
 static const struct tr_ref service = {{0, TR_SERVICE_HTTP}, 0};
 
+/* What a handler has done leaves behind it, so this keeps it back. */
+static void linger(void)
+{
+    struct timespec begin;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < 20000000L);
+}
+
 static int on_listen(struct tr_context *context, struct tr_listener *listener,
                      const struct tr_message *message)
 {
@@ -79,6 +92,9 @@ static int on_listen(struct tr_context *context, struct tr_listener *listener,
     error = tr_call(context, TR_SERVICE_HTTP, &tr_http_request_schema, &request,
                     listen.call_timeout_ms, &listener->ask);
     __atomic_store_n(&seen.ask, listener->ask, __ATOMIC_RELAXED);
+    if (listen.manner == LINGER) {
+        linger();
+    }
     return error;
 }
 
@@ -322,6 +338,21 @@ static void a_request_ends_with_its_call(void **state)
     assert_true(is_left_alone(world));
 }
 
+/* Nobody waits for its answer any more, and its actor may have made another in its place. */
+static void a_request_whose_time_has_passed_is_not_sent(void **state)
+{
+    struct world *world = *state;
+    open_host(world, 0);
+    run(world, (struct tr_listen){.manner = TAKE}, "/lost");
+    run(world, (struct tr_listen){.manner = TAKE}, "/losses");
+    unsigned long heard = strtoul(seen.body, NULL, 10);
+    assert_true(heard > 0); /* the server counts them */
+    run(world, (struct tr_listen){.manner = LINGER, .call_timeout_ms = 1}, "/lost");
+    assert_int_equal(seen.failed, TR_TIMEOUT);
+    run(world, (struct tr_listen){.manner = TAKE}, "/losses");
+    assert_int_equal(strtoul(seen.body, NULL, 10), heard);
+}
+
 /* The server gets the value; message and store have the reference. */
 static void secrets_go_to_the_server_alone(void **state)
 {
@@ -364,6 +395,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nobody_else_cancels_it, setup, teardown),
         cmocka_unit_test_setup_teardown(the_stream_of_a_dead_actor_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_ends_with_its_call, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_request_whose_time_has_passed_is_not_sent, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(secrets_go_to_the_server_alone, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
