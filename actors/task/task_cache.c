@@ -33,13 +33,13 @@ static int ask_digest(struct tri_task *task, const struct tri_path *path)
 }
 
 /*
- * Only local paths change their content under the same name; a URI elsewhere stands for what it
- * names.
+ * Local paths change their content under the same name, and the same blob may have several names; a
+ * URI elsewhere stands for what it names.
  */
-static bool is_local(struct tri_task *task, const struct tri_path *path)
+static bool has_digest(struct tri_task *task, const struct tri_path *path)
 {
     (void)task;
-    return tri_path_is_local(path->uri);
+    return tri_path_is_local(path->uri) || tri_path_is_blob(path->uri);
 }
 
 static struct tri_resolver input_resolver(const struct tri_task *task)
@@ -49,15 +49,15 @@ static struct tri_resolver input_resolver(const struct tri_task *task)
         .slots = task->start.inputs,
         .left_out = task->settings->cache.ignored,
         .left_out_count = task->settings->cache.ignored_count,
-        .wants = is_local,
+        .wants = has_digest,
         .ask = ask_digest,
         .is_content = true,
     };
 }
 
 /*
- * The key is made of the inputs with each local path replaced by the digest of its content. It goes
- * into the note: all later steps read it there.
+ * The key is made of the inputs with each local path and blob replaced by the digest of its
+ * content. It goes into the note: all later steps read it there.
  */
 static int make_key(struct tri_task *task, const struct tri_resolver *resolver)
 {

@@ -78,7 +78,7 @@ static int apply(struct tri_task *task, const struct tri_resolver *resolver, str
 
 /* ------------------------------------------------------------------ fetch */
 
-/* A blob of our own is kept already. */
+/* A path into our blobs. */
 static bool is_blob(const struct tri_task *task, struct tr_text uri)
 {
     static const char blobs[] = "/blobs/";
@@ -88,19 +88,17 @@ static bool is_blob(const struct tri_task *task, struct tr_text uri)
            memcmp(uri.data + store.size, blobs, sizeof blobs - 1) == 0;
 }
 
-/* A blob of another store, from where this execution has come. */
-static bool is_foreign_blob(const struct tri_task *task, struct tr_text uri)
-{
-    static const char blobs[] = "/blobs/";
-    const char *found = uri.size == 0 ? NULL : memmem(uri.data, uri.size, blobs, sizeof blobs - 1);
-    return found != NULL && !is_blob(task, uri);
-}
-
+/*
+ * Blobs are, wherever they stand and however they are named: programs need a path. A dataset or a
+ * text that names another place is the program's own matter.
+ */
 static bool is_elsewhere(struct tri_task *task, const struct tri_path *path)
 {
     struct tr_text uri = path->uri;
     const char *colon = uri.size == 0 ? NULL : memmem(uri.data, uri.size, "://", 3);
-    return (colon != NULL && !tri_path_is_local(uri)) || is_foreign_blob(task, uri);
+    (void)task;
+    return tri_path_is_blob(uri) ||
+           (colon != NULL && tri_path_is_declared(path) && !tri_path_is_local(uri));
 }
 
 static int ask_fetch(struct tri_task *task, const struct tri_path *path)
@@ -114,6 +112,7 @@ static struct tri_resolver fetch_resolver(const struct tri_task *task)
 {
     return (struct tri_resolver){.variables = &task->task->interface.inputs,
                                  .slots = task->start.inputs,
+                                 .scope = TR_PATHS_ALL,
                                  .wants = is_elsewhere,
                                  .ask = ask_fetch};
 }
@@ -144,7 +143,7 @@ int tri_task_enter_fetch(struct tri_task *task)
 {
     bool is_fetched = task->plugin == NULL || !task->plugin->shares_files ||
                       task->state->inputs_bytes > 0 ||
-                      !tri_path_may_be_in(&task->task->interface.inputs, TR_PATHS_DECLARED);
+                      !tri_path_may_be_in(&task->task->interface.inputs, TR_PATHS_ALL);
     return is_fetched ? tri_task_go(task, TR_STEP_RUN) : tri_task_fetch_next(task);
 }
 
@@ -270,10 +269,13 @@ static bool was_input(struct tri_task *task, const struct tri_path *path)
     return search.is_found;
 }
 
-/* Of a blob, too: whether it is a file or a folder only the files service can see. */
+/*
+ * Of a blob, too: only the files service knows its URI, and whether it is a file or a folder.
+ */
 static bool is_kept_here(struct tri_task *task, const struct tri_path *path)
 {
-    return tri_path_is_kept(path, tri_task_attempt_name(task)) && !was_input(task, path);
+    return tri_path_is_kept(path, tri_task_attempt_name(task)) &&
+           (tri_path_is_blob(path->uri) || !was_input(task, path));
 }
 
 /*

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "schemas/runtime/blob_uri.h"
 #include "schemas/runtime/process.h"
 
 #define SCHEME "file://"
@@ -103,10 +104,23 @@ bool tri_path_is_own(const struct tri_path *path, struct tr_text attempt)
     return below_folder(checkpoints, take_last(&attempt)).size > 1;
 }
 
+bool tri_path_is_declared(const struct tri_path *path)
+{
+    return path->type->kind == TR_TYPE_FILE || path->type->kind == TR_TYPE_DIRECTORY;
+}
+
+bool tri_path_is_blob(struct tr_text uri)
+{
+    return tr_blob_uri_name(uri).size > 0 ||
+           (tri_path_is_local(uri) && tr_blob_path_name(uri).size > 0);
+}
+
 bool tri_path_is_kept(const struct tri_path *path, struct tr_text attempt)
 {
-    bool is_declared = path->type->kind == TR_TYPE_FILE || path->type->kind == TR_TYPE_DIRECTORY;
-    return is_declared ? tri_path_is_local(path->uri) : tri_path_is_own(path, attempt);
+    bool is_local = tri_path_is_local(path->uri);
+    return tri_path_is_declared(path)
+               ? is_local
+               : tri_path_is_own(path, attempt) || (is_local && tri_path_is_blob(path->uri));
 }
 
 bool tri_path_may_stay(const struct tri_path *path, int error)

@@ -23,9 +23,15 @@ bool tri_path_may_be_in(const struct tr_variables *variables, enum tr_path_scope
  */
 bool tri_path_is_own(const struct tri_path *path, struct tr_text attempt);
 
+/* Whether a value is declared as a path: a file or a directory. */
+bool tri_path_is_declared(const struct tri_path *path);
+
+/* Whether a URI is one of a blob, now or in older stores (schemas/runtime/blob_uri.h). */
+bool tri_path_is_blob(struct tr_text uri);
+
 /*
  * Whether a path among the outputs of an attempt is kept. Files and directories of this machine
- * are, wherever they lie; a dataset and a text in a struct where they are its own.
+ * are, wherever they lie; a dataset and a text in a struct where they are its own, or blobs.
  */
 bool tri_path_is_kept(const struct tri_path *path, struct tr_text attempt);
 

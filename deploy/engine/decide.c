@@ -17,6 +17,7 @@
 #include "deploy/engine/decide_paths.h"
 #include "deploy/history/graphs.h"
 #include "deploy/inputs/offload.h"
+#include "deploy/inputs/relocate.h"
 #include "deploy/inputs/runnable.h"
 #include "deploy/recovery/reuse.h"
 #include "runtime/memory.h"
@@ -185,11 +186,10 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
 }
 
 /* The document, from the message or from where it lies. */
-static int open_document(const struct tr_graph_make *make, struct tr_bytes *mapped, char *explain)
+static int open_document(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
+                         struct tr_bytes *mapped, char *explain)
 {
-    char *path = tr_text_copy(make->uri);
-    int error = path == NULL ? TR_MEMORY : tr_file_map(path, mapped);
-    tr_free(path);
+    int error = tr_relocate_map(inquiry->store_folder, make->uri, mapped);
     return error == 0 ? 0 : failed(explain, error, "the document cannot be read");
 }
 
@@ -208,7 +208,7 @@ int tr_decide_graph(const struct tr_inquiry *inquiry, char *explain)
     }
     error = make.task >= parent->task_count ? TR_MALFORMED : 0;
     if (error == 0 && make.text.size == 0) {
-        error = open_document(&make, &mapped, explain);
+        error = open_document(inquiry, &make, &mapped, explain);
     }
     if (error != 0) {
         tr_graph_free(parent);

@@ -1,7 +1,8 @@
 /*
- * Files around the exchange of documents. A task's own file is copied before it is mapped, without
- * a name, because somebody may still change it. Files that its outputs name are kept where their
- * list is large.
+ * Files around the exchange of documents. Blobs in large inputs get their paths, which programs can
+ * open; those of small ones have them already (actors/task/task_files.c). A task's own file is
+ * copied before it is mapped, without a name, because somebody may still change it. Files that its
+ * outputs name are kept where their list is large.
  */
 #include "deploy/engine/exchange.h"
 
@@ -18,6 +19,7 @@
 #include "deploy/common/file.h"
 #include "deploy/engine/inquiries.h"
 #include "deploy/inputs/offload.h"
+#include "deploy/inputs/relocate.h"
 #include "runtime/blob/blob.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/files.h"
@@ -34,6 +36,7 @@ struct target {
     const struct tr_turn *turn;
     uint64_t size;
     char *explain;
+    struct tr_buffer located; /* of the value in hand, if it names blobs */
 };
 
 static int explain_system(char *explain, const char *what)
@@ -73,13 +76,25 @@ static int put(void *self, struct tr_text text)
 static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
 {
     struct target *target = self;
-    return tr_offloaded_map(target->folder, where, literal, target->explain);
+    struct tr_bytes mapped;
+    int error = tr_offloaded_map(target->folder, where, &mapped, target->explain);
+    if (error != 0 || !tr_relocate_has_any(mapped)) {
+        *literal = mapped;
+        return error;
+    }
+    tr_buffer_cut(&target->located, 0);
+    error = tr_relocate_home(target->folder, mapped, &target->located);
+    tr_file_unmap(mapped);
+    *literal = tr_buffer_bytes(&target->located);
+    return error;
 }
 
 static void close_blob(void *self, struct tr_bytes literal)
 {
-    (void)self;
-    tr_file_unmap(literal);
+    const struct target *target = self;
+    if (literal.data != target->located.data) {
+        tr_file_unmap(literal);
+    }
 }
 
 static int write_inputs(const struct tr_exchange_writing *writing, char *explain)
@@ -90,7 +105,10 @@ static int write_inputs(const struct tr_exchange_writing *writing, char *explain
                             .explain = explain};
     const struct tr_exchange_writer writer = {
         .open = open_blob, .close = close_blob, .put = put, .self = &target};
-    return tr_exchange_write(writing->plan, &writer);
+    tr_buffer_init(&target.located, 0);
+    int error = tr_exchange_write(writing->plan, &writer);
+    tr_buffer_fini(&target.located);
+    return error;
 }
 
 /* ----------------------------------------------------------------- outputs */

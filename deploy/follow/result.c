@@ -185,7 +185,11 @@ static int print_outputs(const struct result *result, struct tr_document *docume
     for (uint32_t i = 0; error == 0 && i < count && i < result->outputs->count; i++) {
         const struct tr_variable *output = &result->outputs->items[i];
         struct tr_value value = {
-            .name = output->name, .type = output->type, .slot = tr_read_any(&cursor)};
+            .name = output->name,
+            .type = output->type,
+            .slot = tr_read_any(&cursor),
+            .folder = result->folder,
+        };
         error = cursor.error != 0 ? cursor.error : print_output(&value, document);
     }
     return error;

@@ -108,6 +108,7 @@ static int describe_all(const struct tr_values_request *request, struct tr_value
             return TR_MALFORMED;
         }
         values->items[i].slot = tr_read_any(&cursor);
+        values->items[i].folder = tr_reader_folder(request->reader);
         values->count++;
     }
     return cursor.error != 0 ? TR_MALFORMED : 0;
@@ -142,24 +143,33 @@ int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes)
 {
     struct tr_offloaded where;
     struct tr_value_bytes opened = {.literal = value->slot, .type = value->type};
+    tr_buffer_init(&opened.located, 0);
     if (!tr_slot_is_offloaded(value->slot, &where)) {
         *bytes = opened;
         return 0;
     }
-    char *path = tr_text_copy(where.uri);
-    int error = path == NULL ? TR_MEMORY : tr_file_map(path, &opened.mapped);
-    tr_free(path);
-    if (error == 0) {
-        opened.literal = opened.mapped;
-        opened.type = tr_offloaded_type(&where, value->type);
-        *bytes = opened;
+    int error = tr_relocate_map(value->folder, where.uri, &opened.mapped);
+    if (error != 0) {
+        return error;
     }
-    return error;
+    opened.literal = opened.mapped;
+    opened.type = tr_offloaded_type(&where, value->type);
+    if (tr_relocate_has_any(opened.mapped)) {
+        error = tr_relocate_home(value->folder, opened.mapped, &opened.located);
+        opened.literal = tr_buffer_bytes(&opened.located);
+    }
+    if (error != 0) {
+        tr_value_close(&opened);
+        return error;
+    }
+    *bytes = opened;
+    return 0;
 }
 
 void tr_value_close(struct tr_value_bytes *bytes)
 {
     tr_file_unmap(bytes->mapped);
+    tr_buffer_fini(&bytes->located);
     *bytes = (struct tr_value_bytes){.literal = {.size = 0}};
 }
 

@@ -15,13 +15,15 @@ struct tr_value {
     struct tr_text name;
     const struct tr_type *type;
     struct tr_bytes slot;
+    const char *folder; /* of its store, which has what lies elsewhere */
 };
 
 /* A value's bytes, from wherever they lie. */
 struct tr_value_bytes {
     struct tr_bytes literal;
     const struct tr_type *type; /* of `literal`: what lies elsewhere may be one variant's value */
-    struct tr_bytes mapped;     /* private */
+    struct tr_bytes mapped;     /* private, as the next */
+    struct tr_buffer located;
 };
 
 /* Values in the order of their interface. Slots live as long as their row. */
@@ -59,8 +61,8 @@ TR_MUST_USE int tr_values_of_element(const struct tr_stop *stop, enum tr_value_s
                                      uint64_t element, struct tr_values *values);
 
 /*
- * Gets at a value's bytes until they are closed; what lies elsewhere is not read but mapped.
- * TR_NOT_FOUND, TR_SYSTEM, TR_MEMORY.
+ * Gets at a value's bytes until they are closed; what lies elsewhere is not read but mapped. Blobs
+ * that lie in the store stand there as paths. TR_NOT_FOUND, TR_SYSTEM, TR_MALFORMED, TR_MEMORY.
  */
 TR_MUST_USE int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes);
 void tr_value_close(struct tr_value_bytes *bytes);

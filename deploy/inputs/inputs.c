@@ -16,6 +16,7 @@
 #include "deploy/common/file.h"
 #include "runtime/memory.h"
 #include "schemas/codec/spelling.h"
+#include "schemas/runtime/blob_uri.h"
 
 /* What was given for one input. */
 struct given_input {
@@ -171,7 +172,7 @@ static void check_path(struct inputs *inputs, const struct tr_type *type,
     bool is_folder = type->kind == TR_TYPE_DIRECTORY;
     const char *noun = is_folder ? "directory" : "file";
     struct tr_text given = tree->text;
-    if (memmem(given.data, given.size, "://", 3) != NULL) {
+    if (memmem(given.data, given.size, "://", 3) != NULL || tr_blob_uri_name(given).size > 0) {
         return;
     }
     bool is_absolute = given.size > 0 && given.data[0] == '/';

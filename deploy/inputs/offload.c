@@ -5,7 +5,6 @@
 #include "deploy/inputs/offload.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -247,17 +246,21 @@ int tr_offload_literal(const char *store_folder, struct tr_bytes literal, bool i
 int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,
                      struct tr_bytes *literal, char *explain)
 {
-    char home[PATH_MAX];
-    char *path = tr_text_copy(where->uri);
-    int error = path == NULL ? TR_MEMORY : 0;
+    struct tr_bytes mapped = {.size = 0};
+    int error = tr_relocate_map(store_folder, where->uri, &mapped);
+    if (error == 0 && mapped.size != where->size_bytes) {
+        tr_file_unmap(mapped);
+        error = TR_MALFORMED;
+    }
     if (error == 0) {
-        error = tr_file_map(tr_relocate_find(store_folder, path, home) ? home : path, literal);
+        *literal = mapped;
+    } else if (error != TR_MEMORY) {
+        snprintf(explain, TR_OFFLOAD_EXPLAIN_BYTES, "the value at %.*s cannot be read: %s",
+                 (int)(where->uri.size < 400 ? where->uri.size : 400), where->uri.data,
+                 error == TR_SYSTEM      ? strerror(errno)
+                 : error == TR_MALFORMED ? "it has another size than it had"
+                                         : tr_error_text(error));
     }
-    if (error != 0 && error != TR_MEMORY) {
-        snprintf(explain, TR_OFFLOAD_EXPLAIN_BYTES, "the value at %.400s cannot be read: %s", path,
-                 error == TR_NOT_FOUND ? tr_error_text(error) : strerror(errno));
-    }
-    tr_free(path);
     return error;
 }
 

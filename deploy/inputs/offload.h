@@ -36,8 +36,8 @@ TR_MUST_USE int tr_offload_literal(const char *store_folder, struct tr_bytes lit
                                    bool is_wrapped, struct tr_buffer *slots, char *explain);
 
 /*
- * Maps the bytes of a large value until tr_file_unmap; one that a store elsewhere has written is
- * looked for among this one's blobs. TR_NOT_FOUND, TR_SYSTEM, TR_MEMORY; the first two with words.
+ * Maps the bytes of a large value until tr_file_unmap. TR_NOT_FOUND, TR_SYSTEM, TR_MALFORMED (not
+ * of its size), TR_MEMORY; all but the last with words.
  */
 TR_MUST_USE int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,
                                  struct tr_bytes *literal, char *explain);

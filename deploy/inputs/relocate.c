@@ -4,12 +4,16 @@
  */
 #include "deploy/inputs/relocate.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "actors/graph/value/slot.h"
+#include "deploy/common/file.h"
+#include "runtime/memory.h"
 #include "schemas/codec/error.h"
+#include "schemas/runtime/blob_uri.h"
 
 #define BLOBS "/blobs/"
 #define SCHEME "file://"
@@ -46,6 +50,23 @@ static bool take_any(struct tr_text *text, struct tr_text to)
     return !is_own && size > 0 && (size_t)size < sizeof home && access(home, F_OK) == 0;
 }
 
+/* The path of a blob by its URI, from the "/blobs/" on, if it lies here. */
+static bool add_home(const struct tr_relocation *paths, struct tr_text uri,
+                     struct tr_buffer *buffer)
+{
+    char home[PATH_MAX];
+    struct tr_text name = tr_blob_uri_name(uri);
+    int size = name.size == 0 || paths->from.size > 0
+                   ? -1
+                   : snprintf(home, sizeof home, "%.*s" BLOBS "%.*s", (int)paths->to.size,
+                              paths->to.data, (int)name.size, name.data);
+    bool is_here = size > 0 && (size_t)size < sizeof home && access(home, F_OK) == 0;
+    if (is_here) {
+        tr_buffer_add_string(buffer, home);
+    }
+    return is_here;
+}
+
 static bool take_folder(const struct tr_relocation *paths, struct tr_text *text)
 {
     return paths->from.size == 0 ? take_any(text, paths->to) : take(text, paths->from);
@@ -54,6 +75,9 @@ static bool take_folder(const struct tr_relocation *paths, struct tr_text *text)
 /* The text with its path changed, at the end of `buffer`; false: it is none of that store. */
 static bool change(const struct tr_relocation *paths, struct tr_text text, struct tr_buffer *buffer)
 {
+    if (add_home(paths, text, buffer)) {
+        return true;
+    }
     bool has_scheme = take(&text, tr_text_of(SCHEME));
     bool is_blob = take_folder(paths, &text) && text.size > strlen(BLOBS) &&
                    memcmp(text.data, BLOBS, strlen(BLOBS)) == 0;
@@ -148,23 +172,44 @@ int tr_relocate_value(const struct tr_relocation *paths, struct tr_bytes value,
     return error != 0 ? error : buffer->error;
 }
 
+bool tr_relocate_has_any(struct tr_bytes value)
+{
+    return value.size > 0 &&
+           (memmem(value.data, value.size, BLOBS, strlen(BLOBS)) != NULL ||
+            memmem(value.data, value.size, TR_BLOB_SCHEME, strlen(TR_BLOB_SCHEME)) != NULL);
+}
+
 int tr_relocate_home(const char *folder, struct tr_bytes slots, struct tr_buffer *buffer)
 {
     const struct tr_relocation paths = {.to = tr_text_of(folder)};
-    bool has_any = slots.size > 0 && memmem(slots.data, slots.size, BLOBS, strlen(BLOBS)) != NULL;
-    if (has_any) {
+    if (tr_relocate_has_any(slots)) {
         return tr_relocate_value(&paths, slots, buffer);
     }
     tr_buffer_add(buffer, slots.data, slots.size);
     return buffer->error;
 }
 
-bool tr_relocate_find(const char *folder, const char *path, char home[PATH_MAX])
+/* The path in this store of a blob, by its name there. False: it names none, or it is not here. */
+static bool find_home(const char *folder, struct tr_text uri, char home[PATH_MAX])
 {
-    const char *slash = strrchr(path, '/');
-    size_t before = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-    bool is_blob =
-        before >= strlen(BLOBS) && memcmp(path + before - strlen(BLOBS), BLOBS, strlen(BLOBS)) == 0;
-    int size = is_blob ? snprintf(home, PATH_MAX, "%s" BLOBS "%s", folder, slash + 1) : -1;
+    struct tr_text name = tr_blob_uri_name(uri);
+    name = name.size > 0 ? name : tr_blob_path_name(uri);
+    int size = name.size == 0
+                   ? -1
+                   : snprintf(home, PATH_MAX, "%s" BLOBS "%.*s", folder, (int)name.size, name.data);
     return size > 0 && size < PATH_MAX && access(home, F_OK) == 0;
+}
+
+int tr_relocate_map(const char *folder, struct tr_text uri, struct tr_bytes *bytes)
+{
+    char home[PATH_MAX];
+    if (find_home(folder, uri, home)) {
+        return tr_file_map(home, bytes);
+    }
+    char *path = tr_text_copy(uri);
+    int error = path == NULL ? TR_MEMORY : tr_file_map(path, bytes);
+    int number = errno;
+    tr_free(path);
+    errno = number;
+    return error;
 }

@@ -1,6 +1,7 @@
 /*
- * Values that name blobs of another store, for this one: whatever text in them begins with the path
- * of that store's blobs begins with that of this one's then.
+ * Values that name blobs, for somebody who wants to open them; and values of older stores, which
+ * have named blobs by their paths, for another store: whatever text in them begins with the path of
+ * that store's blobs begins with that of this one's then.
  */
 #ifndef TR_DEPLOY_INPUTS_RELOCATE_H
 #define TR_DEPLOY_INPUTS_RELOCATE_H
@@ -10,8 +11,8 @@
 #include "actors/graph/document/buffer.h"
 
 /*
- * From one store's folder to another's; neither ends with a slash. Without `from`, from whichever:
- * then paths change whose blob lies in the other.
+ * From one store's folder to another's; neither ends with a slash. Without `from`, from whichever,
+ * and from URIs of blobs: then those change whose blob lies in the other.
  */
 struct tr_relocation {
     struct tr_text from;
@@ -25,17 +26,20 @@ struct tr_relocation {
 TR_MUST_USE int tr_relocate_value(const struct tr_relocation *paths, struct tr_bytes value,
                                   struct tr_buffer *buffer);
 
+/* Whether a value may name blobs at all: else it is as it is. */
+bool tr_relocate_has_any(struct tr_bytes value);
+
 /*
- * Appends slots as they are, but with the places here of blobs that came with the executions of
- * another store; `folder` is this one's. Errors as above.
+ * Appends slots as they are, but with the paths of blobs that lie in the store of this folder,
+ * which programs and people can open. Errors as above.
  */
 TR_MUST_USE int tr_relocate_home(const char *folder, struct tr_bytes slots,
                                  struct tr_buffer *buffer);
 
 /*
- * Where the blob of a path that was one of another store's lies here, by its name. False: the path
- * is of no blob, or there is none of that name.
+ * Maps a blob of a store by its URI, or by the path that older stores have in the place of one,
+ * until tr_file_unmap. Another path is that of a file. TR_NOT_FOUND, TR_SYSTEM (errno), TR_MEMORY.
  */
-bool tr_relocate_find(const char *folder, const char *path, char home[PATH_MAX]);
+TR_MUST_USE int tr_relocate_map(const char *folder, struct tr_text uri, struct tr_bytes *bytes);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "deploy/common/file.h"
+#include "deploy/inputs/relocate.h"
 #include "runtime/blob/blob.h"
-#include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
 #define PLAN_VERSION 1
@@ -262,13 +262,12 @@ int tr_recovery_unpack(struct tr_bytes bytes, struct tr_arena *arena, struct tr_
     return 0;
 }
 
-int tr_recovery_read(struct tr_text uri, struct tr_arena *arena, struct tr_recovery *out,
-                     char *explain)
+int tr_recovery_read(const char *store_folder, struct tr_text uri, struct tr_arena *arena,
+                     struct tr_recovery *out, char *explain)
 {
     struct tr_recovery recovery = {.from_count = 0};
     struct tr_bytes mapped = {.size = 0};
-    char *path = tr_text_copy(uri);
-    int error = path == NULL ? TR_MEMORY : tr_file_map(path, &mapped);
+    int error = tr_relocate_map(store_folder, uri, &mapped);
     if (error == 0) {
         struct tr_bytes bytes = tr_arena_bytes(arena, mapped);
         error = arena->error;
@@ -281,9 +280,8 @@ int tr_recovery_read(struct tr_text uri, struct tr_arena *arena, struct tr_recov
         *out = recovery;
     } else {
         snprintf(explain, TR_RECOVERY_EXPLAIN_BYTES,
-                 "the plan of the recovery at %.300s cannot be read: %s", path == NULL ? "" : path,
-                 tr_error_text(error));
+                 "the plan of the recovery at %.*s cannot be read: %s",
+                 (int)(uri.size < 300 ? uri.size : 300), uri.data, tr_error_text(error));
     }
-    tr_free(path);
     return error;
 }

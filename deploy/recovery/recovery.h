@@ -61,8 +61,9 @@ TR_MUST_USE int tr_recovery_write(const struct tr_recovery *recovery, const char
  * Reads one, into the arena. TR_NOT_FOUND, TR_MALFORMED, TR_VERSION, TR_SYSTEM, TR_MEMORY, with
  * words in `explain`.
  */
-TR_MUST_USE int tr_recovery_read(struct tr_text uri, struct tr_arena *arena,
-                                 struct tr_recovery *recovery, char *explain);
+TR_MUST_USE int tr_recovery_read(const char *store_folder, struct tr_text uri,
+                                 struct tr_arena *arena, struct tr_recovery *recovery,
+                                 char *explain);
 
 /*
  * Reads one from bytes that the arena has, and that stay as long as it. TR_MALFORMED, also where

@@ -5,6 +5,7 @@
 #include "actors/graph/value/slot.h"
 #include "deploy/common/file.h"
 #include "deploy/inputs/offload.h"
+#include "deploy/inputs/relocate.h"
 #include "deploy/recovery/reuse_inside.h"
 #include "runtime/memory.h"
 
@@ -113,15 +114,13 @@ struct list {
     bool is_wrapped; /* schemas/engine/recovery.h */
 };
 
-static int open_list(struct tr_bytes slot, struct list *list)
+static int open_list(const char *folder, struct tr_bytes slot, struct list *list)
 {
     struct tr_offloaded where;
     int error = 0;
     *list = (struct list){.mapped = {.size = 0}};
     if (tr_slot_is_offloaded(slot, &where)) {
-        char *path = tr_text_copy(where.uri);
-        error = path == NULL ? TR_MEMORY : tr_file_map(path, &list->mapped);
-        tr_free(path);
+        error = tr_relocate_map(folder, where.uri, &list->mapped);
         slot = list->mapped;
     }
     if (error == 0) {
@@ -206,7 +205,7 @@ static int read_lists(struct range *range, uint64_t execution,
     struct list *lists = tr_alloc_zero(outputs + 1, sizeof *lists);
     error = lists == NULL ? TR_MEMORY : 0;
     for (uint32_t i = 0; error == 0 && i < outputs; i++) {
-        error = open_list(tr_read_any(&cursor), &lists[i]);
+        error = open_list(tr_reader_folder(range->reuse->reader), tr_read_any(&cursor), &lists[i]);
         lists[i].is_wrapped = i < flags && tr_read_bool(&wrapped);
     }
     if (error == 0) {

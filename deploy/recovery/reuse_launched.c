@@ -143,7 +143,8 @@ int tri_reuse_resolve(struct tri_reuse *reuse, struct tr_text recovery)
 {
     struct launched launched;
     if (!read_launched(recovery, &launched)) {
-        return tr_recovery_read(recovery, &reuse->arena, &reuse->plan, reuse->explain);
+        return tr_recovery_read(tr_reader_folder(reuse->reader), recovery, &reuse->arena,
+                                &reuse->plan, reuse->explain);
     }
     int error = tri_reuse_resolve(reuse, launched.outer);
     return error != 0 ? error : resolve_launched(reuse, &launched);
@@ -155,7 +156,7 @@ int tr_reuse_plan(struct tr_reader *reader, struct tr_text recovery, struct tr_a
     struct launched launched;
     struct tri_reuse reuse = {.reader = reader, .explain = explain};
     if (!read_launched(recovery, &launched)) {
-        return tr_recovery_read(recovery, arena, plan, explain);
+        return tr_recovery_read(tr_reader_folder(reader), recovery, arena, plan, explain);
     }
     tr_arena_init(&reuse.arena);
     int error = tri_reuse_resolve(&reuse, recovery);

@@ -271,10 +271,9 @@ int tr_prune_graphs(const struct tr_prune_request *request, const struct tr_refe
     return error == 0 ? 0 : fail(explain, error, path);
 }
 
-static bool is_used(void *self, const char *uri)
+static bool is_used(void *self, const char *name)
 {
-    const char *slash = strrchr(uri, '/');
-    return tr_references_has(self, slash == NULL ? uri : slash + 1);
+    return tr_references_has(self, name);
 }
 
 int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_references *references,

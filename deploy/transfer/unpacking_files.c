@@ -117,7 +117,7 @@ static int settle_blob(struct files *files, const char *path)
     if (error != 0) {
         return fail(files, error, tri_blobs_words(files->blobs));
     }
-    const char *slash = strrchr(blob.uri, '/');
+    const char *slash = strrchr(blob.path, '/');
     return strcmp(slash + 1, name) == 0 ? 0 : fail(files, TR_MALFORMED, files->settling);
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/troupe.h"
 #include "schemas/engine/state_plugin.h"
+#include "schemas/runtime/blob_uri.h"
 #include "schemas/runtime/files.h"
 #include "schemas/runtime/process.h"
 
@@ -50,7 +51,7 @@ static int make_inputs(struct tr_task_context *task, struct tr_armada_attempt *o
                                    tr_text_of("its inputs are written to a file"));
 }
 
-/* The blob by its name below the store as it is called here: the URI may have followed links. */
+/* The blob by its name below the store as it is called here. */
 static int read_made(struct tr_task_context *task, const struct tr_task_event *event,
                      struct tri_armada_inputs *inputs)
 {
@@ -60,10 +61,12 @@ static int read_made(struct tr_task_context *task, const struct tr_task_event *e
     if (error != 0) {
         return error;
     }
-    const char *slash = memrchr(stored.uri.data, '/', stored.uri.size);
-    size_t before = slash == NULL ? 0 : (size_t)(slash - stored.uri.data) + 1;
+    struct tr_text name = tr_blob_uri_name(stored.uri);
+    if (name.size == 0) {
+        return TR_MALFORMED;
+    }
     inputs->path = tr_task_format(task, "%.*s/blobs/%.*s", (int)store.size, store.data,
-                                  (int)(stored.uri.size - before), stored.uri.data + before);
+                                  (int)name.size, name.data);
     return inputs->path.size == 0 ? TR_MEMORY : 0;
 }
 

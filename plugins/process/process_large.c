@@ -2,10 +2,9 @@
  * Documents of a process that no message carries: the files service writes the inputs into a blob,
  * which the process reads where it lies, and reads the outputs where the process has left them.
  */
-#include <string.h>
-
 #include "plugins/process/process.h"
 #include "runtime/troupe.h"
+#include "schemas/runtime/blob_uri.h"
 #include "schemas/runtime/files.h"
 
 int tri_process_make_inputs(struct tr_task_context *task, enum tr_document_form form,
@@ -72,7 +71,7 @@ static int note_made(struct tr_process_attempt *state, struct tr_text name)
                                            : tr_array_set(&state->flyte_inputs, name);
 }
 
-/* The store's folder may lead somewhere by links, so only the blob's own name is kept. */
+/* Only the blob's own name is kept: its path is made of that. */
 int tri_process_made(struct tr_task_context *task, const struct tr_task_event *event,
                      struct tr_process_attempt *state, struct tr_transition *transition)
 {
@@ -85,10 +84,8 @@ int tri_process_made(struct tr_task_context *task, const struct tr_task_event *e
     if (error != 0) {
         return error;
     }
-    const char *slash = memrchr(stored.uri.data, '/', stored.uri.size);
-    size_t before = slash == NULL ? 0 : (size_t)(slash - stored.uri.data) + 1;
-    struct tr_text name = {.data = stored.uri.data + before, .size = stored.uri.size - before};
-    return note_made(state, name);
+    struct tr_text name = tr_blob_uri_name(stored.uri);
+    return name.size == 0 ? TR_MALFORMED : note_made(state, name);
 }
 
 struct tr_text tri_process_blob(struct tr_task_context *task,

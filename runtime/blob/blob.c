@@ -265,9 +265,10 @@ int tri_blob_publish(struct tri_blobs *blobs, int folder, const char *name, stru
     char place[NAME_MAX + 1];
     name_blob(blob, hint, place);
     blob->has_digest = true;
-    int size = snprintf(blob->uri, sizeof blob->uri, "%s/%s", blobs->path, place);
+    snprintf(blob->uri, sizeof blob->uri, TR_BLOB_SCHEME "%s", place);
+    int size = snprintf(blob->path, sizeof blob->path, "%s/%s", blobs->path, place);
     TR_ASSERT(size > 0 &&
-              (size_t)size < sizeof blob->uri); /* the length of the folder's path is limited */
+              (size_t)size < sizeof blob->path); /* the length of the folder's path is limited */
     bool is_there = false;
     tri_blob_lock(blobs, false);
     bool is_placed = put_in_place(blobs, folder, name, place, is_kept, &is_there);
@@ -277,7 +278,7 @@ int tri_blob_publish(struct tri_blobs *blobs, int folder, const char *name, stru
     }
     tri_blob_unlock(blobs);
     if (error != 0) {
-        return tri_blob_explain(blobs, error, blob->uri);
+        return tri_blob_explain(blobs, error, blob->path);
     }
     if (is_there && !is_kept) {
         (void)!tri_below_remove(folder, tr_text_of(name));
@@ -341,12 +342,34 @@ static void take_home(const struct tri_blobs *blobs, char path[TR_PATH_BYTES_MAX
     }
 }
 
+/* The path of a blob's URI: its name below the folder of blobs. */
+static int find_blob(struct tri_blobs *blobs, const char *shown, struct tr_text name,
+                     char path[TR_PATH_BYTES_MAX])
+{
+    if (tri_below_check(name) != 0) {
+        return tri_blob_refuse(blobs, TR_INVALID, shown, "it leads out of its blob");
+    }
+    int size = snprintf(path, TR_PATH_BYTES_MAX, "%s/%.*s", blobs->path, (int)name.size, name.data);
+    return size > 0 && size < TR_PATH_BYTES_MAX
+               ? 0
+               : tri_blob_refuse(blobs, TR_LIMIT, shown, "it is too long for a path");
+}
+
 static int find_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_PATH_BYTES_MAX])
 {
     char shown[256];
     snprintf(shown, sizeof shown, "%.*s", (int)(uri.size < 250 ? uri.size : 250), uri.data);
     if (uri.size >= TR_PATH_BYTES_MAX) {
         return tri_blob_refuse(blobs, TR_LIMIT, shown, "it is too long for a path");
+    }
+    struct tr_text name = tr_blob_uri_name(uri);
+    if (name.size > 0) {
+        return find_blob(blobs, shown, name, path);
+    }
+    if (begins_with(uri, TR_BLOB_SCHEME)) {
+        return tri_blob_refuse(blobs, TR_INVALID, shown,
+                               "it names no blob; write blob:DIGEST or blob:DIGEST-NAME, with the "
+                               "64 digits of the content's SHA-256");
     }
     struct tr_text encoded = uri;
     if (begins_with(uri, FILE_SCHEME)) {
@@ -381,6 +404,36 @@ static int blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_P
 
 /* ---- What is asked for. --------------------------------------------------------------------- */
 
+/* The blob of this store that a path is, or leads into; empty: none. */
+static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
+{
+    char whole[TR_PATH_BYTES_MAX];
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    size_t size = strlen(blobs->path) + 1;
+    size_t end = strlen(path) > size ? size + strcspn(path + size, "/") : 0;
+    snprintf(whole, sizeof whole, "%.*s", (int)end, path);
+    return (struct tr_text){.data = path, .size = is_blob(blobs, whole, digest) ? end : 0};
+}
+
+/* The URI of a path: of what is a blob, or lies in one, its name. */
+static void name_uri(const struct tri_blobs *blobs, struct tri_blob *blob)
+{
+    bool is_kept = blob_around(blobs, blob->path).size > 0;
+    const char *name = blob->path + (is_kept ? strlen(blobs->path) + 1 : 0);
+    snprintf(blob->uri, sizeof blob->uri, "%s%s", is_kept ? TR_BLOB_SCHEME : "", name);
+}
+
+/* Renews the blob that a path is, or leads into. */
+static void renew_around(const struct tri_blobs *blobs, const char *path)
+{
+    char whole[TR_PATH_BYTES_MAX];
+    struct tr_text blob = blob_around(blobs, path);
+    if (blob.size > 0) {
+        snprintf(whole, sizeof whole, "%.*s", (int)blob.size, blob.data);
+        renew(AT_FDCWD, whole);
+    }
+}
+
 /*
  * Fills in the result of a stat. The age is renewed before the stat and under the lock, so no sweep
  * removes a blob that was just found. The digest is taken from a blob's name, not computed.
@@ -390,9 +443,7 @@ static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob
     struct stat status;
     blob->has_digest = is_blob(blobs, path, blob->digest);
     tri_blob_lock(blobs, false);
-    if (blob->has_digest) {
-        renew(AT_FDCWD, path);
-    }
+    renew_around(blobs, path);
     errno = 0;
     int error = stat(path, &status) != 0 ? tri_below_error() : 0;
     tri_blob_unlock(blobs);
@@ -402,7 +453,8 @@ static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
         return tri_blob_refuse(blobs, TR_INVALID, path, "it is neither a file nor a folder");
     }
-    snprintf(blob->uri, sizeof blob->uri, "%s", path);
+    snprintf(blob->path, sizeof blob->path, "%s", path);
+    name_uri(blobs, blob);
     blob->is_directory = S_ISDIR(status.st_mode);
     blob->size = blob->is_directory ? 0 : (uint64_t)status.st_size;
     return 0;
@@ -496,17 +548,6 @@ static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *sou
         (void)!tri_below_remove(blobs->fresh, tr_text_of(name));
     }
     return error;
-}
-
-/* The blob of this store that a path is, or leads into; empty: none. */
-static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
-{
-    char whole[TR_PATH_BYTES_MAX];
-    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
-    size_t size = strlen(blobs->path) + 1;
-    size_t end = strlen(path) > size ? size + strcspn(path + size, "/") : 0;
-    snprintf(whole, sizeof whole, "%.*s", (int)end, path);
-    return (struct tr_text){.data = path, .size = is_blob(blobs, whole, digest) ? end : 0};
 }
 
 /*

@@ -2,10 +2,10 @@
  * The blob store: files, folders and large values by their content, in the store's folder, and
  * small documents of the engine.
  *
- * A blob's URI is the plain absolute path of a read-only file, or of a folder of such files:
- * STORE/blobs/DIGEST or STORE/blobs/DIGEST-NAME, with the SHA-256 of the content in hexadecimal and
- * a name for people and for programs that look at extensions. It can be opened directly, and is not
- * relocated: a store that is copied elsewhere has its blobs fetched again.
+ * A blob's URI is `blob:DIGEST` or `blob:DIGEST-NAME` (schemas/runtime/blob_uri.h), and names no
+ * machine. Its path, which programs can open, is that of a read-only file, or of a folder of such
+ * files: STORE/blobs/DIGEST-NAME. Functions that take a URI take both, and paths and file URIs of
+ * any local file. A path of a blob in another store is that of the same blob here, if there is one.
  *
  * A folder's digest is taken over a list of its entries, sorted by name: kind, executable bit,
  * name, and the digest of the content; of a link its target counts.
@@ -27,6 +27,7 @@
 #include "runtime/blob/turn.h"
 #include "runtime/env/buffer.h"
 #include "schemas/codec/base.h"
+#include "schemas/runtime/blob_uri.h"
 #include "schemas/runtime/files.h"
 
 #define TRI_BLOB_DIGEST_BYTES 32
@@ -35,7 +36,8 @@ struct tri_blobs;
 
 /* Describes a blob, or a local file. */
 struct tri_blob {
-    char uri[TR_PATH_BYTES_MAX];
+    char uri[TR_PATH_BYTES_MAX + sizeof TR_BLOB_SCHEME]; /* of what is no blob: its path */
+    char path[TR_PATH_BYTES_MAX];                        /* where it can be opened */
     bool has_digest;
     uint8_t digest[TRI_BLOB_DIGEST_BYTES];
     uint64_t size; /* of all its files */
@@ -74,8 +76,9 @@ struct tri_blob_put {
 };
 
 /*
- * Copies a local file or folder into the store; a path to or into a blob of this store is returned
- * as it is. Also TR_MISMATCH (not of that kind), and with a fence TR_OUTSIDE.
+ * Copies a local file or folder into the store; what is a blob of this store, or lies in one, stays
+ * where it is, and its URI is returned. Also TR_MISMATCH (not of that kind), and with a fence
+ * TR_OUTSIDE.
  */
 TR_MUST_USE int tri_blob_put(struct tri_blobs *blobs, const struct tri_blob_put *put,
                              struct tri_blob *blob);
@@ -104,8 +107,8 @@ TR_MUST_USE int tri_blob_read(struct tri_blobs *blobs, const struct tr_fence *fe
 TR_MUST_USE int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *blob);
 
 /*
- * Resolves a URI to a local file: an existing local one is returned as it is, without a digest. Any
- * other kind of URI is TR_INVALID, with words that name it.
+ * Resolves a URI to a local file: its `path` exists. One that is no blob has no digest. Any other
+ * kind of URI is TR_INVALID, with words that name it.
  */
 TR_MUST_USE int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *blob);
 
@@ -144,7 +147,7 @@ struct tri_blob_sweep {
     uint64_t pieces_before_ms; /* of unfinished values, by their last piece */
     bool is_dry;               /* counts only */
     void *self;
-    bool (*is_used)(void *self, const char *uri);
+    bool (*is_used)(void *self, const char *name); /* DIGEST or DIGEST-NAME */
 };
 
 /* The number of removed blobs and values, and their bytes. */

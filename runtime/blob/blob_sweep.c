@@ -43,9 +43,7 @@ static bool is_old(int folder, const char *name, uint64_t before_ms)
 
 static bool is_unused(const struct sweeping *sweeping, const char *name)
 {
-    char uri[TR_PATH_BYTES_MAX + NAME_MAX + 2];
-    snprintf(uri, sizeof uri, "%s/%s", sweeping->blobs->path, name);
-    return !sweeping->sweep->is_used(sweeping->sweep->self, uri);
+    return !sweeping->sweep->is_used(sweeping->sweep->self, name);
 }
 
 /*

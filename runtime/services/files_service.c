@@ -60,17 +60,31 @@ static void reply(struct tri_files_service *service, const struct call *call,
     }
 }
 
-/* Answers with the result of a blob operation. */
-static void reply_blob(struct tri_files_service *service, const struct call *call,
-                       const struct tri_blob *blob)
+/* Answers with a blob, named by its URI or by its path. */
+static void reply_stored(struct tri_files_service *service, const struct call *call,
+                         const struct tri_blob *blob, const char *name)
 {
     struct tr_blob_stored stored = {
-        .uri = tr_text_of(blob->uri),
+        .uri = tr_text_of(name),
         .digest = {blob->digest, blob->has_digest ? sizeof blob->digest : 0},
         .size = blob->size,
         .is_directory = blob->is_directory,
     };
     reply(service, call, &tr_blob_stored_schema, &stored);
+}
+
+/* Answers with the result of a blob operation. */
+static void reply_blob(struct tri_files_service *service, const struct call *call,
+                       const struct tri_blob *blob)
+{
+    reply_stored(service, call, blob, blob->uri);
+}
+
+/* Answers who wants to open it. */
+static void reply_path(struct tri_files_service *service, const struct call *call,
+                       const struct tri_blob *blob)
+{
+    reply_stored(service, call, blob, blob->path);
 }
 
 static void fail_with(struct tri_files_service *service, const struct call *call, int error,
@@ -211,7 +225,7 @@ static int take_fetch(struct tri_files_service *service, const struct call *call
     if (!tri_fetch_is_supported(fetch.uri)) {
         int error = tri_blob_fetch(service->blobs, fetch.uri, &blob);
         if (error == 0) {
-            reply_blob(service, call, &blob);
+            reply_path(service, call, &blob);
         }
         return error;
     }
@@ -427,7 +441,7 @@ static void answer_fetch(struct tri_files_service *service, struct tri_fetch *fe
     while ((owner = tri_fetch_take_owner(fetch)) != NULL) {
         struct call call = {.caller = ((struct fetcher *)owner)->caller};
         if (error == 0) {
-            reply_blob(service, &call, blob);
+            reply_path(service, &call, blob);
         } else {
             fail_with(service, &call, error, tr_text_of(words));
         }

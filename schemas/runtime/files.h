@@ -42,7 +42,10 @@ struct tr_fence {
     FIELD(bytes, bytes, 1, TR_REDACTED)    \
     FIELD(bool, is_last, 1, 0)
 
-/* It is there; of the last piece (or the whole) with where it is and what. */
+/*
+ * It is there; of the last piece (or the whole) with its URI (schemas/runtime/blob_uri.h) and what
+ * it is.
+ */
 #define TR_BLOB_STORED_FIELDS(FIELD, ARRAY) \
     FIELD(text, uri, 1, 0)                  \
     FIELD(bytes, digest, 1, 0)              \
@@ -62,8 +65,9 @@ enum tr_path_kind {
 };
 
 /*
- * Copies a local file or folder into the blob store, from within a fence or out of a blob that is
- * there. What is not of its `kind`, a tr_path_kind, is TR_MISMATCH. Answered by blob_stored.
+ * Copies a local file or folder into the blob store, from within a fence; what lies in a blob that
+ * is there is not copied. What is not of its `kind`, a tr_path_kind, is TR_MISMATCH. Answered by
+ * blob_stored.
  */
 #define TR_BLOB_PUT_FIELDS(FIELD, ARRAY) \
     FIELD(text, path, 1, 0)              \
@@ -77,10 +81,10 @@ enum tr_path_kind {
 
 /*
  * Makes what a URI names a local file, or a folder where `kind`, a tr_path_kind, says so. Answered
- * by blob_stored. Where it lies elsewhere it is downloaded, and the error of a blob_failed says
- * whose it is: TR_NOT_FOUND (it is not there), TR_DENIED (the store refuses who asks),
- * TR_NO_CONNECTION (the store is away or busy, and may be asked again), TR_LIMIT (too large),
- * TR_MISMATCH (a folder where there are none).
+ * by blob_stored, whose URI is a path. Where it lies elsewhere it is downloaded, and the error of a
+ * blob_failed says whose it is: TR_NOT_FOUND (it is not there), TR_DENIED (the store refuses who
+ * asks), TR_NO_CONNECTION (the store is away or busy, and may be asked again), TR_LIMIT (too
+ * large), TR_MISMATCH (a folder where there are none).
  */
 #define TR_BLOB_FETCH_FIELDS(FIELD, ARRAY) \
     FIELD(text, uri, 1, 0)                 \

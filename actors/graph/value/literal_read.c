@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "actors/graph/document/limits.h"
+#include "schemas/runtime/blob_uri.h"
 
 /* The way from the value that was asked for to the one in hand, for messages without places. */
 struct tri_step {
@@ -538,7 +539,8 @@ static bool is_uri(struct tr_text text)
  */
 static struct tr_text join_path(struct tr_literal_reader *reader, struct tr_text text)
 {
-    if (reader->folder.size == 0 || text.data[0] == '/' || is_uri(text)) {
+    if (reader->folder.size == 0 || text.data[0] == '/' || is_uri(text) ||
+        tr_blob_uri_name(text).size > 0) {
         return text;
     }
     if (text.size > 2 && text.data[0] == '.' && text.data[1] == '/') {

@@ -17,24 +17,27 @@ static const char flow[] =
     "  far: {type: stranger, inputs: {in: file}, outputs: {out: file, all: [file]}}\n"
     "  other: {type: fake, inputs: {in: file}, outputs: {out: file, as: directory}}\n"
     "  data: {type: fake, inputs: {in: file}, outputs: {d: [dataset], s: struct}}\n"
+    "  free: {type: fake, inputs: {in: file, s: struct, d: dataset},\n"
+    "         outputs: {out: file, s: struct}}\n"
     "  late: {type: fake, inputs: {in: file}, timeout: 1s}\n"
     "  large: {type: fake, inputs: {a: int}, outputs: {small: string, text: string}}\n"
     "  ten: {type: fake, inputs: {a: int}, outputs: {a: string, b: string, c: string,\n"
     "        d: string, e: string, f: string, g: string, h: string, i: string, j: string}}\n"
     "workflows:\n"
     "  main:\n"
-    "    inputs: {in: file, more: [file], a: int}\n"
+    "    inputs: {in: file, more: [file], a: int, s: struct, d: dataset}\n"
     "    nodes:\n"
     "      doll: {task: doll, with: {in: $in, more: $more}}\n"
     "      far: {task: far, with: {in: $in}}\n"
     "      other: {task: other, with: {in: $in}}\n"
     "      late: {task: late, with: {in: $in}}\n"
+    "      free: {task: free, with: {in: $in, s: $s, d: $d}}\n"
     "      data: {task: data, with: {in: $in}}\n"
     "      large: {task: large, with: {a: $a}}\n"
     "      ten: {task: ten, with: {a: $a}}\n";
 
 /* What the service was asked, a letter each, and which of them it refuses. */
-static char asked[256];
+static char asked[1024];
 static const char *refused;
 static int refused_error;
 static size_t written;
@@ -92,7 +95,7 @@ static void serve_fetches(const struct outside_message *message)
 }
 
 /* Gives a file of its own, and passes its input on; sees its inputs. */
-static char seen[256];
+static char seen[512];
 static char kinds[16]; /* of what was put, a letter each */
 static const char *gives;
 
@@ -313,6 +316,43 @@ static void test_what_lies_in_its_own_folder_is_kept(void **state)
     assert_non_null(strstr(stand_outputs(), "\"x\": [\"/store/blobs/s\", 1], \"y\": \"/a/"));
     assert_non_null(strstr(stand_outputs(), "/work\", \"z\": \"/a/"));
     stand_end();
+}
+
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* Wherever a blob stands, programs get its path; what they give back is a blob again. */
+static void test_blobs_are_paths_for_programs_alone(void **state)
+{
+    (void)state;
+    begin();
+    gives = "{\"out\": \"/old/blobs/" DIGEST "-b\", \"s\": {\"f\": [\"/fetched/x\", "
+            "\"/store/blobs/" DIGEST "-c\", \"blob:" DIGEST "-d\"]}}";
+    stand_start(&(struct stand_start){
+        .node = "free",
+        .inputs = "{\"in\": \"/old/blobs/" DIGEST "-b\", \"s\": {\"f\": [\"blob:" DIGEST
+                  "-c\", \"s3://x/y\"]}, \"d\": \"blob:" DIGEST "-d\"}"});
+    stand_run(serve);
+    assert_string_equal(asked,
+                        "fetch(/old/blobs/" DIGEST "-b) fetch(blob:" DIGEST "-c) fetch(blob:" DIGEST
+                        "-d) put(/old/blobs/" DIGEST "-b) put(/store/blobs/" DIGEST "-c) ");
+    assert_non_null(strstr(seen, "\"in\": \"/fetched/" DIGEST "-b\""));
+    assert_non_null(strstr(seen, "{\"f\": [\"/fetched/blob:" DIGEST "-c\", \"s3://x/y\"]}"));
+    assert_non_null(strstr(seen, "\"/fetched/blob:" DIGEST "-d\""));
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    stand_end();
+}
+
+static void test_a_blob_that_is_missing_fails_its_task(void **state)
+{
+    (void)state;
+    begin();
+    refused = DIGEST;
+    refused_error = TR_NOT_FOUND;
+    stand_start(&(struct stand_start){.node = "free",
+                                      .inputs = "{\"in\": \"/a\", \"s\": {\"f\": \"blob:" DIGEST
+                                                "\"}, \"d\": \"/d\"}"});
+    stand_run(serve);
+    expect_failure("InputsNotFoundError", "the input 'blob:" DIGEST "': it is not there");
 }
 
 /* ---- Time. ---------------------------------------------------------------------------------- */
@@ -697,6 +737,8 @@ int main(void)
         cmocka_unit_test(test_without_a_service_it_fails),
         cmocka_unit_test(test_a_store_that_is_away_is_asked_again),
         cmocka_unit_test(test_each_failure_of_a_fetch),
+        cmocka_unit_test(test_blobs_are_paths_for_programs_alone),
+        cmocka_unit_test(test_a_blob_that_is_missing_fails_its_task),
         cmocka_unit_test(test_an_abort_waits_for_no_file),
         cmocka_unit_test(test_outputs_that_are_too_many_go_too),
         cmocka_unit_test(test_large_outputs_go_into_the_blob_store),

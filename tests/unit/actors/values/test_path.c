@@ -72,6 +72,34 @@ static void test_what_is_kept(void **state)
     }
 }
 
+/* A blob is kept as what it is wherever it stands; and so is one that an older store has named. */
+static void test_what_a_blob_is(void **state)
+{
+    (void)state;
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    static const struct {
+        const char *uri;
+        bool is_blob;
+        bool is_kept; /* as a text in a struct */
+    } rows[] = {
+        {"blob:" DIGEST "-x", true, false},
+        {"/store/blobs/" DIGEST "-x", true, true},
+        {"file:///store/blobs/" DIGEST, true, true},
+        {"s3://bucket/blobs/" DIGEST, false, false},
+        {"/store/blobs/x", false, false},
+        {"blob:x", false, false},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        struct tri_path text = path_of(rows[i].uri, &of_struct);
+        struct tri_path file = path_of(rows[i].uri, &of_file);
+        assert_int_equal(tri_path_is_blob(tr_text_of(rows[i].uri)), rows[i].is_blob);
+        assert_int_equal(tri_path_is_kept(&text, tr_text_of(ATTEMPT)), rows[i].is_kept);
+        assert_false(tri_path_is_declared(&text));
+        assert_true(tri_path_is_declared(&file));
+    }
+#undef DIGEST
+}
+
 static void test_only_a_text_in_a_struct_may_stay(void **state)
 {
     (void)state;
@@ -100,6 +128,7 @@ int main(void)
         cmocka_unit_test(test_paths_of_this_machine),
         cmocka_unit_test(test_what_is_an_attempts_own),
         cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_what_a_blob_is),
         cmocka_unit_test(test_only_a_text_in_a_struct_may_stay),
         cmocka_unit_test(test_kinds_and_failures),
     };

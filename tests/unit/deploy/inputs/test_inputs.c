@@ -156,6 +156,8 @@ static void test_a_value_may_come_from_a_file(void **state)
     assert_true(says("-i s: the file nothing cannot be read: not found; check its name"));
 }
 
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static void test_files_are_given_by_path(void **state)
 {
     (void)state;
@@ -168,6 +170,10 @@ static void test_files_are_given_by_path(void **state)
     assert_true(says(expected));
     assert_int_equal(READ("n=1", "p=s3://bucket/key"), 0);
     assert_true(says("p=\"s3://bucket/key\""));
+    assert_int_equal(READ("n=1", "p=blob:" DIGEST "-x"), 0);
+    assert_true(says("p=\"blob:" DIGEST "-x\""));
+    assert_int_equal(READ("n=1", "p=blob:12"), TR_INVALID);
+    assert_true(says("blob:12: No such file or directory; give the path of a file that is there"));
     assert_int_equal(READ("n=1", "p=nothing"), TR_INVALID);
     assert_true(says("nothing: No such file or directory; give the path of a file that is there"));
     assert_int_equal(READ("n=1", "p=sub"), TR_INVALID);

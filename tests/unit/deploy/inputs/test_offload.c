@@ -72,7 +72,7 @@ static void expect_outside(struct tr_bytes slot, size_t size)
 {
     static const struct tr_type string = {.kind = TR_TYPE_STRING};
     struct tr_offloaded where;
-    struct tr_value value = {.type = &string, .slot = slot};
+    struct tr_value value = {.type = &string, .slot = slot, .folder = folder};
     struct tr_value_bytes bytes;
     assert_true(tr_slot_is_offloaded(slot, &where));
     assert_int_equal(tr_value_open(&value, &bytes), 0);

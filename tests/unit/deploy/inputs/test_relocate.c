@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include "actors/graph/value/slot.h"
+#include "deploy/common/file.h"
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
+
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static const struct tr_relocation paths = {.from = {"/old", 4}, .to = {"/new/store", 10}};
 
@@ -53,6 +56,7 @@ static void paths_of_blobs_change(void **state)
         {"/older/blobs/x", "/older/blobs/x"},
         {"see /old/blobs/x", "see /old/blobs/x"},
         {"/old/blobs/", "/old/blobs/"},
+        {"blob:" DIGEST "-x", "blob:" DIGEST "-x"},
         {"", ""},
     };
     for (size_t i = 0; i < TR_COUNT_OF(pairs); i++) {
@@ -72,12 +76,18 @@ static void what_came_from_elsewhere_is_at_home(void **state)
     char blobs[64];
     char blob[64];
     char other[64];
+    char named[128];
+    char inside[160];
     assert_non_null(mkdtemp(folder));
     (void)snprintf(blobs, sizeof blobs, "%s/blobs", folder);
+    (void)snprintf(named, sizeof named, "%s/blobs/" DIGEST "-x", folder);
+    (void)snprintf(inside, sizeof inside, "%s/in", named);
     (void)snprintf(blob, sizeof blob, "%s/blobs/ab-x", folder);
     (void)snprintf(other, sizeof other, "%s/blobs/cd", folder);
     assert_int_equal(mkdir(blobs, 0700), 0);
     assert_int_equal(mkdir(blob, 0700), 0);
+    assert_int_equal(mkdir(named, 0700), 0);
+    assert_int_equal(mkdir(inside, 0700), 0);
     const char *const pairs[][2] = {
         {"/old/blobs/ab-x", blob},
         {"/far/away/blobs/ab-x", blob},
@@ -85,6 +95,12 @@ static void what_came_from_elsewhere_is_at_home(void **state)
         {other, other},
         {"/old/blobs/cd", "/old/blobs/cd"},
         {"no blobs", "no blobs"},
+        {"blob:" DIGEST "-x", named},
+        {"blob:" DIGEST "-x/in", inside},
+        {"blob:" DIGEST "-y", "blob:" DIGEST "-y"},
+        {"blob:" DIGEST, "blob:" DIGEST},
+        {"blob:ab-x", "blob:ab-x"},
+        {"see blob:" DIGEST "-x", "see blob:" DIGEST "-x"},
         {"see /old/blobs/ab-x", "see /old/blobs/ab-x"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(pairs); i++) {
@@ -101,8 +117,38 @@ static void what_came_from_elsewhere_is_at_home(void **state)
         tr_buffer_fini(&value);
         tr_buffer_fini(&wanted);
     }
+    assert_int_equal(rmdir(inside), 0);
+    assert_int_equal(rmdir(named), 0);
     assert_int_equal(rmdir(blob), 0);
     assert_int_equal(rmdir(blobs), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* A blob is mapped by its URI, by its path in any store, or by that of a file. */
+static void a_blob_is_mapped_by_all_its_names(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/troupe-relocate-XXXXXX";
+    char path[160];
+    struct tr_bytes bytes;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/blobs", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/blobs/" DIGEST, folder);
+    struct tr_bytes text = {(const uint8_t *)"text", 4};
+    assert_int_equal(tr_file_write(path, text, false), 0);
+    const char *const names[] = {"blob:" DIGEST, path, "/gone/blobs/" DIGEST};
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        assert_int_equal(tr_relocate_map(folder, tr_text_of(names[i]), &bytes), 0);
+        assert_int_equal(bytes.size, 4);
+        tr_file_unmap(bytes);
+    }
+    assert_int_equal(tr_relocate_map(folder, tr_text_of("blob:" DIGEST "-x"), &bytes),
+                     TR_NOT_FOUND);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(tr_relocate_map(folder, tr_text_of(path), &bytes), TR_NOT_FOUND);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -127,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_of_blobs_change),
         cmocka_unit_test(what_came_from_elsewhere_is_at_home),
+        cmocka_unit_test(a_blob_is_mapped_by_all_its_names),
         cmocka_unit_test(what_is_no_value_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

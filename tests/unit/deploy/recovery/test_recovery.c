@@ -95,7 +95,7 @@ static void test_a_plan_is_read_as_it_was_written(void **state)
     assert_int_equal(tr_recovery_write(&plan, folder, &arena, &uri, explain), 0);
     assert_int_equal(tr_recovery_write(&plan, folder, &arena, &same, explain), 0);
     assert_true(tr_text_equal(uri, same)); /* it lies under its content */
-    assert_int_equal(tr_recovery_read(uri, &arena, &back, explain), 0);
+    assert_int_equal(tr_recovery_read(folder, uri, &arena, &back, explain), 0);
     assert_int_equal(back.from_count, 2);
     assert_int_equal(back.from[1], 16);
     assert_int_equal(back.again_count, TR_COUNT_OF(again));
@@ -135,7 +135,7 @@ static void test_what_is_no_plan_is_refused(void **state)
         tr_arena_init(&arena);
         explain[0] = '\0';
         assert_int_equal(tr_file_write(path, bytes, false), 0);
-        assert_int_equal(tr_recovery_read(tr_text_of(path), &arena, &back, explain),
+        assert_int_equal(tr_recovery_read(folder, tr_text_of(path), &arena, &back, explain),
                          cases[i].error);
         assert_int_equal(back.from_count, 77);
         assert_non_null(strstr(explain, "the plan of the recovery at"));
@@ -145,7 +145,8 @@ static void test_what_is_no_plan_is_refused(void **state)
     struct tr_arena arena;
     struct tr_recovery back;
     tr_arena_init(&arena);
-    assert_int_equal(tr_recovery_read(tr_text_of(path), &arena, &back, explain), TR_NOT_FOUND);
+    assert_int_equal(tr_recovery_read(folder, tr_text_of(path), &arena, &back, explain),
+                     TR_NOT_FOUND);
     tr_arena_fini(&arena);
 }
 

@@ -78,7 +78,10 @@ static uint64_t count_rows(const struct tr_schema *record, uint64_t execution)
 
 /* ---------------------------------------------------------------------- what is named */
 
-/* Stores a value in the blob store; its path without the store's. */
+/* Whether blobs are named as older stores have it: by their paths. */
+static bool names_paths;
+
+/* Stores a value in the blob store. */
 static void put(const char *text, char uri[512])
 {
     struct tri_blobs *blobs;
@@ -86,8 +89,7 @@ static void put(const char *text, char uri[512])
     assert_int_equal(tri_blobs_open_beside(folder, &blobs), 0);
     struct tr_bytes bytes = {.data = (const uint8_t *)text, .size = strlen(text)};
     assert_int_equal(tri_blob_write(blobs, tr_text_of("v"), 0, bytes, true, &blob), 0);
-    assert_true(strlen(blob.uri) < 512);
-    memcpy(uri, blob.uri, strlen(blob.uri) + 1);
+    snprintf(uri, 512, "%.511s", names_paths ? blob.path : blob.uri);
     tri_blobs_close(blobs);
 }
 
@@ -110,9 +112,19 @@ static void prune(const struct tr_prune_request *request, struct tr_pruned *prun
     }
 }
 
-static bool is_there(const char *path)
+/* Where a blob lies, by any of its names; another path is as it is. */
+static const char *place_of(const char *name)
 {
-    return access(path, F_OK) == 0;
+    static char path[600];
+    struct tr_text blob = tr_blob_uri_name(tr_text_of(name));
+    snprintf(path, sizeof path, "%s%s", blob.size > 0 ? "blobs/" : "",
+             blob.size > 0 ? blob.data : name);
+    return path;
+}
+
+static bool is_there(const char *name)
+{
+    return access(place_of(name), F_OK) == 0;
 }
 
 static void what_is_named_stays(void **state)
@@ -146,8 +158,8 @@ static void what_is_named_stays(void **state)
     assert_int_equal(mkdir("cache/ab", 0700), 0);
     help_write("cache/ab/abcd", uris[IN_CACHE]);
     char inputs[700];
-    snprintf(inputs, sizeof inputs, "%s-inputs.json", uris[NOWHERE]);
-    assert_int_equal(rename(uris[NOWHERE], inputs), 0);
+    snprintf(inputs, sizeof inputs, "%s-inputs.json", place_of(uris[NOWHERE]));
+    assert_int_equal(rename(place_of(uris[NOWHERE]), inputs), 0);
     prune(&(struct tr_prune_request){.is_dry = true}, &pruned);
     assert_int_equal(pruned.parts[TR_PRUNED_BLOBS].count, 2);
     assert_true(is_there(inputs));
@@ -163,6 +175,13 @@ static void what_is_named_stays(void **state)
         assert_true(is_there(uris[i]));
     }
     assert_true(is_there(inner));
+}
+
+static void what_older_stores_name_stays(void **state)
+{
+    names_paths = true;
+    what_is_named_stays(state);
+    names_paths = false;
 }
 
 static void what_would_be_forgotten_names_nothing(void **state)
@@ -467,6 +486,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_past, close_past)
     const struct CMUnitTest tests[] = {
         CASE(what_is_named_stays),
+        CASE(what_older_stores_name_stays),
         CASE(what_would_be_forgotten_names_nothing),
         CASE(who_is_still_to_be_told_is_not_forgotten),
         CASE(labels_decide_how_long),

@@ -76,10 +76,12 @@ static void test_small_inputs_travel_with_the_job(void **unused)
     assert_non_null(strstr(fake.folder, "x-n-0")); /* for people */
 }
 
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static void test_large_inputs_are_written_first(void **unused)
 {
     (void)unused;
-    const struct tr_blob_stored stored = {.uri = tr_text_of("/links/to/store/blobs/abcd")};
+    const struct tr_blob_stored stored = {.uri = tr_text_of("blob:" DIGEST "-inputs.json")};
     fake.inputs_json = NULL;
     prepare(start());
     assert_false(job.is_ready);
@@ -88,7 +90,7 @@ static void test_large_inputs_are_written_first(void **unused)
     (void)fake_sent(&fake, 1, &tr_blob_make_schema);
     prepare(fake_answer(state.call, &tr_blob_stored_schema, &stored));
     assert_true(job.is_ready);
-    assert_non_null(strstr(fake_json(job.body), "\"/store/blobs/abcd\""));
+    assert_non_null(strstr(fake_json(job.body), "\"/store/blobs/" DIGEST "-inputs.json\""));
 }
 
 static void test_inputs_that_cannot_be_written(void **unused)

@@ -224,9 +224,11 @@ static void test_a_request_too_large_is_refused(void **state)
 
 /* ------------------------------------------------------------ large documents */
 
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static void make_inputs(void)
 {
-    struct tr_blob_stored stored = {.uri = tr_text_of("/elsewhere/blobs/abc-inputs.json")};
+    struct tr_blob_stored stored = {.uri = tr_text_of("blob:" DIGEST "-inputs.json")};
     struct tr_task_event event = fake_answer(attempt.make, &tr_blob_stored_schema, &stored);
     handle(&event);
 }
@@ -246,7 +248,7 @@ static void test_large_inputs_are_written_first(void **state)
     struct tr_cursor cursor;
     assert_int_equal(tr_process_run_unpack(sent->body, sent->version, &run), 0);
     assert_int_equal(tr_process_array_begin(run.files, &cursor), 0);
-    static const char word[] = "TROUPE_INPUTS=/store/blobs/abc-inputs.json";
+    static const char word[] = "TROUPE_INPUTS=/store/blobs/" DIGEST "-inputs.json";
     assert_non_null(memmem(run.environment.data, run.environment.size, word, sizeof word - 1));
     /* After a crash it takes up with the same file. */
     lose(sent->call, TR_NO_CONNECTION);

@@ -199,16 +199,65 @@ static void a_file_is_stored_once(void **state)
     assert_int_equal(first.size, 8);
     assert_false(first.is_directory);
     assert_non_null(strstr(first.uri, "-report.csv"));
+    assert_memory_equal(first.uri, "blob:", 5);
+    assert_string_equal(strrchr(first.path, '/') + 1, first.uri + 5);
     expect_content(world, first.uri, "a,b\n1,2\n");
     assert_int_equal(count_entries(world, "blobs"), 1);
     assert_int_equal(count_entries(world, "blobs/.new"), 0);
     struct stat status;
-    assert_int_equal(stat(first.uri, &status), 0);
+    assert_int_equal(stat(first.path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0444);
     /* The blob itself goes through unchanged. */
     assert_int_equal(put_path(world, first.uri, &again), 0);
     assert_string_equal(first.uri, again.uri);
+    assert_string_equal(first.path, again.path);
     assert_memory_equal(first.digest, again.digest, sizeof digest);
+    /* So does its path, which was its URI before. */
+    assert_int_equal(put_path(world, first.path, &again), 0);
+    assert_string_equal(first.uri, again.uri);
+    expect_content(world, first.path, "a,b\n1,2\n");
+}
+
+static void a_uri_is_a_path_here(void **state)
+{
+    struct world *world = *state;
+    struct tri_blob blob;
+    struct tri_blob found;
+    char uri[TR_PATH_BYTES_MAX + 32];
+    assert_int_equal(mkdir(path_of(world, "folder"), 0755), 0);
+    write_file(path_of(world, "folder/x"), "x");
+    assert_int_equal(put(world, "folder", &blob), 0);
+    assert_int_equal(tri_blob_fetch(world->blobs, tr_text_of(blob.uri), &found), 0);
+    assert_string_equal(found.path, blob.path);
+    assert_string_equal(found.uri, blob.uri);
+    assert_true(found.has_digest && found.is_directory);
+    /* What lies in a folder has a URI, too, and its content's digest. */
+    snprintf(uri, sizeof uri, "%s/x", blob.uri);
+    assert_int_equal(tri_blob_digest(world->blobs, tr_text_of(uri), &found), 0);
+    assert_string_equal(found.uri, uri);
+    assert_int_equal(access(found.path, R_OK), 0);
+    assert_int_equal(put(world, "folder/x", &blob), 0);
+    assert_memory_equal(found.digest, blob.digest, sizeof blob.digest);
+    expect_content(world, uri, "x");
+}
+
+static void what_is_no_uri_of_a_blob_is_refused(void **state)
+{
+    struct world *world = *state;
+    struct tri_blob blob;
+    char uri[TR_PATH_BYTES_MAX + 32];
+    write_file(path_of(world, "x"), "x");
+    assert_int_equal(put(world, "x", &blob), 0);
+    assert_int_equal(tri_blob_fetch(world->blobs, tr_text_of("blob:12"), &blob), TR_INVALID);
+    assert_string_equal(tri_blobs_words(world->blobs),
+                        "blob:12: it names no blob; write blob:DIGEST or blob:DIGEST-NAME, with "
+                        "the 64 digits of the content's SHA-256");
+    snprintf(uri, sizeof uri, "%s/../../x", blob.uri);
+    assert_int_equal(tri_blob_fetch(world->blobs, tr_text_of(uri), &blob), TR_INVALID);
+    assert_non_null(strstr(tri_blobs_words(world->blobs), ": it leads out of its blob"));
+    snprintf(uri, sizeof uri, "blob:%064d", 0);
+    assert_int_equal(tri_blob_fetch(world->blobs, tr_text_of(uri), &blob), TR_NOT_FOUND);
+    assert_non_null(strstr(tri_blobs_words(world->blobs), ": No such file or directory"));
 }
 
 /* Makes a file of a text at an offset, and a size; dense: zeroes are written where it has none. */
@@ -251,10 +300,10 @@ static void holes_stay_holes(void **state)
         assert_int_equal(put(world, "sparse", &sparse), 0);
         assert_memory_equal(sparse.digest, dense.digest, sizeof dense.digest);
         assert_int_equal(sparse.size, size);
-        assert_int_equal(stat(sparse.uri, &status), 0);
+        assert_int_equal(stat(sparse.path, &status), 0);
         assert_int_equal(status.st_size, size);
-        assert_true(bytes_on_disk(dense.uri) >= size);
-        assert_true(bytes_on_disk(sparse.uri) <= 1 << 20);
+        assert_true(bytes_on_disk(dense.path) >= size);
+        assert_true(bytes_on_disk(sparse.path) <= 1 << 20);
     }
 }
 
@@ -270,7 +319,7 @@ static void what_is_of_another_kind_is_refused(void **state)
 {
     struct world *world = *state;
     struct tri_blob blob;
-    char inside[TR_PATH_BYTES_MAX + 2];
+    char inside[TR_PATH_BYTES_MAX + 16];
     assert_int_equal(mkdir(path_of(world, "folder"), 0755), 0);
     write_file(path_of(world, "folder/x"), "x");
     assert_int_equal(put_kind(world, path_of(world, "folder"), TR_PATH_FILE), TR_MISMATCH);
@@ -298,8 +347,8 @@ static void a_hint_is_tamed(void **state)
     const struct tri_blob_put hinted = {.path = tr_text_of(path_of(world, "x")),
                                         .hint = tr_text_of("../../etc/pass wd\n.csv")};
     assert_int_equal(tri_blob_put(world->blobs, &hinted, &blob), 0);
-    assert_string_equal(strrchr(blob.uri, '/') + 65, "-.._.._etc_pass_wd_.csv");
-    assert_int_equal(access(blob.uri, R_OK), 0);
+    assert_string_equal(strrchr(blob.path, '/') + 65, "-.._.._etc_pass_wd_.csv");
+    assert_int_equal(access(blob.path, R_OK), 0);
 }
 
 static void uris_are_read(void **state)
@@ -311,6 +360,7 @@ static void uris_are_read(void **state)
     snprintf(uri, sizeof uri, "file://%s/a%%20b", world->store);
     assert_int_equal(tri_blob_fetch(world->blobs, tr_text_of(uri), &blob), 0);
     assert_string_equal(blob.uri, path_of(world, "a b"));
+    assert_string_equal(blob.path, blob.uri);
     snprintf(uri, sizeof uri, "file://localhost%s/a%%20b", world->store);
     assert_int_equal(tri_blob_fetch(world->blobs, tr_text_of(uri), &blob), 0);
     static const char *const bad[] = {"file://host/x", "file:///a%2",   "file:///a%00b",
@@ -377,10 +427,10 @@ static void a_folder_is_its_content(void **state)
     assert_memory_equal(first.digest, other.digest, sizeof first.digest);
     char path[5000];
     struct stat status;
-    snprintf(path, sizeof path, "%s/a/run", first.uri);
+    snprintf(path, sizeof path, "%s/a/run", first.path);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0500); /* as closed as the source */
-    snprintf(path, sizeof path, "%s/link", first.uri);
+    snprintf(path, sizeof path, "%s/link", first.path);
     expect_content(world, path, "bee");
     /* Each of these is another content. */
     assert_int_equal(chmod(path_of(world, "two/b"), 0755), 0);
@@ -525,9 +575,9 @@ static void a_long_copy_is_given_up(void **state)
     assert_int_equal(count_entries(world, "blobs/.new"), 0);
 }
 
-static bool is_second(void *self, const char *uri)
+static bool is_second(void *self, const char *name)
 {
-    return strcmp(uri, self) == 0;
+    return strcmp(name, self) == 0;
 }
 
 static int sweep(struct world *world, uint64_t before_ms, bool is_dry, char *used,
@@ -554,19 +604,19 @@ static void unnamed_blobs_are_swept(void **state)
     assert_int_equal(put(world, "x", &second), 0);
     assert_int_equal(put_piece(world, 0, "never finished", false, &unused), 0);
     uint64_t now_ms = tri_wall_ms() + 1;
-    assert_int_equal(sweep(world, now_ms - 3600000, false, second.uri, &swept), 0);
+    assert_int_equal(sweep(world, now_ms - 3600000, false, second.uri + 5, &swept), 0);
     assert_int_equal(swept.count, 0);
-    assert_int_equal(sweep(world, now_ms, true, second.uri, &swept), 0);
+    assert_int_equal(sweep(world, now_ms, true, second.uri + 5, &swept), 0);
     assert_int_equal(swept.count, 2);
-    assert_int_equal(access(first.uri, R_OK), 0);
+    assert_int_equal(access(first.path, R_OK), 0);
     uint64_t bytes = swept.bytes;
     assert_true(bytes >= strlen("never finished"));
-    assert_int_equal(sweep(world, now_ms, false, second.uri, &swept), 0);
+    assert_int_equal(sweep(world, now_ms, false, second.uri + 5, &swept), 0);
     assert_int_equal(swept.count, 2);
     assert_int_equal(swept.bytes, bytes);
     assert_int_equal(count_entries(world, "blobs/.new"), 0);
-    assert_int_equal(access(second.uri, R_OK), 0);
-    assert_int_not_equal(access(first.uri, R_OK), 0);
+    assert_int_equal(access(second.path, R_OK), 0);
+    assert_int_not_equal(access(first.path, R_OK), 0);
     assert_int_equal(put_piece(world, 14, "!", true, &unused), TR_INVALID);
 }
 
@@ -673,6 +723,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_program_beside_the_engine_disturbs_nothing),
         TEST(a_file_is_stored_once),
+        TEST(a_uri_is_a_path_here),
+        TEST(what_is_no_uri_of_a_blob_is_refused),
         TEST(holes_stay_holes),
         TEST(what_is_of_another_kind_is_refused),
         TEST(a_hint_is_tamed),

@@ -58,7 +58,7 @@ static void write_file(const char *path, const char *text)
 static void expect_content(const struct tri_blob *blob, const char *text)
 {
     char found[64] = "";
-    FILE *file = fopen(blob->uri, "r");
+    FILE *file = fopen(blob->path, "r");
     assert_non_null(file);
     assert_non_null(fgets(found, sizeof found, file));
     assert_int_equal(fclose(file), 0);
@@ -122,12 +122,13 @@ static void what_lies_in_a_blob_is_kept_already(void **state)
     write_file(path_of(world, "given/file"), "given");
     write_file(path_of(world, "secret"), "secret");
     assert_int_equal(put_freely(world, "given", &blob), 0);
-    assert_int_equal(put_fenced(world, strstr(blob.uri, "blobs/"), &inside), 0);
+    assert_int_equal(put_fenced(world, strstr(blob.path, "blobs/"), &inside), 0);
     assert_string_equal(inside.uri, blob.uri);
-    snprintf(name, sizeof name, "%s/file", strstr(blob.uri, "blobs/"));
+    snprintf(name, sizeof name, "%s/file", strstr(blob.path, "blobs/"));
     assert_int_equal(put_fenced(world, name, &inside), 0);
-    assert_string_equal(inside.uri, path_of(world, name));
-    snprintf(name, sizeof name, "%s/../../secret", strstr(blob.uri, "blobs/"));
+    assert_string_equal(inside.path, path_of(world, name));
+    assert_string_equal(strstr(inside.uri, "blob:") + 5, strstr(name, "blobs/") + 6);
+    snprintf(name, sizeof name, "%s/../../secret", strstr(blob.path, "blobs/"));
     assert_int_equal(put_fenced(world, name, &inside), TR_OUTSIDE);
     assert_int_equal(put_fenced(world, "blobs/.new", &inside), TR_OUTSIDE);
 }

@@ -253,7 +253,7 @@ static void test_what_is_known_is_about_a_uri_and_its_blob(void **state)
     assert_string_equal(read.modified, "Thu");
     tri_fetch_cache_read(world->blobs, name, tr_text_of("s3://b/l"), &read);
     assert_string_equal(read.blob.uri, "");
-    assert_int_equal(remove(known.blob.uri), 0);
+    assert_int_equal(remove(known.blob.path), 0);
     tri_fetch_cache_read(world->blobs, name, uri, &read);
     assert_string_equal(read.blob.uri, "");
     assert_string_equal(read.tag, "");

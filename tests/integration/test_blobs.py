@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Files and large values between tasks, wherever the settings keep blobs."""
+
+import os
+import pathlib
+import unittest
+
+from program import ProgramTest
+
+FLOW = """
+troupe: 1
+tasks:
+  make:
+    outputs: {f: file, d: directory, l: "[int]", few: "[file]"}
+    run: [python3, ROOT/make.py]
+  list: {inputs: {d: directory}, outputs: {all: "[file]"}, run: [python3, ROOT/list.py]}
+  use:
+    inputs: {f: file, d: directory, l: "[int]", all: "[file]"}
+    outputs: {text: string, f: file, inside: file}
+    run: [python3, ROOT/use.py]
+  read: {inputs: {f: file}, outputs: {text: string}, run: [python3, ROOT/read.py]}
+workflows:
+  main:
+    nodes:
+      make: {task: make}
+      list: {task: list, with: {d: $make.d}}
+      use: {task: use, with: {f: $make.f, d: $make.d, l: $make.l, all: $list.all}}
+      read: {map: read, with: {f: $make.few}}
+      inside: {task: read, with: {f: $use.inside}}
+    outputs: {text: $use.text, f: $use.f, d: $make.d, all: $list.all, l: $make.l,
+              few: $read.text, inside: $inside.text}
+  waits:
+    nodes:
+      make: {task: make}
+      wait: {approve: ship, after: [make]}
+      read: {task: read, with: {f: $make.f}, after: [wait]}
+  reads:
+    inputs: {f: file}
+    nodes: {read: {task: read, with: {f: $f}}}
+    outputs: {text: $read.text}
+"""
+
+MAKE = """
+import json, os
+os.mkdir("d")
+open("a.txt", "w").write("content")
+open("d/x", "w").write("inside")
+for name in "012":
+    open(name, "w").write(name)
+json.dump({"f": "a.txt", "d": "d", "l": list(range(90000)), "few": ["0", "1", "2"]},
+          open(os.environ["TROUPE_OUTPUTS"], "w"))
+"""
+
+# The list of files is a large value of its own: it lies in a blob that names blobs.
+LIST = """
+import json, os
+path = json.load(open(os.environ["TROUPE_INPUTS"]))["d"] + "/x"
+json.dump({"all": [path] * 4000}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+"""
+
+USE = """
+import json, os
+inputs = json.load(open(os.environ["TROUPE_INPUTS"]))
+texts = [open(path).read() for path in (inputs["f"], inputs["d"] + "/x", inputs["all"][-1])]
+json.dump({"text": f"{texts[0]} {texts[1]} {texts[2]} {sum(inputs['l'])}", "f": inputs["f"],
+           "inside": inputs["d"] + "/x"}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+"""
+
+READ = """
+import json, os
+path = json.load(open(os.environ["TROUPE_INPUTS"]))["f"]
+json.dump({"text": open(path).read()}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+"""
+
+
+class FolderTest(ProgramTest):
+    """Without a setting: the folder blobs/ of the store."""
+
+    def setUp(self):
+        super().setUp()
+        self.store.mkdir()
+        self.settle()
+        self.write("flow.yaml", FLOW.replace("ROOT", str(self.folder)))
+        self.write("make.py", MAKE)
+        self.write("list.py", LIST)
+        self.write("use.py", USE)
+        self.write("read.py", READ)
+
+    def settle(self):
+        """Writes the settings."""
+
+    def blobs(self):
+        """The names of all blobs."""
+        return sorted(name for name in os.listdir(self.store / "blobs") if name[0] != ".")
+
+    def lose_blobs(self, part=""):
+        """Loses those whose names have this in them, or all."""
+        for path in (self.store / "blobs").iterdir():
+            if path.is_file() and part in path.name:
+                path.unlink()
+
+    def test_files_and_large_values_reach_tasks_and_people(self):
+        outputs = self.document("run", "flow.yaml", "main", "--name", "it")["outputs"]
+        self.assertEqual(outputs["text"], f"content inside inside {sum(range(90000))}")
+        self.assertEqual(outputs["few"], ["0", "1", "2"])
+        self.assertEqual(outputs["inside"], "inside")
+        self.assertEqual(len(outputs["l"]), 90000)
+        self.assertEqual(self.document("get", "it")["outputs"], outputs)
+        for path in (outputs["f"], outputs["d"] + "/x", *outputs["all"]):
+            self.assertTrue(os.access(path, os.R_OK), path)
+        # What was kept under one name by two tasks is one blob, whose name is an input, too.
+        uri = "blob:" + pathlib.Path(outputs["f"]).name
+        self.assertEqual(self.document("run", "flow.yaml", "reads", "-i",
+                                       f"f={uri}")["outputs"], {"text": "content"})
+        inside = f"blob:{pathlib.Path(outputs['d']).name}/x"
+        self.assertEqual(self.document("run", "flow.yaml", "reads", "-i",
+                                       f"f={inside}")["outputs"], {"text": "inside"})
+
+    def test_a_blob_that_is_missing_fails_its_node_in_words(self):
+        running = self.start("run", "flow.yaml", "waits", "--name", "it")
+        running.wait_for("wait: waits for approval")
+        self.lose_blobs("-a.txt")
+        self.troupe("approve", "it", "ship")
+        status, _, stderr = running.end()
+        self.assertEqual(status, 1, stderr)
+        error = self.document("get", "it/read")["error"]
+        self.assertIn("InputsNotFoundError", error["code"])
+        self.assertRegex(error["message"], "the input 'blob:[0-9a-f]{64}-a.txt': .*-a.txt: "
+                         "No such file or directory")
+
+    def test_what_names_no_blob_is_refused(self):
+        _, stderr = self.troupe("run", "flow.yaml", "reads", "-i", "f=blob:12", status=2)
+        self.assertIn("-i f: blob:12: No such file or directory; give the path of a file that is "
+                      "there", stderr)
+        digest = "0" * 64
+        self.document("run", "flow.yaml", "reads", "--name", "it", "-i", f"f=blob:{digest}",
+                      status=1)
+        error = self.document("get", "it/read")["error"]
+        self.assertIn("InputsNotFoundError", error["code"])
+        self.assertIn(f"the input 'blob:{digest}': ", error["message"])
+
+    def test_prune_keeps_what_is_named(self):
+        self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
+        self.troupe("prune", "--unnamed-older-than", "0s", "--yes")
+        outputs = self.document("get", "it")["outputs"]
+        self.assertEqual(pathlib.Path(outputs["f"]).read_text(), "content")
+        self.assertEqual(len(outputs["l"]), 90000)
+        self.troupe("prune", "it", "--unnamed-older-than", "0s", "--yes")
+        self.assertEqual(self.blobs(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
