@@ -32,13 +32,15 @@
 /*
  * Operations on the same kind of object share a class, so that a delete finds the put that it
  * undoes. Operations of class 0 are never looked up or replaced. A deletion of rows is of class 0
- * because it covers any number of rows and must keep its place among them.
+ * because it covers any number of rows and must keep its place among them. That of a graph has a
+ * class of its own, since it spares one that was put later, in whichever order both came.
  */
 static const uint8_t class_of_kind[] = {
     [TRI_OP_PUT_COUNTER] = 1,  [TRI_OP_DELETE_COUNTER] = 1, [TRI_OP_PUT_ACTOR] = 2,
     [TRI_OP_DELETE_ACTOR] = 2, [TRI_OP_PUT_PAGE] = 3,       [TRI_OP_DELETE_PAGE] = 3,
     [TRI_OP_PUT_MESSAGE] = 4,  [TRI_OP_DELETE_MESSAGE] = 4, [TRI_OP_PUT_META] = 5,
-    [TRI_OP_PUT_RECORD] = 6,   [TRI_OP_DELETE_RECORDS] = 0,
+    [TRI_OP_PUT_RECORD] = 6,   [TRI_OP_DELETE_RECORDS] = 0, [TRI_OP_PUT_GRAPH] = 7,
+    [TRI_OP_DELETE_GRAPH] = 9, [TRI_OP_PUT_CRASH] = 8,      [TRI_OP_DELETE_CRASH] = 8,
 };
 
 static uint8_t class_of(const struct tri_op *op)
@@ -50,7 +52,8 @@ static uint8_t class_of(const struct tri_op *op)
 
 /*
  * What distinguishes two operations of one class and key: the page, the sequence of a message, the
- * cell, or the schema of a row. Counters and actors are identified by their key alone.
+ * cell, the number of a count, or the schema of a row. Counters and actors are identified by their
+ * key alone.
  */
 static uint64_t detail_of(const struct tri_op *op)
 {
@@ -58,6 +61,7 @@ static uint64_t detail_of(const struct tri_op *op)
     case 3:
     case 4:
     case 5:
+    case 8:
         return op->number;
     case 6:
         return op->type;
@@ -69,11 +73,12 @@ static uint64_t detail_of(const struct tri_op *op)
 /*
  * The incarnation of a message's sender. Sequences restart with each incarnation, so without it a
  * message of a restarted actor could be taken for an older one of the same number. An actor's own
- * incarnation does not count: its key has one row in the store, whatever the incarnation.
+ * incarnation does not count: its key has one row in the store, whatever the incarnation. Of a
+ * count of crashes: what is counted.
  */
 static uint32_t life_of(const struct tri_op *op)
 {
-    return class_of(op) == 4 ? op->incarnation : 0;
+    return class_of(op) == 4 ? op->incarnation : class_of(op) == 8 ? op->type : 0;
 }
 
 /* Whether the keys of two rows are the same behind the bytes that `key` holds. */
@@ -86,10 +91,18 @@ static bool is_same_row(const struct tri_op *a, const struct tri_op *b)
            memcmp(tri_op_row_key(a).data, tri_op_row_key(b).data, a->key_size) == 0;
 }
 
+/* Whether two graphs are the same behind the bytes of their hashes that `key` holds. */
+static bool is_same_graph(const struct tri_op *a, const struct tri_op *b)
+{
+    return (class_of(a) != 7 && class_of(a) != 9) ||
+           memcmp(a->data.data, b->data.data, TRI_GRAPH_HASH_BYTES) == 0;
+}
+
 static bool is_same_thing(const struct tri_op *a, const struct tri_op *b)
 {
     return class_of(a) == class_of(b) && tr_key_equal(a->key, b->key) &&
-           detail_of(a) == detail_of(b) && life_of(a) == life_of(b) && is_same_row(a, b);
+           detail_of(a) == detail_of(b) && life_of(a) == life_of(b) && is_same_row(a, b) &&
+           is_same_graph(a, b);
 }
 
 /* The bytes of a row's key that `key` does not hold. */

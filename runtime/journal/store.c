@@ -52,6 +52,17 @@ static int compare_rows(const struct tri_op *a, const struct tri_op *b)
     return order != 0 ? order : compare_numbers(a->number, b->number);
 }
 
+static bool is_of_graph(const struct tri_op *op)
+{
+    return op->kind == TRI_OP_PUT_GRAPH || op->kind == TRI_OP_DELETE_GRAPH;
+}
+
+/* Counts of crashes are sorted by what is counted; the type of an actor does not tell it apart. */
+static uint16_t type_of(const struct tri_op *op)
+{
+    return op->kind == TRI_OP_PUT_CRASH || op->kind == TRI_OP_DELETE_CRASH ? op->type : 0;
+}
+
 int tri_op_compare(const struct tri_op *a, const struct tri_op *b)
 {
     if (rank_of(a->kind) != rank_of(b->kind)) {
@@ -60,14 +71,18 @@ int tri_op_compare(const struct tri_op *a, const struct tri_op *b)
     if (rank_of(a->kind) == TRI_OP_PUT_RECORD) {
         return compare_rows(a, b);
     }
-    int order = tr_key_compare(a->key, b->key);
+    int order = compare_numbers(type_of(a), type_of(b));
+    if (order == 0) {
+        order = tr_key_compare(a->key, b->key);
+    }
     if (order != 0) {
         return order;
     }
     if (a->incarnation != b->incarnation) {
         return a->incarnation < b->incarnation ? -1 : 1;
     }
-    return compare_numbers(a->number, b->number);
+    order = is_of_graph(a) ? memcmp(a->data.data, b->data.data, TRI_GRAPH_HASH_BYTES) : 0;
+    return order != 0 ? order : compare_numbers(a->number, b->number);
 }
 
 struct tr_bytes tri_op_row_key(const struct tri_op *op)
@@ -88,6 +103,36 @@ void tri_op_sort_by_row(struct tri_op *op)
     if (bytes.size > 0) {
         memcpy(words, bytes.data, bytes.size < sizeof words ? bytes.size : sizeof words);
     }
+    op->key = (struct tr_key){be64toh(words[0]), be64toh(words[1])};
+}
+
+static bool is_sound(const struct tri_op *op)
+{
+    switch (op->kind) {
+    case TRI_OP_PUT_GRAPH:
+        return op->data.size >= TRI_GRAPH_HASH_BYTES;
+    case TRI_OP_DELETE_GRAPH:
+        return op->data.size == TRI_GRAPH_HASH_BYTES;
+    default:
+        return op->kind >= TRI_OP_PUT_COUNTER && op->kind < TRI_OP_KINDS;
+    }
+}
+
+const struct tri_op *tri_commit_unsound(const struct tri_commit *commit)
+{
+    for (size_t i = 0; i < commit->count; i++) {
+        if (!is_sound(&commit->ops[i])) {
+            return &commit->ops[i];
+        }
+    }
+    return NULL;
+}
+
+void tri_op_sort_by_hash(struct tri_op *op)
+{
+    uint64_t words[2];
+    TR_ASSERT(op->data.size >= TRI_GRAPH_HASH_BYTES);
+    memcpy(words, op->data.data, sizeof words);
     op->key = (struct tr_key){be64toh(words[0]), be64toh(words[1])};
 }
 

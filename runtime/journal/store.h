@@ -3,7 +3,8 @@
  *
  * A store holds the result of a host's total order up to one number: the last image of each actor,
  * its pages, sent and unhandled messages, the counters of spawns, and the records that people
- * query. It does not interpret them. The journal thread commits batches of operations; each commit
+ * query; beside them the graphs that they name, and how often something has ended the process. It
+ * does not interpret them. The journal thread commits batches of operations; each commit
  * is atomic, checks the fence, and moves the store to a later number.
  *
  * One thread at a time uses a store. Commands open the same files by a `read_only` handle of their
@@ -39,10 +40,33 @@ enum tri_op_kind {
      * fields. It is sorted among the PUT_RECORDs by `turn`.
      */
     TRI_OP_DELETE_RECORDS,
+    /*
+     * A graph, which never changes under its hash: data = the hash and the graph behind it, number
+     * = when it was put, in milliseconds. Of one that is there only that time changes, to a later.
+     */
+    TRI_OP_PUT_GRAPH,
+    TRI_OP_DELETE_GRAPH, /* data = the hash; only if it was put at `number` or before */
+    /* type = enum tri_crash, key, number = which one; incarnation = of the store, data = counts */
+    TRI_OP_PUT_CRASH,
+    TRI_OP_DELETE_CRASH, /* type, key, number as above */
+};
+
+/* One more than the last kind. */
+#define TRI_OP_KINDS (TRI_OP_DELETE_CRASH + 1)
+
+/* Bytes of the hash by which a graph is known; the store does not compute it. */
+#define TRI_GRAPH_HASH_BYTES 32
+
+/* What has ended the process, and is counted across restarts (runtime/host/poison_message.h). */
+enum tri_crash {
+    TRI_CRASH_MESSAGE = 1, /* a message to the actor `key`; number = a digest of its name */
+    TRI_CRASH_PART,        /* a part of the program; number = a digest of its name */
+    TRI_CRASH_GROUP,       /* the loading of the group key.group */
 };
 
 /* Named cells of the store beside its actors. */
 enum tri_meta {
+    TRI_META_NUMBER = 14,     /* what tells this store from all others, a uint64_t */
     TRI_META_CLOCK = 15,      /* struct tri_kept_clock (runtime/env/env.h) */
     TRI_META_NEXT_GROUP = 16, /* + worker: number of groups created there, a uint64_t */
     TRI_META_USER = 64,       /* from here on: for the program */
@@ -80,6 +104,9 @@ void tri_op_sort_by_row(struct tri_op *op);
  */
 TR_MUST_USE int tri_op_find_row_key(struct tri_op *op, const struct tr_schema *schema);
 
+/* Fills `key` of an operation on a graph from its data. */
+void tri_op_sort_by_hash(struct tri_op *op);
+
 /*
  * One atomic step of the store. Deleting a missing object is no error. A row replaces the one of
  * the same key; rows without a key are added. Rows and deletions of a type are applied in order.
@@ -88,6 +115,16 @@ struct tri_commit {
     const struct tri_op *ops; /* sorted, at most one for each object, except records */
     size_t count;
     uint64_t last_number; /* everything up to here is in; never decreases */
+};
+
+/* The first operation of an unknown kind, or whose data does not suit its kind; NULL: none. */
+const struct tri_op *tri_commit_unsound(const struct tri_commit *commit);
+
+/* A graph in a list: its hash is valid during the call. */
+struct tri_graph_entry {
+    const uint8_t *hash;
+    uint64_t put_ms;
+    uint64_t bytes; /* of the graph */
 };
 
 /* How a store is opened. */
@@ -127,6 +164,11 @@ struct tri_store_ops {
                      size_t capacity, size_t *size);
     int (*read_meta)(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
                      size_t *size);
+    int (*read_graph)(struct tri_store *store, const uint8_t *hash, uint8_t **data, size_t *size);
+    int (*list_graphs)(struct tri_store *store, const uint8_t *after, size_t limit,
+                       int (*each)(void *self, const struct tri_graph_entry *graph), void *self);
+    int (*list_crashes)(struct tri_store *store, int (*each)(void *self, const struct tri_op *op),
+                        void *self);
     int (*maintain)(struct tri_store *store);
     void (*release_memory)(struct tri_store *store);
     const char *(*explain)(struct tri_store *store);
@@ -148,7 +190,8 @@ struct tri_store {
  * connection to it was lost and the outcome is unknown: the next commit must be the same, with the
  * same last_number, and is written once) and TR_MEMORY, after which the same commit may be retried.
  * Errors of the caller, with nothing written: TR_INVALID (a read-only handle, a decreasing number,
- * an unknown kind), TR_UNKNOWN_TYPE (a record without a schema), or those of unpacking a record.
+ * an unknown kind, a graph without a hash), TR_UNKNOWN_TYPE (a record without a schema), or those
+ * of unpacking a record.
  */
 TR_MUST_USE static inline int tri_store_commit(struct tri_store *store,
                                                const struct tri_commit *commit)
@@ -182,6 +225,40 @@ TR_MUST_USE static inline int tri_store_read_meta(struct tri_store *store, uint6
                                                   void *buffer, size_t capacity, size_t *size)
 {
     return store->ops->read_meta(store, cell, buffer, capacity, size);
+}
+
+/*
+ * Reads the graph of a hash (TRI_GRAPH_HASH_BYTES); the caller frees `data` (tr_free) and checks
+ * that it is what the hash says. Errors: TR_NOT_FOUND, TR_STORE_DAMAGED, _FAILED, TR_BUSY,
+ * TR_MEMORY.
+ */
+TR_MUST_USE static inline int tri_store_read_graph(struct tri_store *store, const uint8_t *hash,
+                                                   uint8_t **data, size_t *size)
+{
+    return store->ops->read_graph(store, hash, data, size);
+}
+
+/*
+ * Shows at most `limit` graphs in the order of their hashes, from the first behind `after` on
+ * (NULL: from the first). A nonzero result of `each` stops and is returned. Other errors as
+ * read_graph.
+ */
+TR_MUST_USE static inline int tri_store_list_graphs(
+    struct tri_store *store, const uint8_t *after, size_t limit,
+    int (*each)(void *self, const struct tri_graph_entry *graph), void *self)
+{
+    return store->ops->list_graphs(store, after, limit, each, self);
+}
+
+/*
+ * Shows all counts of what has ended the process, as operations that put them, in the order of
+ * type, key and number. A nonzero result of `each` stops and is returned. Other errors as
+ * read_page.
+ */
+TR_MUST_USE static inline int tri_store_list_crashes(
+    struct tri_store *store, int (*each)(void *self, const struct tri_op *op), void *self)
+{
+    return store->ops->list_crashes(store, each, self);
 }
 
 /*

@@ -32,6 +32,10 @@ static const enum tri_postgres_sql statement_of_kind[] = {
     [TRI_OP_PUT_META] = TRI_PG_PUT_META,
     [TRI_OP_DELETE_COUNTER] = TRI_PG_DELETE_COUNTER,
     [TRI_OP_DELETE_RECORDS] = TRI_PG_COUNT,
+    [TRI_OP_PUT_GRAPH] = TRI_PG_PUT_GRAPH,
+    [TRI_OP_DELETE_GRAPH] = TRI_PG_DELETE_GRAPH,
+    [TRI_OP_PUT_CRASH] = TRI_PG_PUT_CRASH,
+    [TRI_OP_DELETE_CRASH] = TRI_PG_DELETE_CRASH,
 };
 
 /* The types of the columns of an operation's parts. */
@@ -309,10 +313,6 @@ static int prepare(struct tri_postgres *self, enum tri_postgres_sql sql)
 
 static int prepare_run(struct tri_postgres *self, const struct tri_op *op)
 {
-    if (op->kind < TRI_OP_PUT_COUNTER || op->kind > TRI_OP_DELETE_RECORDS) {
-        return tri_postgres_report(self, TR_INVALID, "%s: operation kind %d is unknown",
-                                   self->place, (int)op->kind);
-    }
     if (!is_of_records(op)) {
         int error = prepare(self, statement_of_kind[op->kind]);
         if (error == 0 && op->kind == TRI_OP_DELETE_ACTOR) {
@@ -404,6 +404,7 @@ static int transact(struct tri_postgres *self, const struct tri_commit *commit)
 /* Checks the caller's arguments, before anything is written. */
 static int check_commit(struct tri_postgres *self, const struct tri_commit *commit)
 {
+    const struct tri_op *unsound = tri_commit_unsound(commit);
     if (self->broken != 0) {
         return self->broken; /* the words of the first error are still set */
     }
@@ -416,7 +417,10 @@ static int check_commit(struct tri_postgres *self, const struct tri_commit *comm
                                    self->place, (unsigned long long)commit->last_number,
                                    (unsigned long long)self->store.last_number);
     }
-    return 0;
+    return unsound == NULL
+               ? 0
+               : tri_postgres_report(self, TR_INVALID, "%s: an operation of kind %d makes no sense",
+                                     self->place, (int)unsound->kind);
 }
 
 /* The fence has refused the commit: the error and its words follow from the host's row. */

@@ -40,6 +40,10 @@ enum tri_postgres_sql {
     TRI_PG_DELETE_MESSAGE,
     TRI_PG_PUT_META,
     TRI_PG_DELETE_COUNTER,
+    TRI_PG_PUT_GRAPH,
+    TRI_PG_DELETE_GRAPH,
+    TRI_PG_PUT_CRASH,
+    TRI_PG_DELETE_CRASH,
     TRI_PG_FENCE,
     TRI_PG_COUNT
 };
@@ -62,7 +66,7 @@ struct tri_postgres_statement {
     uint8_t parts[8]; /* enum tri_postgres_part, up to TRI_PART_END */
 };
 
-/* The reading statements, all with the columns of read_row in postgres_load.c. */
+/* The reading statements; those not of graphs have the columns of read_row in postgres_load.c. */
 enum tri_postgres_read {
     TRI_PG_LOAD_COUNTERS,
     TRI_PG_LOAD_ACTORS,
@@ -72,6 +76,9 @@ enum tri_postgres_read {
     TRI_PG_READ_BEHAVIOUR,
     TRI_PG_READ_PAGE,
     TRI_PG_READ_META,
+    TRI_PG_READ_GRAPH,
+    TRI_PG_LIST_GRAPHS,
+    TRI_PG_LIST_CRASHES,
     TRI_PG_READ_COUNT
 };
 
@@ -318,6 +325,13 @@ int tri_postgres_read_page(struct tri_store *store, struct tr_key key, uint64_t 
                            void *buffer, size_t capacity, size_t *size);
 int tri_postgres_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
                            size_t *size);
+int tri_postgres_read_graph(struct tri_store *store, const uint8_t *hash, uint8_t **data,
+                            size_t *size);
+int tri_postgres_list_graphs(struct tri_store *store, const uint8_t *after, size_t limit,
+                             int (*each)(void *self, const struct tri_graph_entry *graph),
+                             void *self);
+int tri_postgres_list_crashes(struct tri_store *store,
+                              int (*each)(void *self, const struct tri_op *op), void *self);
 
 /* What of the state a reader visits, in the order of a load: see enum tri_reader_visit. */
 TR_MUST_USE int tri_postgres_visit(struct tri_postgres *self, enum tri_postgres_read read,

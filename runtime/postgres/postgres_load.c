@@ -1,5 +1,5 @@
 /*
- * Reading: the whole contents, one page, or one cell.
+ * Reading: the whole contents, one page, one cell, graphs, or counts of crashes.
  *
  * A load is one transaction with one snapshot. Each table is read through a cursor, so memory stays
  * about constant whatever the size of the store. Actors and pages are two tables in the same order,
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/memory.h"
 #include "runtime/postgres/postgres_internal.h"
 
 /* The columns of all reading statements. */
@@ -266,4 +267,114 @@ int tri_postgres_read_meta(struct tri_store *store, uint64_t cell, void *buffer,
 {
     return read_one(tri_postgres_of(store), TRI_PG_READ_META, TRI_OP_PUT_META, &cell, 1, buffer,
                     capacity, size);
+}
+
+static void print_hash(const uint8_t *hash, char hex[2 * TRI_GRAPH_HASH_BYTES + 1])
+{
+    hex[0] = '\0';
+    for (size_t i = 0; hash != NULL && i < TRI_GRAPH_HASH_BYTES; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    }
+}
+
+/* Copies the only column of the only row. */
+static int copy_graph(struct tri_postgres *self, const PGresult *rows, uint8_t **data, size_t *size)
+{
+    if (self->library->ntuples(rows) == 0) {
+        return tri_postgres_report(self, TR_NOT_FOUND, "%s: there is no such graph", self->place);
+    }
+    size_t count = (size_t)self->library->getlength(rows, 0, 0);
+    uint8_t *copy = tr_alloc(count + 1);
+    if (copy == NULL) {
+        return tri_postgres_report(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+    }
+    memcpy(copy, self->library->getvalue(rows, 0, 0), count);
+    *data = copy;
+    *size = count;
+    return 0;
+}
+
+int tri_postgres_read_graph(struct tri_store *store, const uint8_t *hash, uint8_t **data,
+                            size_t *size)
+{
+    struct tri_postgres *self = tri_postgres_of(store);
+    char hex[2 * TRI_GRAPH_HASH_BYTES + 1];
+    const char *parameters[] = {hex};
+    PGresult *rows = NULL;
+    print_hash(hash, hex);
+    int error = tri_postgres_resume(self);
+    if (error == 0) {
+        error = tri_postgres_query(self, tri_postgres_read_sql(TRI_PG_READ_GRAPH), 1, parameters, 1,
+                                   "reading a graph", &rows);
+    }
+    if (error == 0) {
+        error = copy_graph(self, rows, data, size);
+        self->library->clear(rows);
+    }
+    return error;
+}
+
+static int tell_graph(struct tri_postgres *self, const PGresult *rows, int row,
+                      int (*each)(void *, const struct tri_graph_entry *), void *target)
+{
+    const struct tri_graph_entry graph = {
+        .hash = (const uint8_t *)self->library->getvalue(rows, row, 0),
+        .put_ms = tri_postgres_number(self, rows, row, 1),
+        .bytes = tri_postgres_number(self, rows, row, 2),
+    };
+    return self->library->getlength(rows, row, 0) == TRI_GRAPH_HASH_BYTES
+               ? each(target, &graph)
+               : tri_postgres_damaged(self, "a graph has no hash");
+}
+
+int tri_postgres_list_graphs(struct tri_store *store, const uint8_t *after, size_t limit,
+                             int (*each)(void *self, const struct tri_graph_entry *graph),
+                             void *target)
+{
+    struct tri_postgres *self = tri_postgres_of(store);
+    char hex[2 * TRI_GRAPH_HASH_BYTES + 1];
+    char most[24];
+    const char *parameters[] = {hex, most};
+    PGresult *rows = NULL;
+    print_hash(after, hex);
+    (void)snprintf(most, sizeof most, "%lld", (long long)limit);
+    int error = tri_postgres_resume(self);
+    if (error == 0) {
+        error = tri_postgres_query(self, tri_postgres_read_sql(TRI_PG_LIST_GRAPHS), 2, parameters,
+                                   1, "listing graphs", &rows);
+    }
+    if (error != 0) {
+        return error;
+    }
+    int count = self->library->ntuples(rows);
+    for (int row = 0; error == 0 && row < count; row++) {
+        error = tell_graph(self, rows, row, each, target);
+    }
+    self->library->clear(rows);
+    return error;
+}
+
+int tri_postgres_list_crashes(struct tri_store *store,
+                              int (*each)(void *self, const struct tri_op *op), void *target)
+{
+    struct tri_postgres *self = tri_postgres_of(store);
+    PGresult *rows = NULL;
+    int error = tri_postgres_resume(self);
+    if (error == 0) {
+        error = tri_postgres_query(self, tri_postgres_read_sql(TRI_PG_LIST_CRASHES), 0, NULL, 1,
+                                   "reading what has ended the process", &rows);
+    }
+    if (error != 0) {
+        return error;
+    }
+    int count = self->library->ntuples(rows);
+    for (int row = 0; error == 0 && row < count; row++) {
+        struct tri_op op = {0};
+        error = read_row(self, rows, row, TRI_OP_PUT_CRASH, &op);
+        if (error == 0) {
+            error = each(target, &op);
+        }
+    }
+    self->library->clear(rows);
+    return error;
 }

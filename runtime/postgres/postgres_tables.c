@@ -19,7 +19,8 @@
 
 /* The tables besides those of records, each of which must be there. */
 static const char *const tables[] = {
-    "troupe", "host", "counters", "actors", "pages", "messages", "meta", "record_schemas",
+    "troupe",   "host", "counters",       "actors", "pages",
+    "messages", "meta", "record_schemas", "graphs", "crashes",
 };
 
 static const char create_tables[] =
@@ -47,6 +48,12 @@ static const char create_tables[] =
     "CREATE TABLE meta(cell bigint PRIMARY KEY, data bytea NOT NULL, checksum bigint NOT NULL);"
     "CREATE TABLE record_schemas(id bigint PRIMARY KEY, name text COLLATE \"C\" NOT NULL,"
     " version bigint NOT NULL);"
+    "CREATE TABLE graphs(hash bytea PRIMARY KEY, put_ms bigint NOT NULL, data bytea NOT NULL);"
+    "ALTER TABLE graphs ALTER COLUMN data SET STORAGE EXTERNAL;"
+    "CREATE TABLE crashes(kind bigint NOT NULL, key_group bigint NOT NULL,"
+    " key_serial bigint NOT NULL, number bigint NOT NULL, incarnation bigint NOT NULL,"
+    " data bytea NOT NULL, checksum bigint NOT NULL,"
+    " PRIMARY KEY(kind, key_group, key_serial, number));"
     "CREATE FUNCTION fence(of_incarnation bigint, before bigint, number bigint, sum bigint)"
     " RETURNS void LANGUAGE plpgsql AS $$"
     " BEGIN"
@@ -118,6 +125,34 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
                                "DELETE FROM counters t USING unnest($1::bigint[], $2::bigint[])"
                                " AS k(a, b) WHERE t.key_group = k.a AND t.worker = k.b",
                                {TRI_PART_GROUP, TRI_PART_SERIAL}},
+    /* The hash stands before the graph in the data of both. */
+    [TRI_PG_PUT_GRAPH] = {"put_graph",
+                          "INSERT INTO graphs(hash, put_ms, data)"
+                          " SELECT substr(d, 1, 32), p, substr(d, 33)"
+                          " FROM unnest($1::bigint[], $2::bytea[]) AS g(p, d)"
+                          " ON CONFLICT(hash) DO UPDATE SET put_ms = excluded.put_ms"
+                          " WHERE excluded.put_ms > graphs.put_ms",
+                          {TRI_PART_NUMBER, TRI_PART_DATA}},
+    [TRI_PG_DELETE_GRAPH] = {"delete_graph",
+                             "DELETE FROM graphs t USING unnest($1::bigint[], $2::bytea[])"
+                             " AS k(p, h) WHERE t.hash = k.h AND t.put_ms <= k.p",
+                             {TRI_PART_NUMBER, TRI_PART_DATA}},
+    [TRI_PG_PUT_CRASH] =
+        {"put_crash",
+         "INSERT INTO crashes(kind, key_group, key_serial, number, incarnation, data, checksum)"
+         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+         " $5::bigint[], $6::bytea[], $7::bigint[])"
+         " ON CONFLICT(kind, key_group, key_serial, number) DO UPDATE"
+         " SET incarnation = excluded.incarnation, data = excluded.data,"
+         " checksum = excluded.checksum",
+         {TRI_PART_TYPE, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER, TRI_PART_INCARNATION,
+          TRI_PART_DATA, TRI_PART_CHECKSUM}},
+    [TRI_PG_DELETE_CRASH] =
+        {"delete_crash",
+         "DELETE FROM crashes t USING unnest($1::bigint[], $2::bigint[], $3::bigint[],"
+         " $4::bigint[]) AS k(a, b, c, d) WHERE t.kind = k.a AND t.key_group = k.b"
+         " AND t.key_serial = k.c AND t.number = k.d",
+         {TRI_PART_TYPE, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER}},
     [TRI_PG_FENCE] = {"fence", "SELECT fence($1::bigint, $2::bigint, $3::bigint, $4::bigint)", {0}},
 };
 
@@ -145,6 +180,11 @@ static const char *const reads[TRI_PG_READ_COUNT] = {
                          " FROM pages WHERE key_group = $1 AND key_serial = $2 AND page = $3",
     [TRI_PG_READ_META] = "SELECT 0::bigint, 0::bigint, 0::bigint, 0::bigint, cell, data, checksum"
                          " FROM meta WHERE cell = $1",
+    [TRI_PG_READ_GRAPH] = "SELECT data FROM graphs WHERE hash = decode($1, 'hex')",
+    [TRI_PG_LIST_GRAPHS] = "SELECT hash, put_ms, length(data)::bigint FROM graphs"
+                           " WHERE hash > decode($1, 'hex') ORDER BY hash LIMIT $2::bigint",
+    [TRI_PG_LIST_CRASHES] = "SELECT key_group, key_serial, incarnation, kind, number, data,"
+                            " checksum FROM crashes ORDER BY kind, key_group, key_serial, number",
 };
 
 /*

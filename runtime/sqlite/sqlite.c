@@ -51,6 +51,9 @@ static const struct tri_store_ops sqlite_ops = {
     .load = tri_sqlite_load,
     .read_page = tri_sqlite_read_page,
     .read_meta = tri_sqlite_read_meta,
+    .read_graph = tri_sqlite_read_graph,
+    .list_graphs = tri_sqlite_list_graphs,
+    .list_crashes = tri_sqlite_list_crashes,
     .maintain = tri_sqlite_maintain,
     .release_memory = release_store_memory,
     .explain = explain_store,
@@ -142,6 +145,9 @@ static int take_over(struct tri_sqlite *self)
         error = tri_sqlite_read_host(self, &incarnation, &last_number);
     }
     if (error == 0) {
+        error = tri_sqlite_add_later_tables(self);
+    }
+    if (error == 0) {
         error = tri_sqlite_records_upgrade(self);
     }
     if (error == 0) {
@@ -169,6 +175,9 @@ static int take_over(struct tri_sqlite *self)
 static int check_readable(struct tri_sqlite *self)
 {
     int error = tri_sqlite_read_host(self, &self->store.incarnation, &self->store.last_number);
+    if (error == 0) {
+        error = tri_sqlite_find_later_tables(self);
+    }
     return error != 0 ? error : tri_sqlite_records_upgrade(self);
 }
 

@@ -20,23 +20,35 @@
  */
 #include "runtime/sqlite/sqlite_internal.h"
 
+/* The parameters of statements that take one operation. */
+enum parameters {
+    BY_KEY,
+    BY_NUMBER, /* key, number, incarnation: only statements of messages have the last one */
+    BY_TYPE,   /* key, number, type */
+    BY_DATA,   /* data, number */
+};
+
 /* How each kind of operation is written: in bulk through the batch, or one by one. */
 static const struct {
     enum tri_sql sql;
     bool at_once;
-    bool by_number; /* further parameters after the key: number, incarnation */
+    enum parameters parameters;
 } writings[] = {
-    [TRI_OP_PUT_COUNTER] = {TRI_SQL_PUT_COUNTER, true, false},
-    [TRI_OP_PUT_ACTOR] = {TRI_SQL_PUT_ACTOR, true, false},
-    [TRI_OP_DELETE_ACTOR] = {TRI_SQL_DELETE_ACTOR, false, false},
-    [TRI_OP_PUT_PAGE] = {TRI_SQL_PUT_PAGE, true, false},
-    [TRI_OP_DELETE_PAGE] = {TRI_SQL_DELETE_PAGE, false, true},
-    [TRI_OP_PUT_MESSAGE] = {TRI_SQL_PUT_MESSAGE, true, false},
-    [TRI_OP_DELETE_MESSAGE] = {TRI_SQL_DELETE_MESSAGE, false, true},
-    [TRI_OP_PUT_RECORD] = {TRI_SQL_COUNT, true, false},
-    [TRI_OP_PUT_META] = {TRI_SQL_PUT_META, true, false},
-    [TRI_OP_DELETE_COUNTER] = {TRI_SQL_DELETE_COUNTER, false, false},
-    [TRI_OP_DELETE_RECORDS] = {TRI_SQL_COUNT, true, false},
+    [TRI_OP_PUT_COUNTER] = {TRI_SQL_PUT_COUNTER, true, BY_KEY},
+    [TRI_OP_PUT_ACTOR] = {TRI_SQL_PUT_ACTOR, true, BY_KEY},
+    [TRI_OP_DELETE_ACTOR] = {TRI_SQL_DELETE_ACTOR, false, BY_KEY},
+    [TRI_OP_PUT_PAGE] = {TRI_SQL_PUT_PAGE, true, BY_KEY},
+    [TRI_OP_DELETE_PAGE] = {TRI_SQL_DELETE_PAGE, false, BY_NUMBER},
+    [TRI_OP_PUT_MESSAGE] = {TRI_SQL_PUT_MESSAGE, true, BY_KEY},
+    [TRI_OP_DELETE_MESSAGE] = {TRI_SQL_DELETE_MESSAGE, false, BY_NUMBER},
+    [TRI_OP_PUT_RECORD] = {TRI_SQL_COUNT, true, BY_KEY},
+    [TRI_OP_PUT_META] = {TRI_SQL_PUT_META, true, BY_KEY},
+    [TRI_OP_DELETE_COUNTER] = {TRI_SQL_DELETE_COUNTER, false, BY_KEY},
+    [TRI_OP_DELETE_RECORDS] = {TRI_SQL_COUNT, true, BY_KEY},
+    [TRI_OP_PUT_GRAPH] = {TRI_SQL_PUT_GRAPH, true, BY_KEY},
+    [TRI_OP_DELETE_GRAPH] = {TRI_SQL_DELETE_GRAPH, false, BY_DATA},
+    [TRI_OP_PUT_CRASH] = {TRI_SQL_PUT_CRASH, true, BY_KEY},
+    [TRI_OP_DELETE_CRASH] = {TRI_SQL_DELETE_CRASH, false, BY_TYPE},
 };
 
 /*
@@ -222,19 +234,23 @@ static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size
 }
 
 static int write_one(struct tri_sqlite *self, enum tri_sql sql, const struct tri_op *op,
-                     bool by_number)
+                     enum parameters parameters)
 {
     sqlite3_stmt *statement = NULL;
     int error = tri_sqlite_statement(self, sql, &statement);
     if (error != 0) {
         return error;
     }
-    (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)op->key.group);
-    (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)op->key.serial);
-    if (by_number) {
+    if (parameters == BY_DATA) {
+        (void)sqlite3_bind_blob64(statement, 1, op->data.data, op->data.size, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)op->number);
+    } else {
+        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)op->key.group);
+        (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)op->key.serial);
+    }
+    if (parameters == BY_NUMBER || parameters == BY_TYPE) {
         (void)sqlite3_bind_int64(statement, 3, (sqlite3_int64)op->number);
-        /* Only statements of messages have a fourth parameter. */
-        (void)sqlite3_bind_int64(statement, 4, op->incarnation);
+        (void)sqlite3_bind_int64(statement, 4, parameters == BY_TYPE ? op->type : op->incarnation);
     }
     return tri_sqlite_step(self, statement, "deleting a row");
 }
@@ -244,9 +260,9 @@ static int write_each(struct tri_sqlite *self, const struct tri_op *ops, size_t 
 {
     int error = 0;
     for (size_t i = 0; error == 0 && i < count; i++) {
-        error = write_one(self, writings[ops->kind].sql, &ops[i], writings[ops->kind].by_number);
+        error = write_one(self, writings[ops->kind].sql, &ops[i], writings[ops->kind].parameters);
         if (error == 0 && ops->kind == TRI_OP_DELETE_ACTOR && self->pages_exist) {
-            error = write_one(self, TRI_SQL_DELETE_ACTOR_PAGES, &ops[i], false);
+            error = write_one(self, TRI_SQL_DELETE_ACTOR_PAGES, &ops[i], BY_KEY);
         }
     }
     return error;
@@ -270,10 +286,6 @@ static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
     size_t done = 0;
     while (error == 0 && done < commit->count) {
         const struct tri_op *ops = &commit->ops[done];
-        if (ops->kind < TRI_OP_PUT_COUNTER || ops->kind > TRI_OP_DELETE_RECORDS) {
-            return tri_sqlite_report(self, TR_INVALID, "%s: operation kind %d is unknown",
-                                     self->path, (int)ops->kind);
-        }
         size_t count = length_of_run(ops, commit->count - done);
         /*
          * Never reset: it only saves a statement for each actor's end in stores without pages. If
@@ -290,6 +302,7 @@ static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
 /* Checks the caller's arguments, before anything is written. */
 static int check_commit(struct tri_sqlite *self, const struct tri_commit *commit)
 {
+    const struct tri_op *unsound = tri_commit_unsound(commit);
     if (self->broken != 0) {
         return self->broken; /* the words of the first error are still set */
     }
@@ -301,7 +314,10 @@ static int check_commit(struct tri_sqlite *self, const struct tri_commit *commit
                                  self->path, (unsigned long long)commit->last_number,
                                  (unsigned long long)self->store.last_number);
     }
-    return 0;
+    return unsound == NULL
+               ? 0
+               : tri_sqlite_report(self, TR_INVALID, "%s: an operation of kind %d makes no sense",
+                                   self->path, (int)unsound->kind);
 }
 
 /* All or nothing: any error rolls the transaction back, and some errors end the store for good

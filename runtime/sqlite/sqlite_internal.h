@@ -59,6 +59,10 @@ enum tri_sql {
     TRI_SQL_PUT_PAGE,
     TRI_SQL_PUT_MESSAGE,
     TRI_SQL_PUT_META,
+    TRI_SQL_PUT_GRAPH,
+    TRI_SQL_DELETE_GRAPH,
+    TRI_SQL_PUT_CRASH,
+    TRI_SQL_DELETE_CRASH,
     TRI_SQL_DELETE_ACTOR,
     TRI_SQL_DELETE_ACTOR_PAGES,
     TRI_SQL_DELETE_PAGE,
@@ -69,6 +73,7 @@ enum tri_sql {
     TRI_SQL_CHECK_PAGES,
     TRI_SQL_CHECK_MESSAGES,
     TRI_SQL_CHECK_META,
+    TRI_SQL_CHECK_CRASHES,
     TRI_SQL_LOAD_COUNTERS,
     TRI_SQL_LOAD_ACTORS,
     TRI_SQL_LOAD_PAGES,
@@ -77,6 +82,10 @@ enum tri_sql {
     TRI_SQL_READ_BEHAVIOUR,
     TRI_SQL_READ_PAGE,
     TRI_SQL_READ_META,
+    TRI_SQL_READ_GRAPH,
+    TRI_SQL_LIST_GRAPHS,
+    TRI_SQL_LIST_CRASHES,
+    TRI_SQL_COUNT_LATER_TABLES,
     TRI_SQL_COUNT
 };
 
@@ -118,6 +127,7 @@ struct tri_sqlite {
     bool read_only;
     bool is_immutable;         /* read as a file that does not change: SQLite's immutable=1 */
     struct stat seen;          /* its file when it was opened */
+    bool has_later_tables;     /* graphs and crashes; an earlier program's store lacks them */
     bool pages_exist;          /* false: no page was ever put, so none needs deleting */
     int broken;                /* the error after which nothing is written, or 0 */
     int lock_descriptor;       /* -1: none */
@@ -176,6 +186,12 @@ TR_MUST_USE int tri_sqlite_create(struct tri_sqlite *self);
 
 /* Checks that the tables are those of this format. */
 TR_MUST_USE int tri_sqlite_check_tables(struct tri_sqlite *self);
+
+/* Looks whether the store has the tables that an earlier program did not make. */
+TR_MUST_USE int tri_sqlite_find_later_tables(struct tri_sqlite *self);
+
+/* Makes them if they are missing; in a write transaction. */
+TR_MUST_USE int tri_sqlite_add_later_tables(struct tri_sqlite *self);
 
 /* Returns a prepared statement, ready to be bound. */
 TR_MUST_USE int tri_sqlite_statement(struct tri_sqlite *self, enum tri_sql sql,
@@ -269,6 +285,13 @@ int tri_sqlite_read_page(struct tri_store *store, struct tr_key key, uint64_t nu
                          size_t capacity, size_t *size);
 int tri_sqlite_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
                          size_t *size);
+int tri_sqlite_read_graph(struct tri_store *store, const uint8_t *hash, uint8_t **data,
+                          size_t *size);
+int tri_sqlite_list_graphs(struct tri_store *store, const uint8_t *after, size_t limit,
+                           int (*each)(void *self, const struct tri_graph_entry *graph),
+                           void *self);
+int tri_sqlite_list_crashes(struct tri_store *store,
+                            int (*each)(void *self, const struct tri_op *op), void *self);
 
 /*
  * Visits the rows of a loading statement, for `number` if the statement has a parameter. A nonzero

@@ -1,5 +1,5 @@
 /*
- * Reading: the whole contents, one page, or one cell.
+ * Reading: the whole contents, one page, one cell, graphs, or counts of crashes.
  *
  * All loading statements have the same columns, and every row is checked against its checksum
  * before it is passed on. Loading runs in one transaction, so that a reader beside a live engine
@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "runtime/memory.h"
 #include "runtime/sqlite/sqlite_internal.h"
 
 /* A statement and its current row. */
@@ -173,6 +174,7 @@ static int check_structures(struct tri_sqlite *self, const struct tri_store_visi
         {TRI_SQL_CHECK_PAGES, visitor->page != NULL},
         {TRI_SQL_CHECK_MESSAGES, visitor->message != NULL},
         {TRI_SQL_CHECK_META, true},
+        {TRI_SQL_CHECK_CRASHES, self->has_later_tables},
     };
     int error = 0;
     for (size_t i = 0; error == 0 && i < TR_COUNT_OF(checks); i++) {
@@ -286,4 +288,94 @@ int tri_sqlite_read_meta(struct tri_store *store, uint64_t cell, void *buffer, s
 {
     struct tri_op wanted = {.kind = TRI_OP_PUT_META, .number = cell};
     return copy_row(tri_sqlite_of(store), TRI_SQL_READ_META, &wanted, buffer, capacity, size);
+}
+
+/* Copies the blob in the first column of the current row. */
+static int copy_blob(struct tri_sqlite *self, sqlite3_stmt *row, uint8_t **data, size_t *size)
+{
+    const void *bytes = sqlite3_column_blob(row, 0);
+    size_t count = (size_t)sqlite3_column_bytes(row, 0);
+    uint8_t *copy = bytes != NULL || count == 0 ? tr_alloc(count + 1) : NULL;
+    if (copy == NULL) {
+        return tri_sqlite_error(self, SQLITE_NOMEM, "reading a graph");
+    }
+    if (count > 0) {
+        memcpy(copy, bytes, count);
+    }
+    *data = copy;
+    *size = count;
+    return 0;
+}
+
+int tri_sqlite_read_graph(struct tri_store *store, const uint8_t *hash, uint8_t **data,
+                          size_t *size)
+{
+    struct tri_sqlite *self = tri_sqlite_of(store);
+    sqlite3_stmt *statement = NULL;
+    int error = self->has_later_tables ? tri_sqlite_statement(self, TRI_SQL_READ_GRAPH, &statement)
+                                       : TR_NOT_FOUND;
+    if (error == 0) {
+        (void)sqlite3_bind_blob(statement, 1, hash, TRI_GRAPH_HASH_BYTES, SQLITE_STATIC);
+        int code = sqlite3_step(statement);
+        error =
+            code == SQLITE_DONE ? TR_NOT_FOUND : tri_sqlite_error(self, code, "reading a graph");
+    }
+    if (error == 0) {
+        error = copy_blob(self, statement, data, size);
+    }
+    (void)sqlite3_reset(statement); /* NULL is fine */
+    return error == TR_NOT_FOUND
+               ? tri_sqlite_report(self, error, "%s: there is no such graph", self->path)
+               : error;
+}
+
+/* The current row of a list of graphs. */
+static int tell_graph(struct tri_sqlite *self, sqlite3_stmt *row,
+                      int (*each)(void *, const struct tri_graph_entry *), void *target)
+{
+    struct tri_graph_entry graph = {
+        .hash = sqlite3_column_blob(row, 0),
+        .put_ms = (uint64_t)sqlite3_column_int64(row, 1),
+        .bytes = (uint64_t)sqlite3_column_int64(row, 2),
+    };
+    return graph.hash != NULL && sqlite3_column_bytes(row, 0) == TRI_GRAPH_HASH_BYTES
+               ? each(target, &graph)
+               : tri_sqlite_damaged(self, "a graph has no hash");
+}
+
+int tri_sqlite_list_graphs(struct tri_store *store, const uint8_t *after, size_t limit,
+                           int (*each)(void *self, const struct tri_graph_entry *graph),
+                           void *target)
+{
+    struct tri_sqlite *self = tri_sqlite_of(store);
+    sqlite3_stmt *statement = NULL;
+    if (!self->has_later_tables) {
+        return 0;
+    }
+    int error = tri_sqlite_statement(self, TRI_SQL_LIST_GRAPHS, &statement);
+    if (error != 0) {
+        return error;
+    }
+    (void)sqlite3_bind_blob(statement, 1, after != NULL ? (const void *)after : "",
+                            after != NULL ? TRI_GRAPH_HASH_BYTES : 0, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)limit);
+    int code = SQLITE_ROW;
+    while (error == 0 && code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        error = tri_sqlite_error(self, code, "listing graphs");
+        if (error == 0 && code == SQLITE_ROW) {
+            error = tell_graph(self, statement, each, target);
+        }
+    }
+    (void)sqlite3_reset(statement);
+    return error;
+}
+
+int tri_sqlite_list_crashes(struct tri_store *store,
+                            int (*each)(void *self, const struct tri_op *op), void *target)
+{
+    struct tri_sqlite *self = tri_sqlite_of(store);
+    return self->has_later_tables
+               ? visit_all(self, TRI_SQL_LIST_CRASHES, TRI_OP_PUT_CRASH, each, target)
+               : 0;
 }

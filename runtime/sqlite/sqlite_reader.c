@@ -52,6 +52,9 @@ static int take_snapshot(struct tri_sqlite *self)
     if (error == 0) {
         error = tri_sqlite_read_host(self, &self->store.incarnation, &self->store.last_number);
     }
+    if (error == 0) {
+        error = tri_sqlite_find_later_tables(self);
+    }
     return error != 0 ? error : tri_sqlite_records_upgrade(self);
 }
 

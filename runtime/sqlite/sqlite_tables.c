@@ -38,6 +38,22 @@ static const struct {
                        " version INTEGER NOT NULL)"},
 };
 
+/*
+ * Tables that a store may lack: one that an earlier program made gets them when it is opened for
+ * writing, and until then it has no such rows.
+ */
+static const struct {
+    const char *name;
+    const char *sql;
+} later_tables[] = {
+    {"graphs", "CREATE TABLE graphs(hash BLOB NOT NULL PRIMARY KEY, put_ms INTEGER NOT NULL,"
+               " data BLOB NOT NULL) WITHOUT ROWID"},
+    {"crashes", "CREATE TABLE crashes(kind INTEGER NOT NULL, key_group INTEGER NOT NULL,"
+                " key_serial INTEGER NOT NULL, number INTEGER NOT NULL,"
+                " incarnation INTEGER NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL,"
+                " PRIMARY KEY(kind, key_group, key_serial, number)) WITHOUT ROWID"},
+};
+
 /* Page 1 is the schema's. */
 #define FIRST_ROOT_PAGE 2
 
@@ -75,6 +91,20 @@ static const char *const statements[TRI_SQL_COUNT] = {
                          " SELECT number, data, checksum FROM batch WHERE true"
                          " ON CONFLICT(cell) DO UPDATE"
                          " SET data = excluded.data, checksum = excluded.checksum",
+    /* The hash stands before the graph in the data of both. */
+    [TRI_SQL_PUT_GRAPH] = "INSERT INTO graphs(hash, put_ms, data)"
+                          " SELECT substr(data, 1, 32), number, substr(data, 33) FROM batch"
+                          " WHERE true ON CONFLICT(hash) DO UPDATE SET put_ms = excluded.put_ms"
+                          " WHERE excluded.put_ms > graphs.put_ms",
+    [TRI_SQL_DELETE_GRAPH] = "DELETE FROM graphs WHERE hash = ?1 AND put_ms <= ?2",
+    [TRI_SQL_PUT_CRASH] =
+        "INSERT INTO crashes(kind, key_group, key_serial, number, incarnation, data, checksum)"
+        " SELECT type, key_group, key_serial, number, incarnation, data, checksum FROM batch"
+        " WHERE true ON CONFLICT(kind, key_group, key_serial, number) DO UPDATE"
+        " SET incarnation = excluded.incarnation, data = excluded.data,"
+        " checksum = excluded.checksum",
+    [TRI_SQL_DELETE_CRASH] = "DELETE FROM crashes WHERE key_group = ?1 AND key_serial = ?2"
+                             " AND number = ?3 AND kind = ?4",
     [TRI_SQL_DELETE_ACTOR] = "DELETE FROM actors WHERE key_group = ?1 AND key_serial = ?2",
     [TRI_SQL_DELETE_ACTOR_PAGES] = "DELETE FROM pages WHERE key_group = ?1 AND key_serial = ?2",
     [TRI_SQL_DELETE_PAGE] = "DELETE FROM pages"
@@ -87,6 +117,7 @@ static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_CHECK_PAGES] = "PRAGMA quick_check(pages)",
     [TRI_SQL_CHECK_MESSAGES] = "PRAGMA quick_check(messages)",
     [TRI_SQL_CHECK_META] = "PRAGMA quick_check(meta)",
+    [TRI_SQL_CHECK_CRASHES] = "PRAGMA quick_check(crashes)",
     [TRI_SQL_LOAD_COUNTERS] = "SELECT key_group, worker, 0, 0, next, x'', checksum"
                               " FROM counters ORDER BY key_group, worker",
     [TRI_SQL_LOAD_ACTORS] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
@@ -104,6 +135,14 @@ static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_READ_PAGE] = "SELECT key_group, key_serial, 0, 0, page, data, checksum FROM pages"
                           " WHERE key_group = ?1 AND key_serial = ?2 AND page = ?3",
     [TRI_SQL_READ_META] = "SELECT 0, 0, 0, 0, cell, data, checksum FROM meta WHERE cell = ?3",
+    [TRI_SQL_READ_GRAPH] = "SELECT data FROM graphs WHERE hash = ?1",
+    [TRI_SQL_LIST_GRAPHS] = "SELECT hash, put_ms, length(data) FROM graphs WHERE hash > ?1"
+                            " ORDER BY hash LIMIT ?2",
+    [TRI_SQL_LIST_CRASHES] = "SELECT key_group, key_serial, incarnation, kind, number, data,"
+                             " checksum FROM crashes"
+                             " ORDER BY kind, key_group, key_serial, number",
+    [TRI_SQL_COUNT_LATER_TABLES] = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'"
+                                   " AND name IN ('graphs', 'crashes')",
 };
 
 int tri_sqlite_statement(struct tri_sqlite *self, enum tri_sql sql, sqlite3_stmt **statement)
@@ -147,13 +186,26 @@ void tri_sqlite_rollback(struct tri_sqlite *self)
     }
 }
 
+static int make_later_tables(struct tri_sqlite *self)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(later_tables); i++) {
+        error = tri_sqlite_execute(self, later_tables[i].sql);
+    }
+    return error;
+}
+
 static int make_tables(struct tri_sqlite *self)
 {
-    for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
-        int error = tri_sqlite_execute(self, tables[i].sql);
-        if (error != 0) {
-            return error;
-        }
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(tables); i++) {
+        error = tri_sqlite_execute(self, tables[i].sql);
+    }
+    if (error == 0) {
+        error = make_later_tables(self);
+    }
+    if (error != 0) {
+        return error;
     }
     /*
      * Tables, the host's row and the format's marks are one transaction. So a file has either the
@@ -176,6 +228,32 @@ int tri_sqlite_create(struct tri_sqlite *self)
     }
     if (error != 0) {
         tri_sqlite_rollback(self);
+    }
+    return error;
+}
+
+int tri_sqlite_find_later_tables(struct tri_sqlite *self)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = self->has_later_tables
+                    ? 0
+                    : tri_sqlite_statement(self, TRI_SQL_COUNT_LATER_TABLES, &statement);
+    if (error != 0 || statement == NULL) {
+        return error;
+    }
+    error = tri_sqlite_error(self, sqlite3_step(statement), "reading which tables there are");
+    self->has_later_tables = error == 0 && sqlite3_column_int64(statement, 0) ==
+                                               (sqlite3_int64)TR_COUNT_OF(later_tables);
+    (void)sqlite3_reset(statement);
+    return error;
+}
+
+int tri_sqlite_add_later_tables(struct tri_sqlite *self)
+{
+    int error = tri_sqlite_find_later_tables(self);
+    if (error == 0 && !self->has_later_tables) {
+        error = make_later_tables(self);
+        self->has_later_tables = error == 0;
     }
     return error;
 }

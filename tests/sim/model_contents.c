@@ -25,6 +25,10 @@ static const struct {
     [TRI_OP_PUT_META] = {TRI_MODEL_META, false},
     [TRI_OP_DELETE_COUNTER] = {TRI_MODEL_COUNTERS, true},
     [TRI_OP_DELETE_RECORDS] = {TRI_MODEL_RECORDS, true},
+    [TRI_OP_PUT_GRAPH] = {TRI_MODEL_GRAPHS, false},
+    [TRI_OP_DELETE_GRAPH] = {TRI_MODEL_GRAPHS, true},
+    [TRI_OP_PUT_CRASH] = {TRI_MODEL_CRASHES, false},
+    [TRI_OP_DELETE_CRASH] = {TRI_MODEL_CRASHES, true},
 };
 
 /* What a row is known by. */
@@ -32,12 +36,14 @@ static const struct {
     bool key;
     bool incarnation;
     bool number;
+    bool type;
 } names[TRI_MODEL_COUNT] = {
     [TRI_MODEL_COUNTERS] = {.key = true},
     [TRI_MODEL_ACTORS] = {.key = true},
     [TRI_MODEL_PAGES] = {.key = true, .number = true},
     [TRI_MODEL_MESSAGES] = {.key = true, .incarnation = true, .number = true},
     [TRI_MODEL_META] = {.number = true},
+    [TRI_MODEL_CRASHES] = {.type = true, .key = true, .number = true},
 };
 
 void *tri_model_must(void *block)
@@ -94,7 +100,7 @@ static void list_copy(struct tri_model_list *list, enum tri_model_class class,
     row->op = *op;
     row->op.data.data = blob->bytes;
     /* A row keeps what its table has columns for, and no more. */
-    if (class != TRI_MODEL_ACTORS && class != TRI_MODEL_RECORDS) {
+    if (class != TRI_MODEL_ACTORS && class != TRI_MODEL_RECORDS && class != TRI_MODEL_CRASHES) {
         row->op.type = 0;
         row->op.incarnation = names[class].incarnation ? op->incarnation : 0;
     }
@@ -136,7 +142,13 @@ void tri_model_version_set(struct tri_model_version *place, struct tri_model_ver
 
 int tri_model_compare(enum tri_model_class class, const struct tri_op *a, const struct tri_op *b)
 {
-    int order = names[class].key ? tr_key_compare(a->key, b->key) : 0;
+    int order = names[class].type ? (int)a->type - (int)b->type : 0;
+    if (class == TRI_MODEL_GRAPHS) {
+        return memcmp(a->data.data, b->data.data, TRI_GRAPH_HASH_BYTES);
+    }
+    if (order == 0 && names[class].key) {
+        order = tr_key_compare(a->key, b->key);
+    }
     if (order == 0 && names[class].incarnation && a->incarnation != b->incarnation) {
         order = a->incarnation < b->incarnation ? -1 : 1;
     }
@@ -144,6 +156,22 @@ int tri_model_compare(enum tri_model_class class, const struct tri_op *a, const 
         order = a->number < b->number ? -1 : 1;
     }
     return order;
+}
+
+/*
+ * What is left of a row that an operation meets. Of a graph the time alone changes, and one that
+ * was put after the time of a deletion stays.
+ */
+static void meet(struct tri_model_list *merged, enum tri_model_class class, bool deletes,
+                 const struct tri_model_row *row, const struct tri_op *op)
+{
+    if (class == TRI_MODEL_GRAPHS && (!deletes || row->op.number > op->number)) {
+        list_share(merged, row);
+        struct tri_op *kept = &merged->rows[merged->count - 1].op;
+        kept->number = !deletes && op->number > kept->number ? op->number : kept->number;
+    } else if (!deletes) {
+        list_copy(merged, class, op);
+    }
 }
 
 /* The list with a sorted run of operations done to it. */
@@ -160,9 +188,8 @@ static struct tri_model_list *merge(enum tri_model_class class, bool deletes,
             list_share(merged, &list->rows[old++]);
         }
         if (old < old_count && tri_model_compare(class, &list->rows[old].op, &ops[i]) == 0) {
-            old++;
-        }
-        if (!deletes) {
+            meet(merged, class, deletes, &list->rows[old++], &ops[i]);
+        } else if (!deletes) {
             list_copy(merged, class, &ops[i]);
         }
     }

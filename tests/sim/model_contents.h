@@ -17,6 +17,8 @@ enum tri_model_class {
     TRI_MODEL_MESSAGES,
     TRI_MODEL_RECORDS,
     TRI_MODEL_META,
+    TRI_MODEL_GRAPHS,
+    TRI_MODEL_CRASHES,
     TRI_MODEL_COUNT
 };
 

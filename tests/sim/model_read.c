@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/memory.h"
+
 int tri_model_say(char *words, int error, const char *format, ...)
 {
     va_list arguments;
@@ -96,13 +98,13 @@ static int check_record(const struct tr_schema *schema, const struct tri_op *op,
 int tri_model_check_ops(const struct tr_schema *const *records, size_t record_count,
                         const struct tri_commit *commit, char *words)
 {
-    int error = 0;
+    const struct tri_op *unsound = tri_commit_unsound(commit);
+    int error = unsound == NULL ? 0
+                                : tri_model_say(words, TR_INVALID,
+                                                "model: an operation of kind %d makes no sense",
+                                                (int)unsound->kind);
     for (size_t i = 0; error == 0 && i < commit->count; i++) {
         const struct tri_op *op = &commit->ops[i];
-        if (op->kind < TRI_OP_PUT_COUNTER || op->kind > TRI_OP_DELETE_RECORDS) {
-            return tri_model_say(words, TR_INVALID, "model: operation kind %d is unknown",
-                                 (int)op->kind);
-        }
         if (op->kind != TRI_OP_PUT_RECORD && op->kind != TRI_OP_DELETE_RECORDS) {
             continue;
         }
@@ -193,6 +195,49 @@ int tri_model_version_read(const struct tri_model_version *version, enum tri_mod
         return 0;
     }
     return tri_model_say(words, TR_NOT_FOUND, "model: there is no such row");
+}
+
+int tri_model_version_read_graph(const struct tri_model_version *version, const uint8_t *hash,
+                                 uint8_t **data, size_t *size, char *words)
+{
+    const struct tri_model_list *list = version->lists[TRI_MODEL_GRAPHS];
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        struct tr_bytes row = list->rows[i].op.data;
+        if (memcmp(row.data, hash, TRI_GRAPH_HASH_BYTES) != 0) {
+            continue;
+        }
+        *size = row.size - TRI_GRAPH_HASH_BYTES;
+        *data = tri_model_must(tr_alloc(row.size));
+        memcpy(*data, row.data + TRI_GRAPH_HASH_BYTES, *size);
+        return 0;
+    }
+    return tri_model_say(words, TR_NOT_FOUND, "model: there is no such graph");
+}
+
+int tri_model_version_list_graphs(const struct tri_model_version *version, const uint8_t *after,
+                                  size_t limit,
+                                  int (*each)(void *self, const struct tri_graph_entry *graph),
+                                  void *target)
+{
+    const struct tri_model_list *list = version->lists[TRI_MODEL_GRAPHS];
+    int error = 0;
+    for (size_t i = 0; list != NULL && error == 0 && limit > 0 && i < list->count; i++) {
+        const struct tri_op *op = &list->rows[i].op;
+        const struct tri_graph_entry graph = {.hash = op->data.data,
+                                              .put_ms = op->number,
+                                              .bytes = op->data.size - TRI_GRAPH_HASH_BYTES};
+        if (after == NULL || memcmp(graph.hash, after, TRI_GRAPH_HASH_BYTES) > 0) {
+            error = each(target, &graph);
+            limit--;
+        }
+    }
+    return error;
+}
+
+int tri_model_version_list_crashes(const struct tri_model_version *version,
+                                   int (*each)(void *self, const struct tri_op *op), void *target)
+{
+    return tell(version->lists[TRI_MODEL_CRASHES], each, target);
 }
 
 /* --- Records. --- */

@@ -42,6 +42,17 @@ TR_MUST_USE int tri_model_version_read(const struct tri_model_version *version,
                                        enum tri_model_class class, const struct tri_op *wanted,
                                        void *buffer, size_t capacity, size_t *size, char *words);
 
+/* tri_store_read_graph, tri_store_list_graphs and tri_store_list_crashes of a version. */
+TR_MUST_USE int tri_model_version_read_graph(const struct tri_model_version *version,
+                                             const uint8_t *hash, uint8_t **data, size_t *size,
+                                             char *words);
+TR_MUST_USE int tri_model_version_list_graphs(
+    const struct tri_model_version *version, const uint8_t *after, size_t limit,
+    int (*each)(void *self, const struct tri_graph_entry *graph), void *target);
+TR_MUST_USE int tri_model_version_list_crashes(const struct tri_model_version *version,
+                                               int (*each)(void *self, const struct tri_op *op),
+                                               void *target);
+
 /* The rows of one type that are left, in the order in which they were committed. */
 size_t tri_model_version_record_count(const struct tri_model_version *version, uint16_t type);
 const struct tri_op *tri_model_version_record(const struct tri_model_version *version,

@@ -180,6 +180,33 @@ static int model_read_meta(struct tri_store *store, uint64_t cell, void *buffer,
     return read_row(store, TRI_MODEL_META, &wanted, buffer, capacity, size);
 }
 
+static int model_read_graph(struct tri_store *store, const uint8_t *hash, uint8_t **data,
+                            size_t *size)
+{
+    struct model_store *self = model_store_of(store);
+    return is_dead(self)
+               ? say(self, TR_STORE_FAILED, "model: this process has ended")
+               : tri_model_version_read_graph(&self->model->current, hash, data, size, self->words);
+}
+
+static int model_list_graphs(struct tri_store *store, const uint8_t *after, size_t limit,
+                             int (*each)(void *self, const struct tri_graph_entry *graph),
+                             void *target)
+{
+    struct model_store *self = model_store_of(store);
+    return is_dead(self)
+               ? say(self, TR_STORE_FAILED, "model: this process has ended")
+               : tri_model_version_list_graphs(&self->model->current, after, limit, each, target);
+}
+
+static int model_list_crashes(struct tri_store *store,
+                              int (*each)(void *self, const struct tri_op *op), void *target)
+{
+    struct model_store *self = model_store_of(store);
+    return is_dead(self) ? say(self, TR_STORE_FAILED, "model: this process has ended")
+                         : tri_model_version_list_crashes(&self->model->current, each, target);
+}
+
 static int model_maintain(struct tri_store *store)
 {
     return model_store_of(store)->broken;
@@ -211,6 +238,9 @@ static const struct tri_store_ops model_ops = {
     .load = model_load,
     .read_page = model_read_page,
     .read_meta = model_read_meta,
+    .read_graph = model_read_graph,
+    .list_graphs = model_list_graphs,
+    .list_crashes = model_list_crashes,
     .maintain = model_maintain,
     .release_memory = model_release_memory,
     .explain = model_explain,

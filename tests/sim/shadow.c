@@ -138,6 +138,10 @@ static struct row row_of(const struct tri_op *op)
         return row;
     case TRI_OP_PUT_RECORD:
     case TRI_OP_DELETE_RECORDS:
+    case TRI_OP_PUT_GRAPH:
+    case TRI_OP_DELETE_GRAPH:
+    case TRI_OP_PUT_CRASH:
+    case TRI_OP_DELETE_CRASH:
         break;
     }
     return row;
@@ -315,6 +319,11 @@ static void apply(struct sim_shadow *shadow, const struct tri_op *op)
     case TRI_OP_DELETE_RECORDS:
         shadow->host->world->play->record(shadow->host, op);
         return;
+    case TRI_OP_PUT_GRAPH:
+    case TRI_OP_DELETE_GRAPH:
+    case TRI_OP_PUT_CRASH:
+    case TRI_OP_DELETE_CRASH:
+        return; /* no actor's */
     }
 }
 

@@ -141,6 +141,25 @@ static int around_read_meta(struct tri_store *store, uint64_t cell, void *buffer
     return tri_store_read_meta(around_of(store)->inner, cell, buffer, capacity, size);
 }
 
+static int around_read_graph(struct tri_store *store, const uint8_t *hash, uint8_t **data,
+                             size_t *size)
+{
+    return tri_store_read_graph(around_of(store)->inner, hash, data, size);
+}
+
+static int around_list_graphs(struct tri_store *store, const uint8_t *after, size_t limit,
+                              int (*each)(void *self, const struct tri_graph_entry *graph),
+                              void *self)
+{
+    return tri_store_list_graphs(around_of(store)->inner, after, limit, each, self);
+}
+
+static int around_list_crashes(struct tri_store *store,
+                               int (*each)(void *self, const struct tri_op *op), void *self)
+{
+    return tri_store_list_crashes(around_of(store)->inner, each, self);
+}
+
 static int around_maintain(struct tri_store *store)
 {
     return tri_store_maintain(around_of(store)->inner);
@@ -169,6 +188,9 @@ static const struct tri_store_ops around_ops = {
     .load = around_load,
     .read_page = around_read_page,
     .read_meta = around_read_meta,
+    .read_graph = around_read_graph,
+    .list_graphs = around_list_graphs,
+    .list_crashes = around_list_crashes,
     .maintain = around_maintain,
     .release_memory = around_release_memory,
     .explain = around_explain,

@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include "runtime/memory.h"
 #include "runtime/store_open.h"
 #include "tests/support/folder.h"
 #include "tests/unit/runtime/stand.h"
@@ -367,6 +368,50 @@ struct tri_op op_meta(uint64_t cell, const char *data)
     return (struct tri_op){.kind = TRI_OP_PUT_META, .number = cell, .data = bytes_of(data)};
 }
 
+static struct tri_op graph_op(enum tri_op_kind kind, char letter, uint64_t number, const char *text)
+{
+    static uint8_t buffers[64][TRI_GRAPH_HASH_BYTES + 64];
+    static size_t next;
+    uint8_t *buffer = buffers[next++ % TR_COUNT_OF(buffers)];
+    size_t size = strlen(text);
+    assert_true(size <= 64);
+    memset(buffer, letter, TRI_GRAPH_HASH_BYTES);
+    memcpy(buffer + TRI_GRAPH_HASH_BYTES, text, size);
+    struct tri_op op = {
+        .kind = kind,
+        .number = number,
+        .data = {.data = buffer, .size = TRI_GRAPH_HASH_BYTES + size},
+    };
+    tri_op_sort_by_hash(&op);
+    return op;
+}
+
+struct tri_op op_graph(char letter, uint64_t put_ms, const char *graph)
+{
+    return graph_op(TRI_OP_PUT_GRAPH, letter, put_ms, graph);
+}
+
+struct tri_op op_delete_graph(char letter, uint64_t before_ms)
+{
+    return graph_op(TRI_OP_DELETE_GRAPH, letter, before_ms, "");
+}
+
+struct tri_op op_crash(enum tri_crash type, uint64_t group, uint64_t number, const char *counts)
+{
+    return (struct tri_op){.kind = TRI_OP_PUT_CRASH,
+                           .type = (uint16_t)type,
+                           .incarnation = 3,
+                           .key = {group, 1},
+                           .number = number,
+                           .data = bytes_of(counts)};
+}
+
+struct tri_op op_delete_crash(enum tri_crash type, uint64_t group, uint64_t number)
+{
+    return (struct tri_op){
+        .kind = TRI_OP_DELETE_CRASH, .type = (uint16_t)type, .key = {group, 1}, .number = number};
+}
+
 struct tri_op op_grown(uint8_t version, uint64_t number, const char *what, uint8_t *buffer,
                        size_t size)
 {
@@ -531,6 +576,85 @@ void stand_expect(struct tri_store *store, const char *text)
     free(dump);
 }
 
+static int add_crash(void *self, const struct tri_op *op)
+{
+    assert_int_equal(op->kind, TRI_OP_PUT_CRASH);
+    return add_op(self, "crash", op);
+}
+
+/* What a list of graphs has told: the hash of the last one, from which the next list goes on. */
+struct graph_dump {
+    struct dump text;
+    struct tri_store *store;
+    uint8_t last[TRI_GRAPH_HASH_BYTES];
+    size_t count;
+};
+
+static int add_graph(void *self, const struct tri_graph_entry *graph)
+{
+    struct graph_dump *dump = self;
+    char line[160];
+    uint8_t *data = NULL;
+    size_t size = 0;
+    assert_int_equal(tri_store_read_graph(dump->store, graph->hash, &data, &size), 0);
+    assert_int_equal(size, graph->bytes);
+    int length = snprintf(line, sizeof line, "%c %llu %zu %.*s\n", graph->hash[0],
+                          (unsigned long long)graph->put_ms, size, (int)size, (const char *)data);
+    add_text(&dump->text, line, (size_t)length);
+    memcpy(dump->last, graph->hash, sizeof dump->last);
+    dump->count++;
+    tr_free(data);
+    return 0;
+}
+
+/* By twos, as they would be in large stores. */
+static char *dump_graphs(struct tri_store *store)
+{
+    struct graph_dump dump = {.store = store};
+    size_t before = 0;
+    add_text(&dump.text, "", 0);
+    do {
+        before = dump.count;
+        assert_int_equal(
+            tri_store_list_graphs(store, before == 0 ? NULL : dump.last, 2, add_graph, &dump), 0);
+    } while (dump.count > before);
+    return dump.text.text;
+}
+
+static char *dump_crashes(struct tri_store *store)
+{
+    struct dump dump = {0};
+    add_text(&dump, "", 0);
+    assert_int_equal(tri_store_list_crashes(store, add_crash, &dump), 0);
+    return dump.text;
+}
+
+char *stand_dump_rest(struct tri_store *store)
+{
+    char *graphs = dump_graphs(store);
+    char *crashes = dump_crashes(store);
+    struct dump both = {0};
+    add_text(&both, graphs, strlen(graphs));
+    add_text(&both, crashes, strlen(crashes));
+    free(graphs);
+    free(crashes);
+    return both.text;
+}
+
+void stand_expect_graphs(struct tri_store *store, const char *text)
+{
+    char *dump = dump_graphs(store);
+    assert_string_equal(dump, text);
+    free(dump);
+}
+
+void stand_expect_crashes(struct tri_store *store, const char *text)
+{
+    char *dump = dump_crashes(store);
+    assert_string_equal(dump, text);
+    free(dump);
+}
+
 /* --- Runs. --- */
 
 static uint64_t draw(uint64_t *random)
@@ -548,7 +672,8 @@ static struct tri_op draw_op(uint64_t *random, uint8_t *bytes)
         TRI_OP_PUT_COUNTER,  TRI_OP_DELETE_COUNTER, TRI_OP_PUT_ACTOR,  TRI_OP_PUT_ACTOR,
         TRI_OP_DELETE_ACTOR, TRI_OP_PUT_PAGE,       TRI_OP_PUT_PAGE,   TRI_OP_DELETE_PAGE,
         TRI_OP_PUT_MESSAGE,  TRI_OP_DELETE_MESSAGE, TRI_OP_PUT_RECORD, TRI_OP_PUT_META,
-        TRI_OP_PUT_RECORD,   TRI_OP_DELETE_RECORDS};
+        TRI_OP_PUT_RECORD,   TRI_OP_DELETE_RECORDS, TRI_OP_PUT_GRAPH,  TRI_OP_DELETE_GRAPH,
+        TRI_OP_PUT_CRASH,    TRI_OP_DELETE_CRASH};
     struct tri_op op = {.kind = kinds[draw(random) % TR_COUNT_OF(kinds)]};
     uint64_t number = draw(random) % 6;
     if (op.kind == TRI_OP_DELETE_RECORDS || (op.kind == TRI_OP_PUT_RECORD && number > 1)) {
@@ -560,6 +685,16 @@ static struct tri_op draw_op(uint64_t *random, uint8_t *bytes)
     }
     if (op.kind == TRI_OP_PUT_RECORD) {
         return op_grown(2, draw(random), "run", bytes, 1024);
+    }
+    if (op.kind == TRI_OP_PUT_GRAPH || op.kind == TRI_OP_DELETE_GRAPH) {
+        return graph_op(op.kind, (char)('a' + (int)(draw(random) % 6)), number,
+                        op.kind == TRI_OP_PUT_GRAPH ? "of a run" : "");
+    }
+    if (op.kind == TRI_OP_PUT_CRASH || op.kind == TRI_OP_DELETE_CRASH) {
+        enum tri_crash type = number % 2 == 0 ? TRI_CRASH_MESSAGE : TRI_CRASH_GROUP;
+        uint64_t group = draw(random) % 4;
+        return op.kind == TRI_OP_PUT_CRASH ? op_crash(type, group, number, "run")
+                                           : op_delete_crash(type, group, number);
     }
     if (op.kind != TRI_OP_PUT_META) {
         op.key = (struct tr_key){1 + draw(random) % 3, 1 + draw(random) % 12};
@@ -593,6 +728,12 @@ static bool is_same_thing(const struct tri_op *a, const struct tri_op *b)
                        (b->kind == TRI_OP_PUT_COUNTER || b->kind == TRI_OP_DELETE_COUNTER);
     if (of_counters) {
         return tr_key_equal(a->key, b->key);
+    }
+    if (a->kind == b->kind && a->kind >= TRI_OP_PUT_GRAPH && a->kind <= TRI_OP_DELETE_GRAPH) {
+        return tr_key_equal(a->key, b->key);
+    }
+    if (a->kind >= TRI_OP_PUT_CRASH && b->kind >= TRI_OP_PUT_CRASH) {
+        return a->type == b->type && tr_key_equal(a->key, b->key) && a->number == b->number;
     }
     if (of_messages || (a->kind == TRI_OP_PUT_META && b->kind == TRI_OP_PUT_META)) {
         return tr_key_equal(a->key, b->key) && a->number == b->number &&

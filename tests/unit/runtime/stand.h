@@ -134,6 +134,15 @@ struct tri_op op_delete_message(uint64_t group, uint64_t serial, uint32_t incarn
                                 uint64_t sequence);
 struct tri_op op_meta(uint64_t cell, const char *data);
 
+/*
+ * A graph whose hash is 32 times this letter, put at a time, and its deletion up to a time; in
+ * buffers that last for some calls.
+ */
+struct tri_op op_graph(char letter, uint64_t put_ms, const char *graph);
+struct tri_op op_delete_graph(char letter, uint64_t before_ms);
+struct tri_op op_crash(enum tri_crash type, uint64_t group, uint64_t number, const char *counts);
+struct tri_op op_delete_crash(enum tri_crash type, uint64_t group, uint64_t number);
+
 /* A record `grown` at a version; it is packed into `buffer`. */
 struct tri_op op_grown(uint8_t version, uint64_t number, const char *what, uint8_t *buffer,
                        size_t size);
@@ -162,6 +171,15 @@ char *stand_try_dump(struct tri_store *store, int *error);
 
 /* Insists that the store tells exactly this. */
 void stand_expect(struct tri_store *store, const char *text);
+
+/* Insists that these are its graphs, a line for each: a letter of the hash, time, bytes, text. */
+void stand_expect_graphs(struct tri_store *store, const char *text);
+
+/* Insists that these are its counts of crashes, a line for each. */
+void stand_expect_crashes(struct tri_store *store, const char *text);
+
+/* Both as text, which the caller frees. */
+char *stand_dump_rest(struct tri_store *store);
 
 /* A commit of a long run: any of all operations, the same for the same run and number. */
 #define STAND_RUN_OPS_MAX 49

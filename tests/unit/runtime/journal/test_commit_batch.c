@@ -125,6 +125,11 @@ static void apply(struct world *world, const struct tri_op *op)
         }
         world->records[world->record_count++] = data_of(op);
         return;
+    case TRI_OP_PUT_GRAPH:
+    case TRI_OP_DELETE_GRAPH:
+    case TRI_OP_PUT_CRASH:
+    case TRI_OP_DELETE_CRASH:
+        return; /* no worker asks for them */
     }
 }
 
@@ -341,12 +346,55 @@ static void test_messages_are_named_by_sender_incarnation_and_number(void **stat
     tri_commit_batch_fini(&batch);
 }
 
+static struct tri_op graph_op(enum tri_op_kind kind, uint8_t last, uint64_t number,
+                              uint8_t data[TRI_GRAPH_HASH_BYTES])
+{
+    struct tri_op op = {.kind = kind, .number = number, .data = {data, TRI_GRAPH_HASH_BYTES}};
+    memset(data, 7, TRI_GRAPH_HASH_BYTES);
+    data[TRI_GRAPH_HASH_BYTES - 1] = last;
+    tri_op_sort_by_hash(&op);
+    return op;
+}
+
+/* Whatever the order in which they come, the store may do the puts before the deletions. */
+static void test_graphs_and_counts_are_named_by_all_of_their_names(void **state)
+{
+    (void)state;
+    struct tri_commit_batch batch = {0};
+    uint8_t hashes[5][TRI_GRAPH_HASH_BYTES];
+    const struct tri_op ops[] = {
+        graph_op(TRI_OP_DELETE_GRAPH, 1, 9, hashes[0]),
+        graph_op(TRI_OP_PUT_GRAPH, 1, 10, hashes[1]),
+        graph_op(TRI_OP_PUT_GRAPH, 1, 11, hashes[2]),
+        graph_op(TRI_OP_PUT_GRAPH, 2, 12, hashes[3]),
+        graph_op(TRI_OP_DELETE_GRAPH, 2, 3, hashes[4]),
+        {.kind = TRI_OP_PUT_CRASH, .type = TRI_CRASH_PART, .key = {1, 2}, .number = 3},
+        {.kind = TRI_OP_PUT_CRASH, .type = TRI_CRASH_MESSAGE, .key = {1, 2}, .number = 3},
+        {.kind = TRI_OP_PUT_CRASH, .type = TRI_CRASH_MESSAGE, .key = {1, 2}, .number = 4},
+        {.kind = TRI_OP_DELETE_CRASH, .type = TRI_CRASH_MESSAGE, .key = {1, 2}, .number = 3},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(ops); i++) {
+        assert_int_equal(tri_commit_batch_add(&batch, &ops[i]), 0);
+    }
+    tri_commit_batch_finish(&batch);
+    assert_int_equal(batch.count, 7);
+    assert_true(batch.ops[0].kind == TRI_OP_PUT_GRAPH && batch.ops[0].number == 11);
+    assert_true(batch.ops[1].kind == TRI_OP_PUT_GRAPH && batch.ops[1].number == 12);
+    assert_true(batch.ops[2].kind == TRI_OP_DELETE_GRAPH && batch.ops[2].number == 9);
+    assert_true(batch.ops[3].kind == TRI_OP_DELETE_GRAPH && batch.ops[3].number == 3);
+    assert_true(batch.ops[4].kind == TRI_OP_PUT_CRASH && batch.ops[4].number == 4);
+    assert_true(batch.ops[5].kind == TRI_OP_PUT_CRASH && batch.ops[5].type == TRI_CRASH_PART);
+    assert_int_equal(batch.ops[6].kind, TRI_OP_DELETE_CRASH);
+    tri_commit_batch_fini(&batch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_group_leaves_what_every_operation_leaves),
         cmocka_unit_test(test_what_begins_and_ends_in_a_group_leaves_nothing),
         cmocka_unit_test(test_messages_are_named_by_sender_incarnation_and_number),
+        cmocka_unit_test(test_graphs_and_counts_are_named_by_all_of_their_names),
     };
     return cmocka_run_group_tests_name("commit_batch", tests, NULL, NULL);
 }

@@ -14,6 +14,12 @@
 /* A cell of the program's own. */
 #define CELL (TRI_META_USER + 1)
 
+static int stop_at_once(void *self, const struct tri_graph_entry *graph)
+{
+    assert_true(self == NULL && graph->hash != NULL);
+    return TR_CLOSED;
+}
+
 static struct stand *begin(void **state)
 {
     return stand_new(*(const enum stand_kind *)*state);
@@ -370,6 +376,89 @@ static void test_a_reader_sees_one_moment(void **state)
     stand_free(stand);
 }
 
+static void test_keeps_graphs(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    uint8_t *data = NULL;
+    size_t size = 7;
+    uint8_t hash[TRI_GRAPH_HASH_BYTES];
+    memset(hash, 'b', sizeof hash);
+    stand_expect_graphs(store, "");
+    assert_int_equal(tri_store_read_graph(store, hash, &data, &size), TR_NOT_FOUND);
+    assert_true(data == NULL && size == 7);
+    assert_int_equal(COMMIT(store, 1, op_graph('b', 100, "bee"), op_graph('a', 50, "ant"),
+                            op_graph('d', 60, ""), op_graph('c', 70, "cat"), op_actor(1, 1, 1, "")),
+                     0);
+    stand_expect_graphs(store, "a 50 3 ant\nb 100 3 bee\nc 70 3 cat\nd 60 0 \n");
+    /* What it is stays, whoever puts it again; its time only grows. */
+    assert_int_equal(COMMIT(store, 2, op_graph('b', 99, "bear"), op_graph('a', 51, "ape")), 0);
+    stand_expect_graphs(store, "a 51 3 ant\nb 100 3 bee\nc 70 3 cat\nd 60 0 \n");
+    tri_store_close(store);
+    struct tri_store *reader = stand_open_reader(stand);
+    stand_expect_graphs(reader, "a 51 3 ant\nb 100 3 bee\nc 70 3 cat\nd 60 0 \n");
+    tri_store_close(reader);
+    stand_free(stand);
+}
+
+static void test_deletes_only_old_graphs(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_graph('a', 50, "ant"), op_graph('b', 60, "bee"),
+                            op_graph('c', 70, "cat")),
+                     0);
+    assert_int_equal(COMMIT(store, 2, op_delete_graph('a', 50), op_delete_graph('b', 59),
+                            op_delete_graph('x', 99)),
+                     0);
+    stand_expect_graphs(store, "b 60 3 bee\nc 70 3 cat\n");
+    /* One that is put in the same commit counts as put before the deletion. */
+    assert_int_equal(COMMIT(store, 3, op_graph('b', 80, "bee"), op_delete_graph('b', 79),
+                            op_graph('d', 10, "dog"), op_delete_graph('d', 10)),
+                     0);
+    stand_expect_graphs(store, "b 80 3 bee\nc 70 3 cat\n");
+    /* A list stops where its reader wants. */
+    assert_int_equal(tri_store_list_graphs(store, NULL, 9, stop_at_once, NULL), TR_CLOSED);
+    stand_expect_graphs(store, "b 80 3 bee\nc 70 3 cat\n");
+    /* One without a whole hash is refused, and nothing of its commit is written. */
+    struct tri_op torn = op_graph('e', 90, "elk");
+    torn.data.size = TRI_GRAPH_HASH_BYTES - 1;
+    assert_int_equal(COMMIT(store, 4, op_delete_graph('c', 99), torn), TR_INVALID);
+    torn = op_delete_graph('c', 99);
+    torn.data.size = TRI_GRAPH_HASH_BYTES - 1;
+    assert_int_equal(COMMIT(store, 4, torn), TR_INVALID);
+    stand_expect_graphs(store, "b 80 3 bee\nc 70 3 cat\n");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_keeps_counts_of_crashes(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    stand_expect_crashes(store, "");
+    assert_int_equal(COMMIT(store, 1, op_crash(TRI_CRASH_GROUP, 9, 0, "two"),
+                            op_crash(TRI_CRASH_MESSAGE, 8, 7, "one"),
+                            op_crash(TRI_CRASH_MESSAGE, 8, 6, "six"),
+                            op_crash(TRI_CRASH_PART, 8, 7, "part")),
+                     0);
+    const char *all = "crash 8/1 3 6 1 six\ncrash 8/1 3 7 1 one\n"
+                      "crash 8/1 3 7 2 part\ncrash 9/1 3 0 3 two\n";
+    stand_expect_crashes(store, all);
+    tri_store_close(store);
+    store = stand_open(stand);
+    stand_expect_crashes(store, all);
+    assert_int_equal(COMMIT(store, 2, op_crash(TRI_CRASH_MESSAGE, 8, 7, "more"),
+                            op_delete_crash(TRI_CRASH_PART, 8, 7),
+                            op_delete_crash(TRI_CRASH_PART, 8, 6),
+                            op_delete_crash(TRI_CRASH_GROUP, 9, 0)),
+                     0);
+    stand_expect_crashes(store, "crash 8/1 3 6 1 six\ncrash 8/1 3 7 1 more\n");
+    stand_expect(store, "");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static void test_equals_the_model_at_every_number(void **state)
 {
     static struct tri_op ops[STAND_RUN_OPS_MAX];
@@ -386,8 +475,13 @@ static void test_equals_the_model_at_every_number(void **state)
         assert_int_equal(tri_store_commit(store, &commit), 0);
         assert_int_equal(tri_store_commit(model, &commit), 0);
         char *expected = stand_dump(model);
+        char *rest = stand_dump_rest(model);
+        char *found = stand_dump_rest(store);
         stand_expect(store, expected);
+        assert_string_equal(found, rest);
         free(expected);
+        free(rest);
+        free(found);
         if (i % 50 == 0) {
             tri_store_close(store);
             assert_int_equal(stand_try(stand, &options, NULL, &store), 0);
@@ -420,6 +514,9 @@ static const struct stand_test tests[] = {
     STAND_TEST(test_a_visitor_ends_the_loading),
     STAND_TEST(test_refuses_what_makes_no_sense),
     STAND_TEST(test_a_reader_sees_one_moment),
+    STAND_TEST(test_keeps_graphs),
+    STAND_TEST(test_deletes_only_old_graphs),
+    STAND_TEST(test_keeps_counts_of_crashes),
     STAND_TEST(test_equals_the_model_at_every_number),
 };
 

@@ -185,6 +185,47 @@ static void test_takes_pages_of_another_size(void **state)
     stand_free(stand);
 }
 
+/* A store of a program that had no graphs and counts of crashes in it. */
+static void test_adds_tables_that_an_earlier_program_lacked(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    struct tri_store *store = stand_open(stand);
+    char path[128];
+    sqlite3 *database = NULL;
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 2, 3, "old")), 0);
+    tri_store_close(store);
+    stand_path(stand, "troupe.db", path, sizeof path);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(database, "DROP TABLE graphs; DROP TABLE crashes", NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    /* Who only reads finds none, and adds none. */
+    for (int i = 0; i < 2; i++) {
+        uint8_t hash[TRI_GRAPH_HASH_BYTES] = {0};
+        uint8_t *data = NULL;
+        size_t size = 0;
+        store = stand_open_reader(stand);
+        stand_expect_graphs(store, "");
+        stand_expect_crashes(store, "");
+        stand_expect(store, "actor 1/2 3 0 77 old\n");
+        assert_int_equal(tri_store_read_graph(store, hash, &data, &size), TR_NOT_FOUND);
+        assert_non_null(strstr(tri_store_explain(store), "no such graph"));
+        tri_store_close(store);
+    }
+    store = stand_open(stand);
+    assert_int_equal(
+        COMMIT(store, 2, op_graph('g', 1, "graph"), op_crash(TRI_CRASH_GROUP, 1, 0, "")), 0);
+    stand_expect_graphs(store, "g 1 5 graph\n");
+    tri_store_close(store);
+    store = stand_open(stand);
+    stand_expect_crashes(store, "crash 1/1 3 0 3 \n");
+    stand_expect(store, "actor 1/2 3 0 77 old\n");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 /* --- The folder. --- */
 
 static void test_makes_its_folder(void **state)
@@ -224,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_refuses_a_newer_format),
         cmocka_unit_test(test_refuses_an_unreleased_format),
         cmocka_unit_test(test_takes_pages_of_another_size),
+        cmocka_unit_test(test_adds_tables_that_an_earlier_program_lacked),
         cmocka_unit_test(test_makes_its_folder),
     };
     return cmocka_run_group_tests_name("sqlite_file", tests, NULL, NULL);
