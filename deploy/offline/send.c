@@ -43,6 +43,7 @@ int tr_send_offline(struct tr_arena *arena, const struct tri_store *store,
             .kind = TRI_OP_PUT_MESSAGE,
             .key = from.key,
             .incarnation = envelope.from_incarnation,
+            .to_group = envelope.to_group,
             .number = envelope.sequence,
             .data = {.data = bytes, .size = TR_ENVELOPE_BYTES + tr_writer_size(&writer)},
         };

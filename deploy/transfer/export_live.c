@@ -315,6 +315,7 @@ static int write_word(struct tr_export_live *export, const struct speaker *speak
     struct tri_op op = {.kind = TRI_OP_PUT_MESSAGE,
                         .key = key,
                         .incarnation = speaker->actor.incarnation,
+                        .to_group = to.key.group,
                         .number = speaker->sequence + 1};
     int error = pack(export, schema, body, TR_ENVELOPE_BYTES, &op.data);
     if (error != 0) {

@@ -163,6 +163,7 @@ static int import_root(struct import *import, struct tri_op *op, struct tr_image
     *end = (struct tri_op){.kind = TRI_OP_DELETE_MESSAGE,
                            .key = op->key,
                            .incarnation = image->incarnation,
+                           .to_group = image->parent.key.group,
                            .number = image->sequence + 1};
     image->parent = search.launcher;
     struct tr_execution_imported imported = {

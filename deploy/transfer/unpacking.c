@@ -14,6 +14,7 @@
 #include "deploy/transfer/import_live.h"
 #include "deploy/transfer/unpacking_files.h"
 #include "schemas/codec/error.h"
+#include "schemas/runtime/envelope.h"
 
 static int fail(const struct tr_unpacking *unpacking, int error, const char *words)
 {
@@ -164,6 +165,9 @@ static int take_op(void *self, const struct tr_archive_op *entry)
         op.kind == TRI_OP_PUT_RECORD ? adapt_row(unpacking, &op) : check_living(unpacking, &op);
     if (error != 0) {
         return fail(unpacking, error, "an entry of it makes no sense");
+    }
+    if (op.kind == TRI_OP_PUT_MESSAGE) {
+        op.to_group = tr_envelope_get(op.data.data, 64, to_group);
     }
     struct tri_op *kept = tri_vector_add(&unpacking->arena, &unpacking->ops, sizeof *kept);
     if (kept == NULL) {

@@ -211,6 +211,7 @@ struct tri_op tri_message_op(const struct tri_message *message, enum tri_op_kind
         .kind = kind,
         .key = from.key,
         .incarnation = from.incarnation,
+        .to_group = tri_message_to(message).group,
         .number = tr_envelope_get(message->bytes, 64, sequence),
     };
 }

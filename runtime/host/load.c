@@ -178,11 +178,11 @@ static int load_message(void *self, const struct tri_op *op)
     if (error != 0) {
         return error;
     }
-    if (size != op->data.size) {
-        return TR_STORE_DAMAGED;
-    }
     struct tr_key to = {tr_envelope_get(op->data.data, 64, to_group),
                         tr_envelope_get(op->data.data, 64, to_serial)};
+    if (size != op->data.size || to.group != op->to_group) {
+        return TR_STORE_DAMAGED;
+    }
     if (tr_host_is_aside(loading->host, to.group)) {
         return 0;
     }
@@ -200,10 +200,11 @@ static int load_message(void *self, const struct tri_op *op)
 }
 
 /*
- * The store passes messages by sender. A mailbox had them in order of arrival, which guarantees
- * that a DOWN comes after the last message of the ended actor, though the DOWN has another sender.
- * The hybrid clock of the envelopes restores this: a later message, of the same sender or of an
- * actor that had received from it, has a later time. Equal times keep the order of the store.
+ * The store passes messages by the receiver's group and sender. A mailbox had them in order of
+ * arrival, which guarantees that a DOWN comes after the last message of the ended actor, though the
+ * DOWN has another sender. The hybrid clock of the envelopes restores this: a later message, of the
+ * same sender or of an actor that had received from it, has a later time. Equal times keep the
+ * order of the store.
  */
 static int compare_messages(const void *a, const void *b)
 {

@@ -72,6 +72,7 @@ uint8_t *tri_batch_reserve(struct tri_batch *batch, const struct tri_op *op, siz
         .type = op->type,
         .incarnation = op->incarnation,
         .key = op->key,
+        .to_group = op->to_group,
         .number = op->number,
         .size = (uint32_t)size,
         .key_size = op->key_size,
@@ -147,6 +148,7 @@ bool tri_batch_next(struct tr_bytes batch, size_t *offset, struct tri_op *op)
         .key_size = head.key_size,
         .incarnation = head.incarnation,
         .key = head.key,
+        .to_group = head.to_group,
         .number = head.number,
         .data = {.data = batch.data + at, .size = head.size},
     };

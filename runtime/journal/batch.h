@@ -5,7 +5,7 @@
  * outside are part of the batch and are sent when it is committed.
  *
  *     [number u64][worker u32] ([kind u8][type u16][incarnation u32][group u64][serial u64]
- *                               [number u64][size u32][key_size u16][bytes])*
+ *                               [to_group u64][number u64][size u32][key_size u16][bytes])*
  *
  * in the machine's byte order: a batch never leaves its process.
  */
@@ -30,6 +30,7 @@ struct tri_batch_op {
     uint16_t type;
     uint32_t incarnation;
     struct tr_key key;
+    uint64_t to_group;
     uint64_t number;
     uint32_t size;
     uint16_t key_size;

@@ -18,6 +18,7 @@ enum part {
     PART_TYPE = 1 << 2,
     PART_NUMBER = 1 << 3,
     PART_DATA = 1 << 4,
+    PART_RECEIVER = 1 << 5,
 };
 
 static const uint8_t parts_of_kind[] = {
@@ -25,7 +26,7 @@ static const uint8_t parts_of_kind[] = {
     [TRI_OP_PUT_COUNTER] = PART_KEY | PART_NUMBER,
     [TRI_OP_PUT_ACTOR] = PART_KEY | PART_INCARNATION | PART_TYPE | PART_DATA,
     [TRI_OP_PUT_PAGE] = PART_KEY | PART_NUMBER | PART_DATA,
-    [TRI_OP_PUT_MESSAGE] = PART_KEY | PART_INCARNATION | PART_NUMBER | PART_DATA,
+    [TRI_OP_PUT_MESSAGE] = PART_KEY | PART_INCARNATION | PART_NUMBER | PART_DATA | PART_RECEIVER,
     [TRI_OP_PUT_META] = PART_NUMBER | PART_DATA,
     [TRI_OP_PUT_CRASH] = PART_KEY | PART_INCARNATION | PART_TYPE | PART_NUMBER | PART_DATA,
 };
@@ -79,6 +80,10 @@ uint32_t tri_checksum(unsigned kind, const struct tri_op *op)
     }
     if (parts & PART_DATA) {
         sum = mix_bytes(sum, op->data);
+    }
+    /* A row of an older store has none (runtime/sqlite/sqlite_upgrade.c). */
+    if ((parts & PART_RECEIVER) != 0 && op->to_group != 0) {
+        sum = mix(sum, op->to_group);
     }
     return (uint32_t)(sum ^ (sum >> 32));
 }

@@ -101,8 +101,8 @@ static bool is_same_graph(const struct tri_op *a, const struct tri_op *b)
 static bool is_same_thing(const struct tri_op *a, const struct tri_op *b)
 {
     return class_of(a) == class_of(b) && tr_key_equal(a->key, b->key) &&
-           detail_of(a) == detail_of(b) && life_of(a) == life_of(b) && is_same_row(a, b) &&
-           is_same_graph(a, b);
+           a->to_group == b->to_group && detail_of(a) == detail_of(b) && life_of(a) == life_of(b) &&
+           is_same_row(a, b) && is_same_graph(a, b);
 }
 
 /* The bytes of a row's key that `key` does not hold. */

@@ -71,7 +71,10 @@ int tri_op_compare(const struct tri_op *a, const struct tri_op *b)
     if (rank_of(a->kind) == TRI_OP_PUT_RECORD) {
         return compare_rows(a, b);
     }
-    int order = compare_numbers(type_of(a), type_of(b));
+    int order = compare_numbers(a->to_group, b->to_group);
+    if (order == 0) {
+        order = compare_numbers(type_of(a), type_of(b));
+    }
     if (order == 0) {
         order = tr_key_compare(a->key, b->key);
     }

@@ -30,8 +30,9 @@ enum tri_op_kind {
     TRI_OP_DELETE_ACTOR,    /* key; deletes its pages, too */
     TRI_OP_PUT_PAGE,        /* key, number = page, data */
     TRI_OP_DELETE_PAGE,     /* key, number = page */
-    TRI_OP_PUT_MESSAGE, /* key, incarnation = sender; number = its sequence; data = envelope+body */
-    TRI_OP_DELETE_MESSAGE, /* key, incarnation, number as above */
+    /* to_group; key, incarnation = sender; number = its sequence; data = envelope and body */
+    TRI_OP_PUT_MESSAGE,
+    TRI_OP_DELETE_MESSAGE, /* to_group, key, incarnation, number as above */
     TRI_OP_PUT_RECORD, /* type = record schema's id, data = packed row (version in `incarnation`) */
     TRI_OP_PUT_META,   /* number = a named cell (enum tri_meta), data = its bytes */
     TRI_OP_DELETE_COUNTER, /* key as for PUT_COUNTER: its group has ended */
@@ -80,14 +81,15 @@ struct tri_op {
     uint32_t incarnation;
     uint32_t turn;     /* of rows: number of deletions before it in the commit */
     struct tr_key key; /* of rows: the first bytes of those fields, to sort by */
+    uint64_t to_group; /* of messages: the receiver's group, as in the envelope; otherwise 0 */
     uint64_t number;
     struct tr_bytes data;
 };
 
 /*
- * The order of a commit: by kind, key, incarnation, number, so that writes go in key order. Records
- * are sorted by type, turn, the bytes of their keys, and number: rows without a key, and those of
- * equal keys, keep their order if `number` counts them.
+ * The order of a commit: by kind, the receiver's group, key, incarnation, number, so that writes go
+ * in key order. Records are sorted by type, turn, the bytes of their keys, and number: rows without
+ * a key, and those of equal keys, keep their order if `number` counts them.
  */
 int tri_op_compare(const struct tri_op *a, const struct tri_op *b);
 
@@ -141,9 +143,10 @@ struct tri_store_options {
 
 /*
  * Callbacks of a load, called in this order: counters, actors (each followed by its pages),
- * messages by sender, incarnation and sequence. All data is of one snapshot, also beside a live
- * engine, and keys are in order below 2^63. A callback's error stops the load and is returned; data
- * for a NULL callback is not read. An operation and its bytes are valid during the call.
+ * messages by the receiver's group, sender, incarnation and sequence. All data is of one snapshot,
+ * also beside a live engine, and keys are in order below 2^63. A callback's error stops the load
+ * and is returned; data for a NULL callback is not read. An operation and its bytes are valid
+ * during the call.
  */
 struct tri_store_visitor {
     void *self;

@@ -43,7 +43,7 @@ static const enum tri_column_type type_of_part[] = {
     [TRI_PART_GROUP] = TRI_COLUMN_INTEGER,       [TRI_PART_SERIAL] = TRI_COLUMN_INTEGER,
     [TRI_PART_INCARNATION] = TRI_COLUMN_INTEGER, [TRI_PART_TYPE] = TRI_COLUMN_INTEGER,
     [TRI_PART_NUMBER] = TRI_COLUMN_INTEGER,      [TRI_PART_DATA] = TRI_COLUMN_BYTES,
-    [TRI_PART_CHECKSUM] = TRI_COLUMN_INTEGER,
+    [TRI_PART_CHECKSUM] = TRI_COLUMN_INTEGER,    [TRI_PART_RECEIVER] = TRI_COLUMN_INTEGER,
 };
 
 static bool is_of_records(const struct tri_op *op)
@@ -178,6 +178,9 @@ static struct tri_column_value part_of(const struct tri_op *op, enum tri_postgre
         break;
     case TRI_PART_CHECKSUM:
         value.integer = tri_checksum(op->kind, op);
+        break;
+    case TRI_PART_RECEIVER:
+        value.integer = op->to_group;
         break;
     case TRI_PART_END:
         break;

@@ -58,6 +58,7 @@ enum tri_postgres_part {
     TRI_PART_NUMBER,
     TRI_PART_DATA,
     TRI_PART_CHECKSUM,
+    TRI_PART_RECEIVER,
 };
 
 struct tri_postgres_statement {

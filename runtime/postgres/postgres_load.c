@@ -21,6 +21,7 @@ enum column {
     COLUMN_NUMBER,
     COLUMN_DATA,
     COLUMN_CHECKSUM,
+    COLUMN_RECEIVER,
 };
 
 /* A cursor and its current row. */
@@ -41,6 +42,7 @@ static int read_row(struct tri_postgres *self, const PGresult *rows, int row, en
                 tri_postgres_number(self, rows, row, COLUMN_SERIAL)},
         .incarnation = (uint32_t)tri_postgres_number(self, rows, row, COLUMN_INCARNATION),
         .type = (uint16_t)tri_postgres_number(self, rows, row, COLUMN_TYPE),
+        .to_group = tri_postgres_number(self, rows, row, COLUMN_RECEIVER),
         .number = tri_postgres_number(self, rows, row, COLUMN_NUMBER),
         .data = {.data = (const uint8_t *)tri_postgres_text(self, rows, row, COLUMN_DATA),
                  .size = (size_t)self->library->getlength(rows, row, COLUMN_DATA)},

@@ -40,9 +40,10 @@ static const char create_tables[] =
     " page bigint NOT NULL, data bytea NOT NULL, checksum bigint NOT NULL,"
     " PRIMARY KEY(key_group, key_serial, page))" OFTEN_WRITTEN ";"
     "ALTER TABLE pages ALTER COLUMN data SET STORAGE EXTERNAL;"
-    "CREATE TABLE messages(key_group bigint NOT NULL, key_serial bigint NOT NULL,"
-    " incarnation bigint NOT NULL, sequence bigint NOT NULL, envelope bytea NOT NULL,"
-    " checksum bigint NOT NULL, PRIMARY KEY(key_group, key_serial, incarnation, sequence))"
+    "CREATE TABLE messages(to_group bigint NOT NULL, key_group bigint NOT NULL,"
+    " key_serial bigint NOT NULL, incarnation bigint NOT NULL, sequence bigint NOT NULL,"
+    " envelope bytea NOT NULL, checksum bigint NOT NULL,"
+    " PRIMARY KEY(to_group, key_group, key_serial, incarnation, sequence))"
     " WITH (" VACUUMED_EARLY ");"
     "ALTER TABLE messages ALTER COLUMN envelope SET STORAGE EXTERNAL;"
     "CREATE TABLE meta(cell bigint PRIMARY KEY, data bytea NOT NULL, checksum bigint NOT NULL);"
@@ -102,19 +103,21 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
                             {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER}},
     [TRI_PG_PUT_MESSAGE] =
         {"put_message",
-         "INSERT INTO messages(key_group, key_serial, incarnation, sequence, envelope, checksum)"
-         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
-         " $5::bytea[], $6::bigint[])"
-         " ON CONFLICT(key_group, key_serial, incarnation, sequence) DO UPDATE"
+         "INSERT INTO messages(to_group, key_group, key_serial, incarnation, sequence, envelope,"
+         " checksum) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+         " $5::bigint[], $6::bytea[], $7::bigint[])"
+         " ON CONFLICT(to_group, key_group, key_serial, incarnation, sequence) DO UPDATE"
          " SET envelope = excluded.envelope, checksum = excluded.checksum",
-         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_NUMBER, TRI_PART_DATA,
-          TRI_PART_CHECKSUM}},
+         {TRI_PART_RECEIVER, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_NUMBER,
+          TRI_PART_DATA, TRI_PART_CHECKSUM}},
     [TRI_PG_DELETE_MESSAGE] =
         {"delete_message",
          "DELETE FROM messages t USING unnest($1::bigint[], $2::bigint[], $3::bigint[],"
-         " $4::bigint[]) AS k(a, b, c, d) WHERE t.key_group = k.a AND t.key_serial = k.b"
-         " AND t.incarnation = k.c AND t.sequence = k.d",
-         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_NUMBER}},
+         " $4::bigint[], $5::bigint[]) AS k(a, b, c, d, e) WHERE t.to_group = k.a"
+         " AND t.key_group = k.b AND t.key_serial = k.c AND t.incarnation = k.d"
+         " AND t.sequence = k.e",
+         {TRI_PART_RECEIVER, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION,
+          TRI_PART_NUMBER}},
     [TRI_PG_PUT_META] = {"put_meta",
                          "INSERT INTO meta(cell, data, checksum)"
                          " SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[])"
@@ -162,29 +165,32 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
  */
 static const char *const reads[TRI_PG_READ_COUNT] = {
     [TRI_PG_LOAD_COUNTERS] = "SELECT key_group, worker, 0::bigint, 0::bigint, next, ''::bytea,"
-                             " checksum FROM counters ORDER BY key_group, worker",
+                             " checksum, 0::bigint FROM counters ORDER BY key_group, worker",
     [TRI_PG_LOAD_ACTORS] = "SELECT key_group, key_serial, incarnation, behaviour, 0::bigint, image,"
-                           " checksum FROM actors ORDER BY key_group, key_serial",
-    [TRI_PG_LOAD_PAGES] = "SELECT key_group, key_serial, 0::bigint, 0::bigint, page, data, checksum"
-                          " FROM pages ORDER BY key_group, key_serial, page",
+                           " checksum, 0::bigint FROM actors ORDER BY key_group, key_serial",
+    [TRI_PG_LOAD_PAGES] =
+        "SELECT key_group, key_serial, 0::bigint, 0::bigint, page, data, checksum,"
+        " 0::bigint FROM pages ORDER BY key_group, key_serial, page",
     [TRI_PG_LOAD_MESSAGES] =
-        "SELECT key_group, key_serial, incarnation, 0::bigint, sequence, envelope, checksum"
-        " FROM messages ORDER BY key_group, key_serial, incarnation, sequence < 0, sequence",
+        "SELECT key_group, key_serial, incarnation, 0::bigint, sequence, envelope, checksum,"
+        " to_group FROM messages"
+        " ORDER BY to_group, key_group, key_serial, incarnation, sequence < 0, sequence",
     [TRI_PG_READ_GROUP] = "SELECT key_group, key_serial, incarnation, behaviour, 0::bigint, image,"
-                          " checksum FROM actors WHERE key_group = $1"
+                          " checksum, 0::bigint FROM actors WHERE key_group = $1"
                           " ORDER BY key_group, key_serial",
     [TRI_PG_READ_BEHAVIOUR] = "SELECT key_group, key_serial, incarnation, behaviour, 0::bigint,"
-                              " image, checksum FROM actors WHERE behaviour = $1"
+                              " image, checksum, 0::bigint FROM actors WHERE behaviour = $1"
                               " ORDER BY key_group, key_serial",
-    [TRI_PG_READ_PAGE] = "SELECT key_group, key_serial, 0::bigint, 0::bigint, page, data, checksum"
-                         " FROM pages WHERE key_group = $1 AND key_serial = $2 AND page = $3",
-    [TRI_PG_READ_META] = "SELECT 0::bigint, 0::bigint, 0::bigint, 0::bigint, cell, data, checksum"
-                         " FROM meta WHERE cell = $1",
+    [TRI_PG_READ_PAGE] =
+        "SELECT key_group, key_serial, 0::bigint, 0::bigint, page, data, checksum,"
+        " 0::bigint FROM pages WHERE key_group = $1 AND key_serial = $2 AND page = $3",
+    [TRI_PG_READ_META] = "SELECT 0::bigint, 0::bigint, 0::bigint, 0::bigint, cell, data, checksum,"
+                         " 0::bigint FROM meta WHERE cell = $1",
     [TRI_PG_READ_GRAPH] = "SELECT data FROM graphs WHERE hash = decode($1, 'hex')",
     [TRI_PG_LIST_GRAPHS] = "SELECT hash, put_ms, length(data)::bigint FROM graphs"
                            " WHERE hash > decode($1, 'hex') ORDER BY hash LIMIT $2::bigint",
     [TRI_PG_LIST_CRASHES] = "SELECT key_group, key_serial, incarnation, kind, number, data,"
-                            " checksum FROM crashes ORDER BY kind, key_group, key_serial, number",
+                            " checksum, 0::bigint FROM crashes ORDER BY kind, key_group, key_serial, number",
 };
 
 /*

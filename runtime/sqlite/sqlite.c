@@ -121,7 +121,7 @@ static int find_pages(struct tri_sqlite *self)
 }
 
 /*
- * Takes over the store: upgrades its records' tables and raises the incarnation, in one step. The
+ * Takes over the store: upgrades its tables and raises the incarnation, in one step. The
  * syncs come first: an earlier engine at durability `process`, or one whose sync failed, may have
  * left pages only in the kernel, and this one must not build on them at `full`. The rest is one
  * transaction. So a crash leaves either the old store or one that is upgraded, fenced and ready,
@@ -143,6 +143,9 @@ static int take_over(struct tri_sqlite *self)
     }
     if (error == 0) {
         error = tri_sqlite_read_host(self, &incarnation, &last_number);
+    }
+    if (error == 0) {
+        error = tri_sqlite_upgrade(self);
     }
     if (error == 0) {
         error = tri_sqlite_add_later_tables(self);
@@ -198,6 +201,10 @@ static int open_store(struct tri_sqlite *self, const struct tri_store_options *o
      * replaces SQLite's automatic checkpoint, which would run inside commits.
      */
     (void)sqlite3_wal_hook(self->database, log_grew, self);
+    error = tri_sqlite_upgrade_register(self);
+    if (error != 0) {
+        return error;
+    }
     return self->read_only ? check_readable(self) : take_over(self);
 }
 

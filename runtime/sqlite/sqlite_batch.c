@@ -17,6 +17,7 @@ enum column {
     COLUMN_NUMBER,
     COLUMN_DATA,
     COLUMN_CHECKSUM,
+    COLUMN_RECEIVER,
     COLUMN_RECORD, /* from here on: c0, c1, ... */
 };
 
@@ -39,7 +40,7 @@ static int batch_connect(sqlite3 *database, void *context, int count, const char
     (void)problem;
     sqlite3_str *text = sqlite3_str_new(database);
     sqlite3_str_appendall(text, "CREATE TABLE batch(key_group, key_serial, incarnation, type,"
-                                " number, data, checksum");
+                                " number, data, checksum, to_group");
     for (int i = 0; i < TR_RECORD_COLUMNS_MAX; i++) {
         sqlite3_str_appendf(text, ", c%d", i);
     }
@@ -162,6 +163,9 @@ static int batch_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
         return SQLITE_OK;
     case COLUMN_CHECKSUM:
         sqlite3_result_int64(context, tri_checksum(op->kind, op));
+        return SQLITE_OK;
+    case COLUMN_RECEIVER:
+        sqlite3_result_int64(context, (sqlite3_int64)op->to_group);
         return SQLITE_OK;
     case COLUMN_RECORD:
         break;

@@ -23,7 +23,7 @@
 /* The parameters of statements that take one operation. */
 enum parameters {
     BY_KEY,
-    BY_NUMBER, /* key, number, incarnation: only statements of messages have the last one */
+    BY_NUMBER, /* key, number, incarnation, receiver: the last two only of messages */
     BY_TYPE,   /* key, number, type */
     BY_DATA,   /* data, number */
 };
@@ -251,6 +251,7 @@ static int write_one(struct tri_sqlite *self, enum tri_sql sql, const struct tri
     if (parameters == BY_NUMBER || parameters == BY_TYPE) {
         (void)sqlite3_bind_int64(statement, 3, (sqlite3_int64)op->number);
         (void)sqlite3_bind_int64(statement, 4, parameters == BY_TYPE ? op->type : op->incarnation);
+        (void)sqlite3_bind_int64(statement, 5, (sqlite3_int64)op->to_group);
     }
     return tri_sqlite_step(self, statement, "deleting a row");
 }

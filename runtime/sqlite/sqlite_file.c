@@ -147,6 +147,17 @@ static uint32_t page_bytes_of(const uint8_t *header)
     return bytes == 1 ? 65536 : bytes;
 }
 
+int tri_sqlite_check_format(struct tri_sqlite *self, uint32_t format)
+{
+    if (format > TRI_SQLITE_FORMAT) {
+        return tri_sqlite_report(self, TR_STORE_NEWER,
+                                 "%s: has format %u, and this version knows "
+                                 "formats up to %d; use the version that wrote it",
+                                 self->path, format, TRI_SQLITE_FORMAT);
+    }
+    return format == 0 ? tri_sqlite_damaged(self, "it says format 0") : 0;
+}
+
 static int judge_header(struct tri_sqlite *self, const uint8_t *header)
 {
     if (memcmp(header, magic, sizeof magic) != 0) {
@@ -164,19 +175,14 @@ static int judge_header(struct tri_sqlite *self, const uint8_t *header)
     if (application != TRI_SQLITE_APPLICATION_ID) {
         return say_foreign(self, "another program's SQLite database");
     }
-    uint32_t format = big_endian_32(header + HEADER_FORMAT_AT);
-    if (format > TRI_SQLITE_FORMAT) {
-        return tri_sqlite_report(self, TR_STORE_NEWER,
-                                 "%s: has format %u, and this version knows "
-                                 "formats up to %d; use the version that wrote it",
-                                 self->path, format, TRI_SQLITE_FORMAT);
+    int error = tri_sqlite_check_format(self, big_endian_32(header + HEADER_FORMAT_AT));
+    if (error == 0 && page_bytes_of(header) < 512) {
+        error = tri_sqlite_damaged(self, "its pages have no size");
     }
-    if (format == 0 || page_bytes_of(header) < 512) {
-        return tri_sqlite_damaged(self,
-                                  format == 0 ? "it says format 0" : "its pages have no size");
+    if (error == 0) {
+        self->page_bytes = page_bytes_of(header);
     }
-    self->page_bytes = page_bytes_of(header);
-    return 0;
+    return error;
 }
 
 /*

@@ -3,9 +3,10 @@
  *
  * Reading order: sqlite_file.c (whether the file may be opened), sqlite_tables.c (its tables),
  * record_table.c and sqlite_record.c (the tables of records), sqlite_row.c (their rows),
- * sqlite_view.c (views and indexes), sqlite.c (opening and closing), sqlite_batch.c and
- * sqlite_commit.c (writing), sqlite_load.c (reading the state from which an engine continues),
- * sqlite_reader.c and sqlite_query.c (reading records), sqlite_error.c (errors in words).
+ * sqlite_view.c (views and indexes), sqlite_upgrade.c (stores of earlier formats), sqlite.c
+ * (opening and closing), sqlite_batch.c and sqlite_commit.c (writing), sqlite_load.c (reading the
+ * state from which an engine continues), sqlite_reader.c and sqlite_query.c (reading records),
+ * sqlite_error.c (errors in words).
  *
  * Unsigned 64-bit numbers are stored as signed numbers of the same bits, since SQLite has no
  * unsigned ones. So the order of keys is correct below 2^63; groups and serials count up from 1 and
@@ -30,7 +31,10 @@
 #define TRI_SQLITE_APPLICATION_ID_UNRELEASED 0x54525045
 
 /* The version of the tables; a program reads this and all earlier versions. */
-#define TRI_SQLITE_FORMAT 1
+#define TRI_SQLITE_FORMAT 2
+
+/* In the first format messages were keyed by their sender alone, without the receiver's group. */
+#define TRI_SQLITE_FORMAT_BY_SENDER 1
 
 /*
  * Page size of a new database. A commit writes whole pages, of which a step of one execution
@@ -50,6 +54,7 @@ enum tri_sql {
     TRI_SQL_BEGIN_READ,
     TRI_SQL_COMMIT,
     TRI_SQL_ROLLBACK,
+    TRI_SQL_READ_FORMAT,
     TRI_SQL_READ_HOST,
     TRI_SQL_RAISE_HOST,
     TRI_SQL_FENCE,
@@ -78,6 +83,7 @@ enum tri_sql {
     TRI_SQL_LOAD_ACTORS,
     TRI_SQL_LOAD_PAGES,
     TRI_SQL_LOAD_MESSAGES,
+    TRI_SQL_LOAD_MESSAGES_BY_SENDER,
     TRI_SQL_READ_GROUP,
     TRI_SQL_READ_BEHAVIOUR,
     TRI_SQL_READ_PAGE,
@@ -125,6 +131,7 @@ struct tri_sqlite {
     struct tri_sqlite_batch batch;
     enum tr_durability durability;
     bool read_only;
+    uint32_t format;           /* of the tables, as last read */
     bool is_immutable;         /* read as a file that does not change: SQLite's immutable=1 */
     struct stat seen;          /* its file when it was opened */
     bool has_later_tables;     /* graphs and crashes; an earlier program's store lacks them */
@@ -170,6 +177,9 @@ int tri_sqlite_damaged(struct tri_sqlite *self, const char *what);
 TR_MUST_USE int tri_sqlite_open_database(struct tri_sqlite *self,
                                          const struct tri_store_options *options);
 
+/* Whether tables of this format can be read: TR_STORE_NEWER, TR_STORE_DAMAGED. */
+TR_MUST_USE int tri_sqlite_check_format(struct tri_sqlite *self, uint32_t format);
+
 /* Syncs the database's file: an earlier engine may have written without syncing. */
 TR_MUST_USE int tri_sqlite_sync_file(struct tri_sqlite *self);
 
@@ -184,7 +194,7 @@ bool tri_sqlite_is_stale(const struct tri_sqlite *self);
 /* Creates all tables of a new store in one transaction. */
 TR_MUST_USE int tri_sqlite_create(struct tri_sqlite *self);
 
-/* Checks that the tables are those of this format. */
+/* Checks that the tables are those of this format, or of an earlier one. */
 TR_MUST_USE int tri_sqlite_check_tables(struct tri_sqlite *self);
 
 /* Looks whether the store has the tables that an earlier program did not make. */
@@ -192,6 +202,8 @@ TR_MUST_USE int tri_sqlite_find_later_tables(struct tri_sqlite *self);
 
 /* Makes them if they are missing; in a write transaction. */
 TR_MUST_USE int tri_sqlite_add_later_tables(struct tri_sqlite *self);
+/* The text with which a table is created; it belongs to the store. */
+const char *tri_sqlite_table_sql(const char *name);
 
 /* Returns a prepared statement, ready to be bound. */
 TR_MUST_USE int tri_sqlite_statement(struct tri_sqlite *self, enum tri_sql sql,
@@ -208,6 +220,12 @@ TR_MUST_USE int tri_sqlite_execute(struct tri_sqlite *self, const char *sql);
 
 /* Rolls back the open transaction, if any. */
 void tri_sqlite_rollback(struct tri_sqlite *self);
+
+/*
+ * Reads the format of the tables into `format`; within a transaction, since an engine may upgrade
+ * them beside a reader. TR_STORE_NEWER.
+ */
+TR_MUST_USE int tri_sqlite_read_format(struct tri_sqlite *self);
 
 /* Reads and checks the host's row into store.incarnation and store.last_number. */
 TR_MUST_USE int tri_sqlite_read_host(struct tri_sqlite *self, uint64_t *incarnation,
@@ -271,6 +289,17 @@ void tri_sqlite_queries_fini(struct tri_sqlite *self);
 /* Creates missing or changed indexes and views; in a write transaction. */
 TR_MUST_USE int tri_sqlite_views_upgrade(struct tri_sqlite *self);
 
+/* --- sqlite_upgrade.c --- */
+
+/*
+ * Registers the SQL functions by which the messages of an earlier format are read; tables can be
+ * upgraded and read afterwards.
+ */
+TR_MUST_USE int tri_sqlite_upgrade_register(struct tri_sqlite *self);
+
+/* Upgrades the tables to this format, if they are of an earlier one; in a write transaction. */
+TR_MUST_USE int tri_sqlite_upgrade(struct tri_sqlite *self);
+
 /* --- sqlite_batch.c --- */
 
 /* Registers the virtual table `batch` with the connection. */
@@ -292,6 +321,12 @@ int tri_sqlite_list_graphs(struct tri_store *store, const uint8_t *after, size_t
                            void *self);
 int tri_sqlite_list_crashes(struct tri_store *store,
                             int (*each)(void *self, const struct tri_op *op), void *self);
+
+/* The statement that loads messages from tables of the format last read. */
+enum tri_sql tri_sqlite_load_messages(const struct tri_sqlite *self);
+
+/* Checks the structure of a table by one of the checking statements; in a transaction. */
+TR_MUST_USE int tri_sqlite_check_structure(struct tri_sqlite *self, enum tri_sql sql);
 
 /*
  * Visits the rows of a loading statement, for `number` if the statement has a parameter. A nonzero

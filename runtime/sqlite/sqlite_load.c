@@ -34,9 +34,13 @@ static int read_row(struct walk *walk)
     if (op.data.size > 0 && op.data.data == NULL) {
         return tri_sqlite_error(walk->store, SQLITE_NOMEM, "reading a row");
     }
+    /* In the first format the receiver is none of a message's columns, and not in its checksum. */
+    uint64_t to_group = (uint64_t)sqlite3_column_int64(row, 7);
+    op.to_group = walk->store->format == TRI_SQLITE_FORMAT_BY_SENDER ? 0 : to_group;
     if (sqlite3_column_int64(row, 6) != tri_checksum(walk->kind, &op)) {
         return tri_sqlite_damaged(walk->store, "a row fails its checksum");
     }
+    op.to_group = to_group;
     walk->op = op;
     return 0;
 }
@@ -145,7 +149,7 @@ static int tell_actors(struct tri_sqlite *self, const struct tri_store_visitor *
  *
  * The check is part of the same transaction as the loading, so both see the same pages.
  */
-static int check_structure(struct tri_sqlite *self, enum tri_sql sql)
+int tri_sqlite_check_structure(struct tri_sqlite *self, enum tri_sql sql)
 {
     sqlite3_stmt *statement = NULL;
     int error = tri_sqlite_statement(self, sql, &statement);
@@ -178,9 +182,15 @@ static int check_structures(struct tri_sqlite *self, const struct tri_store_visi
     };
     int error = 0;
     for (size_t i = 0; error == 0 && i < TR_COUNT_OF(checks); i++) {
-        error = checks[i].is_wanted ? check_structure(self, checks[i].sql) : 0;
+        error = checks[i].is_wanted ? tri_sqlite_check_structure(self, checks[i].sql) : 0;
     }
     return error;
+}
+
+enum tri_sql tri_sqlite_load_messages(const struct tri_sqlite *self)
+{
+    return self->format == TRI_SQLITE_FORMAT_BY_SENDER ? TRI_SQL_LOAD_MESSAGES_BY_SENDER
+                                                       : TRI_SQL_LOAD_MESSAGES;
 }
 
 static int tell_everything(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
@@ -191,8 +201,8 @@ static int tell_everything(struct tri_sqlite *self, const struct tri_store_visit
         error = tell_actors(self, visitor);
     }
     if (error == 0) {
-        error = visit_all(self, TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, visitor->message,
-                          visitor->self);
+        error = visit_all(self, tri_sqlite_load_messages(self), TRI_OP_PUT_MESSAGE,
+                          visitor->message, visitor->self);
     }
     return error;
 }
@@ -203,6 +213,9 @@ int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *vis
     uint64_t incarnation = 0;
     uint64_t last_number = 0;
     int error = tri_sqlite_run(self, TRI_SQL_BEGIN_READ);
+    if (error == 0) {
+        error = tri_sqlite_read_format(self);
+    }
     if (error == 0) {
         error = tri_sqlite_read_host(self, &incarnation, &last_number);
     }

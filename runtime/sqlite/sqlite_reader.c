@@ -50,6 +50,9 @@ static int take_snapshot(struct tri_sqlite *self)
 {
     int error = tri_sqlite_run(self, TRI_SQL_BEGIN_READ);
     if (error == 0) {
+        error = tri_sqlite_read_format(self);
+    }
+    if (error == 0) {
         error = tri_sqlite_read_host(self, &self->store.incarnation, &self->store.last_number);
     }
     if (error == 0) {
@@ -195,10 +198,12 @@ static int visit(struct tr_reader *reader, enum tri_reader_visit what, uint64_t 
     } visits[] = {
         [TRI_VISIT_GROUP] = {TRI_SQL_READ_GROUP, TRI_OP_PUT_ACTOR},
         [TRI_VISIT_BEHAVIOUR] = {TRI_SQL_READ_BEHAVIOUR, TRI_OP_PUT_ACTOR},
-        [TRI_VISIT_MESSAGES] = {TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE},
+        [TRI_VISIT_MESSAGES] = {TRI_SQL_COUNT, TRI_OP_PUT_MESSAGE},
     };
-    return tri_sqlite_visit_some(tri_reader_sqlite(reader), visits[what].sql, visits[what].kind,
-                                 number, each, target);
+    struct tri_sqlite *self = tri_reader_sqlite(reader);
+    enum tri_sql sql =
+        what == TRI_VISIT_MESSAGES ? tri_sqlite_load_messages(self) : visits[what].sql;
+    return tri_sqlite_visit_some(self, sql, visits[what].kind, number, each, target);
 }
 
 /* ------------------------------------------------------------------------ opening */

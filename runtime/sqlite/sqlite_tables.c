@@ -3,7 +3,7 @@
  *
  * Tables are WITHOUT ROWID: rows are stored in key order, so a commit sorted by key writes adjacent
  * rows together, and loading in order reads a table sequentially. All loading statements have the
- * same seven columns, so that one function reads them all.
+ * same eight columns, so that one function reads them all.
  *
  * Rows are put through the virtual table `batch` (sqlite_batch.c): one statement writes a whole run
  * of operations, which is one and a half times as fast as a statement for each. Deleting that way
@@ -28,10 +28,11 @@ static const struct {
     {"pages", "CREATE TABLE pages(key_group INTEGER NOT NULL, key_serial INTEGER NOT NULL,"
               " page INTEGER NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL,"
               " PRIMARY KEY(key_group, key_serial, page)) WITHOUT ROWID"},
-    {"messages", "CREATE TABLE messages(key_group INTEGER NOT NULL, key_serial INTEGER NOT NULL,"
-                 " incarnation INTEGER NOT NULL, sequence INTEGER NOT NULL,"
-                 " envelope BLOB NOT NULL, checksum INTEGER NOT NULL,"
-                 " PRIMARY KEY(key_group, key_serial, incarnation, sequence)) WITHOUT ROWID"},
+    {"messages", "CREATE TABLE messages(to_group INTEGER NOT NULL, key_group INTEGER NOT NULL,"
+                 " key_serial INTEGER NOT NULL, incarnation INTEGER NOT NULL,"
+                 " sequence INTEGER NOT NULL, envelope BLOB NOT NULL, checksum INTEGER NOT NULL,"
+                 " PRIMARY KEY(to_group, key_group, key_serial, incarnation, sequence))"
+                 " WITHOUT ROWID"},
     {"meta", "CREATE TABLE meta(cell INTEGER PRIMARY KEY, data BLOB NOT NULL,"
              " checksum INTEGER NOT NULL) WITHOUT ROWID"},
     {"record_schemas", "CREATE TABLE record_schemas(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
@@ -53,6 +54,12 @@ static const struct {
                 " incarnation INTEGER NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL,"
                 " PRIMARY KEY(kind, key_group, key_serial, number)) WITHOUT ROWID"},
 };
+/* The messages of TRI_SQLITE_FORMAT_BY_SENDER. */
+static const char messages_by_sender[] =
+    "CREATE TABLE messages(key_group INTEGER NOT NULL, key_serial INTEGER NOT NULL,"
+    " incarnation INTEGER NOT NULL, sequence INTEGER NOT NULL,"
+    " envelope BLOB NOT NULL, checksum INTEGER NOT NULL,"
+    " PRIMARY KEY(key_group, key_serial, incarnation, sequence)) WITHOUT ROWID";
 
 /* Page 1 is the schema's. */
 #define FIRST_ROOT_PAGE 2
@@ -63,6 +70,7 @@ static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_BEGIN_READ] = "BEGIN DEFERRED",
     [TRI_SQL_COMMIT] = "COMMIT",
     [TRI_SQL_ROLLBACK] = "ROLLBACK",
+    [TRI_SQL_READ_FORMAT] = "PRAGMA user_version",
     [TRI_SQL_READ_HOST] = "SELECT incarnation, last_number, checksum FROM host WHERE id = 1",
     [TRI_SQL_RAISE_HOST] = "UPDATE host SET incarnation = ?1, checksum = ?2 WHERE id = 1",
     [TRI_SQL_FENCE] = "UPDATE host SET last_number = ?1, checksum = ?2"
@@ -83,9 +91,11 @@ static const char *const statements[TRI_SQL_COUNT] = {
                          " WHERE true ON CONFLICT(key_group, key_serial, page) DO UPDATE"
                          " SET data = excluded.data, checksum = excluded.checksum",
     [TRI_SQL_PUT_MESSAGE] =
-        "INSERT INTO messages(key_group, key_serial, incarnation, sequence, envelope, checksum)"
-        " SELECT key_group, key_serial, incarnation, number, data, checksum FROM batch WHERE true"
-        " ON CONFLICT(key_group, key_serial, incarnation, sequence) DO UPDATE"
+        "INSERT INTO messages(to_group, key_group, key_serial, incarnation, sequence, envelope,"
+        " checksum)"
+        " SELECT to_group, key_group, key_serial, incarnation, number, data, checksum FROM batch"
+        " WHERE true"
+        " ON CONFLICT(to_group, key_group, key_serial, incarnation, sequence) DO UPDATE"
         " SET envelope = excluded.envelope, checksum = excluded.checksum",
     [TRI_SQL_PUT_META] = "INSERT INTO meta(cell, data, checksum)"
                          " SELECT number, data, checksum FROM batch WHERE true"
@@ -109,37 +119,40 @@ static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_DELETE_ACTOR_PAGES] = "DELETE FROM pages WHERE key_group = ?1 AND key_serial = ?2",
     [TRI_SQL_DELETE_PAGE] = "DELETE FROM pages"
                             " WHERE key_group = ?1 AND key_serial = ?2 AND page = ?3",
-    [TRI_SQL_DELETE_MESSAGE] = "DELETE FROM messages WHERE key_group = ?1 AND key_serial = ?2"
-                               " AND sequence = ?3 AND incarnation = ?4",
+    [TRI_SQL_DELETE_MESSAGE] = "DELETE FROM messages WHERE to_group = ?5 AND key_group = ?1"
+                               " AND key_serial = ?2 AND incarnation = ?4 AND sequence = ?3",
     [TRI_SQL_DELETE_COUNTER] = "DELETE FROM counters WHERE key_group = ?1 AND worker = ?2",
     [TRI_SQL_CHECK_COUNTERS] = "PRAGMA quick_check(counters)",
     [TRI_SQL_CHECK_ACTORS] = "PRAGMA quick_check(actors)",
     [TRI_SQL_CHECK_PAGES] = "PRAGMA quick_check(pages)",
     [TRI_SQL_CHECK_MESSAGES] = "PRAGMA quick_check(messages)",
     [TRI_SQL_CHECK_META] = "PRAGMA quick_check(meta)",
-    [TRI_SQL_CHECK_CRASHES] = "PRAGMA quick_check(crashes)",
-    [TRI_SQL_LOAD_COUNTERS] = "SELECT key_group, worker, 0, 0, next, x'', checksum"
+    [TRI_SQL_LOAD_COUNTERS] = "SELECT key_group, worker, 0, 0, next, x'', checksum, 0"
                               " FROM counters ORDER BY key_group, worker",
     [TRI_SQL_LOAD_ACTORS] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
-                            " checksum FROM actors ORDER BY key_group, key_serial",
-    [TRI_SQL_LOAD_PAGES] = "SELECT key_group, key_serial, 0, 0, page, data, checksum"
+                            " checksum, 0 FROM actors ORDER BY key_group, key_serial",
+    [TRI_SQL_LOAD_PAGES] = "SELECT key_group, key_serial, 0, 0, page, data, checksum, 0"
                            " FROM pages ORDER BY key_group, key_serial, page",
     [TRI_SQL_LOAD_MESSAGES] =
-        "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum"
-        " FROM messages ORDER BY key_group, key_serial, incarnation, sequence",
+        "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum, to_group"
+        " FROM messages ORDER BY to_group, key_group, key_serial, incarnation, sequence",
+    [TRI_SQL_LOAD_MESSAGES_BY_SENDER] =
+        "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum,"
+        " troupe_receiver(envelope) FROM messages ORDER BY 8, 1, 2, 3, 5",
     [TRI_SQL_READ_GROUP] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
-                           " checksum FROM actors WHERE key_group = ?1 ORDER BY key_serial",
+                           " checksum, 0 FROM actors WHERE key_group = ?1 ORDER BY key_serial",
     [TRI_SQL_READ_BEHAVIOUR] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
-                               " checksum FROM actors WHERE behaviour = ?1"
+                               " checksum, 0 FROM actors WHERE behaviour = ?1"
                                " ORDER BY key_group, key_serial",
-    [TRI_SQL_READ_PAGE] = "SELECT key_group, key_serial, 0, 0, page, data, checksum FROM pages"
-                          " WHERE key_group = ?1 AND key_serial = ?2 AND page = ?3",
-    [TRI_SQL_READ_META] = "SELECT 0, 0, 0, 0, cell, data, checksum FROM meta WHERE cell = ?3",
+    [TRI_SQL_READ_PAGE] = "SELECT key_group, key_serial, 0, 0, page, data, checksum, 0"
+                          " FROM pages WHERE key_group = ?1 AND key_serial = ?2 AND page = ?3",
+    [TRI_SQL_READ_META] = "SELECT 0, 0, 0, 0, cell, data, checksum, 0 FROM meta"
+                          " WHERE cell = ?3",
     [TRI_SQL_READ_GRAPH] = "SELECT data FROM graphs WHERE hash = ?1",
     [TRI_SQL_LIST_GRAPHS] = "SELECT hash, put_ms, length(data) FROM graphs WHERE hash > ?1"
                             " ORDER BY hash LIMIT ?2",
     [TRI_SQL_LIST_CRASHES] = "SELECT key_group, key_serial, incarnation, kind, number, data,"
-                             " checksum FROM crashes"
+                             " checksum, 0 FROM crashes"
                              " ORDER BY kind, key_group, key_serial, number",
     [TRI_SQL_COUNT_LATER_TABLES] = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'"
                                    " AND name IN ('graphs', 'crashes')",
@@ -268,11 +281,21 @@ static bool is_table(sqlite3_stmt *row)
     const char *sql = (const char *)sqlite3_column_text(row, 1);
     for (size_t i = 0; name != NULL && sql != NULL && i < TR_COUNT_OF(tables); i++) {
         if (strcmp(tables[i].name, name) == 0) {
-            return strcmp(tables[i].sql, sql) == 0 &&
+            return (strcmp(tables[i].sql, sql) == 0 || strcmp(messages_by_sender, sql) == 0) &&
                    sqlite3_column_int64(row, 2) == FIRST_ROOT_PAGE + (sqlite3_int64)i;
         }
     }
     return false;
+}
+
+const char *tri_sqlite_table_sql(const char *name)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
+        if (strcmp(tables[i].name, name) == 0) {
+            return tables[i].sql;
+        }
+    }
+    return NULL;
 }
 
 int tri_sqlite_check_tables(struct tri_sqlite *self)
@@ -293,6 +316,25 @@ int tri_sqlite_check_tables(struct tri_sqlite *self)
     (void)sqlite3_finalize(statement);
     if (error == 0 && found != TR_COUNT_OF(tables)) {
         error = tri_sqlite_damaged(self, "its tables are not those of its format");
+    }
+    return error;
+}
+
+int tri_sqlite_read_format(struct tri_sqlite *self)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = tri_sqlite_statement(self, TRI_SQL_READ_FORMAT, &statement);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_sqlite_error(self, sqlite3_step(statement), "reading its format");
+    uint32_t format = (uint32_t)sqlite3_column_int64(statement, 0);
+    (void)sqlite3_reset(statement);
+    if (error == 0) {
+        error = tri_sqlite_check_format(self, format);
+    }
+    if (error == 0) {
+        self->format = format;
     }
     return error;
 }

@@ -74,6 +74,7 @@ static void fill(struct cell *cell)
             .type = 7,
             .incarnation = 1,
             .key = {.group = 1, .serial = is_image ? 1 + row / 2 % ACTORS : 1},
+            .to_group = is_image ? 0 : 1,
             .number = is_image ? 0 : row,
             .data = {.data = content, .size = is_image ? IMAGE_BYTES : MESSAGE_BYTES},
         };

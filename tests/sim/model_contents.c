@@ -33,6 +33,7 @@ static const struct {
 
 /* What a row is known by. */
 static const struct {
+    bool receiver;
     bool key;
     bool incarnation;
     bool number;
@@ -41,7 +42,7 @@ static const struct {
     [TRI_MODEL_COUNTERS] = {.key = true},
     [TRI_MODEL_ACTORS] = {.key = true},
     [TRI_MODEL_PAGES] = {.key = true, .number = true},
-    [TRI_MODEL_MESSAGES] = {.key = true, .incarnation = true, .number = true},
+    [TRI_MODEL_MESSAGES] = {.receiver = true, .key = true, .incarnation = true, .number = true},
     [TRI_MODEL_META] = {.number = true},
     [TRI_MODEL_CRASHES] = {.type = true, .key = true, .number = true},
 };
@@ -103,6 +104,7 @@ static void list_copy(struct tri_model_list *list, enum tri_model_class class,
     if (class != TRI_MODEL_ACTORS && class != TRI_MODEL_RECORDS && class != TRI_MODEL_CRASHES) {
         row->op.type = 0;
         row->op.incarnation = names[class].incarnation ? op->incarnation : 0;
+        row->op.to_group = names[class].receiver ? op->to_group : 0;
     }
     if (class == TRI_MODEL_ACTORS) {
         row->op.number = 0;
@@ -145,6 +147,9 @@ int tri_model_compare(enum tri_model_class class, const struct tri_op *a, const 
     int order = names[class].type ? (int)a->type - (int)b->type : 0;
     if (class == TRI_MODEL_GRAPHS) {
         return memcmp(a->data.data, b->data.data, TRI_GRAPH_HASH_BYTES);
+    }
+    if (names[class].receiver && a->to_group != b->to_group) {
+        return a->to_group < b->to_group ? -1 : 1;
     }
     if (order == 0 && names[class].key) {
         order = tr_key_compare(a->key, b->key);

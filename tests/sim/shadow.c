@@ -19,7 +19,8 @@
 
 /* A row: what it is known by, and its bytes. */
 struct row {
-    uint8_t class; /* 1 counter, 2 actor or page, 3 message, 4 cell, 5 leaf of a page writer */
+    uint8_t class;     /* 1 counter, 2 actor or page, 3 message, 4 cell, 5 leaf of a page writer */
+    uint64_t to_group; /* of a message */
     struct tr_key key;
     uint64_t detail; /* of a page its number + 1, of a message its sequence, of a leaf its place */
     uint32_t incarnation;
@@ -96,6 +97,9 @@ static int compare_rows(const struct row *a, const struct row *b)
     if (a->class != b->class) {
         return a->class < b->class ? -1 : 1;
     }
+    if (a->to_group != b->to_group) {
+        return a->to_group < b->to_group ? -1 : 1;
+    }
     int order = tr_key_compare(a->key, b->key);
     if (order == 0 && a->incarnation != b->incarnation) {
         order = a->incarnation < b->incarnation ? -1 : 1;
@@ -129,6 +133,7 @@ static struct row row_of(const struct tri_op *op)
     case TRI_OP_PUT_MESSAGE:
     case TRI_OP_DELETE_MESSAGE:
         row.class = 3;
+        row.to_group = op->to_group;
         row.detail = op->number;
         row.incarnation = op->incarnation;
         return row;

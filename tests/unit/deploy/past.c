@@ -145,6 +145,7 @@ void past_message(struct tr_key from, struct tr_key to)
     commit(&(struct tri_op){.kind = TRI_OP_PUT_MESSAGE,
                             .key = from,
                             .incarnation = 1,
+                            .to_group = to.group,
                             .number = sequence,
                             .data = {.data = bytes, .size = sizeof bytes}});
 }

@@ -350,6 +350,7 @@ struct tri_op op_message(uint64_t group, uint64_t serial, uint32_t incarnation, 
     return (struct tri_op){.kind = TRI_OP_PUT_MESSAGE,
                            .incarnation = incarnation,
                            .key = {group, serial},
+                           .to_group = group,
                            .number = sequence,
                            .data = bytes_of(data)};
 }
@@ -360,7 +361,14 @@ struct tri_op op_delete_message(uint64_t group, uint64_t serial, uint32_t incarn
     return (struct tri_op){.kind = TRI_OP_DELETE_MESSAGE,
                            .incarnation = incarnation,
                            .key = {group, serial},
+                           .to_group = group,
                            .number = sequence};
+}
+
+struct tri_op op_to(uint64_t to_group, struct tri_op message)
+{
+    message.to_group = to_group;
+    return message;
 }
 
 struct tri_op op_meta(uint64_t cell, const char *data)
@@ -538,8 +546,10 @@ static int add_page(void *self, const struct tri_op *op)
 
 static int add_message(void *self, const struct tri_op *op)
 {
+    char name[48];
     assert_int_equal(op->kind, TRI_OP_PUT_MESSAGE);
-    return add_op(self, "message", op);
+    snprintf(name, sizeof name, "message to %llu from", (unsigned long long)op->to_group);
+    return add_op(self, op->to_group == op->key.group ? "message" : name, op);
 }
 
 char *stand_try_dump(struct tri_store *store, int *error)
@@ -705,6 +715,9 @@ static struct tri_op draw_op(uint64_t *random, uint8_t *bytes)
                          : 0;
     if (op.kind == TRI_OP_PUT_ACTOR) {
         op.incarnation = (uint32_t)draw(random);
+    }
+    if (op.kind == TRI_OP_PUT_MESSAGE || op.kind == TRI_OP_DELETE_MESSAGE) {
+        op.to_group = 1 + number % 3;
     }
     size_t size = draw(random) % 8 == 0 ? 900 : draw(random) % 40;
     memset(bytes, 'a' + (int)(draw(random) % 26), size);

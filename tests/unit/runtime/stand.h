@@ -128,10 +128,12 @@ struct tri_op op_actor(uint64_t group, uint64_t serial, uint32_t incarnation, co
 struct tri_op op_delete_actor(uint64_t group, uint64_t serial);
 struct tri_op op_page(uint64_t group, uint64_t serial, uint64_t page, const char *data);
 struct tri_op op_delete_page(uint64_t group, uint64_t serial, uint64_t page);
+/* To the sender's own group; op_to gives another. */
 struct tri_op op_message(uint64_t group, uint64_t serial, uint32_t incarnation, uint64_t sequence,
                          const char *data);
 struct tri_op op_delete_message(uint64_t group, uint64_t serial, uint32_t incarnation,
                                 uint64_t sequence);
+struct tri_op op_to(uint64_t to_group, struct tri_op message);
 struct tri_op op_meta(uint64_t cell, const char *data);
 
 /*

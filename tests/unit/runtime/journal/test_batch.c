@@ -19,6 +19,7 @@ static struct tri_op op_of(size_t i, const char *text)
                            .type = (uint16_t)i,
                            .incarnation = (uint32_t)(i * 3),
                            .key = {i * 5, i * 7},
+                           .to_group = i * 13,
                            .number = i * 11,
                            .data = {(const uint8_t *)text, i % (strlen(text) + 1)}};
 }
@@ -29,6 +30,7 @@ static void assert_op_equal(const struct tri_op *a, const struct tri_op *b)
     assert_int_equal(a->type, b->type);
     assert_int_equal(a->incarnation, b->incarnation);
     assert_true(tr_key_equal(a->key, b->key));
+    assert_int_equal(a->to_group, b->to_group);
     assert_int_equal(a->number, b->number);
     assert_int_equal(a->data.size, b->data.size);
     assert_memory_equal(a->data.data, b->data.data, b->data.size);

@@ -174,6 +174,7 @@ static struct tri_op draw_op(struct draw *draw, const struct world *world, enum 
         return op;
     case 7:
         op.number = draw_below(draw, MESSAGES);
+        op.to_group = 1 + op.number % 3;
         if (messages[actor][op.number] != ENDED) {
             bool is_new = messages[actor][op.number]++ == UNSPAWNED;
             op.kind = is_new ? TRI_OP_PUT_MESSAGE : TRI_OP_DELETE_MESSAGE;
@@ -323,6 +324,33 @@ static void test_what_begins_and_ends_in_a_group_leaves_nothing(void **state)
     tri_commit_batch_fini(&batch);
 }
 
+/* Messages of a commit are written by the receiver's group, whoever sent them. */
+static void test_messages_lie_with_their_receivers(void **state)
+{
+    (void)state;
+    struct tri_commit_batch batch = {0};
+    uint32_t number = 1;
+    struct tr_bytes data = {(const uint8_t *)&number, sizeof number};
+    for (uint64_t i = 0; i < 8; i++) {
+        struct tri_op op = {.kind = i % 2 == 0 ? TRI_OP_PUT_MESSAGE : TRI_OP_DELETE_MESSAGE,
+                            .key = {1 + i / 4, 9 - i},
+                            .incarnation = 1,
+                            .to_group = 1 + i % 4 / 2,
+                            .number = i,
+                            .data = data};
+        assert_int_equal(tri_commit_batch_add(&batch, &op), 0);
+    }
+    tri_commit_batch_finish(&batch);
+    static const uint64_t receivers[] = {1, 1, 2, 2, 1, 1, 2, 2};
+    static const uint64_t senders[] = {1, 2, 1, 2, 1, 2, 1, 2};
+    assert_int_equal(batch.count, TR_COUNT_OF(receivers));
+    for (size_t i = 0; i < batch.count; i++) {
+        assert_int_equal(batch.ops[i].to_group, receivers[i]);
+        assert_int_equal(batch.ops[i].key.group, senders[i]);
+    }
+    tri_commit_batch_fini(&batch);
+}
+
 /* Senders of two incarnations count for themselves. */
 static void test_messages_are_named_by_sender_incarnation_and_number(void **state)
 {
@@ -393,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_group_leaves_what_every_operation_leaves),
         cmocka_unit_test(test_what_begins_and_ends_in_a_group_leaves_nothing),
+        cmocka_unit_test(test_messages_lie_with_their_receivers),
         cmocka_unit_test(test_messages_are_named_by_sender_incarnation_and_number),
         cmocka_unit_test(test_graphs_and_counts_are_named_by_all_of_their_names),
     };

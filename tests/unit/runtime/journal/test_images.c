@@ -92,6 +92,7 @@ static struct tri_op message(uint64_t sequence, struct tr_key to)
     return (struct tri_op){.kind = TRI_OP_PUT_MESSAGE,
                            .key = {1, 9},
                            .incarnation = 1,
+                           .to_group = to.group,
                            .number = sequence,
                            .data = pooled(&writer)};
 }

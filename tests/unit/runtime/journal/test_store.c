@@ -45,10 +45,12 @@ static void test_loads_in_order(void **state)
     struct tri_store *store = stand_open(stand);
     assert_int_equal(COMMIT(store, 1, op_message(2, 1, 1, 5, "m5"), op_message(2, 1, 1, 3, "m3"),
                             op_actor(2, 9, 4, "b"), op_actor(1, 7, 1, "a"), op_page(2, 9, 1, "p1"),
-                            op_counter(1, 1, 3), op_counter(0, 2, 9)),
+                            op_counter(1, 1, 3), op_counter(0, 2, 9),
+                            op_to(1, op_message(2, 1, 1, 4, "m4"))),
                      0);
     assert_int_equal(COMMIT(store, 2, op_message(1, 8, 2, 1, "m1"), op_message(1, 8, 1, 9, "m9"),
-                            op_actor(1, 300, 1, ""), op_page(1, 7, 0, ""), op_page(2, 9, 0, "p0")),
+                            op_actor(1, 300, 1, ""), op_page(1, 7, 0, ""), op_page(2, 9, 0, "p0"),
+                            op_to(2, op_message(1, 8, 2, 2, "m2"))),
                      0);
     const char *all = "counter 0/2 0 9 0 \n"
                       "counter 1/1 0 3 0 \n"
@@ -60,6 +62,8 @@ static void test_loads_in_order(void **state)
                       "page 2/9 0 1 0 p1\n"
                       "message 1/8 1 9 0 m9\n"
                       "message 1/8 2 1 0 m1\n"
+                      "message to 1 from 2/1 1 4 0 m4\n"
+                      "message to 2 from 1/8 2 2 0 m2\n"
                       "message 2/1 1 3 0 m3\n"
                       "message 2/1 1 5 0 m5\n";
     stand_expect(store, all);
@@ -79,11 +83,13 @@ static void test_overwrites_and_deletes(void **state)
                             op_actor(1, 2, 1, "gone"), op_page(1, 1, 0, "old"),
                             op_page(1, 1, 1, "gone"), op_page(1, 2, 0, "gone"),
                             op_page(1, 2, 7, "gone"), op_message(1, 1, 1, 1, "old"),
-                            op_message(1, 1, 1, 2, "gone"), op_message(1, 1, 2, 2, "stays")),
+                            op_message(1, 1, 1, 2, "gone"), op_message(1, 1, 2, 2, "stays"),
+                            op_to(7, op_message(1, 1, 1, 3, "gone"))),
                      0);
     assert_int_equal(COMMIT(store, 2, op_counter(1, 0, 2), op_actor(1, 1, 2, "new"),
                             op_delete_actor(1, 2), op_page(1, 1, 0, "new"), op_delete_page(1, 1, 1),
-                            op_message(1, 1, 1, 1, "new"), op_delete_message(1, 1, 1, 2)),
+                            op_message(1, 1, 1, 1, "new"), op_delete_message(1, 1, 1, 2),
+                            op_to(7, op_delete_message(1, 1, 1, 3))),
                      0);
     stand_expect(store, "counter 1/0 0 2 0 \n"
                         "actor 1/1 2 0 77 new\n"
