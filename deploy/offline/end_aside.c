@@ -113,9 +113,6 @@ static int end_actor(void *self, const struct tri_op *op)
 {
     struct tr_end_aside *ending = self;
     struct tr_image image;
-    if (op->key.group != ending->row->execution) {
-        return 0;
-    }
     int error = tr_image_unpack(op->data, tr_image_schema.version, &image);
     struct tr_ref gone = {.key = op->key, .incarnation = image.incarnation};
     struct tri_op end = {.kind = TRI_OP_DELETE_ACTOR, .key = op->key};
@@ -137,5 +134,6 @@ static int end_actor(void *self, const struct tri_op *op)
 int tr_end_aside(struct tr_end_aside *ending)
 {
     const struct tri_store_visitor visitor = {.self = ending, .actor = end_actor};
-    return tri_store_load(ending->store, &visitor);
+    struct tri_group_range group = {ending->row->execution, ending->row->execution};
+    return tri_store_load_groups(ending->store, group, &visitor);
 }

@@ -322,7 +322,7 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
         error = tri_crash_watch(host->workers, host->shared.worker_count, host->folder);
     }
     if (error == 0 && store != NULL) {
-        error = tri_host_load(host);
+        error = tri_host_load(host, &tri_all_groups, 1);
         /*
          * Clears the note of the group being loaded. After TR_MEMORY it stays, and counts as the
          * one that ended this start. Any other error has words of its own and would occur at each

@@ -83,7 +83,12 @@ TR_MUST_USE int tri_host_init(struct tr_host *host, const struct tr_host_options
                               struct tr_env *env, struct tri_store *store);
 void tri_host_fini(struct tr_host *host);
 
-/* Loads the store into the workers. Errors: the store's, and those of invalid images. */
-TR_MUST_USE int tri_host_load(struct tr_host *host);
+/*
+ * Loads the store's groups of these ranges, which do not overlap, into the workers, which run
+ * nothing yet. An actor whose parent is in none of them keeps it. Errors: the store's, and those of
+ * invalid images.
+ */
+TR_MUST_USE int tri_host_load(struct tr_host *host, const struct tri_group_range *ranges,
+                              size_t range_count);
 
 #endif

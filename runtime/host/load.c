@@ -6,10 +6,13 @@
  * TR_NO_CONNECTION, so that its actor reconciles (law 5 of runtime/ARCHITECTURE.md). And children
  * whose parent is gone end.
  *
- * The order: counters, so that every group is known; actors, each with its pages; families, before
- * any actor ends; ended groups; messages, which find their receivers now; orphans and empty groups;
- * and at last each actor gets its reports and may run. When a step ends an actor, the resulting
- * messages and deletions go into the batch of the worker and are committed with its first cut.
+ * The order: counters, so that every group is known; actors, each with its pages; messages, which
+ * go into the mailboxes of their receivers group by group; families, before any actor ends; ended
+ * groups; the messages that act at once or have no receiver; orphans and empty groups; and at last
+ * each actor gets its reports and may run. Several ranges of groups give what one of all gives:
+ * what may concern another group waits until all are loaded. When a step ends an actor, the
+ * resulting messages and deletions go into the batch of the worker and are committed with its first
+ * cut.
  *
  * The time of a start depends on the live actors, not on history: it replays no log. Between the
  * steps no other thread runs, so each may access all workers.
@@ -21,13 +24,23 @@
 #include "runtime/host/host.h"
 #include "runtime/host/poison_message.h"
 
-struct loading {
-    struct tr_host *host;
-    struct tri_actor *actor; /* the last one, to which pages belong */
-    uint64_t group;          /* its group */
-    struct tri_message **messages;
+/* Messages that are not with their receivers yet. */
+struct messages {
+    struct tri_message **items;
     size_t count;
     size_t capacity;
+};
+
+struct loading {
+    struct tr_host *host;
+    const struct tri_group_range *ranges; /* the groups to be loaded */
+    size_t range_count;
+    struct tri_actor *actor;   /* the last one, to which pages belong */
+    uint64_t group;            /* its group */
+    uint64_t receiver;         /* the group to which the waiting messages go */
+    struct messages waiting;   /* until all to that group are known */
+    struct messages postponed; /* until all groups are loaded: they may end or wake others */
+    uint64_t clock;            /* the latest of all messages */
 };
 
 #define MESSAGES_FIRST 256
@@ -153,49 +166,18 @@ static int load_page(void *self, const struct tri_op *op)
     return 0;
 }
 
-static int reserve_message(struct loading *loading)
+static int keep_message(struct messages *messages, struct tri_message *message)
 {
-    if (loading->count < loading->capacity) {
-        return 0;
+    if (messages->count == messages->capacity) {
+        size_t capacity = messages->capacity == 0 ? MESSAGES_FIRST : messages->capacity * 2;
+        struct tri_message **items = tr_realloc(messages->items, capacity * sizeof items[0]);
+        if (items == NULL) {
+            return TR_MEMORY;
+        }
+        messages->items = items;
+        messages->capacity = capacity;
     }
-    size_t capacity = loading->capacity == 0 ? MESSAGES_FIRST : loading->capacity * 2;
-    struct tri_message **messages =
-        tr_realloc(loading->messages, capacity * sizeof loading->messages[0]);
-    if (messages == NULL) {
-        return TR_MEMORY;
-    }
-    loading->messages = messages;
-    loading->capacity = capacity;
-    return 0;
-}
-
-/* Messages are collected and sorted before any is delivered; see compare_messages. */
-static int load_message(void *self, const struct tri_op *op)
-{
-    struct loading *loading = self;
-    size_t size;
-    int error = tr_envelope_check(op->data, &size);
-    if (error != 0) {
-        return error;
-    }
-    struct tr_key to = {tr_envelope_get(op->data.data, 64, to_group),
-                        tr_envelope_get(op->data.data, 64, to_serial)};
-    if (size != op->data.size || to.group != op->to_group) {
-        return TR_STORE_DAMAGED;
-    }
-    if (tr_host_is_aside(loading->host, to.group)) {
-        return 0;
-    }
-    error = reserve_message(loading);
-    if (error != 0) {
-        return error;
-    }
-    struct tri_message *message = tri_message_copy(home_of(loading->host, to), op->data);
-    if (message == NULL) {
-        return TR_MEMORY;
-    }
-    message->is_stored = 1;
-    loading->messages[loading->count++] = message;
+    messages->items[messages->count++] = message;
     return 0;
 }
 
@@ -220,6 +202,87 @@ static int compare_messages(const void *a, const void *b)
     return tri_op_compare(&op, &other_op);
 }
 
+static void sort_messages(struct messages *messages)
+{
+    if (messages->count > 1) {
+        qsort(messages->items, messages->count, sizeof messages->items[0], compare_messages);
+    }
+}
+
+/* The actor whose mailbox takes the message; NULL: there is none, or it is no matter of a mailbox. */
+static struct tri_actor *receiver_of(struct tr_host *host, const struct tri_message *message)
+{
+    struct tr_key to = tri_message_to(message);
+    struct tri_actor *actor = tri_actor_find(home_of(host, to), to, 0);
+    uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
+    bool is_control = tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL;
+    bool is_meant =
+        actor != NULL && !is_control && (incarnation == 0 || incarnation == actor->incarnation);
+    return is_meant ? actor : NULL;
+}
+
+/*
+ * Puts the messages to one group into their mailboxes, in the order in which they were sent. No
+ * limit is applied: accepted messages stay accepted. The rest is delivered when all groups are
+ * loaded, since its receivers, and who hears of it, may be in any of them.
+ */
+static int fill_mailboxes(struct loading *loading)
+{
+    struct messages *waiting = &loading->waiting;
+    int error = 0;
+    sort_messages(waiting);
+    for (size_t i = 0; i < waiting->count; i++) {
+        struct tri_message *message = waiting->items[i];
+        struct tri_actor *actor = receiver_of(loading->host, message);
+        if (actor != NULL) {
+            tri_mailbox_push(actor, message);
+        } else {
+            error = error != 0 ? error : keep_message(&loading->postponed, message);
+            if (error != 0) {
+                tri_message_free(home_of(loading->host, tri_message_to(message)), message);
+            }
+        }
+    }
+    waiting->count = 0;
+    return error;
+}
+
+/* The messages to a group come one after the other; the first to another ends them. */
+static int load_message(void *self, const struct tri_op *op)
+{
+    struct loading *loading = self;
+    size_t size;
+    int error = tr_envelope_check(op->data, &size);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_key to = {tr_envelope_get(op->data.data, 64, to_group),
+                        tr_envelope_get(op->data.data, 64, to_serial)};
+    if (size != op->data.size || to.group != op->to_group) {
+        return TR_STORE_DAMAGED;
+    }
+    if (tr_host_is_aside(loading->host, to.group)) {
+        return 0;
+    }
+    if (to.group != loading->receiver) {
+        error = fill_mailboxes(loading);
+        loading->receiver = to.group;
+    }
+    struct tri_worker *worker = home_of(loading->host, to);
+    struct tri_message *message = error == 0 ? tri_message_copy(worker, op->data) : NULL;
+    if (message == NULL) {
+        return error != 0 ? error : TR_MEMORY;
+    }
+    message->is_stored = 1;
+    uint64_t clock = tr_envelope_get(message->bytes, 64, clock);
+    loading->clock = clock > loading->clock ? clock : loading->clock;
+    error = keep_message(&loading->waiting, message);
+    if (error != 0) {
+        tri_message_free(worker, message);
+    }
+    return error;
+}
+
 /*
  * No clock of this start may be behind one of an earlier start, even if the wall clock was set
  * back.
@@ -232,10 +295,7 @@ static void advance_clocks(struct tr_host *host, uint64_t clock)
     }
 }
 
-/*
- * No handler runs yet, and no limit is applied: accepted messages stay accepted. A control acts at
- * once, as it would have on arrival: a monitor becomes an edge.
- */
+/* A control acts at once, as it would have on arrival: a monitor becomes an edge. */
 static void deliver_loaded(struct tr_host *host, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
@@ -246,10 +306,8 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
         tri_deliver(worker, message, 0); /* it waits for a spawn, or becomes a dead letter */
     } else if (incarnation != 0 && incarnation != actor->incarnation) {
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
-    } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
-        tri_deliver_here(worker, actor, message);
     } else {
-        tri_mailbox_push(actor, message);
+        tri_deliver_here(worker, actor, message);
     }
 }
 
@@ -334,26 +392,25 @@ static void note_ended_groups(struct tr_host *host, struct tri_worker *worker)
     }
 }
 
-/* Delivers the messages in the order in which they were sent. */
-static void deliver_messages(struct loading *loading)
+/* Delivers what could not go into mailboxes at once, in the order in which it was sent. */
+static void deliver_postponed(struct loading *loading)
 {
-    if (loading->count > 0) {
-        qsort(loading->messages, loading->count, sizeof loading->messages[0], compare_messages);
-        const struct tri_message *last = loading->messages[loading->count - 1];
-        advance_clocks(loading->host, tr_envelope_get(last->bytes, 64, clock));
+    sort_messages(&loading->postponed);
+    advance_clocks(loading->host, loading->clock);
+    for (size_t i = 0; i < loading->postponed.count; i++) {
+        deliver_loaded(loading->host, loading->postponed.items[i]);
     }
-    for (size_t i = 0; i < loading->count; i++) {
-        deliver_loaded(loading->host, loading->messages[i]);
-    }
+    loading->postponed.count = 0;
 }
 
-/* Frees the loaded messages after a failure. */
-static void discard_messages(struct loading *loading)
+/* Frees the messages that are in no mailbox, after a failure. */
+static void free_messages(struct loading *loading, struct messages *messages)
 {
-    for (size_t i = 0; i < loading->count; i++) {
-        struct tri_message *message = loading->messages[i];
+    for (size_t i = 0; i < messages->count; i++) {
+        struct tri_message *message = messages->items[i];
         tri_message_free(home_of(loading->host, tri_message_to(message)), message);
     }
+    tr_free(messages->items);
 }
 
 /*
@@ -409,23 +466,33 @@ static void fail_calls(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* Whether the image's parent is on no worker. */
-static bool is_orphan(struct tr_host *host, const struct tri_actor *actor)
+static bool is_loaded(const struct loading *loading, uint64_t group)
 {
-    return !tr_key_is_none(actor->parent) &&
-           tri_actor_find(home_of(host, actor->parent), actor->parent, 0) == NULL;
+    for (size_t i = 0; i < loading->range_count; i++) {
+        if (tri_group_range_has(loading->ranges[i], group)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the image's parent is on no worker. One of a group that was not loaded is not missed. */
+static bool is_orphan(const struct loading *loading, const struct tri_actor *actor)
+{
+    return !tr_key_is_none(actor->parent) && is_loaded(loading, actor->parent.group) &&
+           tri_actor_find(home_of(loading->host, actor->parent), actor->parent, 0) == NULL;
 }
 
 /*
  * An end may end others, so the search starts again after one. Orphans are rare: a host leaves them
  * when it ends between the end of a parent on one worker and that of its children on another.
  */
-static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
+static bool end_an_orphan(const struct loading *loading, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
     uint32_t slot;
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
-        if (is_orphan(host, tri_actor_at(worker, slot))) {
+        if (is_orphan(loading, tri_actor_at(worker, slot))) {
             tri_actor_end(worker, tri_actor_at(worker, slot), TR_KILLED);
             return true;
         }
@@ -506,35 +573,32 @@ void tr_host_note_loading(struct tr_host *host, uint64_t group)
     }
 }
 
-int tri_host_load(struct tr_host *host)
+/* Loads the ranges one after the other: counters, actors, and the messages to them. */
+static int load_ranges(struct loading *loading)
 {
-    struct loading loading = {.host = host};
-    struct tri_store_visitor visitor = {
-        .self = &loading,
+    const struct tri_store_visitor visitor = {
+        .self = loading,
         .counter = load_counter,
         .actor = load_actor,
         .page = load_page,
         .message = load_message,
     };
-    int error = tri_store_load(host->store, &visitor);
-    if (error == 0) {
-        tr_host_note_loading(host, 0);
-        error = note_all_families(host);
-    }
-    if (error == 0) {
-        for (uint32_t i = 0; i < host->shared.worker_count; i++) {
-            note_ended_groups(host, &host->workers[i]);
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < loading->range_count; i++) {
+        error = tri_store_load_groups(loading->host->store, loading->ranges[i], &visitor);
+        if (error == 0) {
+            error = fill_mailboxes(loading);
         }
-        deliver_messages(&loading);
-    } else {
-        discard_messages(&loading);
     }
-    tr_free(loading.messages);
-    if (error != 0) {
-        return error;
-    }
+    return error;
+}
+
+/* Ends what has lost its parent or its group's first actor, and opens the rest. */
+static void open_loaded(const struct loading *loading)
+{
+    struct tr_host *host = loading->host;
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
-        while (end_an_orphan(host, &host->workers[i])) {
+        while (end_an_orphan(loading, &host->workers[i])) {
         }
     }
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
@@ -543,7 +607,28 @@ int tri_host_load(struct tr_host *host)
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
         open_actors(host, &host->workers[i]);
     }
-    return 0;
+}
+
+int tri_host_load(struct tr_host *host, const struct tri_group_range *ranges, size_t range_count)
+{
+    struct loading loading = {.host = host, .ranges = ranges, .range_count = range_count};
+    int error = load_ranges(&loading);
+    if (error == 0) {
+        tr_host_note_loading(host, 0);
+        error = note_all_families(host);
+    }
+    if (error == 0) {
+        for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+            note_ended_groups(host, &host->workers[i]);
+        }
+        deliver_postponed(&loading);
+    }
+    free_messages(&loading, &loading.waiting);
+    free_messages(&loading, &loading.postponed);
+    if (error == 0) {
+        open_loaded(&loading);
+    }
+    return error;
 }
 
 bool tr_host_has(struct tr_host *host, struct tr_ref actor)

@@ -141,6 +141,19 @@ struct tri_store_options {
     const char *vfs;              /* SQLite's VFS; NULL: the system's */
 };
 
+/* The groups from `first` to `last`, both of them included. */
+struct tri_group_range {
+    uint64_t first;
+    uint64_t last;
+};
+
+static const struct tri_group_range tri_all_groups = {0, UINT64_MAX};
+
+static inline bool tri_group_range_has(struct tri_group_range range, uint64_t group)
+{
+    return range.first <= group && group <= range.last;
+}
+
 /*
  * Callbacks of a load, called in this order: counters, actors (each followed by its pages),
  * messages by the receiver's group, sender, incarnation and sequence. All data is of one snapshot,
@@ -162,7 +175,8 @@ struct tri_store;
 struct tri_store_ops {
     const char *name;
     int (*commit)(struct tri_store *store, const struct tri_commit *commit);
-    int (*load)(struct tri_store *store, const struct tri_store_visitor *visitor);
+    int (*load)(struct tri_store *store, struct tri_group_range range,
+                const struct tri_store_visitor *visitor);
     int (*read_page)(struct tri_store *store, struct tr_key key, uint64_t number, void *buffer,
                      size_t capacity, size_t *size);
     int (*read_meta)(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
@@ -203,13 +217,22 @@ TR_MUST_USE static inline int tri_store_commit(struct tri_store *store,
 }
 
 /*
- * Passes the whole contents to the visitor. Errors: the visitor's, TR_STORE_DAMAGED, _FAILED,
- * TR_BUSY, TR_MEMORY.
+ * Passes the contents of a range of groups to the visitor: their counters, actors and pages, and
+ * the messages to them, whoever sent those. Only the load of all groups checks the structure of the
+ * tables as well. Errors: the visitor's, TR_STORE_DAMAGED, _FAILED, TR_BUSY, TR_MEMORY.
  */
+TR_MUST_USE static inline int tri_store_load_groups(struct tri_store *store,
+                                                    struct tri_group_range range,
+                                                    const struct tri_store_visitor *visitor)
+{
+    return store->ops->load(store, range, visitor);
+}
+
+/* The same with the whole contents. */
 TR_MUST_USE static inline int tri_store_load(struct tri_store *store,
                                              const struct tri_store_visitor *visitor)
 {
-    return store->ops->load(store, visitor);
+    return tri_store_load_groups(store, tri_all_groups, visitor);
 }
 
 /*

@@ -321,7 +321,8 @@ struct tri_postgres *tri_reader_postgres(const struct tr_reader *reader);
 /* --- postgres_commit.c, postgres_load.c: the functions of struct tri_store_ops --- */
 
 int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit);
-int tri_postgres_load(struct tri_store *store, const struct tri_store_visitor *visitor);
+int tri_postgres_load(struct tri_store *store, struct tri_group_range range,
+                      const struct tri_store_visitor *visitor);
 int tri_postgres_read_page(struct tri_store *store, struct tr_key key, uint64_t number,
                            void *buffer, size_t capacity, size_t *size);
 int tri_postgres_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,

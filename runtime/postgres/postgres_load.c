@@ -1,5 +1,6 @@
 /*
- * Reading: the whole contents, one page, one cell, graphs, or counts of crashes.
+ * Reading: the contents of all groups or of a range of them, one page, one cell, graphs, or counts
+ * of crashes.
  *
  * A load is one transaction with one snapshot. Each table is read through a cursor, so memory stays
  * about constant whatever the size of the store. Actors and pages are two tables in the same order,
@@ -22,6 +23,20 @@ enum column {
     COLUMN_DATA,
     COLUMN_CHECKSUM,
     COLUMN_RECEIVER,
+};
+
+struct load {
+    struct tri_postgres *store;
+    const struct tri_postgres_parameters *range; /* of groups */
+    const struct tri_store_visitor *visitor;
+};
+
+/* The parameters of loading statements: a range of groups, as text. */
+struct range {
+    char first[24];
+    char last[24];
+    const char *values[2];
+    struct tri_postgres_parameters parameters;
 };
 
 /* A cursor and its current row. */
@@ -86,18 +101,25 @@ static void walk_end(struct walk *walk)
     tri_postgres_cursor_end(&walk->cursor);
 }
 
-int tri_postgres_visit(struct tri_postgres *self, enum tri_postgres_read read,
-                       enum tri_op_kind kind, const uint64_t *number,
-                       int (*each)(void *self, const struct tri_op *op), void *target)
+/* Keys are signed in the tables; one below 0 is damage, which the range from 0 on finds. */
+static void range_init(struct range *range, struct tri_group_range groups)
 {
-    char text[24] = "";
-    const char *values[] = {text};
-    struct tri_postgres_parameters parameters = {.count = 1, .values = values};
+    int64_t first = groups.first > INT64_MAX ? INT64_MAX : (int64_t)groups.first;
+    int64_t last = groups.last > INT64_MAX ? INT64_MAX : (int64_t)groups.last;
+    (void)snprintf(range->first, sizeof range->first, "%lld",
+                   (long long)(first == 0 ? INT64_MIN : first));
+    (void)snprintf(range->last, sizeof range->last, "%lld", (long long)last);
+    range->values[0] = range->first;
+    range->values[1] = range->last;
+    range->parameters = (struct tri_postgres_parameters){.count = 2, .values = range->values};
+}
+
+static int visit(struct tri_postgres *self, enum tri_postgres_read read, enum tri_op_kind kind,
+                 const struct tri_postgres_parameters *parameters,
+                 int (*each)(void *self, const struct tri_op *op), void *target)
+{
     struct walk walk;
-    if (number != NULL) {
-        (void)snprintf(text, sizeof text, "%lld", (long long)*number);
-    }
-    int error = walk_begin(&walk, self, read, kind, number != NULL ? &parameters : NULL);
+    int error = walk_begin(&walk, self, read, kind, parameters);
     while (error == 0 && walk.at_row) {
         error = each(target, &walk.op);
         if (error == 0) {
@@ -108,11 +130,29 @@ int tri_postgres_visit(struct tri_postgres *self, enum tri_postgres_read read,
     return error;
 }
 
-/* Passes on all rows of a table. */
-static int visit_all(struct tri_postgres *self, enum tri_postgres_read read, enum tri_op_kind kind,
-                     int (*tell)(void *, const struct tri_op *), void *target)
+int tri_postgres_visit(struct tri_postgres *self, enum tri_postgres_read read,
+                       enum tri_op_kind kind, const uint64_t *number,
+                       int (*each)(void *self, const struct tri_op *op), void *target)
 {
-    return tell == NULL ? 0 : tri_postgres_visit(self, read, kind, NULL, tell, target);
+    char text[24] = "";
+    const char *values[] = {text};
+    struct tri_postgres_parameters parameters = {.count = 1, .values = values};
+    struct range all;
+    if (number != NULL) {
+        (void)snprintf(text, sizeof text, "%lld", (long long)*number);
+        return visit(self, read, kind, &parameters, each, target);
+    }
+    range_init(&all, tri_all_groups);
+    bool is_of_groups = read <= TRI_PG_LOAD_MESSAGES;
+    return visit(self, read, kind, is_of_groups ? &all.parameters : NULL, each, target);
+}
+
+/* Passes on the rows of a table. */
+static int visit_all(const struct load *load, enum tri_postgres_read read, enum tri_op_kind kind,
+                     int (*tell)(void *, const struct tri_op *))
+{
+    return tell == NULL ? 0
+                        : visit(load->store, read, kind, load->range, tell, load->visitor->self);
 }
 
 /* Passes on the pages of the current actor. */
@@ -130,14 +170,15 @@ static int visit_pages(struct walk *pages, const struct tri_op *actor,
 }
 
 /* A merge of two sorted tables; a page that is left over, or was passed, has no actor. */
-static int visit_actors_and_pages(struct tri_postgres *self,
-                                  const struct tri_store_visitor *visitor)
+static int visit_actors_and_pages(const struct load *load)
 {
+    const struct tri_store_visitor *visitor = load->visitor;
+    struct tri_postgres *self = load->store;
     struct walk pages;
     struct walk actors = {0};
-    int error = walk_begin(&pages, self, TRI_PG_LOAD_PAGES, TRI_OP_PUT_PAGE, NULL);
+    int error = walk_begin(&pages, self, TRI_PG_LOAD_PAGES, TRI_OP_PUT_PAGE, load->range);
     if (error == 0) {
-        error = walk_begin(&actors, self, TRI_PG_LOAD_ACTORS, TRI_OP_PUT_ACTOR, NULL);
+        error = walk_begin(&actors, self, TRI_PG_LOAD_ACTORS, TRI_OP_PUT_ACTOR, load->range);
     }
     while (error == 0 && actors.at_row) {
         error = visitor->actor(visitor->self, &actors.op);
@@ -156,37 +197,37 @@ static int visit_actors_and_pages(struct tri_postgres *self,
     return error;
 }
 
-static int tell_actors(struct tri_postgres *self, const struct tri_store_visitor *visitor)
+static int tell_actors(const struct load *load)
 {
+    const struct tri_store_visitor *visitor = load->visitor;
     if (visitor->actor != NULL && visitor->page != NULL) {
-        return visit_actors_and_pages(self, visitor);
+        return visit_actors_and_pages(load);
     }
-    int error =
-        visit_all(self, TRI_PG_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor, visitor->self);
-    if (error == 0) {
-        error = visit_all(self, TRI_PG_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page, visitor->self);
-    }
-    return error;
+    int error = visit_all(load, TRI_PG_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor);
+    return error != 0 ? error : visit_all(load, TRI_PG_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page);
 }
 
-static int tell_everything(struct tri_postgres *self, const struct tri_store_visitor *visitor)
+static int tell_groups(const struct load *load)
 {
-    int error =
-        visit_all(self, TRI_PG_LOAD_COUNTERS, TRI_OP_PUT_COUNTER, visitor->counter, visitor->self);
+    const struct tri_store_visitor *visitor = load->visitor;
+    int error = visit_all(load, TRI_PG_LOAD_COUNTERS, TRI_OP_PUT_COUNTER, visitor->counter);
     if (error == 0) {
-        error = tell_actors(self, visitor);
+        error = tell_actors(load);
     }
     if (error == 0) {
-        error = visit_all(self, TRI_PG_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, visitor->message,
-                          visitor->self);
+        error = visit_all(load, TRI_PG_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, visitor->message);
     }
     return error;
 }
 
 /* Ending the transaction ends its cursors as well. */
-int tri_postgres_load(struct tri_store *store, const struct tri_store_visitor *visitor)
+int tri_postgres_load(struct tri_store *store, struct tri_group_range groups,
+                      const struct tri_store_visitor *visitor)
 {
     struct tri_postgres *self = tri_postgres_of(store);
+    struct range range;
+    const struct load load = {.store = self, .range = &range.parameters, .visitor = visitor};
+    range_init(&range, groups);
     struct tri_fence_row host = {0};
     int error = tri_postgres_resume(self);
     if (error == 0) {
@@ -202,7 +243,7 @@ int tri_postgres_load(struct tri_store *store, const struct tri_store_visitor *v
         store->last_number = host.last_number;
     }
     if (error == 0) {
-        error = tell_everything(self, visitor);
+        error = tell_groups(&load);
     }
     tri_postgres_rollback(self);
     return error;

@@ -165,15 +165,18 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
  */
 static const char *const reads[TRI_PG_READ_COUNT] = {
     [TRI_PG_LOAD_COUNTERS] = "SELECT key_group, worker, 0::bigint, 0::bigint, next, ''::bytea,"
-                             " checksum, 0::bigint FROM counters ORDER BY key_group, worker",
+                             " checksum, 0::bigint FROM counters WHERE key_group BETWEEN $1 AND $2"
+                             " ORDER BY key_group, worker",
     [TRI_PG_LOAD_ACTORS] = "SELECT key_group, key_serial, incarnation, behaviour, 0::bigint, image,"
-                           " checksum, 0::bigint FROM actors ORDER BY key_group, key_serial",
+                           " checksum, 0::bigint FROM actors WHERE key_group BETWEEN $1 AND $2"
+                           " ORDER BY key_group, key_serial",
     [TRI_PG_LOAD_PAGES] =
         "SELECT key_group, key_serial, 0::bigint, 0::bigint, page, data, checksum,"
-        " 0::bigint FROM pages ORDER BY key_group, key_serial, page",
+        " 0::bigint FROM pages WHERE key_group BETWEEN $1 AND $2"
+        " ORDER BY key_group, key_serial, page",
     [TRI_PG_LOAD_MESSAGES] =
         "SELECT key_group, key_serial, incarnation, 0::bigint, sequence, envelope, checksum,"
-        " to_group FROM messages"
+        " to_group FROM messages WHERE to_group BETWEEN $1 AND $2"
         " ORDER BY to_group, key_group, key_serial, incarnation, sequence < 0, sequence",
     [TRI_PG_READ_GROUP] = "SELECT key_group, key_serial, incarnation, behaviour, 0::bigint, image,"
                           " checksum, 0::bigint FROM actors WHERE key_group = $1"
@@ -189,8 +192,9 @@ static const char *const reads[TRI_PG_READ_COUNT] = {
     [TRI_PG_READ_GRAPH] = "SELECT data FROM graphs WHERE hash = decode($1, 'hex')",
     [TRI_PG_LIST_GRAPHS] = "SELECT hash, put_ms, length(data)::bigint FROM graphs"
                            " WHERE hash > decode($1, 'hex') ORDER BY hash LIMIT $2::bigint",
-    [TRI_PG_LIST_CRASHES] = "SELECT key_group, key_serial, incarnation, kind, number, data,"
-                            " checksum, 0::bigint FROM crashes ORDER BY kind, key_group, key_serial, number",
+    [TRI_PG_LIST_CRASHES] =
+        "SELECT key_group, key_serial, incarnation, kind, number, data,"
+        " checksum, 0::bigint FROM crashes ORDER BY kind, key_group, key_serial, number",
 };
 
 /*

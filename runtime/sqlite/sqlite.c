@@ -145,7 +145,7 @@ static int take_over(struct tri_sqlite *self)
         error = tri_sqlite_read_host(self, &incarnation, &last_number);
     }
     if (error == 0) {
-        error = tri_sqlite_upgrade(self);
+        error = tri_sqlite_format_upgrade(self);
     }
     if (error == 0) {
         error = tri_sqlite_add_later_tables(self);
@@ -201,7 +201,7 @@ static int open_store(struct tri_sqlite *self, const struct tri_store_options *o
      * replaces SQLite's automatic checkpoint, which would run inside commits.
      */
     (void)sqlite3_wal_hook(self->database, log_grew, self);
-    error = tri_sqlite_upgrade_register(self);
+    error = tri_sqlite_format_register(self);
     if (error != 0) {
         return error;
     }

@@ -295,10 +295,10 @@ TR_MUST_USE int tri_sqlite_views_upgrade(struct tri_sqlite *self);
  * Registers the SQL functions by which the messages of an earlier format are read; tables can be
  * upgraded and read afterwards.
  */
-TR_MUST_USE int tri_sqlite_upgrade_register(struct tri_sqlite *self);
+TR_MUST_USE int tri_sqlite_format_register(struct tri_sqlite *self);
 
 /* Upgrades the tables to this format, if they are of an earlier one; in a write transaction. */
-TR_MUST_USE int tri_sqlite_upgrade(struct tri_sqlite *self);
+TR_MUST_USE int tri_sqlite_format_upgrade(struct tri_sqlite *self);
 
 /* --- sqlite_batch.c --- */
 
@@ -309,7 +309,8 @@ TR_MUST_USE int tri_sqlite_batch_register(struct tri_sqlite *self);
 
 int tri_sqlite_commit(struct tri_store *store, const struct tri_commit *commit);
 int tri_sqlite_maintain(struct tri_store *store);
-int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *visitor);
+int tri_sqlite_load(struct tri_store *store, struct tri_group_range range,
+                    const struct tri_store_visitor *visitor);
 int tri_sqlite_read_page(struct tri_store *store, struct tr_key key, uint64_t number, void *buffer,
                          size_t capacity, size_t *size);
 int tri_sqlite_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
@@ -329,8 +330,8 @@ enum tri_sql tri_sqlite_load_messages(const struct tri_sqlite *self);
 TR_MUST_USE int tri_sqlite_check_structure(struct tri_sqlite *self, enum tri_sql sql);
 
 /*
- * Visits the rows of a loading statement, for `number` if the statement has a parameter. A nonzero
- * result of `tell` stops and is returned.
+ * Visits the rows of a reading statement: of all groups, or for `number` if it has one parameter. A
+ * nonzero result of `tell` stops and is returned.
  */
 TR_MUST_USE int tri_sqlite_visit_some(struct tri_sqlite *self, enum tri_sql sql,
                                       enum tri_op_kind kind, uint64_t number,

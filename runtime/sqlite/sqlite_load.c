@@ -1,5 +1,6 @@
 /*
- * Reading: the whole contents, one page, one cell, graphs, or counts of crashes.
+ * Reading: the contents of all groups or of a range of them, one page, one cell, graphs, or counts
+ * of crashes.
  *
  * All loading statements have the same columns, and every row is checked against its checksum
  * before it is passed on. Loading runs in one transaction, so that a reader beside a live engine
@@ -9,6 +10,12 @@
 
 #include "runtime/memory.h"
 #include "runtime/sqlite/sqlite_internal.h"
+
+struct load {
+    struct tri_sqlite *store;
+    struct tri_group_range range;
+    const struct tri_store_visitor *visitor;
+};
 
 /* A statement and its current row. */
 struct walk {
@@ -53,12 +60,28 @@ static int walk_next(struct walk *walk)
     return error == 0 && walk->at_row ? read_row(walk) : error;
 }
 
-static int walk_begin(struct walk *walk, struct tri_sqlite *self, enum tri_sql sql,
+/*
+ * Keys are signed in the tables. A key below 0 can only be damage: the range that begins at 0 takes
+ * it in, so that it is found.
+ */
+static void bind_range(sqlite3_stmt *statement, struct tri_group_range range)
+{
+    sqlite3_int64 first = range.first > INT64_MAX ? INT64_MAX : (sqlite3_int64)range.first;
+    sqlite3_int64 last = range.last > INT64_MAX ? INT64_MAX : (sqlite3_int64)range.last;
+    (void)sqlite3_bind_int64(statement, 1, first == 0 ? INT64_MIN : first);
+    (void)sqlite3_bind_int64(statement, 2, last);
+}
+
+static int walk_begin(struct walk *walk, const struct load *load, enum tri_sql sql,
                       enum tri_op_kind kind)
 {
-    *walk = (struct walk){.store = self, .kind = kind};
-    int error = tri_sqlite_statement(self, sql, &walk->statement);
-    return error != 0 ? error : walk_next(walk);
+    *walk = (struct walk){.store = load->store, .kind = kind};
+    int error = tri_sqlite_statement(load->store, sql, &walk->statement);
+    if (error == 0) {
+        bind_range(walk->statement, load->range);
+        error = walk_next(walk);
+    }
+    return error;
 }
 
 static void walk_end(struct walk *walk)
@@ -67,17 +90,17 @@ static void walk_end(struct walk *walk)
     (void)sqlite3_reset(walk->statement); /* NULL is fine */
 }
 
-/* Passes on all rows of a table. */
-static int visit_all(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind kind,
-                     int (*tell)(void *, const struct tri_op *), void *target)
+/* Passes on the rows of a table. */
+static int visit_all(const struct load *load, enum tri_sql sql, enum tri_op_kind kind,
+                     int (*tell)(void *, const struct tri_op *))
 {
     if (tell == NULL) {
         return 0;
     }
     struct walk walk;
-    int error = walk_begin(&walk, self, sql, kind);
+    int error = walk_begin(&walk, load, sql, kind);
     while (error == 0 && walk.at_row) {
-        error = tell(target, &walk.op);
+        error = tell(load->visitor->self, &walk.op);
         if (error == 0) {
             error = walk_next(&walk);
         }
@@ -105,13 +128,14 @@ static int visit_pages(struct walk *pages, const struct tri_op *actor,
  * the next page belongs to the current actor or to a later one. A page that remains at the end, or
  * whose actor was passed, has no owner. Memory stays constant, whatever the size of the store.
  */
-static int visit_actors_and_pages(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
+static int visit_actors_and_pages(const struct load *load)
 {
+    const struct tri_store_visitor *visitor = load->visitor;
     struct walk pages;
     struct walk actors = {0};
-    int error = walk_begin(&pages, self, TRI_SQL_LOAD_PAGES, TRI_OP_PUT_PAGE);
+    int error = walk_begin(&pages, load, TRI_SQL_LOAD_PAGES, TRI_OP_PUT_PAGE);
     if (error == 0) {
-        error = walk_begin(&actors, self, TRI_SQL_LOAD_ACTORS, TRI_OP_PUT_ACTOR);
+        error = walk_begin(&actors, load, TRI_SQL_LOAD_ACTORS, TRI_OP_PUT_ACTOR);
     }
     while (error == 0 && actors.at_row) {
         error = visitor->actor(visitor->self, &actors.op);
@@ -123,24 +147,21 @@ static int visit_actors_and_pages(struct tri_sqlite *self, const struct tri_stor
         }
     }
     if (error == 0 && pages.at_row) {
-        error = tri_sqlite_damaged(self, "a page belongs to no actor");
+        error = tri_sqlite_damaged(load->store, "a page belongs to no actor");
     }
     walk_end(&actors);
     walk_end(&pages);
     return error;
 }
 
-static int tell_actors(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
+static int tell_actors(const struct load *load)
 {
+    const struct tri_store_visitor *visitor = load->visitor;
     if (visitor->actor != NULL && visitor->page != NULL) {
-        return visit_actors_and_pages(self, visitor);
+        return visit_actors_and_pages(load);
     }
-    int error =
-        visit_all(self, TRI_SQL_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor, visitor->self);
-    if (error == 0) {
-        error = visit_all(self, TRI_SQL_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page, visitor->self);
-    }
-    return error;
+    int error = visit_all(load, TRI_SQL_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor);
+    return error != 0 ? error : visit_all(load, TRI_SQL_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page);
 }
 
 /*
@@ -193,23 +214,26 @@ enum tri_sql tri_sqlite_load_messages(const struct tri_sqlite *self)
                                                        : TRI_SQL_LOAD_MESSAGES;
 }
 
-static int tell_everything(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
+static int tell_groups(const struct load *load)
 {
-    int error =
-        visit_all(self, TRI_SQL_LOAD_COUNTERS, TRI_OP_PUT_COUNTER, visitor->counter, visitor->self);
+    const struct tri_store_visitor *visitor = load->visitor;
+    int error = visit_all(load, TRI_SQL_LOAD_COUNTERS, TRI_OP_PUT_COUNTER, visitor->counter);
     if (error == 0) {
-        error = tell_actors(self, visitor);
+        error = tell_actors(load);
     }
     if (error == 0) {
-        error = visit_all(self, tri_sqlite_load_messages(self), TRI_OP_PUT_MESSAGE,
-                          visitor->message, visitor->self);
+        error = visit_all(load, tri_sqlite_load_messages(load->store), TRI_OP_PUT_MESSAGE,
+                          visitor->message);
     }
     return error;
 }
 
-int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *visitor)
+int tri_sqlite_load(struct tri_store *store, struct tri_group_range range,
+                    const struct tri_store_visitor *visitor)
 {
     struct tri_sqlite *self = tri_sqlite_of(store);
+    const struct load load = {.store = self, .range = range, .visitor = visitor};
+    bool is_all = range.first == 0 && range.last == UINT64_MAX;
     uint64_t incarnation = 0;
     uint64_t last_number = 0;
     int error = tri_sqlite_run(self, TRI_SQL_BEGIN_READ);
@@ -224,11 +248,11 @@ int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *vis
         store->incarnation = incarnation;
         store->last_number = last_number;
     }
-    if (error == 0) {
+    if (error == 0 && is_all) {
         error = check_structures(self, visitor);
     }
     if (error == 0) {
-        error = tell_everything(self, visitor);
+        error = tell_groups(&load);
     }
     tri_sqlite_rollback(self);
     return error;
@@ -240,8 +264,11 @@ int tri_sqlite_visit_some(struct tri_sqlite *self, enum tri_sql sql, enum tri_op
 {
     struct walk walk = {.store = self, .kind = kind};
     int error = tri_sqlite_statement(self, sql, &walk.statement);
-    if (error == 0 && sqlite3_bind_parameter_count(walk.statement) > 0) {
+    int count = error == 0 ? sqlite3_bind_parameter_count(walk.statement) : 0;
+    if (count == 1) {
         (void)sqlite3_bind_int64(walk.statement, 1, (sqlite3_int64)number);
+    } else if (count == 2) {
+        bind_range(walk.statement, tri_all_groups);
     }
     if (error == 0) {
         error = walk_next(&walk);
@@ -388,7 +415,7 @@ int tri_sqlite_list_crashes(struct tri_store *store,
                             int (*each)(void *self, const struct tri_op *op), void *target)
 {
     struct tri_sqlite *self = tri_sqlite_of(store);
-    return self->has_later_tables
-               ? visit_all(self, TRI_SQL_LIST_CRASHES, TRI_OP_PUT_CRASH, each, target)
-               : 0;
+    return self->has_later_tables ? tri_sqlite_visit_some(self, TRI_SQL_LIST_CRASHES,
+                                                          TRI_OP_PUT_CRASH, 0, each, target)
+                                  : 0;
 }

@@ -64,7 +64,7 @@ static const char messages_by_sender[] =
 /* Page 1 is the schema's. */
 #define FIRST_ROOT_PAGE 2
 
-/* The loading statements' columns; see read_row in sqlite_load.c. */
+/* The loading statements' columns: see read_row in sqlite_load.c; parameters: a range of groups. */
 static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
     [TRI_SQL_BEGIN_READ] = "BEGIN DEFERRED",
@@ -127,18 +127,24 @@ static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_CHECK_PAGES] = "PRAGMA quick_check(pages)",
     [TRI_SQL_CHECK_MESSAGES] = "PRAGMA quick_check(messages)",
     [TRI_SQL_CHECK_META] = "PRAGMA quick_check(meta)",
+    [TRI_SQL_CHECK_CRASHES] = "PRAGMA quick_check(crashes)",
     [TRI_SQL_LOAD_COUNTERS] = "SELECT key_group, worker, 0, 0, next, x'', checksum, 0"
-                              " FROM counters ORDER BY key_group, worker",
+                              " FROM counters WHERE key_group BETWEEN ?1 AND ?2"
+                              " ORDER BY key_group, worker",
     [TRI_SQL_LOAD_ACTORS] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
-                            " checksum, 0 FROM actors ORDER BY key_group, key_serial",
+                            " checksum, 0 FROM actors WHERE key_group BETWEEN ?1 AND ?2"
+                            " ORDER BY key_group, key_serial",
     [TRI_SQL_LOAD_PAGES] = "SELECT key_group, key_serial, 0, 0, page, data, checksum, 0"
-                           " FROM pages ORDER BY key_group, key_serial, page",
+                           " FROM pages WHERE key_group BETWEEN ?1 AND ?2"
+                           " ORDER BY key_group, key_serial, page",
     [TRI_SQL_LOAD_MESSAGES] =
         "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum, to_group"
-        " FROM messages ORDER BY to_group, key_group, key_serial, incarnation, sequence",
+        " FROM messages WHERE to_group BETWEEN ?1 AND ?2"
+        " ORDER BY to_group, key_group, key_serial, incarnation, sequence",
     [TRI_SQL_LOAD_MESSAGES_BY_SENDER] =
         "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum,"
-        " troupe_receiver(envelope) FROM messages ORDER BY 8, 1, 2, 3, 5",
+        " troupe_receiver(envelope) FROM messages"
+        " WHERE troupe_receiver(envelope) BETWEEN ?1 AND ?2 ORDER BY 8, 1, 2, 3, 5",
     [TRI_SQL_READ_GROUP] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
                            " checksum, 0 FROM actors WHERE key_group = ?1 ORDER BY key_serial",
     [TRI_SQL_READ_BEHAVIOUR] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"

@@ -45,7 +45,7 @@ static void call_checksum(sqlite3_context *context, int count, sqlite3_value **v
     sqlite3_result_int64(context, tri_checksum(TRI_OP_PUT_MESSAGE, &op));
 }
 
-int tri_sqlite_upgrade_register(struct tri_sqlite *self)
+int tri_sqlite_format_register(struct tri_sqlite *self)
 {
     static const struct {
         const char *name;
@@ -111,7 +111,7 @@ static int replace_text(struct tri_sqlite *self)
     return error != 0 ? error : reset;
 }
 
-int tri_sqlite_upgrade(struct tri_sqlite *self)
+int tri_sqlite_format_upgrade(struct tri_sqlite *self)
 {
     int error = tri_sqlite_read_format(self);
     if (error != 0 || self->format >= TRI_SQLITE_FORMAT) {

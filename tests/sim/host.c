@@ -12,6 +12,7 @@
 #include "tests/sim/world.h"
 
 #define MS 1000000ULL
+#define RANGES_MAX 5
 
 /* ------------------------------------------------------------------------------ environment */
 
@@ -185,6 +186,53 @@ static size_t list_peers(const struct sim_host *host, struct tr_peer *peers)
     return count;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Draws ranges that have every group once, cut at groups of the store. */
+static size_t draw_ranges(struct sim_host *host, struct tri_group_range *ranges)
+{
+    struct sim_random *random = &host->world->chance.loads;
+    uint64_t cuts[RANGES_MAX - 1];
+    size_t cut_count = (size_t)sim_below(random, RANGES_MAX);
+    size_t count = 0;
+    for (size_t i = 0; i < cut_count; i++) {
+        cuts[i] = sim_shadow_group(host->shadow, sim_draw(random)) + sim_below(random, 2);
+    }
+    qsort(cuts, cut_count, sizeof cuts[0], compare_numbers);
+    uint64_t first = 0;
+    for (size_t i = 0; i < cut_count; i++) {
+        if (cuts[i] > first) {
+            ranges[count++] = (struct tri_group_range){first, cuts[i] - 1};
+            first = cuts[i];
+        }
+    }
+    ranges[count++] = (struct tri_group_range){first, UINT64_MAX};
+    for (size_t i = count; i > 1; i--) {
+        size_t other = (size_t)sim_below(random, i);
+        struct tri_group_range range = ranges[i - 1];
+        ranges[i - 1] = ranges[other];
+        ranges[other] = range;
+    }
+    return count;
+}
+
+static int load(struct sim_host *host)
+{
+    struct tri_group_range ranges[RANGES_MAX] = {tri_all_groups};
+    size_t count = host->world->plan.loads_in_ranges ? draw_ranges(host, ranges) : 1;
+    host->world->counts.ranges += count;
+    if (count > 1 && host->world->bug != NULL && host->world->bug->skips_range) {
+        host->world->was_injected = true;
+        count--;
+    }
+    return tri_host_load(host->host, ranges, count);
+}
+
 static int make(struct sim_host *host)
 {
     struct tr_peer peers[SIM_HOSTS_MAX];
@@ -212,7 +260,7 @@ static int make(struct sim_host *host)
         error = tri_host_init(host->host, &options, &host->env.base, host->store);
     }
     if (error == 0 && host->store != NULL) {
-        error = tri_host_load(host->host);
+        error = load(host);
     }
     if (error == 0 && host->world->play->has_files) {
         host->host->shared.services |= 1U << TR_SERVICE_FILES;

@@ -24,6 +24,9 @@ struct sim_bug {
     bool (*skips_commit)(struct sim_host *host);
     /* An image is loaded: changes it, with room for twice as many bytes as it has. */
     void (*load)(struct sim_host *host, struct tr_image *image, uint8_t *room);
+    /* A message is loaded: changes its envelope. */
+    void (*load_message)(struct sim_host *host, uint8_t *envelope);
+    bool skips_range; /* a start does not load the last of its ranges of groups */
     /* An actor's turn: takes it, or something worse. NULL: sound. */
     int (*turn)(struct tr_context *context, void *state, const struct tr_message *message,
                 const struct tr_behaviour *behaviour);

@@ -119,60 +119,82 @@ int tri_model_check_ops(const struct tr_schema *const *records, size_t record_co
 
 /* --- Reading. --- */
 
-static int tell(const struct tri_model_list *list, int (*callback)(void *, const struct tri_op *),
-                void *self)
+/* The rows of a list that are of a range of groups: from `at` up to `end`. */
+struct span {
+    const struct tri_model_list *list;
+    size_t at;
+    size_t end;
+};
+
+static struct span span_of(const struct tri_model_version *version, enum tri_model_class class,
+                           struct tri_group_range range)
+{
+    struct span span = {.list = version->lists[class]};
+    size_t count = span.list != NULL ? span.list->count : 0;
+    for (; span.end < count; span.end++) {
+        const struct tri_op *op = &span.list->rows[span.end].op;
+        uint64_t group = class == TRI_MODEL_MESSAGES ? op->to_group : op->key.group;
+        if (group > range.last) {
+            break;
+        }
+        span.at += group < range.first;
+    }
+    return span;
+}
+
+static int tell(struct span span, int (*callback)(void *, const struct tri_op *), void *self)
 {
     int error = 0;
-    for (size_t i = 0; callback != NULL && list != NULL && error == 0 && i < list->count; i++) {
-        error = callback(self, &list->rows[i].op);
+    for (; callback != NULL && error == 0 && span.at < span.end; span.at++) {
+        error = callback(self, &span.list->rows[span.at].op);
     }
     return error;
 }
 
-/* Tells the pages of one actor; `at` is the first page that was not told yet. */
-static int tell_pages(const struct tri_model_list *pages, size_t *at, struct tr_key key,
+/* Tells the pages of one actor, with which the span begins. */
+static int tell_pages(struct span *pages, struct tr_key key,
                       const struct tri_store_visitor *visitor)
 {
     int error = 0;
-    while (error == 0 && pages != NULL && *at < pages->count &&
-           tr_key_equal(pages->rows[*at].op.key, key)) {
-        error = visitor->page(visitor->self, &pages->rows[(*at)++].op);
+    while (error == 0 && pages->at < pages->end &&
+           tr_key_equal(pages->list->rows[pages->at].op.key, key)) {
+        error = visitor->page(visitor->self, &pages->list->rows[pages->at++].op);
     }
     return error;
 }
 
-static int tell_actors(const struct tri_model_version *version,
+static int tell_actors(struct span actors, struct span pages,
                        const struct tri_store_visitor *visitor, char *words)
 {
-    const struct tri_model_list *actors = version->lists[TRI_MODEL_ACTORS];
-    const struct tri_model_list *pages = version->lists[TRI_MODEL_PAGES];
     if (visitor->actor == NULL || visitor->page == NULL) {
         int error = tell(actors, visitor->actor, visitor->self);
         return error != 0 ? error : tell(pages, visitor->page, visitor->self);
     }
-    size_t page = 0;
     int error = 0;
-    for (size_t i = 0; error == 0 && actors != NULL && i < actors->count; i++) {
-        error = visitor->actor(visitor->self, &actors->rows[i].op);
+    for (; error == 0 && actors.at < actors.end; actors.at++) {
+        const struct tri_op *op = &actors.list->rows[actors.at].op;
+        error = visitor->actor(visitor->self, op);
         if (error == 0) {
-            error = tell_pages(pages, &page, actors->rows[i].op.key, visitor);
+            error = tell_pages(&pages, op->key, visitor);
         }
     }
-    if (error == 0 && pages != NULL && page < pages->count) {
+    if (error == 0 && pages.at < pages.end) {
         error = tri_model_say(words, TR_STORE_DAMAGED, "model: a page belongs to no actor");
     }
     return error;
 }
 
-int tri_model_version_tell(const struct tri_model_version *version,
+int tri_model_version_tell(const struct tri_model_version *version, struct tri_group_range range,
                            const struct tri_store_visitor *visitor, char *words)
 {
-    int error = tell(version->lists[TRI_MODEL_COUNTERS], visitor->counter, visitor->self);
+    int error = tell(span_of(version, TRI_MODEL_COUNTERS, range), visitor->counter, visitor->self);
     if (error == 0) {
-        error = tell_actors(version, visitor, words);
+        error = tell_actors(span_of(version, TRI_MODEL_ACTORS, range),
+                            span_of(version, TRI_MODEL_PAGES, range), visitor, words);
     }
-    return error != 0 ? error
-                      : tell(version->lists[TRI_MODEL_MESSAGES], visitor->message, visitor->self);
+    return error != 0
+               ? error
+               : tell(span_of(version, TRI_MODEL_MESSAGES, range), visitor->message, visitor->self);
 }
 
 int tri_model_version_read(const struct tri_model_version *version, enum tri_model_class class,
@@ -237,7 +259,7 @@ int tri_model_version_list_graphs(const struct tri_model_version *version, const
 int tri_model_version_list_crashes(const struct tri_model_version *version,
                                    int (*each)(void *self, const struct tri_op *op), void *target)
 {
-    return tell(version->lists[TRI_MODEL_CRASHES], each, target);
+    return tell(span_of(version, TRI_MODEL_CRASHES, tri_all_groups), each, target);
 }
 
 /* --- Records. --- */

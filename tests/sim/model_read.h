@@ -33,8 +33,9 @@ void tri_model_records_note(struct tri_model_records *records,
 TR_MUST_USE int tri_model_check_ops(const struct tr_schema *const *records, size_t record_count,
                                     const struct tri_commit *commit, char *words);
 
-/* tri_store_load of a version. */
+/* tri_store_load_groups of a version. */
 TR_MUST_USE int tri_model_version_tell(const struct tri_model_version *version,
+                                       struct tri_group_range range,
                                        const struct tri_store_visitor *visitor, char *words);
 
 /* Copies the data of one row, as tri_store_read_page does. */

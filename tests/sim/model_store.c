@@ -139,7 +139,8 @@ static int model_commit(struct tri_store *store, const struct tri_commit *commit
     return 0;
 }
 
-static int model_load(struct tri_store *store, const struct tri_store_visitor *visitor)
+static int model_load(struct tri_store *store, struct tri_group_range range,
+                      const struct tri_store_visitor *visitor)
 {
     struct model_store *self = model_store_of(store);
     if (is_dead(self)) {
@@ -150,7 +151,7 @@ static int model_load(struct tri_store *store, const struct tri_store_visitor *v
         store->incarnation = self->model->incarnation;
         store->last_number = version.last_number;
     }
-    int error = tri_model_version_tell(&version, visitor, self->words);
+    int error = tri_model_version_tell(&version, range, visitor, self->words);
     tri_model_version_clear(&version);
     return error;
 }

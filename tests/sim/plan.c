@@ -78,5 +78,6 @@ struct sim_plan sim_plan_of(uint64_t seed)
     draw_world(&plan, &random);
     draw_faults(&plan, &random);
     draw_network(&plan, &random);
+    plan.loads_in_ranges = sim_below(&random, 3) == 0;
     return plan;
 }

@@ -30,6 +30,7 @@ struct sim_plan {
     uint64_t faults_ns;    /* how long faults go on */
     uint64_t clock_ns_max; /* the most that a look at the clock takes: how slow processors are */
     bool is_balanced;      /* workers move actors by themselves */
+    bool loads_in_ranges;  /* a start loads its store's groups in some ranges, in any order */
     /* Links. */
     uint64_t delay_ns_max;
     uint32_t pipe_frames_max;

@@ -522,6 +522,15 @@ bool sim_shadow_find(const struct sim_shadow *shadow, const struct tri_op *op,
     return true;
 }
 
+uint64_t sim_shadow_group(const struct sim_shadow *shadow, uint64_t chance)
+{
+    if (shadow->count == 0) {
+        return 0;
+    }
+    const struct row *row = &shadow->rows[chance % shadow->count];
+    return row->class == 3 ? row->to_group : row->key.group;
+}
+
 /* Whether a row belongs to an actor that is there at the end, too. */
 static bool stays(const struct sim_shadow *shadow, const struct row *row)
 {

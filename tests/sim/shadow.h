@@ -56,6 +56,9 @@ size_t sim_shadow_leaves(const struct sim_shadow *shadow, struct sim_leaf *leave
 /* Whether nothing is left but named cells, rows of records, and those that are to stay. */
 bool sim_shadow_is_empty(const struct sim_shadow *shadow, char *text, size_t size);
 
+/* The group of any row, drawn by a number; 0: there is none. */
+uint64_t sim_shadow_group(const struct sim_shadow *shadow, uint64_t chance);
+
 /* The number up to which everything is acknowledged. */
 uint64_t sim_shadow_number(const struct sim_shadow *shadow);
 

@@ -113,10 +113,22 @@ static int load_page(void *self, const struct tri_op *op)
 static int load_message(void *self, const struct tri_op *op)
 {
     const struct loading *loading = self;
-    return loading->visitor->message(loading->visitor->self, op);
+    const struct sim_bug *bug = loading->around->host->world->bug;
+    if (bug == NULL || bug->load_message == NULL) {
+        return loading->visitor->message(loading->visitor->self, op);
+    }
+    uint8_t *bytes = sim_must(malloc(op->data.size));
+    struct tri_op spoiled = *op;
+    memcpy(bytes, op->data.data, op->data.size);
+    bug->load_message(loading->around->host, bytes);
+    spoiled.data.data = bytes;
+    int error = loading->visitor->message(loading->visitor->self, &spoiled);
+    free(bytes);
+    return error;
 }
 
-static int around_load(struct tri_store *store, const struct tri_store_visitor *visitor)
+static int around_load(struct tri_store *store, struct tri_group_range range,
+                       const struct tri_store_visitor *visitor)
 {
     struct loading loading = {.around = around_of(store), .visitor = visitor};
     struct tri_store_visitor told = {
@@ -126,7 +138,7 @@ static int around_load(struct tri_store *store, const struct tri_store_visitor *
         .page = load_page,
         .message = load_message,
     };
-    return tri_store_load(loading.around->inner, &told);
+    return tri_store_load_groups(loading.around->inner, range, &told);
 }
 
 static int around_read_page(struct tri_store *store, struct tr_key key, uint64_t number,

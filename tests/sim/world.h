@@ -117,6 +117,7 @@ struct sim_chances {
     struct sim_random checks;
     struct sim_random bug;
     struct sim_random network;
+    struct sim_random loads;
 };
 
 /* Totals of a run, for people and for tests that want to see that something happened. */
@@ -128,6 +129,7 @@ struct sim_chances {
     C(stops)                \
     C(pauses)               \
     C(moves)                \
+    C(ranges)               \
     C(full_disks)           \
     C(failed_disks)         \
     C(failed_handlers)      \

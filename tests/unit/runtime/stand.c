@@ -579,6 +579,30 @@ char *stand_dump(struct tri_store *store)
     return text;
 }
 
+void stand_expect_ranges(struct tri_store *store, const struct tri_group_range *ranges,
+                         size_t count)
+{
+    /* All counters come first, and all messages last. */
+    struct dump parts[] = {{0}, {0}, {0}};
+    struct tri_store_visitor visitors[] = {
+        {.self = &parts[0], .counter = add_counter},
+        {.self = &parts[1], .actor = add_actor, .page = add_page},
+        {.self = &parts[2], .message = add_message},
+    };
+    for (size_t part = 0; part < TR_COUNT_OF(parts); part++) {
+        add_text(&parts[part], "", 0);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(tri_store_load_groups(store, ranges[i], &visitors[part]), 0);
+        }
+    }
+    add_text(&parts[0], parts[1].text, parts[1].size);
+    add_text(&parts[0], parts[2].text, parts[2].size);
+    stand_expect(store, parts[0].text);
+    for (size_t part = 0; part < TR_COUNT_OF(parts); part++) {
+        free(parts[part].text);
+    }
+}
+
 void stand_expect(struct tri_store *store, const char *text)
 {
     char *dump = stand_dump(store);

@@ -171,6 +171,10 @@ char *stand_dump(struct tri_store *store);
 /* The same, or NULL and the error where it cannot be loaded. */
 char *stand_try_dump(struct tri_store *store, int *error);
 
+/* Insists that so many ranges of groups, told one after the other, are all that the store tells. */
+void stand_expect_ranges(struct tri_store *store, const struct tri_group_range *ranges,
+                         size_t count);
+
 /* Insists that the store tells exactly this. */
 void stand_expect(struct tri_store *store, const char *text);
 

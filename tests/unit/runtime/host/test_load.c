@@ -14,6 +14,8 @@ static struct stage stage;
 static struct tri_model *model;
 static struct tri_store *store;
 static struct tri_poison_messages *poison;
+static const struct tri_group_range *ranges; /* to be loaded; none: all groups at once */
+static size_t range_count;
 static const struct tr_ref nobody;
 
 #define SCRIPT(name)                                                        \
@@ -27,7 +29,11 @@ static void open_host(uint32_t workers)
     struct tri_store_options options = {
         .folder = "model", .durability = TR_DURABILITY_FULL, .records = records, .record_count = 1};
     assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
-    struct stage_options wanted = {.worker_count = workers, .store = store, .poison = poison};
+    struct stage_options wanted = {.worker_count = workers,
+                                   .store = store,
+                                   .poison = poison,
+                                   .ranges = ranges,
+                                   .range_count = range_count};
     stage_open(&stage, &wanted);
 }
 
@@ -102,6 +108,13 @@ SCRIPT(monitor)
 {
     UNUSED(message);
     return tr_monitor(context, act->peer, &fake->monitor);
+}
+
+SCRIPT(begin_group)
+{
+    UNUSED(act, message);
+    struct tr_spawn_options options = {.is_group = true};
+    return tr_spawn(context, &fake_actor_behaviour, &options, &fake->peer);
 }
 
 SCRIPT(stop)
@@ -316,6 +329,145 @@ static void test_families_and_monitors_go_on(void **state)
     }
 }
 
+/* The process ends and starts again with some ranges of groups. */
+static void crash_in_ranges(const struct tri_group_range *wanted, size_t count)
+{
+    ranges = wanted;
+    range_count = count;
+    crash(2);
+    ranges = NULL;
+    range_count = 0;
+}
+
+static void put_aside(struct tr_ref actor)
+{
+    tri_actor_quarantine(stage_home(&stage, actor), stage_actor(&stage, actor));
+    tri_actor_touch(stage_home(&stage, actor), stage_actor(&stage, actor));
+}
+
+/*
+ * Three rows of notes of a sender, each one longer than the one before, are heard in order; and
+ * nothing of it behind its DOWN.
+ */
+static void expect_heard(struct tr_ref sender, uint64_t length)
+{
+    uint64_t expected = 0;
+    size_t rows = 0;
+    bool is_down = false;
+    for (size_t i = 0; i < fake_actor_heard_count; i++) {
+        const struct heard *heard = &fake_actor_heard[i];
+        bool is_down_here = heard->type == tr_down_schema.id;
+        is_down = is_down || (is_down_here && tr_key_equal(heard->about.key, sender.key));
+        if (!is_down_here && tr_key_equal(heard->from.key, sender.key)) {
+            assert_false(is_down);
+            assert_int_equal(heard->number, expected);
+            expected = expected + 1 == length + rows ? 0 : expected + 1;
+            rows += expected == 0;
+        }
+    }
+    assert_int_equal(rows, 3);
+}
+
+/*
+ * Two actors of other groups tell a third one, which hears nothing yet, in turns, and one of them
+ * ends. Then the store is loaded in ranges, the receiver's group first or last.
+ */
+static void expect_order(const struct tri_group_range *wanted, size_t count)
+{
+    begin(2);
+    struct tr_ref a = fake();
+    struct tr_ref b = fake();
+    struct tr_ref c = fake();
+    fake_actor_act(&stage, a, monitor, 0, b);
+    put_aside(a);
+    for (uint64_t i = 1; i <= 3; i++) {
+        fake_actor_act(&stage, b, tell_notes, i, a);
+        fake_actor_act(&stage, c, tell_notes, i + 4, a);
+    }
+    fake_actor_act(&stage, b, stop, 0, nobody);
+    struct tri_group_range own = {a.key.group, a.key.group};
+    struct tri_group_range moved[3];
+    for (size_t i = 0; i < count; i++) {
+        /* 1 stands for the receiver's group, 0 for all before, 2 for all behind it */
+        moved[i] = wanted[i].first == 1   ? own
+                   : wanted[i].first == 0 ? (struct tri_group_range){0, own.first - 1}
+                                          : (struct tri_group_range){own.last + 1, UINT64_MAX};
+    }
+    crash_in_ranges(moved, count);
+    assert_int_equal(stage_actor(&stage, a)->mailbox_count, 1 + 2 + 3 + 5 + 6 + 7 + 1);
+    assert_int_equal(tr_host_resume(&stage.host, a, false), 0);
+    stage_run(&stage);
+    assert_int_equal(fake_actor_heard_times(a, &tr_note_schema), 24);
+    assert_int_equal(fake_actor_heard_times(a, &tr_down_schema), 1);
+    expect_heard(b, 1);
+    expect_heard(c, 5);
+    end();
+}
+
+static void test_ranges_of_groups_give_what_all_at_once_gives(void **state)
+{
+    (void)state;
+    const struct tri_group_range before = {0, 0};
+    const struct tri_group_range own = {1, 1};
+    const struct tri_group_range behind = {2, 2};
+    const struct tri_group_range orders[][3] = {
+        {before, own, behind}, {behind, own, before}, {own, before, behind}, {behind, before, own}};
+    expect_order(NULL, 0);
+    for (size_t i = 0; i < TR_COUNT_OF(orders); i++) {
+        expect_order(orders[i], 3);
+    }
+}
+
+/* A monitor that was on its way to another group finds it, whichever is loaded first. */
+static void test_controls_wait_for_all_groups(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        begin(2);
+        struct tr_ref a = fake();
+        struct tr_ref b = fake();
+        uint32_t sleeper = stage_home(&stage, b)->index;
+        stage.worker_sleeps[sleeper] = true;
+        fake_actor_act(&stage, a, monitor, 0, b);
+        stage.worker_sleeps[sleeper] = false;
+        uint64_t cut = a.key.group > b.key.group ? a.key.group : b.key.group;
+        struct tri_group_range parts[] = {{0, cut - 1}, {cut, UINT64_MAX}};
+        struct tri_group_range turned[] = {parts[1], parts[0]};
+        assert_int_not_equal(stage_home(&stage, a)->index, sleeper);
+        crash_in_ranges(turn == 0 ? parts : turned, 2);
+        fake_actor_act(&stage, b, stop, 0, nobody);
+        assert_int_equal(fake_actor_heard_times(a, &tr_down_schema), 1);
+        end();
+    }
+}
+
+/* Whoever's parent may live elsewhere stays; one whose parent should have been loaded ends. */
+static void test_a_parent_in_a_group_that_is_not_loaded_is_not_missed(void **state)
+{
+    (void)state;
+    begin(2);
+    struct tr_ref a = fake();
+    fake_actor_act(&stage, a, begin_group, 0, nobody);
+    struct tr_ref child = fake_actor_state(&stage, a)->peer;
+    assert_int_not_equal(child.key.group, a.key.group);
+    struct tri_group_range own = {child.key.group, child.key.group};
+    crash_in_ranges(&own, 1);
+    assert_non_null(stage_actor(&stage, child));
+    assert_null(stage_actor(&stage, a));
+    crash(2);
+    assert_non_null(stage_actor(&stage, child));
+    assert_non_null(stage_actor(&stage, a));
+    /* The parent ends, and the process before its child has heard of it. */
+    struct tri_op gone = {.kind = TRI_OP_DELETE_ACTOR, .key = a.key};
+    struct tri_commit commit = {&gone, 1, store->last_number};
+    assert_int_equal(tri_store_commit(store, &commit), 0);
+    crash_in_ranges(&own, 1);
+    assert_non_null(stage_actor(&stage, child));
+    crash(2);
+    assert_null(stage_actor(&stage, child));
+    end();
+}
+
 /* Serials and groups go on where they were: nobody gets a name that somebody had. */
 static void test_names_are_never_given_twice(void **state)
 {
@@ -505,6 +657,9 @@ int main(void)
         cmocka_unit_test(test_news_of_a_call_are_not_its_answer),
         cmocka_unit_test(test_a_call_waits_for_its_commit),
         cmocka_unit_test(test_families_and_monitors_go_on),
+        cmocka_unit_test(test_ranges_of_groups_give_what_all_at_once_gives),
+        cmocka_unit_test(test_controls_wait_for_all_groups),
+        cmocka_unit_test(test_a_parent_in_a_group_that_is_not_loaded_is_not_missed),
         cmocka_unit_test(test_names_are_never_given_twice),
         cmocka_unit_test(test_a_quarantine_outlives_a_crash),
         cmocka_unit_test(test_an_actor_at_the_limit_of_edges_can_be_read),

@@ -342,6 +342,61 @@ static void test_refuses_what_makes_no_sense(void **state)
     stand_free(stand);
 }
 
+static void expect_range(struct tri_store *store, uint64_t first, uint64_t last, int calls)
+{
+    int told = 0;
+    struct tri_store_visitor visitor = {.self = &told,
+                                        .counter = count_calls,
+                                        .actor = count_calls,
+                                        .page = count_calls,
+                                        .message = count_calls};
+    struct tri_group_range range = {first, last};
+    assert_int_equal(tri_store_load_groups(store, range, &visitor), 0);
+    assert_int_equal(told, calls);
+}
+
+/* A range has its groups with the messages to them, and ranges together have everything. */
+static void test_loads_ranges_of_groups(void **state)
+{
+    static struct tri_op ops[STAND_RUN_OPS_MAX];
+    static uint8_t bytes[STAND_RUN_BYTES];
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    for (uint64_t i = 1; i <= 40; i++) {
+        struct tri_commit commit = {ops, stand_run_ops(8, i, ops, bytes), i};
+        assert_int_equal(tri_store_commit(store, &commit), 0);
+    }
+    uint64_t far = 1ULL << 62 | 5;
+    assert_int_equal(COMMIT(store, 41, op_actor(50, 1, 1, "a"), op_page(50, 1, 0, "p"),
+                            op_counter(50, 1, 2), op_to(50, op_message(2, 7, 1, 1, "m")),
+                            op_to(far, op_message(50, 1, 1, 1, "away")),
+                            op_to(INT64_MAX, op_message(50, 1, 1, 2, "farthest"))),
+                     0);
+    expect_range(store, 50, 50, 4);
+    expect_range(store, 5, 49, 0);
+    expect_range(store, 51, 99, 0);
+    expect_range(store, 100, far - 1, 1); /* the run's counter */
+    expect_range(store, far, far, 1);
+    expect_range(store, far, UINT64_MAX, 2);
+    expect_range(store, INT64_MAX, INT64_MAX, 1);
+    expect_range(store, 60, 40, 0);
+    const struct tri_group_range ranges[][4] = {
+        {{0, UINT64_MAX}},
+        {{0, 1}, {2, UINT64_MAX}},
+        {{0, 0}, {1, 2}, {3, 49}, {50, UINT64_MAX}},
+        {{0, 3}, {4, far - 1}, {far, far}, {far + 1, UINT64_MAX}},
+    };
+    const size_t counts[] = {1, 2, 4, 4};
+    for (size_t i = 0; i < TR_COUNT_OF(counts); i++) {
+        stand_expect_ranges(store, ranges[i], counts[i]);
+    }
+    tri_store_close(store);
+    struct tri_store *reader = stand_open_reader(stand);
+    stand_expect_ranges(reader, ranges[2], 4);
+    tri_store_close(reader);
+    stand_free(stand);
+}
+
 /* What a reader's callback does while it hears of the first actor. */
 struct meanwhile {
     struct tri_store *writer;
@@ -516,6 +571,7 @@ static const struct stand_test tests[] = {
     STAND_TEST(test_deletes_rows_by_the_front_of_their_key),
     STAND_TEST(test_keeps_whole_pages),
     STAND_TEST(test_keeps_large_messages_and_numbers),
+    STAND_TEST(test_loads_ranges_of_groups),
     STAND_TEST(test_reads_pages_and_cells),
     STAND_TEST(test_a_visitor_ends_the_loading),
     STAND_TEST(test_refuses_what_makes_no_sense),
