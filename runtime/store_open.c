@@ -10,12 +10,7 @@
 #include "runtime/postgres/postgres.h"
 #include "runtime/sqlite/sqlite.h"
 
-/*
- * Finds the locator that was given, or that of the folder, for which `bound`
- * (TRI_STORE_LOCATOR_BYTES) has room; NULL: SQLite's file of the folder. It may hold a password, so
- * no words show it.
- */
-static int find_locator(const char *folder, const char **locator, char *explain, char *bound)
+int tri_store_locate(const char *folder, const char **locator, char *explain, char *bound)
 {
     int error = 0;
     if (*locator == NULL && folder != NULL) {
@@ -36,7 +31,7 @@ int tri_store_open(const struct tri_store_options *given, char *explain, struct 
 {
     char bound[TRI_STORE_LOCATOR_BYTES];
     struct tri_store_options options = *given;
-    int error = find_locator(options.folder, &options.locator, explain, bound);
+    int error = tri_store_locate(options.folder, &options.locator, explain, bound);
     if (error != 0) {
         return error;
     }
@@ -48,7 +43,7 @@ int tr_reader_open(const struct tr_reader_options *given, char *explain, struct 
 {
     char bound[TRI_STORE_LOCATOR_BYTES];
     struct tr_reader_options options = *given;
-    int error = find_locator(options.folder, &options.locator, explain, bound);
+    int error = tri_store_locate(options.folder, &options.locator, explain, bound);
     if (error != 0) {
         return error;
     }

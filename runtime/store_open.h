@@ -24,4 +24,12 @@ TR_MUST_USE int tri_store_open(const struct tri_store_options *options, char *ex
 TR_MUST_USE int tr_reader_open(const struct tr_reader_options *options, char *explain,
                                struct tr_reader **reader);
 
+/*
+ * Finds in which database a store is: a `*locator` that was given stays, else it becomes that of
+ * the folder, for which `bound` (TRI_STORE_LOCATOR_BYTES) has room; NULL: SQLite's file in the
+ * folder. TR_INVALID with words, which do not show it, since it may have a password.
+ */
+TR_MUST_USE int tri_store_locate(const char *folder, const char **locator, char *explain,
+                                 char *bound);
+
 #endif

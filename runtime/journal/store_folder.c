@@ -21,6 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/journal/locator.h"
+
 #define LOCK_FILE "lock"
 #define OWN_DATABASE "troupe.db"
 
@@ -171,38 +173,9 @@ int tri_store_folder_lock(const char *folder, char *explain, int *descriptor)
 
 /* ---------------------------------------------------------------------- the database */
 
-/* Adds a part to a text of TRI_STORE_LOCATOR_BYTES. */
-static void add_part(char *text, const char *part, size_t size)
-{
-    size_t used = strlen(text);
-    size_t room = TRI_STORE_LOCATOR_BYTES - 1 - used;
-    size = size < room ? size : room;
-    memcpy(text + used, part, size);
-    text[used + size] = '\0';
-}
-
-/* SCHEME://USER:PASSWORD@HOST/NAME?KEY=VALUE&password=… */
 void tri_store_locator_print(const char *locator, char *text)
 {
-    static const char key[] = "password=";
-    const char *scheme = strstr(locator, "://");
-    const char *user = scheme != NULL ? scheme + 3 : locator;
-    const char *host = user + strcspn(user, "@/?");
-    host = *host == '@' ? host : user;
-    size_t user_size = host == user ? 0 : strcspn(user, ":@");
-    text[0] = '\0';
-    add_part(text, locator, (size_t)(user - locator) + user_size);
-    const char *query = host + strcspn(host, "?");
-    add_part(text, host, (size_t)(query - host));
-    while (*query != '\0') {
-        size_t size = 1 + strcspn(query + 1, "&");
-        if (strncmp(query + 1, key, sizeof key - 1) != 0) {
-            char first = strchr(text, '?') == NULL ? '?' : '&';
-            add_part(text, &first, 1);
-            add_part(text, query + 1, size - 1);
-        }
-        query += size;
-    }
+    tri_locator_show(locator, text, TRI_STORE_LOCATOR_BYTES);
 }
 
 /*

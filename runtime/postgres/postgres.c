@@ -16,17 +16,6 @@
 #include "runtime/memory.h"
 #include "runtime/postgres/postgres_internal.h"
 
-static const char *const schemes[] = {"postgresql://", "postgres://"};
-
-bool tri_postgres_is_locator(const char *locator)
-{
-    bool is_one = false;
-    for (size_t i = 0; locator != NULL && i < TR_COUNT_OF(schemes); i++) {
-        is_one = is_one || strncmp(locator, schemes[i], strlen(schemes[i])) == 0;
-    }
-    return is_one;
-}
-
 static const char *explain_store(struct tri_store *store)
 {
     return tri_postgres_of(store)->words;
@@ -122,7 +111,16 @@ static int lock_folder(struct tri_postgres *self, const struct tri_store_options
     return error != 0 ? tri_postgres_report(self, error, "%s", explain) : 0;
 }
 
-static int open_store(struct tri_postgres *self, const struct tri_store_options *options)
+static int find_and_claim(struct tri_postgres *self)
+{
+    int error = tri_postgres_find_tables(self);
+    if (error != 0) {
+        return error;
+    }
+    return self->read_only ? check_readable(self) : tri_postgres_take_over(self);
+}
+
+static int begin_store(struct tri_postgres *self, const struct tri_store_options *options)
 {
     int error = check_options(self, options);
     if (error == 0) {
@@ -131,23 +129,13 @@ static int open_store(struct tri_postgres *self, const struct tri_store_options 
     if (error == 0) {
         error = tri_postgres_records_init(self, options);
     }
-    if (error == 0) {
-        error = tri_postgres_connect(self);
-    }
-    if (error == 0) {
-        error = tri_postgres_find_tables(self);
-    }
-    if (error != 0) {
-        return error;
-    }
-    if (self->patience_ms > 0) {
-        return 0;
-    }
-    return self->read_only ? check_readable(self) : tri_postgres_take_over(self);
+    return error != 0 ? error : tri_postgres_connect(self);
 }
 
-static int open_as(const struct tri_store_options *options, int patience_ms, char *explain,
-                   struct tri_postgres **store)
+/* tri_postgres_begin; `patience_ms` is that of a reader of moments, or 0. */
+static int begin(const struct tri_store_options *options, int patience_ms, const char *task,
+                 int (*proceed)(struct tri_postgres *self), char *explain,
+                 struct tri_postgres **begun)
 {
     struct tri_postgres *self = tr_alloc_zero(1, sizeof *self);
     if (self == NULL) {
@@ -158,14 +146,18 @@ static int open_as(const struct tri_store_options *options, int patience_ms, cha
     }
     self->store.ops = &postgres_ops;
     self->lock_descriptor = -1;
+    self->task = task;
     self->durability = options->durability;
     self->read_only = options->read_only;
     self->patience_ms = patience_ms;
     (void)snprintf(self->place, sizeof self->place, "the database");
     (void)tri_postgres_report(self, 0, "no error so far");
-    int error = open_store(self, options);
+    int error = begin_store(self, options);
     if (error == 0) {
-        *store = self;
+        error = proceed(self);
+    }
+    if (error == 0) {
+        *begun = self;
         return 0;
     }
     if (explain != NULL) {
@@ -175,11 +167,19 @@ static int open_as(const struct tri_store_options *options, int patience_ms, cha
     return error;
 }
 
+int tri_postgres_begin(const struct tri_store_options *options, const char *task,
+                       int (*proceed)(struct tri_postgres *self), char *explain,
+                       struct tri_postgres **begun)
+{
+    return begin(options, 0, task, proceed, explain, begun);
+}
+
 int tri_postgres_open(const struct tri_store_options *options, char *explain,
                       struct tri_store **store)
 {
     struct tri_postgres *self = NULL;
-    int error = open_as(options, 0, explain, &self);
+    int error = begin(options, 0, options->read_only ? "reading" : "opening", find_and_claim,
+                      explain, &self);
     if (error == 0) {
         *store = &self->store;
     }
@@ -189,5 +189,5 @@ int tri_postgres_open(const struct tri_store_options *options, char *explain,
 int tri_postgres_open_reading(const struct tri_store_options *options, int patience_ms,
                               char *explain, struct tri_postgres **store)
 {
-    return open_as(options, patience_ms, explain, store);
+    return begin(options, patience_ms, "reading", tri_postgres_find_tables, explain, store);
 }

@@ -5,18 +5,18 @@
 #define TR_RUNTIME_POSTGRES_POSTGRES_H
 
 #include "runtime/journal/reader.h"
-#include "runtime/journal/store.h"
+#include "runtime/journal/store_care.h"
 
 /* Whether a locator is one of PostgreSQL's: postgresql://… or postgres://…; NULL is none. */
 bool tri_postgres_is_locator(const char *locator);
 
 /*
- * Opens the store that `options->locator` names: any URI of libpq. For writing the lock of
- * `options->folder` is taken, unless that is NULL. Its schema
- * is the first of `search_path`, or "troupe" if that says none. For writing it makes a missing
- * schema and its tables, takes the schema's lock, raises the incarnation and commits that. Errors:
- * those of tri_sqlite_open; TR_STORE_FAILED also for a server that cannot be reached, is older than
- * version 13, or lets us not in. `explain` (TRI_STORE_EXPLAIN_BYTES, or NULL) never has a password.
+ * Opens the store that `options->locator` names: any URI of libpq. Its schema is the first of
+ * `search_path`, or "troupe" if that says none; a missing one is TR_NOT_FOUND. For writing it takes
+ * the lock of `options->folder`, unless that is NULL, and the schema's, raises the incarnation and
+ * commits that. Errors: those of tri_sqlite_open; TR_STORE_FAILED also for a server that cannot be
+ * reached, is older than version 13, or lets us not in. `explain` (TRI_STORE_EXPLAIN_BYTES, or
+ * NULL) never has a password.
  */
 TR_MUST_USE int tri_postgres_open(const struct tri_store_options *options, char *explain,
                                   struct tri_store **store);
@@ -24,5 +24,10 @@ TR_MUST_USE int tri_postgres_open(const struct tri_store_options *options, char 
 /* The contract of tr_reader_open, for the store that `options->locator` names. */
 TR_MUST_USE int tri_postgres_reader_open(const struct tr_reader_options *options, char *explain,
                                          struct tr_reader **reader);
+
+/* The contracts of tri_store_init and tri_store_upgrade. */
+TR_MUST_USE int tri_postgres_init(const struct tri_store_options *options, char *explain,
+                                  bool *was_made);
+TR_MUST_USE int tri_postgres_upgrade(const struct tri_store_upgrading *upgrading, char *explain);
 
 #endif

@@ -86,20 +86,6 @@ static void name_place(struct tri_postgres *self, PGconn *connection)
                    database != NULL ? database : "", host != NULL && *host != '\0' ? host : "?");
 }
 
-/* What libpq says of a locator may quote its password, so it is not shown. */
-static int check_locator(struct tri_postgres *self)
-{
-    PQconninfoOption *options = self->library->conninfoParse(self->locator, NULL);
-    if (options == NULL) {
-        return tri_postgres_report(self, TR_INVALID,
-                                   "the locator of the database makes no sense: it is like "
-                                   "postgresql://USER@HOST:PORT/DATABASE?KEY=VALUE, as "
-                                   "PostgreSQL's page about connection strings says");
-    }
-    self->library->conninfoFree(options);
-    return 0;
-}
-
 static int make_connection(struct tri_postgres *self, PGconn **connection)
 {
     const char *keywords[TR_COUNT_OF(defaults) + 5] = {0};
@@ -148,7 +134,7 @@ static int read_session(struct tri_postgres *self)
 void tri_postgres_session_name(const struct tri_postgres *self, char name[TRI_POSTGRES_NAME_BYTES])
 {
     char what[24];
-    (void)snprintf(what, sizeof what, "%s", self->read_only ? "reading" : "opening");
+    (void)snprintf(what, sizeof what, "%s", self->task);
     if (!self->read_only && self->store.incarnation != 0) {
         (void)snprintf(what, sizeof what, "%llu", (unsigned long long)self->store.incarnation);
     }
@@ -189,7 +175,7 @@ static int check_server(struct tri_postgres *self)
 int tri_postgres_connect(struct tri_postgres *self)
 {
     PGconn *connection = NULL;
-    int error = check_locator(self);
+    int error = tri_postgres_check_locator(self);
     if (error == 0) {
         error = make_connection(self, &connection);
     }

@@ -1,9 +1,11 @@
 /*
  * Maps PostgreSQL's errors to ours and to words.
  *
- * What a server says has an SQLSTATE, whose first matching row in a table gives the error. libpq
- * gives none when a connection cannot be made, so those are told by the server's own words, which
- * are shown in any case.
+ * What a server says has an SQLSTATE, whose first matching row in a table gives the error. Its
+ * words are in the language that its operator chose, so they are shown and never read. libpq keeps
+ * the SQLSTATE of a connection that was refused to itself, unless it is asked for verbose errors,
+ * which it takes only for a connection that was tried before: so a server that has refused is asked
+ * once more. What libpq itself says is English: this program chooses no other language.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,24 +42,40 @@ static const struct {
      "see the server's log, then start again: whatever was acknowledged is in the store"},
 };
 
-/* Why a server cannot be reached, by what it says. */
-static const struct {
-    const char *words;
+/* Why a connection cannot be made. */
+struct refusal {
+    const char *sign; /* a part of libpq's words, or an SQLSTATE's beginning */
     int error;
     const char *remedy;
-} refusals[] = {
-    {"starting up", TR_BUSY, "it is starting; try again"},
-    {"shutting down", TR_BUSY, "it is stopping; try again when it is back"},
-    {"in recovery mode", TR_BUSY, "it is recovering; try again"},
-    {"too many connections", TR_BUSY, "raise the limit of the role or of the database"},
-    {"too many clients", TR_BUSY, "raise max_connections, or end other programs"},
-    {"remaining connection slots", TR_BUSY, "raise max_connections, or end other programs"},
-    {"password authentication failed", TR_STORE_FAILED,
-     "check the user and the password, or the file ~/.pgpass"},
+};
+
+/* Where libpq has not got to the point that the server refuses. */
+static const struct refusal libpq_refusals[] = {
+    {"could not translate host name", TR_STORE_FAILED, "check the host's name"},
+    {"Connection refused", TR_STORE_FAILED, "check that the server runs there"},
+    {"No such file or directory", TR_STORE_FAILED, "check that the server runs there"},
+    {"timeout expired", TR_STORE_FAILED,
+     "check the host and the network, or set connect_timeout in the locator"},
+    {"session is read-only", TR_STORE_FAILED,
+     "name the server that can be written, or all of them: postgresql://A,B/DATABASE"},
+    {"server is in hot standby mode", TR_STORE_FAILED,
+     "name the server that can be written, or all of them: postgresql://A,B/DATABASE"},
     {"no password supplied", TR_STORE_FAILED,
      "give a password in the locator, in PGPASSWORD or in the file ~/.pgpass"},
-    {"no pg_hba.conf entry", TR_STORE_FAILED, "let this user in from here in pg_hba.conf"},
-    {"does not exist", TR_STORE_FAILED, "make it with createdb or createuser, or name another"},
+};
+
+/* What a server refuses with. */
+static const struct refusal server_refusals[] = {
+    {"57P03", TR_BUSY, "it is starting, stopping or recovering; try again"},
+    {"57P", TR_BUSY, "it is stopping; try again when it is back"},
+    {"53300", TR_BUSY,
+     "end other programs, or raise max_connections, or the limit of the role or the database"},
+    {"53", TR_BUSY, "it lacks memory or disk; try again when it has some"},
+    {"28P01", TR_STORE_FAILED, "check the user and the password, or the file ~/.pgpass"},
+    {"28000", TR_STORE_FAILED,
+     "make the role with createuser, or let it in from here in the server's pg_hba.conf"},
+    {"3D000", TR_STORE_FAILED, "make the database with createdb, or name another"},
+    {"42501", TR_STORE_FAILED, "as its owner type GRANT CONNECT ON DATABASE"},
     {"", TR_STORE_FAILED, "check that the server runs there and accepts connections"},
 };
 
@@ -100,10 +118,12 @@ int tri_postgres_lost(struct tri_postgres *self, const char *cause)
 int tri_postgres_lacks_rights(struct tri_postgres *self, const char *what, const char *cause)
 {
     const char *user = self->library->user(self->connection);
-    return tri_postgres_report(self, TR_STORE_FAILED,
-                               "%s: %s, while %s; as its owner type GRANT ALL ON SCHEMA \"%s\" TO "
-                               "\"%s\"; GRANT ALL ON ALL TABLES IN SCHEMA \"%s\" TO \"%s\"",
-                               self->place, cause, what, self->schema, user, self->schema, user);
+    return tri_postgres_report(
+        self, TR_STORE_FAILED,
+        "%s: %s, while %s; as its owner type GRANT USAGE ON SCHEMA \"%s\" TO "
+        "\"%s\"; GRANT %s ON ALL TABLES IN SCHEMA \"%s\" TO \"%s\"",
+        self->place, cause, what, self->schema, user,
+        self->read_only ? "SELECT" : "SELECT, INSERT, UPDATE, DELETE", self->schema, user);
 }
 
 static int report_state(struct tri_postgres *self, const char *state, const char *cause,
@@ -150,16 +170,46 @@ int tri_postgres_error(struct tri_postgres *self, const PGresult *result, const 
     return report_state(self, state, words, what);
 }
 
+/* The SQLSTATE in verbose words: "FATAL:  28P01: …", whatever the language; or "". */
+static void find_state(const char *words, char state[6])
+{
+    const char *at = words;
+    state[0] = '\0';
+    while (state[0] == '\0' && (at = strstr(at, ":  ")) != NULL) {
+        at += 3;
+        size_t size = strspn(at, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        if (size == 5 && at[size] == ':') {
+            (void)snprintf(state, 6, "%s", at);
+        }
+    }
+}
+
+static const struct refusal *find_refusal(struct tri_postgres *self, PGconn *connection,
+                                          const char *words)
+{
+    char state[6];
+    for (size_t i = 0; i < TR_COUNT_OF(libpq_refusals); i++) {
+        if (strstr(words, libpq_refusals[i].sign) != NULL) {
+            return &libpq_refusals[i];
+        }
+    }
+    (void)self->library->setErrorVerbosity(connection, PQERRORS_VERBOSE);
+    self->library->reset(connection);
+    find_state(self->library->errorMessage(connection), state);
+    size_t i = 0;
+    while (strncmp(server_refusals[i].sign, state, strlen(server_refusals[i].sign)) != 0) {
+        i++;
+    }
+    return &server_refusals[i];
+}
+
 int tri_postgres_unreachable(struct tri_postgres *self, PGconn *connection)
 {
     char words[300];
     copy_words(self->library->errorMessage(connection), words, sizeof words);
-    size_t i = 0;
-    while (strstr(words, refusals[i].words) == NULL) {
-        i++;
-    }
-    return tri_postgres_report(self, refusals[i].error, "%s cannot be opened: %s; %s", self->place,
-                               words, refusals[i].remedy);
+    const struct refusal *refusal = find_refusal(self, connection, words);
+    return tri_postgres_report(self, refusal->error, "%s cannot be opened: %s; %s", self->place,
+                               words, refusal->remedy);
 }
 
 int tri_postgres_damaged(struct tri_postgres *self, const char *what)

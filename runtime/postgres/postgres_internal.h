@@ -106,6 +106,9 @@ struct tri_postgres {
     uint64_t connections; /* counts them, since what is prepared ends with one */
     unsigned cursor_count;
     char *locator;
+    const char *task;    /* what people see that the session is for: opening, reading, init, … */
+    bool was_made;       /* by an init */
+    PGresult *changes;   /* of an upgrade, in words */
     int lock_descriptor; /* of the folder's lock; -1: none */
     enum tr_durability durability;
     bool read_only;
@@ -127,6 +130,17 @@ static inline struct tri_postgres *tri_postgres_of(struct tri_store *store)
 {
     return (struct tri_postgres *)store;
 }
+
+/* --- postgres.c --- */
+
+/*
+ * Allocates a store, connects, and calls `proceed`, after whose error all is closed again. `task`
+ * is static text. Errors: those of the options, of connecting and of `proceed`, with their words in
+ * `explain` (may be NULL).
+ */
+TR_MUST_USE int tri_postgres_begin(const struct tri_store_options *options, const char *task,
+                                   int (*proceed)(struct tri_postgres *self), char *explain,
+                                   struct tri_postgres **begun);
 
 /* --- postgres_error.c --- */
 
@@ -153,6 +167,14 @@ int tri_postgres_lacks_rights(struct tri_postgres *self, const char *what, const
 
 /* Sets the words for damaged data, and returns TR_STORE_DAMAGED. */
 int tri_postgres_damaged(struct tri_postgres *self, const char *what);
+
+/* --- postgres_locator.c --- */
+
+/*
+ * Whether libpq takes the store's locator. TR_INVALID with words, which show nothing that may be a
+ * part of a password; libpq's own might.
+ */
+TR_MUST_USE int tri_postgres_check_locator(struct tri_postgres *self);
 
 /* --- postgres_connection.c --- */
 
@@ -206,10 +228,19 @@ const struct tri_postgres_statement *tri_postgres_statement(enum tri_postgres_sq
 const char *tri_postgres_read_sql(enum tri_postgres_read sql);
 
 /*
- * Finds the store's schema, which must be one of ours and of a known format; for writing a missing
- * one is made. TR_NOT_FOUND (a reader finds none), TR_STORE_FOREIGN, _NEWER, _DAMAGED, _FAILED.
+ * Finds the store's schema, which must be one of ours and of a known format. TR_NOT_FOUND (none,
+ * and how one is made), TR_STORE_FOREIGN, _NEWER, _DAMAGED, _FAILED.
  */
 TR_MUST_USE int tri_postgres_find_tables(struct tri_postgres *self);
+
+/* The same, and a missing one is made, with the tables of the records: then `was_made` is true. */
+TR_MUST_USE int tri_postgres_make_tables(struct tri_postgres *self, bool *was_made);
+
+/* Within a transaction: waits until nobody else makes or changes tables of stores. */
+TR_MUST_USE int tri_postgres_lock_tables(struct tri_postgres *self);
+
+/* Runs SQL that changes tables. A role that may not is told who may, and what to type. */
+TR_MUST_USE int tri_postgres_alter(struct tri_postgres *self, const char *sql, const char *what);
 
 /* --- postgres_claim.c --- */
 
@@ -242,7 +273,8 @@ void tri_postgres_records_forget(struct tri_postgres *self);
 
 /*
  * Compares the schemas with those of the store; within a write transaction it makes missing tables
- * and columns. TR_STORE_NEWER, TR_INVALID (an id that had another name), any other.
+ * and columns, for which it needs the rights of their owner only if there are some. TR_STORE_NEWER,
+ * TR_INVALID (an id that had another name), any other.
  */
 TR_MUST_USE int tri_postgres_records_upgrade(struct tri_postgres *self);
 

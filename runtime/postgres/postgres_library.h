@@ -34,6 +34,7 @@
     F(ntuples)                 \
     F(pipelineSync)            \
     F(prepare)                 \
+    F(reset)                   \
     F(resultErrorField)        \
     F(resultErrorMessage)      \
     F(resultStatus)            \
@@ -42,6 +43,7 @@
     F(sendQueryParams)         \
     F(sendQueryPrepared)       \
     F(serverVersion)           \
+    F(setErrorVerbosity)       \
     F(setNoticeProcessor)      \
     F(socket)                  \
     F(status)                  \

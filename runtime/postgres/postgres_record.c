@@ -88,7 +88,7 @@ static int read_version(void *store, uint16_t id, char name[TRI_RECORD_WORDS_BYT
 
 static int execute(void *store, const char *sql, const char *what)
 {
-    return tri_postgres_execute(store, sql, what);
+    return tri_postgres_alter(store, sql, what);
 }
 
 static int report(void *store, int error, const char *words)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/journal/locator.h"
 #include "runtime/postgres/postgres_internal.h"
 
 #define VACUUMED_EARLY "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000"
@@ -61,7 +62,9 @@ static const char create_tables[] =
     "  UPDATE host SET last_number = number, checksum = sum, commits = commits + 1"
     "  WHERE id = 1 AND incarnation = of_incarnation AND commits = before;"
     "  IF NOT FOUND THEN RAISE EXCEPTION 'fenced' USING ERRCODE = 'TR001'; END IF;"
-    " END $$;";
+    " END $$;"
+    "CREATE FUNCTION text_digest(long text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE STRICT"
+    " PARALLEL SAFE AS $$ BEGIN RETURN sha256(convert_to(long, 'UTF8')); END $$;";
 
 static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
     [TRI_PG_PUT_COUNTER] =
@@ -323,21 +326,21 @@ static int create_schema(struct tri_postgres *self)
     return error;
 }
 
-static int create_all(struct tri_postgres *self)
+/* Makes all in one transaction, unless somebody else was quicker: then `was_made` is false. */
+static int create_all(struct tri_postgres *self, bool *was_made)
 {
-    char lock[96];
     char mark[256];
     struct tri_op none = {0};
     struct schema_contents contents = {0};
-    (void)snprintf(lock, sizeof lock, "BEGIN; SELECT pg_advisory_xact_lock(%llu)",
-                   (unsigned long long)TRI_POSTGRES_APPLICATION << 32);
     (void)snprintf(mark, sizeof mark,
-                   "INSERT INTO troupe VALUES(1, %d, %d); INSERT INTO host VALUES(1, 0, 0, 0, %u);"
-                   "COMMIT",
+                   "INSERT INTO troupe VALUES(1, %d, %d); INSERT INTO host VALUES(1, 0, 0, 0, %u)",
                    TRI_POSTGRES_APPLICATION, TRI_POSTGRES_FORMAT, tri_checksum(0, &none));
-    int error = tri_postgres_execute(self, lock, "making the tables");
+    int error = tri_postgres_execute(self, "BEGIN", "making the tables");
     if (error == 0) {
-        error = look(self, &contents); /* another engine may have been quicker */
+        error = tri_postgres_lock_tables(self);
+    }
+    if (error == 0) {
+        error = look(self, &contents);
     }
     if (error != 0 || contents.is_marked) {
         return error;
@@ -346,31 +349,90 @@ static int create_all(struct tri_postgres *self)
         error = create_schema(self);
     }
     if (error == 0) {
-        error = tri_postgres_execute(self, create_tables, "making the tables");
+        error = tri_postgres_alter(self, create_tables, "making the tables");
     }
-    return error != 0 ? error : tri_postgres_execute(self, mark, "making the tables");
+    if (error == 0) {
+        error = tri_postgres_execute(self, mark, "making the tables");
+    }
+    if (error == 0) {
+        error = look(self, &contents); /* the schema has a number now */
+    }
+    if (error == 0) {
+        error = tri_postgres_records_upgrade(self);
+    }
+    if (error == 0) {
+        error = tri_postgres_execute(self, "COMMIT", "making the tables");
+    }
+    *was_made = error == 0;
+    return error;
+}
+
+/* Whether the schema may be used at all, and is not another program's. */
+static int look_first(struct tri_postgres *self, struct schema_contents *contents)
+{
+    int error = look(self, contents);
+    if (error == 0 && contents->exists && !contents->is_usable) {
+        return tri_postgres_lacks_rights(self, "opening", "permission denied for the schema");
+    }
+    bool is_foreign = !contents->is_marked && contents->table_count > 0;
+    return error == 0 && is_foreign ? report_foreign(self) : error;
 }
 
 int tri_postgres_find_tables(struct tri_postgres *self)
 {
     struct schema_contents contents = {0};
-    int error = look(self, &contents);
-    if (error == 0 && contents.exists && !contents.is_usable) {
-        return tri_postgres_lacks_rights(self, "opening", "permission denied for the schema");
-    }
-    if (error == 0 && !contents.is_marked && contents.table_count > 0) {
-        return report_foreign(self);
-    }
-    if (error == 0 && !contents.is_marked && self->read_only) {
-        return tri_postgres_report(self, TR_NOT_FOUND, "%s has no store in the schema \"%s\"",
-                                   self->place, self->schema);
-    }
+    int error = look_first(self, &contents);
     if (error == 0 && !contents.is_marked) {
-        error = create_all(self);
+        char shown[TRI_LOCATOR_SHOWN_BYTES];
+        tri_locator_show(self->locator, shown, sizeof shown);
+        return tri_postgres_report(self, TR_NOT_FOUND,
+                                   "%s has no store in the schema \"%s\"; make one: troupe store "
+                                   "init '%s'",
+                                   self->place, self->schema, shown);
+    }
+    return error != 0 ? error : check_mark(self, &contents);
+}
+
+int tri_postgres_make_tables(struct tri_postgres *self, bool *was_made)
+{
+    struct schema_contents contents = {0};
+    *was_made = false;
+    int error = look_first(self, &contents);
+    if (error == 0 && !contents.is_marked) {
+        error = create_all(self, was_made);
         tri_postgres_rollback(self); /* if it was not needed, or failed */
         if (error == 0) {
             error = look(self, &contents);
         }
     }
     return error != 0 ? error : check_mark(self, &contents);
+}
+
+int tri_postgres_lock_tables(struct tri_postgres *self)
+{
+    char sql[96];
+    (void)snprintf(sql, sizeof sql, "SELECT pg_advisory_xact_lock(%llu)",
+                   (unsigned long long)TRI_POSTGRES_APPLICATION << 32);
+    return tri_postgres_execute(self, sql, "waiting for whoever changes the tables");
+}
+
+int tri_postgres_alter(struct tri_postgres *self, const char *sql, const char *what)
+{
+    PGresult *result = self->library->exec(self->connection, sql);
+    const char *state = self->library->resultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *cause = self->library->resultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    int error = 0;
+    if (state != NULL && cause != NULL && strcmp(state, "42501") == 0) {
+        char shown[TRI_LOCATOR_SHOWN_BYTES];
+        tri_locator_show(self->locator, shown, sizeof shown);
+        error = tri_postgres_report(self, TR_STORE_FAILED,
+                                    "%s: %s, while %s; as the owner of the schema \"%s\" type "
+                                    "troupe store %s '%s'",
+                                    self->place, cause, what, self->schema,
+                                    strcmp(self->task, "init") == 0 ? "init" : "upgrade", shown);
+    } else {
+        error = tri_postgres_error(self, result, what);
+    }
+    self->library->clear(result);
+    return error;
 }

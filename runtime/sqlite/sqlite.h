@@ -5,7 +5,7 @@
 #define TR_RUNTIME_SQLITE_SQLITE_H
 
 #include "runtime/journal/reader.h"
-#include "runtime/journal/store.h"
+#include "runtime/journal/store_care.h"
 
 /*
  * Opens the SQLite store in `options->folder` (file troupe.db). For writing it takes the folder's
@@ -22,5 +22,8 @@ TR_MUST_USE int tri_sqlite_open(const struct tri_store_options *options, char *e
 /* The contract of tr_reader_open, for the store in `options->folder`. */
 TR_MUST_USE int tri_sqlite_reader_open(const struct tr_reader_options *options, char *explain,
                                        struct tr_reader **reader);
+
+/* The contract of tri_store_upgrade, for the store in `options.folder`. */
+TR_MUST_USE int tri_sqlite_upgrade(const struct tri_store_upgrading *upgrading, char *explain);
 
 #endif

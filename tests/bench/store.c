@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/store_care.h"
 #include "runtime/store_open.h"
 #include "tests/bench/support/bench.h"
 #include "tests/support/postgres_server.h"
@@ -188,6 +189,12 @@ static void run_postgres(const struct options *options, size_t group, enum tr_du
         postgres_server_schema(schema, sizeof schema);
         postgres_server_locator("postgres", schema, locator);
         opening.locator = locator;
+    }
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    bool was_made = false;
+    if (tri_store_init(&opening, explain, &was_made) != 0) {
+        fprintf(stderr, "%s\n", explain);
+        exit(1);
     }
     run_cell(options, &opening, "postgres", group);
 }

@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 
 #include "runtime/memory.h"
+#include "runtime/store_care.h"
 #include "runtime/store_open.h"
 #include "tests/support/folder.h"
 #include "tests/unit/runtime/stand.h"
@@ -81,8 +82,17 @@ struct tri_store_options stand_options(const struct stand *stand)
 int stand_try(struct stand *stand, const struct tri_store_options *options, char *explain,
               struct tri_store **store)
 {
-    return stand->kind == STAND_MODEL ? tri_model_open(stand->model, options, explain, store)
-                                      : tri_store_open(options, explain, store);
+    if (stand->kind == STAND_MODEL) {
+        return tri_model_open(stand->model, options, explain, store);
+    }
+    if (stand->kind == STAND_POSTGRES && !options->read_only) {
+        bool was_made = false;
+        int error = tri_store_init(options, explain, &was_made);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return tri_store_open(options, explain, store);
 }
 
 static struct tri_store *open_or_fail(struct stand *stand, bool read_only)

@@ -142,6 +142,15 @@ static void test_a_locator_is_printed_without_its_password(void **state)
         {"postgresql:///d?password=p&user=u", "postgresql:///d?user=u"},
         {"postgresql:///d?user=u&password=p&host=/x@y", "postgresql:///d?user=u&host=/x@y"},
         {"postgresql://:p@/d", "postgresql://@/d"},
+        {"postgresql://h:5432/d?application_name=a@b",
+         "postgresql://h:5432/d?application_name=a@b"},
+        /* What is not written as a URI asks for takes more with it, but nothing of it is left. */
+        {"postgresql://u:p@q@h/d", "postgresql://u@h/d"},
+        {"postgresql://u:p/q@h/d", "postgresql://u@h/d"},
+        {"postgresql://u:5/q@h/d", "postgresql://u@h/d"},
+        {"postgresql://u:p?q@h/d?a=b", "postgresql://u@h/d?a=b"},
+        {"postgresql://h/d?password=p&q", "postgresql://h/d"},
+        {"postgresql://h/d?p%61ssword=p&sslpassword=q&a=b", "postgresql://h/d?a=b"},
         {"", ""},
         {"no locator", "no locator"},
     };

@@ -11,10 +11,21 @@
 #include <unistd.h>
 
 #include "runtime/postgres/postgres.h"
+#include "runtime/store_care.h"
 #include "runtime/store_open.h"
 #include "tests/unit/runtime/stand.h"
 
-/* Opening this locator ends in this error, and in words with both of these; never in a password. */
+/* What was said of an error, with both of these words in it, and never a password. */
+static void check_words(int got, int error, const char *explain, const char *words,
+                        const char *more)
+{
+    if (got != error || strstr(explain, words) == NULL || strstr(explain, more) == NULL ||
+        strstr(explain, "geheim") != NULL) {
+        fail_msg("%s instead of %s: %s", tr_error_name(got), tr_error_name(error), explain);
+    }
+}
+
+/* Opening this locator ends in this error, and in words with both of these. */
 static void expect(const char *locator, bool read_only, int error, const char *words,
                    const char *more)
 {
@@ -22,11 +33,26 @@ static void expect(const char *locator, bool read_only, int error, const char *w
         .locator = locator, .durability = TR_DURABILITY_FULL, .read_only = read_only};
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_store *store = NULL;
-    int got = tri_store_open(&options, explain, &store);
-    if (got != error || strstr(explain, words) == NULL || strstr(explain, more) == NULL ||
-        strstr(explain, "geheim") != NULL) {
-        fail_msg("%s instead of %s: %s", tr_error_name(got), tr_error_name(error), explain);
-    }
+    check_words(tri_store_open(&options, explain, &store), error, explain, words, more);
+}
+
+/* Making a store there ends so. */
+static void expect_init(const char *locator, int error, const char *words, const char *more)
+{
+    struct tri_store_options options = {.locator = locator, .durability = TR_DURABILITY_FULL};
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    bool was_made = false;
+    check_words(tri_store_init(&options, explain, &was_made), error, explain, words, more);
+    assert_false(was_made);
+}
+
+/* Whether one was made that was not there. */
+static bool init(const char *locator)
+{
+    struct tri_store_options options = {.locator = locator, .durability = TR_DURABILITY_FULL};
+    bool was_made = false;
+    assert_int_equal(tri_store_init(&options, NULL, &was_made), 0);
+    return was_made;
 }
 
 static void run_in(const char *schema, const char *format)
@@ -49,10 +75,8 @@ static void make_store(char *schema, size_t size, char *locator)
 {
     postgres_server_schema(schema, size);
     postgres_server_locator("postgres", schema, locator);
-    struct tri_store_options options = {.locator = locator, .durability = TR_DURABILITY_FULL};
-    struct tri_store *store = NULL;
-    assert_int_equal(tri_store_open(&options, NULL, &store), 0);
-    tri_store_close(store);
+    assert_true(init(locator));
+    assert_false(init(locator));
 }
 
 /* A test program that is killed leaves neither its server nor its folder. */
@@ -88,8 +112,15 @@ static void test_locators(void **state)
     assert_false(tri_postgres_is_locator("postgresql:"));
     assert_false(tri_postgres_is_locator(NULL));
     expect("mysql://user:geheim@host/", false, TR_INVALID, "postgresql://", "begins");
-    expect("postgresql://user:geheim@host:1/d?no_such_key=1", false, TR_INVALID, "makes no sense",
-           "postgresql://");
+    expect("postgresql://user:geheim@host:1/d?no_such_key=1", false, TR_INVALID, "unknown option",
+           "no_such_key");
+    expect("postgresql://host/d?password=a&geheim=1", false, TR_INVALID, "makes no sense", "");
+    expect("postgresql://host/d?password=a&geheim", false, TR_INVALID, "makes no sense", "");
+    /* Half of a password with such characters would be the host, or the port, and be shown. */
+    expect("postgresql://user:pass@geheim@host/d", false, TR_INVALID, "makes no sense", "%40");
+    expect("postgresql://user:geheim/word@host/d", false, TR_INVALID, "makes no sense", "%2F");
+    expect("postgresql://user:geheim/word", false, TR_INVALID, "makes no sense", "%2F");
+    expect("postgresql://user:pass?word@geheim@host", false, TR_INVALID, "makes no sense", "%3F");
     expect("postgresql://user:geheim%zz@host/", false, TR_INVALID, "makes no sense", "");
 }
 
@@ -144,13 +175,19 @@ static void test_missing_rights(void **state)
     postgres_server_run("CREATE ROLE poor LOGIN", NULL, 0);
     postgres_server_schema(schema, sizeof schema);
     postgres_server_locator("poor", schema, locator);
-    expect(locator, false, TR_STORE_FAILED, "CREATE SCHEMA", "AUTHORIZATION \"poor\"");
+    expect(locator, false, TR_NOT_FOUND, "troupe store init 'postgresql:///postgres?", "no store");
+    expect_init(locator, TR_STORE_FAILED, "CREATE SCHEMA", "AUTHORIZATION \"poor\"");
+    run_in(schema, "CREATE SCHEMA @");
+    expect_init(locator, TR_STORE_FAILED, "permission denied", "GRANT USAGE ON SCHEMA");
+    run_in(schema, "GRANT USAGE ON SCHEMA @ TO poor");
+    expect_init(locator, TR_STORE_FAILED, "as the owner of the schema", "type troupe store init");
     make_store(schema, sizeof schema, locator);
     postgres_server_locator("poor", schema, locator);
-    expect(locator, false, TR_STORE_FAILED, "GRANT ALL ON SCHEMA", "TO \"poor\"");
-    expect(locator, true, TR_STORE_FAILED, "GRANT ALL ON SCHEMA", "TO \"poor\"");
+    expect(locator, true, TR_STORE_FAILED, "GRANT USAGE ON SCHEMA", "GRANT SELECT ON ALL TABLES");
+    expect(locator, false, TR_STORE_FAILED, "GRANT SELECT, INSERT, UPDATE, DELETE", "TO \"poor\"");
     /* What it says to type is enough. */
-    run_in(schema, "GRANT ALL ON SCHEMA @ TO poor; GRANT ALL ON ALL TABLES IN SCHEMA @ TO poor");
+    run_in(schema, "GRANT USAGE ON SCHEMA @ TO poor;"
+                   "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA @ TO poor");
     struct tri_store_options options = {.locator = locator, .durability = TR_DURABILITY_FULL};
     struct tri_store *store = NULL;
     assert_int_equal(tri_store_open(&options, NULL, &store), 0);
@@ -173,13 +210,12 @@ static void test_tables_of_others(void **state)
     run_in(schema, "DROP TABLE @.troupe; CREATE TABLE @.troupe AS"
                    " SELECT 1 AS id, 7 AS application, 1 AS format");
     expect(locator, false, TR_STORE_FOREIGN, schema, "search_path");
+    expect_init(locator, TR_STORE_FOREIGN, schema, "search_path");
     /* An empty schema is as good as none. */
     run_in(schema, "DROP TABLE @.troupe, @.orders");
     expect(locator, true, TR_NOT_FOUND, schema, "no store");
-    struct tri_store_options options = {.locator = locator, .durability = TR_DURABILITY_FULL};
-    struct tri_store *store = NULL;
-    assert_int_equal(tri_store_open(&options, NULL, &store), 0);
-    tri_store_close(store);
+    expect(locator, false, TR_NOT_FOUND, schema, "no store");
+    assert_true(init(locator));
 }
 
 static void test_newer_and_damaged_ones(void **state)
@@ -191,6 +227,7 @@ static void test_newer_and_damaged_ones(void **state)
     run_in(schema, "UPDATE @.troupe SET format = 2");
     expect(locator, false, TR_STORE_NEWER, "format 2", "knows 1");
     expect(locator, true, TR_STORE_NEWER, "format 2", "knows 1");
+    expect_init(locator, TR_STORE_NEWER, "format 2", "knows 1");
     run_in(schema, "UPDATE @.troupe SET format = 1; UPDATE @.host SET last_number = 5");
     expect(locator, false, TR_STORE_DAMAGED, "host's row", "backup");
     run_in(schema, "DROP TABLE @.pages");
@@ -233,6 +270,7 @@ static void test_the_schema_without_a_search_path(void **state)
     expect(locator, true, TR_NOT_FOUND, "\"troupe\"", "no store");
     struct tri_store_options options = {.locator = locator, .durability = TR_DURABILITY_PROCESS};
     struct tri_store *store = NULL;
+    assert_true(init(locator));
     assert_int_equal(tri_store_open(&options, NULL, &store), 0);
     assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
     postgres_server_run("SELECT application_name FROM pg_stat_activity"

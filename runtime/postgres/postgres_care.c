@@ -1,0 +1,132 @@
+/*
+ * Making a store, and bringing one to this program's tables.
+ *
+ * An upgrade does not say itself what it does: the catalog before and after is compared, within its
+ * transaction. So nothing is done that is not told.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/postgres/postgres.h"
+#include "runtime/postgres/postgres_internal.h"
+
+/* ----------------------------------------------------------------------------- init */
+
+static int make(struct tri_postgres *self)
+{
+    return tri_postgres_make_tables(self, &self->was_made);
+}
+
+int tri_postgres_init(const struct tri_store_options *options, char *explain, bool *was_made)
+{
+    struct tri_postgres *self = NULL;
+    int error = tri_postgres_begin(options, "init", make, explain, &self);
+    if (error != 0) {
+        return error;
+    }
+    *was_made = self->was_made;
+    tri_store_close(&self->store);
+    return 0;
+}
+
+/* -------------------------------------------------------------------------- upgrade */
+
+/*
+ * What is in the schema, a line of words for each thing, each with the table it belongs to. Views
+ * are told apart by what they say, and indexes by their names. What a new table brings with it is
+ * not told again.
+ */
+#define CATALOG                                                                                \
+    "SELECT 'the table ' || relname AS what, relname AS of FROM pg_class"                      \
+    " WHERE relnamespace = $1::oid AND relkind = 'r'"                                          \
+    " UNION ALL SELECT 'the column ' || a.attname || ' of the table ' || c.relname, c.relname" \
+    " FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0"              \
+    " AND NOT a.attisdropped WHERE c.relnamespace = $1::oid AND c.relkind = 'r'"               \
+    " UNION ALL SELECT 'the view ' || relname || ' ' || md5(pg_get_viewdef(oid)), NULL"        \
+    " FROM pg_class WHERE relnamespace = $1::oid AND relkind = 'v'"                            \
+    " UNION ALL SELECT 'the index ' || i.relname || ' of the table ' || t.relname, t.relname"  \
+    " FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid"                                 \
+    " JOIN pg_class t ON t.oid = x.indrelid WHERE i.relnamespace = $1::oid"                    \
+    " UNION ALL SELECT 'the function ' || proname || ' ' || md5(prosrc), NULL FROM pg_proc"    \
+    " WHERE pronamespace = $1::oid"
+
+/* All of it as one text, which the server reads again: an array. */
+static const char look[] = "SELECT array_agg(what)::text FROM (" CATALOG ") AS c";
+
+/* What was not there before. */
+static const char compare[] =
+    "WITH before AS (SELECT unnest($2::text[]) AS what), now AS (" CATALOG ")"
+    " SELECT 'made ' || regexp_replace(what, '( [0-9a-f]{32})$', '') FROM now"
+    " WHERE what NOT IN (SELECT what FROM before)"
+    " AND (of IS NULL OR what = 'the table ' || of"
+    " OR 'the table ' || of IN (SELECT what FROM before)) ORDER BY what";
+
+static int read_catalog(struct tri_postgres *self, PGresult **catalog)
+{
+    char schema[16];
+    const char *parameters[] = {schema};
+    (void)snprintf(schema, sizeof schema, "%u", self->schema_oid);
+    return tri_postgres_query(self, look, 1, parameters, 0, "looking at the tables", catalog);
+}
+
+static int compare_catalog(struct tri_postgres *self, const PGresult *before, PGresult **changes)
+{
+    char schema[16];
+    const char *parameters[] = {schema, tri_postgres_text(self, before, 0, 0)};
+    (void)snprintf(schema, sizeof schema, "%u", self->schema_oid);
+    return tri_postgres_query(self, compare, 2, parameters, 0, "looking at the tables", changes);
+}
+
+/* Within a transaction. */
+static int change(struct tri_postgres *self)
+{
+    PGresult *before = NULL;
+    int error = tri_postgres_lock_tables(self);
+    if (error == 0) {
+        error = read_catalog(self, &before);
+    }
+    if (error == 0) {
+        error = tri_postgres_records_upgrade(self);
+    }
+    if (error == 0) {
+        error = compare_catalog(self, before, &self->changes);
+    }
+    self->library->clear(before);
+    return error;
+}
+
+static int upgrade(struct tri_postgres *self)
+{
+    self->is_repaired = true;
+    int error = tri_postgres_find_tables(self);
+    if (error == 0) {
+        error = tri_postgres_execute(self, "BEGIN", "changing the tables");
+    }
+    if (error == 0) {
+        error = change(self);
+    }
+    if (error == 0) {
+        error = tri_postgres_execute(self, "COMMIT", "changing the tables");
+    }
+    if (error != 0) {
+        self->library->clear(self->changes);
+        self->changes = NULL;
+    }
+    tri_postgres_rollback(self);
+    return error;
+}
+
+int tri_postgres_upgrade(const struct tri_store_upgrading *upgrading, char *explain)
+{
+    struct tri_postgres *self = NULL;
+    int error = tri_postgres_begin(&upgrading->options, "upgrade", upgrade, explain, &self);
+    if (error != 0) {
+        return error;
+    }
+    for (int row = 0; row < self->library->ntuples(self->changes); row++) {
+        upgrading->changed(upgrading->self, tri_postgres_text(self, self->changes, row, 0));
+    }
+    self->library->clear(self->changes);
+    tri_store_close(&self->store);
+    return 0;
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""`troupe store`: making a store and bringing it to this program's tables, in a folder and in
+PostgreSQL; what it says where it cannot."""
+
+import json
+import sqlite3
+import unittest
+
+import postgres
+from program import ProgramTest
+
+
+class FolderTest(ProgramTest):
+    def test_init_makes_one_once(self):
+        self.assertEqual(self.troupe("store", "init", "new")[0],
+                         f"made the store {self.folder}/new\n")
+        self.assertTrue((self.folder / "new/troupe.db").exists())
+        self.assertEqual(self.troupe("store", "init", "new")[0],
+                         f"the store {self.folder}/new is there already, and stays as it is\n")
+        self.assertEqual(self.document("store", "init", "other"),
+                         {"store": f"{self.folder}/other", "made": True})
+        self.assertIn("there is no store", self.troupe("store", "init", status=2)[1])
+        (self.folder / "foreign").mkdir()
+        (self.folder / "foreign/troupe.db").write_text("no database")
+        self.assertIn("is not a store of Troupe", self.troupe("store", "init", "foreign",
+                                                              status=4)[1])
+
+    def test_upgrade_brings_what_is_missing(self):
+        self.troupe("store", "init", self.store)
+        self.assertEqual(self.troupe("store", "upgrade", self.store)[0],
+                         f"the store {self.store} has this program's tables already\n")
+        database = sqlite3.connect(self.store / "troupe.db")
+        database.executescript(
+            "DROP VIEW executions; DROP TABLE record_cache_miss;"
+            "DELETE FROM record_schemas WHERE name = 'cache_miss'")
+        database.close()
+        document = self.document("store", "upgrade", self.store)
+        self.assertEqual(document["changes"], ["made the table record_cache_miss",
+                                               "made the view executions"])
+        self.assertEqual(self.document("store", "upgrade")["changes"], [])
+        self.assertIn("there is no store yet", self.troupe("store", "upgrade", "none",
+                                                           status=2)[1])
+
+    def test_a_store_of_a_later_program_is_refused(self):
+        self.troupe("store", "init", self.store)
+        database = sqlite3.connect(self.store / "troupe.db")
+        database.executescript("UPDATE record_schemas SET version = 99 WHERE name = 'attempt'")
+        database.close()
+        self.assertIn("record attempt has version 99, and this version of the program knows",
+                      self.troupe("store", "upgrade", self.store, status=4)[1])
+
+    def test_what_is_no_verb(self):
+        self.assertIn("'mend' is nothing that is done to a store; write one of init|",
+                      self.troupe("store", "mend", status=2)[1])
+        self.assertIn("'' names no folder", self.troupe("store", "init", "", status=2)[1])
+        self.assertIn("one argument too many", self.troupe("store", "init", "a", "b",
+                                                           status=2)[1])
+
+
+class DatabaseTest(postgres.PostgresTest):
+    def test_init_makes_one_once(self):
+        locator = self.locator()
+        self.assertEqual(self.troupe("store", "init", locator)[0], f"made the store {locator}\n")
+        self.assertEqual(self.troupe("store", "init", locator)[0],
+                         f"the store {locator} is there already, and stays as it is\n")
+        self.assertEqual(json.loads(self.troupe("store", "init", locator, "-o", "json")[0]),
+                         {"store": locator, "made": False})
+        self.assertEqual(self.run_sql("SELECT format FROM troupe.troupe"), [("1",)])
+        self.assertEqual(self.run_sql("SELECT incarnation FROM troupe.host"), [("0",)])
+
+    def test_nobody_else_makes_one(self):
+        locator = self.locator()
+        told = (f"has no store in the schema \"troupe\"; make one: troupe store init '{locator}'")
+        self.assertIn(told, self.troupe("store", "upgrade", locator, status=2)[1])
+        self.write("flow.yaml", "troupe: 1\ntasks: {t: {type: echo}}\n")
+        self.store = locator
+        self.assertIn(told, self.troupe("run", "flow.yaml", "t", status=4)[1])
+        self.assertEqual(self.run_sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'troupe'"),
+                         [("0",)])
+
+    def test_the_schema_is_the_first_of_the_search_path(self):
+        locator = self.locator(options="-csearch_path=other,public")
+        self.troupe("store", "init", locator)
+        self.assertEqual(self.run_sql("SELECT incarnation FROM other.host"), [("0",)])
+
+    def test_upgrade_brings_what_is_missing(self):
+        locator = self.locator()
+        self.troupe("store", "init", locator)
+        self.assertEqual(self.troupe("store", "upgrade", locator)[0],
+                         f"the store {locator} has this program's tables already\n")
+        self.run_sql("DROP TABLE troupe.record_cache_miss;"
+                     "DELETE FROM troupe.record_schemas WHERE name = 'cache_miss'")
+        self.assertEqual(self.document("store", "upgrade", locator)["changes"],
+                         ["made the table record_cache_miss"])
+        self.assertEqual(self.document("store", "upgrade", locator)["changes"], [])
+
+    def test_a_store_of_a_later_program_is_refused(self):
+        locator = self.locator()
+        self.troupe("store", "init", locator)
+        self.run_sql("UPDATE troupe.record_schemas SET version = 99 WHERE name = 'attempt'")
+        self.assertIn("record attempt has version 99, and this version of the program knows",
+                      self.troupe("store", "upgrade", locator, status=4)[1])
+        self.run_sql("UPDATE troupe.troupe SET format = 9")
+        self.assertIn('the schema "troupe" has format 9, and this version of the program knows 1',
+                      self.troupe("store", "upgrade", locator, status=4)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
