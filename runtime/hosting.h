@@ -52,7 +52,10 @@ struct tr_host_options {
     const char *search_folder;
     const struct tr_object_store *object_stores; /* for TR_SERVICE_FILES; they outlive the host */
     size_t object_store_count;
-    uint32_t unclaimed_ms;     /* how long unclaimed ends of processes are kept; 0: ten minutes */
+    const char
+        *blobs_folder;     /* where blobs are kept, absolute; it outlives the host; NULL: where the
+                                  store has them */
+    uint32_t unclaimed_ms; /* how long unclaimed ends of processes are kept; 0: ten minutes */
     uint16_t aside_behaviour;  /* groups whose first actor has it may be set aside; 0: none */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */

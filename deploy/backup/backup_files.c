@@ -260,7 +260,7 @@ static int add_tree(struct adding *adding, size_t row)
     if (access(path, F_OK) != 0) {
         return errno == ENOENT ? 0 : fail(adding, TR_SYSTEM, path);
     }
-    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
     if (tree == NULL) {
         return fail(adding, TR_SYSTEM, path);
     }

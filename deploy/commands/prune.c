@@ -221,6 +221,9 @@ static enum tr_exit_status show(const struct wanted *wanted, const struct tr_pru
                         "%llu folders on a share stay, since they cannot be removed; the first: %s",
                         (unsigned long long)pruned->stayed, pruned->why);
     }
+    if (pruned->blobs_stay[0] != '\0') {
+        tr_command_note(wanted->invocation, "%s", pruned->blobs_stay);
+    }
     if (error != 0) {
         write_text(pruned, wanted->request.is_dry, stderr);
         return error == TR_BUSY ? tr_command_refused(wanted->invocation->command, "%s", explain)

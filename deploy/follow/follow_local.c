@@ -359,6 +359,9 @@ static void keep_retention(struct follower *follower)
         tr_service_log_note(follower->log, true, words);
         return;
     }
+    if (pruned.blobs_stay[0] != '\0') {
+        tr_service_log_note(follower->log, true, pruned.blobs_stay);
+    }
     uint64_t executions = pruned.parts[TR_PRUNED_EXECUTIONS].count;
     uint64_t files = 0;
     for (size_t i = TR_PRUNED_EXECUTIONS + 1; i < TR_PRUNED_PART_COUNT; i++) {

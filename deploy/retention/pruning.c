@@ -605,8 +605,7 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
                                 &parts[TR_PRUNED_GRAPHS]);
     }
     if (error == 0) {
-        error = tr_prune_blobs(request, references, before_ms, pruning->explain,
-                               &parts[TR_PRUNED_BLOBS]);
+        error = tr_prune_blobs(request, references, before_ms, pruning->explain, pruning->pruned);
     }
     tr_references_free(references);
     return error;

@@ -69,7 +69,8 @@ enum tr_pruned_part_id {
 struct tr_pruned {
     struct tr_pruned_part parts[TR_PRUNED_PART_COUNT];
     uint64_t stayed; /* folders on shares that could not be removed, as others have made them */
-    char why[TRI_STORE_EXPLAIN_BYTES]; /* of the first of these */
+    char why[TRI_STORE_EXPLAIN_BYTES];        /* of the first of these */
+    char blobs_stay[TRI_STORE_EXPLAIN_BYTES]; /* why no blob was removed; empty: none had to stay */
 };
 
 /* Whether a request needs the engine, that is to say finds executions to be forgotten. */

@@ -277,8 +277,9 @@ static bool is_used(void *self, const char *name)
 }
 
 int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_references *references,
-                   uint64_t pieces_before_ms, char *explain, struct tr_pruned_part *part)
+                   uint64_t pieces_before_ms, char *explain, struct tr_pruned *pruned)
 {
+    struct tr_pruned_part *part = &pruned->parts[TR_PRUNED_BLOBS];
     struct tri_blobs *blobs;
     struct tri_swept swept = {.count = 0};
     struct tri_blob_sweep sweep = {
@@ -293,6 +294,10 @@ int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_refer
         return fail(explain, error, "blobs");
     }
     error = tri_blob_sweep(blobs, &sweep, &swept);
+    if (error == TR_BUSY) {
+        snprintf(pruned->blobs_stay, sizeof pruned->blobs_stay, "%s", tri_blobs_words(blobs));
+        error = 0;
+    }
     if (error != 0 && explain[0] == '\0') {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_blobs_words(blobs));
     }

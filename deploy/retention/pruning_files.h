@@ -32,6 +32,6 @@ TR_MUST_USE int tr_prune_graphs(const struct tr_prune_request *request,
 /* Removes blobs that are not among the names, and values that nobody finishes. */
 TR_MUST_USE int tr_prune_blobs(const struct tr_prune_request *request,
                                const struct tr_references *references, uint64_t pieces_before_ms,
-                               char *explain, struct tr_pruned_part *part);
+                               char *explain, struct tr_pruned *pruned);
 
 #endif

@@ -464,6 +464,7 @@ static const struct tri_key keys[] = {
     {"quotas", read_quotas, 0},
     {"secrets", read_secrets, 0},
     {"object_stores", tri_settings_read_stores, 0},
+    {"blobs", tri_settings_read_blobs, 0},
     {"mail", read_mail, 0},
     {"store", read_store, 0},
     {"default_plugin", read_default_plugin, 0},

@@ -1,6 +1,6 @@
 /*
  * What the settings say of object stores: by what a URI begins with, where its objects are reached
- * and how requests show who asks.
+ * and how requests show who asks. And where blobs are kept.
  */
 #include <string.h>
 
@@ -164,4 +164,23 @@ void tri_settings_read_stores(struct tri_definition *definition, const struct tr
             *added = reader.store;
         }
     }
+}
+
+/* Whether the folder is there the engine sees, which may start before it is mounted. */
+void tri_settings_read_blobs(struct tri_definition *definition, const struct tr_tree *value,
+                             void *target)
+{
+    struct tr_settings_file *settings = target;
+    struct tr_text folder;
+    if (!tri_keys_read_text(definition, value, &folder)) {
+        return;
+    }
+    if (folder.size == 0 || memmem(folder.data, folder.size, "://", 3) != NULL) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "'%.*s' is no folder\nwrite the path of one that all hosts of the store "
+                       "reach, from the folder of the settings on",
+                       TRI_SHOWN(folder));
+        return;
+    }
+    settings->blobs = tri_settings_place(settings, folder);
 }

@@ -6,8 +6,9 @@
  * power loss. Two writers of the same content make the same name; the second one finds it and
  * removes its own copy.
  *
- * The lock of ages is a flock on the folder: it works between threads, each of which has opened the
- * folder itself, and between processes, and the kernel releases it whenever its holder ends.
+ * The lock of ages is a flock on a file: it works between threads, each of which has opened the
+ * file itself, between processes, and between hosts of a folder that they share, and the kernel
+ * releases it whenever its holder ends.
  */
 #include "runtime/blob/blob.h"
 
@@ -49,9 +50,79 @@ const char *tri_blobs_words(const struct tri_blobs *blobs)
 
 /* ---- Opening. ------------------------------------------------------------------------------- */
 
+/* What tells this host's own names from those of others: a digest of where its store is. */
+static int name_own(struct tri_blobs *blobs, const char *real)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    uint8_t digest[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state state;
+    if (gethostname(host, sizeof host - 1) != 0) {
+        return TR_SYSTEM;
+    }
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, (const uint8_t *)host, sizeof host);
+    crypto_hash_sha256_update(&state, (const uint8_t *)real, strlen(real));
+    crypto_hash_sha256_final(&state, digest);
+    blobs->own[0] = '-';
+    sodium_bin2hex(blobs->own + 1, sizeof blobs->own - 1, digest, TRI_BLOBS_OWN_DIGITS / 2);
+    return 0;
+}
+
+/* Opens blobs/, made if missing, or what it is a link to. */
+static int open_blobs(struct tri_blobs *blobs, const char *real)
+{
+    struct stat status;
+    blobs->is_shared = fstatat(blobs->store, TRI_BLOBS_FOLDER, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       S_ISLNK(status.st_mode);
+    if (!blobs->is_shared) {
+        snprintf(blobs->real, sizeof blobs->real, "%s", blobs->path);
+        return tri_below_folder(blobs->store, tr_text_of(TRI_BLOBS_FOLDER), 0700, &blobs->folder);
+    }
+    char target[PATH_MAX];
+    blobs->folder = openat(blobs->store, TRI_BLOBS_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (blobs->folder < 0 || realpath(blobs->path, target) == NULL) {
+        return TR_SYSTEM;
+    }
+    snprintf(blobs->real, sizeof blobs->real, "%s", target);
+    return name_own(blobs, real);
+}
+
+static int open_folder(const struct tri_blobs *blobs, const char *name, const char *own,
+                       int *folder)
+{
+    char whole[64];
+    snprintf(whole, sizeof whole, "%s%s", name, own);
+    return tri_below_folder(blobs->folder, tr_text_of(whole), 0700, folder);
+}
+
+/* Opens or makes what lies in blobs/ beside the blobs. */
+static int open_inside(struct tri_blobs *blobs)
+{
+    const char *parts = blobs->is_shared ? TRI_BLOBS_PARTS_FOLDER : TRI_BLOBS_PIECES_FOLDER;
+    int error = open_folder(blobs, TRI_BLOBS_NEW_FOLDER, blobs->own, &blobs->fresh);
+    if (error == 0) {
+        error = open_folder(blobs, TRI_BLOBS_PIECES_FOLDER, "", &blobs->pieces);
+    }
+    if (error == 0) {
+        error = open_folder(blobs, parts, blobs->own, &blobs->parts);
+    }
+    if (error == 0) {
+        error = blobs->is_shared
+                    ? tri_below_folder(blobs->store, tr_text_of(TRI_BLOBS_PAPERS_FOLDER), 0700,
+                                       &blobs->papers)
+                    : open_folder(blobs, TRI_BLOBS_NEW_FOLDER, "", &blobs->papers);
+    }
+    if (error == 0) {
+        blobs->lock =
+            openat(blobs->folder, TRI_BLOBS_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        error = blobs->lock < 0 ? tri_below_error() : 0;
+    }
+    return error;
+}
+
 /*
- * Opens or makes the three folders. The length check leaves room for the longest name of a blob
- * behind the path, so that no URI is truncated.
+ * Opens or makes the folders. The length check leaves room for the longest name of a blob behind
+ * the path, so that no URI is truncated.
  */
 static int open_folders(struct tri_blobs *blobs, const char *store_folder)
 {
@@ -64,14 +135,9 @@ static int open_folders(struct tri_blobs *blobs, const char *store_folder)
     if (size < 0 || (size_t)size + NAME_MAX + 2 >= sizeof blobs->path) {
         return TR_LIMIT;
     }
-    int error = tri_below_folder(blobs->store, tr_text_of(TRI_BLOBS_FOLDER), 0700, &blobs->folder);
+    int error = open_blobs(blobs, real);
     if (error == 0) {
-        error =
-            tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_NEW_FOLDER), 0700, &blobs->fresh);
-    }
-    if (error == 0) {
-        error = tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_PIECES_FOLDER), 0700,
-                                 &blobs->pieces);
+        error = open_inside(blobs);
     }
     /* The names of the folders must be synced as well as their contents. */
     bool is_synced = error == 0 && fsync(blobs->folder) == 0 && fsync(blobs->store) == 0;
@@ -91,6 +157,9 @@ static int open_store(const char *store_folder, const atomic_bool *is_stopping,
     blobs->folder = -1;
     blobs->fresh = -1;
     blobs->pieces = -1;
+    blobs->parts = -1;
+    blobs->papers = -1;
+    blobs->lock = -1;
     blobs->is_stopping = is_stopping != NULL ? is_stopping : &never;
     blobs->copy = tr_alloc(TRI_BLOB_COPY_BYTES);
     int error = blobs->copy != NULL ? open_folders(blobs, store_folder) : TR_MEMORY;
@@ -114,6 +183,9 @@ int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping, str
      * have files in there, and they get an error for the missing file.
      */
     error = tri_below_empty(blobs->fresh);
+    if (error == 0) {
+        error = tri_below_empty(blobs->papers);
+    }
     if (error != 0) {
         tri_blobs_close(blobs);
         return error;
@@ -148,7 +220,8 @@ void tri_blobs_close(struct tri_blobs *blobs)
     if (blobs == NULL) {
         return;
     }
-    const int descriptors[] = {blobs->pieces, blobs->fresh, blobs->folder, blobs->store};
+    const int descriptors[] = {blobs->lock,  blobs->papers, blobs->parts, blobs->pieces,
+                               blobs->fresh, blobs->folder, blobs->store};
     for (size_t i = 0; i < TR_COUNT_OF(descriptors); i++) {
         if (descriptors[i] >= 0) {
             close(descriptors[i]);
@@ -163,13 +236,13 @@ void tri_blobs_close(struct tri_blobs *blobs)
 /* Blocks until the lock is taken. It is held for a few system calls only. */
 void tri_blob_lock(const struct tri_blobs *blobs, bool is_sweep)
 {
-    while (flock(blobs->folder, is_sweep ? LOCK_EX : LOCK_SH) != 0 && errno == EINTR) {
+    while (flock(blobs->lock, is_sweep ? LOCK_EX : LOCK_SH) != 0 && errno == EINTR) {
     }
 }
 
 void tri_blob_unlock(const struct tri_blobs *blobs)
 {
-    (void)flock(blobs->folder, LOCK_UN);
+    (void)flock(blobs->lock, LOCK_UN);
 }
 
 /* Sets its age to zero; a missing one is noticed by the next stat. */
@@ -392,11 +465,25 @@ static int find_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_P
     return 0;
 }
 
+/* A path to where the link of the blobs leads is one of the blobs. */
+static void take_back(const struct tri_blobs *blobs, char path[TR_PATH_BYTES_MAX])
+{
+    char behind[TR_PATH_BYTES_MAX];
+    size_t size = strlen(blobs->real);
+    if (blobs->is_shared && strncmp(path, blobs->real, size) == 0 && path[size] == '/') {
+        int made = snprintf(behind, sizeof behind, "%s%s", blobs->path, path + size);
+        if (made > 0 && (size_t)made < sizeof behind) {
+            memcpy(path, behind, (size_t)made + 1);
+        }
+    }
+}
+
 /* The absolute path of a URI; TR_INVALID for one that is not local. */
 static int blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_PATH_BYTES_MAX])
 {
     int error = find_path(blobs, uri, path);
     if (error == 0) {
+        take_back(blobs, path);
         take_home(blobs, path);
     }
     return error;
@@ -557,7 +644,8 @@ static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *sou
 static int give_kept(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
                      struct tri_blob *blob)
 {
-    const struct tr_fence around = {.folder = blob_around(blobs, path)};
+    const struct tr_fence around = {.folder = blob_around(blobs, path),
+                                    .trusted_bytes = (uint32_t)strlen(blobs->path)};
     int fd = -1;
     int error = around.folder.size == 0            ? TR_OUTSIDE
                 : path[around.folder.size] == '\0' ? 0

@@ -45,8 +45,9 @@ struct tri_blob {
 };
 
 /*
- * Opens the blob store of a store's folder and removes unfinished blobs of an earlier engine. Long
- * calls end as TR_CLOSED when `is_stopping` becomes true; NULL is fine.
+ * Opens the blob store of a store's folder, wherever that is (blob_place.h), and removes unfinished
+ * blobs of an earlier engine. Long calls end as TR_CLOSED when `is_stopping` becomes true; NULL is
+ * fine.
  */
 TR_MUST_USE int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping,
                                struct tri_blobs **blobs);
@@ -156,7 +157,10 @@ struct tri_swept {
     uint64_t bytes;
 };
 
-/* Sweeps, also beside an engine. Removals before an error are counted. */
+/*
+ * Sweeps, also beside an engine. Removals before an error are counted. TR_BUSY: other stores have
+ * blobs in the same folder.
+ */
 TR_MUST_USE int tri_blob_sweep(struct tri_blobs *blobs, const struct tri_blob_sweep *sweep,
                                struct tri_swept *swept);
 

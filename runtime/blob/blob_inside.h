@@ -12,12 +12,22 @@
 #include "runtime/blob/blob.h"
 
 /*
- * Folders below the store's: the blobs; unfinished ones, removed when an engine starts; values that
- * are written in pieces.
+ * Folders below the store's: the blobs, in their own folder or behind a link (blob_place.h);
+ * unfinished ones, removed when an engine starts; values that are written in pieces. In a folder of
+ * several hosts what is unfinished has a folder of the host's own, whose digits are made of where
+ * its store is. A folder of another store shows that its blobs are here, too.
  */
 #define TRI_BLOBS_FOLDER "blobs"
 #define TRI_BLOBS_NEW_FOLDER ".new"
 #define TRI_BLOBS_PIECES_FOLDER ".pieces"
+#define TRI_BLOBS_PARTS_FOLDER ".parts"
+#define TRI_BLOBS_OWN_DIGITS 16
+
+/* The file of the lock of ages. */
+#define TRI_BLOBS_LOCK ".lock"
+
+/* Unfinished documents, where the blobs are on another file system. */
+#define TRI_BLOBS_PAPERS_FOLDER "cache/.new"
 
 #define TRI_BLOB_HEX_BYTES (2 * TRI_BLOB_DIGEST_BYTES)
 
@@ -26,12 +36,18 @@ struct tri_blobs {
     int folder; /* blobs/ */
     int fresh;  /* blobs/.new/ */
     int pieces; /* blobs/.pieces/ */
+    int parts;  /* the same, or of this host's own */
+    int papers; /* unfinished documents */
+    int lock;
+    bool is_shared; /* blobs is a link */
     const atomic_bool *is_stopping;
-    const struct tr_turn *turn;   /* NULL: long calls do not yield */
-    char owner[12];               /* prefix of names in .new; empty: the engine's */
-    uint64_t made;                /* counts names in .new */
-    uint8_t *copy;                /* buffer for copying and digesting */
-    char path[TR_PATH_BYTES_MAX]; /* of blobs/, absolute and without links */
+    const struct tr_turn *turn;         /* NULL: long calls do not yield */
+    char owner[12];                     /* prefix of names in .new; empty: the engine's */
+    uint64_t made;                      /* counts names in .new */
+    uint8_t *copy;                      /* buffer for copying and digesting */
+    char path[TR_PATH_BYTES_MAX];       /* of blobs/, absolute and without links before it */
+    char real[TR_PATH_BYTES_MAX];       /* where that leads */
+    char own[TRI_BLOBS_OWN_DIGITS + 2]; /* "-DIGITS" behind names of this host's own; empty: all */
     char words[TR_BLOB_WORDS_BYTES_MAX];
 };
 

@@ -16,7 +16,7 @@
 int tri_blob_parts_open(struct tri_blobs *blobs, struct tr_text name, int *folder)
 {
     errno = 0;
-    int error = tri_below_folder(blobs->pieces, name, MODE_PARTS, folder);
+    int error = tri_below_folder(blobs->parts, name, MODE_PARTS, folder);
     if (error == 0) {
         tri_blob_parts_renew(*folder);
     }
@@ -50,5 +50,5 @@ int tri_blob_parts_adopt(struct tri_blobs *blobs, int folder, const char *entry,
 
 void tri_blob_parts_remove(struct tri_blobs *blobs, struct tr_text name)
 {
-    (void)!tri_below_remove(blobs->pieces, name); /* otherwise a sweep removes it */
+    (void)!tri_below_remove(blobs->parts, name); /* otherwise a sweep removes it */
 }

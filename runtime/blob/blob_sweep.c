@@ -123,11 +123,51 @@ static int sweep_folder(const struct sweeping *sweeping, int fd, bool is_pieces)
     return error != 0 ? tri_blob_explain(sweeping->blobs, error, sweeping->blobs->path) : 0;
 }
 
+/* Whether another store has its unfinished blobs here, and so has blobs that only it names. */
+static bool has_other(const struct tri_blobs *blobs, char other[NAME_MAX + 1])
+{
+    int copy = openat(blobs->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+    size_t size = strlen(TRI_BLOBS_NEW_FOLDER);
+    bool is_found = folder == NULL;
+    snprintf(other, NAME_MAX + 1, TRI_BLOBS_NEW_FOLDER "-*");
+    while (folder != NULL && !is_found && (entry = readdir(folder)) != NULL) {
+        is_found = strncmp(entry->d_name, TRI_BLOBS_NEW_FOLDER, size) == 0 &&
+                   strcmp(entry->d_name + size, blobs->own) != 0;
+        if (is_found) {
+            snprintf(other, NAME_MAX + 1, "%s", entry->d_name);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    } else if (copy >= 0) {
+        close(copy);
+    }
+    return is_found;
+}
+
+static int refuse_shared(struct tri_blobs *blobs, const char *other)
+{
+    snprintf(blobs->words, sizeof blobs->words,
+             "%.200s holds blobs of another store, too, and nothing is removed there; give each "
+             "store a folder of its own, or remove %.40s there if that store is gone",
+             blobs->real, other);
+    return TR_BUSY;
+}
+
 int tri_blob_sweep(struct tri_blobs *blobs, const struct tri_blob_sweep *sweep,
                    struct tri_swept *swept)
 {
     struct sweeping sweeping = {.blobs = blobs, .sweep = sweep, .swept = swept};
     *swept = (struct tri_swept){.count = 0};
-    int error = sweep_folder(&sweeping, blobs->pieces, true);
+    char other[NAME_MAX + 1];
+    int error = blobs->is_shared ? sweep_folder(&sweeping, blobs->parts, true) : 0;
+    if (error == 0 && blobs->is_shared && has_other(blobs, other)) {
+        return refuse_shared(blobs, other);
+    }
+    if (error == 0) {
+        error = sweep_folder(&sweeping, blobs->pieces, true);
+    }
     return error != 0 ? error : sweep_folder(&sweeping, blobs->folder, false);
 }

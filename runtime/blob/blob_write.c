@@ -39,10 +39,10 @@ static bool write_at(int fd, struct tr_bytes bytes, uint64_t offset)
 
 /* ---- Whole at once. ------------------------------------------------------------------------- */
 
-/* Writes a new file in blobs/.new/, synced. No reader knows its name before it is renamed. */
-static int write_new(struct tri_blobs *blobs, const char *name, struct tr_bytes bytes, mode_t mode)
+/* Writes a new file, synced. No reader knows its name before it is renamed. */
+static int write_new(int folder, const char *name, struct tr_bytes bytes, mode_t mode)
 {
-    int fd = openat(blobs->fresh, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE_OPEN);
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE_OPEN);
     if (fd < 0) {
         return tri_below_error();
     }
@@ -66,7 +66,7 @@ static int write_whole(struct tri_blobs *blobs, const char *shown, struct tr_byt
     tri_blob_new_name(blobs, name);
     crypto_hash_sha256(blob->digest, bytes.size > 0 ? bytes.data : nothing, bytes.size);
     blob->size = bytes.size;
-    int error = write_new(blobs, name, bytes, MODE_BLOB);
+    int error = write_new(blobs->fresh, name, bytes, MODE_BLOB);
     if (error != 0) {
         error = tri_blob_explain(blobs, error, shown);
         goto remove;
@@ -363,13 +363,13 @@ int tri_document_put(struct tri_blobs *blobs, struct tr_text path, struct tr_byt
         return tri_blob_explain(blobs, error, shown);
     }
     tri_blob_new_name(blobs, name);
-    error = write_new(blobs, name, bytes, MODE_OPEN);
-    if (error == 0 && renameat(blobs->fresh, name, place.folder, place.last) != 0) {
+    error = write_new(blobs->papers, name, bytes, MODE_OPEN);
+    if (error == 0 && renameat(blobs->papers, name, place.folder, place.last) != 0) {
         error = tri_below_error();
     }
     if (error != 0) {
         error = tri_blob_explain(blobs, error, shown);
-        (void)unlinkat(blobs->fresh, name, 0); /* otherwise the next start removes it */
+        (void)unlinkat(blobs->papers, name, 0); /* otherwise the next start removes it */
     } else {
         error = sync_folders(blobs, path) ? 0 : tri_blob_explain(blobs, TR_SYSTEM, shown);
     }

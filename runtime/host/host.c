@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/blob/blob_place.h"
 #include "runtime/cluster/interhost.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/poison_message.h"
@@ -278,6 +279,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->search_folder = options->search_folder;
     host->object_stores = options->object_stores;
     host->object_store_count = options->object_store_count;
+    host->blobs_folder = options->blobs_folder;
     host->unclaimed_ms = options->unclaimed_ms;
     host->exchange = options->exchange;
     host->folder = tr_text_copy(tr_text_of(options->folder));
@@ -520,6 +522,22 @@ static void explain_files(struct tr_host *host, int error)
              host->folder, words);
 }
 
+static int start_files(struct tr_host *host, const struct tri_files_service_options *options)
+{
+    char words[TRI_BLOB_PLACE_WORDS_BYTES];
+    int error =
+        host->blobs_folder == NULL ? 0 : tri_blob_place(host->folder, host->blobs_folder, words);
+    if (error != 0) {
+        snprintf(host->fatal_words, sizeof host->fatal_words, "%s", words);
+        return error;
+    }
+    error = tri_files_service_start(options, &host->files);
+    if (error != 0) {
+        explain_files(host, error);
+    }
+    return error;
+}
+
 /* Services first, so that a call of the first handled message finds its service. */
 static int start_services(struct tr_host *host)
 {
@@ -572,10 +590,7 @@ static int start_services(struct tr_host *host)
             .secrets = host->secrets,
             .secret_count = host->secret_count,
         };
-        error = tri_files_service_start(&options, &host->files);
-        if (error != 0) {
-            explain_files(host, error);
-        }
+        error = start_files(host, &options);
     }
     if (error == 0 && shared->directory.number != 0) {
         error = tri_interhost_thread_start(host, &host->interhost);

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import unittest
 
 from program import ProgramTest
@@ -147,6 +148,73 @@ class FolderTest(ProgramTest):
         self.assertEqual(len(outputs["l"]), 90000)
         self.troupe("prune", "it", "--unnamed-older-than", "0s", "--yes")
         self.assertEqual(self.blobs(), [])
+
+
+class SharedFolderTest(FolderTest):
+    """In a folder that several hosts reach."""
+
+    def settle(self):
+        self.shared = self.folder / "shared"
+        self.shared.mkdir()
+        (self.store / "settings.yaml").write_text("blobs: ../shared\n")
+
+    def blobs(self):
+        return sorted(name for name in os.listdir(self.shared) if name[0] != ".")
+
+    def test_the_store_leads_there(self):
+        self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
+        self.assertEqual(os.readlink(self.store / "blobs"), str(self.shared))
+        self.assertGreater(len(self.blobs()), 3)
+        outputs = self.document("get", "it")["outputs"]
+        self.assertEqual(os.path.dirname(outputs["f"]), str(self.store.resolve() / "blobs"))
+        # Without its settings it finds them all the same.
+        (self.store / "settings.yaml").unlink()
+        self.assertEqual(self.document("get", "it")["outputs"], outputs)
+        self.troupe("run", "flow.yaml", "main", "-q")
+
+    def test_a_folder_that_is_missing_is_told(self):
+        self.shared.rmdir()
+        _, stderr = self.troupe("run", "flow.yaml", "main", "-q", status=4)
+        self.assertIn(f"the folder {self.store}/../shared of `blobs` in the settings cannot be "
+                      "used: No such file or directory; make it, where all hosts of the store "
+                      "reach it", stderr)
+
+    def test_a_store_that_has_blobs_is_not_moved(self):
+        (self.store / "settings.yaml").unlink()
+        self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
+        (self.store / "settings.yaml").write_text("blobs: ../shared\n")
+        _, stderr = self.troupe("run", "flow.yaml", "main", "-q", status=4)
+        self.assertIn(f"{self.store}/blobs holds blobs, and `blobs` of the settings is "
+                      f"{self.shared}; move what begins with a digest there, and remove the first "
+                      "folder", stderr)
+        for path in (self.store / "blobs").glob("[0-9a-f]*"):
+            path.rename(self.shared / path.name)
+        shutil.rmtree(self.store / "blobs")
+        self.troupe("run", "flow.yaml", "main", "-q")
+        self.assertEqual(len(self.document("get", "it")["outputs"]["l"]), 90000)
+
+    def test_two_stores_remove_nothing_of_each_other(self):
+        self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
+        first, self.store = self.store, self.folder / "other"
+        self.store.mkdir()
+        (self.store / "settings.yaml").write_text("blobs: ../shared\n")
+        self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
+        self.troupe("prune", "it", "--unnamed-older-than", "0s", "--yes")
+        _, stderr = self.troupe("prune", "--unnamed-older-than", "0s", "--yes")
+        self.assertRegex(stderr, f"{self.shared} holds blobs of another store, too, and nothing is "
+                         "removed there; give each store a folder of its own, or remove "
+                         r"\.new-[0-9a-f]{16} there if that store is gone")
+        self.store = first
+        self.assertEqual(len(self.document("get", "it")["outputs"]["l"]), 90000)
+
+    def test_a_backup_holds_them(self):
+        self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
+        self.troupe("backup", "store.tar")
+        self.store = self.folder / "other"
+        self.troupe("restore", "store.tar")
+        shutil.rmtree(self.shared)
+        self.assertEqual(len(self.document("get", "it")["outputs"]["l"]), 90000)
+        self.assertFalse((self.store / "blobs").is_symlink())
 
 
 if __name__ == "__main__":

@@ -137,6 +137,9 @@ MISTAKES = [
      "'key' names no secret; write group/key or group/key@version [InvalidValue]"),
     ("mail", "mail: ", "mails: ", "mails",
      "'mails' is no key of the settings; the nearest one is 'mail' [InvalidValue]"),
+    ("blobs", "blobs: ./blobs-of-all", "blobs: ftp://all/blobs", "ftp:",
+     "'ftp://all/blobs' is no folder; write the path of one that all hosts of the store reach, "
+     "from the folder of the settings on [InvalidValue]"),
     ("sendmail", "sendmail: /usr/sbin/sendmail", "sendmail: []", "[]",
      "a list is no value for 'sendmail'; write text [InvalidValue]"),
     ("from", "from: Troupe <troupe@example.org>", "from: nobody", "nobody",
@@ -238,6 +241,7 @@ class SettingsTest(ProgramTest):
         self.build("theirs", 10102)
         for name in ("ca.pem", "client.pem", "client.key"):
             (self.store / name).write_text("")
+        (self.store / "blobs-of-all").mkdir()
         script = self.store / "get-secret"
         script.write_text(COMMAND)
         script.chmod(script.stat().st_mode | stat.S_IXUSR)

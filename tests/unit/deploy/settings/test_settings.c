@@ -582,6 +582,20 @@ static void test_object_stores(void **state)
     require_text(store_at(3)->secret.key, "");
 }
 
+static void test_blobs(void **state)
+{
+    (void)state;
+    require_good("blobs: /shared/troupe\n");
+    assert_string_equal(settings.blobs, "/shared/troupe");
+    require_good("jobs: 1\n");
+    assert_null(settings.blobs);
+    require_problem("blobs: ftp://x/y",
+                    "s.yaml:1:8: 'ftp://x/y' is no folder; write the path of one that all hosts of "
+                    "the store reach, from the folder of the settings on [InvalidValue]\n");
+    require_problem("blobs: [a]",
+                    "s.yaml:1:8: a list is no value for 'blobs'; write text [InvalidValue]\n");
+}
+
 static void test_what_is_wrong_with_object_stores(void **state)
 {
     (void)state;
@@ -647,6 +661,7 @@ int main(void)
         cmocka_unit_test_teardown(test_mail, tear_down),
         cmocka_unit_test_teardown(test_the_store_of_commands, tear_down),
         cmocka_unit_test_teardown(test_object_stores, tear_down),
+        cmocka_unit_test_teardown(test_blobs, tear_down),
         cmocka_unit_test_teardown(test_what_is_wrong_with_object_stores, tear_down),
         cmocka_unit_test_teardown(test_a_task_type_has_the_plugin_that_was_decided_on, tear_down),
     };
