@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "deploy/cli/hide.h"
 #include "deploy/commands/dispatch.h"
 #include "deploy/common/stream.h"
 
@@ -47,6 +48,10 @@ int main(int argc, char **argv)
 {
     if (!grow_stack()) {
         fputs("troupe: the program needs 2 MiB more of memory than it has (`ulimit -v`)\n", stderr);
+        return TR_EXIT_ENGINE;
+    }
+    if (tr_arguments_hide(argc, argv) != 0) {
+        fputs("troupe: there is no memory\n", stderr);
         return TR_EXIT_ENGINE;
     }
     tr_streams_open();

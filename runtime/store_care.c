@@ -55,3 +55,15 @@ int tri_store_upgrade(const struct tri_store_upgrading *given, char *explain)
     upgrading.options.folder = NULL;
     return tri_postgres_upgrade(&upgrading, explain);
 }
+
+int tri_store_check(const struct tri_store_checking *given, char *explain)
+{
+    char bound[TRI_STORE_LOCATOR_BYTES];
+    struct tri_store_checking checking = *given;
+    int error = tri_store_locate(given->options.folder, &checking.options.locator, explain, bound);
+    if (error != 0) {
+        return error;
+    }
+    return checking.options.locator != NULL ? tri_postgres_check(&checking, explain)
+                                            : tri_sqlite_check(&checking, explain);
+}

@@ -1,6 +1,6 @@
 /*
- * What an operator does to a store, in whichever database it is: making one, and bringing one to
- * this program's tables.
+ * What an operator does to a store, in whichever database it is: making one, bringing one to this
+ * program's tables, and looking whether all of it is well.
  */
 #ifndef TR_RUNTIME_STORE_CARE_H
 #define TR_RUNTIME_STORE_CARE_H
@@ -20,5 +20,11 @@ TR_MUST_USE int tri_store_init(const struct tri_store_options *options, char *ex
  * tri_store_open; TR_STORE_NEWER for a store of a later program, which stays as it is.
  */
 TR_MUST_USE int tri_store_upgrade(const struct tri_store_upgrading *upgrading, char *explain);
+
+/*
+ * Reads all of a store and tells what is wrong with it. 0 if it was read to its end, whatever was
+ * found; else those of tri_store_open for reading, and what `progress` has returned.
+ */
+TR_MUST_USE int tri_store_check(const struct tri_store_checking *checking, char *explain);
 
 #endif

@@ -19,11 +19,12 @@ static const struct {
     enum tr_exit_status (*run)(struct tr_store_target *target);
 } verbs[] = {
     {"init", tr_store_init},
+    {"check", tr_store_check},
     {"upgrade", tr_store_upgrade},
     {"fix-modes", tr_store_fix_modes},
 };
 
-#define VERBS "init|upgrade|fix-modes"
+#define VERBS "init|check|upgrade|fix-modes"
 
 enum tr_exit_status tr_store_target_failed(const struct tr_store_target *target, int error)
 {
@@ -178,18 +179,22 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 
 const struct tr_command tr_command_store = {
     .name = "store",
-    .summary = "make a store, upgrade it, and close it to others",
+    .summary = "make, check and upgrade a store, and close it to others",
     .words = VERBS " [STORE]",
     .choices = VERBS,
-    .text = "init       makes a store: a folder, or the tables in a schema of PostgreSQL, which\n"
-            "           belong to the role that makes them. One that is there stays as it is.\n"
-            "upgrade    makes what this program's tables have more than the store's, and says\n"
-            "           what. Engines on PostgreSQL go on meanwhile. A newer store is refused.\n"
-            "fix-modes  takes all that others may read or write in a store from them: what was\n"
-            "           made by hand, or by programs before. settings.yaml stays readable. Beside\n"
-            "           a live engine, too.\n"
-            "STORE is a folder or postgresql://..., else the store that other commands take.",
+    .text =
+        "init       makes a store: a folder, or the tables in a schema of PostgreSQL, which\n"
+        "           belong to the role that makes them. One that is there stays as it is.\n"
+        "check      reads all of it, beside a live engine, too, and says what is wrong, where,\n"
+        "           and what to do: 0 all is well, 1 something is not, 4 it cannot be read.\n"
+        "upgrade    makes what this program's tables have more than the store's, and says\n"
+        "           what. Engines on PostgreSQL go on meanwhile. A newer store is refused.\n"
+        "fix-modes  takes all that others may read or write in a store from them: what was\n"
+        "           made by hand, or by programs before. settings.yaml stays readable. Beside\n"
+        "           a live engine, too.\n"
+        "STORE is a folder or postgresql://..., else the store that other commands take.",
     .examples = "  troupe store init postgresql://troupe_owner@db.example/troupe\n"
+                "  troupe store check -o json\n"
                 "  troupe store upgrade postgresql://troupe_owner@db.example/troupe\n"
                 "  troupe store fix-modes --store /var/lib/troupe",
     .outputs = "text|json|yaml",

@@ -25,6 +25,7 @@ enum tr_exit_status tr_store_target_failed(const struct tr_store_target *target,
 
 /* The verbs; each takes a target whose folder, if it is one, need not be there. */
 enum tr_exit_status tr_store_init(struct tr_store_target *target);
+enum tr_exit_status tr_store_check(struct tr_store_target *target);
 enum tr_exit_status tr_store_upgrade(struct tr_store_target *target);
 enum tr_exit_status tr_store_fix_modes(struct tr_store_target *target);
 

@@ -7,6 +7,27 @@
 
 #include "runtime/journal/store.h"
 
+/* Findings of one table that are told one by one; the others are counted. */
+#define TRI_FINDINGS_EACH_MAX 10
+
+/* Something that is not as it should be, in words. */
+struct tri_finding {
+    const char *place;  /* a table, and a row or column of it: "actors (group 3, serial 9)" */
+    const char *what;   /* "the row fails its checksum" */
+    const char *remedy; /* what to do about it */
+};
+
+/* How a store is checked. All that is read is of one moment, also beside a live engine. */
+struct tri_store_checking {
+    struct tri_store_options options; /* of whom only the place, records and views count */
+    void *self;
+    void (*found)(void *self, const struct tri_finding *finding);
+    /* So many rows of a table were read so far; what it returns other than 0 ends the check. */
+    int (*progress)(void *self, const char *table, uint64_t rows);
+    /* A table was read to its end. */
+    void (*finished)(void *self, const char *table, uint64_t rows);
+};
+
 /* How a store is brought to this program's tables. */
 struct tri_store_upgrading {
     struct tri_store_options options;

@@ -25,9 +25,10 @@ TR_MUST_USE int tri_postgres_open(const struct tri_store_options *options, char 
 TR_MUST_USE int tri_postgres_reader_open(const struct tr_reader_options *options, char *explain,
                                          struct tr_reader **reader);
 
-/* The contracts of tri_store_init and tri_store_upgrade. */
+/* The contracts of tri_store_init, tri_store_upgrade and tri_store_check. */
 TR_MUST_USE int tri_postgres_init(const struct tri_store_options *options, char *explain,
                                   bool *was_made);
 TR_MUST_USE int tri_postgres_upgrade(const struct tri_store_upgrading *upgrading, char *explain);
+TR_MUST_USE int tri_postgres_check(const struct tri_store_checking *checking, char *explain);
 
 #endif

@@ -77,6 +77,94 @@ static int compare_catalog(struct tri_postgres *self, const PGresult *before, PG
     return tri_postgres_query(self, compare, 2, parameters, 0, "looking at the tables", changes);
 }
 
+/* ------------------------------------------------------- what versions do not tell */
+
+/* The columns that a record's table has; none: there is no such table. */
+static int read_columns(struct tri_postgres *self, const struct tri_record_table *table,
+                        PGresult **names)
+{
+    char schema[16];
+    char name[TRI_POSTGRES_NAME_BYTES + 8];
+    const char *parameters[] = {schema, name};
+    (void)snprintf(schema, sizeof schema, "%u", self->schema_oid);
+    (void)snprintf(name, sizeof name, "record_%s", table->schema->name);
+    return tri_postgres_query(self,
+                              "SELECT a.attname::text FROM pg_class c JOIN pg_attribute a"
+                              " ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+                              " WHERE c.relnamespace = $1::oid AND c.relname = $2"
+                              " AND c.relkind = 'r'",
+                              2, parameters, 0, "looking for a record's columns", names);
+}
+
+static bool has_column(const struct tri_postgres *self, const PGresult *names, const char *name)
+{
+    for (int row = 0; row < self->library->ntuples(names); row++) {
+        if (strcmp(tri_postgres_text(self, names, row, 0), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A table that was removed is made again if nothing is known of it. */
+static int forget_missing(struct tri_postgres *self, const struct tri_record_table *table)
+{
+    char sql[96];
+    PGresult *names = NULL;
+    int error = read_columns(self, table, &names);
+    if (error == 0 && self->library->ntuples(names) == 0) {
+        (void)snprintf(sql, sizeof sql, "DELETE FROM record_schemas WHERE id = %u",
+                       table->schema->id);
+        error = tri_postgres_execute(self, sql, "forgetting a table that is missing");
+    }
+    self->library->clear(names);
+    return error;
+}
+
+/* A column with a constant default is added without rewriting the rows. */
+static int add_missing(struct tri_postgres *self, const struct tri_record_table *table)
+{
+    PGresult *names = NULL;
+    int error = read_columns(self, table, &names);
+    for (size_t i = 0; error == 0 && i < table->column_count; i++) {
+        const struct tri_record_column *column = &table->columns[i];
+        char name[TRI_POSTGRES_NAME_BYTES + 16];
+        char sql[512];
+        (void)snprintf(name, sizeof name, "%s%s", column->field->name,
+                       tri_record_column_suffix(column));
+        if (!has_column(self, names, name)) {
+            (void)snprintf(sql, sizeof sql, "ALTER TABLE \"record_%s\" ADD COLUMN \"%s\" %s",
+                           table->schema->name, name,
+                           tri_postgres_dialect.declarations[tri_record_column_type(column)]);
+            error = tri_postgres_alter(self, sql, "adding a record's column");
+        }
+    }
+    self->library->clear(names);
+    return error;
+}
+
+static int each_table(struct tri_postgres *self,
+                      int (*act)(struct tri_postgres *self, const struct tri_record_table *table))
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < self->records.count; i++) {
+        error = act(self, &self->records.tables[i]);
+    }
+    return error;
+}
+
+/* Whatever the versions say, the tables are this program's afterwards. */
+static int upgrade_records(struct tri_postgres *self)
+{
+    int error = each_table(self, forget_missing);
+    if (error == 0) {
+        error = tri_postgres_records_upgrade(self);
+    }
+    return error != 0 ? error : each_table(self, add_missing);
+}
+
+/* ------------------------------------------------------------------------ all of it */
+
 /* Within a transaction. */
 static int change(struct tri_postgres *self)
 {
@@ -86,7 +174,10 @@ static int change(struct tri_postgres *self)
         error = read_catalog(self, &before);
     }
     if (error == 0) {
-        error = tri_postgres_records_upgrade(self);
+        error = tri_postgres_functions_upgrade(self);
+    }
+    if (error == 0) {
+        error = upgrade_records(self);
     }
     if (error == 0) {
         error = compare_catalog(self, before, &self->changes);
@@ -97,7 +188,6 @@ static int change(struct tri_postgres *self)
 
 static int upgrade(struct tri_postgres *self)
 {
-    self->is_repaired = true;
     int error = tri_postgres_find_tables(self);
     if (error == 0) {
         error = tri_postgres_execute(self, "BEGIN", "changing the tables");

@@ -35,9 +35,12 @@ static const struct {
     {"57P", LOST, ""},
     {"25006", LOST, ""}, /* a server that has become a standby */
     {"XX00", TR_STORE_DAMAGED, "see the server's log, and restore a backup or start a new store"},
-    {"42P01", TR_STORE_DAMAGED, "a table is missing: restore a backup or start a new store"},
-    {"42703", TR_STORE_DAMAGED, "a column is missing: restore a backup or start a new store"},
-    {"42883", TR_STORE_DAMAGED, "a function is missing: restore a backup or start a new store"},
+    {"42P01", TR_STORE_DAMAGED,
+     "a table is missing: type troupe store check, which says what helps"},
+    {"42703", TR_STORE_DAMAGED,
+     "a column is missing: type troupe store check, which says what helps"},
+    {"42883", TR_STORE_DAMAGED,
+     "a function is missing: type troupe store check, which says what helps"},
     {"", TR_STORE_FAILED,
      "see the server's log, then start again: whatever was acknowledged is in the store"},
 };

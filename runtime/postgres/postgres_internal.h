@@ -236,6 +236,28 @@ TR_MUST_USE int tri_postgres_find_tables(struct tri_postgres *self);
 /* The same, and a missing one is made, with the tables of the records: then `was_made` is true. */
 TR_MUST_USE int tri_postgres_make_tables(struct tri_postgres *self, bool *was_made);
 
+/*
+ * The statements that make the tables and functions of a store, beside those of records. What a
+ * check compares with is taken from them.
+ */
+const char *tri_postgres_create_sql(void);
+
+/* Finds the next CREATE FUNCTION in it: its name, its body, and all of it. False: no more. */
+struct tri_postgres_function {
+    struct tr_text name;
+    struct tr_text body;
+    struct tr_text statement;
+};
+bool tri_postgres_next_function(const char **at, struct tri_postgres_function *function);
+
+/* Within a transaction: makes functions that are missing, or say something else. */
+TR_MUST_USE int tri_postgres_functions_upgrade(struct tri_postgres *self);
+
+/* The functions of the schema that has our tables: names, bodies, whether we may call them. */
+TR_MUST_USE int tri_postgres_read_functions(struct tri_postgres *self, PGresult **functions);
+bool tri_postgres_has_function(const struct tri_postgres *self, const PGresult *functions,
+                               const struct tri_postgres_function *function, bool *is_callable);
+
 /* Within a transaction: waits until nobody else makes or changes tables of stores. */
 TR_MUST_USE int tri_postgres_lock_tables(struct tri_postgres *self);
 
@@ -353,6 +375,13 @@ struct tri_postgres *tri_reader_postgres(const struct tr_reader *reader);
 /* --- postgres_commit.c, postgres_load.c: the functions of struct tri_store_ops --- */
 
 int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit);
+/*
+ * Takes the columns of a reading statement's row apart; data is a view into `rows`. False: the row
+ * fails its checksum.
+ */
+bool tri_postgres_read_row(struct tri_postgres *self, const PGresult *rows, int row,
+                           enum tri_op_kind kind, struct tri_op *op);
+
 int tri_postgres_load(struct tri_store *store, struct tri_group_range range,
                       const struct tri_store_visitor *visitor);
 int tri_postgres_read_page(struct tri_store *store, struct tr_key key, uint64_t number,

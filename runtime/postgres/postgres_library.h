@@ -31,6 +31,7 @@
     F(getvalue)                \
     F(host)                    \
     F(isBusy)                  \
+    F(nfields)                 \
     F(ntuples)                 \
     F(pipelineSync)            \
     F(prepare)                 \

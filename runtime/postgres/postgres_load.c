@@ -47,11 +47,10 @@ struct walk {
     struct tri_op op;
 };
 
-/* Reads and checks one row; its data is a view into the result. */
-static int read_row(struct tri_postgres *self, const PGresult *rows, int row, enum tri_op_kind kind,
-                    struct tri_op *op)
+bool tri_postgres_read_row(struct tri_postgres *self, const PGresult *rows, int row,
+                           enum tri_op_kind kind, struct tri_op *op)
 {
-    struct tri_op made = {
+    *op = (struct tri_op){
         .kind = kind,
         .key = {tri_postgres_number(self, rows, row, COLUMN_GROUP),
                 tri_postgres_number(self, rows, row, COLUMN_SERIAL)},
@@ -62,7 +61,15 @@ static int read_row(struct tri_postgres *self, const PGresult *rows, int row, en
         .data = {.data = (const uint8_t *)tri_postgres_text(self, rows, row, COLUMN_DATA),
                  .size = (size_t)self->library->getlength(rows, row, COLUMN_DATA)},
     };
-    if (tri_postgres_number(self, rows, row, COLUMN_CHECKSUM) != tri_checksum(kind, &made)) {
+    return tri_postgres_number(self, rows, row, COLUMN_CHECKSUM) == tri_checksum(kind, op);
+}
+
+/* Reads and checks one row; its data is a view into the result. */
+static int read_row(struct tri_postgres *self, const PGresult *rows, int row, enum tri_op_kind kind,
+                    struct tri_op *op)
+{
+    struct tri_op made;
+    if (!tri_postgres_read_row(self, rows, row, kind, &made)) {
         return tri_postgres_damaged(self, "a row fails its checksum");
     }
     *op = made;

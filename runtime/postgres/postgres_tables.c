@@ -436,3 +436,83 @@ int tri_postgres_alter(struct tri_postgres *self, const char *sql, const char *w
     self->library->clear(result);
     return error;
 }
+
+const char *tri_postgres_create_sql(void)
+{
+    return create_tables;
+}
+
+/* --- Functions. --- */
+
+#define BEFORE_NAME "CREATE FUNCTION "
+#define BESIDE_BODY "$$"
+
+bool tri_postgres_next_function(const char **at, struct tri_postgres_function *function)
+{
+    const char *begin = strstr(*at, BEFORE_NAME);
+    if (begin == NULL) {
+        return false;
+    }
+    const char *name = begin + strlen(BEFORE_NAME);
+    const char *body = strstr(name, BESIDE_BODY) + strlen(BESIDE_BODY);
+    const char *behind = strstr(body, BESIDE_BODY);
+    const char *end = behind + strlen(BESIDE_BODY ";");
+    *function = (struct tri_postgres_function){
+        .name = {.data = name, .size = strcspn(name, "(")},
+        .body = {.data = body, .size = (size_t)(behind - body)},
+        .statement = {.data = begin, .size = (size_t)(end - begin)},
+    };
+    *at = end;
+    return true;
+}
+
+int tri_postgres_read_functions(struct tri_postgres *self, PGresult **functions)
+{
+    char schema[16];
+    const char *parameters[] = {schema};
+    (void)snprintf(schema, sizeof schema, "%u", self->schema_oid);
+    return tri_postgres_query(self,
+                              "SELECT proname::text, prosrc, has_function_privilege(oid, 'EXECUTE')"
+                              " FROM pg_proc WHERE pronamespace = $1::oid",
+                              1, parameters, 0, "looking for the functions", functions);
+}
+
+bool tri_postgres_has_function(const struct tri_postgres *self, const PGresult *functions,
+                               const struct tri_postgres_function *function, bool *is_callable)
+{
+    for (int row = 0; row < self->library->ntuples(functions); row++) {
+        struct tr_text name = tr_text_of(tri_postgres_text(self, functions, row, 0));
+        struct tr_text body = tr_text_of(tri_postgres_text(self, functions, row, 1));
+        if (tr_text_equal(name, function->name) && tr_text_equal(body, function->body)) {
+            *is_callable = *tri_postgres_text(self, functions, row, 2) == 't';
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who may call a function stays the same when it is replaced. */
+static int make_function(struct tri_postgres *self, const struct tri_postgres_function *function)
+{
+    char sql[1024];
+    size_t skipped = strlen("CREATE ");
+    (void)snprintf(sql, sizeof sql, "CREATE OR REPLACE %.*s",
+                   (int)(function->statement.size - skipped), function->statement.data + skipped);
+    return tri_postgres_alter(self, sql, "making a function");
+}
+
+int tri_postgres_functions_upgrade(struct tri_postgres *self)
+{
+    PGresult *functions = NULL;
+    struct tri_postgres_function function;
+    const char *at = create_tables;
+    int error = tri_postgres_read_functions(self, &functions);
+    while (error == 0 && tri_postgres_next_function(&at, &function)) {
+        bool is_callable = false;
+        if (!tri_postgres_has_function(self, functions, &function, &is_callable)) {
+            error = make_function(self, &function);
+        }
+    }
+    self->library->clear(functions);
+    return error;
+}

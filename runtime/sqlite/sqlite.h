@@ -23,7 +23,8 @@ TR_MUST_USE int tri_sqlite_open(const struct tri_store_options *options, char *e
 TR_MUST_USE int tri_sqlite_reader_open(const struct tr_reader_options *options, char *explain,
                                        struct tr_reader **reader);
 
-/* The contract of tri_store_upgrade, for the store in `options.folder`. */
+/* The contracts of tri_store_upgrade and tri_store_check, for the store in `options.folder`. */
 TR_MUST_USE int tri_sqlite_upgrade(const struct tri_store_upgrading *upgrading, char *explain);
+TR_MUST_USE int tri_sqlite_check(const struct tri_store_checking *checking, char *explain);
 
 #endif
