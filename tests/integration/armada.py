@@ -8,7 +8,6 @@ hold the engine against. Jobs run for no time and succeed, unless the test runs 
 import json
 import math
 import os
-import sqlite3
 import sys
 import unittest
 
@@ -165,13 +164,6 @@ class ArmadaTest(ProgramTest):
 
     def running(self):
         return self.elements("running")
-
-    def query(self, sql):
-        connection = sqlite3.connect(f"file:{self.store}/troupe.db?mode=ro", uri=True)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
 
     def attempts_failed(self):
         """(element, attempt, failure, code) of every attempt that failed."""

@@ -9,7 +9,6 @@ the socket everybody is let in; on the port a password is asked for. It syncs as
 it is told not to. A guard ends it and removes its folder when the test has ended, however that was.
 """
 
-import glob
 import os
 import pathlib
 import pwd
@@ -18,7 +17,8 @@ import subprocess
 import tempfile
 import urllib.parse
 
-from program import LIMIT_S, ProgramTest, free_port, wait_until
+from program import LIMIT_S, ProgramTest, free_port, process_folders, wait_until
+from stores import find_program
 
 # Who may come in how, unless a test says otherwise.
 DOORS = """
@@ -37,13 +37,6 @@ if [ -e "$1/data/postmaster.pid" ]; then
 fi
 rm -rf "$1"
 """
-
-
-def find_program(name):
-    """The path of one of the server's programs, of the newest version that is installed."""
-    found = sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"),
-                   key=lambda path: float(path.split("/")[4]))
-    return found[-1] if found else name
 
 
 def server_user():
@@ -73,10 +66,14 @@ class Server:
         self.guard = subprocess.Popen(["sh", "-c", GUARD, "guard", self.folder], cwd="/",
                                       stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL, start_new_session=True)
+        self.make(doors, locale)
+        self.start()
+
+    def make(self, doors, locale):
+        """Makes what is on its disk."""
         self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
                   "--locale", locale, "--no-sync")
         self._write(self.data / "pg_hba.conf", doors)
-        self.start()
 
     def _run(self, name, *words):
         done = subprocess.run([find_program(name), *map(str, words)], cwd="/", text=True,
@@ -115,6 +112,32 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT if is_crash else signal.SIGINT)
             self.process.wait(10 * LIMIT_S)
+
+    def processes(self):
+        """All of its processes, the one that starts the others first."""
+        first = self.process.pid
+        found = [first]
+        for path in process_folders():
+            try:
+                parent = (path / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            except OSError:
+                continue
+            if int(parent) == first:
+                found.append(int(path.name))
+        return found
+
+    def signal(self, number):
+        """Sends a signal to all of its processes."""
+        for pid in self.processes():
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+
+    def kill(self):
+        """kill -9 of all its processes."""
+        self.signal(signal.SIGKILL)
+        self.process.wait(LIMIT_S)
 
     def restart(self, is_crash=False):
         self.halt(is_crash)

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -17,8 +16,10 @@ import time
 import tty
 import unittest
 
+import stores
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TROUPE_PROGRAM", ROOT / "build/dev/troupe")).resolve()
+PROGRAM = stores.bound(os.environ.get("TROUPE_PROGRAM", ROOT / "build/dev/troupe"))
 EXAMPLES = ROOT / "examples/workflows"
 
 # Builds with sanitizers take ten times as long, and memory of their own.
@@ -162,6 +163,7 @@ class ProgramTest(unittest.TestCase):
     """A test in a folder of its own, with a store beside the definitions."""
 
     def setUp(self):
+        stores.skip_if_of_sqlite(self)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-integration-"))
         self.store = self.folder / "store"
         self.started = []
@@ -172,7 +174,9 @@ class ProgramTest(unittest.TestCase):
                 running.process.kill()
             running.end()
         self.kill_keeper(signal.SIGTERM)
+        strays = stores.strays(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.assertEqual(strays, [], "stores that are not in PostgreSQL")
 
     def keepers(self):
         """The processes of keepers of this store; what one is just starting looks like it."""
@@ -245,11 +249,7 @@ class ProgramTest(unittest.TestCase):
 
     def query(self, sql):
         """Rows of the history, as anybody may read it."""
-        connection = sqlite3.connect(f"file:{self.store}/troupe.db?mode=ro", uri=True)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
+        return stores.rows(self.store, sql)
 
     def await_file(self, name):
         """Waits until a task has written a file."""

@@ -7,9 +7,9 @@ believed.
 
 import functools
 import re
-import sqlite3
 import struct
 
+import stores
 from program import ROOT
 
 TASK_BEHAVIOUR = 102
@@ -152,18 +152,14 @@ class Stored:
     """The tasks of a store, as they were committed when it was looked at."""
 
     def __init__(self, store):
-        self.path = store / "troupe.db"
+        self.store = store
 
     def pages(self, number):
         """{(group, serial): bytes} of one page of each task."""
-        connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
-        try:
-            return {(group, serial): data for group, serial, data in connection.execute(
-                "SELECT key_group, key_serial, data FROM pages JOIN actors "
-                "USING (key_group, key_serial) WHERE behaviour = ? AND page = ?",
-                (TASK_BEHAVIOUR, number))}
-        finally:
-            connection.close()
+        return {(group, serial): data for group, serial, data in stores.rows(
+            self.store, "SELECT key_group, key_serial, data FROM pages JOIN actors "
+            f"USING (key_group, key_serial) WHERE behaviour = {TASK_BEHAVIOUR} "
+            f"AND page = {number}")}
 
     def elements(self):
         """{(group, serial): element} of the tasks that are elements."""
@@ -178,17 +174,11 @@ class Stored:
 
     def write(self, wrappers):
         """Puts wrappers in the place of those there are; no engine may have the store."""
-        connection = sqlite3.connect(self.path)
-        try:
-            with connection:
-                connection.executemany(
-                    "UPDATE pages SET data = ?, checksum = ? WHERE key_group = ? AND "
-                    "key_serial = ? AND page = ?",
-                    [self.row(key, wrapper) for key, wrapper in wrappers.items()])
-        finally:
-            connection.close()
+        stores.change(self.store, *(self.statement(*key, wrapper)
+                                    for key, wrapper in wrappers.items()))
 
-    @staticmethod
-    def row(key, wrapper):
+    def statement(self, group, serial, wrapper):
         data = pack([wrapper[name] for name, _ in names_of_wrapper()])
-        return data, sum_of_page(*key, PLUGIN_PAGE, data), *key, PLUGIN_PAGE
+        number = sum_of_page(group, serial, PLUGIN_PAGE, data)
+        return (f"UPDATE pages SET data = {stores.literal(self.store, data)}, checksum = {number} "
+                f"WHERE key_group = {group} AND key_serial = {serial} AND page = {PLUGIN_PAGE}")

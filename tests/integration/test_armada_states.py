@@ -12,6 +12,7 @@ import unittest
 from unittest import mock
 
 import program
+import stores
 import test_armada
 from program import LIMIT_S
 from armada import LONG_S, SIZE, ArmadaTest, until
@@ -187,7 +188,7 @@ class SeededTest(States):
     variable = staticmethod(test_armada.ArrayTest.variable)
 
     def seed(self, how):
-        patch = mock.patch.object(program, "PROGRAM", os.environ["TROUPE_SEEDS"])
+        patch = mock.patch.object(program, "PROGRAM", stores.bound(os.environ["TROUPE_SEEDS"]))
         patch.start()
         self.addCleanup(patch.stop)
         self.seeds = how

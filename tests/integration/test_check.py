@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import unittest
 
+import stores
 from program import PROGRAM, ProgramTest
 
 # Keys of a task; what is told, and where in the third line, or in the fourth, which is the node's.
@@ -53,7 +54,7 @@ class CheckTest(ProgramTest):
         stdout, _ = self.troupe("check", "flow.yaml", status=2)
         _, stderr = self.troupe("run", "flow.yaml", status=2)
         self.assertEqual(set(stderr.splitlines()) - set(stdout.splitlines()), set())
-        self.assertFalse(self.store.exists())
+        self.assertEqual(stores.contents(self.store), [])
         return stdout
 
     def test_a_script_that_is_not_there(self):

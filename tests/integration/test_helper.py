@@ -259,7 +259,7 @@ with open(os.environ["TROUPE_OUTPUTS"], "w") as file:
     def test_a_path_of_ones_own_comes_first(self):
         os.environ["PYTHONPATH"] = "/own:/more"
         self.addCleanup(os.environ.pop, "PYTHONPATH", None)
-        helper = str(PROGRAM.parent / "share/troupe/python")
+        helper = str((PROGRAM.parent / "share/troupe/python").resolve())
         self.assertEqual(self.paths(), [helper])
         self.assertEqual(self.paths(env={"PYTHONPATH": "/mine"}), ["/mine", helper])
         self.assertEqual(self.paths(env={"PYTHONPATH": ""}), [helper])

@@ -8,6 +8,7 @@ import shutil
 import signal
 import unittest
 
+import stores
 from program import ProgramTest, process_folders, wait_until
 
 MAKE = """
@@ -145,7 +146,7 @@ class MovesTest(ProgramTest):
         path.write_text("troupe: 1\n")
         _, stderr = self.there("import", path, status=2)
         self.assertIn("it is no export of an execution", stderr)
-        self.assertEqual(sorted(self.other.iterdir()), [])
+        self.assertEqual(stores.contents(self.other), [])
         path.write_bytes(whole)
         self.there("import", path)
 

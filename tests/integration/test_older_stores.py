@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 import program
+import stores
 from program import ProgramTest
 
 FLOW = """
@@ -60,7 +61,7 @@ class OlderStoresTest(ProgramTest):
         self.write("use.py", USE.replace("ROOT", str(self.folder)))
 
     def older(self, *words, status=0):
-        with mock.patch.object(program, "PROGRAM", os.environ["TROUPE_OLDER"]):
+        with mock.patch.object(program, "PROGRAM", stores.bound(os.environ["TROUPE_OLDER"])):
             return self.troupe(*words, status=status)
 
     def run_older(self, name, status=0):
@@ -122,7 +123,7 @@ class OlderStoresTest(ProgramTest):
 
     def test_what_runs_goes_on(self):
         self.write("wait", "")
-        with mock.patch.object(program, "PROGRAM", os.environ["TROUPE_OLDER"]):
+        with mock.patch.object(program, "PROGRAM", stores.bound(os.environ["TROUPE_OLDER"])):
             running = self.start("run", "flow.yaml", "main", "--name", "old", "-q")
         self.await_file("using")
         running.signal(signal.SIGKILL)

@@ -8,6 +8,7 @@ import time
 import unittest
 
 from clock import Clock
+import stores
 from program import EXAMPLES, ProgramTest, wait_until
 
 NIGHTLY = EXAMPLES / "nightly.yaml"
@@ -84,7 +85,7 @@ class ScheduleTest(ScheduleCase):
         self.write("broken.yaml", BROKEN)
         _, stderr = self.troupe("apply", "broken.yaml", status=2)
         self.assertIn("did you mean 'Europe/Berlin'?", stderr)
-        self.assertFalse(self.store.exists())
+        self.assertEqual(stores.contents(self.store), [])
         _, stderr = self.troupe("apply", "--delete", status=2)
         self.assertIn("--delete needs FILE", stderr)
         self.troupe("apply", NIGHTLY)

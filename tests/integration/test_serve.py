@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 """An engine that stays, work that is handed to it, and executions that sleep."""
 
-import contextlib
 import json
 import os
 import pathlib
 import re
 import signal
 import socket
-import sqlite3
 import threading
 import time
 import unittest
 
+import stores
 from program import LIMIT_S, ProgramTest, wait_until
 from test_live import ECHO, SLEEP
 from test_signals import WAITING
@@ -162,8 +161,7 @@ class ServeTest(ProgramTest):
     def test_a_retention_is_kept(self):
         self.troupe("run", "echo.yaml", "-i", "n=4", "--name", "old", "-q")
         self.end_keeper()
-        with contextlib.closing(sqlite3.connect(self.store / "troupe.db")) as history, history:
-            history.execute("UPDATE record_execution SET ended_ms = ended_ms - 3600000")
+        stores.change(self.store, "UPDATE record_execution SET ended_ms = ended_ms - 3600000")
         self.stop(self.serve())
         self.assertEqual(len(self.document("list")), 1)
         (self.store / "settings.yaml").write_text("retention: {executions: 30m}\n")

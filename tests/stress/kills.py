@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integra
 
 from program import (  # noqa: E402, F401
     LIMIT_S, PROGRAM, ProgramTest, process_folders, wait_until)
+from stores import bound  # noqa: E402, F401
 
 # How many elements a map has outside at once.
 PARALLELISM = 64

@@ -1,8 +1,9 @@
 /*
  * kill -9 at every write of a run: what was acknowledged is there, and the end is the same.
  *
- * This program runs itself as a child that counts its writes, syncs and truncations (they are
- * defined below, so SQLite's go through here too) and kills itself at the n-th. The child is a
+ * This program runs itself as a child that counts its writes, syncs and truncations, and what it
+ * sends to PostgreSQL (they are defined below, so those of the libraries go through here too), and
+ * kills itself at the n-th. The child is a
  * durable host with jobs that use every kind of effect. What the host acknowledges goes to a file
  * outside of the store at once. Each start first looks at the store, before anything runs: of every
  * job that was acknowledged as done, the ledger must know. A start without a kill then goes on to
@@ -14,17 +15,18 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/sqlite/sqlite.h"
+#include "runtime/store_open.h"
 #include "runtime/troupe.h"
 #include "tests/support/folder.h"
+#include "tests/support/store_bind.h"
 
 #define JOBS 6
 #define PAGE_BYTES 64
@@ -74,6 +76,12 @@ int ftruncate64(int file, off64_t size)
 {
     count_call();
     return (int)syscall(SYS_ftruncate, file, size);
+}
+
+ssize_t send(int file, const void *data, size_t size, int flags)
+{
+    count_call();
+    return syscall(SYS_sendto, file, data, size, flags, NULL, 0);
 }
 
 /* -------------------------------------------------------------- the actors */
@@ -249,7 +257,7 @@ static bool is_kept(const char *folder)
     struct tri_store_visitor visitor = {.self = bookings, .page = read_bookings};
     struct tri_store *store = NULL;
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
-    int error = tri_sqlite_open(&options, explain, &store);
+    int error = tri_store_open(&options, explain, &store);
     if (error == 0) {
         error = tri_store_load(store, &visitor);
         tri_store_close(store);
@@ -363,6 +371,7 @@ static char own_path[4096];
 
 struct run {
     char folder[PATH_BYTES];
+    char store[PATH_BYTES + 16];
 };
 
 static struct run run_new(void)
@@ -372,6 +381,8 @@ static struct run run_new(void)
     const char *place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     (void)snprintf(run.folder, sizeof run.folder, "%s/troupe-kill-XXXXXX", place);
     assert_non_null(mkdtemp(run.folder));
+    (void)snprintf(run.store, sizeof run.store, "%s/store", run.folder);
+    store_bind(run.store);
     return run;
 }
 
@@ -401,22 +412,35 @@ static int run_once(const struct run *run, long kill_at, bool is_hasty)
     return WEXITSTATUS(status);
 }
 
-/* How many records say that a job was booked, and the sum of their numbers. */
+static int count_booking(void *self, const void *row)
+{
+    const struct tr_booking *booking = row;
+    uint64_t *bookings = self;
+    assert_true(booking->number < JOBS);
+    bookings[booking->number]++;
+    return 0;
+}
+
+/* Each job has one record that says that it was booked, and the last one has the sum. */
 static void expect_records(const struct run *run)
 {
-    char path[PATH_BYTES + 16];
-    sqlite3 *database = NULL;
-    sqlite3_stmt *statement = NULL;
-    (void)snprintf(path, sizeof path, "%s/store/troupe.db", run->folder);
-    assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-    const char *sql = "SELECT count(*), count(DISTINCT number), max(total) FROM record_booking";
-    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    for (int column = 0; column < 3; column++) {
-        assert_int_equal(sqlite3_column_int64(statement, column), JOBS);
+    uint64_t bookings[JOBS] = {0};
+    uint64_t count = 0;
+    struct tr_reader *reader;
+    struct tr_reader_options options = {
+        .folder = run->store, .records = records, .record_count = TR_COUNT_OF(records)};
+    struct tr_reader_filter last = tr_filter_number("total", TR_FILTER_EQUAL, JOBS);
+    struct tr_reader_query all = {.record = &tr_booking_schema};
+    struct tr_reader_query one = {
+        .record = &tr_booking_schema, .filters = &last, .filter_count = 1};
+    assert_int_equal(tr_reader_open(&options, NULL, &reader), 0);
+    assert_int_equal(tr_reader_rows(reader, &all, count_booking, bookings), 0);
+    for (int i = 0; i < JOBS; i++) {
+        assert_int_equal(bookings[i], 1);
     }
-    sqlite3_finalize(statement);
-    sqlite3_close(database);
+    assert_int_equal(tr_reader_count(reader, &one, &count), 0);
+    assert_int_equal(count, 1);
+    tr_reader_close(reader);
 }
 
 /* Killed at one point, then started again: what comes of it. */

@@ -22,9 +22,9 @@ import tempfile
 import threading
 import unittest
 
-from kills import IS_LONG, LIMIT_S, PROGRAM, KillTest, wait_until
+from kills import IS_LONG, LIMIT_S, PROGRAM, KillTest, bound, wait_until
 
-MORTAL = pathlib.Path(os.environ.get(
+MORTAL = bound(os.environ.get(
     "TROUPE_MORTAL", pathlib.Path(__file__).resolve().parents[2] / "build/dev/tests/troupe_mortal"))
 
 # The long form takes every point, the short one each n-th.

@@ -14,10 +14,10 @@ import subprocess
 import tempfile
 import unittest
 
-from kills import IS_LONG, LIMIT_S
+from kills import IS_LONG, LIMIT_S, bound
 from program import ProgramTest
 
-MORTAL = pathlib.Path(os.environ.get(
+MORTAL = bound(os.environ.get(
     "TROUPE_MORTAL", pathlib.Path(__file__).resolve().parents[2] / "build/dev/tests/troupe_mortal"))
 
 STEP = 1 if IS_LONG else 4

@@ -10,6 +10,7 @@
 #include "runtime/troupe.h"
 #include "tests/support/draw.h"
 #include "tests/support/folder.h"
+#include "tests/support/store_bind.h"
 #include "tests/support/test.h"
 
 #define ASKERS 8
@@ -208,6 +209,7 @@ static void test_moves_with_a_store(void **state)
     (void)state;
     char folder[] = "/tmp/troupe-moves-XXXXXX";
     assert_non_null(mkdtemp(folder));
+    store_bind(folder);
     play(folder);
     assert_int_equal(folder_remove(folder), 0);
 }

@@ -1,0 +1,31 @@
+"""Tests that are about SQLite's file, and are skipped where stores are in PostgreSQL: a table.
+
+A row names a test program, a class of it or a test, and says why. test_stores.py holds each row to
+what there is.
+"""
+
+ROWS = {
+    "test_backup": "a backup is of SQLite's file; a database is backed up by its own means",
+    "test_example_plugins.PageTest": "the page installs a program, which is not the test's",
+    "test_helper.HelperTest.test_a_program_without_it_goes_on": "a copy of the program is run",
+    "test_observe.LookingTest.test_a_store_that_cannot_be_read": "SQLite's file is overwritten",
+    "test_operating.OperatingTest": "the page's commands are about backups and SQLite's file",
+    "test_ping.FullDiskTest": "the full disk is the engine's own, where SQLite's file is",
+    "test_ping.PingTest.test_a_database_that_another_program_holds": "a lock of SQLite's file",
+    "test_power_cut": "the disk that loses its power is that of SQLite's file",
+    "test_run.RunTest.test_the_store_is_damaged": "SQLite's file is overwritten",
+    "test_starts.StartTest.test_a_store_that_is_open_is_told_and_closed": "rights of SQLite's file",
+    "test_starts.StartTest.test_a_store_that_lost_its_database": "SQLite's file is lost",
+    "test_starts.StartTest.test_too_few_descriptors": "the shell before the program needs some, too",
+    "test_still": "how SQLite's file is read where nothing may be written",
+    "test_store_files": "each file of a store with SQLite's is harmed",
+    "test_store_trouble": "disks and bytes of SQLite's file",
+    "test_walk.WalkTest.test_the_tutorial": "the page says that a new store is made",
+}
+
+
+def reason_of(name):
+    """Why a test, PROGRAM.CLASS.TEST, is skipped; None if it is not."""
+    parts = name.split(".")
+    return next((ROWS[".".join(parts[:count])] for count in (1, 2, 3)
+                 if ".".join(parts[:count]) in ROWS), None)
