@@ -334,9 +334,17 @@ static bool has_progress(const struct tr_node_seen *node)
            (done - node->shown_done) * PROGRESS_PARTS >= node->total;
 }
 
+/* Whether it runs again, though nobody has looked between two attempts. */
+static bool runs_again(const struct tr_node_seen *node)
+{
+    return node->phase == TR_NODE_PHASE_RUNNING && node->shown == TR_NODE_PHASE_RUNNING &&
+           node->attempts > 1 && node->attempts != node->shown_attempts;
+}
+
 static bool has_news(const struct tr_node_seen *node)
 {
-    return (node->phase != node->shown && is_worth_a_line(node->phase)) || has_progress(node);
+    return (node->phase != node->shown && is_worth_a_line(node->phase)) || has_progress(node) ||
+           runs_again(node);
 }
 
 /* When the news happened. */
@@ -397,6 +405,7 @@ static void print_news(const struct tr_screen_head *head, struct tr_node_seen *n
     }
     tr_buffer_add_string(buffer, "\n");
     node->shown = node->phase;
+    node->shown_attempts = node->attempts;
 }
 
 void tr_screen_lines(const struct tr_screen_head *head, struct tr_nodes *nodes,

@@ -17,6 +17,7 @@ struct tr_node_seen {
     uint8_t phase; /* enum tr_node_phase */
     uint8_t shown; /* the phase that was shown last; the caller sets it */
     uint32_t attempts;
+    uint32_t shown_attempts; /* those that were shown last; the caller sets it */
     uint8_t cache_status;
     uint64_t created_ms;
     uint64_t started_ms;

@@ -271,6 +271,11 @@ static void test_attempts_count_from_0(void **state)
     assert_non_null(strstr(drawn, "  a         running   2.50s  attempt 1\n"));
     lines();
     assert_string_equal(drawn, "2.50s   a: running, attempt 1\n");
+    lines();
+    assert_string_equal(drawn, "");
+    put_attempts("a", 3); /* it ended and began again between two looks */
+    lines();
+    assert_string_equal(drawn, "2.50s   a: running, attempt 2\n");
 }
 
 static void test_nodes_are_sorted_however_they_come(void **state)
