@@ -12,19 +12,24 @@
 
 int tri_store_locate(const char *folder, const char **locator, char *explain, char *bound)
 {
-    int error = 0;
-    if (*locator == NULL && folder != NULL) {
-        error = tri_store_folder_locator(folder, explain, bound);
-        *locator = error == 0 && bound[0] != '\0' ? bound : NULL;
-    }
-    if (error == 0 && *locator != NULL && !tri_postgres_is_locator(*locator)) {
-        if (explain != NULL) {
-            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
-                           "the locator of a database begins with postgresql://");
+    bool is_bound = *locator == NULL && folder != NULL;
+    if (is_bound) {
+        int error = tri_store_folder_locator(folder, explain, bound);
+        if (error != 0) {
+            return error;
         }
-        return TR_INVALID;
+        *locator = bound[0] != '\0' ? bound : NULL;
     }
-    return error;
+    if (*locator == NULL || tri_postgres_is_locator(*locator)) {
+        return 0;
+    }
+    if (explain != NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                       "%s%s%sthe locator of a database begins with postgresql://",
+                       is_bound ? folder : "", is_bound ? "/" TRI_STORE_FOLDER_DATABASE : "",
+                       is_bound ? ": " : "");
+    }
+    return TR_INVALID;
 }
 
 int tri_store_open(const struct tri_store_options *given, char *explain, struct tri_store **store)

@@ -5,6 +5,8 @@ what there is.
 """
 
 ROWS = {
+    "test_authoring.InitTest.test_an_installation_has_them": "an installed program is run",
+    "test_authoring.InitTest.test_mistakes_are_named": "a copy of the program is run",
     "test_backup": "a backup is of SQLite's file; a database is backed up by its own means",
     "test_example_plugins.PageTest": "the page installs a program, which is not the test's",
     "test_helper.HelperTest.test_a_program_without_it_goes_on": "a copy of the program is run",

@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/journal/store_folder.h"
 #include "runtime/postgres/postgres.h"
 #include "runtime/store_care.h"
 #include "runtime/store_open.h"
+#include "tests/support/folder.h"
 #include "tests/unit/runtime/stand.h"
 
 /* What was said of an error, with both of these words in it, and never a password. */
@@ -77,6 +79,25 @@ static void make_store(char *schema, size_t size, char *locator)
     postgres_server_locator("postgres", schema, locator);
     assert_true(init(locator));
     assert_false(init(locator));
+}
+
+/* What is wrong in the file of a folder is said with the file's name. */
+static void test_a_file_with_another_database_is_named(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/troupe-postgres-XXXXXX";
+    char path[sizeof folder + 16];
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_store *store = NULL;
+    struct tri_store_options options = {.folder = mkdtemp(folder),
+                                        .durability = TR_DURABILITY_FULL};
+    assert_int_equal(tri_store_folder_bind(folder, "mysql://user:geheim@host/name", NULL), 0);
+    assert_int_equal(tri_store_open(&options, explain, &store), TR_INVALID);
+    (void)snprintf(path, sizeof path, "%s/database", folder);
+    assert_memory_equal(explain, path, strlen(path));
+    assert_string_equal(explain + strlen(path),
+                        ": the locator of a database begins with postgresql://");
+    assert_int_equal(folder_remove(folder), 0);
 }
 
 /* A test program that is killed leaves neither its server nor its folder. */
@@ -292,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_wrong_passwords),
         cmocka_unit_test(test_missing_rights),
         cmocka_unit_test(test_tables_of_others),
+        cmocka_unit_test(test_a_file_with_another_database_is_named),
         cmocka_unit_test(test_newer_and_damaged_ones),
         cmocka_unit_test(test_changed_rows_are_found),
         cmocka_unit_test(test_the_schema_without_a_search_path),
