@@ -19,7 +19,10 @@
 #define TYPE_TEXT 25
 #define TYPE_INTEGERS 1016
 
-/* U+FFFD, which is stored in the place of U+0000. */
+/*
+ * U+FFFD, which is stored in the place of U+0000. It also stands for bytes that are no UTF-8, which
+ * the server takes nowhere and no stored text has: people may type them.
+ */
 static const char replacement[] = "\xef\xbf\xbd";
 
 /* --- Values. --- */
@@ -29,13 +32,14 @@ static char *copy_as_stored(struct tr_text text, size_t *size)
 {
     char *made = tr_alloc(text.size * (sizeof replacement - 1) + 1);
     size_t at = 0;
-    for (size_t i = 0; made != NULL && i < text.size; i++) {
-        if (text.data[i] != '\0') {
-            made[at++] = text.data[i];
-            continue;
-        }
-        memcpy(made + at, replacement, sizeof replacement - 1);
-        at += sizeof replacement - 1;
+    for (size_t i = 0; made != NULL && i < text.size;) {
+        struct tr_text rest = {.data = text.data + i, .size = text.size - i};
+        size_t width = rest.data[0] != '\0' ? tr_utf8_width(rest) : 0;
+        bool is_kept = width > 0;
+        memcpy(made + at, is_kept ? rest.data : replacement,
+               is_kept ? width : sizeof replacement - 1);
+        at += is_kept ? width : sizeof replacement - 1;
+        i += is_kept ? width : 1;
     }
     if (made != NULL) {
         made[at] = '\0';
@@ -58,7 +62,9 @@ static int set_text(struct tri_postgres_values *values, size_t i,
 {
     struct tr_text text = {.data = (const char *)value->bytes.data, .size = value->bytes.size};
     bool is_glob = value->op == TR_FILTER_GLOB;
-    if (!is_glob && (text.size == 0 || memchr(text.data, 0, text.size) == NULL)) {
+    bool is_as_stored =
+        text.size == 0 || (memchr(text.data, 0, text.size) == NULL && tr_utf8_valid(text));
+    if (!is_glob && is_as_stored) {
         set_value(values, i, TYPE_TEXT, text.size > 0 ? text.data : "", text.size);
         return 0;
     }

@@ -95,6 +95,11 @@ static void test_filters_and_orders(void **state)
                  "ann bob dan ");
     expect_names(reader, (struct tr_reader_query){WHERE(TEXT("door", GLOB, "w[*]/x"))}, "cid ");
     expect_names(reader, (struct tr_reader_query){WHERE(TEXT("door", GLOB, "' OR 1=1 --"))}, "");
+    /* Bytes that are no UTF-8, which people may type. */
+    expect_names(reader, (struct tr_reader_query){WHERE(TEXT("door", EQUAL, "w\xff"))}, "");
+    expect_names(reader, (struct tr_reader_query){WHERE(TEXT("door", PREFIX, "w/\xc3"))}, "");
+    expect_names(reader, (struct tr_reader_query){WHERE(TEXT("door", GLOB, "\xa4*"))}, "");
+    expect_names(reader, (struct tr_reader_query){WHERE(TEXT("who", AMONG, "\xff,ann"))}, "ann ");
     expect_names(reader,
                  (struct tr_reader_query){
                      .order = {{.field = "house", .is_descending = true}, {.field = "who"}}},
