@@ -13,13 +13,11 @@ from program import EXAMPLES, ROOT, ProgramTest
 
 
 def names_of(program):
-    """PROGRAM, PROGRAM.CLASS and PROGRAM.CLASS.TEST of a test program, those it inherits too."""
+    """PROGRAM, PROGRAM.CLASS and PROGRAM.CLASS.TEST of the test programs of that name."""
     paths = [ROOT / "tests" / folder / f"{program}.py" for folder in ("integration", "stress")]
-    path = next((path for path in paths if path.exists()), None)
-    if path is None:
-        return set()
-    found = {program}
-    for node in ast.parse(path.read_text()).body:
+    nodes = [node for path in paths if path.exists() for node in ast.parse(path.read_text()).body]
+    found = {program} if nodes else set()
+    for node in nodes:
         if isinstance(node, ast.ClassDef):
             found.add(f"{program}.{node.name}")
             found |= {f"{program}.{node.name}.{part.name}" for part in node.body
