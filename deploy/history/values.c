@@ -152,6 +152,10 @@ int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes)
     if (error != 0) {
         return error;
     }
+    if (opened.mapped.size != where.size_bytes) {
+        tr_value_close(&opened);
+        return TR_MALFORMED;
+    }
     opened.literal = opened.mapped;
     opened.type = tr_offloaded_type(&where, value->type);
     if (tr_relocate_has_any(opened.mapped)) {

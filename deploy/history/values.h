@@ -62,7 +62,8 @@ TR_MUST_USE int tr_values_of_element(const struct tr_stop *stop, enum tr_value_s
 
 /*
  * Gets at a value's bytes until they are closed; what lies elsewhere is not read but mapped. Blobs
- * that lie in the store stand there as paths. TR_NOT_FOUND, TR_SYSTEM, TR_MALFORMED, TR_MEMORY.
+ * that lie in the store stand there as paths. TR_NOT_FOUND, TR_SYSTEM, TR_MALFORMED (not of its
+ * size), TR_MEMORY.
  */
 TR_MUST_USE int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes);
 void tr_value_close(struct tr_value_bytes *bytes);

@@ -19,6 +19,7 @@ tasks:
     inputs: {f: file, d: directory, l: "[int]", all: "[file]"}
     outputs: {text: string, f: file, inside: file}
     run: [python3, ROOT/use.py]
+  sum: {inputs: {l: "[int]"}, run: [cat]}
   read: {inputs: {f: file}, outputs: {text: string}, run: [python3, ROOT/read.py]}
 workflows:
   main:
@@ -35,6 +36,7 @@ workflows:
       make: {task: make}
       wait: {approve: ship, after: [make]}
       read: {task: read, with: {f: $make.f}, after: [wait]}
+      sum: {task: sum, with: {l: $make.l}, after: [wait]}
   reads:
     inputs: {f: file}
     nodes: {read: {task: read, with: {f: $f}}}
@@ -128,6 +130,24 @@ class FolderTest(ProgramTest):
         self.assertIn("InputsNotFoundError", error["code"])
         self.assertRegex(error["message"], "the input 'blob:[0-9a-f]{64}-a.txt': .*-a.txt: "
                          "No such file or directory")
+
+    def test_a_large_value_that_is_damaged_fails_its_node_in_words(self):
+        running = self.start("run", "flow.yaml", "waits", "--name", "it")
+        running.wait_for("wait: waits for approval")
+        for path in (self.store / "blobs").glob("[0-9a-f]*"):
+            if path.stat().st_size > 100_000:
+                path.chmod(0o600)
+                path.write_bytes(path.read_bytes()[:-1])
+        self.troupe("approve", "it", "ship")
+        status, _, stderr = running.end()
+        self.assertEqual(status, 1, stderr)
+        error = self.document("get", "it/sum")["error"]
+        self.assertIn("StorageError", error["code"])
+        self.assertRegex(error["message"], "the value at blob:[0-9a-f]{64} cannot be read: it has "
+                         "another size than it had")
+        shown = self.document("get", "it/sum")["inputs"]["l"]
+        self.assertEqual(shown["problem"], "the bytes are not what their schema says")
+        self.assertRegex(shown["uri"], "^blob:[0-9a-f]{64}$|/blobs/[0-9a-f]{64}$")
 
     def test_what_names_no_blob_is_refused(self):
         _, stderr = self.troupe("run", "flow.yaml", "reads", "-i", "f=blob:12", status=2)
