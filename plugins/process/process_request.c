@@ -287,14 +287,10 @@ static int write_files(struct tr_task_context *task,
 static int write_folders(struct tr_task_context *task, struct tr_process_run *run)
 {
     struct tr_text checkpoints = tr_task_checkpoint_folder(task);
-    struct tr_text store = tr_task_store_folder(task);
-    struct tr_writer writer = writer_new(task, checkpoints.size + store.size + 3 * ARRAY_BYTES);
-    tr_write_array(&writer, is_container(task) ? 3 : 2);
+    struct tr_writer writer = writer_new(task, checkpoints.size + 3 * ARRAY_BYTES);
+    tr_write_array(&writer, 2);
     tr_write_text(&writer, tr_text_of(TR_ATTEMPT_TMP));
     tr_write_text(&writer, checkpoints);
-    if (is_container(task)) { /* what is mounted has to be there */
-        tr_write_text(&writer, tr_task_format(task, "%.*s/blobs", (int)store.size, store.data));
-    }
     run->folders = written(&writer);
     return writer.error;
 }

@@ -167,6 +167,13 @@ class Containers:
         self.troupe("run", "flow.yaml", "--name", "it", "-q")
         self.assertIn("made\n", self.troupe("logs", "it/b")[0])
 
+    def test_files_of_a_shared_folder_are_its_inputs(self):
+        self.store.mkdir()
+        (self.folder / "shared").mkdir()
+        (self.store / "settings.yaml").write_text("blobs: ../shared\n")
+        self.test_files_of_others_are_its_inputs()
+        self.assertTrue((self.store / "blobs").is_symlink())
+
     def test_mounts_are_at_the_same_place(self):
         (self.folder / "data").mkdir()
         (self.folder / "data/known").write_text("known\n")
