@@ -209,7 +209,7 @@ static void sort_messages(struct messages *messages)
     }
 }
 
-/* The actor whose mailbox takes the message; NULL: there is none, or it is no matter of a mailbox. */
+/* The actor whose mailbox takes the message; NULL: there is none, or no mailbox matters. */
 static struct tri_actor *receiver_of(struct tr_host *host, const struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);

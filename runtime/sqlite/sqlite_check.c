@@ -32,17 +32,22 @@ static const struct {
     const char *sql;
 } state_tables[] = {
     {"counters", TRI_OP_PUT_COUNTER,
-     "SELECT key_group, worker, 0, 0, next, x'', checksum FROM counters"},
+     "SELECT key_group, worker, 0, 0, next, x'', checksum, 0 FROM counters"},
     {"actors", TRI_OP_PUT_ACTOR,
-     "SELECT key_group, key_serial, incarnation, behaviour, 0, image, checksum FROM actors"},
+     "SELECT key_group, key_serial, incarnation, behaviour, 0, image, checksum, 0 FROM actors"},
     {"pages", TRI_OP_PUT_PAGE,
-     "SELECT key_group, key_serial, 0, 0, page, data, checksum FROM pages"},
+     "SELECT key_group, key_serial, 0, 0, page, data, checksum, 0 FROM pages"},
     {"messages", TRI_OP_PUT_MESSAGE,
-     "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum FROM messages"},
-    {"meta", TRI_OP_PUT_META, "SELECT 0, 0, 0, 0, cell, data, checksum FROM meta"},
+     "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum, to_group"
+     " FROM messages"},
+    {"meta", TRI_OP_PUT_META, "SELECT 0, 0, 0, 0, cell, data, checksum, 0 FROM meta"},
     {"crashes", TRI_OP_PUT_CRASH,
-     "SELECT key_group, key_serial, incarnation, kind, number, data, checksum FROM crashes"},
+     "SELECT key_group, key_serial, incarnation, kind, number, data, checksum, 0 FROM crashes"},
 };
+
+/* In the first format the receiver is none of a message's columns, and not in its checksum. */
+static const char messages_by_sender[] =
+    "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum, 0 FROM messages";
 
 static const char find_orphans[] =
     "SELECT key_group, key_serial, page FROM pages AS p WHERE NOT EXISTS (SELECT 1 FROM actors AS a"
@@ -116,6 +121,7 @@ static void visit_state(struct check *check, const void *self, sqlite3_stmt *row
         .type = (uint16_t)sqlite3_column_int64(row, 3),
         .number = (uint64_t)sqlite3_column_int64(row, 4),
         .data = {.data = sqlite3_column_blob(row, 5), .size = (size_t)sqlite3_column_bytes(row, 5)},
+        .to_group = (uint64_t)sqlite3_column_int64(row, 7),
     };
     if (sqlite3_column_int64(row, 6) != tri_checksum(op.kind, &op)) {
         tri_findings_tell_row(&check->findings, &op);
@@ -138,8 +144,11 @@ static int check_state(struct check *check)
     /* An earlier program's store lacks the last table until it is opened for writing. */
     size_t count = TR_COUNT_OF(state_tables) - (check->store->has_later_tables ? 0 : 1);
     for (size_t i = 0; error == 0 && i < count; i++) {
+        bool is_by_sender = state_tables[i].kind == TRI_OP_PUT_MESSAGE &&
+                            check->store->format == TRI_SQLITE_FORMAT_BY_SENDER;
+        const char *sql = is_by_sender ? messages_by_sender : state_tables[i].sql;
         tri_findings_begin(&check->findings, state_tables[i].name);
-        error = each_row(check, state_tables[i].sql, visit_state, &state_tables[i].kind);
+        error = each_row(check, sql, visit_state, &state_tables[i].kind);
         tri_findings_end(&check->findings, error == 0);
     }
     if (error == 0) {

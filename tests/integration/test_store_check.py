@@ -28,11 +28,15 @@ WRONG = [
      "the row fails its checksum"),
     ("INSERT INTO pages VALUES(3, 4, 5, '', 0)", "pages (group 3, serial 4, page 5)",
      "the page belongs to no actor"),
-    ("INSERT INTO messages VALUES(6, 7, 8, 9, '', 0)",
+    ("INSERT INTO messages(to_group, key_group, key_serial, incarnation, sequence, envelope,"
+     " checksum) VALUES(5, 6, 7, 8, 9, '', 0)",
      "messages (group 6, serial 7, incarnation 8, sequence 9)", "the row fails its checksum"),
     ("INSERT INTO counters VALUES(10, 1, 2, 0)", "counters (group 10, worker 1)",
      "the row fails its checksum"),
     ("INSERT INTO meta VALUES(99, '', 0)", "meta (cell 99)", "the row fails its checksum"),
+    ("INSERT INTO crashes(kind, key_group, key_serial, number, incarnation, data, checksum)"
+     " VALUES(1, 2, 3, 4, 5, '', 0)", "crashes (kind 1, group 2, serial 3, number 4)",
+     "the row fails its checksum"),
     ("INSERT INTO record_attempt(execution, path, attempt) VALUES(5, 'a/b', 5000000000)",
      'record_attempt (execution 5, path "a/b", element 0, attempt 5000000000)',
      "the column attempt has a number that is too large"),
@@ -61,8 +65,9 @@ class FolderTest(ProgramTest):
         self.assertGreater(rows["actors"], 0)
 
     def test_beside_a_live_engine(self):
-        engine = self.start("serve")
-        engine.wait_for("store")
+        self.troupe("store", "init", self.store)
+        self.start("serve")
+        wait_until(lambda: (self.store / "engine.sock").exists(), "the engine is there")
         self.assertEqual(self.findings(status=0), set())
 
     def test_each_row_is_looked_at(self):
@@ -72,7 +77,8 @@ class FolderTest(ProgramTest):
                 self.change(sql.replace("''", "x''"))
                 self.assertIn((place, what), self.findings())
                 self.change("DELETE FROM actors; DELETE FROM pages; DELETE FROM messages;"
-                            "DELETE FROM counters; DELETE FROM meta; DELETE FROM record_attempt")
+                            "DELETE FROM counters; DELETE FROM meta; DELETE FROM crashes;"
+                            "DELETE FROM record_attempt")
         self.assertEqual(self.findings(status=0), set())
 
     def test_values_of_another_type(self):
@@ -133,7 +139,8 @@ class DatabaseTest(postgres.PostgresTest):
                 self.change(sql)
                 self.assertIn((place, what), self.findings())
                 self.change("DELETE FROM actors; DELETE FROM pages; DELETE FROM messages;"
-                            "DELETE FROM counters; DELETE FROM meta; DELETE FROM record_attempt")
+                            "DELETE FROM counters; DELETE FROM meta; DELETE FROM crashes;"
+                            "DELETE FROM record_attempt")
         self.assertEqual(self.findings(status=0), {})
 
     def test_the_host_s_row(self):
