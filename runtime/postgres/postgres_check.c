@@ -150,6 +150,19 @@ static void check_record_table(struct tri_postgres_check *check,
 
 /* ----------------------------------------------------------- functions and rights */
 
+/* Whether the role is meant to write: it may change one of the tables. */
+static bool is_writer(const struct tri_postgres_check *check)
+{
+    for (int row = 0; row < count_of(check, check->rights); row++) {
+        for (int right = 1; right < (int)TR_COUNT_OF(rights); right++) {
+            if (*text_at(check, check->rights, row, right + 1) == 't') {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static int check_functions(struct tri_postgres_check *check)
 {
     PGresult *functions = NULL;
@@ -163,7 +176,7 @@ static int check_functions(struct tri_postgres_check *check)
         if (!tri_postgres_has_function(check->store, functions, &function, &is_callable)) {
             tri_findings_tell(&check->findings, place, TRI_REMEDY_UPGRADE,
                               "the function is missing, or another program's");
-        } else if (!is_callable) {
+        } else if (!is_callable && is_writer(check)) {
             char remedy[PLACE_BYTES + 128];
             (void)snprintf(remedy, sizeof remedy,
                            "as its owner type GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA \"%s\" TO "
@@ -182,19 +195,6 @@ bool tri_postgres_may_read(const struct tri_postgres_check *check, const char *t
     for (int row = 0; row < count_of(check, check->rights); row++) {
         if (strcmp(text_at(check, check->rights, row, 0), table) == 0) {
             return *text_at(check, check->rights, row, 1) == 't';
-        }
-    }
-    return false;
-}
-
-/* Whether the role is meant to write: it may change one of the tables. */
-static bool is_writer(const struct tri_postgres_check *check)
-{
-    for (int row = 0; row < count_of(check, check->rights); row++) {
-        for (int right = 1; right < (int)TR_COUNT_OF(rights); right++) {
-            if (*text_at(check, check->rights, row, right + 1) == 't') {
-                return true;
-            }
         }
     }
     return false;

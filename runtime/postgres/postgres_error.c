@@ -26,7 +26,7 @@ static const struct {
     {"53200", TR_BUSY, "the database server is out of memory; the write is retried"},
     {"53300", TR_BUSY, "the database server has no connection left; the write is retried"},
     {"53", TR_STORE_FULL,
-     "free space on the database server's disk; the write is kept and retried"},
+     "free space on the database server's disk; an engine keeps the write and retries it"},
     {"40003", LOST, ""},
     {"40", TR_BUSY, "it is retried"},
     {"55P03", TR_BUSY, "another session holds a lock; it is retried"},

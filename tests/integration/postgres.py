@@ -23,6 +23,7 @@ from stores import find_program
 # Who may come in how, unless a test says otherwise.
 DOORS = """
 local all all trust
+local replication all trust
 host all all 127.0.0.1/32 scram-sha-256
 """
 
@@ -49,10 +50,14 @@ def server_user():
 
 
 class Server:
-    """Runs from its making to `stop`. `settings` are lines of postgresql.conf by name."""
+    """Runs from its making to `stop`. `settings` are lines of postgresql.conf by name. With `of` it is
+    a hot standby of that server."""
 
-    def __init__(self, settings=None, is_synced=False, doors=DOORS, locale="C"):
+    def __init__(self, settings=None, is_synced=False, doors=DOORS, locale="C", of=None,
+                 variables=None):
         self.identity = server_user()
+        self.of = of
+        self.variables = dict(os.environ, **(variables or {}))
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-postgres-"))
         self.data = self.folder / "data"
         self.port = free_port()
@@ -71,8 +76,12 @@ class Server:
 
     def make(self, doors, locale):
         """Makes what is on its disk."""
-        self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
-                  "--locale", locale, "--no-sync")
+        if self.of is None:
+            self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
+                      "--locale", locale, "--no-sync")
+        else:
+            self._run("pg_basebackup", "-D", self.data, "-R", "-c", "fast", "--no-sync", "-U",
+                      "postgres", "-h", self.of.folder, "-p", self.of.port)
         self._write(self.data / "pg_hba.conf", doors)
 
     def _run(self, name, *words):
@@ -104,7 +113,7 @@ class Server:
             self.process = subprocess.Popen(
                 [find_program("postgres"), "-D", self.data, "-k", self.folder, "-p",
                  str(self.port), *words], cwd="/", stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True, **self.identity)
+                stderr=log, start_new_session=True, env=self.variables, **self.identity)
         wait_until(self._is_ready, "the server takes connections", 10 * LIMIT_S)
 
     def halt(self, is_crash=False):
