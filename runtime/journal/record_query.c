@@ -185,6 +185,39 @@ static size_t add_filter_value(const struct building *building,
     return building->built->value_count;
 }
 
+/*
+ * Where the index of the key has only the beginning of a text, the rows are found by that: a
+ * condition that follows from the one on the whole text.
+ */
+static void put_beginning(struct building *building, const struct alias *alias,
+                          const struct tr_reader_filter *filter, const struct tr_field *field,
+                          size_t place)
+{
+    const struct tri_record_table *table = alias->table;
+    size_t characters = 0;
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (table->columns[i].field == field) {
+            characters = tri_sql_key_characters(building->dialect, table, &table->columns[i]);
+        }
+    }
+    bool is_prefix = filter->op == TR_FILTER_PREFIX;
+    if (characters == 0 || filter->is_passive || (filter->op != TR_FILTER_EQUAL && !is_prefix)) {
+        return;
+    }
+    for (int end = 0; end < (is_prefix ? 2 : 1); end++) {
+        put(building, " AND substr(");
+        put_field(building, alias, field);
+        tr_sink_format(sql_of(building), ", 1, %zu) %s substr(", characters,
+                       !is_prefix ? "="
+                       : end == 0 ? ">="
+                                  : "<=");
+        put_place(building, place);
+        put(building, end == 0 ? "" : " || ");
+        put(building, end == 0 ? "" : building->dialect->last_character);
+        tr_sink_format(sql_of(building), ", 1, %zu)", characters);
+    }
+}
+
 static int put_filter(struct building *building, const struct alias *alias,
                       const struct tr_reader_filter *filter)
 {
@@ -217,6 +250,7 @@ static int put_filter(struct building *building, const struct alias *alias,
         put(building, " || ");
         put(building, building->dialect->last_character);
     }
+    put_beginning(building, alias, filter, field, place);
     return 0;
 }
 
@@ -358,7 +392,7 @@ static int put_order(const struct building *building)
         }
     }
     if (query->order[0].field == NULL) {
-        tri_sql_put_order(sql_of(building), building->built->table);
+        tri_sql_put_order(sql_of(building), building->dialect, building->built->table);
     }
     return 0;
 }

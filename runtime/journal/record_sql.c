@@ -22,6 +22,62 @@ void tri_sql_put_columns(struct tr_sink *text, const struct tri_record_table *ta
     }
 }
 
+/* ----------------------------------------------------------------------------- keys */
+
+static bool is_text(const struct tri_record_column *column)
+{
+    enum tri_column_type type = tri_record_column_type(column);
+    return type == TRI_COLUMN_TEXT || type == TRI_COLUMN_BYTES;
+}
+
+size_t tri_sql_key_characters(const struct tri_sql_dialect *dialect,
+                              const struct tri_record_table *table,
+                              const struct tri_record_column *column)
+{
+    size_t texts = 0;
+    size_t count = tri_record_columns_of(table, table->key_count);
+    for (size_t i = 0; i < count; i++) {
+        texts += is_text(&table->columns[i]) ? 1 : 0;
+    }
+    bool is_of_key = column < table->columns + count;
+    return is_of_key && is_text(column) ? dialect->key_characters / texts : 0;
+}
+
+void tri_sql_put_key(struct tr_sink *text, const struct tri_sql_dialect *dialect,
+                     const struct tri_record_table *table, const char *prefix)
+{
+    for (size_t i = 0; i < tri_record_columns_of(table, table->key_count); i++) {
+        const struct tri_record_column *column = &table->columns[i];
+        size_t characters = tri_sql_key_characters(dialect, table, column);
+        tr_sink_put_string(text, i == 0 ? "" : ", ");
+        if (characters == 0) {
+            put_column(text, column, prefix);
+            continue;
+        }
+        tr_sink_put_string(text, "substr(");
+        put_column(text, column, prefix);
+        tr_sink_format(text, ", 1, %zu), (CASE WHEN octet_length(", characters);
+        put_column(text, column, prefix);
+        tr_sink_format(text, ") > %zu THEN %s(", characters,
+                       dialect->digests[tri_record_column_type(column)]);
+        put_column(text, column, prefix);
+        tr_sink_put_string(text, ") ELSE ''::bytea END)");
+    }
+}
+
+/* Whether the index of a table's key is not over its columns alone. */
+static bool has_key_of_texts(const struct tri_sql_dialect *dialect,
+                             const struct tri_record_table *table)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < tri_record_columns_of(table, table->key_count); i++) {
+        has_any = has_any || tri_sql_key_characters(dialect, table, &table->columns[i]) > 0;
+    }
+    return has_any;
+}
+
+/* --------------------------------------------------------------------------- tables */
+
 static void put_declaration(struct tr_sink *text, const struct tri_sql_dialect *dialect,
                             const struct tri_record_column *column)
 {
@@ -44,6 +100,13 @@ void tri_sql_put_create(struct tr_sink *text, const struct tri_sql_dialect *dial
         put_declaration(text, dialect, &table->columns[i]);
     }
     if (table->key_count == 0) {
+        tr_sink_put_char(text, ')');
+        return;
+    }
+    if (has_key_of_texts(dialect, table)) {
+        tr_sink_format(text, ")%s; CREATE UNIQUE INDEX \"record_%s_key\" ON \"record_%s\"(",
+                       dialect->keyed_end, table->schema->name, table->schema->name);
+        tri_sql_put_key(text, dialect, table, "");
         tr_sink_put_char(text, ')');
         return;
     }
@@ -82,13 +145,14 @@ void tri_sql_put_select(struct tr_sink *text, const struct tri_record_table *tab
     }
 }
 
-void tri_sql_put_order(struct tr_sink *text, const struct tri_record_table *table)
+void tri_sql_put_order(struct tr_sink *text, const struct tri_sql_dialect *dialect,
+                       const struct tri_record_table *table)
 {
     tr_sink_put_string(text, " ORDER BY ");
     if (table->key_count == 0) {
         tr_sink_put_string(text, "r.record_id");
     } else {
-        tri_sql_put_columns(text, table, tri_record_columns_of(table, table->key_count), "r.");
+        tri_sql_put_key(text, dialect, table, "r.");
     }
 }
 

@@ -29,8 +29,10 @@ struct tri_sql_dialect {
     const char *row_number;                     /* declares record_id of rows without a key */
     const char *keyed_end;                      /* behind the columns of a table with a key */
     const char *place;                          /* of a bound value; its number stands behind */
-    const char *passive;                        /* keeps an index from being used for a field */
-    const char *last_character;                 /* a text behind which no text continues */
+    size_t key_characters; /* of a key's texts in its index, in all; 0: as many as there are */
+    const char *digests[TRI_COLUMN_TYPES]; /* functions that tell longer texts apart */
+    const char *passive;                   /* keeps an index from being used for a field */
+    const char *last_character;            /* a text behind which no text continues */
     struct tri_sql_comparison glob;
     struct tri_sql_comparison among;
     struct tri_sql_comparison bit;
@@ -40,7 +42,20 @@ struct tri_sql_dialect {
 void tri_sql_put_columns(struct tr_sink *text, const struct tri_record_table *table, size_t count,
                          const char *prefix);
 
-/* Appends CREATE TABLE. */
+/*
+ * What the unique index of the rows' keys is over, each behind `prefix`: the key's columns. Where
+ * indexes take no texts of any length, it has the beginning of a text, and its digest if there is
+ * more. So the order by it is that of the keys, but for texts that begin alike.
+ */
+void tri_sql_put_key(struct tr_sink *text, const struct tri_sql_dialect *dialect,
+                     const struct tri_record_table *table, const char *prefix);
+
+/* How many characters of a column that index has; 0: all of it. */
+size_t tri_sql_key_characters(const struct tri_sql_dialect *dialect,
+                              const struct tri_record_table *table,
+                              const struct tri_record_column *column);
+
+/* Appends CREATE TABLE, with the index of its key. */
 void tri_sql_put_create(struct tr_sink *text, const struct tri_sql_dialect *dialect,
                         const struct tri_record_table *table);
 
@@ -53,7 +68,8 @@ void tri_sql_put_add_columns(struct tr_sink *text, const struct tri_sql_dialect 
  * ORDER BY its key, or the numbers of its rows.
  */
 void tri_sql_put_select(struct tr_sink *text, const struct tri_record_table *table);
-void tri_sql_put_order(struct tr_sink *text, const struct tri_record_table *table);
+void tri_sql_put_order(struct tr_sink *text, const struct tri_sql_dialect *dialect,
+                       const struct tri_record_table *table);
 
 /* Appends a text in quotes. */
 void tri_sql_put_literal(struct tr_sink *text, const char *literal);

@@ -1,8 +1,12 @@
 /*
  * Records: what people query, each in the table that its schema gives (record_table.h).
  *
- * A record with a key (TR_ROW_KEY) has one row for each key, which is its primary key; the rows of
- * others are numbered. Text is compared by its bytes, whatever the database's language.
+ * A record with a key (TR_ROW_KEY) has one row for each key; the rows of others are numbered. Text
+ * is compared by its bytes, whatever the database's language.
+ *
+ * An entry of an index has at most some 2,700 bytes there, and a key may have TR_ROW_KEY_BYTES_MAX:
+ * the path of a node in workflows inside each other. So where text is part of a key, its unique
+ * index has the beginning of it, and the digest of all of it if there is more (tri_sql_put_key).
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +33,8 @@ const struct tri_sql_dialect tri_postgres_dialect = {
     .row_number = "record_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     .keyed_end = "",
     .place = "$",
+    .key_characters = 500, /* of four bytes at most: an entry of an index has some 2,700 */
+    .digests = {[TRI_COLUMN_TEXT] = "text_digest", [TRI_COLUMN_BYTES] = "sha256"},
     .passive = "", /* the server knows how many rows have a value */
     .last_character = "chr(1114111)",
     .glob = {"", " ~ ", "", false},
@@ -134,7 +140,7 @@ static void put_insert(struct tr_sink *text, const struct tri_record_table *tabl
         return;
     }
     tr_sink_put_string(text, " ON CONFLICT(");
-    tri_sql_put_columns(text, table, key_columns, "");
+    tri_sql_put_key(text, &tri_postgres_dialect, table, "");
     tr_sink_put_string(text,
                        key_columns == table->column_count ? ") DO NOTHING" : ") DO UPDATE SET ");
     for (size_t i = key_columns; i < table->column_count; i++) {
@@ -156,9 +162,15 @@ static void put_delete(struct tr_sink *text, const struct tri_record_table *tabl
     }
     tr_sink_put_string(text, ") WHERE ");
     for (size_t i = 0; i < count; i++) {
-        tr_sink_format(text, "%st.\"%s%s\" = k.c%zu", i == 0 ? "" : " AND ",
-                       table->columns[i].field->name, tri_record_column_suffix(&table->columns[i]),
-                       i);
+        const struct tri_record_column *column = &table->columns[i];
+        const char *name = column->field->name;
+        size_t characters = tri_sql_key_characters(&tri_postgres_dialect, table, column);
+        tr_sink_format(text, "%st.\"%s%s\" = k.c%zu", i == 0 ? "" : " AND ", name,
+                       tri_record_column_suffix(column), i);
+        if (characters > 0) {
+            tr_sink_format(text, " AND substr(t.\"%s\", 1, %zu) = substr(k.c%zu, 1, %zu)", name,
+                           characters, i, characters);
+        }
     }
 }
 

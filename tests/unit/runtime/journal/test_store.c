@@ -563,7 +563,60 @@ static void test_equals_the_model_at_every_number(void **state)
     stand_free(other);
 }
 
+/* A door whose key is nearly as long as it may be; `last` is its last character. */
+static struct tri_op long_door(enum tri_op_kind kind, uint8_t *buffer, size_t size, char last,
+                               const char *who)
+{
+    static char name[15000];
+    uint64_t random = 7;
+    for (size_t i = 0; i + 1 < sizeof name; i++) {
+        random = random * 6364136223846793005U + 1442695040888963407U;
+        name[i] = (char)(' ' + 1 + (random >> 33) % 90); /* nothing that can be compressed */
+    }
+    name[sizeof name - 1] = last;
+    struct tr_door row = {.house = 1,
+                          .floor = {{1, 1}, 2},
+                          .door = {.data = name, .size = sizeof name},
+                          .who = tr_text_of(who)};
+    struct tr_writer writer = tr_writer_of(buffer, size);
+    assert_int_equal(tr_door_pack(&row, &writer), 0);
+    struct tri_op op = {.kind = kind,
+                        .type = tr_door_schema.id,
+                        .incarnation = 1,
+                        .number = kind == TRI_OP_DELETE_RECORDS ? 3 : 0,
+                        .data = {.data = buffer, .size = tr_writer_size(&writer)}};
+    assert_int_equal(tri_op_find_row_key(&op, &tr_door_schema), 0);
+    return op;
+}
+
+static void test_keys_may_be_as_long_as_their_limit(void **state)
+{
+    static uint8_t buffers[3][TR_ROW_KEY_BYTES_MAX];
+    struct stand *stand = stand_new(*(enum stand_kind *)*state);
+    struct tri_store *store = stand_open(stand);
+    size_t size = sizeof buffers[0];
+    assert_int_equal(COMMIT(store, 1, long_door(TRI_OP_PUT_RECORD, buffers[0], size, 'a', "Ann"),
+                            long_door(TRI_OP_PUT_RECORD, buffers[1], size, 'b', "Bob"),
+                            op_door(1, 1, "short", "Cid")),
+                     0);
+    assert_int_equal(stand_count_records(stand, &tr_door_schema), 3);
+    /* The one of the same key is replaced, and the one of another end stays. */
+    assert_int_equal(COMMIT(store, 2, long_door(TRI_OP_PUT_RECORD, buffers[0], size, 'a', "Dan")),
+                     0);
+    assert_int_equal(stand_count_records(stand, &tr_door_schema), 3);
+    assert_int_equal(COMMIT(store, 3, long_door(TRI_OP_DELETE_RECORDS, buffers[2], size, 'b', "")),
+                     0);
+    assert_int_equal(stand_count_records(stand, &tr_door_schema), 2);
+    assert_int_equal(COMMIT(store, 4, op_delete_doors(1, 1, "short", 3)), 0);
+    assert_int_equal(stand_count_records(stand, &tr_door_schema), 1);
+    assert_int_equal(COMMIT(store, 5, op_delete_doors(1, 1, "", 2)), 0);
+    assert_int_equal(stand_count_records(stand, &tr_door_schema), 0);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static const struct stand_test tests[] = {
+    STAND_TEST(test_keys_may_be_as_long_as_their_limit),
     STAND_TEST(test_is_empty_at_first),
     STAND_TEST(test_loads_in_order),
     STAND_TEST(test_overwrites_and_deletes),
