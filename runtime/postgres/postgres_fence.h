@@ -2,7 +2,8 @@
  * The fence: whose turn it is to write, and what became of a commit whose connection was lost.
  *
  * A writer knows what was acknowledged to it, and which commit is in doubt; the host's row says
- * what the database holds. All that is decided from the two is decided here, without a server.
+ * what the database holds. All that is decided from the two is decided here, without a server: the
+ * simulator's modelled server (tests/sim/database.h) decides by the same functions.
  */
 #ifndef TR_RUNTIME_POSTGRES_POSTGRES_FENCE_H
 #define TR_RUNTIME_POSTGRES_POSTGRES_FENCE_H

@@ -12,6 +12,7 @@
 #include "runtime/memory.h"
 #include "runtime/store_care.h"
 #include "runtime/store_open.h"
+#include "tests/sim/model_read.h"
 #include "tests/support/folder.h"
 #include "tests/unit/runtime/stand.h"
 
@@ -20,6 +21,7 @@ STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 static const char *const kind_names[STAND_COUNT] = {[STAND_FOLDER] = "folder",
                                                     [STAND_DISK] = "disk",
                                                     [STAND_MODEL] = "model",
+                                                    [STAND_DATABASE] = "database",
                                                     [STAND_POSTGRES] = "postgres"};
 
 static const struct tr_schema *const newest_records[] = {&tr_grown_schema, &tr_wide_schema,
@@ -47,6 +49,9 @@ struct stand *stand_new(enum stand_kind kind)
     } else if (kind == STAND_POSTGRES) {
         postgres_server_schema(stand->folder, sizeof stand->folder);
         postgres_server_locator("postgres", stand->folder, stand->locator);
+    } else if (kind == STAND_DATABASE) {
+        struct tri_database_plan plan = {.standby = TRI_STANDBY_NONE};
+        stand->database = tri_database_new(&plan, 1, &stand->now_ns);
     } else {
         stand->model = tri_model_new();
     }
@@ -64,6 +69,7 @@ void stand_free(struct stand *stand)
     }
     tri_disk_free(stand->disk);
     tri_model_free(stand->model);
+    tri_database_free(stand->database);
     free(stand);
 }
 
@@ -82,6 +88,9 @@ struct tri_store_options stand_options(const struct stand *stand)
 int stand_try(struct stand *stand, const struct tri_store_options *options, char *explain,
               struct tri_store **store)
 {
+    if (stand->kind == STAND_DATABASE) {
+        return tri_database_open(stand->database, options, explain, store);
+    }
     if (stand->kind == STAND_MODEL) {
         return tri_model_open(stand->model, options, explain, store);
     }
@@ -138,7 +147,8 @@ static int run_suite(const char *name, const struct stand_test *tests, size_t co
 
 int stand_run_suite(const char *name, const struct stand_test *tests, size_t count)
 {
-    static enum stand_kind kinds[] = {STAND_FOLDER, STAND_DISK, STAND_MODEL, STAND_POSTGRES};
+    static enum stand_kind kinds[] = {STAND_FOLDER, STAND_DISK, STAND_MODEL, STAND_DATABASE,
+                                      STAND_POSTGRES};
     return run_suite(name, tests, count, kinds, TR_COUNT_OF(kinds));
 }
 
@@ -203,15 +213,44 @@ void stand_lose_lock(struct stand *stand, struct tri_store *store)
         assert_int_equal(unlink(path), 0);
     } else if (stand->kind == STAND_MODEL) {
         tri_model_faults(stand->model)->ignore_lock = true;
+    } else if (stand->kind == STAND_DATABASE) {
+        tri_database_lose_lock(stand->database);
     } else if (stand->kind == STAND_POSTGRES) {
         postgres_server_run_as(store, "SELECT pg_advisory_unlock_all()");
     }
 }
 
+bool stand_kill(struct stand *stand)
+{
+    switch (stand->kind) {
+    case STAND_DISK:
+        tri_disk_kill(stand->disk);
+        return true;
+    case STAND_MODEL:
+        tri_model_kill(stand->model, 1);
+        return true;
+    case STAND_DATABASE:
+        tri_database_leave(stand->database, false);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What a model holds, or NULL. */
+static const struct tri_model_version *contents_of(const struct stand *stand)
+{
+    if (stand->kind == STAND_DATABASE) {
+        return tri_database_contents(stand->database);
+    }
+    return stand->kind == STAND_MODEL ? tri_model_contents(stand->model) : NULL;
+}
+
 size_t stand_count_records(struct stand *stand, const struct tr_schema *schema)
 {
-    if (stand->kind == STAND_MODEL) {
-        return tri_model_record_count(stand->model, schema->id);
+    const struct tri_model_version *contents = contents_of(stand);
+    if (contents != NULL) {
+        return tri_model_version_record_count(contents, schema->id);
     }
     char path[128];
     char sql[160];
@@ -254,13 +293,13 @@ static int compare_ops(const void *a, const void *b)
     return tri_op_compare(a, b);
 }
 
-static void model_doors(struct stand *stand, char *text, size_t size)
+static void model_doors(const struct tri_model_version *contents, char *text, size_t size)
 {
-    size_t count = tri_model_record_count(stand->model, tr_door_schema.id);
+    size_t count = tri_model_version_record_count(contents, tr_door_schema.id);
     struct tri_op *ops = calloc(count + 1, sizeof *ops);
     assert_non_null(ops);
     for (size_t i = 0; i < count; i++) {
-        ops[i] = *tri_model_record(stand->model, tr_door_schema.id, i);
+        ops[i] = *tri_model_version_record(contents, tr_door_schema.id, i);
         ops[i].turn = 0;
     }
     qsort(ops, count, sizeof *ops, compare_ops);
@@ -274,8 +313,8 @@ static void model_doors(struct stand *stand, char *text, size_t size)
 void stand_doors(struct stand *stand, char *text, size_t size)
 {
     text[0] = '\0';
-    if (stand->kind == STAND_MODEL) {
-        model_doors(stand, text, size);
+    if (contents_of(stand) != NULL) {
+        model_doors(contents_of(stand), text, size);
         return;
     }
     if (stand->kind == STAND_POSTGRES) {

@@ -1,7 +1,7 @@
 /*
  * What the tests of stores stand on: the places a store may live in (SQLite in a folder, SQLite on
- * a simulated disk, the model, a schema of a real PostgreSQL server), operations in few words, and
- * a store's contents as text.
+ * a simulated disk, the model, a modelled database server, a schema of a real PostgreSQL server),
+ * operations in few words, and a store's contents as text.
  */
 #ifndef TR_TESTS_UNIT_RUNTIME_STAND_H
 #define TR_TESTS_UNIT_RUNTIME_STAND_H
@@ -10,11 +10,19 @@
 
 #include "runtime/journal/reader.h"
 #include "runtime/journal/store.h"
+#include "tests/sim/database.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/postgres_server.h"
 
-enum stand_kind { STAND_FOLDER, STAND_DISK, STAND_MODEL, STAND_POSTGRES, STAND_COUNT };
+enum stand_kind {
+    STAND_FOLDER,
+    STAND_DISK,
+    STAND_MODEL,
+    STAND_DATABASE,
+    STAND_POSTGRES,
+    STAND_COUNT
+};
 
 struct stand {
     enum stand_kind kind;
@@ -22,6 +30,8 @@ struct stand {
     char locator[POSTGRES_LOCATOR_BYTES];
     struct tri_disk *disk;
     struct tri_model *model;
+    struct tri_database *database;
+    uint64_t now_ns; /* of the database */
 };
 
 /* A place without a store. Closing it removes all that is in it. */
@@ -39,6 +49,9 @@ struct tri_store *stand_open_reader(struct stand *stand);
 
 /* From now on a second engine gets past the lock of this one, as when somebody removed it. */
 void stand_lose_lock(struct stand *stand, struct tri_store *store);
+
+/* The process of a store that is a model ends, as by kill -9; whether it is one. */
+bool stand_kill(struct stand *stand);
 
 /* How many records of a type are in the store. */
 size_t stand_count_records(struct stand *stand, const struct tr_schema *schema);

@@ -180,6 +180,8 @@ static void limit_room(struct stand *stand, struct tri_store *store, bool limite
     }
     if (stand->kind == STAND_MODEL) {
         tri_model_faults(stand->model)->full_commits = limited ? 2 : 0;
+    } else if (stand->kind == STAND_DATABASE) {
+        tri_database_fill(stand->database, limited ? 2 : 0);
     } else if (stand->kind == STAND_DISK) {
         tri_disk_faults(stand->disk)->room_is_limited = limited;
         tri_disk_faults(stand->disk)->room_bytes = 30000;
@@ -278,11 +280,7 @@ static void run_and_be_killed(struct stand *stand, enum tr_durability durability
         }
         assert_int_equal(error, 0);
     }
-    if (stand->kind == STAND_DISK) {
-        tri_disk_kill(stand->disk);
-    } else if (stand->kind == STAND_MODEL) {
-        tri_model_kill(stand->model, 1);
-    } else {
+    if (!stand_kill(stand)) {
         int status = 0;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
