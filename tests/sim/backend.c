@@ -156,7 +156,7 @@ static void check_intent(const struct sim_host *host, const struct tr_envelope *
     struct tr_bytes bytes;
     struct tr_image image;
     struct tr_task_state task = {0};
-    if (host->model == NULL && host->disk == NULL) {
+    if (host->world->plan.durability == TR_DURABILITY_NONE) {
         return;
     }
     bool is_there = sim_shadow_find(host->shadow, &op, &bytes) &&

@@ -92,6 +92,14 @@ void sim_each_row(struct sim_host *host, const char *sql, sim_visit_row *visit, 
     (void)sqlite3_close(database);
 }
 
+const struct tri_model_version *sim_contents(const struct sim_host *host)
+{
+    if (host->database != NULL) {
+        return tri_database_contents(host->database);
+    }
+    return host->model != NULL ? tri_model_contents(host->model) : NULL;
+}
+
 static void visit_count(void *self, struct sqlite3_stmt *statement)
 {
     uint64_t *count = self;

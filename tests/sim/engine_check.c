@@ -13,6 +13,7 @@
 #include "tests/sim/decisions.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_model.h"
+#include "tests/sim/model_read.h"
 #include "tests/sim/timetable.h"
 #include "tests/sim/told.h"
 #include "tests/support/flow_value.h"
@@ -419,9 +420,10 @@ void sim_engine_check_staying(struct sim_host *host, const struct tri_worker *wo
 static void check_store(struct sim_host *host)
 {
     uint64_t wanted = sim_history_row_count(sim_stage_of(host->world)->history, host->index);
-    uint64_t found = host->disk != NULL
-                         ? sim_count_rows(host, "SELECT count(*) FROM record_node_status")
-                         : tri_model_record_count(host->model, tr_node_status_schema.id);
+    uint64_t found =
+        host->disk != NULL
+            ? sim_count_rows(host, "SELECT count(*) FROM record_node_status")
+            : tri_model_version_record_count(sim_contents(host), tr_node_status_schema.id);
     if (wanted != found) {
         sim_fail("host %u: history has %llu nodes, the store %llu", host->index,
                  (unsigned long long)wanted, (unsigned long long)found);

@@ -91,13 +91,17 @@ static int open_inner(struct sim_host *host, struct tri_store **inner)
         .record_count = *host->world->play->record_count,
     };
     int error;
-    if (plan->uses_sqlite) {
+    if (host->database != NULL) {
+        error = tri_database_open(host->database, &options, words, inner);
+    } else if (plan->uses_sqlite) {
         options.vfs = tri_disk_name(host->disk);
         error = tri_sqlite_open(&options, words, inner);
     } else {
         error = tri_model_open(host->model, &options, words, inner);
     }
-    if (error != 0 && error != TR_STORE_FAILED && error != TR_STORE_FULL) {
+    bool is_excused = error == TR_STORE_FAILED || error == TR_STORE_FULL ||
+                      sim_database_excuses_start(host, error);
+    if (error != 0 && !is_excused) {
         sim_fail("host %u: the store cannot be opened: %s (%s)", host->index, tr_error_name(error),
                  words);
     }
@@ -118,6 +122,7 @@ static int open_store(struct sim_host *host)
     int error = open_inner(host, &inner);
     if (error == 0) {
         host->store = sim_store_around(host, inner);
+        sim_database_tell_loss(host, inner);
         sim_shadow_reopen(host->shadow, inner->last_number);
         bool is_blind = host->world->bug != NULL && host->world->bug->is_blind;
         if (!host->world->has_failed && !is_blind) {
@@ -310,6 +315,45 @@ static void set_clocks(struct sim_host *host)
     }
 }
 
+static void cut_power(struct sim_host *host, bool power)
+{
+    struct sim_world *world = host->world;
+    uint64_t seed = sim_draw(&world->chance.faults);
+    /* What a level does not promise is not asked of it. */
+    bool loses = power && world->plan.durability == TR_DURABILITY_FULL;
+    if (host->disk != NULL && loses) {
+        tri_disk_crash(host->disk);
+    } else if (host->disk != NULL) {
+        tri_disk_kill(host->disk);
+    } else if (host->database != NULL) {
+        tri_database_leave(host->database, power);
+    } else if (host->model != NULL && loses) {
+        tri_model_crash(host->model, seed);
+    } else if (host->model != NULL) {
+        tri_model_kill(host->model, seed);
+    }
+}
+
+static void go_down(struct sim_host *host)
+{
+    struct sim_world *world = host->world;
+    sim_program_forget(host);
+    sim_environment_forget(host, false);
+    host->room_until_ns = 0;
+    host->up_at_ns = world->now_ns + 1 + sim_below(&world->chance.faults, 40 * MS);
+}
+
+/* The database is away, or an earlier session has the lock: somebody starts it again later. */
+static void try_again(struct sim_host *host)
+{
+    struct sim_world *world = host->world;
+    cut_power(host, false);
+    unmake(host);
+    go_down(host);
+    host->up_at_ns += sim_below(&world->chance.database, 500 * MS);
+    world->counts.refused_starts++;
+}
+
 void sim_host_start(struct sim_host *host)
 {
     struct sim_world *world = host->world;
@@ -327,48 +371,31 @@ void sim_host_start(struct sim_host *host)
         make_parties(host);
         sim_say("host %u starts at number %llu", host->index,
                 host->store == NULL ? 0ULL : (unsigned long long)host->store->last_number);
+        if (host->has_lost) {
+            host->has_lost = false;
+            host->world->play->lose(host);
+        }
         if (host->world->play->check_loaded != NULL) {
             host->world->play->check_loaded(host);
         }
         return;
     }
     bool is_excused = (error == TR_MEMORY && world->counts.failed_allocations != failed_before) ||
-                      error == TR_STORE_FAILED || error == TR_STORE_FULL;
+                      error == TR_STORE_FAILED || error == TR_STORE_FULL ||
+                      sim_database_excuses_start(host, error);
     if (!is_excused) {
         sim_fail("host %u cannot start: %s", host->index, tr_error_name(error));
     }
     sim_say("host %u cannot start: %s", host->index, tr_error_name(error));
+    if (sim_database_excuses_start(host, error)) {
+        try_again(host);
+        return;
+    }
     /* An opening that failed leaves a log of which nobody knows how much is on the disk. */
     sim_host_crash(host, error == TR_STORE_FAILED);
 }
 
 /* --------------------------------------------------------------------------------------- ends */
-
-static void cut_power(struct sim_host *host, bool power)
-{
-    struct sim_world *world = host->world;
-    uint64_t seed = sim_draw(&world->chance.faults);
-    /* What a level does not promise is not asked of it. */
-    bool loses = power && world->plan.durability == TR_DURABILITY_FULL;
-    if (host->disk != NULL && loses) {
-        tri_disk_crash(host->disk);
-    } else if (host->disk != NULL) {
-        tri_disk_kill(host->disk);
-    } else if (host->model != NULL && loses) {
-        tri_model_crash(host->model, seed);
-    } else if (host->model != NULL) {
-        tri_model_kill(host->model, seed);
-    }
-}
-
-static void go_down(struct sim_host *host)
-{
-    struct sim_world *world = host->world;
-    sim_program_forget(host);
-    sim_environment_forget(host, false);
-    host->room_until_ns = 0;
-    host->up_at_ns = world->now_ns + 1 + sim_below(&world->chance.faults, 40 * MS);
-}
 
 void sim_host_crash(struct sim_host *host, bool power)
 {
@@ -419,6 +446,9 @@ void sim_host_free(struct sim_host *host)
     }
     if (host->model != NULL) {
         tri_model_free(host->model);
+    }
+    if (host->database != NULL) {
+        sim_database_free(host);
     }
 }
 

@@ -89,11 +89,18 @@ static bool is_of_this_life(const struct sim_jobs *jobs, const struct tr_attempt
            (row->created_ms - SIM_WALL_BEGIN_MS) * MS > jobs->fell_ns;
 }
 
-/* A host that fell may have had a call under way that nobody was to see. */
+/* The least time after which an actor gives up a call that has not left, for want of a commit. */
+#define PATIENCE_NS (10000 * MS)
+
+/*
+ * A host that fell may have had a call under way that nobody was to see; and who has given up a
+ * call that waited for its commit does not know that it has never left.
+ */
 static bool may_be_unknown(const struct sim_jobs *jobs, const struct tr_attempt *row,
                            const struct sim_wanted *wanted)
 {
-    return (wanted != NULL && wanted->was_unknown) ||
+    return jobs->world->hosts[0].waited_ns > PATIENCE_NS ||
+           (wanted != NULL && wanted->was_unknown) ||
            (jobs->has_fallen && !is_of_this_life(jobs, row));
 }
 

@@ -104,6 +104,15 @@ static void start_lying(struct sim_host *host)
     }
 }
 
+/* Batches that have come meanwhile join the repeat. */
+static void forget_doubt(struct sim_host *host)
+{
+    uint64_t *number = &host->host->journal.doubtful_number;
+    if (*number != 0 && sim_inject_strikes(host, 1)) {
+        *number = 0;
+    }
+}
+
 /* -------------------------------------------------------------------------------- bad images */
 
 struct image_edge {
@@ -252,7 +261,7 @@ const struct sim_bug sim_bugs[] = {
     {.name = "snapshot-without-mailbox",
      .text = "an actor moves and its mailbox does not",
      .found_by = "the end: a message is left in the store; liveness",
-     .first_seed = 8,
+     .first_seed = 19,
      .send = sim_inject_empties_snapshot},
     {.name = "parent-forgotten",
      .text = "an actor moves and the address of its parent does not",
@@ -410,6 +419,46 @@ const struct sim_bug sim_bugs[] = {
      .found_by = "liveness: nothing is sent",
      .first_seed = 5,
      .send = sim_inject_hides_up},
+    {.name = "fence-without-count",
+     .text = "the fence of a commit does not look at how many there were before",
+     .found_by = "the shadow: the store against its batches",
+     .first_seed = 113,
+     .database = TRI_DATABASE_COUNTS_NOTHING},
+    {.name = "fence-outside",
+     .text = "the fence is checked first, and the commit is written later",
+     .found_by = "the shadow: the store against its batches",
+     .first_seed = 68,
+     .database = TRI_DATABASE_FENCES_EARLY},
+    {.name = "incarnation-not-raised",
+     .text = "a start does not raise the incarnation",
+     .found_by = "the database: a session of an earlier life has written",
+     .first_seed = 123,
+     .database = TRI_DATABASE_KEEPS_NUMBER},
+    {.name = "earlier-life-let-in",
+     .text = "the fence of a commit does not look at the incarnation",
+     .found_by = "the database: a session of an earlier life has written",
+     .first_seed = 1548,
+     .database = TRI_DATABASE_LETS_OLD_ONES},
+    {.name = "unknown-for-failed",
+     .text = "a commit of unknown outcome is taken for failed, and written twice",
+     .found_by = "the end: records written and records stored",
+     .first_seed = 113,
+     .database = TRI_DATABASE_TAKES_FOR_FAILED},
+    {.name = "unknown-for-done",
+     .text = "a commit of unknown outcome is taken for done, and lost",
+     .found_by = "the shadow: the store against its batches",
+     .first_seed = 3,
+     .database = TRI_DATABASE_TAKES_FOR_DONE},
+    {.name = "doubt-forgotten",
+     .text = "a commit of unknown outcome is repeated with other batches in it",
+     .found_by = "the store: another commit was in doubt",
+     .first_seed = 18,
+     .step_journal = forget_doubt},
+    {.name = "loss-unnoticed",
+     .text = "a database that has lost commits is gone on with",
+     .found_by = "the database: commits were lost, and the host goes on",
+     .first_seed = 93,
+     .database = TRI_DATABASE_HIDES_LOSS},
 };
 const size_t sim_bug_count = TR_COUNT_OF(sim_bugs);
 

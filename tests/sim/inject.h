@@ -31,6 +31,9 @@ struct sim_bug {
     int (*turn)(struct tr_context *context, void *state, const struct tr_message *message,
                 const struct tr_behaviour *behaviour);
     bool is_in_plugin; /* it strikes in the plugin itself */
+    /* The journal is about to take a turn. NULL: sound. */
+    void (*step_journal)(struct sim_host *host);
+    enum tri_database_bug database; /* it strikes in the modelled database server */
     /* A host is about to start: spoils its disk. */
     void (*start)(struct sim_host *host);
 };

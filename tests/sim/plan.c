@@ -71,6 +71,36 @@ static void draw_network(struct sim_plan *plan, struct sim_random *random)
     }
 }
 
+/*
+ * A database server in the place of the model of a store, in one world of five. It has a stream of
+ * its own, so that all other worlds are what they were without it.
+ */
+static void draw_database(struct sim_plan *plan, uint64_t seed)
+{
+    struct sim_random random = sim_random_of(seed, 2);
+    if (seed % 5 != 3 || plan->durability == TR_DURABILITY_NONE) {
+        return;
+    }
+    plan->uses_database = true;
+    plan->durability = TR_DURABILITY_FULL;
+    plan->database = (struct tri_database_plan){
+        .standby = (enum tri_standby)sim_below(&random, 3),
+        .loses_locks = sim_below(&random, 2) == 0,
+        .cut = sometimes(&random, 300000),
+        .busy = sometimes(&random, 60000),
+        .die = sometimes(&random, 100000),
+        .end_session = sometimes(&random, 10000),
+        .restart = sometimes(&random, 4000),
+        .outage = sometimes(&random, 3000),
+        .fail_over = sometimes(&random, 8000),
+        .outage_ns_max = sim_between(&random, 1, sim_below(&random, 8) == 0 ? 60000 : 500) * MS,
+        .late_ns_max = sim_between(&random, 1, sim_below(&random, 6) == 0 ? 11000 : 300) * MS,
+    };
+    if (plan->database.standby == TRI_STANDBY_NONE) {
+        plan->database.fail_over = 0;
+    }
+}
+
 struct sim_plan sim_plan_of(uint64_t seed)
 {
     struct sim_plan plan = {.seed = seed, .snapshot_every = 4, .compare_every = 8};
@@ -79,5 +109,6 @@ struct sim_plan sim_plan_of(uint64_t seed)
     draw_faults(&plan, &random);
     draw_network(&plan, &random);
     plan.loads_in_ranges = sim_below(&random, 3) == 0;
+    draw_database(&plan, seed);
     return plan;
 }

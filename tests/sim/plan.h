@@ -8,6 +8,7 @@
 #define TR_TESTS_SIM_PLAN_H
 
 #include "runtime/journal/store.h"
+#include "tests/sim/database.h"
 #include "tests/sim/random.h"
 
 #define SIM_HOSTS_MAX 3
@@ -23,6 +24,7 @@ struct sim_plan {
     bool has_new_worker_counts; /* a restart may find another number of cores */
     enum tr_durability durability;
     bool uses_sqlite;
+    bool uses_database;    /* or neither: the model of a store */
     uint32_t troupe_count; /* of each host */
     uint32_t cast_count;   /* actors of a troupe */
     uint32_t size;         /* how much each of them does: about so many messages */
@@ -53,6 +55,7 @@ struct sim_plan {
     uint32_t memory;        /* chance per place where memory may fail */
     uint32_t failure;       /* chance per message that a handler fails for no reason */
     uint64_t clock_jump_ms; /* the most by which people set the clock between two starts */
+    struct tri_database_plan database; /* chances per commit, or per step as above */
     /* Checks that cost time: one in so many. */
     uint32_t snapshot_every;
     uint32_t compare_every;

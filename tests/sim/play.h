@@ -63,6 +63,12 @@ struct sim_play {
     /* Whether everything was begun: the world is over when nobody else lives. */
     bool (*is_over)(const struct sim_host *host);
 
+    /*
+     * A host has started from a store that has lost commits: who remembers them is told, and from
+     * then on only what is left is demanded. NULL: no world of the play loses any.
+     */
+    void (*lose)(struct sim_host *host);
+
     /* Checks: what was loaded by a start; who stays at the end; what is left after it. */
     void (*check_loaded)(struct sim_host *host);
     void (*check_staying)(struct sim_host *host, const struct tri_worker *worker,

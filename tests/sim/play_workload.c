@@ -152,6 +152,7 @@ const struct sim_play sim_workload = {
     .hear = sim_workload_hear,
     .record = record,
     .is_over = is_over,
+    .lose = sim_workload_lose,
     .check_loaded = sim_workload_check_loaded,
     .check_end = sim_workload_check_end,
 };

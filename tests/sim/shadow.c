@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/model_contents.h"
 #include "tests/sim/worker_state.h"
 #include "tests/sim/workload.h"
 #include "tests/sim/world.h"
@@ -415,6 +416,16 @@ void sim_shadow_commit(struct sim_shadow *shadow, uint64_t last_number)
     advance(shadow, last_number);
 }
 
+/* What was caught and is in no store was lost with its host. */
+static void drop_caught(struct sim_shadow *shadow)
+{
+    while (shadow->caught != NULL) {
+        struct caught *caught = shadow->caught;
+        shadow->caught = caught->next;
+        free_caught(caught);
+    }
+}
+
 void sim_shadow_reopen(struct sim_shadow *shadow, uint64_t last_number)
 {
     if (last_number < shadow->last_number) {
@@ -423,10 +434,36 @@ void sim_shadow_reopen(struct sim_shadow *shadow, uint64_t last_number)
         return;
     }
     advance(shadow, last_number);
-    while (shadow->caught != NULL) {
-        struct caught *caught = shadow->caught;
-        shadow->caught = caught->next;
-        free_caught(caught);
+    drop_caught(shadow);
+}
+
+/* A load tells what there is. */
+static int take_row(void *self, const struct tri_op *op)
+{
+    apply(self, op);
+    return 0;
+}
+
+void sim_shadow_go_back(struct sim_shadow *shadow, struct tri_store *store,
+                        const struct tri_model_version *contents)
+{
+    const struct tri_model_list *cells = contents->lists[TRI_MODEL_META];
+    struct tri_store_visitor visitor = {.self = shadow,
+                                        .counter = take_row,
+                                        .actor = take_row,
+                                        .page = take_row,
+                                        .message = take_row};
+    drop_caught(shadow);
+    remove_rows(shadow, 0, shadow->count);
+    shadow->writer_count = 0;
+    shadow->last_number = store->last_number;
+    shadow->caught_number = store->last_number;
+    int error = tri_store_load(store, &visitor);
+    TR_ASSERT(error == 0);
+    for (size_t i = 0; cells != NULL && i < cells->count; i++) {
+        if (cells->rows[i].op.number != TRI_META_CLOCK) { /* which is in no batch */
+            apply(shadow, &cells->rows[i].op);
+        }
     }
 }
 

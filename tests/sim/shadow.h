@@ -14,6 +14,7 @@
 
 struct sim_host;
 struct sim_shadow;
+struct tri_model_version;
 
 struct sim_shadow *sim_shadow_new(struct sim_host *host);
 void sim_shadow_free(struct sim_shadow *shadow);
@@ -26,6 +27,10 @@ void sim_shadow_commit(struct sim_shadow *shadow, uint64_t last_number);
 
 /* A store was opened after a crash: what it says it holds is what must be there. */
 void sim_shadow_reopen(struct sim_shadow *shadow, uint64_t last_number);
+
+/* A store was opened that has lost commits: takes over what it holds, but for records. */
+void sim_shadow_go_back(struct sim_shadow *shadow, struct tri_store *store,
+                        const struct tri_model_version *contents);
 
 /* Compares all of a store with the shadow. */
 void sim_shadow_compare(struct sim_shadow *shadow, struct tri_store *store);

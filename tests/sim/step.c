@@ -2,6 +2,7 @@
  * One turn of a party: a worker, a journal, a program, an environment. After each turn of a worker
  * what its flight recorder got is folded into the signature of the run.
  */
+#include "tests/sim/inject.h"
 #include "tests/sim/world.h"
 
 #define JOURNAL_SLEEP_NS 100000000ULL
@@ -90,19 +91,37 @@ static bool step_worker(struct sim_host *host, uint32_t index)
     return did;
 }
 
+/* Notes since when nothing has been committed, for whoever is too late by that. */
+static void note_wait(struct sim_host *host)
+{
+    uint64_t now_ns = host->world->now_ns;
+    if (host->host->journal.state != TRI_JOURNAL_WAITS) {
+        host->waits_from_ns = 0;
+        return;
+    }
+    host->waits_from_ns = host->waits_from_ns == 0 ? now_ns : host->waits_from_ns;
+    uint64_t waited_ns = now_ns - host->waits_from_ns;
+    host->waited_ns = waited_ns > host->waited_ns ? waited_ns : host->waited_ns;
+}
+
 /* Where the journal refuses an allocation it fails; where it would keep what a full pipe refuses
  * it cannot, so pipes have room then. */
 static bool step_journal(struct sim_host *host)
 {
     struct tri_journal *journal = &host->host->journal;
     struct sim_world *world = host->world;
+    if (world->bug != NULL && world->bug->step_journal != NULL) {
+        world->bug->step_journal(host);
+    }
     bool may_fail = journal->sender.outbox.backlog_count == 0;
     if (may_fail) {
         host->net.is_never_full = !world->is_calm && world->plan.memory > 0;
         sim_memory_arm(world, FAILING_ALLOCATION_WITHIN);
     }
+    note_wait(host);
     bool did = tri_journal_step(journal);
     sim_memory_disarm(world);
+    note_wait(host);
     host->net.is_never_full = false;
     return did;
 }
@@ -158,7 +177,9 @@ static void end_if_fatal(struct sim_host *host)
         return;
     }
     sim_say("host %u cannot go on: %s", host->index, tr_error_name(fatal));
-    if (fatal != TR_MEMORY && fatal != TR_STORE_FAILED) {
+    bool is_excused =
+        host->database != NULL ? sim_database_excuses_end(host, fatal) : fatal == TR_STORE_FAILED;
+    if (fatal != TR_MEMORY && !is_excused) {
         sim_fail("host %u cannot go on: %s (%s)", host->index, tr_error_name(fatal),
                  tri_store_explain(host->store));
     }

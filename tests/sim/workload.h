@@ -204,6 +204,7 @@ struct sim_host;
 /* What the environment does with a call, and checks (play.h). */
 void sim_workload_hear(struct sim_host *host, const struct tr_envelope *envelope,
                        struct tr_bytes body);
+void sim_workload_lose(struct sim_host *host);
 void sim_workload_check_loaded(struct sim_host *host);
 void sim_workload_check_end(struct sim_host *host);
 

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
+#include "tests/sim/model_read.h"
 #include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
@@ -29,6 +30,38 @@ void sim_workload_check_loaded(struct sim_host *host)
                      (unsigned long long)entry->seen, (unsigned long long)entry->key.group,
                      (unsigned long long)entry->key.serial, (unsigned long long)state->seen);
         }
+    }
+}
+
+/* The records that are left are those that were written. */
+static void take_records(struct sim_host *host, uint16_t type)
+{
+    const struct tri_model_version *contents = sim_contents(host);
+    size_t count = tri_model_version_record_count(contents, type);
+    for (size_t i = 0; i < count; i++) {
+        sim_shadow_record(host->shadow, tri_model_version_record(contents, type, i));
+    }
+}
+
+void sim_workload_lose(struct sim_host *host)
+{
+    struct sim_observations *observations = &host->world->observations;
+    take_records(host, tr_sim_page_entry_schema.id);
+    take_records(host, tr_sim_page_leaf_schema.id);
+    for (uint32_t i = observations->count; i-- > 0;) {
+        struct sim_observation *entry = &observations->entries[i];
+        if (entry->host != host->index) {
+            continue;
+        }
+        struct tri_actor *actor = sim_find_actor(host, entry->key);
+        if (actor == NULL) { /* it has ended, or is not there yet */
+            *entry = observations->entries[--observations->count];
+            continue;
+        }
+        const struct tr_sim_actor *state = tri_actor_state(actor);
+        entry->seen &= state->seen;
+        entry->is_final = false;
+        entry->total = 0;
     }
 }
 
@@ -81,9 +114,9 @@ static int compare_leaves(const void *a, const void *b)
 static size_t model_leaves(struct sim_host *host, struct sim_leaf *leaves, size_t capacity)
 {
     uint16_t type = tr_sim_page_leaf_schema.id;
-    size_t count = tri_model_record_count(host->model, type);
+    size_t count = tri_model_version_record_count(sim_contents(host), type);
     for (size_t i = 0; i < count && i < capacity; i++) {
-        const struct tri_op *op = tri_model_record(host->model, type, i);
+        const struct tri_op *op = tri_model_version_record(sim_contents(host), type, i);
         struct tr_sim_page_leaf leaf = {0};
         int error = tr_sim_page_leaf_unpack(op->data, (uint8_t)op->incarnation, &leaf);
         TR_ASSERT(error == 0);
@@ -120,9 +153,10 @@ static void check_leaves(struct sim_host *host)
 /* What the store has of records is what was written. */
 static void check_record_count(struct sim_host *host)
 {
-    uint64_t count = host->disk != NULL
-                         ? count_entries(host)
-                         : tri_model_record_count(host->model, tr_sim_page_entry_schema.id);
+    uint64_t count =
+        host->disk != NULL
+            ? count_entries(host)
+            : tri_model_version_record_count(sim_contents(host), tr_sim_page_entry_schema.id);
     if (count != sim_shadow_record_count(host->shadow)) {
         sim_fail("host %u: %llu records were written, the store has %llu", host->index,
                  (unsigned long long)sim_shadow_record_count(host->shadow),

@@ -83,6 +83,8 @@ static void fill_disk(struct sim_host *host)
         host->room_until_ns = world->now_ns + sim_below(&world->chance.faults, 400 * MS);
         tri_disk_faults(host->disk)->room_is_limited = true;
         tri_disk_faults(host->disk)->room_bytes = sim_below(&world->chance.faults, 20000);
+    } else if (host->database != NULL) {
+        tri_database_fill(host->database, (unsigned)sim_between(&world->chance.faults, 1, 4));
     } else {
         tri_model_faults(host->model)->full_commits =
             (unsigned)sim_between(&world->chance.faults, 1, 4);
@@ -93,6 +95,10 @@ static void fail_disk(struct sim_host *host)
 {
     struct sim_world *world = host->world;
     world->counts.failed_disks++;
+    if (host->database != NULL) {
+        sim_database_restart(host); /* as a server does whose disk fails */
+        return;
+    }
     if (host->disk == NULL) {
         tri_model_faults(host->model)->fail_next = true;
         return;
@@ -128,6 +134,10 @@ static const struct {
     {offsetof(struct sim_plan, pause), pause_somebody, false},
     {offsetof(struct sim_plan, disk_full), fill_disk, false},
     {offsetof(struct sim_plan, disk_fails), fail_disk, false},
+    {offsetof(struct sim_plan, database.end_session), sim_database_end_session, false},
+    {offsetof(struct sim_plan, database.restart), sim_database_restart, false},
+    {offsetof(struct sim_plan, database.outage), sim_database_outage, false},
+    {offsetof(struct sim_plan, database.fail_over), sim_database_fail_over, false},
     {offsetof(struct sim_plan, stop), sim_host_stop, true},
     {offsetof(struct sim_plan, crash), crash, true},
 };
@@ -172,6 +182,8 @@ static void calm_down(struct sim_world *world)
         make_room(host);
         if (host->disk != NULL) {
             *tri_disk_faults(host->disk) = (struct tri_disk_faults){0};
+        } else if (host->database != NULL) {
+            tri_database_calm(host->database);
         } else if (host->model != NULL) {
             tri_model_faults(host->model)->fail_next = false;
         }
@@ -221,6 +233,7 @@ static void tend_hosts(struct sim_world *world)
 {
     for (uint32_t i = 0; i < world->plan.host_count; i++) {
         struct sim_host *host = &world->hosts[i];
+        sim_database_turn(host);
         if (host_due_ns(host) > world->now_ns) {
             continue;
         }
@@ -304,6 +317,8 @@ static void make_world(struct sim_world *world)
         host->shadow = sim_shadow_new(host);
         if (plan->durability != TR_DURABILITY_NONE && plan->uses_sqlite) {
             host->disk = sim_must(tri_disk_new(sim_draw(&world->chance.faults)));
+        } else if (plan->uses_database) {
+            sim_database_make(host);
         } else if (plan->durability != TR_DURABILITY_NONE) {
             host->model = sim_must(tri_model_new());
         }

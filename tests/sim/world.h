@@ -13,6 +13,7 @@
 #define TR_TESTS_SIM_WORLD_H
 
 #include "runtime/host/host.h"
+#include "tests/sim/database.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/environment.h"
 #include "tests/sim/model_store.h"
@@ -84,6 +85,7 @@ struct sim_host {
     struct tri_store *store;
     struct tri_model *model;
     struct tri_disk *disk;
+    struct tri_database *database;
     struct sim_net net;
     struct sim_shadow *shadow;
     struct tri_sender environment;
@@ -99,9 +101,12 @@ struct sim_host {
     uint64_t up_at_ns;      /* when it starts again */
     uint64_t room_until_ns; /* when a full disk has room again; 0: it has */
     int64_t memory_bytes;   /* in use by this host */
+    uint64_t waits_from_ns; /* when its store began to refuse a commit; 0: it does not */
+    uint64_t waited_ns;     /* the longest that it ever did */
     uint64_t events_seen[TR_WORKERS_MAX];
     uint32_t starts;
-    void *own;                         /* the play's, while it is up */
+    bool has_lost; /* commits that were acknowledged: the play is not told yet */
+    void *own;     /* the play's, while it is up */
     uint64_t staying[SIM_STAYING_MAX]; /* groups that are there at the end, too */
     uint32_t staying_count;
 };
@@ -118,6 +123,7 @@ struct sim_chances {
     struct sim_random bug;
     struct sim_random network;
     struct sim_random loads;
+    struct sim_random database;
 };
 
 /* Totals of a run, for people and for tests that want to see that something happened. */
@@ -145,7 +151,17 @@ struct sim_chances {
     C(overtaken_frames)     \
     C(cuts)                 \
     C(links_noticed)        \
-    C(hints_between_hosts)
+    C(hints_between_hosts)  \
+    C(database_cuts)        \
+    C(database_outages)     \
+    C(database_restarts)    \
+    C(database_fail_overs)  \
+    C(database_losses)      \
+    C(refused_starts)       \
+    C(late_commits)         \
+    C(refused_commits)      \
+    C(settled_commits)      \
+    C(reported_losses)
 
 struct sim_counts {
 #define SIM_COUNT_MEMBER(name) uint64_t name;
@@ -218,6 +234,28 @@ void sim_host_free(struct sim_host *host);
 /* Whether no live actor but those that stay, and nothing on its way, is left. */
 bool sim_host_is_idle(const struct sim_host *host);
 
+/* -------------------------------------------------------------------------- database_host.c */
+
+/* The database of a host, for worlds that have one. */
+void sim_database_make(struct sim_host *host);
+void sim_database_free(struct sim_host *host);
+
+/* Faults of the plan. */
+void sim_database_end_session(struct sim_host *host);
+void sim_database_restart(struct sim_host *host);
+void sim_database_outage(struct sim_host *host);
+void sim_database_fail_over(struct sim_host *host);
+
+/* Its sessions do what is due; what must never be ends the run. */
+void sim_database_turn(struct sim_host *host);
+
+/* Whether a host may fail to start, or end, with this error for its database's sake. */
+bool sim_database_excuses_start(const struct sim_host *host, int error);
+bool sim_database_excuses_end(const struct sim_host *host, int error);
+
+/* A store is opened again: if it has lost commits, the shadow goes back, and has_lost is set. */
+void sim_database_tell_loss(struct sim_host *host, struct tri_store *store);
+
 /* ------------------------------------------------------------------------------------ step.c */
 
 /* A batch is read: tells people what is in it. */
@@ -269,6 +307,9 @@ struct tri_actor *sim_find_actor(const struct sim_host *host, struct tr_key key)
 
 /* How many rows a statement counts in a store on the simulated disk. */
 uint64_t sim_count_rows(struct sim_host *host, const char *sql);
+
+/* What a host's store holds, where that is a model or a modelled database; else NULL. */
+const struct tri_model_version *sim_contents(const struct sim_host *host);
 
 /* Calls a function with each row of a statement there; `visit` reads it. */
 typedef void sim_visit_row(void *self, struct sqlite3_stmt *statement);
