@@ -26,6 +26,8 @@ struct tr_inquiry {
     const struct tr_turn *turn; /* for long work */
     int (*reply)(const struct tr_inquiry *inquiry, const struct tr_schema *schema,
                  const void *body);
+    /* Keeps a graph, as tr_host_put_graph does: before the answer that says that it is there. */
+    int (*put_graph)(const struct tr_inquiry *inquiry, struct tr_bytes row, uint64_t now_ms);
 };
 
 /* Sends the answer, whose views may end when this returns. Errors of packing. */

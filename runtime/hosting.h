@@ -168,6 +168,22 @@ TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t
 TR_MUST_USE int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop);
 
 /*
+ * Keeps a graph in the store, once: `row` is its hash (TRI_GRAPH_HASH_BYTES) and the graph behind
+ * it, `now_ms` the wall time, from which its age begins anew. It is committed with or before
+ * whatever actors do because of messages that are sent after this returns. From any thread. TR_BUSY
+ * (too much waits for the store), TR_CLOSED, TR_MEMORY; TR_INVALID without durability.
+ */
+TR_MUST_USE int tr_host_put_graph(struct tr_host *host, struct tr_bytes row, uint64_t now_ms);
+
+/*
+ * Removes graphs, by hashes that lie behind each other, but for those that were put after
+ * `before_ms`; returns when it is committed. Errors as above, and the store's while it cannot be
+ * written.
+ */
+TR_MUST_USE int tr_host_remove_graphs(struct tr_host *host, struct tr_bytes hashes,
+                                      uint64_t before_ms);
+
+/*
  * The fatal error of the host in words; empty if there is none. A failing store ends a host:
  * uncommitted effects have not been visible, and a restart continues from the store.
  */

@@ -9,6 +9,7 @@
 #include "runtime/journal/store_folder.h"
 #include "runtime/postgres/postgres.h"
 #include "runtime/sqlite/sqlite.h"
+#include "runtime/store_files.h"
 
 int tri_store_locate(const char *folder, const char **locator, char *explain, char *bound)
 {
@@ -40,8 +41,18 @@ int tri_store_open(const struct tri_store_options *given, char *explain, struct 
     if (error != 0) {
         return error;
     }
-    return options.locator == NULL ? tri_sqlite_open(&options, explain, store)
-                                   : tri_postgres_open(&options, explain, store);
+    struct tri_store *opened = NULL;
+    error = options.locator == NULL ? tri_sqlite_open(&options, explain, &opened)
+                                    : tri_postgres_open(&options, explain, &opened);
+    if (error == 0 && !options.read_only && options.folder != NULL && options.vfs == NULL) {
+        error = tri_store_files_take(opened, options.folder, options.durability, explain);
+    }
+    if (error != 0) {
+        tri_store_close(opened);
+        return error;
+    }
+    *store = opened;
+    return 0;
 }
 
 int tr_reader_open(const struct tr_reader_options *given, char *explain, struct tr_reader **reader)

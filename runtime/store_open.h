@@ -11,7 +11,8 @@
  * Opens the store in PostgreSQL if `options->locator`, else the folder's file `database`
  * (runtime/journal/store_folder.h), has one of its URIs (postgresql://…, postgres://…); else
  * SQLite's in `options->folder`. What it does, its errors and `explain` are those of
- * tri_sqlite_open and tri_postgres_open. A locator of another form is TR_INVALID.
+ * tri_sqlite_open and tri_postgres_open; opened for writing, it takes in the files of an earlier
+ * program (store_files.h). A locator of another form is TR_INVALID.
  */
 TR_MUST_USE int tri_store_open(const struct tri_store_options *options, char *explain,
                                struct tri_store **store);

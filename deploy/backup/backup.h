@@ -12,7 +12,8 @@
  *     cache/, fetched/    documents
  *     checkpoints/        all of it
  *     attempts/           what attempts have written for people, not what they worked in
- *     graphs/, blobs/     all of it, unfinished values too
+ *     graphs/             what an earlier program has left; else graphs are in the database
+ *     blobs/              all of it, unfinished values too
  *     SHA256SUMS
  *
  * The keeper's log stays: what runs where the store was is unknown wherever it is restored

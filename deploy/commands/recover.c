@@ -7,6 +7,7 @@
  */
 #include "deploy/commands/recover.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "actors/graph/document/limits.h"
@@ -80,11 +81,11 @@ static enum tr_exit_status read_before(struct tri_recover *recover)
     const struct tr_execution *row = &recover->found.execution.row;
     int error = tr_graphs_get(recover->browse.place.folder, row->graph, &recover->before);
     if (error != 0) {
-        return tr_command_failed(recover->invocation->command,
-                                 "the definition that %.*s ran cannot be read from %.200s/graphs: "
-                                 "%s",
-                                 TRI_SHOWN(row->name), recover->browse.place.folder,
-                                 tr_error_text(error));
+        char whose[TR_EXECUTION_NAME_BYTES + 8];
+        char words[TRI_STORE_EXPLAIN_BYTES];
+        (void)snprintf(whose, sizeof whose, "%.*s", TRI_SHOWN(row->name));
+        tr_graphs_explain(words, whose, row->graph, error);
+        return tr_command_failed(recover->invocation->command, "%s", words);
     }
     recover->owns_before = true;
     recover->workflow_before = tr_graph_find_workflow(recover->before, row->workflow);

@@ -4,7 +4,6 @@
  */
 #include "deploy/debug/replay.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +33,7 @@ struct replay {
     struct tr_sink sink;
     struct tr_replay_show show;
     struct tr_store_place store;
+    struct tri_store *graphs; /* the store, while they are read */
     struct tr_settings_file settings;
     char buffer[SINK_BYTES];
     uint64_t others; /* messages that went otherwise than recorded */
@@ -42,58 +42,32 @@ struct replay {
 
 /* ------------------------------------------------------------------------- graphs */
 
-/* The hash that a file of graphs/ is named by; whether it is one. */
-static bool read_hash(const char *name, uint8_t hash[TR_GRAPH_HASH_BYTES])
-{
-    if (strlen(name) != 2 * TR_GRAPH_HASH_BYTES) {
-        return false;
-    }
-    for (size_t i = 0; i < TR_GRAPH_HASH_BYTES; i++) {
-        unsigned byte;
-        if (sscanf(name + 2 * i, "%2x", &byte) != 1) {
-            return false;
-        }
-        hash[i] = (uint8_t)byte;
-    }
-    return true;
-}
-
 /* A graph that cannot be read is missed by the actor that needs it, and by nobody else. */
-static int add_graph(struct replay *replay, const char *name)
+static int add_graph(void *self, const struct tr_graphs_entry *entry)
 {
-    uint8_t hash[TR_GRAPH_HASH_BYTES];
+    struct replay *replay = self;
     struct tr_graph *graph = NULL;
+    char words[TRI_STORE_EXPLAIN_BYTES];
     uint64_t number;
-    if (!read_hash(name, hash)) {
-        return 0;
-    }
-    struct tr_bytes bytes = {.data = hash, .size = sizeof hash};
-    int error = tr_graphs_get(replay->store.folder, bytes, &graph);
+    struct tr_bytes hash = {.data = entry->hash, .size = sizeof entry->hash};
+    int error = tr_graphs_load(replay->graphs, replay->store.folder, hash, &graph);
     if (error != 0) {
-        tr_command_note(replay->invocation, "the definition %s/graphs/%s cannot be read: %s",
-                        replay->store.folder, name, tr_error_text(error));
+        tr_graphs_explain(words, replay->store.folder, hash, error);
+        tr_command_note(replay->invocation, "%s", words);
         return 0;
     }
     return tr_graph_registry_put(&replay->engine->registry, graph, &number);
 }
 
+/* A folder without a store has no graphs. */
 static int add_graphs(struct replay *replay)
 {
-    char path[PATH_MAX];
-    int size = snprintf(path, sizeof path, "%s/graphs", replay->store.folder);
-    if (size < 0 || (size_t)size >= sizeof path) {
-        return TR_LIMIT;
+    int error = tr_graphs_open(replay->store.folder, NULL, &replay->graphs);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
     }
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return errno == ENOENT ? 0 : TR_SYSTEM;
-    }
-    int error = 0;
-    const struct dirent *entry;
-    while (error == 0 && (entry = readdir(folder)) != NULL) {
-        error = add_graph(replay, entry->d_name);
-    }
-    closedir(folder);
+    error = tr_graphs_each(replay->graphs, replay->store.folder, add_graph, replay);
+    tri_store_close(replay->graphs);
     return error;
 }
 

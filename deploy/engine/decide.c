@@ -13,6 +13,7 @@
 #include "actors/engine.h"
 #include "actors/graph/compiler/compile.h"
 #include "actors/services/growth.h"
+#include "deploy/common/clock.h"
 #include "deploy/common/file.h"
 #include "deploy/engine/decide_paths.h"
 #include "deploy/history/graphs.h"
@@ -112,6 +113,18 @@ static int keep_paths(const struct tr_inquiry *inquiry, const struct tr_graph_ma
     return error;
 }
 
+/* It is committed with whatever the task does with the answer. */
+static int store_graph(const struct tr_inquiry *inquiry, const struct tr_graph *graph)
+{
+    struct tr_buffer row;
+    int error = tr_graphs_row(graph, &row);
+    if (error == 0) {
+        error = inquiry->put_graph(inquiry, tr_buffer_bytes(&row), tr_clock_wall_ms());
+    }
+    tr_buffer_fini(&row);
+    return error;
+}
+
 /* Stores the graph, then holds it in the graph registry, which owns it from then on. */
 static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
                 struct tr_graph *graph, struct tr_graph_made *made, uint8_t *hash, char *explain)
@@ -124,7 +137,7 @@ static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *ma
     int error = tr_offload(inquiry->store_folder, graph, &none, explain);
     tr_buffer_fini(&none);
     if (error == 0) {
-        error = tr_graphs_put(inquiry->store_folder, graph, true);
+        error = store_graph(inquiry, graph);
         error = error == 0 ? 0 : failed(explain, error, "the graph cannot be stored");
     }
     if (error == 0 && make->recovery.size > 0) {

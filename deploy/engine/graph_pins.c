@@ -49,15 +49,16 @@ static int hold_graph(struct tr_graph_pins *pins, struct tr_bytes hash)
     if (hash.size == TR_GRAPH_HASH_BYTES && tr_graph_registry_share(registry, hash.data)) {
         return 0;
     }
-    int error = tr_graphs_get(pins->live->folder, hash, &graph);
+    int error = tr_graphs_read(pins->reader, hash, &graph);
     return error != 0 ? error : tr_graph_registry_put(registry, graph, &number);
 }
 
-static int lack_graph(struct tr_graph_pins *pins, int error, const char *what, struct tr_text name)
+static int lack_graph(struct tr_graph_pins *pins, struct tr_bytes hash, int error, const char *what,
+                      struct tr_text name)
 {
-    snprintf(pins->explain, TRI_STORE_EXPLAIN_BYTES,
-             "the definition of the %s %.*s cannot be read from %.200s/graphs: %s", what,
-             (int)name.size, name.data, pins->live->folder, tr_error_text(error));
+    char whose[256];
+    (void)snprintf(whose, sizeof whose, "the %s %.*s", what, (int)name.size, name.data);
+    tr_graphs_explain(pins->explain, whose, hash, error);
     return error;
 }
 
@@ -70,7 +71,7 @@ static int need_decided(void *self, const void *value)
         return 0;
     }
     int error = hold_graph(pins, row->graph);
-    return error == 0 ? 0 : lack_graph(pins, error, "dynamic node", row->path);
+    return error == 0 ? 0 : lack_graph(pins, row->graph, error, "dynamic node", row->path);
 }
 
 /* The graphs that nodes of an unfinished execution run; most executions have no such node. */
@@ -102,7 +103,7 @@ static int need_graph(struct tr_graph_pins *pins, struct tr_graph_pin *wanted, s
         return 0;
     }
     int error = hold_graph(pins, hash);
-    return error != 0 ? lack_graph(pins, error, what, name) : add_need(pins, wanted);
+    return error != 0 ? lack_graph(pins, hash, error, what, name) : add_need(pins, wanted);
 }
 
 /* Nobody would ever end an execution whose actors are not there. */

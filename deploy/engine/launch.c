@@ -3,16 +3,15 @@
  */
 #include "deploy/engine/launch.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "actors/graph/document/labels.h"
 #include "actors/graph/value/literal.h"
 #include "actors/graph/value/slot.h"
+#include "deploy/engine/keep_graph.h"
 #include "deploy/engine/query_root.h"
 #include "deploy/history/executions.h"
-#include "deploy/history/graphs.h"
 #include "runtime/host/host.h"
 
 /* How often a name that was made is made again because it exists. */
@@ -198,12 +197,10 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
 /* Keeps the graph and asks the launcher, while it is in the graph registry. */
 static int begin(struct tr_live *live, const struct begun *begun, struct tr_launch_outcome *outcome)
 {
-    bool is_synced = live->durability == TR_DURABILITY_FULL;
-    int error = tr_graphs_put(live->folder, begun->graph, is_synced);
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    int error = tr_live_keep_graph(live, begun->graph, words);
     if (error != 0) {
-        snprintf(outcome->message, sizeof outcome->message,
-                 "the definition cannot be kept in %.200s/graphs: %s", live->folder,
-                 error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+        snprintf(outcome->message, sizeof outcome->message, "%s", words);
         return error;
     }
     return ask_launcher(live, begun, outcome);

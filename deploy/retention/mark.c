@@ -18,7 +18,8 @@
 #include "deploy/common/file.h"
 #include "deploy/common/schemas.h"
 #include "deploy/history/executions.h"
-#include "runtime/store_open.h"
+#include "deploy/history/graphs.h"
+#include "runtime/memory.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/runtime/files.h"
@@ -29,6 +30,7 @@ static const char *const read_names[] = {"-inputs.json"};
 struct search {
     const struct tr_mark_options *options;
     struct tr_references *references;
+    struct tri_store *store;        /* for all but the history, without a snapshot */
     const struct tr_schema *record; /* whose rows come */
     char *explain;
 };
@@ -38,6 +40,18 @@ static int fail(const struct search *search, int error, const char *what)
     if (search->explain[0] == '\0') {
         snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%.300s cannot be read: %s", what,
                  error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+    }
+    return error;
+}
+
+/* An error of the store, in its own words; of a file beside it, by its number. */
+static int fail_store(const struct search *search, int error)
+{
+    if (error == TR_SYSTEM) {
+        return fail(search, error, search->options->folder);
+    }
+    if (search->explain[0] == '\0') {
+        snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_store_explain(search->store));
     }
     return error;
 }
@@ -99,10 +113,11 @@ static int add_blob(const struct search *search, const char *path, const char *f
     return tr_references_add(search->references, file, false, is_read(file));
 }
 
-static int add_graph(const struct search *search, const char *path, const char *file)
+static int add_graph(void *self, const struct tr_graphs_entry *graph)
 {
-    (void)path;
-    return tr_references_add(search->references, file, true, true);
+    const struct search *search = self;
+    int error = check_stop(search);
+    return error != 0 ? error : tr_references_add(search->references, graph->name, true, true);
 }
 
 /* Keeps files newer than the cutoff; ignores files deleted during the scan. */
@@ -124,25 +139,36 @@ static int keep_young_blob(const struct search *search, const char *path, const 
     return keep_young(search, path, file, search->options->blobs_before_ms);
 }
 
-static int keep_young_graph(const struct search *search, const char *path, const char *file)
+static int keep_young_graph(void *self, const struct tr_graphs_entry *graph)
 {
-    return keep_young(search, path, file, search->options->graphs_before_ms);
+    const struct search *search = self;
+    if (graph->put_ms > search->options->graphs_before_ms) {
+        tr_references_keep(search->references, graph->name);
+    }
+    return check_stop(search);
 }
 
-static int list_files(const struct search *search)
+static int each_graph(struct search *search,
+                      int (*each)(void *self, const struct tr_graphs_entry *graph))
+{
+    int error = tr_graphs_each(search->store, search->options->folder, each, search);
+    return error == 0 || error == TR_CLOSED ? error : fail_store(search, error);
+}
+
+static int list_files(struct search *search)
 {
     int error = each_file(search, "blobs", add_blob);
     if (error != 0) {
         return error;
     }
-    error = each_file(search, "graphs", add_graph);
+    error = each_graph(search, add_graph);
     return error != 0 ? error : tr_references_sort(search->references);
 }
 
-static int keep_young_files(const struct search *search)
+static int keep_young_files(struct search *search)
 {
     int error = each_file(search, "blobs", keep_young_blob);
-    return error != 0 ? error : each_file(search, "graphs", keep_young_graph);
+    return error != 0 ? error : each_graph(search, keep_young_graph);
 }
 
 /* ------------------------------------------------------------------------ the actors */
@@ -163,21 +189,10 @@ static int read_page(void *self, const struct tri_op *op)
 
 static int read_actors(struct search *search)
 {
-    struct tri_store *store;
-    struct tri_store_options options = {
-        .folder = search->options->folder, .durability = TR_DURABILITY_PROCESS, .read_only = true};
     struct tri_store_visitor visitor = {
         .self = search, .actor = read_whole, .page = read_page, .message = read_whole};
-    int error = tri_store_open(&options, search->explain, &store);
-    if (error != 0) {
-        return error;
-    }
-    error = tri_store_load(store, &visitor);
-    if (error != 0 && error != TR_CLOSED) {
-        snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_store_explain(store));
-    }
-    tri_store_close(store);
-    return error;
+    int error = tri_store_load(search->store, &visitor);
+    return error == 0 || error == TR_CLOSED ? error : fail_store(search, error);
 }
 
 /* ----------------------------------------------------------------------- the history */
@@ -302,6 +317,23 @@ static int read_documents(const struct search *search)
     return error != 0 ? error : each_file(search, TR_STORE_FETCHED, read_documents_of);
 }
 
+static int read_graph(const struct search *search, const char *name)
+{
+    uint8_t hash[TR_GRAPH_HASH_BYTES];
+    uint8_t *data = NULL;
+    size_t size = 0;
+    if (!tr_graph_of_hex(name, hash)) {
+        return 0;
+    }
+    int error = tr_graphs_bytes(search->store, search->options->folder, hash, &data, &size);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : fail(search, error, name);
+    }
+    tr_references_read(search->references, (struct tr_bytes){.data = data, .size = size}, false);
+    tr_free(data);
+    return 0;
+}
+
 /* What the named ones name. */
 static int read_named(const struct search *search)
 {
@@ -310,11 +342,10 @@ static int read_named(const struct search *search)
     int error = 0;
     while (error == 0 && tr_references_next(search->references, &file, &is_graph)) {
         char folder[PATH_MAX];
-        snprintf(folder, sizeof folder, "%s/%s", search->options->folder,
-                 is_graph ? "graphs" : "blobs");
+        snprintf(folder, sizeof folder, "%s/blobs", search->options->folder);
         error = check_stop(search);
         if (error == 0) {
-            error = read_file(search, folder, file);
+            error = is_graph ? read_graph(search, file) : read_file(search, folder, file);
         }
     }
     return error;
@@ -326,6 +357,9 @@ int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
     struct search search = {.options = options, .explain = explain};
     explain[0] = '\0';
     int error = tr_references_new(&search.references);
+    if (error == 0) {
+        error = tr_graphs_open(options->folder, explain, &search.store);
+    }
     if (error == 0) {
         error = list_files(&search);
     }
@@ -344,6 +378,7 @@ int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
     if (error == 0) {
         error = read_named(&search);
     }
+    tri_store_close(search.store);
     if (error != 0) {
         tr_references_free(search.references);
         return fail(&search, error, options->folder);
@@ -359,8 +394,12 @@ int tr_mark_list(const char *folder, char *explain, struct tr_references **refer
     explain[0] = '\0';
     int error = tr_references_new(&search.references);
     if (error == 0) {
+        error = tr_graphs_open(folder, explain, &search.store);
+    }
+    if (error == 0) {
         error = list_files(&search);
     }
+    tri_store_close(search.store);
     if (error != 0) {
         tr_references_free(search.references);
         return fail(&search, error, folder);
@@ -373,5 +412,11 @@ int tr_mark_follow(const char *folder, struct tr_references *references, char *e
 {
     struct tr_mark_options options = {.folder = folder};
     struct search search = {.options = &options, .references = references, .explain = explain};
-    return read_named(&search);
+    explain[0] = '\0';
+    int error = tr_graphs_open(folder, explain, &search.store);
+    if (error == 0) {
+        error = read_named(&search);
+    }
+    tri_store_close(search.store);
+    return error;
 }

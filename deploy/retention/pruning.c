@@ -19,6 +19,7 @@
 #include "deploy/retention/leftovers.h"
 #include "deploy/retention/mark.h"
 #include "deploy/retention/pruning_files.h"
+#include "deploy/retention/pruning_graphs.h"
 #include "deploy/retention/removal_lock.h"
 #include "runtime/env/env_limits.h"
 #include "runtime/memory.h"
@@ -601,7 +602,7 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
         error = tr_prune_environments(request, pruning->explain, &parts[TR_PRUNED_ENVIRONMENTS]);
     }
     if (error == 0) {
-        error = tr_prune_graphs(request, references, before_ms, pruning->explain,
+        error = tr_prune_graphs(request, pruning->client, references, before_ms, pruning->explain,
                                 &parts[TR_PRUNED_GRAPHS]);
     }
     if (error == 0) {

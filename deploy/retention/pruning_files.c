@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "deploy/history/graphs.h"
 #include "runtime/blob/below.h"
 #include "runtime/blob/blob.h"
 #include "schemas/runtime/process.h"
@@ -233,43 +232,7 @@ int tr_prune_environments(const struct tr_prune_request *request, char *explain,
     return error;
 }
 
-/* ---------------------------------------------------------------- graphs and blobs */
-
-static int prune_graph(const struct tr_prune_request *request, int folder, const char *name,
-                       uint64_t before_ms, struct tr_pruned_part *part)
-{
-    struct stat status;
-    uint64_t bytes = 0;
-    int error = 0;
-    if (request->is_dry) {
-        bytes = fstatat(folder, name, &status, 0) == 0 ? (uint64_t)status.st_size : 0;
-    } else {
-        error = tr_graphs_remove_old(request->folder, name, before_ms, &bytes);
-    }
-    part->count += bytes > 0 ? 1 : 0;
-    part->bytes += bytes;
-    return error;
-}
-
-int tr_prune_graphs(const struct tr_prune_request *request, const struct tr_references *references,
-                    uint64_t before_ms, char *explain, struct tr_pruned_part *part)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/graphs", request->folder);
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-    int error = 0;
-    if (folder == NULL) {
-        return errno == ENOENT ? 0 : fail(explain, TR_SYSTEM, path);
-    }
-    while (error == 0 && (entry = readdir(folder)) != NULL) {
-        if (!tr_references_has(references, entry->d_name)) {
-            error = prune_graph(request, dirfd(folder), entry->d_name, before_ms, part);
-        }
-    }
-    closedir(folder);
-    return error == 0 ? 0 : fail(explain, error, path);
-}
+/* ---------------------------------------------------------------------------- blobs */
 
 static bool is_used(void *self, const char *name)
 {

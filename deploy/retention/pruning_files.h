@@ -24,11 +24,6 @@ TR_MUST_USE int tr_prune_cache(const struct tr_prune_request *request, char *exp
 TR_MUST_USE int tr_prune_environments(const struct tr_prune_request *request, char *explain,
                                       struct tr_pruned_part *part);
 
-/* Removes graphs that are not among the names, older than `before_ms`. */
-TR_MUST_USE int tr_prune_graphs(const struct tr_prune_request *request,
-                                const struct tr_references *references, uint64_t before_ms,
-                                char *explain, struct tr_pruned_part *part);
-
 /* Removes blobs that are not among the names, and values that nobody finishes. */
 TR_MUST_USE int tr_prune_blobs(const struct tr_prune_request *request,
                                const struct tr_references *references, uint64_t pieces_before_ms,

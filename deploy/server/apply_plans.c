@@ -3,12 +3,11 @@
  */
 #include "deploy/server/apply_plans.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "deploy/common/clock.h"
-#include "deploy/history/graphs.h"
+#include "deploy/engine/keep_graph.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
 
@@ -163,12 +162,10 @@ int tr_live_apply(struct tr_live *live, struct tr_graph *graph, bool deletes,
         .live = live, .deletes = deletes, .applied = applied, .self = self, .explain = explain};
     uint64_t number;
     explain[0] = '\0';
-    bool is_synced = live->durability == TR_DURABILITY_FULL;
-    int error = tr_graphs_put(live->folder, graph, is_synced);
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    int error = tr_live_keep_graph(live, graph, words);
     if (error != 0) {
-        snprintf(explain, TR_APPLY_EXPLAIN_BYTES,
-                 "the definition cannot be kept in %.200s/graphs: %s", live->folder,
-                 error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+        snprintf(explain, TR_APPLY_EXPLAIN_BYTES, "%.*s", TR_APPLY_EXPLAIN_BYTES - 1, words);
         tr_graph_free(graph);
         return error;
     }

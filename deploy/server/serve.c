@@ -576,7 +576,7 @@ static int on_forget(struct tr_serve *serve, const struct tri_peer *peer,
     struct tr_forgotten forgotten;
     int error = tr_forget_unpack(request->body, request->version, &forget);
     if (error == 0) {
-        tr_serve_forget(serve->live, forget.executions, &forgotten);
+        tr_serve_forget(serve->live, &forget, &forgotten);
         answer(serve, peer, &tr_forgotten_schema, &forgotten);
     }
     return error;

@@ -231,17 +231,27 @@ static int forget_share(struct tr_live *live, struct tr_reader *reader, struct t
     return error != 0 ? error : delete_share(live, share, forgotten);
 }
 
-void tr_serve_forget(struct tr_live *live, struct tr_bytes executions,
+static int forget_graphs(struct tr_live *live, const struct tr_forget *forget)
+{
+    return forget->graphs.size > (size_t)TR_FORGET_GRAPHS_MAX * TRI_GRAPH_HASH_BYTES
+               ? TR_INVALID
+               : tr_host_remove_graphs(live->host, forget->graphs, forget->before_ms);
+}
+
+void tr_serve_forget(struct tr_live *live, const struct tr_forget *forget,
                      struct tr_forgotten *forgotten)
 {
+    struct tr_bytes executions = forget->executions;
     struct tr_reader *reader;
     struct share share;
     bool is_odd = executions.size % sizeof(uint64_t) != 0 ||
                   executions.size / sizeof(uint64_t) > TR_FORGET_EXECUTIONS_MAX;
     *forgotten = (struct tr_forgotten){.message = tr_text_of("")};
     share_init(&share);
-    int error = is_odd ? TR_INVALID : tr_live_read(live, NULL, &reader);
-    if (error == 0) {
+    int error = is_odd                 ? TR_INVALID
+                : executions.size == 0 ? forget_graphs(live, forget)
+                                       : tr_live_read(live, NULL, &reader);
+    if (error == 0 && executions.size > 0) {
         error = forget_share(live, reader, executions, &share, forgotten);
     }
     share_fini(&share);

@@ -240,7 +240,7 @@ int tr_import_live_prepare(struct tr_unpacking *unpacking, struct tri_store *sto
     for (uint32_t i = 0; error == 0 && i < count; i++) {
         /* The list moves when it grows: the operation is changed aside. */
         struct tri_op op = ((struct tri_op *)unpacking->ops.items)[i];
-        if (op.kind != TRI_OP_PUT_RECORD) {
+        if (op.kind != TRI_OP_PUT_RECORD && op.kind != TRI_OP_PUT_GRAPH) {
             error = import_op(&import, &op);
             ((struct tri_op *)unpacking->ops.items)[i] = op;
         }

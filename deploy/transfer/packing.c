@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "deploy/common/file.h"
+#include "deploy/history/graphs.h"
 #include "deploy/retention/mark.h"
 #include "runtime/blob/holes.h"
 #include "runtime/memory.h"
@@ -316,12 +317,34 @@ static int add_tree(struct tr_packing *packing, char *path)
     return error;
 }
 
-static int add_named(struct tr_packing *packing, const char *file, bool is_graph)
+/* A graph, from the store, under the name that it has in an archive. */
+static int add_graph(struct tr_packing *packing, struct tri_store *store, const char *hex)
+{
+    uint8_t hash[TR_GRAPH_HASH_BYTES];
+    uint8_t *data = NULL;
+    size_t size = 0;
+    char name[sizeof "graphs/" + TR_GRAPH_HEX_BYTES];
+    struct adding adding = {.packing = packing, .file = {.kind = TR_ARCHIVE_PLAIN}};
+    if (!tr_graph_of_hex(hex, hash)) {
+        return fail(packing, TR_STORE_DAMAGED, hex);
+    }
+    (void)snprintf(name, sizeof name, "graphs/%s", hex);
+    adding.file.path = tr_text_of(name);
+    int error = tr_graphs_bytes(store, packing->folder, hash, &data, &size);
+    if (error != 0) {
+        return fail(packing, error, name);
+    }
+    adding.bytes = (struct tr_bytes){.data = data, .size = size};
+    add_range(&adding, &(struct tri_range){.begin = 0, .end = size});
+    tr_free(data);
+    return packing->writer.error == 0 ? 0 : fail(packing, packing->writer.error, name);
+}
+
+static int add_blob(struct tr_packing *packing, const char *file)
 {
     char path[PATH_MAX];
     struct stat status;
-    int size = snprintf(path, sizeof path, "%s/%s/%s", packing->folder,
-                        is_graph ? "graphs" : "blobs", file);
+    int size = snprintf(path, sizeof path, "%s/blobs/%s", packing->folder, file);
     if (size < 0 || (size_t)size >= sizeof path) {
         return fail(packing, TR_LIMIT, file);
     }
@@ -338,10 +361,15 @@ int tr_packing_finish(struct tr_packing *packing)
     const char *file;
     bool is_graph;
     size_t place = 0;
+    struct tri_store *store = NULL;
     int error = tr_mark_follow(packing->folder, packing->references, packing->explain);
-    while (error == 0 && tr_references_each(packing->references, &place, &file, &is_graph)) {
-        error = add_named(packing, file, is_graph);
+    if (error == 0) {
+        error = tr_graphs_open(packing->folder, packing->explain, &store);
     }
+    while (error == 0 && tr_references_each(packing->references, &place, &file, &is_graph)) {
+        error = is_graph ? add_graph(packing, store, file) : add_blob(packing, file);
+    }
+    tri_store_close(store);
     if (error == 0) {
         error = tr_archive_finish(&packing->writer);
         if (error != 0) {

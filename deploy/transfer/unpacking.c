@@ -1,6 +1,6 @@
 /*
- * Unpacking: the file is read as a whole before anything is changed; then come its files, which
- * nobody names yet, and at last one commit with everything that names them.
+ * Unpacking: the file is read as a whole before anything is changed; then come its blobs, which
+ * nobody names yet, and at last one commit with graphs and everything that names them.
  */
 #include "deploy/transfer/unpacking.h"
 

@@ -35,7 +35,10 @@ void tr_unpacking_fini(struct tr_unpacking *unpacking);
  */
 TR_MUST_USE int tr_unpacking_check(struct tr_unpacking *unpacking, struct tr_reader *reader);
 
-/* Puts blobs and graphs into the store. TR_MALFORMED (not what its name says), as those above. */
+/*
+ * Puts blobs into the store, and graphs beside the operations. TR_MALFORMED (not what its name
+ * says), as those above.
+ */
 TR_MUST_USE int tr_unpacking_files(struct tr_unpacking *unpacking);
 
 /*

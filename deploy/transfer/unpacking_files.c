@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "actors/graph/compiled/pack.h"
+#include "deploy/common/clock.h"
 #include "deploy/common/file.h"
 #include "deploy/history/graphs.h"
 #include "deploy/transfer/unpacking.h"
@@ -83,13 +84,35 @@ bool tr_unpacking_is_path(struct tr_text path)
 
 /* -------------------------------------------------------------------------- settling */
 
+/* A graph becomes a row of the commit with all that names it. */
+static int add_graph(struct tr_unpacking *unpacking, const uint8_t *hash, struct tr_bytes bytes)
+{
+    struct tr_graph *graph = NULL;
+    int error = tr_graph_unpack(bytes, &graph);
+    if (error != 0) {
+        return error;
+    }
+    tr_graph_free(graph);
+    struct tri_op *op = tri_vector_add(&unpacking->arena, &unpacking->ops, sizeof *op);
+    uint8_t *row = tr_arena_alloc(&unpacking->arena, TR_GRAPH_HASH_BYTES + bytes.size);
+    if (op == NULL || row == NULL) {
+        return unpacking->arena.error;
+    }
+    memcpy(row, hash, TR_GRAPH_HASH_BYTES);
+    memcpy(row + TR_GRAPH_HASH_BYTES, bytes.data, bytes.size);
+    *op = (struct tri_op){.kind = TRI_OP_PUT_GRAPH,
+                          .number = tr_clock_wall_ms(),
+                          .data = {.data = row, .size = TR_GRAPH_HASH_BYTES + bytes.size}};
+    tri_op_sort_by_hash(op);
+    return 0;
+}
+
 static int settle_graph(struct files *files, const char *path)
 {
     uint8_t hash[TR_GRAPH_HASH_BYTES];
     char hex[TR_GRAPH_HEX_BYTES];
     char name[PATH_MAX];
     struct tr_bytes bytes;
-    struct tr_graph *graph = NULL;
     int error = tr_file_map(path, &bytes);
     if (error != 0) {
         return fail(files, error, path);
@@ -97,12 +120,9 @@ static int settle_graph(struct files *files, const char *path)
     tr_digest(bytes, hash);
     tr_graph_hex(hash, hex);
     snprintf(name, sizeof name, "graphs/%s", hex);
-    error = strcmp(name, files->settling) == 0 ? tr_graph_unpack(bytes, &graph) : TR_MALFORMED;
+    error = strcmp(name, files->settling) == 0 ? add_graph(files->unpacking, hash, bytes)
+                                               : TR_MALFORMED;
     tr_file_unmap(bytes);
-    if (error == 0) {
-        error = tr_graphs_put(files->unpacking->folder, graph, true);
-        tr_graph_free(graph);
-    }
     return error == 0 ? 0 : fail(files, error, files->settling);
 }
 

@@ -538,6 +538,11 @@ static int start_files(struct tr_host *host, const struct tri_files_service_opti
     return error;
 }
 
+static int put_graph(void *self, struct tr_bytes row, uint64_t now_ms)
+{
+    return tr_host_put_graph(self, row, now_ms);
+}
+
 /* Services first, so that a call of the first handled message finds its service. */
 static int start_services(struct tr_host *host)
 {
@@ -585,6 +590,8 @@ static int start_services(struct tr_host *host)
             .folder = host->folder,
             .exchange = host->exchange,
             .program = shared->program,
+            .put_graph = put_graph,
+            .host = host,
             .object_stores = host->object_stores,
             .object_store_count = host->object_store_count,
             .secrets = host->secrets,

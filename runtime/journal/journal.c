@@ -63,6 +63,7 @@ void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tr
         .commit_ns = {.bounds = commit_ns_bounds},
         .commit_operations = {.bounds = commit_operations_bounds},
     };
+    tri_inbox_init(&journal->inbox);
     tri_sender_init(&journal->sender, TR_SERVICE_JOURNAL, (uint32_t)store->incarnation);
 }
 
@@ -74,6 +75,7 @@ void tri_journal_fini(struct tri_journal *journal)
         journal->pending = pending->next;
         tr_free(pending);
     }
+    tri_inbox_fini(&journal->inbox);
     tri_sender_fini(&journal->sender);
     tri_commit_batch_fini(&journal->commit);
 }
@@ -84,6 +86,7 @@ static void fail(struct tri_journal *journal, int error)
     journal->error = error;
     snprintf(journal->words, sizeof journal->words, "%s: %s", tr_error_text(error),
              tri_store_explain(journal->store));
+    tri_inbox_close(&journal->inbox);
 }
 
 /*
@@ -209,7 +212,7 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
      * The bound is checked between batches only. A batch is never split over two commits: it is the
      * state of a worker between two messages, and half of it would be a state that never existed.
      */
-    uint64_t bound = journal->doubtful_number != 0 ? journal->doubtful_number : UINT64_MAX;
+    uint64_t bound = journal->is_doubtful ? journal->doubtful_number : UINT64_MAX;
     while (pending != NULL && pending->number == number + 1 && number < bound &&
            journal->commit.count < TR_COMMIT_OPS_MAX) {
         int error = each_op(pending, journal, false);
@@ -221,7 +224,10 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
         number = pending->number;
         pending = pending->next;
     }
-    int error = add_clock(journal, now_ns);
+    int error = tri_inbox_take(&journal->inbox, !journal->is_doubtful, &journal->commit);
+    if (error == 0) {
+        error = add_clock(journal, now_ns);
+    }
     tri_commit_batch_finish(&journal->commit);
     *last_number = number;
     return error;
@@ -307,7 +313,7 @@ static void commit_gathered(struct tri_journal *journal)
     if (error == 0) {
         journal->state = TRI_JOURNAL_WELL;
         journal->error = 0;
-        journal->doubtful_number = 0;
+        journal->is_doubtful = false;
         atomic_store_explicit(&journal->waits_for, 0, memory_order_relaxed);
         journal->committed_number = last_number;
         journal->commit_count++;
@@ -321,6 +327,7 @@ static void commit_gathered(struct tri_journal *journal)
         journal->state = TRI_JOURNAL_WAITS;
         journal->error = error;
         journal->doubtful_number = error == TR_BUSY ? last_number : journal->doubtful_number;
+        journal->is_doubtful = journal->is_doubtful || error == TR_BUSY;
         atomic_store_explicit(&journal->waits_for, error, memory_order_relaxed);
         tri_figure_add(&journal->shortages, 1);
         journal->retry_ns = tri_monotonic_ns(journal->env) + RETRY_FULL_NS;
@@ -333,18 +340,19 @@ static void commit_gathered(struct tri_journal *journal)
      */
     memset(journal->shares, 0, sizeof journal->shares);
     tri_commit_batch_clear(&journal->commit);
+    tri_inbox_finish(&journal->inbox, error);
 }
 
 /*
  * Whether the next commit batch can be committed now: not across a gap, and after a shortage not
  * before its time.
  */
-static bool may_commit(const struct tri_journal *journal)
+static bool may_commit(struct tri_journal *journal)
 {
-    if (journal->state == TRI_JOURNAL_FAILED || journal->pending == NULL) {
-        return false;
-    }
-    if (journal->pending->number != journal->committed_number + 1) {
+    bool has_next =
+        journal->pending != NULL && journal->pending->number == journal->committed_number + 1;
+    if (journal->state == TRI_JOURNAL_FAILED ||
+        (!has_next && !tri_inbox_has_any(&journal->inbox))) {
         return false;
     }
     return journal->state == TRI_JOURNAL_WELL ||
@@ -384,6 +392,7 @@ void tri_journal_end(struct tri_journal *journal)
     if (is_due) {
         (void)!tri_store_commit(journal->store, &commit);
     }
+    tri_inbox_close(&journal->inbox);
 }
 
 void tri_journal_release_memory(struct tri_journal *journal)

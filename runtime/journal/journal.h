@@ -2,11 +2,11 @@
  * The journal: takes the workers' batches, puts them into one order, and commits them in commit
  * batches.
  *
- * A commit batch consists of the batches that arrived during the previous commit, up to the first
- * gap: batch n is never committed before all lower ones, so a crash loses a suffix of the order
- * (law 4 of runtime/ARCHITECTURE.md). Within it later operations replace earlier ones, and a
- * message that is sent and handled in it is never written. After the commit its calls are sent, and
- * the workers are told the committed number.
+ * A commit batch consists of what lies in the inbox and the batches that arrived during the
+ * previous commit, up to the first gap: batch n is never committed before all lower ones, so a
+ * crash loses a suffix of the order (law 4 of runtime/ARCHITECTURE.md). Within it later operations
+ * replace earlier ones, and a message that is sent and handled in it is never written. After the
+ * commit its calls are sent, and the workers are told the committed number.
  *
  * Owned by one thread (or the simulator), which calls tri_journal_step.
  */
@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 #include "runtime/env/env.h"
-#include "runtime/journal/commit_batch.h"
+#include "runtime/journal/inbox.h"
 #include "runtime/link/sender.h"
 #include "runtime/trace/histogram.h"
 
@@ -52,8 +52,10 @@ struct tri_journal {
     uint64_t committed_number;
     struct tri_pending *pending; /* by number */
     struct tri_commit_batch commit;
+    struct tri_inbox inbox;   /* operations that come from no worker; any thread puts them */
     uint64_t retry_ns;        /* when a failed commit is retried */
-    uint64_t doubtful_number; /* the retry ends at this one, for it may be in; 0: at any */
+    uint64_t doubtful_number; /* if `is_doubtful`: the retry ends at this one, for it may be in */
+    bool is_doubtful;
     enum tri_journal_state state;
     int error;             /* the error of WAITS or FAILED */
     _Atomic int waits_for; /* the error while it waits, else 0; readable by any thread */

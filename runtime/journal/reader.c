@@ -41,6 +41,11 @@ int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *quer
     return reader->ops->count(reader, query, count);
 }
 
+int tr_reader_graph(struct tr_reader *reader, const uint8_t *hash, uint8_t **data, size_t *size)
+{
+    return tri_store_read_graph(reader->ops->store(reader), hash, data, size);
+}
+
 const char *tr_reader_folder(const struct tr_reader *reader)
 {
     return reader->folder;

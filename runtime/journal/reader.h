@@ -135,6 +135,13 @@ TR_MUST_USE int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_
 TR_MUST_USE int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *query,
                                 uint64_t *count);
 
+/*
+ * Reads the graph of a hash (TRI_GRAPH_HASH_BYTES) from the snapshot; the caller frees `data`
+ * (tr_free) and checks it. TR_NOT_FOUND, and the errors of reading.
+ */
+TR_MUST_USE int tr_reader_graph(struct tr_reader *reader, const uint8_t *hash, uint8_t **data,
+                                size_t *size);
+
 /* The store's folder, as it was given. */
 const char *tr_reader_folder(const struct tr_reader *reader);
 

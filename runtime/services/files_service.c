@@ -33,6 +33,8 @@ struct tri_files_service {
     const char *folder;
     const struct tr_exchange *exchange;
     void *program;
+    int (*put_graph)(void *host, struct tr_bytes row, uint64_t now_ms);
+    void *host;
 };
 
 /* A call, as its handler gets it. */
@@ -323,6 +325,13 @@ static int answer_inquiry(const struct tr_inquiry *told, const struct tr_schema 
     return tri_service_reply(&inquiry->service->base, &inquiry->call->caller, schema, body);
 }
 
+static int put_inquired_graph(const struct tr_inquiry *told, struct tr_bytes row, uint64_t now_ms)
+{
+    const struct inquiry *inquiry = (const struct inquiry *)told;
+    const struct tri_files_service *service = inquiry->service;
+    return service->put_graph == NULL ? TR_INVALID : service->put_graph(service->host, row, now_ms);
+}
+
 /* Passes a message that is no call of this service to the program. */
 static void take_inquiry(struct tri_files_service *service, const struct call *call, uint16_t type)
 {
@@ -334,7 +343,8 @@ static void take_inquiry(struct tri_files_service *service, const struct call *c
                  .version = call->version,
                  .body = call->body,
                  .turn = tri_files_threads_turn(service->threads),
-                 .reply = answer_inquiry},
+                 .reply = answer_inquiry,
+                 .put_graph = put_inquired_graph},
         .service = service,
         .call = call,
     };
@@ -583,6 +593,8 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     service->folder = options->folder;
     service->exchange = options->exchange;
     service->program = options->program;
+    service->put_graph = options->put_graph;
+    service->host = options->host;
     int error = tri_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
     if (error == 0) {
         const struct tri_fetches_options fetches = {.blobs = service->blobs,

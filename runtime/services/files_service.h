@@ -22,6 +22,9 @@ struct tri_files_service_options {
     const char *folder;                 /* of the store; it and the following outlive the service */
     const struct tr_exchange *exchange; /* NULL: large documents and inquiries are refused */
     void *program;                      /* passed to inquiries */
+    /* Keeps the graph of an inquiry (tr_host_put_graph); `host` is passed to it. */
+    int (*put_graph)(void *host, struct tr_bytes row, uint64_t now_ms);
+    void *host;
     const struct tr_object_store *object_stores; /* the following are for downloads */
     size_t object_store_count;
     const struct tr_secret_source *secrets;

@@ -20,11 +20,18 @@
 /* Executions that one request names. */
 #define TR_FORGET_EXECUTIONS_MAX 256
 
+/* Graphs that one request names. */
+#define TR_FORGET_GRAPHS_MAX 256
+
 /*
  * Forgets a share of executions that have ended, whose numbers lie behind each other, eight bytes
- * each; to be asked with those that are left until none is.
+ * each; to be asked with those that are left until none is. Or, where it names none, all of the
+ * graphs whose hashes lie behind each other, but for those that were put after `before_ms`.
  */
-#define TR_FORGET_FIELDS(FIELD, ARRAY) FIELD(bytes, executions, 1, 0)
+#define TR_FORGET_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, executions, 1, 0)     \
+    FIELD(bytes, graphs, 1, 0)         \
+    FIELD(u64, before_ms, 1, 0)
 
 /*
  * So many of the first are `done`; one that the history does not have (any more) is, too. TR_BUSY:

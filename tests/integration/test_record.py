@@ -3,6 +3,7 @@
 
 import json
 import re
+import sqlite3
 import unittest
 
 from program import ROOT, ProgramTest
@@ -117,11 +118,13 @@ class RecordTest(ProgramTest):
 
     def test_a_recording_without_its_definition(self):
         self.one_recording("it.rec", "--with-secrets", WORKFLOW)
-        for graph in (self.store / "graphs").iterdir():
-            graph.write_bytes(b"damaged")
+        with sqlite3.connect(self.store / "troupe.db") as database:
+            database.execute("UPDATE graphs SET data = x'64616d61676564'")
+        database.close()
         messages = self.lines("it.rec")[0][1:]
         self.assertFalse(messages[-1]["as_recorded"])
         _, stderr = self.lines("it.rec")
+        self.assertIn("is damaged in the store; restore the store from a backup", stderr)
         self.assertIn("went otherwise than recorded", stderr)
 
     def test_mistakes(self):

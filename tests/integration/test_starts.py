@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 import unittest
@@ -163,6 +164,37 @@ echo '{{"f": "one.txt", "d": "tree"}}' >$TROUPE_OUTPUTS""")
         self.store.chmod(0o777)
         self.assertIn(f"others may change {self.store}/.; ", self.troupe(*run)[1])
         self.troupe("store", "fix", status=2)
+
+    def make_old(self):
+        """What an earlier version had: graphs as files, and no tables for them."""
+        database = sqlite3.connect(self.store / "troupe.db")
+        rows = database.execute("SELECT hash, data FROM graphs").fetchall()
+        database.executescript("DROP TABLE graphs; DROP TABLE crashes;"
+                               "PRAGMA wal_checkpoint(TRUNCATE)")
+        database.close()
+        (self.store / "graphs").mkdir(mode=0o700)
+        for digest, data in rows:
+            (self.store / "graphs" / digest.hex()).write_bytes(data)
+        return sorted(digest.hex() for digest, _ in rows)
+
+    def test_a_store_of_an_earlier_version(self):
+        """Who reads finds its definitions in their files; who writes takes them in."""
+        self.troupe("run", "flow.yaml", "--name", "it", "-q")
+        self.end_keeper()
+        before = self.document("get", "it")
+        graphs = self.make_old()
+        self.assertGreater(len(graphs), 0)
+        self.assertEqual(self.document("get", "it"), before)
+        self.troupe("explain", "it")
+        self.troupe("export", "it")
+        self.assertEqual(sorted(p.name for p in (self.store / "graphs").iterdir()), graphs)
+        self.troupe("run", "flow.yaml", "--name", "another", "-q")
+        self.assertFalse((self.store / "graphs").exists())
+        database = sqlite3.connect(self.store / "troupe.db")
+        kept = {row[0].hex() for row in database.execute("SELECT hash FROM graphs")}
+        database.close()
+        self.assertLessEqual(set(graphs), kept)
+        self.assertEqual(self.document("get", "it"), before)
 
     def test_a_store_that_lost_its_database(self):
         """None of the commands takes it for a new one."""

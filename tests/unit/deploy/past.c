@@ -9,6 +9,7 @@
 
 #include "actors/graph/document/json.h"
 #include "actors/graph/document/report.h"
+#include "deploy/common/clock.h"
 #include "deploy/history/graphs.h"
 #include "runtime/actor/actor.h"
 #include "runtime/sqlite/sqlite.h"
@@ -157,7 +158,13 @@ void past_page(struct tr_key key, uint64_t page, struct tr_bytes bytes)
 
 struct tr_bytes past_keep_graph(const struct tr_graph *graph)
 {
-    assert_int_equal(tr_graphs_put(store_folder, graph, false), 0);
+    struct tr_buffer row;
+    assert_int_equal(tr_graphs_row(graph, &row), 0);
+    struct tri_op op = {
+        .kind = TRI_OP_PUT_GRAPH, .number = tr_clock_wall_ms(), .data = tr_buffer_bytes(&row)};
+    tri_op_sort_by_hash(&op);
+    commit(&op);
+    tr_buffer_fini(&row);
     return (struct tr_bytes){.data = graph->hash, .size = TR_GRAPH_HASH_BYTES};
 }
 

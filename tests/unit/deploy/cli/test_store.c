@@ -11,7 +11,6 @@
 
 #include "deploy/cli/commands.h"
 #include "deploy/common/file.h"
-#include "deploy/history/graphs.h"
 #include "runtime/journal/store_folder.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
@@ -159,37 +158,6 @@ static void test_settings_name_a_store(void **state)
     assert_int_equal(unsetenv("TROUPE_SETTINGS"), 0);
 }
 
-static void test_graphs_are_kept_under_their_names(void **state)
-{
-    (void)state;
-    struct tr_graph *read = NULL;
-    struct tr_graph *graph = help_graph("troupe: 1\n"
-                                        "tasks: {t: {run: [x]}}\n"
-                                        "workflows: {main: {nodes: {one: {task: t}}}}\n");
-    struct tr_bytes hash = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES};
-    assert_int_equal(tr_graphs_get(here, hash, &read), TR_NOT_FOUND);
-    assert_int_equal(tr_graphs_put(here, graph, true), 0);
-    assert_int_equal(tr_graphs_put(here, graph, true), 0);
-    assert_int_equal(tr_graphs_get(here, hash, &read), 0);
-    assert_memory_equal(read->hash, graph->hash, TR_GRAPH_HASH_BYTES);
-    assert_int_equal(read->workflow_count, 1);
-    tr_graph_free(read);
-
-    /* A file that is not what its name says is refused. */
-    char hex[TR_GRAPH_HEX_BYTES];
-    char path[PATH_MAX];
-    tr_graph_hex(graph->hash, hex);
-    snprintf(path, sizeof path, "%s/graphs/%s", here, hex);
-    struct stat status;
-    assert_int_equal(stat(path, &status), 0);
-    assert_int_equal(status.st_mode & 0777, 0600);
-    help_write(path, "damaged");
-    assert_int_equal(tr_graphs_get(here, hash, &read), TR_STORE_DAMAGED);
-    hash.size--;
-    assert_int_equal(tr_graphs_get(here, hash, &read), TR_STORE_DAMAGED);
-    tr_graph_free(graph);
-}
-
 static void test_files_are_read_and_written_as_a_whole(void **state)
 {
     (void)state;
@@ -217,7 +185,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_database_has_a_folder_of_this_machine, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_settings_name_a_store, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_graphs_are_kept_under_their_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_are_read_and_written_as_a_whole, set_up,
                                         tear_down),
     };

@@ -461,23 +461,20 @@ static void folders_and_results_go_by_age(void **state)
 static void a_graph_that_nobody_names_goes(void **state)
 {
     (void)state;
-    char hex[TR_GRAPH_HEX_BYTES];
-    char path[128];
     struct tr_pruned pruned;
+    struct tr_graph *read = NULL;
     struct tr_graph *other = help_graph(
         "troupe: 1\ntasks: {u: {run: [x]}}\nworkflows: {main: {nodes: {u: {task: u}}}}\n");
-    assert_int_equal(tr_graphs_put(folder, other, false), 0);
-    tr_graph_hex(other->hash, hex);
-    snprintf(path, sizeof path, "graphs/%s", hex);
+    struct tr_bytes kept = past_keep_graph(other);
     past_close();
     prune(&(struct tr_prune_request){.unnamed_before_ms = tr_clock_wall_ms() - HOUR_MS}, &pruned);
     assert_int_equal(pruned.parts[TR_PRUNED_GRAPHS].count, 0);
     prune(&(struct tr_prune_request){.executions_before_ms = 0}, &pruned);
     assert_int_equal(pruned.parts[TR_PRUNED_GRAPHS].count, 1);
-    assert_false(is_there(path));
-    tr_graph_hex(graph->hash, hex);
-    snprintf(path, sizeof path, "graphs/%s", hex);
-    assert_true(is_there(path));
+    assert_int_equal(tr_graphs_get(folder, kept, &read), TR_NOT_FOUND);
+    kept.data = graph->hash;
+    assert_int_equal(tr_graphs_get(folder, kept, &read), 0);
+    tr_graph_free(read);
     tr_graph_free(other);
 }
 

@@ -1,0 +1,194 @@
+/*
+ * Taking files into the store: a commit for some of them, then their removal.
+ *
+ * What is committed at `process` is not on the disk yet, and a file may be; so it is removed only
+ * at `full`, and taken again until then.
+ */
+#include "runtime/store_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/memory.h"
+
+/* ----------------------------------------------------------------------------- graphs */
+
+/* Of one commit. */
+#define FILES_MAX 256
+#define BYTES_MAX (16U << 20)
+
+/* A graph whose size no row can have is left where it is. */
+#define GRAPH_BYTES_MAX (512U << 20)
+
+#define HEX_BYTES (2 * TRI_GRAPH_HASH_BYTES)
+
+_Static_assert(TRI_GRAPH_HASH_BYTES == crypto_hash_sha256_BYTES, "graphs are known by SHA-256");
+
+struct taking {
+    struct tri_store *store;
+    int folder;
+    bool removes;
+    struct tri_op ops[FILES_MAX];
+    char names[FILES_MAX][HEX_BYTES + 1];
+    size_t count;
+    size_t bytes;
+};
+
+static void drop(struct taking *taking)
+{
+    for (size_t i = 0; i < taking->count; i++) {
+        tr_free((void *)(uintptr_t)taking->ops[i].data.data);
+    }
+    taking->count = 0;
+    taking->bytes = 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return tri_op_compare(a, b);
+}
+
+/* Commits what was read, and removes the files. */
+static int commit(struct taking *taking)
+{
+    struct tri_commit all = {
+        .ops = taking->ops, .count = taking->count, .last_number = taking->store->last_number};
+    if (taking->count == 0) {
+        return 0;
+    }
+    qsort(taking->ops, taking->count, sizeof taking->ops[0], compare);
+    int error = tri_store_commit(taking->store, &all);
+    for (size_t i = 0; error == 0 && taking->removes && i < taking->count; i++) {
+        (void)unlinkat(taking->folder, taking->names[i], 0); /* else it is taken again */
+    }
+    drop(taking);
+    return error;
+}
+
+static bool read_all(int file, uint8_t *bytes, size_t size)
+{
+    size_t at = 0;
+    ssize_t got = 1;
+    while (at < size && got > 0) {
+        got = read(file, bytes + at, size - at);
+        at += got > 0 ? (size_t)got : 0;
+    }
+    return at == size;
+}
+
+/* Whether the graph behind the hash is what its name says; the hash is written then. */
+static bool check(const char *name, uint8_t *row, size_t graph_bytes)
+{
+    char hex[HEX_BYTES + 1];
+    crypto_hash_sha256(row, row + TRI_GRAPH_HASH_BYTES, graph_bytes);
+    (void)sodium_bin2hex(hex, sizeof hex, row, TRI_GRAPH_HASH_BYTES);
+    return strcmp(hex, name) == 0;
+}
+
+/* Reads a file into the next operation; what is no graph is left out. */
+static int read_graph(struct taking *taking, const char *name, int file, const struct stat *status)
+{
+    size_t size = (size_t)status->st_size;
+    uint8_t *row = tr_alloc(TRI_GRAPH_HASH_BYTES + size);
+    if (row == NULL) {
+        return TR_MEMORY;
+    }
+    if (!read_all(file, row + TRI_GRAPH_HASH_BYTES, size) || !check(name, row, size)) {
+        tr_free(row);
+        return 0;
+    }
+    struct tri_op *op = &taking->ops[taking->count];
+    *op = (struct tri_op){
+        .kind = TRI_OP_PUT_GRAPH,
+        .number =
+            (uint64_t)status->st_ctim.tv_sec * 1000 + (uint64_t)status->st_ctim.tv_nsec / 1000000,
+        .data = {.data = row, .size = TRI_GRAPH_HASH_BYTES + size},
+    };
+    tri_op_sort_by_hash(op);
+    memcpy(taking->names[taking->count], name, HEX_BYTES + 1);
+    taking->count++;
+    taking->bytes += op->data.size;
+    return 0;
+}
+
+static int take_graph(struct taking *taking, const char *name)
+{
+    struct stat status;
+    int error = 0;
+    if (strlen(name) != HEX_BYTES) {
+        return 0;
+    }
+    int file = openat(taking->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) {
+        return errno == ENOENT || errno == ELOOP ? 0 : TR_SYSTEM;
+    }
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= GRAPH_BYTES_MAX) {
+        error = read_graph(taking, name, file, &status);
+    }
+    (void)close(file);
+    bool is_full = taking->count == FILES_MAX || taking->bytes >= BYTES_MAX;
+    return error == 0 && is_full ? commit(taking) : error;
+}
+
+static int take_graphs(struct taking *taking, DIR *folder)
+{
+    const struct dirent *entry;
+    int error = 0;
+    while (error == 0 && (entry = readdir(folder)) != NULL) {
+        error = take_graph(taking, entry->d_name);
+    }
+    return error != 0 ? error : commit(taking);
+}
+
+static int take_folder(struct tri_store *store, const char *path, enum tr_durability durability)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return errno == ENOENT || errno == ENOTDIR ? 0 : TR_SYSTEM;
+    }
+    struct taking *taking = tr_alloc_zero(1, sizeof *taking);
+    int error = taking == NULL ? TR_MEMORY : 0;
+    if (error == 0) {
+        taking->store = store;
+        taking->folder = dirfd(folder);
+        taking->removes = durability == TR_DURABILITY_FULL;
+        error = take_graphs(taking, folder);
+        drop(taking);
+    }
+    int number = errno;
+    tr_free(taking);
+    closedir(folder);
+    if (error == 0 && durability == TR_DURABILITY_FULL) {
+        (void)rmdir(path); /* what was left stays with it */
+    }
+    errno = number;
+    return error;
+}
+
+int tri_store_files_take(struct tri_store *store, const char *folder, enum tr_durability durability,
+                         char *explain)
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/graphs", folder);
+    if (size < 0 || (size_t)size >= sizeof path) {
+        return 0; /* nothing can be there */
+    }
+    int error = take_folder(store, path, durability);
+    if (error != 0 && explain != NULL) {
+        bool is_of_files = error == TR_SYSTEM || error == TR_MEMORY;
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%.300s: %s",
+                       is_of_files ? path : "the files of an earlier program cannot be taken in",
+                       error == TR_SYSTEM   ? strerror(errno)
+                       : error == TR_MEMORY ? tr_error_text(error)
+                                            : tri_store_explain(store));
+    }
+    return error;
+}

@@ -1,0 +1,213 @@
+/*
+ * Taking the files of an earlier program into a store, with ends of the process in between.
+ */
+#include "runtime/store_files.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/memory.h"
+#include "tests/unit/runtime/stand.h"
+
+/* More than one commit takes. */
+#define GRAPHS 600
+
+static void path_of(const struct stand *stand, const char *name, char path[256])
+{
+    (void)snprintf(path, 256, "%s/%s", stand->folder, name);
+}
+
+static void write_file(const struct stand *stand, const char *name, const void *data, size_t size)
+{
+    char path[256];
+    path_of(stand, name, path);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void graph_of(size_t number, char text[32], uint8_t hash[TRI_GRAPH_HASH_BYTES])
+{
+    (void)snprintf(text, 32, "graph %zu", number);
+    crypto_hash_sha256(hash, (const uint8_t *)text, strlen(text));
+}
+
+static void plant(const struct stand *stand, size_t number)
+{
+    char text[32];
+    uint8_t hash[TRI_GRAPH_HASH_BYTES];
+    char name[sizeof "graphs/" + 2 * TRI_GRAPH_HASH_BYTES] = "graphs/";
+    graph_of(number, text, hash);
+    (void)sodium_bin2hex(name + strlen("graphs/"), 2 * TRI_GRAPH_HASH_BYTES + 1, hash, sizeof hash);
+    write_file(stand, name, text, strlen(text));
+}
+
+static struct stand *stand_with_graphs(size_t count)
+{
+    struct stand *stand = stand_new(STAND_FOLDER);
+    char path[256];
+    tri_store_close(stand_open(stand));
+    path_of(stand, "graphs", path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (size_t i = 0; i < count; i++) {
+        plant(stand, i);
+    }
+    return stand;
+}
+
+/* Files that are left in graphs/; -1: there is no such folder. */
+static int count_files(const struct stand *stand)
+{
+    char path[256];
+    path_of(stand, "graphs", path);
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    int count = folder == NULL ? -1 : 0;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        count += entry->d_name[0] != '.';
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return count;
+}
+
+static bool has_row(struct tri_store *store, size_t number)
+{
+    char text[32];
+    uint8_t hash[TRI_GRAPH_HASH_BYTES];
+    uint8_t *data = NULL;
+    size_t size = 0;
+    graph_of(number, text, hash);
+    int error = tri_store_read_graph(store, hash, &data, &size);
+    bool has = error == 0 && size == strlen(text) && memcmp(data, text, size) == 0;
+    assert_true(has || error == TR_NOT_FOUND);
+    tr_free(data);
+    return has;
+}
+
+static size_t count_rows(struct tri_store *store)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < GRAPHS; i++) {
+        count += has_row(store, i);
+    }
+    return count;
+}
+
+static void test_all_of_them_become_rows(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_with_graphs(GRAPHS);
+    struct tri_store *store = stand_open_reader(stand);
+    assert_int_equal(count_rows(store), 0); /* who only reads changes nothing */
+    tri_store_close(store);
+    assert_int_equal(count_files(stand), GRAPHS);
+    store = stand_open(stand);
+    assert_int_equal(count_rows(store), GRAPHS);
+    assert_int_equal(count_files(stand), -1);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_what_is_no_graph_stays(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_with_graphs(2);
+    char name[sizeof "graphs/" + 2 * TRI_GRAPH_HASH_BYTES] = "graphs/";
+    memset(name + strlen(name), 'a', 2 * TRI_GRAPH_HASH_BYTES);
+    name[sizeof name - 1] = '\0';
+    write_file(stand, name, "damaged", 7);
+    write_file(stand, "graphs/README", "a text", 6);
+    for (int i = 0; i < 2; i++) {
+        struct tri_store *store = stand_open(stand);
+        assert_int_equal(count_rows(store), 2);
+        assert_int_equal(count_files(stand), 2);
+        tri_store_close(store);
+    }
+    stand_free(stand);
+}
+
+/* What is not on the disk yet must not be removed. */
+static void test_files_stay_until_a_commit_is_synced(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_with_graphs(3);
+    struct tri_store *store = NULL;
+    struct tri_store_options options = stand_options(stand);
+    options.durability = TR_DURABILITY_PROCESS;
+    assert_int_equal(stand_try(stand, &options, NULL, &store), 0);
+    assert_int_equal(count_rows(store), 3);
+    assert_int_equal(count_files(stand), 3);
+    tri_store_close(store);
+    tri_store_close(stand_open(stand));
+    assert_int_equal(count_files(stand), -1);
+    stand_free(stand);
+}
+
+/* Whenever it is killed, each graph is a row or a file, and the next opening finishes. */
+static void test_a_kill_at_any_moment_is_harmless(void **state)
+{
+    (void)state;
+    for (suseconds_t delay_us = 1; delay_us < 40000; delay_us += 4000) {
+        struct stand *stand = stand_with_graphs(GRAPHS);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct tri_store_options options = stand_options(stand);
+            struct tri_store *store = NULL;
+            const struct itimerval end = {.it_value = {.tv_usec = delay_us}};
+            (void)signal(SIGALRM, SIG_DFL);
+            (void)setitimer(ITIMER_REAL, &end, NULL);
+            (void)!stand_try(stand, &options, NULL, &store);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        struct tri_store *store = stand_open_reader(stand);
+        int files = count_files(stand);
+        assert_true(count_rows(store) + (size_t)(files < 0 ? 0 : files) >= GRAPHS);
+        tri_store_close(store);
+        store = stand_open(stand);
+        assert_int_equal(count_rows(store), GRAPHS);
+        assert_int_equal(count_files(stand), -1);
+        tri_store_close(store);
+        stand_free(stand);
+    }
+}
+
+static void test_a_folder_that_cannot_be_read_is_named(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    char path[256];
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_store_options options = stand_options(stand);
+    struct tri_store *store = NULL;
+    tri_store_close(stand_open(stand));
+    path_of(stand, "graphs", path);
+    assert_int_equal(symlink(path, path), 0); /* to itself */
+    assert_int_equal(stand_try(stand, &options, explain, &store), TR_SYSTEM);
+    assert_non_null(strstr(explain, path));
+    stand_free(stand);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_of_them_become_rows),
+        cmocka_unit_test(test_what_is_no_graph_stays),
+        cmocka_unit_test(test_files_stay_until_a_commit_is_synced),
+        cmocka_unit_test(test_a_kill_at_any_moment_is_harmless),
+        cmocka_unit_test(test_a_folder_that_cannot_be_read_is_named),
+    };
+    return cmocka_run_group_tests_name("store_files", tests, NULL, NULL);
+}
