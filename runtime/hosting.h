@@ -204,6 +204,11 @@ const char *tr_host_note(const struct tr_host *host);
 /* The number of processes that the host runs at once. */
 uint32_t tr_host_jobs(const struct tr_host *host);
 
+/*
+ * The number of the store, which no other has; its first host has drawn it. 0 without durability.
+ */
+uint64_t tr_host_store_number(const struct tr_host *host);
+
 /* How far the wall clock was set back between the store's previous host and this one. */
 uint64_t tr_host_put_back_ms(const struct tr_host *host);
 

@@ -173,6 +173,46 @@ static int take_folder(struct tri_store *store, const char *path, enum tr_durabi
     return error;
 }
 
+/* ------------------------------------------------------------------------- the number */
+
+#define NUMBER_DIGITS 16
+
+/* The number in the file, which has a line of digits; 0: there is none. */
+static uint64_t read_number(const char *path)
+{
+    char text[NUMBER_DIGITS + 2] = "";
+    char *end = NULL;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    unsigned long long number = size == NUMBER_DIGITS + 1 ? strtoull(text, &end, 16) : 0;
+    return number != 0 && end == text + NUMBER_DIGITS ? number : 0;
+}
+
+/* One that cannot be read is drawn anew, as it always was. */
+static int take_number(struct tri_store *store, const char *path, enum tr_durability durability)
+{
+    uint64_t number = read_number(path);
+    uint64_t known = 0;
+    size_t size = 0;
+    int error = number == 0
+                    ? TR_NOT_FOUND
+                    : tri_store_read_meta(store, TRI_META_NUMBER, &known, sizeof known, &size);
+    if (number != 0 && error == TR_NOT_FOUND) {
+        struct tri_op op = {.kind = TRI_OP_PUT_META,
+                            .number = TRI_META_NUMBER,
+                            .data = {.data = (const uint8_t *)&number, .size = sizeof number}};
+        struct tri_commit commit = {.ops = &op, .count = 1, .last_number = store->last_number};
+        error = tri_store_commit(store, &commit);
+    }
+    if (error == 0 && durability == TR_DURABILITY_FULL) {
+        (void)unlink(path);
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
 int tri_store_files_take(struct tri_store *store, const char *folder, enum tr_durability durability,
                          char *explain)
 {
@@ -182,6 +222,10 @@ int tri_store_files_take(struct tri_store *store, const char *folder, enum tr_du
         return 0; /* nothing can be there */
     }
     int error = take_folder(store, path, durability);
+    if (error == 0) {
+        (void)snprintf(path, sizeof path, "%s/number", folder);
+        error = take_number(store, path, durability);
+    }
     if (error != 0 && explain != NULL) {
         bool is_of_files = error == TR_SYSTEM || error == TR_MEMORY;
         (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%.300s: %s",

@@ -1,6 +1,6 @@
 /*
  * What a store of an earlier program has as files of its folder, and this one has as rows: graphs
- * below graphs/.
+ * below graphs/, and the store's number.
  */
 #ifndef TR_RUNTIME_STORE_FILES_H
 #define TR_RUNTIME_STORE_FILES_H

@@ -13,7 +13,6 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/schemas.h"
 #include "deploy/common/signals.h"
-#include "deploy/common/store_number.h"
 #include "deploy/engine/backends.h"
 #include "deploy/engine/background.h"
 #include "deploy/engine/descriptors.h"
@@ -286,23 +285,14 @@ static int begin_schedules(struct tr_live *live)
     return error != 0 ? error : wake_schedules(live);
 }
 
-/* What is made at endpoints is known there among what other stores make. */
-static int find_number(struct tr_live *live)
-{
-    return live->engine->endpoint_count == 0
-               ? 0
-               : tr_store_number(live->folder, live->engine->life, &live->engine->store);
-}
-
 /* All that nobody outlives a restart without: loaded, and known before anything runs. */
 static int load_host(struct tr_live *live, const struct tr_live_options *options,
                      struct tr_graph_pins *pins, bool *has_backends)
 {
     int error = make_host(live, options, pins->explain);
     if (error == 0) {
-        error = find_number(live);
-    }
-    if (error == 0) {
+        /* What is made at endpoints is known there among what other stores make. */
+        live->engine->store = tr_host_store_number(live->host);
         /* The host has counted what ended the engine before. */
         error = tr_quarantine_apply(live->folder, live->settings, &live->tables, live->engine);
     }

@@ -258,6 +258,37 @@ static int attach_poison(struct tr_host *host, const struct tr_host_options *opt
     return error;
 }
 
+/* The first host of a store draws its number. */
+static int find_store_number(struct tr_host *host)
+{
+    uint64_t number = 0;
+    size_t size = 0;
+    if (host->store == NULL) {
+        return 0;
+    }
+    int error = tri_store_read_meta(host->store, TRI_META_NUMBER, &number, sizeof number, &size);
+    if (error == TR_NOT_FOUND) {
+        number = tri_entropy(host->env) | 1; /* never 0 */
+        size = sizeof number;
+        struct tri_op op = {.kind = TRI_OP_PUT_META,
+                            .number = TRI_META_NUMBER,
+                            .data = {.data = (const uint8_t *)&number, .size = sizeof number}};
+        struct tri_commit commit = {
+            .ops = &op, .count = 1, .last_number = host->store->last_number};
+        error = tri_store_commit(host->store, &commit);
+    }
+    if (error == 0 && (size != sizeof number || number == 0)) {
+        error = TR_STORE_DAMAGED;
+    }
+    host->store_number = error == 0 ? number : 0;
+    return error;
+}
+
+uint64_t tr_host_store_number(const struct tr_host *host)
+{
+    return host->store_number;
+}
+
 uint32_t tr_host_jobs(const struct tr_host *host)
 {
     return host->jobs;
@@ -313,6 +344,13 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     }
     if (error == 0) {
         error = keep_listen(host, options);
+    }
+    if (error == 0) {
+        error = find_store_number(host);
+        if (error != 0) {
+            snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the store has no number: %.400s",
+                     tri_store_explain(store));
+        }
     }
     if (error == 0) {
         error = attach_poison(host, options);

@@ -25,6 +25,7 @@ struct tr_host {
     bool owns_env;
     struct tri_shared shared;
     struct tri_store *store; /* NULL without durability */
+    uint64_t store_number;   /* 0 without durability */
     struct tri_journal journal;
     struct tri_worker *workers;
     struct tri_poison_messages *poison;

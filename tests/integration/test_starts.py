@@ -11,6 +11,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 import unittest
 
@@ -166,15 +167,17 @@ echo '{{"f": "one.txt", "d": "tree"}}' >$TROUPE_OUTPUTS""")
         self.troupe("store", "fix", status=2)
 
     def make_old(self):
-        """What an earlier version had: graphs as files, and no tables for them."""
+        """What an earlier version had: graphs and the number as files, and no tables for them."""
+        number = b"0123456789abcdef\n"
         database = sqlite3.connect(self.store / "troupe.db")
         rows = database.execute("SELECT hash, data FROM graphs").fetchall()
         database.executescript("DROP TABLE graphs; DROP TABLE crashes;"
-                               "PRAGMA wal_checkpoint(TRUNCATE)")
+                               "DELETE FROM meta WHERE cell = 14; PRAGMA wal_checkpoint(TRUNCATE)")
         database.close()
         (self.store / "graphs").mkdir(mode=0o700)
         for digest, data in rows:
             (self.store / "graphs" / digest.hex()).write_bytes(data)
+        (self.store / "number").write_bytes(number)
         return sorted(digest.hex() for digest, _ in rows)
 
     def test_a_store_of_an_earlier_version(self):
@@ -190,10 +193,13 @@ echo '{{"f": "one.txt", "d": "tree"}}' >$TROUPE_OUTPUTS""")
         self.assertEqual(sorted(p.name for p in (self.store / "graphs").iterdir()), graphs)
         self.troupe("run", "flow.yaml", "--name", "another", "-q")
         self.assertFalse((self.store / "graphs").exists())
+        self.assertFalse((self.store / "number").exists())
         database = sqlite3.connect(self.store / "troupe.db")
         kept = {row[0].hex() for row in database.execute("SELECT hash FROM graphs")}
+        number, = database.execute("SELECT data FROM meta WHERE cell = 14").fetchone()
         database.close()
         self.assertLessEqual(set(graphs), kept)
+        self.assertEqual(int.from_bytes(number, sys.byteorder), 0x0123456789abcdef)
         self.assertEqual(self.document("get", "it"), before)
 
     def test_a_store_that_lost_its_database(self):

@@ -154,6 +154,37 @@ static void test_files_stay_until_a_commit_is_synced(void **state)
     stand_free(stand);
 }
 
+static void expect_number(struct stand *stand, uint64_t expected, bool is_left)
+{
+    uint64_t number = 0;
+    size_t size = 0;
+    char path[256];
+    struct tri_store *store = stand_open(stand);
+    int error = tri_store_read_meta(store, TRI_META_NUMBER, &number, sizeof number, &size);
+    assert_int_equal(error, expected == 0 ? TR_NOT_FOUND : 0);
+    assert_int_equal(number, expected);
+    tri_store_close(store);
+    path_of(stand, "number", path);
+    assert_int_equal(access(path, F_OK) == 0, is_left);
+}
+
+static void test_the_number_becomes_a_cell(void **state)
+{
+    (void)state;
+    static const char *const unfit[] = {"", "0123\n", "0000000000000000\n", "0123456789abcdeg\n",
+                                        "0123456789abcdef0\n"};
+    struct stand *stand = stand_with_graphs(0);
+    for (size_t i = 0; i < TR_COUNT_OF(unfit); i++) {
+        write_file(stand, "number", unfit[i], strlen(unfit[i]));
+        expect_number(stand, 0, true);
+    }
+    write_file(stand, "number", "0123456789abcdef\n", 17);
+    expect_number(stand, 0x0123456789abcdef, false);
+    write_file(stand, "number", "fedcba9876543210\n", 17); /* the store has one */
+    expect_number(stand, 0x0123456789abcdef, false);
+    stand_free(stand);
+}
+
 /* Whenever it is killed, each graph is a row or a file, and the next opening finishes. */
 static void test_a_kill_at_any_moment_is_harmless(void **state)
 {
@@ -206,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_all_of_them_become_rows),
         cmocka_unit_test(test_what_is_no_graph_stays),
         cmocka_unit_test(test_files_stay_until_a_commit_is_synced),
+        cmocka_unit_test(test_the_number_becomes_a_cell),
         cmocka_unit_test(test_a_kill_at_any_moment_is_harmless),
         cmocka_unit_test(test_a_folder_that_cannot_be_read_is_named),
     };
