@@ -149,6 +149,7 @@ static int begin(const struct tri_store_options *options, int patience_ms, const
     self->task = task;
     self->durability = options->durability;
     self->read_only = options->read_only;
+    self->views = options->views;
     self->patience_ms = patience_ms;
     (void)snprintf(self->place, sizeof self->place, "the database");
     (void)tri_postgres_report(self, 0, "no error so far");

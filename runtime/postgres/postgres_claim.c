@@ -152,6 +152,9 @@ static int take_over(struct tri_postgres *self, struct tri_fence_row *host)
     if (error == 0) {
         error = tri_postgres_records_upgrade(self);
     }
+    if (error == 0) {
+        error = tri_postgres_views_upgrade(self);
+    }
     return error != 0 ? error : raise_incarnation(self, host);
 }
 

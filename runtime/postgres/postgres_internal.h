@@ -5,8 +5,8 @@
  * on it), postgres_tables.c (the schema, its tables and statements), postgres_fence.h (what the
  * host's row means), postgres_claim.c (the lock, the incarnation, and reconnecting),
  * postgres_record.c (the tables of records), postgres_array.c (many rows as parameters),
- * postgres_commit.c, postgres_cursor.c, postgres_load.c,
- * postgres_query.c and postgres_reader.c (reading records), postgres_error.c (errors in words).
+ * postgres_commit.c, postgres_cursor.c, postgres_load.c, postgres_query.c and postgres_reader.c
+ * (reading records), postgres_view.c (views and indexes), postgres_error.c (errors in words).
  */
 #ifndef TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
 #define TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
@@ -119,6 +119,7 @@ struct tri_postgres {
     bool prepared[TRI_PG_COUNT]; /* on the connection */
     struct tri_record_tables records;
     struct tri_postgres_statements *record_statements; /* of each of them */
+    const struct tr_views *views;                      /* may be NULL */
     struct tri_arrays arrays;
     uint32_t schema_oid;
     char schema[TRI_POSTGRES_NAME_BYTES];
@@ -307,6 +308,11 @@ TR_MUST_USE int tri_postgres_records_upgrade(struct tri_postgres *self);
 TR_MUST_USE int tri_postgres_record_prepare(struct tri_postgres *self,
                                             const struct tri_record_table *table,
                                             const struct tri_op *op, char *name);
+
+/* --- postgres_view.c --- */
+
+/* Creates missing or changed indexes and views; in a write transaction. */
+TR_MUST_USE int tri_postgres_views_upgrade(struct tri_postgres *self);
 
 /* --- postgres_cursor.c --- */
 

@@ -72,48 +72,58 @@ void tri_postgres_records_forget(struct tri_postgres *self)
 
 /* --- Making and changing the tables. --- */
 
-static int read_version(void *store, uint16_t id, char name[TRI_RECORD_WORDS_BYTES],
+/* The store, and the versions of all its records as it has them. */
+struct versions {
+    struct tri_postgres *store;
+    PGresult *rows;
+};
+
+static int read_version(void *versions, uint16_t id, char name[TRI_RECORD_WORDS_BYTES],
                         uint64_t *version)
 {
-    struct tri_postgres *self = store;
-    char number[16];
-    const char *parameters[] = {number};
-    (void)snprintf(number, sizeof number, "%u", id);
-    PGresult *result = NULL;
-    int error = tri_postgres_query(self, "SELECT name, version FROM record_schemas WHERE id = $1",
-                                   1, parameters, 1, "reading the records' versions", &result);
-    if (error == 0 && self->library->ntuples(result) > 0) {
-        (void)snprintf(name, TRI_RECORD_WORDS_BYTES, "%s", tri_postgres_text(self, result, 0, 0));
-        *version = tri_postgres_number(self, result, 0, 1);
+    const struct versions *all = versions;
+    struct tri_postgres *self = all->store;
+    for (int i = 0; i < self->library->ntuples(all->rows); i++) {
+        if (tri_postgres_number(self, all->rows, i, 0) == id) {
+            (void)snprintf(name, TRI_RECORD_WORDS_BYTES, "%s",
+                           tri_postgres_text(self, all->rows, i, 1));
+            *version = tri_postgres_number(self, all->rows, i, 2);
+        }
     }
-    if (error == 0) {
-        self->library->clear(result);
-    }
-    return error;
+    return 0;
 }
 
-static int execute(void *store, const char *sql, const char *what)
+static int execute(void *versions, const char *sql, const char *what)
 {
-    return tri_postgres_alter(store, sql, what);
+    return tri_postgres_alter(((const struct versions *)versions)->store, sql, what);
 }
 
-static int report(void *store, int error, const char *words)
+static int report(void *versions, int error, const char *words)
 {
-    return tri_postgres_report(store, error, "%s", words);
+    return tri_postgres_report(((const struct versions *)versions)->store, error, "%s", words);
 }
 
+/* One question for all of them: a reader asks it for each of its snapshots. */
 int tri_postgres_records_upgrade(struct tri_postgres *self)
 {
+    struct versions versions = {.store = self};
+    int error = tri_postgres_query(self, "SELECT id, name, version FROM record_schemas", 0, NULL, 1,
+                                   "reading the records' versions", &versions.rows);
+    if (error != 0) {
+        return error;
+    }
     const struct tri_record_upgrade upgrade = {
         .dialect = &tri_postgres_dialect,
         .place = self->place,
         .read_only = self->read_only,
-        .self = self,
+        .self = &versions,
         .read = read_version,
         .execute = execute,
         .report = report,
     };
-    return tri_record_tables_upgrade(&self->records, &upgrade);
+    error = tri_record_tables_upgrade(&self->records, &upgrade);
+    self->library->clear(versions.rows);
+    return error;
 }
 
 /* --- Statements on them. --- */

@@ -1,6 +1,6 @@
 /*
- * What a view is: how people see records in plain SQL, as tables that a store's back end makes SQL
- * of (runtime/sqlite/sqlite_view.c). schemas/engine/history_views.c is the definition of those
+ * What a view is: how people see records in plain SQL, as tables that the stores make SQL of
+ * (runtime/journal/record_view.h). schemas/engine/history_views.c is the definition of those
  * there are.
  *
  * A view has columns, and parts whose rows come one after the other. A part takes the rows of one
@@ -17,7 +17,8 @@
  * form schemas/engine/history.h gives (element_block).
  */
 #define TR_CELL_WAYS(W)                                                       \
-    W(NONE)          /* NULL */                                               \
+    W(NONE)          /* NULL, among numbers */                                \
+    W(ZERO)          /* 0 */                                                  \
     W(TEXT)          /* `field` itself, as text */                            \
     W(FIELD)         /* the field as it is stored */                          \
     W(ELEMENT)       /* the field; NULL where it is TR_ELEMENT_NONE */        \
@@ -30,6 +31,7 @@
     W(ENTRY_PHASE)   /* a phase as its word: each of them, or its last one */ \
     W(ENTRY_MS)      /* its time, in milliseconds */                          \
     W(ENTRY_TIME)    /* its time, as RFC 3339 */                              \
+    W(ENTRY_PLACE)   /* its place in the row, and that of the phase in it */  \
     W(ENTRY_CODE)    /* the code of a failure, or an empty text */            \
     W(ENTRY_MESSAGE) /* its message */
 

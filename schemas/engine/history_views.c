@@ -213,6 +213,7 @@ static const struct tr_view_column events_columns[] = {
     {"message", "of a failure: its message"},
     {"actor", "the actor that wrote it, by its serial"},
     {"number", "what that actor wrote, in its order"},
+    {"place", "of what it wrote at once, the order"},
 };
 
 /* Of one subject: its word, what names its attempt, and its phases. */
@@ -225,6 +226,7 @@ static const struct tr_view_column events_columns[] = {
             {TR_CELL_WORD, "phase", phases}, {TR_CELL_FIELD, "cause", NULL},        \
             {TR_CELL_FIELD, "code", NULL}, {TR_CELL_FIELD, "message", NULL},        \
             {TR_CELL_FIELD, "actor_serial", NULL}, {TR_CELL_FIELD, "number", NULL}, \
+            {TR_CELL_ZERO, NULL, NULL},                                             \
     }
 
 static const struct tr_view_cell execution_events[] =
@@ -241,6 +243,7 @@ static const struct tr_view_cell element_events[] = {
     {TR_CELL_ENTRY_PHASE, NULL, &node_phases}, {TR_CELL_TEXT, "", NULL},
     {TR_CELL_ENTRY_CODE, NULL, NULL},          {TR_CELL_ENTRY_MESSAGE, NULL, NULL},
     {TR_CELL_FIELD, "actor_serial", NULL},     {TR_CELL_FIELD, "number", NULL},
+    {TR_CELL_ENTRY_PLACE, NULL, NULL},
 };
 
 static const struct tr_view_part events_parts[] = {

@@ -229,13 +229,18 @@ void postgres_server_restart(void)
     }
 }
 
-static void print_rows(const struct tri_libpq *library, const PGresult *result, char *text,
-                       size_t size)
+static void print_rows(const struct tri_libpq *library, const PGresult *result, int columns,
+                       char *text, size_t size)
 {
     size_t at = 0;
     text[0] = '\0';
-    for (int row = 0; row < library->ntuples(result); row++) {
-        int length = snprintf(text + at, size - at, "%s\n", library->getvalue(result, row, 0));
+    for (int i = 0; i < library->ntuples(result) * columns; i++) {
+        int row = i / columns;
+        int column = i % columns;
+        bool is_null = library->getisnull(result, row, column) != 0;
+        int length = snprintf(text + at, size - at, "%s%s",
+                              is_null ? "-" : library->getvalue(result, row, column),
+                              column + 1 < columns ? "|" : "\n");
         if (length < 0 || (size_t)length >= size - at) {
             fail("rows", "are too many for their room");
         }
@@ -243,7 +248,8 @@ static void print_rows(const struct tri_libpq *library, const PGresult *result, 
     }
 }
 
-void postgres_server_run(const char *sql, char *text, size_t size)
+/* Runs SQL, and prints one column, or with 0 all of them. */
+static void run_sql(const char *sql, int columns, char *text, size_t size)
 {
     const struct tri_libpq *library = tri_libpq_load();
     const char *keywords[] = {"host", "user", "dbname", "options", NULL};
@@ -259,10 +265,44 @@ void postgres_server_run(const char *sql, char *text, size_t size)
         fail(sql, library->errorMessage(connection));
     }
     if (text != NULL) {
-        print_rows(library, result, text, size);
+        print_rows(library, result, columns > 0 ? columns : library->nfields(result), text, size);
     }
     library->clear(result);
     library->finish(connection);
+}
+
+void postgres_server_run(const char *sql, char *text, size_t size)
+{
+    run_sql(sql, 1, text, size);
+}
+
+void postgres_server_ask(const char *sql, char *text, size_t size)
+{
+    run_sql(sql, 0, text, size);
+}
+
+void postgres_server_explain(struct tr_reader *reader, const struct tr_reader_query *query,
+                             bool counts, char *text, size_t size)
+{
+    static char sql[TRI_SQL_BYTES + 64];
+    static struct tri_record_query built;
+    static struct tri_postgres_values values;
+    struct tri_postgres *self = tri_reader_postgres(reader);
+    PGresult *rows = NULL;
+    int error =
+        counts ? tri_record_query_count(&built, &self->records, &tri_postgres_dialect, query)
+               : tri_record_query_rows(&built, &self->records, &tri_postgres_dialect, query);
+    if (error == 0) {
+        error = tri_postgres_values_init(&values, &built);
+    }
+    (void)snprintf(sql, sizeof sql, "EXPLAIN %s", built.buffer);
+    if (error != 0 ||
+        tri_postgres_run(self, sql, &values.parameters, 0, "explaining", &rows) != 0) {
+        fail(sql, error != 0 ? built.words : tr_reader_explain(reader));
+    }
+    print_rows(self->library, rows, 1, text, size);
+    self->library->clear(rows);
+    tri_postgres_values_fini(&values);
 }
 
 void postgres_server_run_as(struct tri_store *store, const char *sql)

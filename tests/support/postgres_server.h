@@ -11,6 +11,7 @@
 #ifndef TR_TESTS_SUPPORT_POSTGRES_SERVER_H
 #define TR_TESTS_SUPPORT_POSTGRES_SERVER_H
 
+#include "runtime/journal/reader.h"
 #include "runtime/journal/store.h"
 
 /* Bytes of any locator. */
@@ -33,6 +34,13 @@ void postgres_server_restart(void);
 
 /* Runs SQL; `text` (or NULL) gets the first column of its rows, a line for each. */
 void postgres_server_run(const char *sql, char *text, size_t size);
+
+/* The same with all columns, bars between them, and NULL as `-`. */
+void postgres_server_ask(const char *sql, char *text, size_t size);
+
+/* How the server walks through a query of a reader, or counts its rows. */
+void postgres_server_explain(struct tr_reader *reader, const struct tr_reader_query *query,
+                             bool counts, char *text, size_t size);
 
 /* Runs SQL in the session of a store. */
 void postgres_server_run_as(struct tri_store *store, const char *sql);

@@ -182,6 +182,50 @@ struct tr_reader *stand_read(const struct stand *stand)
     return reader;
 }
 
+static void ask_file(const struct stand *stand, const char *sql, char *text, size_t size)
+{
+    char path[128];
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    size_t at = 0;
+    stand_path(stand, "troupe.db", path, sizeof path);
+    assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+    }
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(statement); i++) {
+            const char *column = (const char *)sqlite3_column_text(statement, i);
+            int length = snprintf(text + at, size - at, "%s%s", i == 0 ? "" : "|",
+                                  column != NULL ? column : "-");
+            assert_true(length >= 0 && (size_t)length < size - at);
+            at += (size_t)length;
+        }
+        assert_true(at + 1 < size);
+        text[at++] = '\n';
+        text[at] = '\0';
+    }
+    if (code != SQLITE_DONE) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+}
+
+void stand_ask(const struct stand *stand, const char *sql, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (stand->kind != STAND_POSTGRES) {
+        ask_file(stand, sql, text, size);
+        return;
+    }
+    char whole[4096];
+    int length = snprintf(whole, sizeof whole, "SET search_path TO %s; %s", stand->folder, sql);
+    assert_true(length > 0 && (size_t)length < sizeof whole);
+    postgres_server_ask(whole, text, size);
+}
+
 void stand_spoil(const struct stand *stand, const char *sql)
 {
     if (stand->kind == STAND_POSTGRES) {

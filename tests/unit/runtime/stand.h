@@ -79,6 +79,9 @@ int stand_try_read(const struct stand *stand, const struct tr_schema *const *rec
                    char *explain, struct tr_reader **reader);
 struct tr_reader *stand_read(const struct stand *stand);
 
+/* Asks a database: all rows as lines, with bars between columns, and NULL as `-`. */
+void stand_ask(const struct stand *stand, const char *sql, char *text, size_t size);
+
 /* Runs SQL on the store's tables, in a database. */
 void stand_spoil(const struct stand *stand, const char *sql);
 
