@@ -56,9 +56,16 @@ static const char set_plans[] =
     " set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
     " set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false)";
 
-/* A reader's are made for the values of a query, of which some have few rows and others many. */
+/*
+ * A reader's are made for the values of a query, of which some have few rows and others many. They
+ * walk along indexes, which give a page's first rows without the others.
+ */
 static const char set_plans_of_reader[] =
-    "SELECT set_config('plan_cache_mode', 'force_custom_plan', false)";
+    "SELECT set_config('plan_cache_mode', 'force_custom_plan', false),"
+    " set_config('random_page_cost', '1.1', false), set_config('enable_seqscan', 'off', false),"
+    " set_config('enable_bitmapscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
+    " set_config('enable_mergejoin', 'off', false),"
+    " set_config('max_parallel_workers_per_gather', '0', false)";
 
 /* libpq prints notices on stderr otherwise. */
 static void ignore_notice(void *self, const char *words)

@@ -289,9 +289,9 @@ void postgres_server_explain(struct tr_reader *reader, const struct tr_reader_qu
     static struct tri_postgres_values values;
     struct tri_postgres *self = tri_reader_postgres(reader);
     PGresult *rows = NULL;
-    int error =
-        counts ? tri_record_query_count(&built, &self->records, &tri_postgres_dialect, query)
-               : tri_record_query_rows(&built, &self->records, &tri_postgres_dialect, query);
+    int error = counts
+                    ? tri_record_query_count(&built, &self->records, &tri_postgres_dialect, query)
+                    : tri_record_query_rows(&built, &self->records, &tri_postgres_dialect, query);
     if (error == 0) {
         error = tri_postgres_values_init(&values, &built);
     }

@@ -4,9 +4,13 @@
 #include "deploy/selection/execution_filter.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/sqlite/sqlite_internal.h"
+#include "runtime/store_open.h"
+#include "schemas/engine/history_views.h"
+#include "tests/support/postgres_server.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 
@@ -230,6 +234,109 @@ static void test_indexes_are_used(void **state)
                            "index_execution_parent_created_ms (parent>? AND parent<?)"));
 }
 
+/* --- The same in PostgreSQL, whose plans depend on how many rows have a value. --- */
+
+#define ROWS "60000"
+
+/* One of ten was launched by nobody, one of twenty has failed, and two thousand run. */
+static const char fill[] =
+    "SET search_path TO plans;"
+    "INSERT INTO record_execution(execution, project, domain, name, workflow, plan, phase,"
+    " created_ms, started_ms, ended_ms, parent)"
+    " SELECT i, 'p', 'd', 'e' || i, 'w' || i % 40, CASE WHEN i % 7 = 0 THEN 'nightly' ELSE '' END,"
+    " CASE WHEN i > " ROWS " - 2000 THEN 3 WHEN i % 20 = 0 THEN 6 ELSE 4 END,"
+    " 1700000000000 + i * 1000, 1700000000000 + i * 1000 + 20,"
+    " CASE WHEN i > " ROWS " - 2000 THEN 0 ELSE 1700000000000 + i * 1000 + 900 END,"
+    " CASE WHEN i % 10 = 0 THEN '' ELSE '/p/d/e' || i / 100 * 100 || '/n' END"
+    " FROM generate_series(1, " ROWS ") AS i;"
+    "INSERT INTO record_execution_label(execution, key, value, is_launched, created_ms)"
+    " SELECT i, 'team', CASE WHEN i % 3 = 0 THEN 'data' ELSE 'web' END, (i % 10 <> 0)::int,"
+    " 1700000000000 + i * 1000 FROM generate_series(1, " ROWS ") AS i;"
+    "INSERT INTO record_execution_label(execution, key, value, is_launched, created_ms)"
+    " SELECT i, 'tier', 'gold', (i % 10 <> 0)::int, 1700000000000 + i * 1000"
+    " FROM generate_series(1, " ROWS ", 5) AS i";
+
+static struct tr_reader *open_plans(void)
+{
+    char locator[POSTGRES_LOCATOR_BYTES];
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_store *store = NULL;
+    struct tr_reader *reader = NULL;
+    postgres_server_locator("postgres", "plans", locator);
+    const struct tri_store_options options = {.locator = locator,
+                                              .durability = TR_DURABILITY_PROCESS,
+                                              .records = tr_history_schemas,
+                                              .record_count = tr_history_schema_count,
+                                              .views = &tr_history_views};
+    const struct tr_reader_options reading = {
+        .locator = locator, .records = tr_history_schemas, .record_count = tr_history_schema_count};
+    if (tri_store_open(&options, explain, &store) != 0) {
+        fail_msg("%s", explain);
+    }
+    tri_store_close(store);
+    postgres_server_run(fill, NULL, 0);
+    postgres_server_run("ANALYZE", NULL, 0);
+    assert_int_equal(tr_reader_open(&reading, explain, &reader), 0);
+    return reader;
+}
+
+/* How PostgreSQL walks through a page of a query, or counts up to some. */
+static const char *explain(struct tr_reader *reader, struct tr_execution_filter filter, bool counts,
+                           uint64_t skip)
+{
+    static char text[8192];
+    struct tr_execution_query made;
+    tr_execution_query_init(&made, &filter, true);
+    made.query.limit = counts ? 10000 : 50;
+    made.query.skip = skip;
+    postgres_server_explain(reader, &made.query, counts, text, sizeof text);
+    return text;
+}
+
+static void test_indexes_are_used_in_postgres(void **state)
+{
+    (void)state;
+    struct tr_label_selector labels = selector("team=data,!tier");
+    struct {
+        struct tr_execution_filter filter;
+        const char *index;
+    } cases[] = {
+        {{.project = NULL}, "index_execution_created_ms"},
+        {{.project = "p"}, "index_execution_created_ms"},
+        {{.is_launched_by_none = true}, "index_execution_"},
+        {{.is_launched_by_none = true, .workflow = "w3"}, "index_execution_workflow_created_ms"},
+        {{.workflow = "w3"}, "index_execution_workflow_created_ms"},
+        {{.workflow = "w3*"}, "index_execution_"},
+        {{.is_launched_by_none = true, .phases = 1U << TR_EXECUTION_FAILED}, "index_execution_"},
+        {{.phases = 1U << TR_EXECUTION_FAILED}, "index_execution_phase_created_ms"},
+        {{.phases = tr_execution_phases_unfinished()}, "index_execution_"},
+        {{.phases = tr_execution_phases_ended()}, "index_execution_created_ms"},
+        {{.is_launched_by_none = true, .labels = labels, .workflow = "w3"}, "index_execution_"},
+        {{.is_launched_by_none = true, .labels = labels}, "index_execution_label_key_value_"},
+        {{.labels = labels}, "index_execution_label_key_value_created_ms"},
+        {{.parent = TEXT("/p/d/e500/")}, "index_execution_parent_created_ms"},
+        {{.name = "e77"}, "index_execution_"},
+        {{.project = "p", .domain = "d", .name = "e77"}, "index_execution_"},
+        {{.since_ms = 1700000000000 + 50000000}, "index_execution_created_ms"},
+        {{.until_ms = 1700000000000 + 1000000}, "index_execution_created_ms"},
+    };
+    struct tr_reader *reader = open_plans();
+    bool is_wrong = false;
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        for (int way = 0; way < 3; way++) {
+            const char *plan = explain(reader, cases[i].filter, way == 2, way == 1 ? 5000 : 0);
+            const char *index = way == 2 ? "Index" : cases[i].index;
+            bool is_fine = strstr(plan, index) != NULL && strstr(plan, "Seq Scan") == NULL;
+            if (!is_fine || getenv("PLANS") != NULL) {
+                print_message("%zu, way %d:\n%s", i, way, plan);
+            }
+            is_wrong = is_wrong || !is_fine;
+        }
+    }
+    assert_false(is_wrong);
+    tr_reader_close(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +344,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_labels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_all_have_to_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_indexes_are_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_indexes_are_used_in_postgres, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
