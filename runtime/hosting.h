@@ -161,6 +161,65 @@ TR_MUST_USE int tr_host_set_dormant(struct tr_host *host, const uint64_t *groups
 /* Wakes a dormant group, or all of them (0); an active one is not changed. TR_CLOSED. */
 TR_MUST_USE int tr_host_wake(struct tr_host *host, uint64_t group);
 
+/* ------------------------------------------------- what comes from another store */
+
+/* Names, with a number, what the program has said in this life of the host. From any thread. */
+uint32_t tr_host_incarnation(const struct tr_host *host);
+
+/* Whether it has memory for something new: 0 or TR_BUSY. From any thread. */
+TR_MUST_USE int tr_host_may_begin(const struct tr_host *host);
+
+/*
+ * Begins to write operations into the store, all or none, in the order of the workers' batches.
+ * They are copied. TR_BUSY: those before are not written yet; TR_CLOSED (no store, or it does not
+ * run), TR_MEMORY.
+ */
+TR_MUST_USE int tr_host_write(struct tr_host *host, const struct tri_op *ops, size_t count);
+
+/* Whether they are written: 0; TR_BUSY: not yet; the host's fatal error. tr_host_poll learns it. */
+TR_MUST_USE int tr_host_written(struct tr_host *host);
+
+/* Waits for it. Errors as tr_host_ask; they may still be written then. */
+TR_MUST_USE int tr_host_write_wait(struct tr_host *host);
+
+/* An actor of this host that is the parent of one that comes, and its address. */
+struct tr_adoption_parent {
+    struct tr_ref actor;
+    struct tr_text address;
+};
+
+/*
+ * Groups of another store, with all that is in them: counters, actors, pages and messages, in the
+ * order of tri_op_compare; other kinds are passed over. The first actors of groups may have parents
+ * here, all others have theirs among them.
+ */
+struct tr_adoption {
+    const struct tri_op *ops;
+    size_t count;
+    const struct tr_adoption_parent *parents;
+    size_t parent_count;
+};
+
+/*
+ * Whether they can be taken in, and what that needs; the adoption stays as it is until the end.
+ * TR_MALFORMED, TR_UNKNOWN_TYPE (no such behaviour), TR_LIMIT, TR_BUSY (the memory is at its
+ * limit), TR_EXISTS (one of the groups is here), TR_INVALID (the host is one of several),
+ * TR_CLOSED, TR_MEMORY.
+ */
+struct tr_adopting;
+TR_MUST_USE int tr_host_adopt_prepare(struct tr_host *host, const struct tr_adoption *adoption,
+                                      struct tr_adopting **adopting);
+
+/*
+ * Takes them in, once they are written: they are dormant, and tr_host_wake wakes them. Workers do
+ * it in shares, so that others go on meanwhile. The only errors are those that end the host; the
+ * next one loads them from the store.
+ */
+TR_MUST_USE int tr_host_adopt(struct tr_adopting *adopting);
+
+/* Frees what was prepared; NULL is fine. */
+void tr_host_adopt_drop(struct tr_adopting *adopting);
+
 /* Moves an actor, with its mailbox, to another worker; returns when it runs there. */
 TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);
 

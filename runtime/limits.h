@@ -171,6 +171,13 @@
 /* How long the program waits for a worker's copy of its data. */
 #define TR_OBSERVE_MS 1000
 
+/*
+ * Operations of a group of another store that a worker loads in one share, and how many bytes of
+ * memory each byte of them is taken to need.
+ */
+#define TR_ADOPT_OPS 1024
+#define TR_ADOPT_BYTES_FACTOR 4
+
 /* Spawns that the program can request at once. */
 #define TR_HOST_SPAWNS_MAX 16
 

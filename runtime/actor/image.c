@@ -98,43 +98,79 @@ static int read_name(const struct tr_image *image, struct tri_actor_spec *spec)
     return cursor.error;
 }
 
-/*
- * Reads one edge; its timer is started again. The wheel accepts a due time in the past and returns
- * it in its next turn. A back-off edge is also the counter of restarts and stays when the actor
- * runs again: its old due time starts nothing then.
- */
-static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct tr_cursor *cursor)
+/* An edge as it is packed. */
+struct packed_edge {
+    uint8_t kind;
+    struct tr_ref peer;
+    uint64_t id;
+    uint64_t due_ms;
+};
+
+static int unpack_edge(struct tr_cursor *cursor, struct packed_edge *edge)
 {
     uint32_t field_count = tr_read_array(cursor);
+    if (cursor->error == 0 && field_count != EDGE_FIELDS) {
+        return TR_MALFORMED;
+    }
+    edge->kind = tr_read_u8(cursor);
+    edge->peer.key.group = tr_read_u64(cursor);
+    edge->peer.key.serial = tr_read_u64(cursor);
+    edge->peer.incarnation = tr_read_u32(cursor);
+    edge->id = tr_read_u64(cursor);
+    edge->due_ms = tr_read_u64(cursor);
     if (cursor->error != 0) {
         return cursor->error;
     }
-    if (field_count != EDGE_FIELDS) {
-        return TR_MALFORMED;
+    return edge->kind > TRI_EDGE_BACKOFF ? TR_MALFORMED : 0;
+}
+
+/*
+ * The wheel accepts a due time in the past and returns it in its next turn. A back-off edge is also
+ * the counter of restarts and stays when the actor runs again: its old due time starts nothing
+ * then.
+ */
+void tri_image_start_timer(struct tri_worker *worker, const struct tri_actor *actor,
+                           struct tri_edge *edge)
+{
+    bool runs =
+        edge->due_ms != 0 && (edge->kind != TRI_EDGE_BACKOFF || actor->phase == TRI_BACKING_OFF);
+    if (runs && edge->wheel_place == 0) {
+        tri_wheel_insert(worker, edge);
     }
-    uint8_t kind = tr_read_u8(cursor);
-    struct tr_ref peer = {0};
-    peer.key.group = tr_read_u64(cursor);
-    peer.key.serial = tr_read_u64(cursor);
-    peer.incarnation = tr_read_u32(cursor);
-    uint64_t id = tr_read_u64(cursor);
-    uint64_t due_ms = tr_read_u64(cursor);
-    if (cursor->error != 0) {
-        return cursor->error;
+}
+
+/* Reads one edge; its timer is started again. */
+static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct tr_cursor *cursor)
+{
+    struct packed_edge packed;
+    int error = unpack_edge(cursor, &packed);
+    if (error != 0) {
+        return error;
     }
-    if (kind > TRI_EDGE_BACKOFF) {
-        return TR_MALFORMED;
-    }
-    struct tri_edge *edge = tri_edge_add(worker, actor, (enum tri_edge_kind)kind, peer, id);
+    struct tri_edge *edge =
+        tri_edge_add(worker, actor, (enum tri_edge_kind)packed.kind, packed.peer, packed.id);
     if (edge == NULL) {
         return TR_MEMORY;
     }
-    edge->due_ms = due_ms;
-    bool runs = due_ms != 0 && (kind != TRI_EDGE_BACKOFF || actor->phase == TRI_BACKING_OFF);
-    if (runs) {
-        tri_wheel_insert(worker, edge);
-    }
+    edge->due_ms = packed.due_ms;
+    tri_image_start_timer(worker, actor, edge);
     return 0;
+}
+
+int tri_image_check(const struct tr_image *image)
+{
+    struct tri_actor_spec spec = {.is_element = false};
+    struct tr_cursor cursor = tr_cursor_of(image->edges);
+    uint32_t count = tr_read_array(&cursor);
+    int error = read_name(image, &spec);
+    if (error == 0 && (spec.name.size > TR_NAME_BYTES_MAX || count > TR_EDGES_MAX + 1)) {
+        error = TR_LIMIT;
+    }
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        struct packed_edge edge;
+        error = unpack_edge(&cursor, &edge);
+    }
+    return error != 0 ? error : cursor.error;
 }
 
 /* There may be one edge more than the limit: the one that counts restarts. */

@@ -22,6 +22,13 @@ TR_MUST_USE int tri_image_write(const struct tri_worker *worker, struct tri_acto
 TR_MUST_USE int tri_image_read(struct tri_worker *worker, struct tr_key key, struct tr_bytes bytes,
                                struct tri_actor **actor);
 
+/* Whether what tri_image_read reads beside the state is well formed: TR_MALFORMED, TR_LIMIT. */
+TR_MUST_USE int tri_image_check(const struct tr_image *image);
+
+/* Puts an edge of an actor that was read into the wheel, if it is due some time. */
+void tri_image_start_timer(struct tri_worker *worker, const struct tri_actor *actor,
+                           struct tri_edge *edge);
+
 /* Queues an actor that was read, if its image and its mailbox allow it. */
 void tri_image_open(struct tri_worker *worker, struct tri_actor *actor);
 

@@ -220,7 +220,7 @@ void tri_end_group(struct tri_worker *worker, uint64_t number)
         return;
     }
     forget_counters(worker, number, worker->index, worker->index + 1);
-    if (worker->shared->has_lost_workers) {
+    if (atomic_load_explicit(&worker->shared->has_lost_workers, memory_order_relaxed)) {
         forget_counters(worker, number, worker->shared->worker_count, TR_WORKERS_MAX);
     }
     if (group->epoch != 0) {
@@ -440,6 +440,15 @@ static void control_unmute(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
+/* A later end of the actor is told to the other workers, too. */
+static void control_spread(struct tri_worker *worker, struct tri_actor *actor,
+                           const struct tr_message *message)
+{
+    (void)worker;
+    (void)message;
+    actor->flags |= TRI_ACTOR_SPREAD_FAMILY;
+}
+
 /* The handler of each control. */
 static const struct {
     const struct tr_schema *schema;
@@ -448,7 +457,7 @@ static const struct {
 } controls[] = {
     {&tr_monitor_schema, control_monitor}, {&tr_demonitor_schema, control_demonitor},
     {&tr_resume_schema, control_resume},   {&tr_mute_schema, control_mute},
-    {&tr_unmute_schema, control_unmute},
+    {&tr_unmute_schema, control_unmute},   {&tr_spread_schema, control_spread},
 };
 
 void tri_actor_control(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw)

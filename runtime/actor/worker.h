@@ -41,8 +41,8 @@ struct tri_shared {
     struct tri_directory directory; /* which host has which group */
     void *program;                  /* tr_program */
     struct tr_bounds bounds;
-    bool is_balanced;      /* actors move from busy workers to idle ones */
-    bool has_lost_workers; /* the store has counters of workers beyond this start's */
+    bool is_balanced;             /* actors move from busy workers to idle ones */
+    atomic_bool has_lost_workers; /* the store has counters of workers beyond this start's */
     uint64_t seed;
     uint32_t counter_count; /* of the program's counters */
     struct tri_life life;

@@ -93,6 +93,12 @@ static int tell_actor(struct tr_host *host, struct tr_ref to, uint8_t kind,
     return say(host, tri_origin_worker(&host->shared, to.key), &envelope, schema, body);
 }
 
+int tri_control_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
+                     const void *body)
+{
+    return tell_actor(host, to, TR_KIND_CONTROL, schema, body);
+}
+
 /* Passes a worker's answer to the gathering; returns whether it was one. */
 static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
 {
@@ -226,6 +232,8 @@ static bool read_frames(struct tr_host *host, struct awaited *awaited)
             read_answer(bytes, &answer);
             if (answer.monitor != 0) {
                 keep_ended(host, &answer);
+            } else if (answer.request != 0 && answer.request == host->writing) {
+                host->writing = 0;
             } else if (awaited != NULL && answer.request - awaited->first < awaited->count) {
                 awaited->answers[answer.request - awaited->first] = answer;
                 awaited->found++;
@@ -282,6 +290,17 @@ static int await_requests(struct tr_host *host, struct awaited *awaited)
         tri_channel_wait(host->sender.link, WAIT_SLICE_NS);
     }
     return 0;
+}
+
+int tr_host_write_wait(struct tr_host *host)
+{
+    struct waiting waiting = waiting_begin(host);
+    int error = 0;
+    while (error == 0 && host->writing != 0) {
+        tri_control_poll(host, WAIT_SLICE_NS);
+        error = host->writing == 0 ? 0 : why_stop(host, &waiting);
+    }
+    return error;
 }
 
 /* The same for one request; returns its result. */
@@ -679,7 +698,8 @@ int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
     while (error == 0 && gathering->answers < host->shared.worker_count) {
         tri_control_poll(host, 1000000);
         error = atomic_load(&host->fatal);
-        bool is_late = tri_monotonic_ns(host->env) - begin_ns > TR_OBSERVE_MS * 1000000ULL;
+        bool is_late = !gathering->is_patient &&
+                       tri_monotonic_ns(host->env) - begin_ns > TR_OBSERVE_MS * 1000000ULL;
         if (error == 0 && is_late && gathering->answers < host->shared.worker_count) {
             error = TR_TIMEOUT;
         }

@@ -16,6 +16,7 @@ struct tri_gathering {
     /* Called with each answer; its views are valid until this returns. NULL: not called. */
     void (*visit)(void *self, const struct tr_observed *observed);
     void *self;
+    bool is_patient; /* waits for as long as the host lives: workers use what the caller has */
 };
 
 /* A number for a control request. */
@@ -23,6 +24,10 @@ static inline uint64_t tri_control_request(struct tr_host *host)
 {
     return ++host->requests;
 }
+
+/* Sends an actor a control message. Errors of packing and TR_MEMORY. */
+TR_MUST_USE int tri_control_tell(struct tr_host *host, struct tr_ref to,
+                                 const struct tr_schema *schema, const void *body);
 
 /*
  * Sends every worker a request and waits for all answers. TR_CLOSED (no worker runs), TR_TIMEOUT

@@ -56,7 +56,8 @@ struct tr_host {
     /* The program's own place; used by the thread that made the host. */
     struct tri_sender sender;
     uint64_t requests;
-    struct tri_ended *ended;                /* DOWNs that arrived during other waits */
+    uint64_t writing;        /* the request of operations that are not committed yet; 0: none */
+    struct tri_ended *ended; /* DOWNs that arrived during other waits */
     struct tri_gathering *gathering;        /* awaited answers of workers */
     struct tri_asking *asking;              /* awaited answer of an actor */
     struct tr_tap *taps[TR_TAPS_MAX];       /* open, or not released by every worker */

@@ -22,6 +22,7 @@
 #include "runtime/actor/image.h"
 #include "runtime/cluster/interhost.h"
 #include "runtime/host/host.h"
+#include "runtime/host/load.h"
 #include "runtime/host/poison_message.h"
 
 /* Messages that are not with their receivers yet. */
@@ -97,7 +98,7 @@ static int load_counter(void *self, const struct tri_op *op)
     }
     if (index >= loading->host->shared.worker_count) {
         /* Of a worker beyond this start's number: it stays in the store until the group ends. */
-        loading->host->shared.has_lost_workers = true;
+        atomic_store(&loading->host->shared.has_lost_workers, true);
         return tri_group_get(&loading->host->workers[0], op->key.group) == NULL ? TR_MEMORY : 0;
     }
     struct tri_group *group = tri_group_get(&loading->host->workers[index], op->key.group);
@@ -140,14 +141,8 @@ static int load_actor(void *self, const struct tri_op *op)
     return error;
 }
 
-/* The store passes pages right after their actor. */
-static int load_page(void *self, const struct tri_op *op)
+int tri_load_page(struct tri_worker *worker, struct tri_actor *actor, const struct tri_op *op)
 {
-    struct loading *loading = self;
-    struct tri_actor *actor = loading->actor;
-    if (tr_host_is_aside(loading->host, op->key.group)) {
-        return 0;
-    }
     if (actor == NULL || !tr_key_equal(actor->key, op->key) || op->data.size > TR_PAGE_BYTES_MAX ||
         op->number >= TR_PAGES_MAX) {
         return TR_STORE_DAMAGED;
@@ -162,8 +157,18 @@ static int load_page(void *self, const struct tri_op *op)
         return TR_MEMORY;
     }
     memcpy(copy, op->data.data, op->data.size);
-    tri_page_put(home_of(loading->host, op->key), actor, page, copy, op->data.size);
+    tri_page_put(worker, actor, page, copy, op->data.size);
     return 0;
+}
+
+/* The store passes pages right after their actor. */
+static int load_page(void *self, const struct tri_op *op)
+{
+    struct loading *loading = self;
+    if (tr_host_is_aside(loading->host, op->key.group)) {
+        return 0;
+    }
+    return tri_load_page(home_of(loading->host, op->key), loading->actor, op);
 }
 
 static int keep_message(struct messages *messages, struct tri_message *message)
@@ -295,19 +300,23 @@ static void advance_clocks(struct tr_host *host, uint64_t clock)
     }
 }
 
-/* A control acts at once, as it would have on arrival: a monitor becomes an edge. */
-static void deliver_loaded(struct tr_host *host, struct tri_message *message)
+/*
+ * No limit is applied: accepted messages stay accepted. A control acts at once, as it would have on
+ * arrival: a monitor becomes an edge.
+ */
+void tri_load_deliver(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
-    struct tri_worker *worker = home_of(host, to);
     struct tri_actor *actor = tri_actor_find(worker, to, 0);
     uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
     if (actor == NULL) {
         tri_deliver(worker, message, 0); /* it waits for a spawn, or becomes a dead letter */
     } else if (incarnation != 0 && incarnation != actor->incarnation) {
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
-    } else {
+    } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
         tri_deliver_here(worker, actor, message);
+    } else {
+        tri_mailbox_push(actor, message);
     }
 }
 
@@ -398,7 +407,8 @@ static void deliver_postponed(struct loading *loading)
     sort_messages(&loading->postponed);
     advance_clocks(loading->host, loading->clock);
     for (size_t i = 0; i < loading->postponed.count; i++) {
-        deliver_loaded(loading->host, loading->postponed.items[i]);
+        struct tri_message *message = loading->postponed.items[i];
+        tri_load_deliver(home_of(loading->host, tri_message_to(message)), message);
     }
     loading->postponed.count = 0;
 }
@@ -531,9 +541,20 @@ static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
     }
 }
 
+/* Loaded actors are in the store as they are, so their pages are clean. */
+void tri_load_open(struct tri_worker *worker, struct tri_actor *actor)
+{
+    tri_page_mark_clean(actor);
+    forget_muting(worker, actor);
+    fail_calls(worker, actor);
+    if (worker->shared->directory.number != 0) {
+        tri_remote_note_loaded(worker, actor);
+    }
+}
+
 /*
- * Loaded actors are in the store as they are, so their pages are clean. Poison messages are applied
- * before calls fail, because the failure is a message to the actor itself, which would queue it.
+ * Poison messages are applied before calls fail, because the failure is a message to the actor
+ * itself, which would queue it.
  */
 static void open_actors(struct tr_host *host, struct tri_worker *worker)
 {
@@ -541,14 +562,8 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
     uint32_t slot;
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
-        tri_page_mark_clean(actor);
-        forget_muting(worker, actor);
-        tri_poison_message_apply(host->poison, worker,
-                                 actor); /* before a message to itself wakes it */
-        fail_calls(worker, actor);
-        if (host->shared.directory.number != 0) {
-            tri_remote_note_loaded(worker, actor);
-        }
+        tri_poison_message_apply(host->poison, worker, actor);
+        tri_load_open(worker, actor);
         /* A message to itself may have queued it. */
         if (actor->phase == TRI_IDLE) {
             tri_image_open(worker, actor);

@@ -10,6 +10,7 @@
 #include "runtime/host/worker.h"
 
 #include "runtime/cluster/interhost.h"
+#include "runtime/host/adopt.h"
 #include "runtime/host/dormant.h"
 #include "runtime/host/observe.h"
 #include "runtime/move/balance.h"
@@ -170,6 +171,7 @@ static const struct {
     {&tr_orphans_schema, on_orphans},
     {&tr_find_schema, on_find},
     {&tr_activate_schema, tri_dormant_on_wake},
+    {&tr_adopt_schema, tri_adopt_on_ask},
     {&tr_busy_schema, tri_balance_on_busy},
     {&tr_free_schema, tri_balance_on_free},
     {&tr_move_ask_schema, tri_move_on_ask},

@@ -17,6 +17,9 @@
 /* A call in a batch, not an operation of the store: type = place, data = the message. */
 #define TRI_OP_CALL 100
 
+/* In place of a worker: the batch is of the program, which is not told the committed number. */
+#define TRI_BATCH_OF_PROGRAM UINT32_MAX
+
 struct tri_batch_header {
     uint64_t number;
     uint32_t worker;

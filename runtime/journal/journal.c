@@ -219,8 +219,10 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
         if (error != 0) {
             return error;
         }
-        journal->shares[pending->worker].batches++;
-        journal->shares[pending->worker].bytes += pending->size;
+        if (pending->worker != TRI_BATCH_OF_PROGRAM) {
+            journal->shares[pending->worker].batches++;
+            journal->shares[pending->worker].bytes += pending->size;
+        }
         number = pending->number;
         pending = pending->next;
     }

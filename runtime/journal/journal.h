@@ -1,6 +1,6 @@
 /*
- * The journal: takes the workers' batches, puts them into one order, and commits them in commit
- * batches.
+ * The journal: takes the workers' batches, and those of the program itself, puts them into one
+ * order, and commits them in commit batches.
  *
  * A commit batch consists of what lies in the inbox and the batches that arrived during the
  * previous commit, up to the first gap: batch n is never committed before all lower ones, so a

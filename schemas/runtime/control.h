@@ -45,6 +45,9 @@
     FIELD(u16, type, 1, 0)             \
     FIELD(u64, digest, 1, 0)
 
+/* The receiver has children on other workers, such as one that came from another store. */
+#define TR_SPREAD_FIELDS(FIELD, ARRAY)
+
 /* The sender's mailbox is too full: do not run until the second comes. */
 #define TR_MUTE_FIELDS(FIELD, ARRAY) FIELD(key, sender, 1, 0)
 #define TR_UNMUTE_FIELDS(FIELD, ARRAY) FIELD(key, sender, 1, 0)
@@ -64,7 +67,18 @@
     FIELD(u64, request, 1, 0)        \
     FIELD(text, address, 1, 0)
 
-/* The reply to a control request: a spawn, a move, a search. */
+/*
+ * From outside: takes a share of the groups of another store in, or looks whether they are here
+ * (runtime/host/adopt.c). `adoption` is an address in this process; the answer is an observed.
+ */
+#define TR_ADOPT_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, request, 1, 0)         \
+    FIELD(u64, adoption, 1, 0)        \
+    FIELD(u8, step, 1, 0)             \
+    FIELD(u64, begin, 1, 0)           \
+    FIELD(u64, end, 1, 0)
+
+/* The reply to a control request: a spawn, a move, a search, a write. */
 #define TR_CONTROL_REPLY_FIELDS(FIELD, ARRAY) \
     FIELD(u64, request, 1, 0)                 \
     FIELD(u32, reason, 1, 0)                  \
@@ -152,11 +166,13 @@
     S(demonitor, 11, TR_MESSAGE, 1, TR_PRIORITY, TR_DEMONITOR_FIELDS)                   \
     S(resume, 15, TR_MESSAGE, 1, TR_PRIORITY, TR_RESUME_FIELDS)                         \
     S(orphans, 16, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_ORPHANS_FIELDS)             \
+    S(spread, 17, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_SPREAD_FIELDS)               \
     S(mute, 20, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MUTE_FIELDS)                   \
     S(unmute, 21, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_UNMUTE_FIELDS)               \
     S(spawn_request, 30, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_SPAWN_REQUEST_FIELDS) \
     S(control_reply, 31, TR_MESSAGE, 1, TR_PRIORITY, TR_CONTROL_REPLY_FIELDS)           \
     S(find, 32, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FIND_FIELDS)                   \
+    S(adopt, 33, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_ADOPT_FIELDS)                 \
     S(move_ask, 40, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_ASK_FIELDS)           \
     S(move_freeze, 41, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FREEZE_FIELDS)     \
     S(move_image, 42, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_IMAGE_FIELDS)       \
