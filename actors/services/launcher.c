@@ -515,8 +515,8 @@ static int handle_hold(struct tr_context *context, const struct tr_launcher_stat
 /* -------------------------------------------- what came from another store */
 
 /*
- * The name may be known, where an execution has come back before its end was heard of. Then the
- * name, its count and the hold are those of before, and nothing is counted twice.
+ * The name may be known, where an execution has come back before its end was heard of, or was told
+ * twice. Then the name, its count and the hold are those of before, and nothing is counted twice.
  */
 static int import_execution(struct launch *launch, const struct tr_execution_imported *imported)
 {
@@ -526,6 +526,12 @@ static int import_execution(struct launch *launch, const struct tr_execution_imp
     launch->request.name = imported->name;
     launch->answer.execution = imported->execution;
     int error = tr_index_find(launch->context, &names, bytes_of(imported->name), &value);
+    if (error == 0) {
+        struct known known = known_of(value);
+        if (!tr_key_equal(known.execution.key, imported->execution.key)) {
+            (void)refuse(launch, TR_EXISTS, "an execution of this name is running");
+        }
+    }
     if (error != TR_NOT_FOUND) {
         return error;
     }
@@ -539,13 +545,36 @@ static int import_execution(struct launch *launch, const struct tr_execution_imp
     return error;
 }
 
+/* It did not come: its name is free again, if it had it. */
+static int undo_import(struct launch *launch, const struct tr_execution_imported *imported)
+{
+    struct tr_index names = names_of(launch->state);
+    struct tr_execution_ended ended = {.name = imported->name};
+    struct tr_bytes value;
+    int error = tr_index_find(launch->context, &names, bytes_of(imported->name), &value);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    struct known known = known_of(value);
+    return tr_key_equal(known.execution.key, imported->execution.key)
+               ? forget(launch->context, launch->state, &ended, &known)
+               : 0;
+}
+
 static int handle_imported(struct tr_context *context, struct tr_launcher_state *state,
                            const struct tr_message *message)
 {
     struct tr_execution_imported imported;
     struct launch launch = {.context = context, .state = state};
     int error = tr_message_read(message, execution_imported, &imported);
-    return error != 0 ? error : import_execution(&launch, &imported);
+    if (error == 0) {
+        error = imported.is_undone ? undo_import(&launch, &imported)
+                                   : import_execution(&launch, &imported);
+    }
+    if (error != 0 || message->kind != TR_KIND_ASK) {
+        return error;
+    }
+    return tr_reply(context, message, &tr_launched_schema, &launch.answer);
 }
 
 /* --------------------------------------------------------------- forgetting */

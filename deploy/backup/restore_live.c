@@ -92,8 +92,8 @@ static int tell_task(void *self, const struct tr_actor_image *image)
     }
     const struct tr_offline_message sending = {
         .to = image->actor, .number = ++changing->said, .clock = FIRST_CLOCK};
-    error = tr_send_offline(&changing->arena, changing->store, &sending, &tr_store_restored_schema,
-                            &restored, op);
+    error = tr_send_offline(&changing->arena, (uint32_t)changing->store->incarnation, &sending,
+                            &tr_store_restored_schema, &restored, op);
     return error != 0 ? error : commit_if_full(changing);
 }
 

@@ -18,6 +18,7 @@
 #include "deploy/engine/descriptors.h"
 #include "deploy/engine/exchange.h"
 #include "deploy/engine/graph_pins.h"
+#include "deploy/engine/import_marks.h"
 #include "deploy/history/executions.h"
 #include "deploy/history/graphs.h"
 #include "deploy/settings/bounds.h"
@@ -309,8 +310,13 @@ static int load_host(struct tr_live *live, const struct tr_live_options *options
 static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
     struct tr_graph_pins pins = {.live = live, .explain = explain};
+    struct tr_buffer marks;
     bool has_backends = true;
+    tr_buffer_init(&marks, 0);
     int error = load_host(live, options, &pins, &has_backends);
+    if (error == 0 && live->host->store != NULL) {
+        error = tr_import_marks_read(live->host->store, &marks);
+    }
     if (error == 0) {
         error = set_dormant(live, !has_backends);
     }
@@ -330,9 +336,13 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
     if (error == 0) {
         error = tr_graph_pins_hand_over(&pins);
     }
+    if (error == 0 && marks.size > 0) {
+        error = tr_import_marks_forget(live, tr_buffer_bytes(&marks));
+    }
     if (error == 0) {
         error = begin_schedules(live);
     }
+    tr_buffer_fini(&marks);
     tr_graph_pins_fini(&pins);
     return error;
 }

@@ -17,8 +17,10 @@ struct tr_offline_message {
     uint64_t clock;  /* mailboxes are in its order: 1 comes before all */
 };
 
-/* Makes the operation that writes it. TR_MEMORY, TR_LIMIT (the arena's), and those of packing. */
-TR_MUST_USE int tr_send_offline(struct tr_arena *arena, const struct tri_store *store,
+/*
+ * Makes the operation that writes it; the incarnation is that of this opening of the store.
+ * TR_MEMORY, TR_LIMIT (the arena's), and those of packing. */
+TR_MUST_USE int tr_send_offline(struct tr_arena *arena, uint32_t incarnation,
                                 const struct tr_offline_message *sending,
                                 const struct tr_schema *schema, const void *body,
                                 struct tri_op *op);

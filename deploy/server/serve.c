@@ -20,6 +20,7 @@
 #include "deploy/server/serve_ping.h"
 #include "deploy/server/serve_record.h"
 #include "deploy/server/serve_tap.h"
+#include "deploy/transfer/taking.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/request.h"
 
@@ -46,6 +47,7 @@ struct tr_serve {
     size_t follower_count;
     struct tr_serve_taps taps;
     struct tr_serve_records records;
+    struct tr_taking *taking;
 };
 
 /*
@@ -582,6 +584,53 @@ static int on_forget(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
+static int on_begin_import(struct tr_serve *serve, const struct tri_peer *peer,
+                           const struct tri_request *request)
+{
+    struct tr_begin_import begin;
+    struct tr_import_begun begun = {.session = 0};
+    const char *explain = "";
+    int error = tr_begin_import_unpack(request->body, request->version, &begin);
+    if (error != 0) {
+        return error;
+    }
+    begun.error = tr_taking_begin(serve->taking, &begin, &begun.session, &explain);
+    begun.message = tr_text_of(explain);
+    answer(serve, peer, &tr_import_begun_schema, &begun);
+    return 0;
+}
+
+static int on_import_ops(struct tr_serve *serve, const struct tri_peer *peer,
+                         const struct tri_request *request)
+{
+    struct tr_import_ops ops;
+    const char *explain = "";
+    int error = tr_import_ops_unpack(request->body, request->version, &ops);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_taking_ops(serve->taking, &ops, &explain);
+    finish(serve, peer, error, explain);
+    return 0;
+}
+
+/* It is answered when it is written. */
+static int on_finish_import(struct tr_serve *serve, const struct tri_peer *peer,
+                            const struct tri_request *request)
+{
+    struct tr_finish_import wish;
+    const char *explain = "";
+    int error = tr_finish_import_unpack(request->body, request->version, &wish);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_taking_finish(serve->taking, wish.session, peer, &explain);
+    if (error != 0) {
+        finish(serve, peer, error, explain);
+    }
+    return 0;
+}
+
 /* ------------------------------------------------------------------ all of them */
 
 /* What a request is answered by; an error is the last answer. */
@@ -610,6 +659,9 @@ static const struct {
     {&tr_open_tap_schema, on_open_tap},
     {&tr_open_recording_schema, on_open_recording},
     {&tr_forget_schema, on_forget},
+    {&tr_begin_import_schema, on_begin_import},
+    {&tr_import_ops_schema, on_import_ops},
+    {&tr_finish_import_schema, on_finish_import},
 };
 
 static void act(struct tr_serve *serve, const struct tri_peer *peer,
@@ -666,6 +718,7 @@ void tr_serve_step(struct tr_serve *serve)
         act(serve, &peer, &request);
     }
     tend_followers(serve);
+    tr_taking_step(serve->taking);
     tr_serve_taps_step(&serve->taps, serve->live);
     tr_serve_records_step(&serve->records, serve->live);
 }
@@ -675,7 +728,8 @@ uint32_t tr_serve_timeout_ms(const struct tr_serve *serve)
     if (serve->taps.count + serve->records.count > 0) {
         return TR_TAP_LOOK_MS;
     }
-    return serve->follower_count > 0 ? FOLLOWING_MS : UINT32_MAX;
+    bool is_awaited = serve->follower_count > 0 || tr_taking_is_writing(serve->taking);
+    return is_awaited ? FOLLOWING_MS : UINT32_MAX;
 }
 
 void tr_serve_hand_over(struct tr_serve *serve)
@@ -698,6 +752,11 @@ int tr_serve_new(struct tr_live *live, struct tr_serve **out)
         return TR_MEMORY;
     }
     serve->live = live;
+    int error = tr_taking_new(live, &serve->taking);
+    if (error != 0) {
+        tr_free(serve);
+        return error;
+    }
     *out = serve;
     return 0;
 }
@@ -705,6 +764,7 @@ int tr_serve_new(struct tr_live *live, struct tr_serve **out)
 void tr_serve_free(struct tr_serve *serve)
 {
     if (serve != NULL) {
+        tr_taking_free(serve->taking);
         tr_serve_taps_fini(&serve->taps);
         tr_serve_records_fini(&serve->records, serve->live);
         tr_free(serve);

@@ -17,15 +17,7 @@
 /* What is being imported. */
 struct import {
     struct tr_unpacking *unpacking;
-    struct tri_store *store;
-    struct tr_reader *reader;
-    uint64_t said; /* messages that the program has said here */
-};
-
-/* The launcher of an execution, as it is looked for. */
-struct search {
-    const struct tr_execution *row;
-    struct tr_ref launcher;
+    struct tr_import_target *target;
 };
 
 /* ------------------------------------------------------------------------- checking */
@@ -89,10 +81,10 @@ static int say(struct import *import, struct tr_ref to, const struct tr_schema *
                const void *body)
 {
     const struct tr_offline_message sending = {
-        .to = to, .number = ++import->said, .clock = tr_clock_wall_ms() << 16};
+        .to = to, .number = ++import->target->said, .clock = tr_clock_wall_ms() << 16};
     struct tri_op said;
-    int error =
-        tr_send_offline(&import->unpacking->arena, import->store, &sending, schema, body, &said);
+    int error = tr_send_offline(&import->unpacking->arena, import->target->incarnation, &sending,
+                                schema, body, &said);
     if (error != 0) {
         return error;
     }
@@ -117,8 +109,8 @@ static int rename_message(struct import *import, struct tri_op *op)
     }
     memcpy(bytes, op->data.data, op->data.size);
     tr_envelope_unpack(bytes, &envelope);
-    envelope.from_incarnation = (uint32_t)import->store->incarnation;
-    envelope.sequence = ++import->said;
+    envelope.from_incarnation = import->target->incarnation;
+    envelope.sequence = ++import->target->said;
     tr_envelope_pack(&envelope, bytes);
     op->incarnation = envelope.from_incarnation;
     op->number = envelope.sequence;
@@ -128,32 +120,20 @@ static int rename_message(struct import *import, struct tri_op *op)
 
 /* ------------------------------------------------------------------------ the actors */
 
-static int is_launcher(void *self, const struct tr_actor_image *image)
-{
-    struct search *search = self;
-    char name[2 * 64];
-    snprintf(name, sizeof name, "%.*s/%.*s", (int)search->row->project.size,
-             search->row->project.data, (int)search->row->domain.size, search->row->domain.data);
-    if (tr_text_equal(image->name, tr_text_of(name))) {
-        search->launcher = image->actor;
-    }
-    return 0;
-}
-
 /* The root becomes a child of the launcher here; that one hears of it. */
 static int import_root(struct import *import, struct tri_op *op, struct tr_image *image)
 {
-    struct search search = {.row = row_of(import, op->key.group)};
-    if (search.row == NULL || search.row->graph.size < sizeof(uint64_t)) {
+    const struct tr_execution *row = row_of(import, op->key.group);
+    char name[TR_IMPORT_LAUNCHER_BYTES];
+    struct tr_ref launcher;
+    if (row == NULL || row->graph.size < sizeof(uint64_t)) {
         return TR_MALFORMED;
     }
-    int error =
-        tr_images_of_behaviour(import->reader, tr_launcher_behaviour.id, is_launcher, &search);
+    snprintf(name, sizeof name, "%.*s/%.*s", (int)row->project.size, row->project.data,
+             (int)row->domain.size, row->domain.data);
+    int error = import->target->find_launcher(import->target->self, row, name, &launcher);
     if (error != 0) {
         return error;
-    }
-    if (tr_key_is_none(search.launcher.key)) {
-        return TR_NOT_FOUND;
     }
     struct tri_op *end = add_op(import);
     if (end == NULL) {
@@ -165,13 +145,15 @@ static int import_root(struct import *import, struct tri_op *op, struct tr_image
                            .incarnation = image->incarnation,
                            .to_group = image->parent.key.group,
                            .number = image->sequence + 1};
-    image->parent = search.launcher;
+    image->parent = launcher;
     struct tr_execution_imported imported = {
-        .name = search.row->name,
+        .name = row->name,
         .execution = {.key = op->key, .incarnation = image->incarnation},
-        .graph = tr_graph_number(search.row->graph.data),
+        .graph = tr_graph_number(row->graph.data),
     };
-    return say(import, search.launcher, &tr_execution_imported_schema, &imported);
+    return import->target->tells_launchers
+               ? say(import, launcher, &tr_execution_imported_schema, &imported)
+               : 0;
 }
 
 /* A task that counts on a service of the other store, or on what ran beside it. */
@@ -231,10 +213,9 @@ static int import_op(struct import *import, struct tri_op *op)
     return op->kind == TRI_OP_PUT_ACTOR ? import_actor(import, op) : 0;
 }
 
-int tr_import_live_prepare(struct tr_unpacking *unpacking, struct tri_store *store,
-                           struct tr_reader *reader)
+int tr_import_live_prepare(struct tr_unpacking *unpacking, struct tr_import_target *target)
 {
-    struct import import = {.unpacking = unpacking, .store = store, .reader = reader};
+    struct import import = {.unpacking = unpacking, .target = target};
     uint32_t count = unpacking->ops.count; /* those that are added need nothing */
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < count; i++) {

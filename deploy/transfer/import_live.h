@@ -6,7 +6,6 @@
 #define TR_DEPLOY_TRANSFER_IMPORT_LIVE_H
 
 #include "deploy/transfer/unpacking.h"
-#include "runtime/journal/images.h"
 
 /*
  * Whether an image and a message are what this program can read. TR_VERSION (of a newer one, with
@@ -15,10 +14,24 @@
 TR_MUST_USE int tr_import_live_check(struct tr_unpacking *unpacking, const struct tri_op *op);
 TR_MUST_USE int tr_import_live_check_message(const struct tri_op *op);
 
-/* Changes and adds the operations of an archive, for a store that is open for writing.
- * TR_NOT_FOUND: it has no launcher for one of them. TR_MALFORMED, TR_MEMORY, what the reader
- * says. */
-TR_MUST_USE int tr_import_live_prepare(struct tr_unpacking *unpacking, struct tri_store *store,
-                                       struct tr_reader *reader);
+/* Where the executions come to. */
+struct tr_import_target {
+    uint32_t incarnation; /* of the store, which names what is said */
+    uint64_t said;        /* number of the last message of that name */
+    bool tells_launchers; /* else they know of the executions */
+    void *self;
+    /* The launcher of an execution; `name` (TR_IMPORT_LAUNCHER_BYTES) is PROJECT/DOMAIN. */
+    int (*find_launcher)(void *self, const struct tr_execution *row, const char *name,
+                         struct tr_ref *launcher);
+};
+
+#define TR_IMPORT_LAUNCHER_BYTES (2 * 64)
+
+/*
+ * Changes and adds the operations of an archive. TR_NOT_FOUND: there is no launcher for one of the
+ * executions. TR_MALFORMED, TR_MEMORY, and errors of find_launcher.
+ */
+TR_MUST_USE int tr_import_live_prepare(struct tr_unpacking *unpacking,
+                                       struct tr_import_target *target);
 
 #endif

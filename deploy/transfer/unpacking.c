@@ -5,16 +5,25 @@
 #include "deploy/transfer/unpacking.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include "actors/engine.h"
 #include "deploy/common/file.h"
 #include "deploy/inputs/relocate.h"
 #include "deploy/transfer/import_live.h"
 #include "deploy/transfer/unpacking_files.h"
+#include "runtime/journal/images.h"
 #include "schemas/codec/error.h"
 #include "schemas/runtime/envelope.h"
+
+/* As that of the store (runtime/sqlite/sqlite_file.c), it ends with the process. */
+#define LOCK_NAME "import.lock"
 
 static int fail(const struct tr_unpacking *unpacking, int error, const char *words)
 {
@@ -152,9 +161,8 @@ static int check_living(struct tr_unpacking *unpacking, const struct tri_op *op)
     }
 }
 
-static int take_op(void *self, const struct tr_archive_op *entry)
+int tr_unpacking_take(struct tr_unpacking *unpacking, const struct tr_archive_op *entry)
 {
-    struct tr_unpacking *unpacking = self;
     struct tri_op op = {.kind = entry->kind,
                         .type = entry->type,
                         .incarnation = entry->incarnation,
@@ -175,6 +183,11 @@ static int take_op(void *self, const struct tr_archive_op *entry)
     }
     *kept = op;
     return 0;
+}
+
+static int take_op(void *self, const struct tr_archive_op *entry)
+{
+    return tr_unpacking_take(self, entry);
 }
 
 static int check_file(void *self, const struct tr_archive_file *file)
@@ -216,6 +229,34 @@ void tr_unpacking_fini(struct tr_unpacking *unpacking)
     tr_arena_fini(&unpacking->arena);
     tr_file_unmap(unpacking->bytes);
     unpacking->bytes = (struct tr_bytes){.size = 0};
+    if (unpacking->lock > 0) {
+        close(unpacking->lock);
+        unpacking->lock = 0;
+    }
+}
+
+int tr_unpacking_lock(struct tr_unpacking *unpacking)
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/" LOCK_NAME, unpacking->folder);
+    if (size < 0 || (size_t)size >= sizeof path) {
+        return fail(unpacking, TR_LIMIT, tr_error_text(TR_LIMIT));
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return fail(unpacking, TR_SYSTEM, strerror(errno));
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int error = errno == EWOULDBLOCK ? TR_STORE_LOCKED : TR_SYSTEM;
+        (void)fail(unpacking, error,
+                   error == TR_SYSTEM ? strerror(errno)
+                                      : "another import into this store is at work; say it again "
+                                        "when it has ended");
+        close(fd);
+        return error;
+    }
+    unpacking->lock = fd;
+    return 0;
 }
 
 /* ------------------------------------------------------------------------- checking */
@@ -264,18 +305,58 @@ static int compare_ops(const void *a, const void *b)
     return tri_op_compare(a, b);
 }
 
+void tr_unpacking_sort(struct tr_unpacking *unpacking)
+{
+    if (unpacking->ops.count > 0) {
+        qsort(unpacking->ops.items, unpacking->ops.count, sizeof(struct tri_op), compare_ops);
+    }
+}
+
+/* The launcher of an execution, as it is looked for. */
+struct search {
+    struct tr_reader *reader;
+    const char *name;
+    struct tr_ref launcher;
+};
+
+static int is_launcher(void *self, const struct tr_actor_image *image)
+{
+    struct search *search = self;
+    if (tr_text_equal(image->name, tr_text_of(search->name))) {
+        search->launcher = image->actor;
+    }
+    return 0;
+}
+
+static int find_launcher(void *self, const struct tr_execution *row, const char *name,
+                         struct tr_ref *launcher)
+{
+    struct search search = {.reader = self, .name = name};
+    (void)row;
+    int error =
+        tr_images_of_behaviour(search.reader, tr_launcher_behaviour.id, is_launcher, &search);
+    if (error != 0) {
+        return error;
+    }
+    *launcher = search.launcher;
+    return tr_key_is_none(search.launcher.key) ? TR_NOT_FOUND : 0;
+}
+
 int tr_unpacking_commit(struct tr_unpacking *unpacking, struct tri_store *store,
                         struct tr_reader *reader)
 {
-    int error =
-        unpacking->head.is_unfinished ? tr_import_live_prepare(unpacking, store, reader) : 0;
+    struct tr_import_target target = {.incarnation = (uint32_t)store->incarnation,
+                                      .tells_launchers = true,
+                                      .self = reader,
+                                      .find_launcher = find_launcher};
+    int error = unpacking->head.is_unfinished ? tr_import_live_prepare(unpacking, &target) : 0;
     if (error != 0) {
         return fail(unpacking, error, tr_error_text(error));
     }
-    struct tri_op *ops = unpacking->ops.items;
-    qsort(ops, unpacking->ops.count, sizeof *ops, compare_ops);
-    struct tri_commit commit = {
-        .ops = ops, .count = unpacking->ops.count, .last_number = store->last_number + 1};
+    tr_unpacking_sort(unpacking);
+    struct tri_commit commit = {.ops = unpacking->ops.items,
+                                .count = unpacking->ops.count,
+                                .last_number = store->last_number + 1};
     error = tri_store_commit(store, &commit);
     return error == 0 ? 0 : fail(unpacking, error, tri_store_explain(store));
 }

@@ -17,6 +17,7 @@ struct tr_unpacking {
     struct tri_vector ops;        /* struct tri_op */
     struct tri_vector executions; /* struct tr_execution: views of the file */
     char *explain;                /* TRI_STORE_EXPLAIN_BYTES: words of an error */
+    int lock;                     /* tr_unpacking_lock; 0: none */
 };
 
 /*
@@ -27,7 +28,24 @@ TR_MUST_USE int tr_unpacking_open(struct tr_unpacking *unpacking, const char *pa
 
 /* The same for a file whose bytes are there, and the caller's. */
 TR_MUST_USE int tr_unpacking_read(struct tr_unpacking *unpacking);
+
+/*
+ * Checks one operation, changes it for this store, and adds it to `ops`; what it is given has to
+ * stay. Errors as above.
+ */
+TR_MUST_USE int tr_unpacking_take(struct tr_unpacking *unpacking,
+                                  const struct tr_archive_op *entry);
+
+/* Puts the operations into the order of a commit. */
+void tr_unpacking_sort(struct tr_unpacking *unpacking);
+
 void tr_unpacking_fini(struct tr_unpacking *unpacking);
+
+/*
+ * Keeps other imports away from the folder of the store, which is there, until tr_unpacking_fini.
+ * TR_STORE_LOCKED, TR_SYSTEM (errno), TR_LIMIT; `explain` has words.
+ */
+TR_MUST_USE int tr_unpacking_lock(struct tr_unpacking *unpacking);
 
 /*
  * Whether the store has none of the executions, by number and name; what had left it may come back.

@@ -67,13 +67,15 @@ enum tr_archive_file_kind {
 
 /*
  * What those hear whose execution came in an archive. A launcher: an execution of its project and
- * domain lives here now. A task: the services that it had asked for tokens and rights are others,
- * and know nothing of it.
+ * domain lives here now, or comes in a moment, and has its name; `is_undone`: it did not come. Who
+ * asks is answered with `launched`. A task: the services that it had asked for tokens and rights
+ * are others, and know nothing of it.
  */
 #define TR_EXECUTION_IMPORTED_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)                        \
     FIELD(ref, execution, 1, 0)                    \
-    FIELD(u64, graph, 1, 0)
+    FIELD(u64, graph, 1, 0)                        \
+    FIELD(bool, is_undone, 1, 0)
 #define TR_SERVICES_CHANGED_FIELDS(FIELD, ARRAY)
 
 /*
@@ -82,6 +84,18 @@ enum tr_archive_file_kind {
  */
 #define TR_STORE_RESTORED_FIELDS(FIELD, ARRAY)
 
+/*
+ * An execution that comes into a store with a live engine, as long as it is not there as a whole
+ * (deploy/engine/import_marks.h). `keeps_rows`: the history had it before.
+ */
+#define TR_IMPORT_MARK_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)             \
+    FIELD(text, project, 1, 0)              \
+    FIELD(text, domain, 1, 0)               \
+    FIELD(text, name, 1, 0)                 \
+    FIELD(u64, graph, 1, 0)                 \
+    FIELD(bool, keeps_rows, 1, 0)
+
 #define TR_ARCHIVE_SCHEMAS(S)                                                            \
     S(archive_head, 477, TR_MESSAGE, 1, TR_HINT, TR_ARCHIVE_HEAD_FIELDS)                 \
     S(archive_op, 478, TR_MESSAGE, 1, TR_HINT, TR_ARCHIVE_OP_FIELDS)                     \
@@ -89,7 +103,8 @@ enum tr_archive_file_kind {
     S(archive_end, 534, TR_MESSAGE, 1, TR_HINT, TR_ARCHIVE_END_FIELDS)                   \
     S(execution_imported, 535, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_IMPORTED_FIELDS) \
     S(services_changed, 536, TR_MESSAGE, 1, TR_PRIORITY, TR_SERVICES_CHANGED_FIELDS)     \
-    S(store_restored, 537, TR_MESSAGE, 1, TR_PRIORITY, TR_STORE_RESTORED_FIELDS)
+    S(store_restored, 537, TR_MESSAGE, 1, TR_PRIORITY, TR_STORE_RESTORED_FIELDS)         \
+    S(import_mark, 541, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_MARK_FIELDS)
 
 TR_ARCHIVE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -23,6 +23,9 @@
  *     open_tap             [tap_row] answered
  *     open_recording       [recording_row] answered
  *     forget               forgotten (schemas/engine/retention.h)
+ *     begin_import         import_begun
+ *     import_ops           answered
+ *     finish_import        [import_waits] answered
  */
 #ifndef TR_SCHEMAS_RUNTIME_REQUEST_H
 #define TR_SCHEMAS_RUNTIME_REQUEST_H
@@ -215,6 +218,32 @@
     FIELD(u64, count, 1, 0)                   \
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
+/*
+ * Takes executions of an archive in (schemas/runtime/archive.h): its head, and an array of the
+ * packed archive_ops of the rows of executions, in bytes each. What a client before has begun and
+ * not finished is given up. `session` is said with all that follows.
+ */
+#define TR_BEGIN_IMPORT_FIELDS(FIELD, ARRAY) \
+    FIELD(text, folder, 1, 0)                \
+    FIELD(u64, execution, 1, 0)              \
+    FIELD(bool, is_unfinished, 1, 0)         \
+    FIELD(any, executions, 1, TR_REDACTED)
+#define TR_IMPORT_BEGUN_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)                  \
+    FIELD(text, message, 1, 0)               \
+    FIELD(u64, session, 1, 0)
+
+/* All other archive_ops of the archive, share by share, in the same form. */
+#define TR_IMPORT_OPS_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, session, 1, 0)              \
+    FIELD(any, ops, 1, TR_REDACTED)
+
+/* That was all: now it is there as a whole, or not at all. */
+#define TR_FINISH_IMPORT_FIELDS(FIELD, ARRAY) FIELD(u64, session, 1, 0)
+
+/* The store cannot be written now, for this reason: it is waited for. */
+#define TR_IMPORT_WAITS_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
+
 /* Ids 500 to 579 belong to requests, and some above. */
 #define TR_REQUEST_SCHEMAS(S)                                                        \
     S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)                     \
@@ -248,7 +277,12 @@
     S(ping_engine, 642, TR_MESSAGE, 1, TR_HINT, TR_PING_ENGINE_FIELDS)               \
     S(engine_pinged, 643, TR_MESSAGE, 1, TR_HINT, TR_ENGINE_PINGED_FIELDS)           \
     S(pause_schedule, 661, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_SCHEDULE_FIELDS)         \
-    S(trigger_schedule, 662, TR_MESSAGE, 1, TR_HINT, TR_TRIGGER_SCHEDULE_FIELDS)
+    S(trigger_schedule, 662, TR_MESSAGE, 1, TR_HINT, TR_TRIGGER_SCHEDULE_FIELDS)     \
+    S(begin_import, 670, TR_MESSAGE, 1, TR_HINT, TR_BEGIN_IMPORT_FIELDS)             \
+    S(import_begun, 671, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_BEGUN_FIELDS)             \
+    S(import_ops, 672, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_OPS_FIELDS)                 \
+    S(finish_import, 673, TR_MESSAGE, 1, TR_HINT, TR_FINISH_IMPORT_FIELDS)           \
+    S(import_waits, 674, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_WAITS_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`troupe export` and `troupe import`: from one store to another, whole or not."""
 
+import fcntl
 import os
 import pathlib
 import re
@@ -197,8 +198,8 @@ workflows:
 """
 
 
-class UnfinishedTest(ProgramTest):
-    """An execution that runs, taken from one store and going on in another."""
+class Unfinished(ProgramTest):
+    """Two stores, and an execution that is stopped while it runs in the first one."""
 
     def setUp(self):
         super().setUp()
@@ -219,6 +220,10 @@ class UnfinishedTest(ProgramTest):
 
     def there(self, *words, status=0):
         return self.troupe(*words, "--store", self.other, status=status)
+
+
+class UnfinishedTest(Unfinished):
+    """An execution that runs, taken from one store and going on in another."""
 
     def test_it_goes_on_elsewhere(self):
         self.there("run", "flow.yaml", "over", "--name", "other", "-q")
@@ -313,6 +318,212 @@ class UnfinishedTest(ProgramTest):
         self.assertEqual(list(self.folder.glob("*.troupe*")), [])
         self.write("go", "")
         self.assertEqual(engine.end()[0], 0)
+
+
+BESIDE = """
+troupe: 1
+tasks:
+  step: {inputs: {n: int}, outputs: {n: int},
+    run: [sh, -c, 'echo "step $TROUPE_ELEMENT" >>"$TROUPE_FOLDER/steps"; sleep 0.05;
+      echo "{\\"n\\": 1}" >"$TROUPE_OUTPUTS"']}
+workflows:
+  main:
+    nodes: {all: {map: step, with: {n: NUMBERS}, parallelism: 2}}
+    outputs: {n: $all.n}
+"""
+
+
+WIDE = """
+troupe: 1
+tasks:
+  nap: {type: core-sleep, inputs: {d: duration}}
+workflows:
+  main: {nodes: {all: {map: each, with: {n: ITEMS}}}}
+  each: {inputs: {n: int}, nodes: {a: {task: nap, with: {d: 1h}}, b: {task: nap, with: {d: 1h}}}}
+""".replace("ITEMS", str(list(range(1000))))
+
+
+class LiveImportTest(Unfinished):
+    """The same into a store whose engine lives, and goes on with its own work meanwhile."""
+
+    def setUp(self):
+        super().setUp()
+        self.engine = None
+
+    def begin_engine(self, *options):
+        self.engine = self.start("serve", "--store", self.other, *options)
+        self.engine.wait_for("serves")
+
+    def end_engine(self):
+        self.engine.signal(signal.SIGTERM)
+        self.assertEqual(self.engine.end()[0], 0)
+
+    def phase_there(self, name):
+        return self.document("get", name, "--store", self.other)["phase"]
+
+    def names_there(self):
+        return sorted(row["execution"] for row in self.document("list", "--store", self.other))
+
+    def test_it_goes_on_elsewhere(self):
+        """It is dormant, and goes on when it is resumed; what ran beside it did each step once."""
+        numbers = list(range(40))
+        self.write("beside.yaml", BESIDE.replace("NUMBERS", str(numbers)))
+        self.begin_engine("--jobs", "8")
+        self.there("submit", "beside.yaml", "--name", "beside")
+        self.await_file("steps")
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it")[0].strip()
+        before = self.begun()
+        stdout, stderr = self.there("import", path)
+        self.assertEqual(stdout, "it\n")
+        self.assertIn("it goes on with `troupe resume`\n", stderr)
+        self.assertIn("dormant", self.there("list")[0])
+        _, stderr = self.there("run", "flow.yaml", "over", "--name", "it", status=2)
+        self.assertIn("it", stderr)  # its name is taken
+        self.assertEqual(self.begun(), before)
+        self.write("go", "")
+        shutil.rmtree(self.store)
+        self.there("resume", "it", "-q")
+        document = self.document("get", "it", "--store", self.other)
+        self.assertEqual((document["phase"], document["outputs"]["n"]), ("succeeded", 2))
+        self.assertEqual(document["outputs"]["count"], 90000)
+        self.assertEqual(self.begun().count("first"), 1)
+        attempts = [line for line in self.begun() if line.startswith("wait")]
+        self.assertEqual(len(attempts), len(set(attempts)))
+        self.assertEqual(pathlib.Path(document["outputs"]["g"]).read_text(), "content\n")
+        wait_until(lambda: self.phase_there("beside") == "succeeded", "the other ends")
+        steps = sorted((self.folder / "steps").read_text().split("\n")[:-1])
+        self.assertEqual(steps, sorted(f"step {number}" for number in numbers))
+        self.there("prune", "it", "--unnamed-older-than", "0s", "--yes")
+        self.there("run", "flow.yaml", "over", "--name", "it", "-q")
+        self.end_engine()
+
+    def test_what_has_ended_comes_too(self):
+        self.troupe("run", "flow.yaml", "over", "--name", "over", "-q")
+        path = self.troupe("export", "over")[0].strip()
+        self.begin_engine()
+        stdout, stderr = self.there("import", path)
+        self.assertEqual((stdout, stderr), ("over\n", ""))
+        here = self.document("get", "over")
+        self.assertEqual(here, self.document("get", "over", "--store", self.other))
+        _, stderr = self.there("import", path, status=2)
+        self.assertIn("the store has an execution of its name already: default/development/over "
+                      "(succeeded); `troupe prune` forgets it", stderr)
+        self.end_engine()
+
+    def test_the_next_engine_goes_on_with_it(self):
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it")[0].strip()
+        self.begin_engine()
+        self.there("import", path)
+        self.write("go", "")
+        self.engine.process.kill()
+        self.engine.end()
+        self.begin_engine()  # which activates all that is unfinished
+        wait_until(lambda: self.phase_there("it") == "succeeded", "it ends")
+        self.assertEqual(self.begun().count("first"), 1)
+        self.end_engine()
+
+    def test_it_goes_on_once(self):
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it")[0].strip()
+        copy = self.folder / "copy.troupe"
+        shutil.copy(path, copy)
+        self.begin_engine()
+        self.there("import", path)
+        _, stderr = self.there("import", path, status=2)
+        self.assertIn("it was imported already, and goes on there", stderr)
+        _, stderr = self.there("import", copy, status=2)
+        self.assertIn("copy.troupe: the store has an execution of its name already: "
+                      "default/development/it (running)", stderr)
+        self.end_engine()
+
+    def test_it_comes_back(self):
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it")[0].strip()
+        self.other = self.store
+        self.begin_engine()
+        self.there("import", path)
+        self.assertIn("running", self.document("list")[0]["phase"])
+        self.write("go", "")
+        self.assertIn("n: 2", self.troupe("resume", "it", "-q")[0])
+        self.assertEqual(self.begun().count("first"), 1)
+        self.troupe("run", "flow.yaml", "over", "--name", "more", "-q")
+        self.end_engine()
+
+    def test_both_ways(self):
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it", "--file", "one.troupe")[0].strip()
+        self.begin_engine()
+        self.there("import", path)
+        self.end_engine()
+        back = self.there("export", "it", "--file", "two.troupe")[0].strip()
+        self.troupe("resume", "-q")
+        self.troupe("import", back)
+        self.write("go", "")
+        self.assertIn("n: 2", self.troupe("resume", "it", "-q")[0])
+
+    def test_what_is_refused_changes_nothing(self):
+        self.stop_while_it_runs()
+        path = pathlib.Path(self.troupe("export", "it")[0].strip())
+        whole = path.read_bytes()
+        self.begin_engine()
+        for size in (4, len(whole) // 2, len(whole) - 1):
+            path.write_bytes(whole[:size])
+            _, stderr = self.there("import", path, status=2)
+            self.assertIn("it.troupe: it ", stderr)
+        bad = bytearray(whole)
+        bad[len(whole) // 3] ^= 0x41
+        path.write_bytes(bad)
+        self.there("import", path, status=2)
+        self.assertEqual(self.names_there(), [])
+        path.write_bytes(whole)
+        running = self.start("run", "flow.yaml", "main", "--name", "it", "--store", self.other)
+        running.wait_for("nap: running")
+        _, stderr = self.there("import", path, status=2)
+        self.assertIn("an execution of its name already: default/development/it (running)", stderr)
+        self.there("abort", "it", "-q")
+        running.end()
+        self.there("prune", "it", "--yes")
+        self.there("import", path)
+        self.write("go", "")
+        self.there("resume", "it", "-q")
+        self.end_engine()
+
+    def test_an_engine_without_memory_refuses(self):
+        self.write("wide.yaml", WIDE)
+        engine = self.start("run", "wide.yaml", "--name", "wide")
+        wait_until(lambda: (self.store / "troupe.db").exists() and
+                   self.query("select count(*) from actors")[0][0] >= 3000, "it has grown")
+        engine.signal(signal.SIGTERM)
+        engine.end()
+        path = self.troupe("export", "wide")[0].strip()
+        (self.other / "settings.yaml").write_text("limits: {memory: 16Mi}\n")
+        self.begin_engine()
+        _, stderr = self.there("import", path, status=4)
+        self.assertIn("the engine's memory has no room for it (limits.memory of the settings); say "
+                      "it again when something has ended", stderr)
+        self.assertEqual(self.names_there(), [])
+        self.there("run", "flow.yaml", "over", "--name", "wide", "-q")  # the name is free
+        self.there("prune", "wide", "--yes")
+        self.end_engine()
+        (self.other / "settings.yaml").unlink()
+        self.begin_engine()
+        self.there("import", path)
+        self.assertEqual(self.names_there(), ["wide"])
+        self.end_engine()
+
+    def test_one_at_a_time(self):
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it")[0].strip()
+        self.begin_engine()
+        with open(self.other / "import.lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _, stderr = self.there("import", path, status=4)
+        self.assertIn("another import into this store is at work; say it again when it has ended",
+                      stderr)
+        self.there("import", path)
+        self.end_engine()
 
 
 if __name__ == "__main__":

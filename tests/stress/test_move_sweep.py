@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import unittest
 
-from kills import IS_LONG, LIMIT_S, bound
+from kills import IS_LONG, LIMIT_S, bound, wait_until
 from program import ProgramTest
 
 MORTAL = bound(os.environ.get(
@@ -147,6 +147,80 @@ class MoveSweepTest(unittest.TestCase):
                             check)
         self.assertGreater(points, 3)
         print(f"import: killed at {points} points")
+
+    def serve(self, move, **variables):
+        """A live engine of the other store, which counts its changes or dies at one."""
+        engine = subprocess.Popen([MORTAL, "serve", "--store", move.other], cwd=move.folder,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL,
+                                  env=dict(move.environment(), **variables))
+        self.addCleanup(lambda: (engine.kill(), engine.wait()))
+        wait_until(lambda: engine.poll() is not None or
+                   move.call("ping", "--store", str(move.other))[0] == 0, "the engine answers")
+        return engine
+
+    def exported(self, move):
+        status, _, stderr = move.call("export", "it")
+        self.assertEqual(status, 0, stderr)
+        move.call("run", "flow.yaml", "--name", "before", "-q", "--store", str(move.other))
+        (move.folder / "firsts").write_text("once\n")
+
+    def import_again(self, move, where):
+        """Whatever was killed, it is there as a whole, or can be imported once more."""
+        status, _, stderr = move.call("import", "it.troupe", "--store", str(move.other))
+        is_there = "imported already" in stderr or "already: default/development/it" in stderr
+        self.assertTrue(status == 0 or is_there, f"{where}: {stderr}")
+
+    def test_import_into_an_engine_that_dies(self):
+        words = ("import", "it.troupe", "--store", str(self.template.other))
+        move = self.begin(self.exported)
+        count = move.folder / "changes"
+        engine = self.serve(move, TROUPE_DIE_AS="engine", TROUPE_DIE_COUNT=str(count))
+        first = count.stat().st_size
+        self.assertEqual(move.call(*words)[0], 0)
+        last = count.stat().st_size
+        engine.terminate()
+        engine.wait()
+        self.assertGreater(last, first)
+        points = 0
+        for at in range(first + 1, last + 8, 1 if IS_LONG else 8):
+            move = self.begin()
+            where = f"the engine, change {at}"
+            engine = self.serve(move, TROUPE_DIE_AS="engine", TROUPE_DIE_AT=str(at))
+            move.call(*words)
+            points += engine.poll() == -signal.SIGKILL
+            engine.kill()
+            engine.wait()
+            self.import_again(move, where)
+            self.end_well(move, where)
+            self.assertEqual((move.folder / "firsts").read_text(), "once\n", where)
+            left = move.call("list", "-o", "json", "--store", str(move.other))[1]
+            self.assertEqual(sorted(row["execution"] for row in json.loads(left)), ["before", "it"])
+        self.assertGreater(points, 2)
+        print(f"import into an engine: that was killed at {points} points")
+
+    def test_import_into_an_engine_whose_client_dies(self):
+        def check(move, where):
+            self.import_again(move, where)
+            self.end_well(move, where)
+            self.assertIsNone(engines[-1].poll(), where)
+            engines[-1].terminate()
+            engines[-1].wait()
+
+        engines = []
+        at, points, killed = 1, 0, True
+        while killed:
+            move = self.begin(self.exported)
+            engines.append(self.serve(move))
+            status, _, stderr = move.call("import", "it.troupe", "--store", str(move.other),
+                                          TROUPE_DIE_AS="engine", TROUPE_DIE_AT=str(at))
+            killed = status == -signal.SIGKILL
+            self.assertTrue(killed or status == 0, stderr)
+            check(move, f"the client, change {at}")
+            points += killed
+            at += STEP
+        self.assertGreater(points, 3)
+        print(f"import into an engine: its client was killed at {points} points")
 
 
 if __name__ == "__main__":

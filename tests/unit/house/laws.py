@@ -155,7 +155,7 @@ INCLUDES = {
                        "deploy/common/", "deploy/history/", "deploy/settings/", "deploy/engine/"],
     "deploy/server": [*FOR_DEPLOY, "runtime/tap/", "deploy/server/", "deploy/common/",
                       "deploy/inputs/", "deploy/history/", "deploy/settings/", "deploy/engine/",
-                      "deploy/metrics/"],
+                      "deploy/metrics/", "deploy/transfer/"],
     "deploy/offline": [*FOR_DEPLOY, "runtime/actor/actor.h", "runtime/journal/",
                        "runtime/keeper/keeper_client.h", "runtime/store_open.h", "deploy/offline/", "deploy/common/",
                        "deploy/history/"],
