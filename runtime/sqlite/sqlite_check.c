@@ -276,6 +276,9 @@ static int check_all(struct check *check)
 {
     int error = tri_sqlite_execute(check->store, "BEGIN");
     if (error == 0) {
+        error = tri_sqlite_read_format(check->store);
+    }
+    if (error == 0) {
         error = check_file(check);
     }
     if (error == 0) {

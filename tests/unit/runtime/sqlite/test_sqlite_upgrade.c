@@ -259,6 +259,59 @@ static void test_a_reader_outlives_the_upgrade(void **state)
     stand_free(stand);
 }
 
+static void note_finding(void *self, const struct tri_finding *finding)
+{
+    (void)finding;
+    ++*(size_t *)self;
+}
+
+static int go_on(void *self, const char *table, uint64_t rows)
+{
+    (void)self;
+    (void)table;
+    (void)rows;
+    return 0;
+}
+
+static void note_table(void *self, const char *table, uint64_t rows)
+{
+    (void)self;
+    assert_int_equal(rows, strcmp(table, "messages") == 0 ? MESSAGES : rows);
+}
+
+static void expect_findings(struct stand *stand, size_t expected)
+{
+    size_t found = 0;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    const struct tri_store_checking checking = {
+        .options = {.folder = stand->folder, .durability = TR_DURABILITY_FULL, .read_only = true},
+        .self = &found,
+        .found = note_finding,
+        .progress = go_on,
+        .finished = note_table};
+    assert_int_equal(tri_sqlite_check(&checking, explain), 0);
+    assert_int_equal(found, expected);
+}
+
+/* A check reads either format, and upgrades none. */
+static void test_it_is_checked_as_it_is(void **state)
+{
+    (void)state;
+    struct stand *stand = plant(STAND_FOLDER);
+    expect_findings(stand, 0);
+    expect_text(stand, "PRAGMA user_version", "1");
+    sqlite3 *database = open_plainly(stand);
+    run(database, "UPDATE messages SET checksum = checksum + 1 WHERE sequence = 77");
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    expect_findings(stand, 1);
+    database = open_plainly(stand);
+    run(database, "UPDATE messages SET checksum = checksum - 1 WHERE sequence = 77");
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    tri_store_close(stand_open(stand));
+    expect_findings(stand, 0);
+    stand_free(stand);
+}
+
 /* Damage is not made good by a new checksum. */
 static void test_a_damaged_one_stays_as_it_is(void **state)
 {
@@ -314,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_readers_take_it_as_it_is),
         cmocka_unit_test(test_the_first_writer_upgrades_it),
         cmocka_unit_test(test_a_reader_outlives_the_upgrade),
+        cmocka_unit_test(test_it_is_checked_as_it_is),
         cmocka_unit_test(test_a_damaged_one_stays_as_it_is),
         cmocka_unit_test(test_a_crash_leaves_one_or_the_other),
     };
