@@ -160,7 +160,10 @@ static int upgrade_records(struct tri_postgres *self)
     if (error == 0) {
         error = tri_postgres_records_upgrade(self);
     }
-    return error != 0 ? error : each_table(self, add_missing);
+    if (error == 0) {
+        error = each_table(self, add_missing);
+    }
+    return error != 0 ? error : tri_postgres_views_upgrade(self);
 }
 
 /* ------------------------------------------------------------------------ all of it */

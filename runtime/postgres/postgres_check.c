@@ -148,6 +148,13 @@ static void check_record_table(struct tri_postgres_check *check,
     }
 }
 
+static void tell_missing(void *self, const char *name)
+{
+    struct tri_postgres_check *check = self;
+    tri_findings_tell(&check->findings, name, TRI_REMEDY_UPGRADE,
+                      "the view or index is missing, or an older program's");
+}
+
 /* ----------------------------------------------------------- functions and rights */
 
 /* Whether the role is meant to write: it may change one of the tables. */
@@ -257,7 +264,10 @@ static int check_schema(struct tri_postgres_check *check)
     for (size_t i = 0; i < check->store->records.count; i++) {
         check_record_table(check, &check->store->records.tables[i]);
     }
-    error = check_functions(check);
+    error = tri_postgres_views_check(check->store, tell_missing, check);
+    if (error == 0) {
+        error = check_functions(check);
+    }
     if (error == 0) {
         check_rights(check);
         error = check_host(check);

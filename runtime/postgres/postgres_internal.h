@@ -311,8 +311,16 @@ TR_MUST_USE int tri_postgres_record_prepare(struct tri_postgres *self,
 
 /* --- postgres_view.c --- */
 
-/* Creates missing or changed indexes and views; in a write transaction. */
+/*
+ * Creates missing or changed indexes and views; in a write transaction. It needs the rights of
+ * their owner only if there are some.
+ */
 TR_MUST_USE int tri_postgres_views_upgrade(struct tri_postgres *self);
+
+/* Names those that it would create. */
+TR_MUST_USE int tri_postgres_views_check(struct tri_postgres *self,
+                                         void (*missing)(void *target, const char *name),
+                                         void *target);
 
 /* --- postgres_cursor.c --- */
 

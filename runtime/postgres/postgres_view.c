@@ -88,6 +88,17 @@ static int is_made(struct tri_postgres *self, const char *name, const char *comm
     return error;
 }
 
+/* Writes the definition of a view, and the comment that one of it has. */
+static int define_view(struct tri_postgres *self, const struct tr_view *view, char *definition,
+                       char *comment, size_t comment_size, bool *made)
+{
+    struct tr_sink text = tr_sink_of(definition, TRI_SQL_BYTES);
+    tri_sql_put_view(&text, &dialect, self->views, view);
+    TR_ASSERT(!text.truncated);
+    describe(view, definition, comment, comment_size);
+    return is_made(self, view->name, comment, made);
+}
+
 static int make_view(struct tri_postgres *self, const struct tr_view *view)
 {
     char definition[TRI_SQL_BYTES];
@@ -95,28 +106,75 @@ static int make_view(struct tri_postgres *self, const struct tr_view *view)
     char literal[512];
     char sql[2 * TRI_SQL_BYTES + 1024];
     bool made = false;
-    struct tr_sink text = tr_sink_of(definition, sizeof definition);
-    struct tr_sink quoted = tr_sink_of(literal, sizeof literal);
-    tri_sql_put_view(&text, &dialect, self->views, view);
-    describe(view, definition, comment, sizeof comment);
-    tri_sql_put_literal(&quoted, comment);
-    TR_ASSERT(!text.truncated && !quoted.truncated);
-    int error = is_made(self, view->name, comment, &made);
+    int error = define_view(self, view, definition, comment, sizeof comment, &made);
     if (error != 0 || made) {
         return error;
     }
+    struct tr_sink quoted = tr_sink_of(literal, sizeof literal);
+    tri_sql_put_literal(&quoted, comment);
     int size = snprintf(sql, sizeof sql, replace_view, definition, view->name, definition,
                         view->name, literal);
-    TR_ASSERT(size > 0 && (size_t)size < sizeof sql);
-    return tri_postgres_execute(self, sql, "making a view");
+    TR_ASSERT(!quoted.truncated && size > 0 && (size_t)size < sizeof sql);
+    return tri_postgres_alter(self, sql, "making a view");
+}
+
+/*
+ * Writes the statement that makes an index, and its name, which stands first in double quotes. It
+ * would be refused to a role that does not own the table, even where the index is there.
+ */
+static int define_index(struct tri_postgres *self, const struct tr_record_index *index, char *sql,
+                        char name[TRI_POSTGRES_NAME_BYTES], bool *made)
+{
+    char schema[16];
+    const char *parameters[] = {schema, name};
+    PGresult *result = NULL;
+    struct tr_sink text = tr_sink_of(sql, TRI_SQL_BYTES);
+    tri_sql_put_index(&text, index);
+    TR_ASSERT(!text.truncated);
+    const char *begin = strchr(sql, '"') + 1;
+    (void)snprintf(name, TRI_POSTGRES_NAME_BYTES, "%.*s", (int)strcspn(begin, "\""), begin);
+    (void)snprintf(schema, sizeof schema, "%u", self->schema_oid);
+    int error = tri_postgres_query(self,
+                                   "SELECT 1 FROM pg_class WHERE relnamespace = $1::oid"
+                                   " AND relname = $2 AND relkind = 'i'",
+                                   2, parameters, 0, "looking for an index", &result);
+    if (error == 0) {
+        *made = self->library->ntuples(result) > 0;
+        self->library->clear(result);
+    }
+    return error;
 }
 
 static int make_index(struct tri_postgres *self, const struct tr_record_index *index)
 {
-    char buffer[TRI_SQL_BYTES];
-    struct tr_sink text = tr_sink_of(buffer, sizeof buffer);
-    tri_sql_put_index(&text, index);
-    return tri_postgres_execute(self, buffer, "making an index");
+    char sql[TRI_SQL_BYTES];
+    char name[TRI_POSTGRES_NAME_BYTES];
+    bool made = false;
+    int error = define_index(self, index, sql, name, &made);
+    return error != 0 || made ? error : tri_postgres_alter(self, sql, "making an index");
+}
+
+int tri_postgres_views_check(struct tri_postgres *self,
+                             void (*missing)(void *target, const char *name), void *target)
+{
+    const struct tr_views *views = self->views;
+    char sql[TRI_SQL_BYTES];
+    char text[256];
+    bool made = false;
+    int error = 0;
+    for (size_t i = 0; error == 0 && views != NULL && i < views->index_count; i++) {
+        error = define_index(self, &views->indexes[i], sql, text, &made);
+        if (error == 0 && !made) {
+            missing(target, text);
+        }
+    }
+    for (size_t i = 0; error == 0 && views != NULL && i < views->view_count; i++) {
+        error = define_view(self, &views->views[i], sql, text, sizeof text, &made);
+        if (error == 0 && !made) {
+            missing(target, views->views[i].name);
+        }
+    }
+    return error;
 }
 
 int tri_postgres_views_upgrade(struct tri_postgres *self)

@@ -151,18 +151,28 @@ class DatabaseTest(postgres.PostgresTest):
         self.assertEqual(set(self.findings()), {told})
 
     def test_what_an_upgrade_mends(self):
-        self.change("DROP TABLE record_cache_miss; ALTER TABLE record_attempt DROP COLUMN code;"
-                    "DROP FUNCTION fence")
+        self.change("DROP TABLE record_cache_miss; DROP VIEW attempts CASCADE;"
+                    "ALTER TABLE record_attempt DROP COLUMN code; DROP FUNCTION fence")
         found = self.findings()
         self.assertIn(("record_cache_miss", "the table is missing"), found)
         self.assertIn(("record_attempt.code", "the column is missing"), found)
         self.assertIn(("fence()", "the function is missing, or another program's"), found)
         remedy = "as the owner of its tables type troupe store upgrade"
         self.assertEqual({found[key] for key in found if key[0] != "record_attempt"}, {remedy})
-        self.assertEqual(self.document("store", "upgrade", self.locator())["changes"],
-                         ["made the column code of the table record_attempt",
-                          "made the function fence", "made the table record_cache_miss"])
+        changes = self.document("store", "upgrade", self.locator())["changes"]
+        for change in ("made the column code of the table record_attempt",
+                       "made the function fence", "made the table record_cache_miss",
+                       "made the view attempts"):
+            self.assertIn(change, changes)
         self.assertEqual(self.findings(status=0), {})
+
+    def test_views_and_indexes(self):
+        [(index,)] = self.run_sql("SELECT indexname FROM pg_indexes WHERE schemaname = 'troupe'"
+                                  " AND indexname LIKE 'index_%' ORDER BY 1 LIMIT 1")
+        self.change(f'DROP INDEX "{index}"; DROP VIEW executions;'
+                    "CREATE VIEW executions AS SELECT 1 AS a")
+        what = "the view or index is missing, or an older program's"
+        self.assertEqual(set(self.findings()), {(index, what), ("executions", what)})
 
     def test_what_it_cannot_mend(self):
         self.change("ALTER TABLE messages ALTER COLUMN envelope TYPE text USING '';"

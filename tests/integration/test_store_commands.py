@@ -92,6 +92,13 @@ class DatabaseTest(postgres.PostgresTest):
                      "DELETE FROM troupe.record_schemas WHERE name = 'cache_miss'")
         self.assertEqual(self.document("store", "upgrade", locator)["changes"],
                          ["made the table record_cache_miss"])
+        [(index, table)] = self.run_sql("SELECT indexname, tablename FROM pg_indexes WHERE"
+                                        " schemaname = 'troupe' AND indexname LIKE 'index_%'"
+                                        " ORDER BY 1 LIMIT 1")
+        self.run_sql(f'DROP INDEX troupe."{index}"; DROP VIEW troupe.executions CASCADE')
+        changes = self.document("store", "upgrade", locator)["changes"]
+        self.assertIn(f"made the index {index} of the table {table}", changes)
+        self.assertIn("made the view executions", changes)
         self.assertEqual(self.document("store", "upgrade", locator)["changes"], [])
 
     def test_a_store_of_a_later_program_is_refused(self):

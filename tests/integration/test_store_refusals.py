@@ -271,7 +271,7 @@ class SchemaTest(Refusals):
         self.refused("no right to make tables", "init", guest)
         self.troupe("store", "init", self.locator())
         self.run_sql("GRANT ALL ON ALL TABLES IN SCHEMA troupe TO guest;"
-                     "ALTER TABLE troupe.record_attempt DROP COLUMN code")
+                     "ALTER TABLE troupe.record_attempt DROP COLUMN code CASCADE")
         self.refused("an upgrade by another role", "upgrade", guest)
 
     @unittest.skipUnless(os.geteuid() == 0, "a small disk is mounted by root alone")

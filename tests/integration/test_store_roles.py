@@ -69,8 +69,9 @@ class RolesTest(ProgramTest):
     def test_an_older_store_waits_for_its_owner(self):
         self.troupe("store", "init", self.locator("troupe_owner"))
         tables = self.server.run(TABLES, self.locator("postgres"))
-        self.server.run("DROP TABLE troupe.record_attempt; DELETE FROM troupe.record_schemas"
-                        " WHERE name = 'attempt'", self.locator("troupe_owner"))
+        self.server.run("DROP TABLE troupe.record_attempt CASCADE;"
+                        "DELETE FROM troupe.record_schemas WHERE name = 'attempt'",
+                        self.locator("troupe_owner"))
         self.write("flow.yaml", FLOW)
         told = 'as the owner of the schema "troupe" type troupe store upgrade'
         engine = self.locator("troupe_engine")
