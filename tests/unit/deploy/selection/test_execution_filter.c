@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/sqlite/sqlite_internal.h"
+#include "runtime/store_care.h"
 #include "runtime/store_open.h"
 #include "schemas/engine/history_views.h"
 #include "tests/support/postgres_server.h"
@@ -260,7 +261,7 @@ static struct tr_reader *open_plans(void)
 {
     char locator[POSTGRES_LOCATOR_BYTES];
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
-    struct tri_store *store = NULL;
+    bool was_made = false;
     struct tr_reader *reader = NULL;
     postgres_server_locator("postgres", "plans", locator);
     const struct tri_store_options options = {.locator = locator,
@@ -270,10 +271,9 @@ static struct tr_reader *open_plans(void)
                                               .views = &tr_history_views};
     const struct tr_reader_options reading = {
         .locator = locator, .records = tr_history_schemas, .record_count = tr_history_schema_count};
-    if (tri_store_open(&options, explain, &store) != 0) {
+    if (tri_store_init(&options, explain, &was_made) != 0) {
         fail_msg("%s", explain);
     }
-    tri_store_close(store);
     postgres_server_run(fill, NULL, 0);
     postgres_server_run("ANALYZE", NULL, 0);
     assert_int_equal(tr_reader_open(&reading, explain, &reader), 0);
