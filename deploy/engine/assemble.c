@@ -591,9 +591,13 @@ int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_tex
 
 int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader)
 {
-    int error = live->reader == NULL ? tr_history_open(live->folder, explain, &live->reader)
-                                     : tr_reader_refresh(live->reader);
+    bool is_open = live->reader != NULL;
+    int error = is_open ? tr_reader_refresh(live->reader)
+                        : tr_history_open(live->folder, explain, &live->reader);
     if (error != 0) {
+        if (is_open && explain != NULL) {
+            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(live->reader));
+        }
         tr_reader_close(live->reader);
         live->reader = NULL;
         return error;

@@ -110,7 +110,10 @@ struct tr_reader_query {
     uint64_t limit; /* 0: all */
 };
 
-/* Takes a new snapshot. Errors as tr_reader_open; after one the reader can only be closed. */
+/*
+ * Takes a new snapshot. Errors as tr_reader_open; after one of a file the reader can only be closed.
+ * A database server that is away is TR_BUSY, and the next refresh tries again.
+ */
 TR_MUST_USE int tr_reader_refresh(struct tr_reader *reader);
 
 /* Releases the snapshot; nothing may be read before the next tr_reader_refresh. */
