@@ -26,19 +26,21 @@ SERVER = os.environ.get("TROUPE_TEST_POSTGRES")
 # Each test that is skipped adds a line to this file.
 SKIPPED = os.environ.get("TROUPE_TEST_SKIPPED")
 
-# Stands before a program, and becomes it. What makes a store makes its folder and the file
-# `database` first, which `ln` makes once though two commands begin at once.
+# Stands before a program, and becomes it. Before a command that makes a store it makes its folder,
+# the tables, and then the file `database`, which `ln` makes once though two commands begin at once.
 BINDER = """#!/bin/sh
 program={program}
 bind() (
     PATH=/usr/bin:/bin
+    unset TROUPE_DIE_AS
     [ -e "$1/database" ] || [ -e "$1/troupe.db" ] && return
     [ -d "$1" ] || mkdir -m 700 "$1" || return
     read -r name </proc/sys/kernel/random/uuid
     umask 077
-    echo "{locator}&options=-csearch_path%3Ds_${name%%-*}" >"$1/.database.$$"
-    ln "$1/.database.$$" "$1/database"
-    rm -f "$1/.database.$$"
+    mkdir "$1/.bound.$$" || return
+    echo "{locator}&options=-csearch_path%3Ds_${name%%-*}" >"$1/.bound.$$/database"
+    "$program" store init -q "$1/.bound.$$" >&2 && ln "$1/.bound.$$/database" "$1/database"
+    rm -rf "$1/.bound.$$"
 )
 find_store() {
     store=$TROUPE_STORE

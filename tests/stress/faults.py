@@ -89,6 +89,7 @@ class FaultTest(KillTest):
         self.bound = self.store / "database"
         self.bound.write_text(f"{locator}&options=-csearch_path%3Dfaults\n")
         self.bound.chmod(0o600)
+        self.troupe("store", "init")
 
     # The engine.
 

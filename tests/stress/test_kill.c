@@ -382,7 +382,7 @@ static struct run run_new(void)
     (void)snprintf(run.folder, sizeof run.folder, "%s/troupe-kill-XXXXXX", place);
     assert_non_null(mkdtemp(run.folder));
     (void)snprintf(run.store, sizeof run.store, "%s/store", run.folder);
-    store_bind(run.store);
+    store_bind(run.store, records, TR_COUNT_OF(records));
     return run;
 }
 

@@ -209,7 +209,7 @@ static void test_moves_with_a_store(void **state)
     (void)state;
     char folder[] = "/tmp/troupe-moves-XXXXXX";
     assert_non_null(mkdtemp(folder));
-    store_bind(folder);
+    store_bind(folder, NULL, 0);
     play(folder);
     assert_int_equal(folder_remove(folder), 0);
 }

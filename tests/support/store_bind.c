@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/journal/store_folder.h"
+#include "runtime/store_care.h"
 
 static const char *server_locator(void)
 {
@@ -15,9 +16,14 @@ static const char *server_locator(void)
     return locator != NULL && *locator != '\0' ? locator : NULL;
 }
 
-void store_bind(const char *folder)
+void store_bind(const char *folder, const struct tr_schema *const *records, size_t record_count)
 {
     static unsigned count;
+    bool was_made;
+    struct tri_store_options options = {.folder = folder,
+                                        .durability = TR_DURABILITY_FULL,
+                                        .records = records,
+                                        .record_count = record_count};
     char locator[TRI_STORE_LOCATOR_BYTES];
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     if (server_locator() == NULL) {
@@ -28,6 +34,9 @@ void store_bind(const char *folder)
     int error = tri_store_folder_make(folder, explain);
     if (error == 0) {
         error = tri_store_folder_bind(folder, locator, explain);
+    }
+    if (error == 0) {
+        error = tri_store_init(&options, explain, &was_made);
     }
     if (error != 0) {
         fprintf(stderr, "store_bind: %s: %s\n", folder, explain);

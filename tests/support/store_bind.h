@@ -5,13 +5,13 @@
 #ifndef TR_TESTS_SUPPORT_STORE_BIND_H
 #define TR_TESTS_SUPPORT_STORE_BIND_H
 
-#include <stdbool.h>
+#include "runtime/journal/store.h"
 
 /*
- * Makes the folder of a new store, and binds it to a schema of its own if there is such a server. A
- * failure ends the program with words.
+ * Makes a new store with these records, whose folder is bound to a schema of its own, if there is
+ * such a server. A failure ends the program with words.
  */
-void store_bind(const char *folder);
+void store_bind(const char *folder, const struct tr_schema *const *records, size_t record_count);
 
 /*
  * Whether a test that is about SQLite's file has to be skipped; says that, and counts it where the
