@@ -144,6 +144,20 @@ static int read_ops(struct giving *giving, bool executions)
     return tr_archive_read(giving->unpacking->bytes, &visitor, problem);
 }
 
+/* Graphs are no operations of the archive: they were among its files. */
+static int read_graphs(struct giving *giving)
+{
+    const struct tri_op *ops = giving->unpacking->ops.items;
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < giving->unpacking->ops.count; i++) {
+        struct tr_archive_op op = {.kind = TRI_OP_PUT_GRAPH, .data = ops[i].data};
+        if (ops[i].kind == TRI_OP_PUT_GRAPH) {
+            error = take_op(giving, &op);
+        }
+    }
+    return error;
+}
+
 /* ---------------------------------------------------------------------- all of it */
 
 static int begin(struct giving *giving)
@@ -187,6 +201,10 @@ int tr_giving(struct tr_unpacking *unpacking, struct tri_client *client,
     *is_last = false;
     tr_buffer_init(&giving.share, 0);
     int error = begin(&giving);
+    giving.takes_executions = false;
+    if (error == 0) {
+        error = read_graphs(&giving);
+    }
     if (error == 0) {
         error = read_ops(&giving, false);
     }

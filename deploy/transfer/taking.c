@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actors/graph/compiled/pack.h"
+#include "deploy/common/clock.h"
 #include "deploy/engine/import_marks.h"
 #include "deploy/history/graphs.h"
 #include "runtime/memory.h"
@@ -290,12 +292,42 @@ static bool is_of_these(const struct tr_taking *taking, struct tr_bytes row)
     return cursor.error == 0 && find_execution(taking, number) != NULL;
 }
 
+/* A graph is a row that nobody names yet: its hash, and what is packed behind it. */
+static int take_graph(struct tr_unpacking *unpacking, const struct tr_archive_op *entry)
+{
+    uint8_t hash[TR_GRAPH_HASH_BYTES];
+    struct tr_graph *graph = NULL;
+    if (entry->data.size < sizeof hash) {
+        return TR_MALFORMED;
+    }
+    struct tr_bytes packed = {.data = entry->data.data + sizeof hash,
+                              .size = entry->data.size - sizeof hash};
+    tr_digest(packed, hash);
+    int error = memcmp(hash, entry->data.data, sizeof hash) == 0 ? tr_graph_unpack(packed, &graph)
+                                                                 : TR_MALFORMED;
+    if (error != 0) {
+        return error;
+    }
+    tr_graph_free(graph);
+    struct tri_op *op = tri_vector_add(&unpacking->arena, &unpacking->ops, sizeof *op);
+    if (op == NULL) {
+        return unpacking->arena.error;
+    }
+    *op = (struct tri_op){
+        .kind = TRI_OP_PUT_GRAPH, .number = tr_clock_wall_ms(), .data = entry->data};
+    tri_op_sort_by_hash(op);
+    return 0;
+}
+
 /* Rows go to `unpacking`, which lives as long as the share; what is kept has a copy. */
 static int take_op(struct tr_taking *taking, struct tr_unpacking *unpacking,
                    const struct tr_archive_op *entry)
 {
     struct tr_unpacking *kept = &taking->session.unpacking;
     bool is_row = entry->kind == TRI_OP_PUT_RECORD;
+    if (entry->kind == TRI_OP_PUT_GRAPH) {
+        return take_graph(unpacking, entry);
+    }
     if (is_row && (entry->type == tr_execution_schema.id || !is_of_these(taking, entry->data))) {
         return TR_MALFORMED;
     }

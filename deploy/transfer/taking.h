@@ -1,11 +1,11 @@
 /*
  * An import into a store that has a live engine, on the engine's side: a client (giving.h) has read
- * the file and put its blobs and graphs into the store; it hands over the rest share by share.
+ * the file and put its blobs into the store; it hands over the rest share by share.
  *
- * Rows of the history are written as they come, and nobody finds them without their execution. All
- * else is kept in memory until the end: then the row of the execution, its actors, their pages,
- * messages and counters are one commit. When that is done, workers load the actors, which are
- * dormant; `resume` wakes them. What is under way has a mark in the store
+ * Graphs and rows of the history are written as they come, and nobody finds them without their
+ * execution. All else is kept in memory until the end: then the row of the execution, its actors,
+ * their pages, messages and counters are one commit. When that is done, workers load the actors,
+ * which are dormant; `resume` wakes them. What is under way has a mark in the store
  * (deploy/engine/import_marks.h), so whatever is interrupted is forgotten.
  *
  * The thread of the engine's loop; it waits for one commit at a time. The last one is not waited
