@@ -17,6 +17,9 @@
 /* How long a launcher may take. */
 #define LAUNCHER_MS_MAX 5000
 
+/* Operations of one share of what is kept: a commit of so many takes some ten milliseconds. */
+#define SHARE_OPS 4096
+
 /* How often a client is told that the store cannot be written. */
 #define WAITS_MS 500
 
@@ -29,7 +32,7 @@
 enum taking_state {
     TAKING_NOTHING,
     TAKING_OPEN,
-    TAKING_WRITING, /* the last commit */
+    TAKING_WRITING, /* what is kept */
     TAKING_GIVEN_UP /* what was written is still to be forgotten */
 };
 
@@ -42,6 +45,10 @@ struct session {
     struct tr_adoption adoption;
     struct tri_vector parents; /* struct tr_adoption_parent */
     struct tri_vector graphs;  /* numbers that the program holds */
+    struct tri_vector early;   /* struct tri_op: what is written before the last commit */
+    struct tri_vector last;    /* and what is that commit */
+    uint32_t written;          /* of the early ones, the one in hand among them */
+    bool is_last;              /* that commit is in hand */
     bool keeps_rows;           /* the history has some of the executions */
     char explain[TRI_STORE_EXPLAIN_BYTES];
 };
@@ -519,16 +526,56 @@ static int prepare(struct tr_taking *taking)
                             : error;
 }
 
-/* The last commit: what is kept, and no mark any more. */
-static int write_all(struct tr_taking *taking)
+/*
+ * Actors but the first of each group, their pages, and messages are written in shares, so that
+ * commits of others do not wait for all of it. Without its first actor a group has ended: a start
+ * that finds it so removes what is left of it (runtime/host/load.c).
+ */
+static bool is_early(const struct tri_op *op)
 {
-    struct tr_unpacking *unpacking = &taking->session.unpacking;
-    struct tri_op *op = tri_vector_add(&unpacking->arena, &unpacking->ops, sizeof *op);
+    bool is_first = tr_key_equal(op->key, tr_group_root(op->key.group).key);
+    return op->kind == TRI_OP_PUT_MESSAGE ||
+           ((op->kind == TRI_OP_PUT_ACTOR || op->kind == TRI_OP_PUT_PAGE) && !is_first);
+}
+
+/* The last commit makes all of it visible, and has no mark any more. */
+static int part_ops(struct tr_taking *taking)
+{
+    struct session *session = &taking->session;
+    struct tr_arena *arena = &session->unpacking.arena;
+    const struct tri_op *ops = session->unpacking.ops.items;
+    for (uint32_t i = 0; i < session->unpacking.ops.count; i++) {
+        struct tri_vector *part = is_early(&ops[i]) ? &session->early : &session->last;
+        struct tri_op *op = tri_vector_add(arena, part, sizeof *op);
+        if (op == NULL) {
+            return arena->error;
+        }
+        *op = ops[i];
+    }
+    struct tri_op *op = tri_vector_add(arena, &session->last, sizeof *op);
     if (op == NULL) {
-        return unpacking->arena.error;
+        return arena->error;
     }
     *op = tr_import_marks_op((struct tr_bytes){.data = (const uint8_t *)"", .size = 0});
-    return tr_host_write(taking->live->host, unpacking->ops.items, unpacking->ops.count);
+    return 0;
+}
+
+/* Begins to write the next share, or the last commit. */
+static int write_next(struct tr_taking *taking)
+{
+    struct session *session = &taking->session;
+    struct tr_host *host = taking->live->host;
+    const struct tri_op *early = session->early.items;
+    uint32_t left = session->early.count - session->written;
+    uint32_t count = left < SHARE_OPS ? left : SHARE_OPS;
+    if (count == 0) {
+        int error = tr_host_write(host, session->last.items, session->last.count);
+        session->is_last = error == 0;
+        return error;
+    }
+    int error = tr_host_write(host, early + session->written, count);
+    session->written += error == 0 ? count : 0;
+    return error;
 }
 
 static int finish(struct tr_taking *taking)
@@ -543,7 +590,10 @@ static int finish(struct tr_taking *taking)
     if (error == 0) {
         error = reserve_names(taking);
     }
-    return error != 0 ? error : write_all(taking);
+    if (error == 0) {
+        error = part_ops(taking);
+    }
+    return error != 0 ? error : write_next(taking);
 }
 
 int tr_taking_finish(struct tr_taking *taking, uint64_t session, const struct tri_peer *peer,
@@ -671,10 +721,13 @@ void tr_taking_step(struct tr_taking *taking)
         return;
     }
     int error = tr_host_written(taking->live->host);
-    if (error == TR_BUSY) {
-        tell_waiting(taking);
+    if (error == 0 && !taking->session.is_last) {
+        error = write_next(taking) == 0 ? TR_BUSY : 0; /* else it is tried again */
     } else if (error == 0) {
         complete(taking);
+    }
+    if (error == TR_BUSY) {
+        tell_waiting(taking);
     }
 }
 

@@ -3,9 +3,10 @@
  * the file and put its blobs into the store; it hands over the rest share by share.
  *
  * Graphs and rows of the history are written as they come, and nobody finds them without their
- * execution. All else is kept in memory until the end: then the row of the execution, its actors,
- * their pages, messages and counters are one commit. When that is done, workers load the actors,
- * which are dormant; `resume` wakes them. What is under way has a mark in the store
+ * execution. All else is kept in memory until the end: then actors, their pages and messages are
+ * written in shares, too, and one last commit has the first actors and the rows of the executions,
+ * without which all of it is nothing. When that is done, workers load the actors, which are
+ * dormant; `resume` wakes them. What is under way has a mark in the store
  * (deploy/engine/import_marks.h), so whatever is interrupted is forgotten.
  *
  * The thread of the engine's loop; it waits for one commit at a time. The last one is not waited

@@ -74,6 +74,29 @@ until echo "{}" >"$TROUPE_OUTPUTS"; do /bin/sleep 0.02; done 2>/dev/null""")
         self.assertEqual(json.loads(stdout)["outputs"], {"b": [a * a for a in range(SIZE)]})
 
 
+    def test_an_import_is_refused(self):
+        """Nothing of it is there, and it comes when there is room."""
+        self.write("flow.yaml", """
+troupe: 1
+tasks: {make: {outputs: {f: file}, run: [sh, -c, 'echo x >f; echo "{\\"f\\": \\"f\\"}"
+  >"$TROUPE_OUTPUTS"']}}
+workflows: {main: {nodes: {make: {task: make}}, outputs: {f: $make.f}}}
+""")
+        source = self.folder / "source"
+        self.troupe("run", "flow.yaml", "--name", "it", "-q", "--store", source)
+        path = self.troupe("export", "it", "--store", source)[0].strip()
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.fill()
+        _, stderr = self.troupe("import", path, status=4)
+        self.assertRegex(stderr, "No space left on device|cannot be written now|disk is full")
+        (self.store / "filler").unlink()
+        self.assertEqual(self.document("list"), [])
+        self.troupe("import", path)
+        self.assertEqual(self.document("get", "it")["phase"], "succeeded")
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
+
     def test_who_asks_is_refused_and_sigterm_ends_it(self):
         """Neither a question nor a signal waits for room."""
         self.write_fan_out(SIZE, "/bin/sleep 0.2")
