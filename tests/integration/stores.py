@@ -200,6 +200,13 @@ def rows(store, sql):
             for line in printed.splitlines()]
 
 
+def tables(store):
+    """The names of a store's tables."""
+    sql = "SELECT name FROM sqlite_master WHERE type = 'table'" if locator_of(store) is None else \
+        "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    return [name for name, in rows(store, sql)]
+
+
 def change(store, *statements):
     """Runs statements on a store in one transaction."""
     locator = locator_of(store)

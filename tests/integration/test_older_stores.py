@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import signal
-import sqlite3
 import unittest
 from unittest import mock
 
@@ -69,13 +68,9 @@ class OlderStoresTest(ProgramTest):
 
     def values(self):
         """The bytes of all values of the history."""
-        connection = sqlite3.connect(f"file:{self.store}/troupe.db?mode=ro", uri=True)
-        try:
-            for name, in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
-                for row in connection.execute(f'SELECT * FROM "{name}"'):
-                    yield from (cell for cell in row if isinstance(cell, bytes))
-        finally:
-            connection.close()
+        for name in stores.tables(self.store):
+            for row in self.query(f'SELECT * FROM "{name}"'):
+                yield from (cell for cell in row if isinstance(cell, bytes))
 
     def expect_names(self, has_paths, has_uris):
         """How blobs are named in the store."""

@@ -3,7 +3,6 @@
 
 import json
 import pathlib
-import sqlite3
 import unittest
 
 from program import ProgramTest, wait_until
@@ -56,10 +55,7 @@ class PruneTest(ProgramTest):
         return sorted(path.name for path in (self.store / "blobs").glob("[!.]*"))
 
     def graphs(self):
-        database = sqlite3.connect(f"file:{self.store / 'troupe.db'}?mode=ro", uri=True)
-        found = [row[0].hex() for row in database.execute("SELECT hash FROM graphs ORDER BY hash")]
-        database.close()
-        return found
+        return [row[0].hex() for row in self.query("SELECT hash FROM graphs ORDER BY hash")]
 
     def plant(self, node, log=""):
         """What an attempt leaves when the word that removes it is lost: its working folder."""

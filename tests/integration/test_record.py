@@ -3,9 +3,9 @@
 
 import json
 import re
-import sqlite3
 import unittest
 
+import stores
 from program import ROOT, ProgramTest
 from test_live import ECHO
 from test_signals import WAITING
@@ -118,9 +118,8 @@ class RecordTest(ProgramTest):
 
     def test_a_recording_without_its_definition(self):
         self.one_recording("it.rec", "--with-secrets", WORKFLOW)
-        with sqlite3.connect(self.store / "troupe.db") as database:
-            database.execute("UPDATE graphs SET data = x'64616d61676564'")
-        database.close()
+        damaged = stores.literal(self.store, b"damaged")
+        stores.change(self.store, f"UPDATE graphs SET data = {damaged}")
         messages = self.lines("it.rec")[0][1:]
         self.assertFalse(messages[-1]["as_recorded"])
         _, stderr = self.lines("it.rec")
