@@ -111,8 +111,8 @@ struct tr_reader_query {
 };
 
 /*
- * Takes a new snapshot. Errors as tr_reader_open; after one of a file the reader can only be closed.
- * A database server that is away is TR_BUSY, and the next refresh tries again.
+ * Takes a new snapshot. Errors as tr_reader_open; after one of a file the reader can only be
+ * closed. A database server that is away is TR_BUSY, and the next refresh tries again.
  */
 TR_MUST_USE int tr_reader_refresh(struct tr_reader *reader);
 
