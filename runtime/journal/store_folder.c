@@ -212,7 +212,7 @@ static int read_line(int descriptor, const char *path, char *explain, char *loca
     if (!is_line || strlen(text) != (size_t)size) {
         return report(explain, TR_STORE_DAMAGED,
                       "%s: is not one line with the locator of a database, as in "
-                      "postgresql://host/name; write one, or remove the file",
+                      "postgresql://host/name; write one",
                       path);
     }
     text[length] = '\0';

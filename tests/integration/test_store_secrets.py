@@ -58,6 +58,17 @@ class SaidTest(postgres.PostgresTest):
     def environment(self):
         return super().environment() | {"XDG_DATA_HOME": str(self.folder / "data")}
 
+    def test_tasks_are_given_no_password(self):
+        locator = self.locator("keeper", password=SECRET)
+        self.troupe("store", "init", locator)
+        flow = self.write("print.yaml", "troupe: 1\ntasks: {t: {run: [env]}}\n")
+        environment = self.environment() | {"TROUPE_STORE": locator}
+        self.environment = lambda: environment
+        self.troupe("run", flow, "-q")
+        printed = self.troupe("logs", "@last/t")[0]
+        self.assertIn("TROUPE_", printed)
+        self.assertNotIn(SECRET, printed)
+
     def test_commands_say_no_password(self):
         locator = self.locator("keeper", password=SECRET)
         said = []
