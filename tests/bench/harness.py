@@ -12,6 +12,7 @@ yardstick prints: a line per figure, FIGURE VALUE UNIT WORKERS RSS_BYTES.
 
 import argparse
 import json
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -128,6 +129,7 @@ class Turns:
     def run_peer(self, setting, size):
         for workload in setting.workloads:
             places = {"build": self.arguments.yardsticks_build, "workload": workload,
+                      "bench": pathlib.Path(__file__).resolve().parent,
                       "size": size, "milliseconds": self.arguments.milliseconds}
             command = [word.format(**places) for word in setting.command.split()]
             for line in run_program(command):
@@ -170,12 +172,13 @@ def median_of(readings):
 
 
 def best_of_peers(peers, size, figure, unit):
-    """The lowest median among each peer's settings. All figures are costs: less is better."""
+    """The best median among each peer's settings: the lowest, of rates the highest."""
+    better = max if unit == "1/s" else min
     best = {}
     for key, readings in peers.items():
         if (key.size, key.figure, key.unit) == (size, figure, unit):
             median = median_of(readings)
-            best[key.peer] = min(median, best.get(key.peer, median))
+            best[key.peer] = better(median, best.get(key.peer, median))
     return {peer: rounded(value) for peer, value in best.items()}
 
 
