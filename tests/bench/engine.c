@@ -1,7 +1,7 @@
 /*
  * What the engine costs. Prints a JSON line per figure, and says in README.md what each is.
  *
- *     bench_engine [--size N] [--milliseconds M] [--only FIGURE]
+ *     bench_engine [--size N] [--milliseconds M] [--only FIGURE] [--store postgres]
  *
  * Here are the arrays of N elements that do nothing, and the table of all figures; engine/flow.c
  * has whole executions, engine/program.c what people start.
@@ -182,8 +182,10 @@ static void print_left(const struct bench_run *run, const char *folder, size_t p
 {
     double elements = (double)run->n * (double)passes;
     double phases = (double)bench_count_phases(folder);
-    bench_print(run, "array_bytes_per_element", (double)bench_folder_bytes(folder) / elements,
-                "bytes");
+    if (!bench_is_on_server()) {
+        bench_print(run, "array_bytes_per_element", (double)bench_folder_bytes(folder) / elements,
+                    "bytes");
+    }
     bench_print(run, "array_transitions_per_second", phases / (double)passes / seconds, "1/s");
 }
 

@@ -278,6 +278,9 @@ static void measure_processes(const struct bench_run *run)
 
 void bench_program_measure(const struct bench_run *run)
 {
+    if (bench_is_on_server()) {
+        return; /* `troupe` makes its stores itself */
+    }
     program = bench_troupe();
     bench_folder_make(folder);
     if (run->kind == BENCH_START) {

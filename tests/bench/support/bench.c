@@ -12,9 +12,14 @@
 #include <unistd.h>
 
 #include "actors/graph/compiler/compile.h"
+#include "runtime/journal/store_folder.h"
+#include "runtime/store_care.h"
 #include "runtime/store_open.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/history_views.h"
+#include "tests/support/postgres_server.h"
+
+static bool is_on_server;
 
 void bench_must(int error, const char *what)
 {
@@ -63,9 +68,10 @@ double bench_median(double *values, size_t count)
 void bench_print(const struct bench_run *run, const char *figure, double value, const char *unit)
 {
     static const char *const levels[] = {"none", "process", "full"};
-    printf("{\"figure\":\"%s\",\"n\":%llu,\"value\":%.4f,\"unit\":\"%s\",\"workers\":%u,"
+    printf("{\"figure\":\"%s%s\",\"n\":%llu,\"value\":%.4f,\"unit\":\"%s\",\"workers\":%u,"
            "\"durability\":\"%s\",\"rss_bytes\":%llu}\n",
-           figure, (unsigned long long)run->n, value, unit, run->workers, levels[run->durability],
+           is_on_server ? "postgres_" : "", figure, (unsigned long long)run->n, value, unit,
+           run->workers, levels[run->durability],
            (unsigned long long)bench_status_bytes("/proc/self/status", "VmHWM"));
     fflush(stdout);
 }
@@ -103,6 +109,31 @@ uint64_t bench_folder_bytes(const char *folder)
     bytes_found = 0;
     bench_must(nftw(folder, add_bytes, 16, FTW_PHYS) == 0 ? 0 : TR_SYSTEM, folder);
     return bytes_found;
+}
+
+/* ------------------------------------------------------------------------- stores */
+
+bool bench_is_on_server(void)
+{
+    return is_on_server;
+}
+
+/* Makes the store of a folder on the server, in a schema of its own. */
+static void make_on_server(const char *folder)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    char schema[64];
+    char locator[POSTGRES_LOCATOR_BYTES];
+    bool was_made = false;
+    struct tri_store_options options = {.folder = folder,
+                                        .durability = TR_DURABILITY_FULL,
+                                        .records = tr_history_schemas,
+                                        .record_count = tr_history_schema_count,
+                                        .views = &tr_history_views};
+    postgres_server_schema(schema, sizeof schema);
+    postgres_server_locator("postgres", schema, locator);
+    bench_must(tri_store_folder_bind(folder, locator, explain), explain);
+    bench_must(tri_store_init(&options, explain, &was_made), explain);
 }
 
 /* ---------------------------------------------------------------- graphs and hosts */
@@ -167,6 +198,9 @@ struct tr_host *bench_host(const struct bench_run *run, struct tr_engine *engine
         .views = &tr_history_views,
         .program = engine,
     };
+    if (is_durable && is_on_server) {
+        make_on_server(folder);
+    }
     bench_must(tr_host_new(&options, words, &host), words);
     return host;
 }
@@ -214,10 +248,22 @@ static void measure(struct bench_run *run, const struct bench_figure *figure)
     figure->measure(run);
 }
 
+/* Measures the figure of a host on the server. */
+static void measure_on_server(struct bench_run *run, const struct bench_figure *figure)
+{
+    if (figure->durability == TR_DURABILITY_NONE) {
+        return;
+    }
+    is_on_server = true;
+    measure(run, figure);
+    is_on_server = false;
+}
+
 int bench_main(int argc, char **argv, const struct bench_figure *figures, size_t figure_count)
 {
     struct bench_run run = {.size = 1000, .workers = 1, .milliseconds = 200};
     const char *only = NULL;
+    const char *store = NULL;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--size") == 0) {
             run.size = strtoull(argv[i + 1], NULL, 10);
@@ -225,16 +271,24 @@ int bench_main(int argc, char **argv, const struct bench_figure *figures, size_t
             run.milliseconds = strtoull(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--only") == 0) {
             only = argv[i + 1];
+        } else if (strcmp(argv[i], "--store") == 0) {
+            store = argv[i + 1];
         }
     }
-    if (argc % 2 == 0 || run.size == 0 || run.size > UINT32_MAX) {
-        fprintf(stderr, "usage: %s [--size N] [--milliseconds M] [--only FIGURE]\n",
+    if (argc % 2 == 0 || run.size == 0 || run.size > UINT32_MAX ||
+        (store != NULL && strcmp(store, "postgres") != 0)) {
+        fprintf(stderr,
+                "usage: %s [--size N] [--milliseconds M] [--only FIGURE] [--store postgres]\n",
                 program_invocation_short_name);
         return 2;
     }
+    postgres_server_keep_synced();
     for (size_t i = 0; i < figure_count; i++) {
         if (only == NULL || strcmp(only, figures[i].name) == 0) {
             measure(&run, &figures[i]);
+            if (store != NULL) {
+                measure_on_server(&run, &figures[i]);
+            }
         }
     }
     return 0;

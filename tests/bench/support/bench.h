@@ -61,6 +61,9 @@ struct tr_host *bench_host(const struct bench_run *run, struct tr_engine *engine
                            const char *folder, const struct tr_behaviour *const *behaviours,
                            size_t behaviour_count);
 
+/* Whether stores are made on a PostgreSQL server now, which is for what makes a host alone. */
+bool bench_is_on_server(void);
+
 /* How many changes of phase of executions, nodes, attempts and elements the store's history has. */
 uint64_t bench_count_phases(const char *folder);
 
@@ -75,7 +78,9 @@ struct bench_figure {
 
 /*
  * The main function of such a program: reads --size, --milliseconds and --only FIGURE, and measures
- * one figure after the other. An exit status.
+ * one figure after the other. With --store postgres each durable one is measured a second time, on
+ * a PostgreSQL that syncs and is started for it; its name begins with postgres_ then. An exit
+ * status.
  */
 int bench_main(int argc, char **argv, const struct bench_figure *figures, size_t figure_count);
 
