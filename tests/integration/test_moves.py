@@ -493,7 +493,7 @@ class LiveImportTest(Unfinished):
     def test_an_engine_without_memory_refuses(self):
         self.write("wide.yaml", WIDE)
         engine = self.start("run", "wide.yaml", "--name", "wide")
-        wait_until(lambda: (self.store / "troupe.db").exists() and
+        wait_until(lambda: (self.store / "engine.sock").exists() and
                    self.query("select count(*) from actors")[0][0] >= 3000, "it has grown")
         engine.signal(signal.SIGTERM)
         engine.end()
