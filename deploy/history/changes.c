@@ -1,5 +1,6 @@
 /*
- * Changes by inotify: a commit writes to the store's log, a task to its own.
+ * Changes by inotify: a commit writes to the store's log, or to the file `commits` where the
+ * database is on a server (runtime/journal/store_folder.h), a task to its own log.
  */
 #include "deploy/history/changes.h"
 

@@ -171,6 +171,27 @@ int tri_store_folder_lock(const char *folder, char *explain, int *descriptor)
     return 0;
 }
 
+/* ----------------------------------------------------------------------- the commits */
+
+int tri_store_folder_open_commits(const char *folder, char *explain, int *descriptor)
+{
+    struct path path = path_in(folder, TRI_STORE_FOLDER_COMMITS);
+    int opened = open(path.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (opened < 0) {
+        return report(explain, disk_error(),
+                      "%s: cannot be opened (%s); the folder must be writable", path.text,
+                      strerror(errno));
+    }
+    *descriptor = opened;
+    return 0;
+}
+
+void tri_store_folder_tell(int commits)
+{
+    /* Who missed it, on a full disk, say, looks by itself after a while. */
+    (void)!pwrite(commits, "\n", 1, 0);
+}
+
 /* ---------------------------------------------------------------------- the database */
 
 void tri_store_locator_print(const char *locator, char *text)

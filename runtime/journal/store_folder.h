@@ -17,6 +17,12 @@
 /* The file with the locator. */
 #define TRI_STORE_FOLDER_DATABASE "database"
 
+/*
+ * The file that an engine writes a byte to after each commit, where the database is elsewhere: who
+ * waits for changes watches the folder, in which SQLite writes its log otherwise.
+ */
+#define TRI_STORE_FOLDER_COMMITS "commits"
+
 /* The longest locator, with its closing zero. */
 #define TRI_STORE_LOCATOR_BYTES 4096
 
@@ -34,6 +40,15 @@ TR_MUST_USE int tri_store_folder_make(const char *folder, char *explain);
  * TR_STORE_LOCKED, TR_STORE_FULL, TR_STORE_FAILED.
  */
 TR_MUST_USE int tri_store_folder_lock(const char *folder, char *explain, int *descriptor);
+
+/*
+ * Opens the file of commits for tri_store_folder_tell; the caller closes it. TR_STORE_FULL,
+ * TR_STORE_FAILED.
+ */
+TR_MUST_USE int tri_store_folder_open_commits(const char *folder, char *explain, int *descriptor);
+
+/* Tells those who watch the folder that something was committed. */
+void tri_store_folder_tell(int commits);
 
 /*
  * The process that has, or had last, the lock of the folder; 0 where that is not known. With

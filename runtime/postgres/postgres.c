@@ -42,6 +42,9 @@ static void close_store(struct tri_store *store)
     tri_postgres_disconnect(self);
     tri_postgres_records_fini(self);
     tri_arrays_fini(&self->arrays);
+    if (self->commits_descriptor >= 0) {
+        (void)close(self->commits_descriptor);
+    }
     if (self->lock_descriptor >= 0) {
         (void)close(self->lock_descriptor);
     }
@@ -108,6 +111,9 @@ static int lock_folder(struct tri_postgres *self, const struct tri_store_options
     if (error == 0) {
         error = tri_store_folder_lock(options->folder, explain, &self->lock_descriptor);
     }
+    if (error == 0) {
+        error = tri_store_folder_open_commits(options->folder, explain, &self->commits_descriptor);
+    }
     return error != 0 ? tri_postgres_report(self, error, "%s", explain) : 0;
 }
 
@@ -146,6 +152,7 @@ static int begin(const struct tri_store_options *options, int patience_ms, const
     }
     self->store.ops = &postgres_ops;
     self->lock_descriptor = -1;
+    self->commits_descriptor = -1;
     self->task = task;
     self->durability = options->durability;
     self->read_only = options->read_only;

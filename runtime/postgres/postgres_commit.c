@@ -14,6 +14,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "runtime/journal/store_folder.h"
 #include "runtime/postgres/postgres_internal.h"
 
 #define STATEMENT_ROWS_MAX 20000
@@ -452,6 +453,15 @@ static int admit(struct tri_postgres *self, const struct tri_commit *commit, boo
                             (unsigned long long)commit->last_number);
 }
 
+/* Those who watch the folder look again. */
+static int tell(const struct tri_postgres *self)
+{
+    if (self->commits_descriptor >= 0) {
+        tri_store_folder_tell(self->commits_descriptor);
+    }
+    return 0;
+}
+
 int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit)
 {
     struct tri_postgres *self = tri_postgres_of(store);
@@ -464,7 +474,7 @@ int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit
         error = admit(self, commit, &is_in);
     }
     if (error == 0 && is_in) {
-        return 0;
+        return tell(self);
     }
     if (error == 0) {
         error = prepare_all(self, commit);
@@ -475,7 +485,7 @@ int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit
     error = transact(self, commit);
     if (error == 0) {
         tri_fence_acknowledge(&self->fence, store, commit->last_number);
-        return 0;
+        return tell(self);
     }
     if (self->connection == NULL) {
         tri_fence_doubt(&self->fence, commit->last_number);

@@ -110,6 +110,7 @@ struct tri_postgres {
     bool was_made;       /* by an init */
     PGresult *changes;   /* of an upgrade, in words */
     int lock_descriptor; /* of the folder's lock; -1: none */
+    int commits_descriptor; /* tri_store_folder_tell; -1: nobody is told */
     enum tr_durability durability;
     bool read_only;
     int patience_ms; /* of a reader of moments: how long an answer may take; 0: of no such */

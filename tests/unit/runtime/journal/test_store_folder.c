@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"database", "lock", "troupe.db", ""};
+    static const char *const names[] = {"commits", "database", "lock", "troupe.db", ""};
     char path[128];
     (void)state;
     for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
@@ -127,6 +128,24 @@ static void test_the_lock_is_one_engines(void **state)
     assert_false(is_held);
 }
 
+static void test_who_watches_the_folder_is_told_of_commits(void **state)
+{
+    (void)state;
+    int commits = -1;
+    int watched = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    _Alignas(struct inotify_event) char events[1024];
+    assert_int_equal(tri_store_folder_open_commits(folder, explain, &commits), 0);
+    assert_true(inotify_add_watch(watched, folder, IN_MODIFY) >= 0);
+    assert_int_equal(read(watched, events, sizeof events), -1);
+    tri_store_folder_tell(commits);
+    assert_true(read(watched, events, sizeof events) > 0);
+    (void)close(commits);
+    (void)close(watched);
+    assert_int_equal(tri_store_folder_open_commits("/proc/none", explain, &commits),
+                     TR_STORE_FAILED);
+    assert_non_null(strstr(explain, "/commits: cannot be opened"));
+}
+
 static void test_a_locator_is_printed_without_its_password(void **state)
 {
     (void)state;
@@ -170,6 +189,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_file_of_another_user_is_not_followed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_the_lock_is_one_engines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_who_watches_the_folder_is_told_of_commits, set_up,
+                                        tear_down),
         cmocka_unit_test(test_a_locator_is_printed_without_its_password),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
