@@ -223,8 +223,10 @@ class SoftwareTest(ProgramTest):
         wait = pathlib.Path(f"{self.calls}.wait")
         wait.touch()
         running = self.start("run", "flow.yaml", "--name", "it", "-j", "4")
-        wait_until(lambda: sum("waiting until another attempt has made the environment"
-                               in path.read_text() for path in self.progresses()) == 3,
+        # All four may have waited for a moment, as each looks whether it is made already.
+        wait_until(lambda: sum("waiting until another attempt has made the environment" in line
+                               for path in self.progresses()
+                               for line in path.read_text().splitlines()[-1:]) == 3,
                    "three wait for the fourth")
         out = "".join(self.troupe("get", f"it/n{i}")[0] for i in range(4))
         self.assertEqual(out.count("making the environment conda-"), 1)
