@@ -15,6 +15,7 @@
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/value/slot.h"
 #include "plugins/builtin/registry.h"
+#include "schemas/runtime/blob_uri.h"
 #include "tests/bench/engine/figures.h"
 
 #define PASSES_MAX 64
@@ -158,8 +159,9 @@ static void check_output(const char *folder)
     char command[512];
     struct tr_offloaded where;
     if (tr_slot_is_offloaded((struct tr_bytes){output_bytes, output_size}, &where)) {
-        snprintf(command, sizeof command, "cmp %s/list %.*s", folder, (int)where.uri.size,
-                 where.uri.data);
+        const size_t scheme = strlen(TR_BLOB_SCHEME);
+        snprintf(command, sizeof command, "cmp %s/list %s/blobs/%.*s", folder, folder,
+                 (int)(where.uri.size - scheme), where.uri.data + scheme);
         bench_must(system(command) == 0 ? 0 : TR_FAILED, "the outputs are not the inputs");
     }
 }
