@@ -69,6 +69,14 @@ class SaidTest(postgres.PostgresTest):
         self.assertIn("TROUPE_", printed)
         self.assertNotIn(SECRET, printed)
 
+    def test_a_wrong_locator_is_wrong_usage(self):
+        for locator in (self.locator("keeper", password=SECRET, nonsense="1"),
+                        f"mysql://u:{SECRET}@h/d"):
+            with self.subTest(locator):
+                told = self.troupe("list", "--store", locator, status=2)[1]
+                self.assertRegex(told, "troupe list: .*the locator of (the|a) database")
+                self.assertNotIn(SECRET, told)
+
     def test_commands_say_no_password(self):
         locator = self.locator("keeper", password=SECRET)
         said = []
