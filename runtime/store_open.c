@@ -11,26 +11,45 @@
 #include "runtime/sqlite/sqlite.h"
 #include "runtime/store_files.h"
 
+int tri_store_check_locator(const char *locator, char *explain)
+{
+    if (tri_postgres_is_locator(locator)) {
+        return tri_postgres_check_locator(locator, explain);
+    }
+    (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                   "the locator of a database begins with postgresql://");
+    return TR_INVALID;
+}
+
+/* What is wrong in the file of a folder was not typed by whoever uses the folder. */
+static int report_bound(const char *folder, int error, const char *words, char *explain)
+{
+    if (explain != NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s/" TRI_STORE_FOLDER_DATABASE ": %.*s",
+                       folder, TRI_STORE_EXPLAIN_BYTES / 2, words);
+    }
+    return error == TR_INVALID ? TR_STORE_DAMAGED : error;
+}
+
 int tri_store_locate(const char *folder, const char **locator, char *explain, char *bound)
 {
-    bool is_bound = *locator == NULL && folder != NULL;
-    if (is_bound) {
-        int error = tri_store_folder_locator(folder, explain, bound);
-        if (error != 0) {
-            return error;
-        }
-        *locator = bound[0] != '\0' ? bound : NULL;
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    if (*locator != NULL) {
+        return tri_store_check_locator(*locator, explain != NULL ? explain : words);
     }
-    if (*locator == NULL || tri_postgres_is_locator(*locator)) {
+    if (folder == NULL) {
         return 0;
     }
-    if (explain != NULL) {
-        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
-                       "%s%s%sthe locator of a database begins with postgresql://",
-                       is_bound ? folder : "", is_bound ? "/" TRI_STORE_FOLDER_DATABASE : "",
-                       is_bound ? ": " : "");
+    int error = tri_store_folder_locator(folder, explain, bound);
+    if (error != 0 || bound[0] == '\0') {
+        return error;
     }
-    return TR_INVALID;
+    error = tri_store_check_locator(bound, words);
+    if (error != 0) {
+        return report_bound(folder, error, words, explain);
+    }
+    *locator = bound;
+    return 0;
 }
 
 int tri_store_open(const struct tri_store_options *given, char *explain, struct tri_store **store)

@@ -12,7 +12,8 @@
  * (runtime/journal/store_folder.h), has one of its URIs (postgresql://…, postgres://…); else
  * SQLite's in `options->folder`. What it does, its errors and `explain` are those of
  * tri_sqlite_open and tri_postgres_open; opened for writing, it takes in the files of an earlier
- * program (store_files.h). A locator of another form is TR_INVALID.
+ * program (store_files.h). A locator of another form is TR_INVALID; in the folder's file it is
+ * TR_STORE_DAMAGED.
  */
 TR_MUST_USE int tri_store_open(const struct tri_store_options *options, char *explain,
                                struct tri_store **store);
@@ -28,9 +29,15 @@ TR_MUST_USE int tr_reader_open(const struct tr_reader_options *options, char *ex
 /*
  * Finds in which database a store is: a `*locator` that was given stays, else it becomes that of
  * the folder, for which `bound` (TRI_STORE_LOCATOR_BYTES) has room; NULL: SQLite's file in the
- * folder. TR_INVALID with words, which do not show it, since it may have a password.
+ * folder. One that makes no sense has the errors of tri_store_open.
  */
 TR_MUST_USE int tri_store_locate(const char *folder, const char **locator, char *explain,
                                  char *bound);
+
+/*
+ * Whether a locator makes sense; nothing is opened. TR_INVALID with words, which do not show it,
+ * since it may have a password; TR_STORE_FAILED if the database's library is missing.
+ */
+TR_MUST_USE int tri_store_check_locator(const char *locator, char *explain);
 
 #endif

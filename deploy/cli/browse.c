@@ -30,9 +30,6 @@ enum tr_exit_status tr_browse_open(const struct tr_invocation *invocation, struc
                                   "--store names another one",
                                   browse->place.folder);
     }
-    if (error == TR_INVALID) { /* the locator makes no sense */
-        return tr_command_refused(invocation->command, "%s", explain);
-    }
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s",
                                  explain[0] != '\0' ? explain : tr_error_text(error));

@@ -14,6 +14,7 @@
 #include "deploy/cli/diagnostics.h"
 #include "deploy/common/file.h"
 #include "runtime/journal/store_folder.h"
+#include "runtime/store_open.h"
 #include "schemas/codec/error.h"
 
 static bool is_folder(const char *path)
@@ -103,6 +104,11 @@ static enum tr_exit_status take_database(const struct tr_invocation *invocation,
                                          struct tr_store_place *place)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
+    int error = tri_store_check_locator(locator, explain);
+    if (error != 0) {
+        return error == TR_INVALID ? tr_command_refused(invocation->command, "%s: %s", by, explain)
+                                   : tr_command_failed(invocation->command, "%s: %s", by, explain);
+    }
     if (!find_database_folder(locator, place->folder)) {
         return tr_command_failed(invocation->command,
                                  "%s names a database, and there is no place for what belongs to "
@@ -115,7 +121,7 @@ static enum tr_exit_status take_database(const struct tr_invocation *invocation,
                                  "%s; set XDG_DATA_HOME to one that can",
                                  place->folder, strerror(errno));
     }
-    int error = tri_store_folder_bind(place->folder, locator, explain);
+    error = tri_store_folder_bind(place->folder, locator, explain);
     return error == 0 ? TR_EXIT_DONE
                       : tr_command_failed(invocation->command, "%s: %s", by, explain);
 }

@@ -75,12 +75,11 @@ static int check_options(struct tri_postgres *self, const struct tri_store_optio
                                    "a store in PostgreSQL needs a locator, and durability process "
                                    "or full");
     }
-    self->library = tri_libpq_load();
-    if (self->library == NULL) {
-        return tri_postgres_report(self, TR_STORE_FAILED,
-                                   "PostgreSQL's library libpq.so.5 is not there, or older than "
-                                   "version 14: install the package libpq5");
+    int error = tri_postgres_check_locator(options->locator, self->words);
+    if (error != 0) {
+        return error;
     }
+    self->library = tri_libpq_load();
     self->locator = tr_text_copy(tr_text_of(options->locator));
     return self->locator != NULL
                ? 0

@@ -11,6 +11,13 @@
 bool tri_postgres_is_locator(const char *locator);
 
 /*
+ * Whether libpq takes a locator of PostgreSQL. TR_INVALID, whose words in `explain`
+ * (TRI_STORE_EXPLAIN_BYTES) show nothing that may be a part of a password, as libpq's own might;
+ * TR_STORE_FAILED without libpq.
+ */
+TR_MUST_USE int tri_postgres_check_locator(const char *locator, char *explain);
+
+/*
  * Opens the store that `options->locator` names: any URI of libpq. Its schema is the first of
  * `search_path`, or "troupe" if that says none; a missing one is TR_NOT_FOUND. For writing it takes
  * the lock of `options->folder`, unless that is NULL, and the schema's, raises the incarnation and

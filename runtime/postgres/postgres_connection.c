@@ -182,10 +182,7 @@ static int check_server(struct tri_postgres *self)
 int tri_postgres_connect(struct tri_postgres *self)
 {
     PGconn *connection = NULL;
-    int error = tri_postgres_check_locator(self);
-    if (error == 0) {
-        error = make_connection(self, &connection);
-    }
+    int error = make_connection(self, &connection);
     if (error != 0) {
         return error;
     }

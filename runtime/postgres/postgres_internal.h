@@ -170,14 +170,6 @@ int tri_postgres_lacks_rights(struct tri_postgres *self, const char *what, const
 /* Sets the words for damaged data, and returns TR_STORE_DAMAGED. */
 int tri_postgres_damaged(struct tri_postgres *self, const char *what);
 
-/* --- postgres_locator.c --- */
-
-/*
- * Whether libpq takes the store's locator. TR_INVALID with words, which show nothing that may be a
- * part of a password; libpq's own might.
- */
-TR_MUST_USE int tri_postgres_check_locator(struct tri_postgres *self);
-
 /* --- postgres_connection.c --- */
 
 /*

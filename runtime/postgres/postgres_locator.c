@@ -36,9 +36,19 @@ bool tri_postgres_is_locator(const char *locator)
     "postgresql://USER@HOST:PORT/DATABASE?OPTION=VALUE; in a password an @ is written as %40, " \
     "a : as %3A, a / as %2F, a ? as %3F"
 
-static int refuse(struct tri_postgres *self)
+static int refuse(char *explain)
 {
-    return tri_postgres_report(self, TR_INVALID, "%s", FORM);
+    (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", FORM);
+    return TR_INVALID;
+}
+
+static int refuse_option(const char *name, char *explain)
+{
+    (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                   "the locator of the database has an unknown option %s; PostgreSQL's page about "
+                   "connection strings lists those there are",
+                   name);
+    return TR_INVALID;
 }
 
 /* Between the scheme and the options there is at most one @, before the first slash. */
@@ -90,28 +100,28 @@ static bool has_sense(const PQconninfoOption *option)
     return strcmp(option->keyword, "host") != 0 || strchr(option->val + 1, '@') == NULL;
 }
 
-int tri_postgres_check_locator(struct tri_postgres *self)
+int tri_postgres_check_locator(const char *locator, char *explain)
 {
     char name[TRI_LOCATOR_NAME_BYTES];
-    const char *rest = behind_scheme(self->locator);
+    const char *rest = behind_scheme(locator);
+    const struct tri_libpq *library = tri_libpq_load();
+    if (library == NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                       "PostgreSQL's library libpq.so.5 is not there, or older than version 14: "
+                       "install the package libpq5");
+        return TR_STORE_FAILED;
+    }
     if (rest == NULL || !has_plain_parts(rest)) {
-        return refuse(self);
+        return refuse(explain);
     }
-    PQconninfoOption *options = self->library->conninfoParse(self->locator, NULL);
-    if (options == NULL && find_unknown(self->library, rest, name)) {
-        return tri_postgres_report(self, TR_INVALID,
-                                   "the locator of the database has an unknown option %s; "
-                                   "PostgreSQL's page about connection strings lists those there "
-                                   "are",
-                                   name);
-    }
+    PQconninfoOption *options = library->conninfoParse(locator, NULL);
     if (options == NULL) {
-        return refuse(self);
+        return find_unknown(library, rest, name) ? refuse_option(name, explain) : refuse(explain);
     }
     bool is_well = true;
     for (size_t i = 0; options[i].keyword != NULL; i++) {
         is_well = is_well && has_sense(&options[i]);
     }
-    self->library->conninfoFree(options);
-    return is_well ? 0 : refuse(self);
+    library->conninfoFree(options);
+    return is_well ? 0 : refuse(explain);
 }

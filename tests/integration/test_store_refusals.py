@@ -145,6 +145,10 @@ class LocatorTest(Refusals):
                 self.refused("the locator makes no sense", "check", locator)
         self.refused("an unknown option in it", "check", f"postgresql://u:{SECRET}@h/d?abc=1")
         self.refused("another kind of database", "init", f"mysql://u:{SECRET}@h/d")
+        folder = self.folder / "bound"
+        folder.mkdir()
+        (folder / "database").write_text(f"mysql://u:{SECRET}@h/d\n")
+        self.refused("any of these in a folder's file `database`", "upgrade", folder)
 
 
 class ServerTest(Refusals):

@@ -70,12 +70,15 @@ class SaidTest(postgres.PostgresTest):
         self.assertNotIn(SECRET, printed)
 
     def test_a_wrong_locator_is_wrong_usage(self):
+        self.write("flow.yaml", "troupe: 1\ntasks: {t: {run: ['true']}}\n")
         for locator in (self.locator("keeper", password=SECRET, nonsense="1"),
                         f"mysql://u:{SECRET}@h/d"):
             with self.subTest(locator):
-                told = self.troupe("list", "--store", locator, status=2)[1]
-                self.assertRegex(told, "troupe list: .*the locator of (the|a) database")
-                self.assertNotIn(SECRET, told)
+                for words in (("list",), ("run", "flow.yaml"), ("serve",)):
+                    told = self.troupe(*words, "--store", locator, status=2)[1]
+                    self.assertRegex(told, f"troupe {words[0]}: --store: the locator of (the|a) d")
+                    self.assertNotIn(SECRET, told)
+        self.assertFalse((self.folder / "data").exists(), "a folder was made for it")
 
     def test_commands_say_no_password(self):
         locator = self.locator("keeper", password=SECRET)

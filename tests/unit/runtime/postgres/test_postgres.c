@@ -92,7 +92,7 @@ static void test_a_file_with_another_database_is_named(void **state)
     struct tri_store_options options = {.folder = mkdtemp(folder),
                                         .durability = TR_DURABILITY_FULL};
     assert_int_equal(tri_store_folder_bind(folder, "mysql://user:geheim@host/name", NULL), 0);
-    assert_int_equal(tri_store_open(&options, explain, &store), TR_INVALID);
+    assert_int_equal(tri_store_open(&options, explain, &store), TR_STORE_DAMAGED);
     (void)snprintf(path, sizeof path, "%s/database", folder);
     assert_memory_equal(explain, path, strlen(path));
     assert_string_equal(explain + strlen(path),
