@@ -21,7 +21,7 @@ from armada import ARRAY, LONG_S, ArmadaTest, until  # noqa: E402
 from kills import IS_LONG, seed_of  # noqa: E402
 
 SIZE = 40
-STORES = 50 if IS_LONG else 6
+STORES = 50 if IS_LONG else 3
 SPREAD_S = 0.3
 
 # What the server does while engines die: the switches, and whether jobs go on running.
