@@ -107,6 +107,9 @@ void tri_database_lose_lock(struct tri_database *database);
 /* From now on nothing goes wrong by chance; what is away comes back in its time. */
 void tri_database_calm(struct tri_database *database);
 
+/* Whether the server can be reached now. */
+bool tri_database_is_there(const struct tri_database *database);
+
 void tri_database_inject(struct tri_database *database, enum tri_database_bug bug);
 
 const struct tri_database_news *tri_database_news(const struct tri_database *database);

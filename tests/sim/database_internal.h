@@ -66,9 +66,6 @@ struct tri_database {
 /* Whether this goes wrong now. */
 bool tri_database_chance(struct tri_database *database, uint32_t per_million);
 
-/* Whether the server can be reached. */
-bool tri_database_is_there(const struct tri_database *database);
-
 /* A new session of a client, and that of a number, unless it has ended or is cut off: NULL. */
 struct tri_database_session *tri_database_connect(struct tri_database *database);
 struct tri_database_session *tri_database_session(struct tri_database *database, uint64_t number);

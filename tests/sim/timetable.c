@@ -499,6 +499,17 @@ static int change_some(struct tr_context *context, struct tr_sim_planner *state)
     return index < PLANS ? change(context, state, index) : 0;
 }
 
+/* An outage of a database that has begun ends in its time, also when no new fault comes. */
+static bool are_faults_over(const struct sim_world *world)
+{
+    bool is_away = false;
+    for (uint32_t i = 0; i < world->plan.host_count; i++) {
+        const struct tri_database *database = world->hosts[i].database;
+        is_away = is_away || (database != NULL && !tri_database_is_there(database));
+    }
+    return world->is_calm && !is_away;
+}
+
 /* When there are no faults any more it lets the schedules go on for a while. */
 static int hear_timer(struct tr_context *context, struct tr_sim_planner *state,
                       const struct tr_message *message)
@@ -518,7 +529,7 @@ static int hear_timer(struct tr_context *context, struct tr_sim_planner *state,
         most_s = every_s > most_s ? every_s : most_s;
     }
     uint64_t calm_ms = CALM_MS + 3000 * most_s / timetable_now()->times.pace;
-    bool goes_on = !sim_world()->is_calm || state->is_changing || state->paused != 0;
+    bool goes_on = !are_faults_over(sim_world()) || state->is_changing || state->paused != 0;
     return goes_on ? tr_timer_start(context, TIMER_LOOK, LOOK_MS)
                    : tr_timer_start(context, TIMER_DROP, calm_ms);
 }
