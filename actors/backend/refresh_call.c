@@ -18,9 +18,6 @@
 #include "actors/graph/document/buffer.h"
 #include "schemas/runtime/http.h"
 
-/* The http service ends a call in time; behind that no answer is a failure. */
-#define ASK_GRACE_MS 10000
-
 /* A reference to a secret, packed: three names. */
 #define SECRET_BYTES_MAX 1024
 
@@ -141,21 +138,22 @@ static int write_parts(const struct tr_webapi_endpoint *endpoint,
 }
 
 /*
- * A stream has no time limit and comes line by line; any other call ends in time, here at the
- * latest.
+ * A stream has no time limit and comes line by line. The http service ends any other call in time,
+ * and counts that time from when the call leaves. There is no deadline here: it would also run
+ * while the store cannot commit, and a call that has not left yet would be taken for one without
+ * an answer.
  */
 static int send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
                 enum tri_call_kind kind, const struct parts *parts, uint64_t *ask)
 {
     bool is_stream = kind == TRI_CALL_STREAM;
     const struct tr_webapi_endpoint *endpoint = &refresh->place->endpoint;
-    uint32_t timeout_ms = tri_refresh_rate_timeout_ms(refresh);
     const struct tr_http_request call = {
         .method = tr_text_of(request->method != NULL ? request->method : "POST"),
         .url = tr_buffer_text(&parts->url),
         .headers = tr_buffer_bytes(&parts->headers),
         .body = request->body,
-        .timeout_ms = is_stream ? 0 : timeout_ms,
+        .timeout_ms = is_stream ? 0 : tri_refresh_rate_timeout_ms(refresh),
         .response_bytes_max = kind == TRI_CALL_BACKLOG ? TR_REFRESH_BACKLOG_BYTES_MAX : 0,
         .delivery = is_stream ? TR_HTTP_LINES : TR_HTTP_WHOLE,
         .ca_file = endpoint->ca_file,
@@ -164,8 +162,7 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
         .is_insecure = endpoint->is_insecure,
         .secrets = parts->secrets,
     };
-    return tr_call(refresh->context, TR_SERVICE_HTTP, &tr_http_request_schema, &call,
-                   is_stream ? 0 : timeout_ms + ASK_GRACE_MS, ask);
+    return tr_call(refresh->context, TR_SERVICE_HTTP, &tr_http_request_schema, &call, 0, ask);
 }
 
 /* Leaves with the handler's effects. `ask` is what the answer will name; the rate counts it now. */

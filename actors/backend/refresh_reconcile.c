@@ -198,8 +198,9 @@ static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job
     }
     *asked_ms = 0;
     if (error == 0 && serves && !refresh->is_late) {
-        uint64_t open_ms = ((const struct tri_group_row *)row)->stream_ms;
-        bool is_long = open_ms + tri_refresh_rate_lag_ms(refresh) <= refresh->now_ms;
+        const struct tri_group_row *group = row;
+        uint64_t long_ms = group->stream_ms + tri_refresh_rate_lag_ms(refresh);
+        bool is_long = group->has_left && long_ms <= refresh->now_ms;
         *asked_ms = is_long ? refresh->now_ms : 0;
     }
     return error;

@@ -130,6 +130,7 @@ struct tri_group_row {
     bool
         /* its stream may have left out jobs that are being made, or are of unknown outcome */
         is_torn;
+    bool has_left;    /* the request of its stream: stream_ms is since when */
     uint32_t endings; /* of its jobs, those to be ended */
     uint32_t refusal; /* a blob: why the last of them was not */
     uint64_t told_ms; /* when one call told all of it to end */

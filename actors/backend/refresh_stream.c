@@ -125,6 +125,7 @@ static int open(struct tri_refresh *refresh, uint32_t number)
         call->group = number;
         call->first_ms = refresh->now_ms;
         group->stream_ms = refresh->now_ms;
+        group->has_left = false;
         refresh->state->streams++;
         refresh->state->stream_calls++;
     }
@@ -321,6 +322,23 @@ static int take_lines(struct tri_refresh *refresh, struct tri_refresh_batch *bat
     return error;
 }
 
+/*
+ * A stream is open since its request has left, not since it was asked for: while the store cannot
+ * commit nothing leaves. What is concluded from its silence needs that (refresh_reconcile.c).
+ */
+static void note_departure(struct tri_refresh *refresh, struct tri_group_row *group)
+{
+    group->stream_ms = group->has_left ? group->stream_ms : refresh->now_ms;
+    group->has_left = true;
+}
+
+static void note_words(struct tri_refresh *refresh, struct tri_group_row *group)
+{
+    group->wait_ms = 0;
+    group->idle_ms = 0;
+    group->heard_ms = refresh->now_ms;
+}
+
 static struct tr_ref http_service(void)
 {
     return (struct tr_ref){.key = {.serial = TR_SERVICE_HTTP}};
@@ -356,21 +374,24 @@ int tri_refresh_stream_on_part(struct tri_refresh *refresh, const struct tr_mess
         error = take_lines(refresh, &batch, part.bytes);
     }
     if (error == 0) {
-        batch.stream->wait_ms = 0;
-        batch.stream->idle_ms = 0;
-        batch.stream->heard_ms = refresh->now_ms;
+        note_departure(refresh, batch.stream);
+    }
+    if (error == 0 && part.bytes.size > 0) {
+        note_words(refresh, batch.stream);
     }
     tri_refresh_batch_fini(&batch);
     if (error == 0) {
         error = tri_refresh_group_let_go(refresh, group);
+    }
+    if (error != 0 || part.bytes.size == 0) {
+        return error;
     }
     /*
      * Lets the service hand on more: it holds the server back while parts are not dealt with. The
      * message leaves with the commit of what the lines have changed.
      */
     const struct tr_http_more more = {.ask = part.ask, .bytes = part.bytes.size};
-    return error != 0 ? error
-                      : tr_tell(refresh->context, http_service(), &tr_http_more_schema, &more);
+    return tr_tell(refresh->context, http_service(), &tr_http_more_schema, &more);
 }
 
 /* --------------------------------------------------------------------- ends */

@@ -208,6 +208,16 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
     return error != 0 ? error : tri_http_submit(service->http, &request);
 }
 
+/* The actor of a stream is told that its request leaves: since then the stream is open. */
+static int tell_begin(struct tri_http_service *service, const struct tri_caller *caller,
+                      const struct tr_http_request *request)
+{
+    struct tr_http_part part = {.ask = caller->ask};
+    return request->delivery == TR_HTTP_WHOLE
+               ? 0
+               : tri_service_tell(&service->calls, caller, &tr_http_part_schema, &part);
+}
+
 /*
  * The call is added to the table before the request is submitted, since its END may follow at once.
  */
@@ -225,6 +235,10 @@ static int take_request(struct tri_http_service *service, const uint8_t *envelop
     }
     uint32_t timeout_ms = 0;
     error = find_timeout(service, envelope, &request, &timeout_ms);
+    if (error != 0) {
+        return error;
+    }
+    error = tell_begin(service, caller, &request);
     if (error != 0) {
         return error;
     }

@@ -3,8 +3,9 @@
  *
  *     actor                        service (TR_SERVICE_HTTP)
  *     http_request (tr_call)   ->
- *                              <-  http_part, of a stream (lines or chunks asked for) each
- *     http_more (tr_tell)      ->  for each part, when it is dealt with
+ *                              <-  of a stream (lines or chunks asked for) an http_part without
+ *                                  bytes: the request leaves; and then one for each part
+ *     http_more (tr_tell)      ->  for each part that has bytes, when it is dealt with
  *     http_cancel (tr_tell)    ->  (then the end comes at once)
  *                              <-  the answer: one http_response
  *

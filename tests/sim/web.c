@@ -312,6 +312,10 @@ static void take_request(struct sim_web *web, struct sim_host *host,
     memcpy(exchange->request, body.data, body.size);
     web->first = exchange;
     sim_web_seen.requests++;
+    if (request->delivery != TR_HTTP_WHOLE) {
+        struct tr_http_part begin = {.ask = envelope->sequence};
+        sim_environment_say(host, envelope, TR_KIND_TELL, &tr_http_part_schema, &begin);
+    }
 }
 
 static void take_more(struct exchange *exchange, uint64_t bytes)

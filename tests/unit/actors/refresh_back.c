@@ -413,7 +413,7 @@ static const struct {
     {BACK_BUSY, false, 503, "none"},    {BACK_BUSY_AFTER, true, 503, "none"},
     {BACK_NONSENSE, true, 200, "none"}, {BACK_THROTTLE, false, 429, "none"},
     {BACK_DENY, false, 401, "none"},    {BACK_CONFLICT, false, 409, "none"},
-    {BACK_SILENT, true, 0, NULL},
+    {BACK_SILENT, true, 0, "timeout"},
 };
 
 static void note_authorization(struct tr_bytes packed)
@@ -474,10 +474,12 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
         print(&reply, "what?");
     }
     uint32_t status = is_fine ? faults[fault].status : 400;
-    if (faults[fault].name != NULL) {
-        answer_later(from, envelope->sequence, status, faults[fault].name, reply.text);
-    } else {
+    if (fault == BACK_SILENT && request->timeout_ms == 0) {
         free(reply.text);
+    } else {
+        answer_later(from, envelope->sequence, status, faults[fault].name, reply.text);
+        back.answers[back.answer_count - 1].due_ms +=
+            fault == BACK_SILENT ? request->timeout_ms : 0;
     }
     free(url);
 }
@@ -560,7 +562,15 @@ static bool give_answers(void)
 
 static bool give_events(struct back_stream *stream)
 {
-    bool has_any = false;
+    if (back.holds_streams) {
+        return false;
+    }
+    bool has_any = !stream->has_left;
+    if (!stream->has_left) {
+        struct tr_http_part begin = {.ask = stream->ask};
+        speak(TR_KIND_TELL, stream->to, 0, &tr_http_part_schema, &begin);
+        stream->has_left = true;
+    }
     while (stream->is_open && !stream->is_dead && stream->position < back.event_count) {
         const struct back_event *event = &back.events[stream->position];
         const struct back_job *job = &back.jobs[event->job];

@@ -57,7 +57,7 @@ enum back_fault {
     BACK_THROTTLE,   /* 429 */
     BACK_DENY,       /* 401 */
     BACK_CONFLICT,   /* 409, and nothing is done */
-    BACK_SILENT,     /* done, and no answer at all */
+    BACK_SILENT,     /* done, and no answer: the service ends the call, unless it is a stream */
 };
 
 struct back_job {
@@ -88,6 +88,7 @@ struct back_stream {
     uint64_t ask;
     char group[64];
     uint32_t position;
+    bool has_left; /* its owner was told so */
     bool is_open;
     bool is_dead;
 };
@@ -128,6 +129,7 @@ struct refresh_stand {
     uint32_t event_ms;       /* and by streams */
     bool dedups;             /* one identity is one job */
     uint32_t refuses_places; /* streams go on from no cursor: this status says so; 0: they do */
+    bool holds_streams;      /* their requests do not leave: a store cannot commit */
     bool hangs;              /* streams that are opened never say anything, then or later */
     const char *bad;         /* a create with this identity in it is refused as a whole */
     uint32_t takes_max;      /* a request with more items is too much; 0: none is */

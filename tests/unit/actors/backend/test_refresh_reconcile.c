@@ -323,6 +323,31 @@ static void test_an_actor_that_is_late_listens_first(void **state)
 }
 
 /*
+ * While the store cannot commit no stream leaves. However long it takes, its silence proves
+ * nothing: the time of listening begins when the stream leaves.
+ */
+static void test_a_stream_that_has_not_left_proves_nothing(void **state)
+{
+    (void)state;
+    refresh_stand_begin_with(TR_WEBAPI_IDEMPOTENCY_RECONCILABLE, BACK_LOST_AFTER);
+    back.webapi.stream = back.standard_stream;
+    back.webapi.find.items_max = 0;
+    back.event_ms = 1000;
+    back.holds_streams = true;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(500);
+    refresh_stand_pass(5 * back.webapi.lag_ms);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_UNKNOWN);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
+    back.holds_streams = false;
+    refresh_stand_pass(15000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_int_equal(back.job_count, 1);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
+    refresh_stand_end();
+}
+
+/*
  * While jobs wait to be made, looking for those of unknown outcome takes its share of the rate
  * only.
  */
@@ -448,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_who_cannot_look_asks_the_policy),
         cmocka_unit_test(test_a_stream_that_lost_its_place_proves_nothing),
         cmocka_unit_test(test_an_actor_that_is_late_listens_first),
+        cmocka_unit_test(test_a_stream_that_has_not_left_proves_nothing),
         cmocka_unit_test(test_reconciliation_leaves_the_rate_to_others),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
         cmocka_unit_test(test_a_job_of_unknown_outcome_is_looked_for_first),
