@@ -35,8 +35,8 @@
 struct tr_context;
 
 /*
- * Group 0 is not for actors: its serials are the services of a host, which tr_call reaches, and the
- * senders of its workers.
+ * The serials of a group that is a host (tr_group_is_host): its services, which tr_call reaches,
+ * its program, and the senders of its workers.
  */
 enum tr_service {
     TR_SERVICE_CONTROL = 1,

@@ -65,8 +65,8 @@ struct tr_host_options {
     void *program;                     /* returned by tr_program; it outlives the host */
     uint32_t counter_count;            /* counters of tr_count, at most TR_COUNTERS_MAX */
     /*
-     * For several hosts: this one's number, 1 to 32767, unique among them and constant as long as
-     * its store has data; it needs a store. 0: there are no other hosts.
+     * For several hosts: this one's number, 1 to TR_HOST_NUMBER_MAX, unique among them and constant
+     * as long as its store has data; it needs a store. 0: there are no other hosts.
      */
     uint16_t number;
     const char *listen; /* its address for the others, such as "tcp://127.0.0.1:7070" */

@@ -341,7 +341,7 @@ static void note_words(struct tri_refresh *refresh, struct tri_group_row *group)
 
 static struct tr_ref http_service(void)
 {
-    return (struct tr_ref){.key = {.serial = TR_SERVICE_HTTP}};
+    return (struct tr_ref){.key = {TR_GROUP_HERE, TR_SERVICE_HTTP}};
 }
 
 int tri_refresh_stream_on_part(struct tri_refresh *refresh, const struct tr_message *message)

@@ -315,7 +315,7 @@ int tri_notification_send(struct tri_notification *notification, struct tr_text 
 
 int tri_notification_clean(struct tri_notification *notification)
 {
-    struct tr_ref service = {{0, TR_SERVICE_PROCESSES}, 0};
+    struct tr_ref service = {{TR_GROUP_HERE, TR_SERVICE_PROCESSES}, 0};
     struct tr_process_forget forget = {.key = attempt_name(notification)};
     struct tr_folder_remove folder = {.path = attempt_folder(notification)};
     int error = notification->arena.error;

@@ -242,11 +242,10 @@ static struct tr_task_event event_of(const struct tr_message *message, enum tr_t
 
 /*
  * Services of the host, and the refresh actors of the task's plugin, are heard by the plugin.
- * Services of the host have the group 0, which no actor has.
  */
 static bool is_service(const struct tri_task *task, struct tr_ref from)
 {
-    if (from.key.group == 0) {
+    if (tr_group_is_host(from.key.group)) {
         return true;
     }
     for (size_t i = 0; i < task->engine->endpoint_count; i++) {

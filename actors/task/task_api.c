@@ -171,7 +171,7 @@ static int api_tell(struct tr_task_context *side, uint16_t service, const struct
                     const void *body)
 {
     struct tri_task *task = behind(side);
-    int error = tr_tell(task->context, (struct tr_ref){{0, service}, 0}, schema, body);
+    int error = tr_tell(task->context, (struct tr_ref){{TR_GROUP_HERE, service}, 0}, schema, body);
     return error == TR_MEMORY ? noted(task, error) : error;
 }
 

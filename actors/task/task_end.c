@@ -76,7 +76,7 @@ static int release_reservation(struct tri_task *task)
 static int release_graph(struct tri_task *task)
 {
     const struct tr_graph_drop drop = {.graph = task->state->graph};
-    struct tr_ref files = {.key = {.group = 0, .serial = TR_SERVICE_FILES}};
+    struct tr_ref files = {.key = {.group = TR_GROUP_HERE, .serial = TR_SERVICE_FILES}};
     if (drop.graph == 0) {
         return 0;
     }

@@ -19,7 +19,7 @@ int tr_send_offline(struct tr_arena *arena, uint32_t incarnation,
     }
     struct tr_writer writer = tr_writer_of(bytes + TR_ENVELOPE_BYTES, size_max - TR_ENVELOPE_BYTES);
     int error = schema->pack(body, &writer);
-    const struct tr_ref program = {{0, TR_SERVICE_CONTROL}, incarnation};
+    const struct tr_ref program = {{TR_GROUP_HERE, TR_SERVICE_CONTROL}, incarnation};
     struct tr_ref from = tr_key_is_none(sending->from.key) ? program : sending->from;
     struct tr_envelope envelope = {
         .envelope_version = TR_ENVELOPE_VERSION,

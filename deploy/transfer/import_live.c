@@ -100,7 +100,7 @@ static int say(struct import *import, struct tr_ref to, const struct tr_schema *
 static int rename_message(struct import *import, struct tri_op *op)
 {
     struct tr_envelope envelope;
-    if (op->key.group != 0) {
+    if (!tr_group_is_host(op->key.group)) {
         return 0;
     }
     uint8_t *bytes = tr_arena_alloc(&import->unpacking->arena, op->data.size);

@@ -22,7 +22,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
 /* The lowest bit is set, so that a digest is never 0, which means "not from a worker". */
 uint64_t tri_current_message_digest(const uint8_t *envelope)
 {
-    bool is_sender = tr_envelope_get(envelope, 64, from_group) == 0 &&
+    bool is_sender = tr_group_is_host(tr_envelope_get(envelope, 64, from_group)) &&
                      tr_envelope_get(envelope, 64, from_serial) >= TR_SERVICE_WORKERS;
     if (!is_sender) {
         return 0;

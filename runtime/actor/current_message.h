@@ -64,7 +64,8 @@ static inline void tri_current_message_set(struct tri_current_message *current,
     current->from_incarnation = tr_envelope_get(envelope, 32, from_incarnation);
     current->type = tr_envelope_get(envelope, 16, type);
     current->sequence = tr_envelope_get(envelope, 64, sequence);
-    current->digest = current->from_group != 0 ? 0 : tri_current_message_digest(envelope);
+    current->digest =
+        tr_group_is_host(current->from_group) ? tri_current_message_digest(envelope) : 0;
     if (current->part[0] != '\0') {
         current->part[0] = '\0';
     }

@@ -6,9 +6,10 @@
  * half empty. An overloaded actor is never muted itself, so a cycle of actors cannot deadlock.
  * Replies, DOWN and controls pass any limit: their receiver has reserved room for them.
  *
- * The order of checks: an actor with the key is on this worker (tri_deliver_here); else group 0 is
- * a service, a group of another host goes to the interhost actor, a key with a route or with
- * another origin goes to that worker, and the rest has ended, is set aside or is not spawned yet.
+ * The order of checks: an actor with the key is on this worker (tri_deliver_here); else
+ * TR_GROUP_HERE is a service, a group of another host goes to the interhost actor, a key with a
+ * route or with another origin goes to that worker, and the rest has ended, is set aside or is not
+ * spawned yet.
  * With a hint or the recent block of the table the first case takes a few loads.
  *
  * Each message is owned by one list at a time. Delivering takes ownership: it ends in a mailbox, in
@@ -78,7 +79,7 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
          */
         sender = (struct tr_ref){tri_interhost_key(actor->key.group), 0};
     }
-    if (sender.key.group == 0 || tr_key_equal(sender.key, actor->key) ||
+    if (tr_group_is_host(sender.key.group) || tr_key_equal(sender.key, actor->key) ||
         is_muted_last(worker, actor, sender.key)) {
         return;
     }
@@ -413,7 +414,7 @@ static uint32_t service_place(uint64_t serial)
 
 uint32_t tri_place_of(struct tri_worker *worker, struct tr_key to)
 {
-    if (to.group == 0) {
+    if (to.group == TR_GROUP_HERE) {
         uint32_t place = service_place(to.serial);
         return place == 0 ? worker->index : place;
     }
@@ -458,7 +459,7 @@ static void deliver_service(struct tri_worker *worker, struct tri_message *messa
 static void deliver_away(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
-    if (to.group == 0) {
+    if (to.group == TR_GROUP_HERE) {
         deliver_service(worker, message);
         return;
     }
@@ -515,7 +516,7 @@ void tri_deliver_signal(struct tri_worker *worker, const struct tri_heading *hea
 /* The heading of a message to another worker or a service. */
 static struct tri_heading worker_to_place(struct tri_worker *worker, uint32_t place)
 {
-    struct tr_ref to = {{0, TR_SERVICE_WORKERS + place}, 0};
+    struct tr_ref to = {{TR_GROUP_HERE, TR_SERVICE_WORKERS + place}, 0};
     struct tri_heading heading = tri_worker_heading(worker, to, NULL);
     heading.kind = TR_KIND_CONTROL;
     return heading;

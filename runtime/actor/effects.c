@@ -237,7 +237,7 @@ int tr_ask(struct tr_context *context, struct tr_ref to, const struct tr_schema 
 int tr_call(struct tr_context *context, uint16_t service, const struct tr_schema *schema,
             const void *body, uint64_t timeout_ms, uint64_t *number)
 {
-    struct tri_heading heading = {.kind = TR_KIND_CALL, .to = {{0, service}, 0}};
+    struct tri_heading heading = {.kind = TR_KIND_CALL, .to = {{TR_GROUP_HERE, service}, 0}};
     return ask(context, TRI_EDGE_CALL, &heading, schema, body, timeout_ms, number);
 }
 

@@ -37,6 +37,12 @@ static uint32_t home_of(const struct tri_group_map *map, uint64_t number)
     return (uint32_t)((number * 0x9e3779b97f4a7c15U) >> 32) & map->mask;
 }
 
+/* A place of the map without a group. */
+static bool is_free(const struct tri_group *place)
+{
+    return tr_group_is_none(place->number);
+}
+
 /* Most lookups are of the running actor's group: the last place is tried first. */
 static struct tri_group *group_locate(struct tri_group_map *map, uint64_t number)
 {
@@ -44,7 +50,7 @@ static struct tri_group *group_locate(struct tri_group_map *map, uint64_t number
         return &map->groups[map->recent];
     }
     uint32_t at = home_of(map, number);
-    while (map->groups[at].number != 0 && map->groups[at].number != number) {
+    while (!is_free(&map->groups[at]) && map->groups[at].number != number) {
         at = (at + 1) & map->mask;
     }
     map->recent = at;
@@ -61,7 +67,7 @@ static int group_map_grow(struct tri_group_map *map)
         return TR_MEMORY;
     }
     for (uint32_t i = 0; i < size; i++) {
-        if (map->groups[i].number != 0) {
+        if (!is_free(&map->groups[i])) {
             *group_locate(&bigger, map->groups[i].number) = map->groups[i];
         }
     }
@@ -73,15 +79,15 @@ static int group_map_grow(struct tri_group_map *map)
 struct tri_group *tri_group_find(struct tri_worker *worker, uint64_t number)
 {
     struct tri_group *group = group_locate(&worker->groups, number);
-    return group->number == 0 ? NULL : group;
+    return is_free(group) ? NULL : group;
 }
 
 struct tri_group *tri_group_get(struct tri_worker *worker, uint64_t number)
 {
-    TR_ASSERT(number != 0);
+    TR_ASSERT(!tr_group_is_none(number));
     struct tri_group_map *map = &worker->groups;
     struct tri_group *group = group_locate(map, number);
-    if (group->number != 0) {
+    if (!is_free(group)) {
         return group;
     }
     if (map->count >= (map->mask + 1) / 4 * 3) {
@@ -103,7 +109,7 @@ void tri_group_remove(struct tri_worker *worker, uint64_t number)
 {
     struct tri_group_map *map = &worker->groups;
     struct tri_group *group = group_locate(map, number);
-    if (group->number == 0) {
+    if (is_free(group)) {
         return;
     }
     map->count--;
@@ -112,7 +118,7 @@ void tri_group_remove(struct tri_worker *worker, uint64_t number)
     while (true) {
         at = (at + 1) & map->mask;
         struct tri_group moved = map->groups[at];
-        if (moved.number == 0) {
+        if (is_free(&moved)) {
             break;
         }
         if (((at - home_of(map, moved.number)) & map->mask) >= ((at - gap) & map->mask)) {
@@ -242,7 +248,7 @@ int tri_group_number_new(struct tri_worker *worker, uint64_t *out)
         tri_batch_add(&worker->batch, &op);
     }
     worker->next_group = number;
-    *out = tri_host_group(worker->shared->directory.number) | number << 4 | worker->index;
+    *out = tri_group_origin(worker->shared->directory.number) | number << 4 | worker->index;
     return 0;
 }
 

@@ -192,7 +192,7 @@ struct tri_heading tri_worker_heading(struct tri_worker *worker, struct tr_ref t
 {
     struct tri_heading heading = {
         .kind = TR_KIND_SIGNAL,
-        .from = {{0, TR_SERVICE_WORKERS + worker->index}, worker->shared->host_epoch},
+        .from = {{TR_GROUP_HERE, TR_SERVICE_WORKERS + worker->index}, worker->shared->host_epoch},
         .to = to,
         .sequence = ++worker->said,
     };

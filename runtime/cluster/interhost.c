@@ -225,7 +225,7 @@ static bool is_muted(const struct tri_interhost_turn *turn, struct tr_key sender
 /* Mutes a sender: more messages wait than the window allows. */
 static int mute(struct tri_interhost_turn *turn, struct tr_ref sender, uint64_t group)
 {
-    if (sender.key.group == 0 || is_muted(turn, sender.key, group) ||
+    if (tr_group_is_host(sender.key.group) || is_muted(turn, sender.key, group) ||
         !tri_edge_has_room(turn->context->worker, turn->context->actor, 1)) {
         return 0;
     }

@@ -29,12 +29,12 @@ static uint64_t source_group(const struct tri_worker *worker, const struct tri_m
     uint64_t group = tri_message_from(message).key.group;
     uint8_t version = tr_envelope_get(message->bytes, 8, version);
     struct tr_down down;
-    if (!tri_is_host_group(group)) {
+    if (!tr_group_is_host(group)) {
         return group;
     }
     if (tr_envelope_get(message->bytes, 16, type) == tr_down_schema.id &&
         tr_down_unpack(tr_envelope_body(message->bytes), version, &down) == 0 &&
-        down.actor.key.group != 0 && !tri_is_remote(worker, down.actor.key.group)) {
+        !tr_group_is_host(down.actor.key.group) && !tri_is_remote(worker, down.actor.key.group)) {
         return down.actor.key.group;
     }
     return tri_host_group(worker->shared->directory.number);
@@ -116,8 +116,8 @@ static void send_remote(struct tri_worker *worker, struct tri_message *message)
     }
     note_sender(worker, message);
     struct tri_message *wrapped = wrap(worker, message);
-    if (from.key.group == 0) {
-        /* On the other host group 0 would be that host itself. */
+    if (from.key.group == TR_GROUP_HERE) {
+        /* There it would be the other host. */
         struct tr_interhost_out out;
         int error = tr_interhost_out_unpack(tr_envelope_body(wrapped->bytes),
                                             tr_interhost_out_schema.version, &out);
@@ -198,8 +198,8 @@ static bool deliver(struct tri_worker *worker, struct tri_message *message)
         }
         return is_home;
     }
-    if (tri_is_host_group(to.group)) {
-        tr_envelope_put(message->bytes, 64, to_group, 0);
+    if (tr_group_is_host(to.group)) {
+        tr_envelope_put(message->bytes, 64, to_group, TR_GROUP_HERE);
         tri_deliver(worker, message, 0);
         return true;
     }

@@ -215,7 +215,7 @@ static bool is_for_interhost(const struct tri_interhost_service *service, const 
     uint16_t type = tr_envelope_get(message, 16, type);
     *to = (struct tr_key){tr_envelope_get(message, 64, to_group),
                           tr_envelope_get(message, 64, to_serial)};
-    return to->group != 0 && tri_is_interhost(*to) && tri_interhost_accepts(type) &&
+    return to->group != TR_GROUP_HERE && tri_is_interhost(*to) && tri_interhost_accepts(type) &&
            tr_envelope_get(message, 8, kind) == TR_KIND_TELL &&
            tri_directory_is_here(service->directory, to->group);
 }

@@ -31,16 +31,16 @@ int tri_aside_count(const char *folder, uint64_t group)
     size_t kept = 0;
     struct row row = {.group = group, .ends = 1};
     for (size_t i = 0; i < count; i++) {
-        if (group != 0 && rows[i].group == group) {
+        if (!tr_group_is_none(group) && rows[i].group == group) {
             row.ends += rows[i].ends;
         } else if (rows[i].ends >= TR_ASIDE_ENDS) {
             rows[kept++] = rows[i];
         }
     }
-    if (group == 0 && kept == count) {
+    if (tr_group_is_none(group) && kept == count) {
         return 0;
     }
-    if (group != 0 && kept < TR_ASIDE_MAX) {
+    if (!tr_group_is_none(group) && kept < TR_ASIDE_MAX) {
         rows[kept++] = row;
     }
     return tri_row_file_write(&file, folder, rows, kept);

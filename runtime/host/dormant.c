@@ -70,7 +70,7 @@ void tri_dormant_on_wake(struct tri_worker *worker, const struct tr_message *mes
     }
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
-        bool is_meant = wake.group == 0 || actor->key.group == wake.group;
+        bool is_meant = tr_group_is_none(wake.group) || actor->key.group == wake.group;
         if (!is_meant || (actor->flags & TRI_ACTOR_DORMANT) == 0) {
             continue;
         }

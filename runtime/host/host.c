@@ -100,7 +100,7 @@ static int load_clock(struct tr_host *host, struct tri_kept_clock *kept)
 static int init_shared(struct tr_host *host, const struct tr_host_options *options)
 {
     struct tri_shared *shared = &host->shared;
-    if (options->number > TRI_HOST_NUMBER_MAX || (options->number != 0 && host->store == NULL) ||
+    if (options->number > TR_HOST_NUMBER_MAX || (options->number != 0 && host->store == NULL) ||
         options->counter_count > TR_COUNTERS_MAX) {
         return TR_INVALID;
     }

@@ -129,7 +129,7 @@ static int load_actor(void *self, const struct tri_op *op)
     note_loading(loading, op);
     const struct tri_directory *directory = &loading->host->shared.directory;
     bool is_ours = tri_directory_is_here(directory, op->key.group) &&
-                   (directory->number != 0 || op->key.group >> TRI_GROUP_HOST_SHIFT == 0);
+                   (directory->number != 0 || op->key.group >> TR_GROUP_HOST_SHIFT == 0);
     if (!is_ours) {
         return TR_INVALID; /* the store of another host, or of this one under another number */
     }
@@ -388,7 +388,8 @@ static void note_ended_groups(struct tr_host *host, struct tri_worker *worker)
 {
     for (uint32_t i = 0; i <= worker->groups.mask; i++) {
         struct tri_group *group = &worker->groups.groups[i];
-        if (group->number != 0 && group->actor_count > 0 && !has_first(host, group->number)) {
+        if (!tr_group_is_none(group->number) && group->actor_count > 0 &&
+            !has_first(host, group->number)) {
             group->is_ended = true;
         }
     }
@@ -534,7 +535,7 @@ static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
          * Removing one may move another to its place. One with an interhost actor ends with that.
          */
         const struct tri_group *group = &map->groups[i];
-        while (group->number != 0 && !group->is_ended && !group->is_aside &&
+        while (!tr_group_is_none(group->number) && !group->is_ended && !group->is_aside &&
                !is_inhabited(host, group->number)) {
             tri_end_group(worker, group->number);
         }

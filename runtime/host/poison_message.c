@@ -214,7 +214,7 @@ void tri_poison_message_note_loading(struct tri_poison_messages *poison, uint64_
     }
     atomic_store_explicit(&slot->turn, 0, memory_order_release);
     slot->actor_group = group;
-    atomic_store_explicit(&slot->turn, group != 0, memory_order_release);
+    atomic_store_explicit(&slot->turn, !tr_group_is_none(group), memory_order_release);
 }
 
 struct tri_current_message *tri_poison_message_slot(struct tri_poison_messages *poison,

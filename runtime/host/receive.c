@@ -22,7 +22,7 @@ static void grant(struct tri_worker *worker, uint64_t request, int reason, struc
 {
     struct tr_control_reply reply = {
         .request = request, .reason = (uint32_t)-reason, .actor = actor};
-    struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
+    struct tr_ref control = {{TR_GROUP_HERE, TR_SERVICE_CONTROL}, 0};
     struct tri_heading heading = tri_worker_heading(worker, control, NULL);
     tri_deliver_signal(worker, &heading, &tr_control_reply_schema, &reply);
 }
@@ -39,7 +39,7 @@ static int read_state(struct tri_worker *worker, const struct tr_schema *state,
 /* Adds the program's monitor, so that it gets the end, however soon. */
 static int watch(struct tri_worker *worker, struct tri_actor *actor, uint64_t request)
 {
-    struct tr_ref control = {{0, TR_SERVICE_CONTROL}, worker->shared->host_epoch};
+    struct tr_ref control = {{TR_GROUP_HERE, TR_SERVICE_CONTROL}, worker->shared->host_epoch};
     bool is_watched = tri_edge_add(worker, actor, TRI_EDGE_MONITORED, control, request) != NULL;
     return is_watched ? 0 : TR_MEMORY;
 }
@@ -66,7 +66,7 @@ static int spawn(struct tri_worker *worker, const struct tr_spawn_request *reque
         .state = worker->scratch,
     };
     uint64_t begun = 0; /* its own new group */
-    if (error == 0 && request->group == 0) {
+    if (error == 0 && tr_group_is_none(request->group)) {
         error = tri_group_number_new(worker, &begun);
     }
     if (error == 0) {
@@ -224,7 +224,7 @@ static void receive_one(struct tri_worker *worker, struct tr_bytes bytes, bool i
     merge_clock(worker, message);
     tri_recorder_note(worker, TR_TAP_RECEIVE, message, 0);
     struct tr_key to = tri_message_to(message);
-    if (to.group == 0 && to.serial == TR_SERVICE_WORKERS + worker->index) {
+    if (to.group == TR_GROUP_HERE && to.serial == TR_SERVICE_WORKERS + worker->index) {
         worker_control(worker, message);
     } else {
         tri_deliver(worker, message, 0);

@@ -23,7 +23,7 @@
 
 /* Counters below this leave space for the bits of a worker, and of a host. */
 #define COUNTER_MAX (1ULL << 59)
-#define GROUPS_MAX (1ULL << (TRI_GROUP_HOST_SHIFT - 5))
+#define GROUPS_MAX (1ULL << (TR_GROUP_HOST_SHIFT - 5))
 
 /* No error has a larger number. */
 #define REASON_MAX 10000
@@ -112,7 +112,7 @@ int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_
     if (sandbox->actor != NULL) {
         return TR_EXISTS;
     }
-    if (actor.key.group == 0 || actor.key.serial == 0) {
+    if (tr_group_is_host(actor.key.group) || tr_key_is_none(actor.key)) {
         return TR_MALFORMED;
     }
     struct tri_actor *made;
@@ -122,7 +122,7 @@ int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_
     }
     /* New numbers must differ from those of the actor and its group. */
     sandbox->spawns[actor.key.serial & (TR_WORKERS_MAX - 1)] = (actor.key.serial >> 4) + 1;
-    uint64_t own = tri_host_group(sandbox->shared.directory.number);
+    uint64_t own = tri_group_origin(sandbox->shared.directory.number);
     if (actor.key.group - own < GROUPS_MAX << 4) {
         sandbox->groups[actor.key.group & (TR_WORKERS_MAX - 1)] = (actor.key.group - own) >> 4;
     }

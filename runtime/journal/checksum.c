@@ -82,7 +82,7 @@ uint32_t tri_checksum(unsigned kind, const struct tri_op *op)
         sum = mix_bytes(sum, op->data);
     }
     /* A row of an older store has none (runtime/sqlite/sqlite_upgrade.c). */
-    if ((parts & PART_RECEIVER) != 0 && op->to_group != 0) {
+    if ((parts & PART_RECEIVER) != 0 && !tr_group_is_none(op->to_group)) {
         sum = mix(sum, op->to_group);
     }
     return (uint32_t)(sum ^ (sum >> 32));

@@ -32,7 +32,7 @@ int tri_directory_place(const struct tri_directory *directory, uint16_t number)
 
 int tri_directory_add(struct tri_directory *directory, uint16_t number, struct tr_text address)
 {
-    if (number == 0 || number > TRI_HOST_NUMBER_MAX || number == directory->number ||
+    if (number == 0 || number > TR_HOST_NUMBER_MAX || number == directory->number ||
         directory->number == 0 || address.size >= TR_ADDRESS_BYTES_MAX) {
         return TR_INVALID;
     }
@@ -119,5 +119,5 @@ uint16_t tri_directory_host(const struct tri_directory *directory, uint64_t grou
             return directory->routes[at].number;
         }
     }
-    return (uint16_t)(group >> TRI_GROUP_HOST_SHIFT);
+    return group >> TR_GROUP_HOST_SHIFT & TR_HOST_NUMBER_MAX;
 }

@@ -1,9 +1,9 @@
 /*
  * The directory: maps groups to hosts.
  *
- * The number of a group begins with that of its host of origin, so no lookup is needed; groups that
- * live elsewhere are listed. It is filled before the host starts and does not change afterwards, so
- * all threads may read it.
+ * The number of a group has that of its host of origin (schemas/codec/base.h), so no lookup is
+ * needed; groups that live elsewhere are listed. It is filled before the host starts and does not
+ * change afterwards, so all threads may read it.
  */
 #ifndef TR_RUNTIME_LINK_DIRECTORY_H
 #define TR_RUNTIME_LINK_DIRECTORY_H
@@ -11,13 +11,6 @@
 #include "runtime/limits.h"
 #include "schemas/codec/base.h"
 #include "schemas/codec/error.h"
-
-/*
- * Position of the host's number in a group's number: fifteen bits, since stores keep keys in order
- * below 2^63.
- */
-#define TRI_GROUP_HOST_SHIFT 48
-#define TRI_HOST_NUMBER_MAX 32767
 
 /* Another host. */
 struct tri_neighbour {
@@ -44,7 +37,7 @@ void tri_directory_fini(struct tri_directory *directory);
 
 /*
  * Adds a host. TR_EXISTS (the number is in use), TR_INVALID (it is this host's, 0, or above
- * TRI_HOST_NUMBER_MAX; or the address is too long), TR_LIMIT (TR_HOSTS_MAX), TR_MEMORY.
+ * TR_HOST_NUMBER_MAX; or the address is too long), TR_LIMIT (TR_HOSTS_MAX), TR_MEMORY.
  */
 TR_MUST_USE int tri_directory_add(struct tri_directory *directory, uint16_t number,
                                   struct tr_text address);
@@ -62,24 +55,22 @@ uint16_t tri_directory_host(const struct tri_directory *directory, uint64_t grou
 /* The index of a host among the peers, or -1. */
 int tri_directory_place(const struct tri_directory *directory, uint16_t number);
 
-/*
- * The group by which a host itself sends to others, for its program and its workers. Its serials
- * are the same as those of group 0.
- */
+/* What the numbers of all groups of actors that begin on a host have in common. */
+static inline uint64_t tri_group_origin(uint16_t number)
+{
+    return (uint64_t)number << TR_GROUP_HOST_SHIFT;
+}
+
+/* The group that a host itself is: its services, its workers and its program. */
 static inline uint64_t tri_host_group(uint16_t number)
 {
-    return (uint64_t)number << TRI_GROUP_HOST_SHIFT;
+    return TR_GROUP_HOST_BIT | tri_group_origin(number);
 }
 
-/* Whether this is the host group of any host, or group 0. */
-static inline bool tri_is_host_group(uint64_t group)
-{
-    return group << (64 - TRI_GROUP_HOST_SHIFT) == 0;
-}
-
+/* Whether a receiver of this group is on this host. */
 static inline bool tri_directory_is_here(const struct tri_directory *directory, uint64_t group)
 {
-    return group == 0 || directory->number == 0 ||
+    return group == TR_GROUP_HERE || directory->number == 0 ||
            tri_directory_host(directory, group) == directory->number;
 }
 

@@ -82,7 +82,7 @@ static void answer_request(struct tri_worker *worker, uint64_t request, struct t
     if (request != 0) {
         struct tr_control_reply reply = {
             .request = request, .reason = (uint32_t)-reason, .actor = {.key = actor}};
-        struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
+        struct tr_ref control = {{TR_GROUP_HERE, TR_SERVICE_CONTROL}, 0};
         struct tri_heading heading = tri_worker_heading(worker, control, NULL);
         tri_deliver_signal(worker, &heading, &tr_control_reply_schema, &reply);
     }
@@ -99,8 +99,8 @@ void tri_move_on_ask(struct tri_worker *worker, const struct tr_message *message
         return;
     }
     struct tri_moves *moves = worker->moves;
-    bool is_possible = ask.to_worker < worker->shared->worker_count && ask.actor.group != 0 &&
-                       !tri_is_interhost(ask.actor);
+    bool is_possible = ask.to_worker < worker->shared->worker_count &&
+                       !tr_group_is_host(ask.actor.group) && !tri_is_interhost(ask.actor);
     bool has_room = moves->wanted_count < TR_MOVES_WAITING_MAX;
     struct wanted *wanted = is_possible && has_room ? tr_alloc(sizeof *wanted) : NULL;
     if (wanted == NULL) {

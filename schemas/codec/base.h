@@ -91,6 +91,47 @@ struct tr_ref {
     uint32_t incarnation;
 };
 
+/*
+ * What a group's number says:
+ *
+ *     bit 62         set: the group is a host, and its serials are services, workers and the
+ *                    program (enum tr_service); clear: it is of actors
+ *     bits 48 to 61  the number of that host, or of the one where the group began; 0: it is alone
+ *     bits 0 to 47   drawn when the host started; of a group of actors: counted, with its worker
+ *
+ * So it is below 2^63, and no group has the number 0.
+ */
+#define TR_GROUP_HOST_BIT (1ULL << 62)
+#define TR_GROUP_HOST_SHIFT 48
+#define TR_HOST_NUMBER_MAX 16383
+
+/* Where a group may be missing: it is. What that means is said there, such as "all groups". */
+#define TR_GROUP_NONE 0ULL
+
+/*
+ * As a receiver's group: the host on which the sender is, whichever that is. As a sender's group it
+ * is only in what older programs have stored, and means a host as well.
+ */
+#define TR_GROUP_HERE 0ULL
+
+static inline bool tr_group_is_none(uint64_t group)
+{
+    return group == TR_GROUP_NONE;
+}
+
+/* Whether messages to or from this group are those of a host itself, not of an actor. */
+static inline bool tr_group_is_host(uint64_t group)
+{
+    return (group & TR_GROUP_HOST_BIT) != 0 || group == TR_GROUP_HERE;
+}
+
+/* How people see a group: a host as its number, so 0/1 is a service of a host that is alone. */
+static inline uint64_t tr_group_shown(uint64_t group)
+{
+    return (group & TR_GROUP_HOST_BIT) == 0 ? group
+                                            : group >> TR_GROUP_HOST_SHIFT & TR_HOST_NUMBER_MAX;
+}
+
 static inline bool tr_key_equal(struct tr_key a, struct tr_key b)
 {
     return a.serial == b.serial && a.group == b.group;

@@ -38,7 +38,8 @@ static int link_send(struct tri_channel *link, uint32_t place, uint8_t *data, si
                             tr_envelope_get(message.data, 64, to_serial)};
         uint16_t type = tr_envelope_get(message.data, 16, type);
         TR_ASSERT(tr_envelope_check(message, &whole) == 0 && whole == message.size);
-        TR_ASSERT(type == tr_interhost_link_schema.id || (tri_is_interhost(to) && to.group != 0));
+        TR_ASSERT(type == tr_interhost_link_schema.id ||
+                  (tri_is_interhost(to) && to.group != TR_GROUP_HERE));
     }
     tr_free(data);
     return 0;
@@ -141,7 +142,7 @@ static void arrive(const uint8_t *data, size_t size)
 static void arrive_as(unsigned kind, const uint8_t *data, size_t size)
 {
     static uint8_t buffer[2 * TR_ENVELOPE_BYTES + HEAD_BYTES_MAX + UINT16_MAX];
-    const struct tr_key interhost = {tri_host_group(1) | 16, TRI_INTERHOST_NUMBER << 4};
+    const struct tr_key interhost = {tri_group_origin(1) | 16, TRI_INTERHOST_NUMBER << 4};
     size_t used = put_head(buffer, size > 0);
     if (kind == IN_MESSAGE) {
         used += put_envelope(buffer + used, tr_interhost_send_schema.id, interhost, size);

@@ -136,7 +136,7 @@ struct tr_ref crossing_fake(uint32_t host)
 
 struct stage *crossing_stage(struct tr_ref actor)
 {
-    return &crossing.hosts[(actor.key.group >> TRI_GROUP_HOST_SHIFT) - 1].stage;
+    return &crossing.hosts[(actor.key.group >> TR_GROUP_HOST_SHIFT) - 1].stage;
 }
 
 void crossing_set_epoch(struct tri_worker *worker, uint64_t group, uint32_t epoch)

@@ -468,7 +468,7 @@ static void answers_across_hosts(void **state)
     begin(2);
     crossing_act(one, ask, 6, other);
     assert_int_equal(fake_actor_heard_last(one, &tr_answer_schema)->number, 7);
-    struct tr_ref nowhere = {{tri_host_group(9) | 16, 16}, 1};
+    struct tr_ref nowhere = {{tri_group_origin(9) | 16, 16}, 1};
     crossing_act(one, ask, 1, nowhere);
     assert_int_equal(fake_actor_heard_last(one, &tr_ask_failed_schema)->reason, TR_NO_CONNECTION);
     stage_tell(here, other, &tr_question_schema, &(struct tr_question){1}); /* by the program */

@@ -200,7 +200,7 @@ static int end(void **state)
     return 0;
 }
 
-static const struct tr_key an_interhost_actor = {(1ULL << TRI_GROUP_HOST_SHIFT) | 16,
+static const struct tr_key an_interhost_actor = {(1ULL << TR_GROUP_HOST_SHIFT) | 16,
                                                  TRI_INTERHOST_NUMBER << 4};
 
 static void tells_workers_of_links(void **state)
@@ -230,7 +230,7 @@ static void brings_messages_to_nobody_else(void **state)
     (void)state;
     struct tr_key actor = {an_interhost_actor.group, 16};
     struct tr_key worker = {0, TR_SERVICE_WORKERS};
-    struct tr_key elsewhere = {an_interhost_actor.group + (1ULL << TRI_GROUP_HOST_SHIFT),
+    struct tr_key elsewhere = {an_interhost_actor.group + (1ULL << TR_GROUP_HOST_SHIFT),
                                an_interhost_actor.serial};
     arrive(next_head(true), tr_interhost_send_schema.id, actor);
     arrive(next_head(true), tr_spawn_request_schema.id, worker);
@@ -268,7 +268,7 @@ static void refuses_what_makes_no_sense(void **state)
 static void say(void)
 {
     uint8_t message[512];
-    struct tr_key to = {(2ULL << TRI_GROUP_HOST_SHIFT) | 16, TRI_INTERHOST_NUMBER << 4};
+    struct tr_key to = {(2ULL << TR_GROUP_HOST_SHIFT) | 16, TRI_INTERHOST_NUMBER << 4};
     size_t size = make_message(message, tr_interhost_send_schema.id, to);
     struct tri_frame_builder builder = {0};
     assert_int_equal(tri_frame_add(&builder, (struct tr_bytes){message, size}, true), 0);

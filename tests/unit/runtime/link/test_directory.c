@@ -12,11 +12,11 @@ static void finds_groups_by_their_numbers(void **state)
 {
     (void)state;
     struct tri_directory directory = {.number = 3};
-    assert_int_equal(tri_directory_host(&directory, tri_host_group(7) | 99), 7);
-    assert_true(tri_directory_is_here(&directory, tri_host_group(3) | 16));
-    assert_false(tri_directory_is_here(&directory, tri_host_group(4) | 16));
+    assert_int_equal(tri_directory_host(&directory, tri_group_origin(7) | 99), 7);
+    assert_true(tri_directory_is_here(&directory, tri_group_origin(3) | 16));
+    assert_false(tri_directory_is_here(&directory, tri_group_origin(4) | 16));
     assert_false(tri_directory_is_here(&directory, 16));
-    assert_true(tri_directory_is_here(&directory, 0));
+    assert_true(tri_directory_is_here(&directory, TR_GROUP_HERE));
     directory.number = 0;
     assert_true(tri_directory_is_here(&directory, 16));
 }
@@ -30,7 +30,7 @@ static void knows_its_peers(void **state)
     assert_int_equal(tri_directory_add(&directory, 5, no_address), TR_EXISTS);
     assert_int_equal(tri_directory_add(&directory, 3, no_address), TR_INVALID);
     assert_int_equal(tri_directory_add(&directory, 0, no_address), TR_INVALID);
-    assert_int_equal(tri_directory_add(&directory, 32768, no_address), TR_INVALID);
+    assert_int_equal(tri_directory_add(&directory, TR_HOST_NUMBER_MAX + 1, no_address), TR_INVALID);
     struct tr_text endless = {.data = "", .size = TR_ADDRESS_BYTES_MAX};
     assert_int_equal(tri_directory_add(&directory, 6, endless), TR_INVALID);
     assert_int_equal(tri_directory_place(&directory, 5), 0);
@@ -51,26 +51,30 @@ static void lists_groups_that_have_moved(void **state)
     struct tri_directory directory = {.number = 1};
     assert_int_equal(tri_directory_add(&directory, 2, no_address), 0);
     for (uint64_t i = 100; i > 0; i--) {
-        assert_int_equal(tri_directory_route(&directory, tri_host_group(1) | i << 4, 2), 0);
+        assert_int_equal(tri_directory_route(&directory, tri_group_origin(1) | i << 4, 2), 0);
     }
-    assert_int_equal(tri_directory_route(&directory, tri_host_group(2) | 16, 1), 0);
-    assert_int_equal(tri_directory_route(&directory, tri_host_group(1) | 16, 1), 0); /* and back */
+    assert_int_equal(tri_directory_route(&directory, tri_group_origin(2) | 16, 1), 0);
+    assert_int_equal(tri_directory_route(&directory, tri_group_origin(1) | 16, 1),
+                     0); /* and back */
     assert_int_equal(tri_directory_route(&directory, 5, 9), TR_NOT_FOUND);
-    assert_true(tri_directory_is_here(&directory, tri_host_group(1) | 16));
-    assert_false(tri_directory_is_here(&directory, tri_host_group(1) | 32));
-    assert_true(tri_directory_is_here(&directory, tri_host_group(1) | 1616));
-    assert_true(tri_directory_is_here(&directory, tri_host_group(2) | 16));
+    assert_true(tri_directory_is_here(&directory, tri_group_origin(1) | 16));
+    assert_false(tri_directory_is_here(&directory, tri_group_origin(1) | 32));
+    assert_true(tri_directory_is_here(&directory, tri_group_origin(1) | 1616));
+    assert_true(tri_directory_is_here(&directory, tri_group_origin(2) | 16));
     tri_directory_fini(&directory);
     assert_int_equal(tr_memory_used(), 0);
 }
 
-static void tells_groups_of_hosts_from_others(void **state)
+static void finds_hosts_by_their_own_groups(void **state)
 {
     (void)state;
-    assert_true(tri_is_host_group(0));
-    assert_true(tri_is_host_group(tri_host_group(7)));
-    assert_false(tri_is_host_group(tri_host_group(7) | 16));
-    assert_false(tri_is_host_group(16));
+    struct tri_directory directory = {.number = 3};
+    assert_int_equal(tri_directory_host(&directory, tri_host_group(3)), 3);
+    assert_int_equal(tri_directory_host(&directory, tri_host_group(TR_HOST_NUMBER_MAX)),
+                     TR_HOST_NUMBER_MAX);
+    assert_true(tri_directory_is_here(&directory, tri_host_group(3)));
+    assert_false(tri_directory_is_here(&directory, tri_host_group(4)));
+    assert_true(tri_directory_is_here(&directory, TR_GROUP_HERE));
 }
 
 int main(void)
@@ -79,7 +83,7 @@ int main(void)
         cmocka_unit_test(finds_groups_by_their_numbers),
         cmocka_unit_test(knows_its_peers),
         cmocka_unit_test(lists_groups_that_have_moved),
-        cmocka_unit_test(tells_groups_of_hosts_from_others),
+        cmocka_unit_test(finds_hosts_by_their_own_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

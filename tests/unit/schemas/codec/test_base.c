@@ -147,6 +147,26 @@ static void keys_in_order(void **state)
     assert_false(tr_key_is_none((struct tr_key){.group = 0, .serial = 7}));
 }
 
+static void groups_of_hosts_and_of_actors(void **state)
+{
+    (void)state;
+    const uint64_t drawn = (1ULL << TR_GROUP_HOST_SHIFT) - 1;
+    static const uint64_t numbers[] = {0, 1, 7, TR_HOST_NUMBER_MAX};
+    for (size_t i = 0; i < TR_COUNT_OF(numbers); i++) {
+        uint64_t origin = numbers[i] << TR_GROUP_HOST_SHIFT;
+        assert_true(tr_group_is_host(TR_GROUP_HOST_BIT | origin));
+        assert_true(tr_group_is_host(TR_GROUP_HOST_BIT | origin | drawn));
+        assert_false(tr_group_is_host(origin | 16));
+        assert_false(tr_group_is_none(TR_GROUP_HOST_BIT | origin));
+        assert_int_equal(tr_group_shown(TR_GROUP_HOST_BIT | origin | drawn), numbers[i]);
+        assert_int_equal(tr_group_shown(origin | 16), origin | 16);
+        assert_true((TR_GROUP_HOST_BIT | origin | drawn) <= INT64_MAX); /* in order in a store */
+    }
+    assert_true(tr_group_is_host(TR_GROUP_HERE));
+    assert_int_equal(tr_group_shown(TR_GROUP_HERE), 0);
+    assert_true(tr_group_is_none(TR_GROUP_NONE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +177,7 @@ int main(void)
         cmocka_unit_test(text_views),
         cmocka_unit_test(texts_in_order),
         cmocka_unit_test(keys_in_order),
+        cmocka_unit_test(groups_of_hosts_and_of_actors),
     };
     return cmocka_run_group_tests_name("schemas/codec/base", tests, NULL, NULL);
 }
