@@ -163,8 +163,11 @@ TR_MUST_USE int tr_host_wake(struct tr_host *host, uint64_t group);
 
 /* ------------------------------------------------- what comes from another store */
 
-/* Names, with a number, what the program has said in this life of the host. From any thread. */
-uint32_t tr_host_incarnation(const struct tr_host *host);
+/*
+ * This start of the host, as a sender: its own group and the store's incarnation. With a serial
+ * (enum tr_service) and a number they name what it has said. From any thread.
+ */
+struct tr_ref tr_host_self(const struct tr_host *host);
 
 /* Whether it has memory for something new: 0 or TR_BUSY. From any thread. */
 TR_MUST_USE int tr_host_may_begin(const struct tr_host *host);

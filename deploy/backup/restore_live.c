@@ -92,7 +92,7 @@ static int tell_task(void *self, const struct tr_actor_image *image)
     }
     const struct tr_offline_message sending = {
         .to = image->actor, .number = ++changing->said, .clock = FIRST_CLOCK};
-    error = tr_send_offline(&changing->arena, (uint32_t)changing->store->incarnation, &sending,
+    error = tr_send_offline(&changing->arena, tr_offline_host(changing->store), &sending,
                             &tr_store_restored_schema, &restored, op);
     return error != 0 ? error : commit_if_full(changing);
 }

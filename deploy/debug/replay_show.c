@@ -14,8 +14,8 @@ static bool is_json(const struct tr_replay_show *show)
 
 static void put_ref(struct tr_sink *sink, struct tr_ref ref)
 {
-    tr_sink_format(sink, "%" PRIu64 "/%" PRIu64 "@%" PRIu32, ref.key.group, ref.key.serial,
-                   ref.incarnation);
+    tr_sink_format(sink, "%" PRIu64 "/%" PRIu64 "@%" PRIu32, tr_group_shown(ref.key.group),
+                   ref.key.serial, ref.incarnation);
 }
 
 void tr_replay_show_head(struct tr_replay_show *show, const struct tr_recording *head,

@@ -76,7 +76,7 @@ static int mark(struct marking *marking, const struct tr_execution *row)
     const struct tr_offline_message sending = {
         .to = tr_group_root(row->execution), .number = ++marking->said, .clock = FIRST_CLOCK};
     struct tri_op op;
-    int error = tr_send_offline(&marking->arena, (uint32_t)marking->store->incarnation, &sending,
+    int error = tr_send_offline(&marking->arena, tr_offline_host(marking->store), &sending,
                                 &tr_node_abort_schema, &word, &op);
     if (error != 0) {
         return error;

@@ -24,8 +24,8 @@ static int say(struct tr_end_aside *ending, const struct tr_offline_message *sen
                const struct tr_schema *schema, const void *body)
 {
     struct tri_op op;
-    int error = tr_send_offline(ending->arena, (uint32_t)ending->store->incarnation, sending,
-                                schema, body, &op);
+    int error =
+        tr_send_offline(ending->arena, tr_offline_host(ending->store), sending, schema, body, &op);
     return error != 0 ? error : add(ending, &op);
 }
 

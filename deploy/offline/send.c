@@ -8,7 +8,13 @@
 #include "schemas/runtime/control.h"
 #include "schemas/runtime/envelope.h"
 
-int tr_send_offline(struct tr_arena *arena, uint32_t incarnation,
+/* Its incarnation is no host's, so nothing need be drawn. */
+struct tr_ref tr_offline_host(const struct tri_store *store)
+{
+    return (struct tr_ref){{TR_GROUP_HOST_BIT, 0}, (uint32_t)store->incarnation};
+}
+
+int tr_send_offline(struct tr_arena *arena, struct tr_ref host,
                     const struct tr_offline_message *sending, const struct tr_schema *schema,
                     const void *body, struct tri_op *op)
 {
@@ -19,7 +25,7 @@ int tr_send_offline(struct tr_arena *arena, uint32_t incarnation,
     }
     struct tr_writer writer = tr_writer_of(bytes + TR_ENVELOPE_BYTES, size_max - TR_ENVELOPE_BYTES);
     int error = schema->pack(body, &writer);
-    const struct tr_ref program = {{TR_GROUP_HERE, TR_SERVICE_CONTROL}, incarnation};
+    const struct tr_ref program = {{host.key.group, TR_SERVICE_CONTROL}, host.incarnation};
     struct tr_ref from = tr_key_is_none(sending->from.key) ? program : sending->from;
     struct tr_envelope envelope = {
         .envelope_version = TR_ENVELOPE_VERSION,

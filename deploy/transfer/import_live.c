@@ -83,8 +83,8 @@ static int say(struct import *import, struct tr_ref to, const struct tr_schema *
     const struct tr_offline_message sending = {
         .to = to, .number = ++import->target->said, .clock = tr_clock_wall_ms() << 16};
     struct tri_op said;
-    int error = tr_send_offline(&import->unpacking->arena, import->target->incarnation, &sending,
-                                schema, body, &said);
+    int error = tr_send_offline(&import->unpacking->arena, import->target->host, &sending, schema,
+                                body, &said);
     if (error != 0) {
         return error;
     }
@@ -96,7 +96,10 @@ static int say(struct import *import, struct tr_ref to, const struct tr_schema *
     return 0;
 }
 
-/* What a service of the other host had said has a name that one of this host may have given. */
+/*
+ * What a service of the other host had said gets a name of this one: it is an older start of a copy
+ * of this store, perhaps, or an older program, and has given the same name to something else.
+ */
 static int rename_message(struct import *import, struct tri_op *op)
 {
     struct tr_envelope envelope;
@@ -109,9 +112,11 @@ static int rename_message(struct import *import, struct tri_op *op)
     }
     memcpy(bytes, op->data.data, op->data.size);
     tr_envelope_unpack(bytes, &envelope);
-    envelope.from_incarnation = import->target->incarnation;
+    envelope.from_group = import->target->host.key.group;
+    envelope.from_incarnation = import->target->host.incarnation;
     envelope.sequence = ++import->target->said;
     tr_envelope_pack(&envelope, bytes);
+    op->key.group = envelope.from_group;
     op->incarnation = envelope.from_incarnation;
     op->number = envelope.sequence;
     op->data.data = bytes;

@@ -16,8 +16,8 @@ TR_MUST_USE int tr_import_live_check_message(const struct tri_op *op);
 
 /* Where the executions come to. */
 struct tr_import_target {
-    uint32_t incarnation; /* of the store, which names what is said */
-    uint64_t said;        /* number of the last message of that name */
+    struct tr_ref host;   /* that says something: tr_host_self or tr_offline_host */
+    uint64_t said;        /* the number of the last message that it has said */
     bool tells_launchers; /* else they know of the executions */
     void *self;
     /* The launcher of an execution; `name` (TR_IMPORT_LAUNCHER_BYTES) is PROJECT/DOMAIN. */

@@ -743,7 +743,7 @@ int tr_taking_new(struct tr_live *live, struct tr_taking **out)
         return TR_MEMORY;
     }
     taking->live = live;
-    taking->target = (struct tr_import_target){.incarnation = tr_host_incarnation(live->host),
+    taking->target = (struct tr_import_target){.host = tr_host_self(live->host),
                                                .said = FIRST_NUMBER,
                                                .self = taking,
                                                .find_launcher = find_launcher};

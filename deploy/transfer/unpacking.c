@@ -16,6 +16,7 @@
 #include "actors/engine.h"
 #include "deploy/common/file.h"
 #include "deploy/inputs/relocate.h"
+#include "deploy/offline/send.h"
 #include "deploy/transfer/import_live.h"
 #include "deploy/transfer/unpacking_files.h"
 #include "runtime/journal/images.h"
@@ -345,7 +346,7 @@ static int find_launcher(void *self, const struct tr_execution *row, const char 
 int tr_unpacking_commit(struct tr_unpacking *unpacking, struct tri_store *store,
                         struct tr_reader *reader)
 {
-    struct tr_import_target target = {.incarnation = (uint32_t)store->incarnation,
+    struct tr_import_target target = {.host = tr_offline_host(store),
                                       .tells_launchers = true,
                                       .self = reader,
                                       .find_launcher = find_launcher};

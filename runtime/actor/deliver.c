@@ -6,14 +6,21 @@
  * half empty. An overloaded actor is never muted itself, so a cycle of actors cannot deadlock.
  * Replies, DOWN and controls pass any limit: their receiver has reserved room for them.
  *
- * The order of checks: an actor with the key is on this worker (tri_deliver_here); else
- * TR_GROUP_HERE is a service, a group of another host goes to the interhost actor, a key with a
- * route or with another origin goes to that worker, and the rest has ended, is set aside or is not
- * spawned yet.
+ * The order of checks: an actor with the key is on this worker (tri_deliver_here); else a group of
+ * another host goes to the interhost actor, a host itself is a service, a key with a route or with
+ * another origin goes to that worker, and the rest has ended, is set aside or is not spawned yet.
  * With a hint or the recent block of the table the first case takes a few loads.
  *
  * Each message is owned by one list at a time. Delivering takes ownership: it ends in a mailbox, in
  * a frame, in the batch, in a list of waiting messages, or freed as a dead letter.
+ *
+ * An answer to the program or to a service is only for the start of the host that has asked, since
+ * the next one counts its questions from 1 again. The invariant: a question's sender is the own
+ * group and the incarnation of the start that asks (tri_shared.host), and no two starts share both.
+ * Each opening of a store raises the incarnation in the transaction that takes the fence, so no two
+ * starts on one store by one host have the same; hosts beside each other have groups with other
+ * numbers; and after the loss or the copying of a store the bits that each start draws differ.
+ * Questions are stored, and an answer may come years later: is_for_this_start decides.
  */
 #include "runtime/actor/deliver.h"
 
@@ -412,15 +419,34 @@ static uint32_t service_place(uint64_t serial)
     return serial < TR_SERVICE_COUNT ? places[serial] : 0;
 }
 
+/* Whether a receiver is a host itself. Interhost actors of hosts are actors. */
+static bool is_service(struct tr_key to)
+{
+    return tr_group_is_host(to.group) && !tri_is_interhost(to);
+}
+
 uint32_t tri_place_of(struct tri_worker *worker, struct tr_key to)
 {
-    if (to.group == TR_GROUP_HERE) {
+    if (is_service(to)) {
         uint32_t place = service_place(to.serial);
         return place == 0 ? worker->index : place;
     }
     bool is_from_here = tri_origin_worker(worker->shared, to) == worker->index;
     return is_from_here && worker->routes.count == 0 ? worker->index
                                                      : tri_deliver_route(worker, to);
+}
+
+/*
+ * Whether a message to a host means this start of this host. Without a host it is said here; with
+ * an incarnation alone it was stored by an older program, before this start.
+ */
+static bool is_for_this_start(const struct tri_worker *worker, const struct tri_message *message)
+{
+    const struct tr_ref *host = &worker->shared->host;
+    uint64_t group = tri_message_to(message).group;
+    uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
+    return (group == TR_GROUP_HERE || group == host->key.group) &&
+           (incarnation == 0 || incarnation == host->incarnation);
 }
 
 /*
@@ -432,9 +458,7 @@ static void deliver_service(struct tri_worker *worker, struct tri_message *messa
 {
     uint64_t serial = tr_envelope_get(message->bytes, 64, to_serial);
     uint32_t place = service_place(serial);
-    uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
-    if (incarnation != 0 && incarnation != worker->shared->host_epoch) {
-        /* For the program before a restart: its numbers have other meanings now. */
+    if (!is_for_this_start(worker, message)) {
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
         return;
     }
@@ -459,11 +483,11 @@ static void deliver_service(struct tri_worker *worker, struct tri_message *messa
 static void deliver_away(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
-    if (to.group == TR_GROUP_HERE) {
-        deliver_service(worker, message);
+    if (TR_UNLIKELY(worker->shared->directory.number != 0) && tri_remote_deliver(worker, message)) {
         return;
     }
-    if (TR_UNLIKELY(worker->shared->directory.number != 0) && tri_remote_deliver(worker, message)) {
+    if (is_service(to)) {
+        deliver_service(worker, message);
         return;
     }
     uint32_t place = tri_deliver_route(worker, to);

@@ -96,8 +96,7 @@ static inline bool tri_is_remote(const struct tri_worker *worker, uint64_t group
 }
 
 /* A message for a receiver that is not on this worker, on a host that is not alone: takes it over
- * if it is for another host, for an interhost actor, or for the host itself by its own group;
- * whether it did. */
+ * if it is for another host or for an interhost actor; whether it did. */
 static inline bool tri_remote_deliver(struct tri_worker *worker, struct tri_message *message)
 {
     return worker->remote->deliver(worker, message);

@@ -149,7 +149,7 @@ static void fill_envelope(struct tri_worker *worker, const struct tri_heading *h
         .from_group = heading->from.key.group,
         .from_serial = heading->from.key.serial,
         .from_incarnation = heading->from.incarnation,
-        .from_epoch = worker->shared->host_epoch,
+        .from_epoch = worker->shared->host.incarnation,
         .sequence = heading->sequence,
         .cause_group = heading->cause.key.group,
         .cause_serial = heading->cause.key.serial,
@@ -190,9 +190,11 @@ int tri_message_make(struct tri_worker *worker, const struct tri_heading *headin
 struct tri_heading tri_worker_heading(struct tri_worker *worker, struct tr_ref to,
                                       const struct tri_message *about)
 {
+    struct tr_ref from = worker->shared->host;
+    from.key.serial = TR_SERVICE_WORKERS + worker->index;
     struct tri_heading heading = {
         .kind = TR_KIND_SIGNAL,
-        .from = {{TR_GROUP_HERE, TR_SERVICE_WORKERS + worker->index}, worker->shared->host_epoch},
+        .from = from,
         .to = to,
         .sequence = ++worker->said,
     };
@@ -243,7 +245,7 @@ void tri_recorder_note(struct tri_worker *worker, uint8_t point, const struct tr
     *tri_recorder_next(&worker->recorder) = (struct tri_event){
         .to_serial = tr_envelope_get(at, 64, to_serial),
         .from_serial = tr_envelope_get(at, 64, from_serial),
-        .to_group = (uint32_t)tr_envelope_get(at, 64, to_group),
+        .to_group = (uint32_t)tr_group_shown(tr_envelope_get(at, 64, to_group)),
         .sequence = (uint32_t)tr_envelope_get(at, 64, sequence),
         .at_ms = (uint32_t)worker->now_ms,
         .type = tr_envelope_get(at, 16, type),

@@ -36,7 +36,11 @@ struct tri_shared {
     uint32_t behaviour_count;
     uint32_t worker_count;
     enum tr_durability durability;
-    uint32_t host_epoch;            /* the store's incarnation, in this host's messages */
+    /*
+     * This start of the host, as a sender: its own group and the store's incarnation. The serial is
+     * of who sends.
+     */
+    struct tr_ref host;
     uint32_t services;              /* bits by enum tr_service: available services */
     struct tri_directory directory; /* which host has which group */
     void *program;                  /* tr_program */

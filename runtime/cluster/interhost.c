@@ -57,7 +57,7 @@ static void note_link(struct tri_interhost_turn *turn, const struct tr_interhost
  */
 static void notice_start(struct tri_interhost_turn *turn)
 {
-    uint32_t start = turn->context->worker->shared->host_epoch;
+    uint32_t start = turn->context->worker->shared->host.incarnation;
     if (turn->state->host_start != start) {
         turn->state->host_start = start;
         turn->state->links_up = 0;
@@ -147,7 +147,7 @@ static int drop_if_done(struct tri_interhost_turn *turn, uint32_t page)
 static uint64_t new_stream(const struct tri_interhost_turn *turn)
 {
     struct tri_worker *worker = turn->context->worker;
-    return (uint64_t)worker->shared->host_epoch << 40 | (++worker->said & STREAM_MASK);
+    return (uint64_t)worker->shared->host.incarnation << 40 | (++worker->said & STREAM_MASK);
 }
 
 /*
@@ -456,7 +456,7 @@ static int on_refused(struct tri_interhost_turn *turn, uint32_t page,
     struct tri_pair *pair;
     /* Whether the refused message is of this start of the host, or of an earlier one. */
     bool is_mine = ack->refused_epoch == own_epoch(turn) &&
-                   ack->incarnation == turn->context->worker->shared->host_epoch;
+                   ack->incarnation == turn->context->worker->shared->host.incarnation;
     int reason = -(int)ack->reason;
     if (reason == TR_STALE_EPOCH) {
         /* Messages of an earlier start of this host are ignored. */

@@ -37,7 +37,8 @@ static uint64_t source_group(const struct tri_worker *worker, const struct tri_m
         !tr_group_is_host(down.actor.key.group) && !tri_is_remote(worker, down.actor.key.group)) {
         return down.actor.key.group;
     }
-    return tri_host_group(worker->shared->directory.number);
+    TR_ASSERT(!tri_is_remote(worker, worker->shared->host.key.group));
+    return worker->shared->host.key.group;
 }
 
 /*
@@ -116,15 +117,6 @@ static void send_remote(struct tri_worker *worker, struct tri_message *message)
     }
     note_sender(worker, message);
     struct tri_message *wrapped = wrap(worker, message);
-    if (from.key.group == TR_GROUP_HERE) {
-        /* There it would be the other host. */
-        struct tr_interhost_out out;
-        int error = tr_interhost_out_unpack(tr_envelope_body(wrapped->bytes),
-                                            tr_interhost_out_schema.version, &out);
-        TR_ASSERT(error == 0);
-        size_t place = (size_t)(out.message.data - wrapped->bytes);
-        tr_envelope_put(wrapped->bytes + place, 64, from_group, tri_host_group(directory->number));
-    }
     tri_message_settle(worker, message);
     tri_message_free(worker, message);
     tri_deliver(worker, wrapped, 0);
@@ -142,7 +134,7 @@ static struct tri_actor *spawn(struct tri_worker *worker, struct tr_key key)
     bool is_known = tri_group_find(worker, key.group) != NULL;
     int index = tri_behaviour_index(worker->shared, tri_interhost_behaviour.id);
     struct tr_interhost first = {.links_up = worker->links_up,
-                                 .host_start = worker->shared->host_epoch};
+                                 .host_start = worker->shared->host.incarnation};
     struct tri_actor_spec spec = {.key = key, .behaviour = (uint32_t)index, .state = &first};
     struct tri_actor *actor;
     TR_ASSERT(index >= 0);
@@ -197,11 +189,6 @@ static bool deliver(struct tri_worker *worker, struct tri_message *message)
             deliver_absent(worker, message);
         }
         return is_home;
-    }
-    if (tr_group_is_host(to.group)) {
-        tr_envelope_put(message->bytes, 64, to_group, TR_GROUP_HERE);
-        tri_deliver(worker, message, 0);
-        return true;
     }
     return false;
 }

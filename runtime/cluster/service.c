@@ -18,11 +18,11 @@
 
 int tri_interhost_service_init(struct tri_interhost_service *service, struct tr_env *env,
                                const struct tri_directory *directory, uint32_t worker_count,
-                               uint32_t host_epoch)
+                               struct tr_ref host)
 {
     *service = (struct tri_interhost_service){
         .env = env, .directory = directory, .worker_count = worker_count};
-    tri_sender_init(&service->sender, TR_SERVICE_INTERHOST, host_epoch);
+    tri_sender_init(&service->sender, TR_SERVICE_INTERHOST, host);
     service->peers = tr_alloc_zero(directory->peer_count + 1, sizeof *service->peers);
     if (service->peers == NULL) {
         return TR_MEMORY;
@@ -30,10 +30,10 @@ int tri_interhost_service_init(struct tri_interhost_service *service, struct tr_
     for (uint32_t i = 0; i < directory->peer_count; i++) {
         service->peers[i].number = directory->peers[i].number;
         /*
-         * The host's epoch in the upper half makes every session of this start higher than all
-         * earlier ones.
+         * The host's incarnation in the upper half makes every session of this start higher than
+         * all earlier ones.
          */
-        tri_session_init(&service->peers[i].session, (uint64_t)host_epoch << 32,
+        tri_session_init(&service->peers[i].session, (uint64_t)host.incarnation << 32,
                          tri_monotonic_ns(env));
     }
     return 0;

@@ -46,13 +46,13 @@ struct tri_interhost_service {
 };
 
 /*
- * `host_epoch` is the incarnation of the host: sessions of a later one are above all earlier ones.
+ * `host` is this start of the host: sessions of a later incarnation are above all earlier ones.
  * Link and wire are set when they are open. TR_MEMORY.
  */
 TR_MUST_USE int tri_interhost_service_init(struct tri_interhost_service *service,
                                            struct tr_env *env,
                                            const struct tri_directory *directory,
-                                           uint32_t worker_count, uint32_t host_epoch);
+                                           uint32_t worker_count, struct tr_ref host);
 void tri_interhost_service_fini(struct tri_interhost_service *service);
 
 /*

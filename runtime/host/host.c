@@ -109,7 +109,8 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->durability = options->durability;
     shared->program = options->program;
     shared->counter_count = options->counter_count;
-    shared->host_epoch = host->store == NULL ? 1 : (uint32_t)host->store->incarnation;
+    shared->host.key.group = tri_host_group(options->number, tri_entropy(host->env));
+    shared->host.incarnation = host->store == NULL ? 1 : (uint32_t)host->store->incarnation;
     /* A call to a service without its bit is refused at once (TR_NO_CONNECTION). */
     shared->services = 1U << TR_SERVICE_CONTROL;
     shared->services |= options->has_http ? 1U << TR_SERVICE_HTTP : 0;
@@ -183,12 +184,12 @@ int tri_host_init(struct tr_host *host, const struct tr_host_options *options, s
     host->store = store;
     host->stuck_handler_ms = options->stuck_handler_ms;
     int error = init_shared(host, options);
-    tri_sender_init(&host->sender, TR_SERVICE_CONTROL, host->shared.host_epoch);
+    tri_sender_init(&host->sender, TR_SERVICE_CONTROL, host->shared.host);
     if (error == 0) {
         error = init_workers(host);
     }
     if (error == 0 && store != NULL) {
-        tri_journal_init(&host->journal, env, store);
+        tri_journal_init(&host->journal, env, store, host->shared.host);
         tri_journal_keep_clock(&host->journal, &host->shared.life);
         error = load_next_groups(host);
     }
@@ -590,7 +591,7 @@ static int start_services(struct tr_host *host)
         struct tri_http_service_options options = {
             .env = host->env,
             .worker_count = shared->worker_count,
-            .host_epoch = shared->host_epoch,
+            .host_ref = shared->host,
             .fatal = &host->fatal,
             .life = shared->life,
             .receiver_timeout_ms = host->http_receiver_timeout_ms,
@@ -603,7 +604,7 @@ static int start_services(struct tr_host *host)
         struct tri_process_service_options options = {
             .env = host->env,
             .worker_count = shared->worker_count,
-            .host_epoch = shared->host_epoch,
+            .host_ref = shared->host,
             .fatal = &host->fatal,
             .folder = host->folder,
             .keeper_command = host->keeper_command,
@@ -623,7 +624,7 @@ static int start_services(struct tr_host *host)
         struct tri_files_service_options options = {
             .env = host->env,
             .worker_count = shared->worker_count,
-            .host_epoch = shared->host_epoch,
+            .host_ref = shared->host,
             .fatal = &host->fatal,
             .folder = host->folder,
             .exchange = host->exchange,

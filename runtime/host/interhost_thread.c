@@ -66,7 +66,7 @@ int tri_interhost_thread_start(struct tr_host *host, struct tri_interhost_thread
     }
     thread->host = host;
     int error = tri_interhost_service_init(&thread->service, host->env, &host->shared.directory,
-                                           host->shared.worker_count, host->shared.host_epoch);
+                                           host->shared.worker_count, host->shared.host);
     if (error == 0) {
         error = open_ends(thread);
     }

@@ -39,7 +39,8 @@ static int read_state(struct tri_worker *worker, const struct tr_schema *state,
 /* Adds the program's monitor, so that it gets the end, however soon. */
 static int watch(struct tri_worker *worker, struct tri_actor *actor, uint64_t request)
 {
-    struct tr_ref control = {{TR_GROUP_HERE, TR_SERVICE_CONTROL}, worker->shared->host_epoch};
+    struct tr_ref control = worker->shared->host;
+    control.key.serial = TR_SERVICE_CONTROL;
     bool is_watched = tri_edge_add(worker, actor, TRI_EDGE_MONITORED, control, request) != NULL;
     return is_watched ? 0 : TR_MEMORY;
 }

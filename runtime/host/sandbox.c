@@ -80,7 +80,7 @@ int tri_sandbox_new(const struct tri_sandbox_options *options, struct tri_sandbo
     shared->worker_count = 1;
     shared->bounds = tri_bounds_of(&(struct tr_bounds){0}, 1);
     shared->durability = TR_DURABILITY_NONE;
-    shared->host_epoch = options->epoch;
+    shared->host = (struct tr_ref){{tri_host_group(options->host, 0), 0}, options->epoch};
     shared->program = options->program;
     shared->seed = options->seed;
     shared->life.ahead_ms = options->ahead_ms;

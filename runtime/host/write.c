@@ -22,9 +22,10 @@ static int add_reply(struct tr_host *host, struct tri_batch *batch, uint64_t req
         .type = tr_control_reply_schema.id,
         .body_size = (uint32_t)tr_writer_size(&writer),
         .to_serial = TR_SERVICE_CONTROL,
+        .from_group = host->shared.host.key.group,
         .from_serial = TR_SERVICE_CONTROL,
-        .from_incarnation = host->shared.host_epoch,
-        .from_epoch = host->shared.host_epoch,
+        .from_incarnation = host->shared.host.incarnation,
+        .from_epoch = host->shared.host.incarnation,
         .sequence = ++host->sender.said,
     };
     if (error != 0) {
@@ -63,9 +64,9 @@ int tr_host_write(struct tr_host *host, const struct tri_op *ops, size_t count)
     return 0;
 }
 
-uint32_t tr_host_incarnation(const struct tr_host *host)
+struct tr_ref tr_host_self(const struct tr_host *host)
 {
-    return host->shared.host_epoch;
+    return host->shared.host;
 }
 
 int tr_host_may_begin(const struct tr_host *host)

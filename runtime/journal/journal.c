@@ -52,7 +52,8 @@ static const uint64_t commit_operations_bounds[] = {1,    4,    16,    64,    25
 _Static_assert(TR_COUNT_OF(commit_ns_bounds) <= TR_HISTOGRAM_BUCKETS_MAX, "they fit");
 _Static_assert(TR_COUNT_OF(commit_operations_bounds) <= TR_HISTOGRAM_BUCKETS_MAX, "they fit");
 
-void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tri_store *store)
+void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tri_store *store,
+                      struct tr_ref host)
 {
     *journal = (struct tri_journal){
         .env = env,
@@ -64,7 +65,7 @@ void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tr
         .commit_operations = {.bounds = commit_operations_bounds},
     };
     tri_inbox_init(&journal->inbox);
-    tri_sender_init(&journal->sender, TR_SERVICE_JOURNAL, (uint32_t)store->incarnation);
+    tri_sender_init(&journal->sender, TR_SERVICE_JOURNAL, host);
 }
 
 /* Uncommitted batches are dropped, as in a crash. */

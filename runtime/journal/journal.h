@@ -75,8 +75,9 @@ struct tri_journal {
     struct tri_kept_clock kept; /* the stored clock */
 };
 
-/* The caller owns `store`; numbers continue after its last one. */
-void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tri_store *store);
+/* The caller owns `store`; numbers continue after its last one. `host` is in its messages. */
+void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tri_store *store,
+                      struct tr_ref host);
 void tri_journal_fini(struct tri_journal *journal);
 
 /*

@@ -121,3 +121,9 @@ uint16_t tri_directory_host(const struct tri_directory *directory, uint64_t grou
     }
     return group >> TR_GROUP_HOST_SHIFT & TR_HOST_NUMBER_MAX;
 }
+
+uint64_t tri_host_group(uint16_t number, uint64_t drawn)
+{
+    const uint64_t drawn_max = (1ULL << TR_GROUP_HOST_SHIFT) - 1;
+    return TR_GROUP_HOST_BIT | tri_group_origin(number) | (drawn & drawn_max);
+}

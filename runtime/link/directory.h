@@ -61,11 +61,11 @@ static inline uint64_t tri_group_origin(uint16_t number)
     return (uint64_t)number << TR_GROUP_HOST_SHIFT;
 }
 
-/* The group that a host itself is: its services, its workers and its program. */
-static inline uint64_t tri_host_group(uint16_t number)
-{
-    return TR_GROUP_HOST_BIT | tri_group_origin(number);
-}
+/*
+ * The host's own group: its services, its workers and its program, in one of its starts. `drawn` is
+ * different in each start of each host.
+ */
+uint64_t tri_host_group(uint16_t number, uint64_t drawn);
 
 /* Whether a receiver of this group is on this host. */
 static inline bool tri_directory_is_here(const struct tri_directory *directory, uint64_t group)

@@ -1,14 +1,14 @@
 /*
  * Service senders: envelopes of messages that are not from actors. Their messages have names too:
- * the service's serial in group 0, the host's epoch, and a number.
+ * the service's serial in the host's own group, the host's incarnation, and a number.
  */
 #include "runtime/link/sender.h"
 
 #include "runtime/memory.h"
 
-void tri_sender_init(struct tri_sender *sender, uint64_t serial, uint32_t host_epoch)
+void tri_sender_init(struct tri_sender *sender, uint64_t serial, struct tr_ref host)
 {
-    *sender = (struct tri_sender){.from = {{0, serial}, host_epoch}};
+    *sender = (struct tri_sender){.from = {{host.key.group, serial}, host.incarnation}};
 }
 
 void tri_sender_fini(struct tri_sender *sender)
@@ -23,6 +23,7 @@ static void complete(struct tri_sender *sender, struct tr_envelope *envelope,
     envelope->version = schema->version;
     envelope->type = schema->id;
     envelope->body_size = (uint32_t)body_size;
+    envelope->from_group = sender->from.key.group;
     envelope->from_serial = sender->from.key.serial;
     envelope->from_incarnation = sender->from.incarnation;
     envelope->from_epoch = sender->from.incarnation;

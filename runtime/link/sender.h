@@ -12,15 +12,15 @@
 struct tri_sender {
     struct tri_channel *link; /* the sender's link; owned by its opener */
     struct tri_outbox outbox;
-    struct tr_ref from; /* in group 0 */
+    struct tr_ref from; /* in the host's own group */
     uint64_t said;
 };
 
 /*
- * Initializes a sender for the service `serial` of a host with this epoch; the link is set when it
- * is open.
+ * Initializes a sender for the service `serial` of a host (its own group and incarnation); the link
+ * is set when it is open.
  */
-void tri_sender_init(struct tri_sender *sender, uint64_t serial, uint32_t host_epoch);
+void tri_sender_init(struct tri_sender *sender, uint64_t serial, struct tr_ref host);
 void tri_sender_fini(struct tri_sender *sender);
 
 /*

@@ -587,7 +587,7 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     if (service == NULL) {
         return TR_MEMORY;
     }
-    tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
+    tri_service_init(&service->base, options->env, options->worker_count, options->host_ref,
                      TR_SERVICE_FILES);
     service->base.fatal = options->fatal;
     service->folder = options->folder;

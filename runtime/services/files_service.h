@@ -17,7 +17,7 @@ struct tri_files_service;
 struct tri_files_service_options {
     struct tr_env *env;
     uint32_t worker_count;
-    uint32_t host_epoch;
+    struct tr_ref host_ref;             /* this start of the host, as a sender */
     atomic_int *fatal;                  /* the host's */
     const char *folder;                 /* of the store; it and the following outlive the service */
     const struct tr_exchange *exchange; /* NULL: large documents and inquiries are refused */

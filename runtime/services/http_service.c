@@ -354,9 +354,9 @@ int tri_http_service_start(const struct tri_http_service_options *options,
         return TR_MEMORY;
     }
     service->life = options->life;
-    tri_service_init(&service->calls, options->env, options->worker_count, options->host_epoch,
+    tri_service_init(&service->calls, options->env, options->worker_count, options->host_ref,
                      TR_SERVICE_HTTP);
-    tri_service_init(&service->answers, options->env, options->worker_count, options->host_epoch,
+    tri_service_init(&service->answers, options->env, options->worker_count, options->host_ref,
                      TR_SERVICE_HTTP_ANSWERS);
     service->calls.fatal = options->fatal;
     service->answers.fatal = options->fatal;

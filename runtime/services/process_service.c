@@ -669,7 +669,7 @@ int tri_process_service_start(const struct tri_process_service_options *options,
     if (service == NULL) {
         return TR_MEMORY;
     }
-    tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
+    tri_service_init(&service->base, options->env, options->worker_count, options->host_ref,
                      TR_SERVICE_PROCESSES);
     service->base.fatal = options->fatal;
     service->folders.store = -1;

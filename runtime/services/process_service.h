@@ -33,7 +33,7 @@ struct tri_process_service;
 struct tri_process_service_options {
     struct tr_env *env;
     uint32_t worker_count;
-    uint32_t host_epoch;
+    struct tr_ref host_ref;                 /* this start of the host, as a sender */
     atomic_int *fatal;                      /* the host's */
     const char *folder;                     /* of the store, which has its own keeper */
     const char *const *keeper_command;      /* argv of the keeper, ended by NULL */

@@ -8,11 +8,10 @@
 #include "runtime/services/service.h"
 
 void tri_service_init(struct tri_service *service, struct tr_env *env, uint32_t worker_count,
-                      uint32_t host_epoch, uint64_t serial)
+                      struct tr_ref host, uint64_t serial)
 {
-    *service =
-        (struct tri_service){.env = env, .worker_count = worker_count, .host_epoch = host_epoch};
-    tri_sender_init(&service->sender, serial, host_epoch);
+    *service = (struct tri_service){.env = env, .worker_count = worker_count};
+    tri_sender_init(&service->sender, serial, host);
 }
 
 void tri_service_fail(struct tri_service *service, int error)

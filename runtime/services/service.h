@@ -28,7 +28,6 @@ struct tri_caller {
 struct tri_service {
     struct tr_env *env;
     uint32_t worker_count;
-    uint32_t host_epoch;
     struct tri_sender sender;
     pthread_t thread;
     bool is_started;
@@ -37,7 +36,7 @@ struct tri_service {
 };
 
 void tri_service_init(struct tri_service *service, struct tr_env *env, uint32_t worker_count,
-                      uint32_t host_epoch, uint64_t serial);
+                      struct tr_ref host, uint64_t serial);
 
 /* The service cannot continue: ends its host, since a caller would wait for ever. */
 void tri_service_fail(struct tri_service *service, int error);
@@ -64,7 +63,7 @@ struct tri_http_service;
 struct tri_http_service_options {
     struct tr_env *env;
     uint32_t worker_count;
-    uint32_t host_epoch;
+    struct tr_ref host_ref;                 /* this start of the host, as a sender */
     struct tri_life life;                   /* the clock of deadlines */
     atomic_int *fatal;                      /* the host's */
     uint32_t receiver_timeout_ms;           /* 0: TR_HTTP_RECEIVER_TIMEOUT_MS */

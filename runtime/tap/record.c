@@ -110,7 +110,7 @@ static int fill_head(struct tr_tap_record *record, const struct tr_tap_record_op
     record->head.at_ms = tri_wall_ms(record->host->env);
     record->head.address = tr_text_of(record->address);
     record->head.seed = shared->seed;
-    record->head.epoch = shared->host_epoch;
+    record->head.epoch = shared->host.incarnation;
     record->head.host = shared->directory.number;
     record->head.ahead_ms = shared->life.ahead_ms;
     if (size > 0) {

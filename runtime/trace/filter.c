@@ -149,6 +149,13 @@ static bool matches_type(const struct tr_tap_filter *filter,
     return filter->type_count == 0;
 }
 
+/* People know a host by its number. */
+static bool is_shown_as(struct tr_key wanted, struct tr_key key)
+{
+    key.group = tr_group_shown(key.group);
+    return tr_key_equal(wanted, key);
+}
+
 /*
  * The key of a recording is only its actor: other actors handle the messages that it has sent. In
  * any other filter the key is also the sender or the receiver.
@@ -167,7 +174,7 @@ bool tri_tap_filter_matches(const struct tr_tap_filter *filter,
         return tr_key_equal(key, candidate->actor);
     }
     if (!tr_key_is_none(key) && !tr_key_equal(key, candidate->actor) &&
-        !tr_key_equal(key, candidate->from) && !tr_key_equal(key, candidate->to)) {
+        !is_shown_as(key, candidate->from) && !is_shown_as(key, candidate->to)) {
         return false;
     }
     return filter->trace == 0 || filter->trace == candidate->trace;

@@ -167,7 +167,7 @@ static int parse_address(struct parsing *parsing, struct tr_text value)
     return 0;
 }
 
-/* Group 0 is allowed: its serials are services and workers. Serial 0 is no actor. */
+/* Also that of a host, by its number: 0 if it is alone. Serial 0 is no actor. */
 static int parse_key(struct parsing *parsing, struct tr_text value)
 {
     struct tr_text group = {0};

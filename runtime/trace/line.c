@@ -63,6 +63,6 @@ void tri_line_number(struct tri_line *line, const char *label, uint64_t number)
 
 void tri_line_key(struct tri_line *line, const char *label, struct tr_key key)
 {
-    tri_line_number(line, label, key.group);
+    tri_line_number(line, label, tr_group_shown(key.group));
     tri_line_number(line, "/", key.serial);
 }

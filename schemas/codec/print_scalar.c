@@ -161,7 +161,7 @@ void tri_print_signed(struct tr_sink *sink, int64_t value)
 
 static void print_key(struct tr_sink *sink, struct tr_key key)
 {
-    tr_sink_format(sink, "%" PRIu64 "/%" PRIu64, key.group, key.serial);
+    tr_sink_format(sink, "%" PRIu64 "/%" PRIu64, tr_group_shown(key.group), key.serial);
 }
 
 void tri_print_ref(struct tr_sink *sink, struct tr_ref ref)

@@ -93,10 +93,14 @@ static void print_envelope_json(struct tr_sink *sink, const struct tr_envelope *
 void tr_print_envelope(struct tr_sink *sink, enum tr_print_form form,
                        const struct tr_envelope *envelope)
 {
+    struct tr_envelope shown = *envelope;
+    shown.to_group = tr_group_shown(envelope->to_group);
+    shown.from_group = tr_group_shown(envelope->from_group);
+    shown.cause_group = tr_group_shown(envelope->cause_group);
     if (form == TR_PRINT_JSON) {
-        print_envelope_json(sink, envelope);
+        print_envelope_json(sink, &shown);
     } else {
-        print_envelope_line(sink, envelope);
+        print_envelope_line(sink, &shown);
     }
 }
 

@@ -157,7 +157,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     env.ops = &env_ops;
     directory = (struct tri_directory){.number = 1};
     TR_ASSERT(tri_directory_add(&directory, PEER, (struct tr_text){0}) == 0);
-    TR_ASSERT(tri_interhost_service_init(&service, &env, &directory, 1, 3) == 0);
+    const struct tr_ref host = {{tri_host_group(1, 0), 0}, 3};
+    TR_ASSERT(tri_interhost_service_init(&service, &env, &directory, 1, host) == 0);
     service.sender.link = &pipes;
     service.wire = &wire;
     while (size >= 3) {

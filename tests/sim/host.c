@@ -155,7 +155,7 @@ static int open_links(struct sim_host *host)
         error = sim_net_open(&host->net, TRI_PLACE_CONTROL, &made->sender.link);
     }
     if (error == 0) {
-        tri_sender_init(&host->environment, TR_SERVICE_HTTP, made->shared.host_epoch);
+        tri_sender_init(&host->environment, TR_SERVICE_HTTP, made->shared.host);
         error = sim_net_open(&host->net, TRI_PLACE_HTTP, &host->environment.link);
     }
     if (error == 0) {
@@ -164,7 +164,7 @@ static int open_links(struct sim_host *host)
     if (error == 0 && host->world->plan.remote_count > 0) {
         error =
             tri_interhost_service_init(&host->interhost, &host->env.base, &made->shared.directory,
-                                       made->shared.worker_count, made->shared.host_epoch);
+                                       made->shared.worker_count, made->shared.host);
     }
     if (error == 0 && host->world->plan.remote_count > 0) {
         host->interhost.wire = sim_network_open(host);

@@ -13,7 +13,7 @@ void flow_recall_open(struct flow *flow)
     struct tr_env *env = &flow->stage.env;
     struct tri_shared *shared = &flow->stage.host.shared;
     shared->services |= 1U << TR_SERVICE_FILES;
-    tri_service_init(&flow->files, env, shared->worker_count, shared->host_epoch, TR_SERVICE_FILES);
+    tri_service_init(&flow->files, env, shared->worker_count, shared->host, TR_SERVICE_FILES);
     assert_int_equal(env->ops->link_open(env, TRI_PLACE_FILES, &flow->files.sender.link), 0);
 }
 

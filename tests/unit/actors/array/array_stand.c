@@ -248,7 +248,7 @@ static void open_stage(void)
     stage_open(&stand->stage, &options);
     stand->stage.host.shared.services |= 1U << TR_SERVICE_FILES;
     struct tr_env *env = &stand->stage.env;
-    tri_service_init(&stand->files, env, 1, stand->stage.host.shared.host_epoch, TR_SERVICE_FILES);
+    tri_service_init(&stand->files, env, 1, stand->stage.host.shared.host, TR_SERVICE_FILES);
     assert_int_equal(env->ops->link_open(env, TRI_PLACE_FILES, &stand->files.sender.link), 0);
 }
 

@@ -42,9 +42,11 @@ static bool is_same(struct letter a, struct letter b)
 }
 
 static const struct tr_key actor = {9, 4};
-static const struct tr_key program = {0, TR_SERVICE_CONTROL};
-static const struct tr_key sender = {0, TR_SERVICE_WORKERS + 2};
-static const struct tr_key other_sender = {0, TR_SERVICE_WORKERS + 1};
+static const struct tr_key program = {TR_GROUP_HOST_BIT | 7, TR_SERVICE_CONTROL};
+static const struct tr_key sender = {TR_GROUP_HOST_BIT | 7, TR_SERVICE_WORKERS + 2};
+/* Of another start of the host; and of an older program's store. */
+static const struct tr_key other_sender = {TR_GROUP_HOST_BIT | 9, TR_SERVICE_WORKERS + 1};
+static const struct tr_key older_sender = {0, TR_SERVICE_WORKERS + 1};
 
 static void test_message_of_an_actor_is_known_by_its_number(void **state)
 {
@@ -61,6 +63,8 @@ static void test_what_a_worker_says_is_known_by_what_it_says(void **state)
     (void)state;
     assert_true(
         is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(other_sender, 9, 2, 'a', 3)));
+    assert_true(
+        is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(older_sender, 9, 2, 'a', 3)));
     assert_false(is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(sender, 5, 2, 'b', 3)));
     assert_false(is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(sender, 5, 1, 'a', 3)));
     assert_false(is_same(write_letter(sender, 5, 2, 'a', 3), write_letter(sender, 5, 2, 'a', 4)));

@@ -321,6 +321,34 @@ static void test_a_service_that_is_none_is_named(void **state)
     stage_close(&stage);
 }
 
+/* Tells a receiver something; how many messages were refused for being for another start. */
+static size_t stale_after(struct tr_ref a, uint64_t group, uint32_t incarnation)
+{
+    size_t before = stage_dead_letters(&stage, TR_STALE_INCARNATION);
+    struct tr_ref program = {{group, TR_SERVICE_CONTROL}, incarnation};
+    fake_actor_act(&stage, a, tell_note, 1, program);
+    return stage_dead_letters(&stage, TR_STALE_INCARNATION) - before;
+}
+
+static void test_what_is_for_another_start_of_a_host_is_refused(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = fake();
+    struct tr_ref host = stage.host.shared.host;
+    assert_true(tr_group_is_host(host.key.group));
+    assert_int_equal(stale_after(a, host.key.group, host.incarnation), 0);
+    assert_int_equal(stale_after(a, host.key.group, 0), 0);
+    assert_int_equal(stale_after(a, TR_GROUP_HERE, 0), 0);
+    assert_int_equal(stale_after(a, TR_GROUP_HERE, host.incarnation), 0);
+    assert_int_equal(stale_after(a, host.key.group, host.incarnation + 1), 1);
+    assert_int_equal(stale_after(a, host.key.group ^ 1, host.incarnation), 1);
+    assert_int_equal(stale_after(a, host.key.group ^ 1, 0), 1);
+    assert_int_equal(stale_after(a, TR_GROUP_HOST_BIT, host.incarnation), 1);
+    assert_int_equal(stale_after(a, TR_GROUP_HERE, host.incarnation + 1), 1);
+    stage_close(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_a_full_pipe_keeps_what_was_said_in_order),
         cmocka_unit_test(test_a_message_that_went_round_too_often_is_named),
         cmocka_unit_test(test_a_service_that_is_none_is_named),
+        cmocka_unit_test(test_what_is_for_another_start_of_a_host_is_refused),
     };
     return cmocka_run_group_tests_name("deliver", tests, NULL, NULL);
 }

@@ -171,6 +171,8 @@ static size_t told(uint16_t type)
     return count;
 }
 
+static const struct tr_ref host = {{TR_GROUP_HOST_BIT | 1ULL << TR_GROUP_HOST_SHIFT, 0}, 3};
+
 static int begin(void **state)
 {
     (void)state;
@@ -179,7 +181,7 @@ static int begin(void **state)
     env.ops = &env_ops;
     directory = (struct tri_directory){.number = 1};
     assert_int_equal(tri_directory_add(&directory, 2, (struct tr_text){0}), 0);
-    assert_int_equal(tri_interhost_service_init(&service, &env, &directory, 1, 3), 0);
+    assert_int_equal(tri_interhost_service_init(&service, &env, &directory, 1, host), 0);
     service.sender.link = &pipes;
     service.wire = &wire;
     arrive(next_head(false), 0, (struct tr_key){0});

@@ -485,6 +485,87 @@ static void test_names_are_never_given_twice(void **state)
     end();
 }
 
+/* Messages to a fake actor that the store has, by their senders' groups. */
+struct stored {
+    struct tr_ref to;
+    uint64_t from_group;
+    size_t count;
+};
+
+static int count_stored(void *self, const struct tri_op *op)
+{
+    struct stored *stored = self;
+    stored->count += op->to_group == stored->to.key.group && op->key.group == stored->from_group;
+    return 0;
+}
+
+static size_t count_messages(struct tr_ref to, uint64_t from_group)
+{
+    struct stored stored = {.to = to, .from_group = from_group};
+    struct tri_store_visitor visitor = {.self = &stored, .message = count_stored};
+    assert_int_equal(tri_store_load(store, &visitor), 0);
+    return stored.count;
+}
+
+/* Puts a question of an earlier start into the store, as that has left it. */
+static void put_question(struct tr_ref to, struct tr_ref from)
+{
+    uint8_t bytes[TR_ENVELOPE_BYTES + 64];
+    struct tr_writer writer =
+        tr_writer_of(bytes + TR_ENVELOPE_BYTES, sizeof bytes - TR_ENVELOPE_BYTES);
+    assert_int_equal(tr_question_pack(&(struct tr_question){.number = 3}, &writer), 0);
+    struct tr_envelope envelope = {
+        .envelope_version = TR_ENVELOPE_VERSION,
+        .kind = TR_KIND_ASK,
+        .version = tr_question_schema.version,
+        .type = tr_question_schema.id,
+        .body_size = (uint32_t)tr_writer_size(&writer),
+        .to_group = to.key.group,
+        .to_serial = to.key.serial,
+        .from_group = from.key.group,
+        .from_serial = TR_SERVICE_CONTROL,
+        .from_incarnation = from.incarnation,
+        .sequence = 1,
+    };
+    tr_envelope_pack(&envelope, bytes);
+    struct tri_op op = {
+        .kind = TRI_OP_PUT_MESSAGE,
+        .key = {from.key.group, TR_SERVICE_CONTROL},
+        .incarnation = from.incarnation,
+        .to_group = to.key.group,
+        .number = 1,
+        .data = {.data = bytes, .size = TR_ENVELOPE_BYTES + envelope.body_size},
+    };
+    struct tri_commit commit = {.ops = &op, .count = 1, .last_number = store->last_number};
+    assert_int_equal(tri_store_commit(store, &commit), 0);
+}
+
+/*
+ * A question of the program outlives the host that asked it, also that of a program which called
+ * every host group 0. It is handled and leaves the store, and its answer is taken by nobody.
+ */
+static void expect_unanswered(bool is_older)
+{
+    begin(1);
+    struct tr_ref a = fake();
+    struct tr_ref asker = stage.host.shared.host;
+    asker.key.group = is_older ? TR_GROUP_HERE : asker.key.group;
+    put_question(a, asker);
+    assert_int_equal(count_messages(a, asker.key.group), 1);
+    crash(1);
+    assert_int_equal(fake_actor_heard_times(a, &tr_question_schema), 1);
+    assert_int_equal(stage_dead_letters(&stage, TR_STALE_INCARNATION), 1);
+    assert_int_equal(count_messages(a, asker.key.group), 0);
+    end();
+}
+
+static void test_no_start_gets_the_answer_of_an_earlier_one(void **state)
+{
+    (void)state;
+    expect_unanswered(false);
+    expect_unanswered(true);
+}
+
 static void test_a_quarantine_outlives_a_crash(void **state)
 {
     (void)state;
@@ -661,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_controls_wait_for_all_groups),
         cmocka_unit_test(test_a_parent_in_a_group_that_is_not_loaded_is_not_missed),
         cmocka_unit_test(test_names_are_never_given_twice),
+        cmocka_unit_test(test_no_start_gets_the_answer_of_an_earlier_one),
         cmocka_unit_test(test_a_quarantine_outlives_a_crash),
         cmocka_unit_test(test_an_actor_at_the_limit_of_edges_can_be_read),
         cmocka_unit_test(test_a_full_disk_is_waited_out),

@@ -346,6 +346,8 @@ static void test_damaged_snapshot_is_refused(void **state)
         assert_true(tri_sandbox_put(sandbox, fake, cut) < 0);
     }
     assert_int_equal(tri_sandbox_put(sandbox, (struct tr_ref){0}, whole()), TR_MALFORMED);
+    const struct tr_ref service = {{tri_host_group(0, 9), TR_SERVICE_CONTROL}, 1};
+    assert_int_equal(tri_sandbox_put(sandbox, service, whole()), TR_MALFORMED);
     assert_int_equal(tri_sandbox_put(sandbox, fake, whole()), 0);
 }
 

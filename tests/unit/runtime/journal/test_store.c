@@ -75,6 +75,32 @@ static void test_loads_in_order(void **state)
     stand_free(stand);
 }
 
+/* What hosts have said differs by host, by start and by number, and lies with its receivers. */
+static void test_keeps_apart_what_hosts_have_said(void **state)
+{
+    const uint64_t alone = TR_GROUP_HOST_BIT | 5;
+    const uint64_t second = TR_GROUP_HOST_BIT | 2ULL << TR_GROUP_HOST_SHIFT | 5;
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_to(9, op_message(alone, 1, 1, 1, "a")),
+                            op_to(9, op_message(alone, 1, 2, 1, "b")),
+                            op_to(9, op_message(second, 1, 1, 1, "c")),
+                            op_to(9, op_message(0, 1, 1, 1, "older"))),
+                     0);
+    assert_int_equal(COMMIT(store, 2, op_to(9, op_delete_message(alone, 1, 1, 1))), 0);
+    tri_store_close(store);
+    store = stand_open(stand);
+    stand_expect(store, "message to 9 from 0/1 1 1 0 older\n"
+                        "message to 9 from 4611686018427387909/1 2 1 0 b\n"
+                        "message to 9 from 4612248968380809221/1 1 1 0 c\n");
+    assert_int_equal(COMMIT(store, 3, op_to(9, op_delete_message(second, 1, 1, 1)),
+                            op_to(9, op_delete_message(0, 1, 1, 1))),
+                     0);
+    stand_expect(store, "message to 9 from 4611686018427387909/1 2 1 0 b\n");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static void test_overwrites_and_deletes(void **state)
 {
     struct stand *stand = begin(state);
@@ -619,6 +645,7 @@ static const struct stand_test tests[] = {
     STAND_TEST(test_keys_may_be_as_long_as_their_limit),
     STAND_TEST(test_is_empty_at_first),
     STAND_TEST(test_loads_in_order),
+    STAND_TEST(test_keeps_apart_what_hosts_have_said),
     STAND_TEST(test_overwrites_and_deletes),
     STAND_TEST(test_a_key_has_one_row),
     STAND_TEST(test_deletes_rows_by_the_front_of_their_key),

@@ -69,12 +69,14 @@ static void finds_hosts_by_their_own_groups(void **state)
 {
     (void)state;
     struct tri_directory directory = {.number = 3};
-    assert_int_equal(tri_directory_host(&directory, tri_host_group(3)), 3);
-    assert_int_equal(tri_directory_host(&directory, tri_host_group(TR_HOST_NUMBER_MAX)),
+    assert_int_equal(tri_directory_host(&directory, tri_host_group(3, 77)), 3);
+    assert_int_equal(tri_directory_host(&directory, tri_host_group(TR_HOST_NUMBER_MAX, UINT64_MAX)),
                      TR_HOST_NUMBER_MAX);
-    assert_true(tri_directory_is_here(&directory, tri_host_group(3)));
-    assert_false(tri_directory_is_here(&directory, tri_host_group(4)));
+    assert_true(tri_directory_is_here(&directory, tri_host_group(3, 77)));
+    assert_false(tri_directory_is_here(&directory, tri_host_group(4, 77)));
     assert_true(tri_directory_is_here(&directory, TR_GROUP_HERE));
+    assert_int_not_equal(tri_host_group(3, 77), tri_host_group(4, 77));
+    assert_int_not_equal(tri_host_group(3, 77), tri_host_group(3, 78));
 }
 
 int main(void)

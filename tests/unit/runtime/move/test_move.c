@@ -145,6 +145,7 @@ static void test_wishes_that_cannot_be_granted_are_answered(void **state)
     struct tr_host *host = &stage.host;
     assert_int_equal(tr_host_move(host, a, 2), TR_INVALID);
     assert_int_equal(tr_host_move(host, (struct tr_ref){{0, 1}, 0}, 1), TR_INVALID);
+    assert_int_equal(tr_host_move(host, tr_host_self(host), 1), TR_INVALID);
     assert_int_equal(tr_host_move(host, a, 0), 0); /* it is there */
     fake_actor_act(&stage, a, stop, 0, nobody);
     assert_int_equal(tr_host_move(host, a, 1), TR_NO_ACTOR);

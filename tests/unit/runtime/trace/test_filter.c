@@ -191,6 +191,14 @@ static void test_what_matches(void **state)
         struct tr_tap_filter filter = good(cases[i].line);
         assert_int_equal(tri_tap_filter_matches(&filter, &candidate), cases[i].expected);
     }
+    candidate.from = (struct tr_key){TR_GROUP_HOST_BIT | 12345, 66};
+    candidate.to = (struct tr_key){TR_GROUP_HOST_BIT | 3ULL << TR_GROUP_HOST_SHIFT | 7, 1};
+    struct tr_tap_filter alone = good("limit=1 key=0/66");
+    assert_true(tri_tap_filter_matches(&alone, &candidate));
+    struct tr_tap_filter third = good("limit=1 key=3/1");
+    assert_true(tri_tap_filter_matches(&third, &candidate));
+    struct tr_tap_filter other = good("limit=1 key=0/1");
+    assert_false(tri_tap_filter_matches(&other, &candidate));
     candidate.has_message = false;
     struct tr_tap_filter filter = good("limit=1 type=65001");
     assert_false(tri_tap_filter_matches(&filter, &candidate));

@@ -40,11 +40,12 @@ static void test_what_a_line_says(void **state)
     tri_line_number(&line, " zero=", 0);
     tri_line_number(&line, " most=", UINT64_MAX);
     tri_line_key(&line, " key=", (struct tr_key){7, 12});
+    tri_line_key(&line, " host=", (struct tr_key){TR_GROUP_HOST_BIT | 5, 66});
     tri_line_text(&line, (struct tr_text){" text and more", 5});
     assert_int_equal(read_back(file, text, sizeof text), 0); /* nothing is written before */
     tri_line_flush(&line);
     read_back(file, text, sizeof text);
-    assert_string_equal(text, "a zero=0 most=18446744073709551615 key=7/12 text");
+    assert_string_equal(text, "a zero=0 most=18446744073709551615 key=7/12 host=0/66 text");
     close(file);
 }
 

@@ -19,7 +19,8 @@ static int begin(void **state)
 {
     (void)state;
     assert_int_equal(tri_env_real_new(&env), 0);
-    shared = (struct tri_shared){.env = env, .worker_count = 1, .host_epoch = 1};
+    shared =
+        (struct tri_shared){.env = env, .worker_count = 1, .host = {{tri_host_group(0, 1), 0}, 1}};
     assert_int_equal(tri_worker_init(&worker, &shared, 0), 0);
     lane = (struct tri_tap_lane){0};
     assert_int_equal(tri_ring_init(&lane.ring, 65536), 0);

@@ -42,6 +42,17 @@ static void envelope_in_both_forms(void **state)
     tr_print_envelope(&sink, TR_PRINT_LINE, &envelope);
     assert_string_equal(text, "tell 1/5@2#7 -> 1/9 cause=1/4@1#6 flags=hint|boundary|bit7 "
                               "type=65001 version=3 clock=18446744073709551615");
+    envelope.from_group = TR_GROUP_HOST_BIT | 99;
+    envelope.cause_group = TR_GROUP_HOST_BIT | 3ULL << TR_GROUP_HOST_SHIFT | 99;
+    sink = tr_sink_of(text, sizeof text);
+    tr_print_envelope(&sink, TR_PRINT_LINE, &envelope);
+    assert_string_equal(text, "tell 0/5@2#7 -> 1/9 cause=3/4@1#6 flags=hint|boundary|bit7 "
+                              "type=65001 version=3 clock=18446744073709551615");
+    sink = tr_sink_of(text, sizeof text);
+    tr_print_envelope(&sink, TR_PRINT_JSON, &envelope);
+    assert_non_null(strstr(text, "\"from_group\":0,"));
+    assert_non_null(strstr(text, "\"cause_group\":3,"));
+    envelope = example_envelope();
     sink = tr_sink_of(text, sizeof text);
     tr_print_envelope(&sink, TR_PRINT_JSON, &envelope);
     assert_string_equal(text,
