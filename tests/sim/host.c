@@ -238,6 +238,16 @@ static int load(struct sim_host *host)
     return tri_host_load(host->host, ranges, count);
 }
 
+/* By what it is known in this start. */
+static void name_host(struct sim_host *host)
+{
+    const struct sim_bug *bug = host->world->bug;
+    if (bug != NULL && bug->name_host != NULL) {
+        bug->name_host(host);
+    }
+    host->named = host->host->shared.host;
+}
+
 static int make(struct sim_host *host)
 {
     struct tr_peer peers[SIM_HOSTS_MAX];
@@ -263,6 +273,9 @@ static int make(struct sim_host *host)
     if (error == 0) {
         host->host = sim_must(calloc(1, sizeof *host->host));
         error = tri_host_init(host->host, &options, &host->env.base, host->store);
+    }
+    if (error == 0) {
+        name_host(host);
     }
     if (error == 0 && host->store != NULL) {
         error = load(host);

@@ -104,6 +104,35 @@ static void start_lying(struct sim_host *host)
     }
 }
 
+/* ------------------------------------------------------------------------------ names of hosts */
+
+static void rename_host(struct sim_host *host, struct tr_ref name)
+{
+    struct tri_sender *senders[] = {&host->host->sender, &host->host->journal.sender};
+    host->world->was_injected = true;
+    host->host->shared.host = name;
+    for (size_t i = 0; i < TR_COUNT_OF(senders); i++) {
+        senders[i]->from.key.group = name.key.group;
+        senders[i]->from.incarnation = name.incarnation;
+    }
+}
+
+static void name_as_before(struct sim_host *host)
+{
+    if (host->store != NULL && host->starts > 1 && !tr_group_is_none(host->named.key.group)) {
+        rename_host(host, host->named);
+    }
+}
+
+static void name_as_first(struct sim_host *host)
+{
+    struct tr_ref name = host->host->shared.host;
+    name.key.group = host->world->hosts[0].named.key.group;
+    if (host->index > 0 && !tr_group_is_none(name.key.group)) {
+        rename_host(host, name);
+    }
+}
+
 /* Batches that have come meanwhile join the repeat. */
 static void forget_doubt(struct sim_host *host)
 {
@@ -419,6 +448,17 @@ const struct sim_bug sim_bugs[] = {
      .found_by = "liveness: nothing is sent",
      .first_seed = 5,
      .send = sim_inject_hides_up},
+    {.name = "start-not-told-apart",
+     .text = "a start of a host has the own group and the incarnation of the one before",
+     .found_by = "the program: an answer to a question of an earlier start",
+     .first_seed = 1,
+     .is_blind = true,
+     .name_host = name_as_before},
+    {.name = "host-not-told-apart",
+     .text = "a host has the own group of another one",
+     .found_by = "the runtime: a message in the stream of another host's group",
+     .first_seed = 5,
+     .name_host = name_as_first},
     {.name = "fence-without-count",
      .text = "the fence of a commit does not look at how many there were before",
      .found_by = "the shadow: the store against its batches",

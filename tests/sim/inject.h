@@ -36,6 +36,8 @@ struct sim_bug {
     enum tri_database_bug database; /* it strikes in the modelled database server */
     /* A host is about to start: spoils its disk. */
     void (*start)(struct sim_host *host);
+    /* A host has its own group and incarnation, and says nothing yet: gives it others. */
+    void (*name_host)(struct sim_host *host);
 };
 
 /* Those of the runtime, for the actors. */

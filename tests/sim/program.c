@@ -79,6 +79,72 @@ static void hear_granted(struct sim_host *host, const struct tr_control_reply *g
     }
 }
 
+/* A message to an actor goes to the worker of origin, which knows where it is. */
+void sim_program_say(struct sim_host *host, const struct tri_actor *actor, uint8_t kind,
+                     const struct tr_schema *schema, const void *body)
+{
+    uint32_t worker = tri_origin_worker(&host->host->shared, actor->key);
+    say(host, worker, kind, tri_actor_ref(actor), schema, body);
+}
+
+static uint32_t count_actors(const struct sim_host *host)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        count += host->host->workers[i].actor_count;
+    }
+    return count;
+}
+
+/* The n-th live actor of a host, over all workers. */
+static const struct tri_actor *actor_number(const struct sim_host *host, uint32_t number)
+{
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        const struct tri_worker *worker = &host->host->workers[i];
+        uint64_t cursor = 0;
+        uint32_t slot;
+        while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+            if (number-- == 0) {
+                return tri_actor_at(worker, slot);
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The program asks to hear of the end of an actor at one in so many looks. */
+#define WATCH_ONE_IN 8
+
+/* Each start counts its monitors from 1 on. */
+static void watch(struct sim_host *host)
+{
+    struct sim_program *program = &host->program;
+    struct sim_random *chance = &host->world->chance.order;
+    uint32_t count = count_actors(host);
+    if (count == 0 || program->watched_count == SIM_WATCHED_MAX ||
+        sim_below(chance, WATCH_ONE_IN) != 0) {
+        return;
+    }
+    const struct tri_actor *actor = actor_number(host, (uint32_t)sim_below(chance, count));
+    program->watched[program->watched_count++] = actor->key;
+    struct tr_monitor monitor = {.monitor = program->watched_count};
+    sim_program_say(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &monitor);
+}
+
+/* An answer that an earlier start of the host has asked for is none of this one. */
+static void hear_down(const struct sim_host *host, const struct tr_down *down)
+{
+    const struct sim_program *program = &host->program;
+    bool is_asked = down->monitor >= 1 && down->monitor <= program->watched_count &&
+                    tr_key_equal(program->watched[down->monitor - 1], down->actor.key);
+    if (!is_asked) {
+        sim_fail("program: host %u hears of the end of %llu/%llu, for which it has not asked in "
+                 "this start",
+                 host->index, (unsigned long long)down->actor.key.group,
+                 (unsigned long long)down->actor.key.serial);
+    }
+}
+
 static bool hear(struct sim_host *host)
 {
     struct tri_frame frame;
@@ -89,24 +155,20 @@ static bool hear(struct sim_host *host)
         size_t offset = 0;
         while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
             struct tr_control_reply granted;
+            struct tr_down down;
             uint8_t version = tr_envelope_get(bytes.data, 8, version);
             if (tr_envelope_get(bytes.data, 16, type) == tr_control_reply_schema.id &&
                 tr_control_reply_unpack(tr_envelope_body(bytes.data), version, &granted) == 0) {
                 hear_granted(host, &granted);
+            } else if (tr_envelope_get(bytes.data, 16, type) == tr_down_schema.id &&
+                       tr_down_unpack(tr_envelope_body(bytes.data), version, &down) == 0) {
+                hear_down(host, &down);
             }
         }
         tri_channel_release(host->host->sender.link, &frame);
         did_read = true;
     }
     return did_read;
-}
-
-/* A message to an actor goes to the worker of origin, which knows where it is. */
-void sim_program_say(struct sim_host *host, const struct tri_actor *actor, uint8_t kind,
-                     const struct tr_schema *schema, const void *body)
-{
-    uint32_t worker = tri_origin_worker(&host->host->shared, actor->key);
-    say(host, worker, kind, tri_actor_ref(actor), schema, body);
 }
 
 /* What was asked of an actor and has had no effect yet, or NULL. */
@@ -194,6 +256,7 @@ static bool look(struct sim_host *host)
         did_find || program->look_pause_ns == 0 ? LOOK_FIRST_NS : program->look_pause_ns * 2;
     program->look_pause_ns = pause < LOOK_MOST_NS ? pause : LOOK_MOST_NS;
     program->look_ns = now_ns + program->look_pause_ns;
+    watch(host);
     return did_find;
 }
 
@@ -204,31 +267,6 @@ bool sim_program_step(struct sim_host *host)
     bool did_look = look(host);
     tri_sender_flush(&host->host->sender);
     return did_hear || did_ask || did_look;
-}
-
-static uint32_t count_actors(const struct sim_host *host)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
-        count += host->host->workers[i].actor_count;
-    }
-    return count;
-}
-
-/* The n-th live actor of a host, over all workers. */
-static const struct tri_actor *actor_number(const struct sim_host *host, uint32_t number)
-{
-    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
-        const struct tri_worker *worker = &host->host->workers[i];
-        uint64_t cursor = 0;
-        uint32_t slot;
-        while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
-            if (number-- == 0) {
-                return tri_actor_at(worker, slot);
-            }
-        }
-    }
-    return NULL;
 }
 
 void sim_program_move(struct sim_host *host)

@@ -64,6 +64,9 @@ struct sim_wish {
 
 #define SIM_WISHES_MAX 64
 
+/* Actors of whose end the program wants to hear, in a start of a host. */
+#define SIM_WATCHED_MAX 16
+
 /* Actors of a host that may be there at the end. */
 #define SIM_STAYING_MAX 12
 
@@ -75,6 +78,8 @@ struct sim_program {
     uint64_t look_pause_ns;
     uint32_t moves; /* asked for and not answered */
     struct sim_wish wishes[SIM_WISHES_MAX];
+    struct tr_key watched[SIM_WATCHED_MAX]; /* by the number of their monitor, from 1 on */
+    uint32_t watched_count;
 };
 
 struct sim_host {
@@ -105,8 +110,9 @@ struct sim_host {
     uint64_t waited_ns;     /* the longest that it ever did */
     uint64_t events_seen[TR_WORKERS_MAX];
     uint32_t starts;
-    bool has_lost; /* commits that were acknowledged: the play is not told yet */
-    void *own;     /* the play's, while it is up */
+    struct tr_ref named; /* its own group and incarnation in the last start */
+    bool has_lost;       /* commits that were acknowledged: the play is not told yet */
+    void *own;           /* the play's, while it is up */
     uint64_t staying[SIM_STAYING_MAX]; /* groups that are there at the end, too */
     uint32_t staying_count;
 };
