@@ -8,6 +8,7 @@
 #include "runtime/exchange.h"
 #include "runtime/figures.h"
 #include "runtime/journal/store.h"
+#include "schemas/runtime/crash.h"
 
 struct tr_host;
 
@@ -56,7 +57,9 @@ struct tr_host_options {
         *blobs_folder;     /* where blobs are kept, absolute; it outlives the host; NULL: where the
                                   store has them */
     uint32_t unclaimed_ms; /* how long unclaimed ends of processes are kept; 0: ten minutes */
-    uint16_t aside_behaviour;  /* groups whose first actor has it may be set aside; 0: none */
+    uint16_t aside_behaviour; /* groups whose first actor has it may be set aside; 0: none */
+    const uint64_t *lifted;   /* groups that are not set aside any more */
+    size_t lifted_count;
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     struct tr_bounds bounds;
@@ -276,40 +279,32 @@ uint64_t tr_host_put_back_ms(const struct tr_host *host);
 
 /* ------------------------------------------------------------ looking at a host */
 
-/* A part of the program that has ended the process: how often, by which function, the last time. */
-struct tr_crash_attribution {
-    char part[TR_ATTRIBUTION_PART_BYTES_MAX];
-    char function[TR_ATTRIBUTION_FUNCTION_BYTES_MAX];
-    uint32_t ended_by; /* a signal; TR_CRASH_STUCK: it did not return */
-    uint32_t count;
-};
+/* `ended_by` of a part that did not return, beside the numbers of signals. */
 #define TR_CRASH_STUCK 255
 
 /*
- * Reads the list in a store's folder, at most TR_CRASH_ATTRIBUTIONS_MAX; returns their number. A
- * new host has already counted the previous crash. From any thread; a list that cannot be read is
- * empty.
+ * The parts of the program (tr_attribute_crash) that have ended the process, the last end included,
+ * and their number.
  */
-size_t tr_crash_attributions_read(const char *folder,
-                                  struct tr_crash_attribution crashes[TR_CRASH_ATTRIBUTIONS_MAX]);
+size_t tr_host_crash_attributions(const struct tr_host *host,
+                                  struct tr_crash_part parts[TR_CRASH_ATTRIBUTIONS_MAX]);
 
-/* Removes those for which `is_meant` returns true. TR_SYSTEM: the list could not be written. */
-TR_MUST_USE int tr_crash_attributions_forget(
-    const char *folder,
-    bool (*is_meant)(const void *self, const struct tr_crash_attribution *crashes),
+/*
+ * Forgets those for which `is_meant` returns true; it is committed when this returns. By the thread
+ * that made the host. TR_BUSY, TR_CLOSED, TR_MEMORY, or what the journal waits for.
+ */
+TR_MUST_USE int tr_host_forget_crash_attributions(
+    struct tr_host *host, bool (*is_meant)(const void *self, const struct tr_crash_part *part),
     const void *self);
 
 /*
- * Groups that are set aside: loading them has ended the process TR_ASIDE_ENDS times in a row, or
- * has failed for want of memory. They stay in the store, and messages to them wait there, up to
- * TR_UNSPAWNED_MESSAGES_MAX, until they are lifted and a host starts.
+ * A group is set aside when loading it has ended the process TR_ASIDE_ENDS times in a row, or has
+ * failed for want of memory. It stays in the store, and messages to it wait there, up to
+ * TR_UNSPAWNED_MESSAGES_MAX, until it is lifted and a host starts.
  *
- * tr_aside_read returns their number, at most TR_ASIDE_MAX; a list that cannot be read is empty.
- * tr_aside_lift removes one, also one below that count. TR_SYSTEM: the list could not be written.
- * From any thread.
+ * tr_host_lift_aside lifts one, also one below that count; thread and errors as before.
  */
-size_t tr_aside_read(const char *folder, uint64_t groups[TR_ASIDE_MAX]);
-TR_MUST_USE int tr_aside_lift(const char *folder, uint64_t group);
+TR_MUST_USE int tr_host_lift_aside(struct tr_host *host, uint64_t group);
 
 /* Whether this host has set a group aside. */
 bool tr_host_is_aside(const struct tr_host *host, uint64_t group);

@@ -15,9 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "runtime/journal/crashes.h"
 #include "runtime/memory.h"
+#include "schemas/codec/utf8.h"
 
 /* ----------------------------------------------------------------------------- graphs */
 
@@ -213,6 +216,150 @@ static int take_number(struct tri_store *store, const char *path, enum tr_durabi
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
+/* ------------------------------------------------------------ what has ended the process */
+
+/* Of those that one file had. */
+#define COUNTS_MAX 256
+
+struct poison_row {
+    uint64_t actor_group;
+    uint64_t actor_serial;
+    uint64_t from_group;
+    uint64_t from_serial;
+    uint64_t from_incarnation; /* 32 bits */
+    uint64_t sequence;
+    uint64_t digest;
+    uint64_t type; /* 16 bits */
+    uint32_t ends;
+    uint32_t silent;
+};
+
+struct part_row {
+    char part[96];
+    char function[28];
+    uint32_t ended_by;
+    uint32_t ends;
+};
+
+struct aside_row {
+    uint64_t group;
+    uint64_t ends;
+};
+
+_Static_assert(sizeof(struct poison_row) == 72 && sizeof(struct part_row) == 132,
+               "rows are as they were written");
+
+static struct tri_crash_row of_poison(const void *file_row)
+{
+    const struct poison_row *row = file_row;
+    return (struct tri_crash_row){
+        .kind = TRI_CRASH_MESSAGE,
+        .key = {row->actor_group, row->actor_serial},
+        .message = {.from = {{row->from_group, row->from_serial}, (uint32_t)row->from_incarnation},
+                    .sequence = row->sequence,
+                    .digest = row->digest,
+                    .type = (uint16_t)row->type,
+                    .ends = row->ends,
+                    .silent = row->silent}};
+}
+
+/* A text that is none stays empty, and means no part. */
+static struct tr_text text_of(const char *text, size_t capacity)
+{
+    struct tr_text found = {.data = text, .size = strnlen(text, capacity - 1)};
+    return tr_utf8_valid(found) ? found : (struct tr_text){.data = text};
+}
+
+static struct tri_crash_row of_part(const void *file_row)
+{
+    const struct part_row *row = file_row;
+    struct tri_crash_row found = {.kind = TRI_CRASH_PART,
+                                  .part = {.ended_by = row->ended_by, .ends = row->ends}};
+    int error = tr_array_set(&found.part.part, text_of(row->part, sizeof row->part));
+    TR_ASSERT(error == 0);
+    error = tr_array_set(&found.part.function, text_of(row->function, sizeof row->function));
+    TR_ASSERT(error == 0);
+    return found;
+}
+
+static struct tri_crash_row of_aside(const void *file_row)
+{
+    const struct aside_row *row = file_row;
+    return (struct tri_crash_row){.kind = TRI_CRASH_GROUP,
+                                  .key = {.group = row->group},
+                                  .group = {.ends = (uint32_t)row->ends}};
+}
+
+/* A file has a mark, and rows behind it. */
+static const struct count_file {
+    const char *name;
+    uint64_t mark;
+    size_t row_bytes;
+    size_t rows_max;
+    struct tri_crash_row (*row)(const void *file_row);
+} count_files[] = {
+    {"poison", 0x32304e4f53494f50U /* POISON02 */, sizeof(struct poison_row), 256, of_poison},
+    {"attribution", 0x3130454d414c4254U /* TBLAME01 */, sizeof(struct part_row), 64, of_part},
+    {"aside", 0x3130454449534154U /* TASIDE01 */, sizeof(struct aside_row), 64, of_aside},
+};
+
+/* The number of rows, without a partial last one; -1: there is no such file. */
+static ssize_t read_counts(const char *path, const struct count_file *file, void *rows)
+{
+    uint64_t mark = 0;
+    struct iovec parts[] = {{&mark, sizeof mark}, {rows, file->rows_max * file->row_bytes}};
+    int opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t size = opened < 0 ? 0 : readv(opened, parts, 2);
+    if (opened >= 0) {
+        (void)close(opened);
+    }
+    bool is_it = size >= (ssize_t)sizeof mark && mark == file->mark;
+    return is_it ? (ssize_t)(((size_t)size - sizeof mark) / file->row_bytes) : -1;
+}
+
+/*
+ * A row that the store has is newer. The file is removed at any durability, or it would bring back
+ * what was lifted meanwhile; so a loss of power may cost these counts.
+ */
+static int take_counts(struct tri_store *store, const char *path, const struct count_file *file,
+                       struct tri_crashes *crashes)
+{
+    uint8_t rows[COUNTS_MAX * sizeof(struct part_row)] __attribute__((aligned(8)));
+    ssize_t count = read_counts(path, file, rows);
+    if (count < 0) {
+        return 0;
+    }
+    int error = tri_crashes_read(store, crashes);
+    for (ssize_t i = 0; error == 0 && i < count && crashes->count < TRI_CRASHES_MAX; i++) {
+        const struct tri_crash_row row = file->row(rows + (size_t)i * file->row_bytes);
+        if (!tri_crashes_has(crashes, &row)) {
+            (void)tri_crashes_row(crashes, &row, (uint32_t)store->incarnation);
+        }
+    }
+    if (error == 0) {
+        error = tri_crashes_commit(crashes, store);
+    }
+    if (error == 0) {
+        (void)unlink(path);
+    }
+    return error;
+}
+
+static int take_all_counts(struct tri_store *store, const char *folder)
+{
+    struct tri_crashes *crashes = tr_alloc(sizeof *crashes);
+    int error = crashes == NULL ? TR_MEMORY : 0;
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(count_files); i++) {
+        char path[PATH_MAX + 16];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, count_files[i].name);
+        error = take_counts(store, path, &count_files[i], crashes);
+    }
+    tr_free(crashes);
+    return error;
+}
+
+/* --------------------------------------------------------------------------- all of them */
+
 int tri_store_files_take(struct tri_store *store, const char *folder, enum tr_durability durability,
                          char *explain)
 {
@@ -225,6 +372,9 @@ int tri_store_files_take(struct tri_store *store, const char *folder, enum tr_du
     if (error == 0) {
         (void)snprintf(path, sizeof path, "%s/number", folder);
         error = take_number(store, path, durability);
+    }
+    if (error == 0) {
+        error = take_all_counts(store, folder);
     }
     if (error != 0 && explain != NULL) {
         bool is_of_files = error == TR_SYSTEM || error == TR_MEMORY;

@@ -1,6 +1,7 @@
 /*
  * What a store of an earlier program has as files of its folder, and this one has as rows: graphs
- * below graphs/, and the store's number.
+ * below graphs/, the store's number, and what has ended the process (`poison`, `attribution`,
+ * `aside`).
  */
 #ifndef TR_RUNTIME_STORE_FILES_H
 #define TR_RUNTIME_STORE_FILES_H

@@ -44,12 +44,15 @@ static int compare(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-void tr_activity_read(const char *folder, bool is_live, struct tr_activity *activity)
+void tr_activity_read(const char *folder, bool is_live, struct tr_reader *reader,
+                      struct tr_activity *activity)
 {
     struct tri_client *client;
     struct tri_request answer;
     *activity = (struct tr_activity){.is_live = is_live};
-    activity->aside_count = tr_aside_read(folder, activity->aside);
+    if (reader != NULL && tr_reader_aside(reader, activity->aside, &activity->aside_count) != 0) {
+        activity->aside_count = 0;
+    }
     if (!is_live || tri_client_open(folder, &client) != 0) {
         return;
     }

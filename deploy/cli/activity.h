@@ -6,6 +6,7 @@
 #define TR_DEPLOY_CLI_ACTIVITY_H
 
 #include "actors/graph/document/buffer.h"
+#include "runtime/journal/crashes.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/history.h"
 
@@ -13,12 +14,16 @@ struct tr_activity {
     bool is_live;         /* an engine has the store */
     uint64_t *executions; /* that are dormant in it, in order */
     size_t count;
-    uint64_t aside[TR_ASIDE_MAX]; /* that are set aside (runtime/troupe.h) */
+    uint64_t aside[TR_ASIDE_MAX]; /* that are set aside */
     size_t aside_count;
 };
 
-/* Asks the engine of a store, if there is one; what it cannot tell is awake. */
-void tr_activity_read(const char *folder, bool is_live, struct tr_activity *activity);
+/*
+ * Asks the engine of a store, if there is one, and reads which are set aside (`reader` NULL: none);
+ * what cannot be told is awake.
+ */
+void tr_activity_read(const char *folder, bool is_live, struct tr_reader *reader,
+                      struct tr_activity *activity);
 void tr_activity_fini(struct tr_activity *activity);
 
 /* Whether an execution has not ended and nothing of it goes on now; NULL knows of none. */

@@ -2,18 +2,23 @@
  * `troupe plugins`: the plugins that the settings of a store give, where each comes from, what it
  * serves, how its endpoints stand, and whether it is called.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "deploy/cli/commands.h"
+#include "deploy/cli/connect.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/store.h"
+#include "deploy/common/clock.h"
 #include "deploy/common/document.h"
 #include "deploy/common/table.h"
 #include "deploy/history/executions.h"
+#include "deploy/offline/forget_parts.h"
 #include "deploy/settings/quarantine.h"
-#include "runtime/journal/reader.h"
+#include "runtime/journal/crashes.h"
 #include "schemas/engine/state_refresh.h"
+#include "schemas/runtime/request.h"
 
 /* Columns of the table that say how an endpoint stands. */
 #define ENDPOINT_COLUMNS 5
@@ -25,6 +30,7 @@ struct plugins {
     struct tr_arena arena;
     const struct tr_plugin_standing *standings;
     size_t count;
+    bool has_store;             /* something was kept in it */
     struct tri_vector backends; /* struct tr_backend: the newest that was recorded of each */
 };
 
@@ -65,19 +71,35 @@ static int take_backend(void *self, const void *value)
     return plugins->arena.error;
 }
 
-/* What refresh actors have recorded; a store without a history has none. */
-static int read_backends(struct plugins *plugins)
+/* What refresh actors have recorded. */
+static int read_backends(struct plugins *plugins, struct tr_reader *reader)
 {
-    char explain[TRI_STORE_EXPLAIN_BYTES];
     const struct tr_reader_query query = {.record = &tr_backend_schema};
-    struct tr_reader *reader;
-    if (plugins->settings.endpoints.count == 0 ||
-        tr_history_open(plugins->store.folder, explain, &reader) != 0) {
-        return 0;
+    return plugins->settings.endpoints.count == 0
+               ? 0
+               : tr_reader_rows(reader, &query, take_backend, plugins);
+}
+
+/* How plugins and their back ends stand; in a store without a history nothing has happened. */
+static enum tr_exit_status read_standings(struct plugins *plugins)
+{
+    const struct tr_command *command = plugins->invocation->command;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tr_quarantine_parts parts = {.count = 0};
+    struct tr_reader *reader = NULL;
+    int error = tr_history_open(plugins->store.folder, explain, &reader);
+    plugins->has_store = error == 0;
+    if (error != 0 && error != TR_NOT_FOUND) {
+        return tr_command_failed(command, "%s", explain);
     }
-    int error = tr_reader_rows(reader, &query, take_backend, plugins);
+    error = plugins->has_store ? tr_reader_crash_parts(reader, parts.items, &parts.count) : 0;
+    if (error == 0 && plugins->has_store) {
+        error = read_backends(plugins, reader);
+    }
     tr_reader_close(reader);
-    return error;
+    plugins->standings =
+        tr_quarantine_read(&parts, &plugins->settings, &plugins->arena, &plugins->count);
+    return error == 0 ? TR_EXIT_DONE : tr_command_failed(command, "%s", tr_error_text(error));
 }
 
 /* What is known of an endpoint; zeros before anything was asked of it. */
@@ -279,6 +301,62 @@ static enum tr_exit_status print(const struct plugins *plugins)
 
 /* ----------------------------------------------------------------------------- release */
 
+/* How long an engine that comes or goes meanwhile is waited for. */
+#define REACH_MS 10000
+#define RETRY_MS 20
+
+static int ask_to_release(struct tri_client *client, const char *id)
+{
+    struct tr_release_plugin release = {.plugin = tr_text_of(id)};
+    struct tr_answered answered;
+    struct tri_request answer;
+    int error = tr_client_call(client, &tr_release_plugin_schema, &release, &tr_answered_schema, 0,
+                               NULL, NULL, &answer);
+    if (error == 0) {
+        error = tr_answered_unpack(answer.body, answer.version, &answered);
+    }
+    return error != 0 ? error : (int)answered.error;
+}
+
+/* By the engine of the store, or in its place. */
+static enum tr_exit_status release_once(const struct plugins *plugins, const char *id,
+                                        bool *is_locked)
+{
+    const struct tr_invocation *invocation = plugins->invocation;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_client *client = NULL;
+    int error;
+    enum tr_exit_status status = tr_connect_if_live(invocation, plugins->store.folder, &client);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    if (client != NULL) {
+        error = ask_to_release(client, id);
+        tri_client_close(client);
+        snprintf(explain, sizeof explain, "the engine refuses this: %s", tr_error_text(error));
+    } else {
+        error = tr_forget_parts(plugins->store.folder, tr_quarantine_is_of, id, explain);
+        *is_locked = error == TR_STORE_LOCKED;
+    }
+    return error == 0 || *is_locked ? TR_EXIT_DONE
+                                    : tr_command_failed(invocation->command, "%s", explain);
+}
+
+static enum tr_exit_status release_somewhere(const struct plugins *plugins, const char *id)
+{
+    uint64_t end_ms = tr_clock_ms() + REACH_MS;
+    bool is_locked = false;
+    enum tr_exit_status status = release_once(plugins, id, &is_locked);
+    while (is_locked && tr_clock_ms() < end_ms) {
+        (void)poll(NULL, 0, RETRY_MS);
+        is_locked = false;
+        status = release_once(plugins, id, &is_locked);
+    }
+    return is_locked ? tr_command_failed(plugins->invocation->command,
+                                         "another command has the store %s", plugins->store.folder)
+                     : status;
+}
+
 static enum tr_exit_status release(const struct plugins *plugins, const char *id)
 {
     const struct tr_plugin_standing *standing = NULL;
@@ -291,9 +369,11 @@ static enum tr_exit_status release(const struct plugins *plugins, const char *id
         return tr_command_refused(plugins->invocation->command,
                                   "there is no plugin '%.60s'; `troupe plugins` lists them", id);
     }
-    int error = tr_quarantine_lift(plugins->store.folder, id);
-    if (error != 0) {
-        return tr_command_failed(plugins->invocation->command, "%s", tr_error_text(error));
+    if (plugins->has_store) {
+        enum tr_exit_status status = release_somewhere(plugins, id);
+        if (status != TR_EXIT_DONE) {
+            return status;
+        }
     }
     tr_command_note(plugins->invocation,
                     standing->ends == 0
@@ -316,12 +396,10 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     tr_arena_init(&plugins.arena);
     status = tr_diagnostics_load_settings(invocation, plugins.store.folder, &plugins.settings);
     if (status == TR_EXIT_DONE) {
-        plugins.standings = tr_quarantine_read(plugins.store.folder, &plugins.settings,
-                                               &plugins.arena, &plugins.count);
-        int error = read_backends(&plugins);
-        status = error != 0 ? tr_command_failed(invocation->command, "%s", tr_error_text(error))
-                 : released != NULL ? release(&plugins, released)
-                                    : print(&plugins);
+        status = read_standings(&plugins);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = released != NULL ? release(&plugins, released) : print(&plugins);
     }
     tr_settings_fini(&plugins.settings);
     tr_arena_fini(&plugins.arena);

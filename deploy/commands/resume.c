@@ -89,21 +89,41 @@ static int lifted(const struct resume *resume, int error)
     return error == TR_NO_ACTOR || error == TR_QUARANTINED ? 0 : error;
 }
 
-/* An execution that is named is tried again, if it was set aside: by the engine that begins. */
-static enum tr_exit_status lift_aside(const struct resume *resume)
+/* ---------------------------------------------------------------- in another's engine */
+
+/* What the engine says of one of them; TR_CLOSED: it has not loaded it, and will not. */
+static int ask_to_lift(struct tri_client *client, uint64_t execution)
 {
-    int error = 0;
-    for (size_t i = 0; error == 0 && i < resume->count; i++) {
-        error = tr_aside_lift(resume->store.folder, resume->executions[i]);
+    struct tr_lift_aside lift = {.execution = execution};
+    struct tr_answered answered;
+    struct tri_request answer;
+    int error = tr_client_call(client, &tr_lift_aside_schema, &lift, &tr_answered_schema, 0, NULL,
+                               NULL, &answer);
+    if (error == 0) {
+        error = tr_answered_unpack(answer.body, answer.version, &answered);
     }
-    return error == 0 ? TR_EXIT_DONE
-                      : tr_command_failed(resume->invocation->command,
-                                          "the list of those that were set aside cannot be written "
-                                          "in %s: %s",
-                                          resume->store.folder, tr_error_text(error));
+    return error != 0 ? error : (int)answered.error;
 }
 
-/* ---------------------------------------------------------------- in another's engine */
+/* Those that the engine has set aside are left to the next one, and leave the list. */
+static int lift_aside(struct resume *resume, struct tri_client *client)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < resume->count; i++) {
+        int error = ask_to_lift(client, resume->executions[i]);
+        if (error == TR_CLOSED) {
+            tr_command_note(resume->invocation,
+                            "%s was set aside; the next engine of the store loads it again",
+                            resume->invocation->arguments.words[i]);
+        } else if (error != 0) {
+            return error;
+        } else {
+            resume->executions[kept++] = resume->executions[i];
+        }
+    }
+    resume->count = kept;
+    return 0;
+}
 
 static int ask_to_wake(struct tri_client *client, uint64_t execution)
 {
@@ -169,13 +189,16 @@ static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live
     return tr_follow_local_active(resume->invocation, live);
 }
 
-static enum tr_exit_status resume_reached(const struct resume *resume,
-                                          struct tr_connection *connection)
+static enum tr_exit_status resume_reached(struct resume *resume, struct tr_connection *connection)
 {
     const struct tr_invocation *invocation = resume->invocation;
+    bool is_for_all = resume->count == 0;
+    int error = connection->client == NULL ? 0 : lift_aside(resume, connection->client);
     bool follows = resume->count == 1 && !resume->is_until_idle;
-    int error = 0;
-    if (follows) {
+    if (error == 0 && !is_for_all && resume->count == 0) {
+        return TR_EXIT_DONE;
+    }
+    if (error == 0 && follows) {
         error = connection->live != NULL
                     ? lift_here(resume, connection->live, resume->executions[0])
                     : lift_there(resume, connection->client, resume->executions[0]);
@@ -214,10 +237,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = find_all(&resume);
     }
     if (status == TR_EXIT_DONE) {
-        status = lift_aside(&resume);
-    }
-    if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;
+        options.lifted = resume.executions;
+        options.lifted_count = resume.count;
         status = tr_connect_or_open(invocation, &options, &connection);
     }
     if (status == TR_EXIT_DONE) {

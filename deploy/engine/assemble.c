@@ -118,6 +118,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .blobs_folder = live->settings != NULL ? live->settings->blobs : NULL,
         .bounds = tr_bounds_wanted(live->settings),
         .aside_behaviour = tr_workflow_behaviour.id,
+        .lifted = options->lifted,
+        .lifted_count = options->lifted_count,
         .is_balanced = true,
         .interrupt = live->signals,
         .program = live->engine,
@@ -286,6 +288,14 @@ static int begin_schedules(struct tr_live *live)
     return error != 0 ? error : wake_schedules(live);
 }
 
+/* The host has counted what ended the engine before. */
+static int apply_quarantine(struct tr_live *live)
+{
+    struct tr_quarantine_parts parts;
+    parts.count = tr_host_crash_attributions(live->host, parts.items);
+    return tr_quarantine_apply(&parts, live->settings, &live->tables, live->engine);
+}
+
 /* All that nobody outlives a restart without: loaded, and known before anything runs. */
 static int load_host(struct tr_live *live, const struct tr_live_options *options,
                      struct tr_graph_pins *pins, bool *has_backends)
@@ -294,8 +304,7 @@ static int load_host(struct tr_live *live, const struct tr_live_options *options
     if (error == 0) {
         /* What is made at endpoints is known there among what other stores make. */
         live->engine->store = tr_host_store_number(live->host);
-        /* The host has counted what ended the engine before. */
-        error = tr_quarantine_apply(live->folder, live->settings, &live->tables, live->engine);
+        error = apply_quarantine(live);
     }
     if (error == 0) {
         error = find_services(live);

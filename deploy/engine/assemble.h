@@ -33,6 +33,8 @@ struct tr_live_options {
     const char *command;  /* what others are told this engine came with */
     bool lets_sleep;      /* what is unfinished sleeps, but for executions that are being aborted */
     bool fires_schedules; /* else they rest */
+    const uint64_t *lifted; /* executions that are loaded, although they were set aside */
+    size_t lifted_count;
     const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
 };
 

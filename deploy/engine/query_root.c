@@ -47,8 +47,9 @@ const char *tr_query_root_error_text(int error)
         "it is quarantined, since one message has failed its actor twice; `troupe explain` says "
         "more, `troupe actors --resume ADDRESS` lets it go on, and then it hears this";
     static const char aside[] =
-        "it is set aside, since loading it has ended the engine: `troupe explain` says more, and "
-        "`troupe abort` and `troupe resume` of it work when this engine has ended";
+        "it is set aside, since loading it has ended the engine: `troupe explain` says more, "
+        "`troupe resume` of it leaves it to the next engine, and `troupe abort` works when this "
+        "one has ended";
     return error == TR_QUARANTINED ? quarantined
            : error == TR_CLOSED    ? aside
                                    : tr_error_text(error);

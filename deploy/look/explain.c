@@ -88,7 +88,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     }
     /* Asked before anything is read: an engine may leave when it has nothing more to do. */
     struct tr_activity activity;
-    tr_activity_read(browse.place.folder, tr_browse_is_live(&browse), &activity);
+    tr_activity_read(browse.place.folder, tr_browse_is_live(&browse), browse.reader, &activity);
     int error = tr_reader_refresh(browse.reader);
     bool is_schedule = false;
     status = error == 0 ? tr_explain_schedule(&browse, invocation->arguments.words[0], &is_schedule)

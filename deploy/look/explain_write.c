@@ -513,10 +513,11 @@ static void print_head(const struct explaining *explaining)
     if (request->is_aside) {
         fprintf(request->stream,
                 "  it is set aside, since loading it has ended the engine %d times in a row: "
-                "%s`troupe resume %.*s` lets the next engine try again, `troupe abort %.*s` ends "
+                "`troupe resume %.*s` lets the next engine try again, %s`troupe abort %.*s` ends "
                 "it\n",
-                TR_ASIDE_ENDS, request->is_live ? "when this engine has ended, " : "",
-                (int)row->name.size, row->name.data, (int)row->name.size, row->name.data);
+                TR_ASIDE_ENDS, (int)row->name.size, row->name.data,
+                request->is_live ? "and when this one has ended, " : "", (int)row->name.size,
+                row->name.data);
     } else if (!has_ended(row) && !request->is_live) {
         fprintf(request->stream, "  no engine runs on %s: nothing goes on until `troupe resume`\n",
                 request->folder);

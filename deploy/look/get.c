@@ -26,7 +26,7 @@ static enum tr_exit_status get_found(const struct tr_browse *browse, const struc
         return TR_EXIT_DONE;
     }
     struct tr_activity activity;
-    tr_activity_read(get.folder, tr_browse_is_live(browse), &activity);
+    tr_activity_read(get.folder, tr_browse_is_live(browse), browse->reader, &activity);
     get.activity = &activity;
     int error = found->target.path.size == 0 ? tr_get_execution(&get)
                                              : tr_get_node(&get, &found->target, problem);

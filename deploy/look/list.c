@@ -437,7 +437,7 @@ static enum tr_exit_status show(struct call *call)
     const struct tr_browse *browse = call->browse;
     struct tr_activity activity;
     struct tr_listed listed;
-    tr_activity_read(browse->place.folder, tr_browse_is_live(browse), &activity);
+    tr_activity_read(browse->place.folder, tr_browse_is_live(browse), browse->reader, &activity);
     call->request.activity = &activity;
     int error = tr_reader_refresh(browse->reader);
     if (error == 0) {

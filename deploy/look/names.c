@@ -119,7 +119,8 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    tr_activity_read(browse.place.folder, tr_browse_is_live(&browse), &names.activity);
+    tr_activity_read(browse.place.folder, tr_browse_is_live(&browse), browse.reader,
+                     &names.activity);
     int error = tr_reader_refresh(browse.reader);
     if (error == 0) {
         error = tell_all(&browse, &names);

@@ -50,7 +50,7 @@ static void note_dormant(const struct watch *watch)
 {
     struct tr_activity activity;
     struct tr_execution row = {.execution = watch->execution, .phase = watch->phase};
-    tr_activity_read(watch->browse->place.folder, true, &activity);
+    tr_activity_read(watch->browse->place.folder, true, NULL, &activity);
     if (tr_activity_is_dormant(&activity, &row)) {
         tr_command_note(watch->browse->invocation,
                         "it is dormant: nothing goes on until `troupe resume %s`",

@@ -8,14 +8,13 @@
 #include <stdlib.h>
 
 #include "deploy/common/clock.h"
-#include "deploy/common/schemas.h"
 #include "deploy/offline/end_aside.h"
 #include "deploy/offline/external_jobs.h"
+#include "deploy/offline/open_store.h"
 #include "deploy/offline/send.h"
-#include "runtime/store_open.h"
+#include "runtime/journal/crashes.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/flow.h"
-#include "schemas/engine/history_views.h"
 
 /* Before all that has a clock of its own. */
 #define FIRST_CLOCK 1
@@ -26,6 +25,7 @@ struct marking {
     bool is_hard;
     char *explain;
     struct tri_store *store;
+    struct tri_crashes *crashes; /* what has ended the engine */
     struct tr_arena arena;
     struct tri_vector ops;
     uint64_t said;
@@ -107,24 +107,35 @@ static int commit(struct marking *marking)
     return error;
 }
 
-static int open_store(const char *folder, char *explain, struct tri_store **store)
+/* Its counts end with it. */
+static bool is_of(const void *self, const struct tri_crash_row *row)
 {
-    const struct tri_store_options options = {.folder = folder,
-                                              .durability = TR_DURABILITY_FULL,
-                                              .records = tr_program_records,
-                                              .record_count = tr_program_record_count,
-                                              .views = &tr_history_views};
-    return tri_store_open(&options, explain, store);
+    const uint64_t *execution = self;
+    return row->kind == TRI_CRASH_GROUP && row->key.group == *execution;
 }
 
 static bool is_aside(const struct marking *marking, uint64_t execution)
 {
     uint64_t groups[TR_ASIDE_MAX];
-    size_t count = tr_aside_read(marking->folder, groups);
+    size_t count = tri_crashes_aside(marking->crashes, groups);
     while (count > 0 && groups[count - 1] != execution) {
         count--;
     }
     return count > 0;
+}
+
+/* An execution whose loading has ended the engine is no longer counted. */
+static int forget_counts(struct marking *marking)
+{
+    struct tri_op *ops = tr_arena_array(&marking->arena, TRI_CRASHES_MAX, sizeof *ops);
+    uint8_t *bytes = tr_arena_alloc(&marking->arena, TRI_CRASHES_MAX * TRI_CRASH_BYTES_MAX);
+    size_t count =
+        ops == NULL || bytes == NULL ? 0 : tri_crashes_changes(marking->crashes, ops, bytes);
+    int error = marking->arena.error;
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        error = add(marking, &ops[i]);
+    }
+    return error;
 }
 
 /* By its row as it is now that nobody else writes: an engine may have ended it meanwhile. */
@@ -138,6 +149,7 @@ static int mark_one(struct marking *marking, struct tr_reader *reader, uint64_t 
     if (!tr_phase_is_end(TR_SUBJECT_EXECUTION, copy.row.phase)) {
         error = is_aside(marking, execution) ? end_aside(marking, reader, &copy.row)
                                              : mark(marking, &copy.row);
+        (void)tri_crashes_forget(marking->crashes, is_of, &execution);
     }
     tr_executions_row_fini(&copy);
     return error;
@@ -155,7 +167,24 @@ static int mark_all(struct marking *marking, const struct tr_executions_row *exe
         error = mark_one(marking, reader, executions[i].row.execution);
     }
     tr_reader_close(reader);
+    if (error == 0) {
+        error = forget_counts(marking);
+    }
     return error != 0 ? error : commit(marking);
+}
+
+static int read_counts(struct marking *marking)
+{
+    marking->crashes = tr_arena_alloc(&marking->arena, sizeof *marking->crashes);
+    if (marking->crashes == NULL) {
+        return marking->arena.error;
+    }
+    int error = tri_crashes_read(marking->store, marking->crashes);
+    if (error != 0) {
+        snprintf(marking->explain, TRI_STORE_EXPLAIN_BYTES, "%s",
+                 tri_store_explain(marking->store));
+    }
+    return error;
 }
 
 int tr_abort_later(const char *folder, const struct tr_executions_row *executions, size_t count,
@@ -163,16 +192,16 @@ int tr_abort_later(const char *folder, const struct tr_executions_row *execution
 {
     struct marking marking = {
         .folder = folder, .cause = cause, .is_hard = is_hard, .explain = explain};
-    int error = open_store(folder, explain, &marking.store);
+    int error = tr_open_offline(folder, explain, &marking.store);
     if (error != 0) {
         return error;
     }
     tr_arena_init(&marking.arena);
-    error = mark_all(&marking, executions, count);
+    error = read_counts(&marking);
+    if (error == 0) {
+        error = mark_all(&marking, executions, count);
+    }
     tri_store_close(marking.store);
     tr_arena_fini(&marking.arena);
-    for (size_t i = 0; error == 0 && i < count; i++) {
-        error = tr_aside_lift(folder, executions[i].row.execution);
-    }
     return error;
 }

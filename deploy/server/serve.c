@@ -20,6 +20,7 @@
 #include "deploy/server/serve_ping.h"
 #include "deploy/server/serve_record.h"
 #include "deploy/server/serve_tap.h"
+#include "deploy/settings/quarantine.h"
 #include "deploy/transfer/taking.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/request.h"
@@ -228,6 +229,37 @@ static int on_wake(struct tr_serve *serve, const struct tri_peer *peer,
     if (error == 0) {
         detach_woken(serve->live, wake.execution);
         error = tr_live_wake(serve->live, wake.execution);
+    }
+    if (error == 0) {
+        finish(serve, peer, 0, "");
+    }
+    return error;
+}
+
+static int on_lift_aside(struct tr_serve *serve, const struct tri_peer *peer,
+                         const struct tri_request *request)
+{
+    struct tr_lift_aside lift;
+    int error = tr_lift_aside_unpack(request->body, request->version, &lift);
+    if (error == 0) {
+        error = tr_host_lift_aside(serve->live->host, lift.execution);
+    }
+    if (error == 0) {
+        bool is_without = tr_host_is_aside(serve->live->host, lift.execution);
+        finish(serve, peer, is_without ? TR_CLOSED : 0, "");
+    }
+    return error;
+}
+
+static int on_release_plugin(struct tr_serve *serve, const struct tri_peer *peer,
+                             const struct tri_request *request)
+{
+    struct tr_release_plugin release;
+    char id[TR_ATTRIBUTION_PART_BYTES_MAX];
+    int error = tr_release_plugin_unpack(request->body, request->version, &release);
+    if (error == 0) {
+        snprintf(id, sizeof id, "%.*s", TRI_TEXT(release.plugin));
+        error = tr_host_forget_crash_attributions(serve->live->host, tr_quarantine_is_of, id);
     }
     if (error == 0) {
         finish(serve, peer, 0, "");
@@ -650,6 +682,8 @@ static const struct {
     {&tr_pause_schedule_schema, on_pause_schedule},
     {&tr_trigger_schedule_schema, on_trigger_schedule},
     {&tr_activate_execution_schema, on_wake},
+    {&tr_lift_aside_schema, on_lift_aside},
+    {&tr_release_plugin_schema, on_release_plugin},
     {&tr_list_dormant_schema, on_list_dormant},
     {&tr_list_actors_schema, on_list_actors},
     {&tr_resume_actors_schema, on_resume_actors},

@@ -1,5 +1,5 @@
 /*
- * Plugins in quarantine: those of the settings beside the store's list of those that ended the
+ * Plugins in quarantine: those of the settings beside the store's rows of those that ended the
  * engine.
  */
 #include "deploy/settings/quarantine.h"
@@ -26,14 +26,15 @@ static const struct tr_settings_plugin *loaded_of(const struct tr_settings_file 
 }
 
 /* "SIGSEGV in `handle`" */
-static const char *how_of(struct tr_arena *arena, const struct tr_crash_attribution *crashes)
+static const char *how_of(struct tr_arena *arena, const struct tr_crash_part *part)
 {
-    const char *name = sigabbrev_np((int)crashes->ended_by);
-    if (crashes->ended_by == TR_CRASH_STUCK) {
-        return TEXT("`%s` did not return", crashes->function);
+    const char *name = sigabbrev_np((int)part->ended_by);
+    struct tr_text function = tr_array_get(&part->function);
+    if (part->ended_by == TR_CRASH_STUCK) {
+        return TEXT("`%.*s` did not return", TRI_TEXT(function));
     }
-    return name == NULL ? TEXT("signal %u in `%s`", crashes->ended_by, crashes->function)
-                        : TEXT("SIG%s in `%s`", name, crashes->function);
+    return name == NULL ? TEXT("signal %u in `%.*s`", part->ended_by, TRI_TEXT(function))
+                        : TEXT("SIG%s in `%.*s`", name, TRI_TEXT(function));
 }
 
 /* Why it is not called, and what to do about it. */
@@ -66,8 +67,7 @@ static void bound(const struct tr_settings_file *settings, struct tr_engine_plug
 }
 
 static void fill(struct tr_plugin_standing *standing, const struct tr_settings_file *settings,
-                 const struct tr_crash_attribution *crashes, size_t crash_count,
-                 struct tr_arena *arena)
+                 const struct tr_quarantine_parts *parts, struct tr_arena *arena)
 {
     const struct tr_plugin *plugin = standing->known.plugin;
     const struct tr_settings_plugin *loaded = loaded_of(settings, plugin);
@@ -76,10 +76,11 @@ static void fill(struct tr_plugin_standing *standing, const struct tr_settings_f
     standing->known.blame = TEXT("%s %s", plugin->id, standing->version);
     bound(settings, &standing->known);
     standing->how = "";
-    for (size_t i = 0; i < crash_count && standing->known.blame != NULL; i++) {
-        if (strcmp(crashes[i].part, standing->known.blame) == 0) {
-            standing->ends = crashes[i].count;
-            standing->how = how_of(arena, &crashes[i]);
+    for (size_t i = 0; i < parts->count && standing->known.blame != NULL; i++) {
+        const struct tr_crash_part *part = &parts->items[i];
+        if (tr_text_equal(tr_array_get(&part->part), tr_text_of(standing->known.blame))) {
+            standing->ends = part->ends;
+            standing->how = how_of(arena, part);
         }
     }
     if (standing->ends >= TR_QUARANTINE_ENDS) {
@@ -87,30 +88,28 @@ static void fill(struct tr_plugin_standing *standing, const struct tr_settings_f
     }
 }
 
-const struct tr_plugin_standing *tr_quarantine_read(const char *folder,
+const struct tr_plugin_standing *tr_quarantine_read(const struct tr_quarantine_parts *parts,
                                                     const struct tr_settings_file *settings,
                                                     struct tr_arena *arena, size_t *count)
 {
-    struct tr_crash_attribution crashes[TR_CRASH_ATTRIBUTIONS_MAX];
     struct tr_engine engine = {.plugin_count = 0};
-    size_t crash_count = tr_crash_attributions_read(folder, crashes);
     tr_settings_tables(settings, &engine);
     struct tr_plugin_standing *standings =
         tr_arena_array(arena, engine.plugin_count, sizeof *standings);
     *count = standings == NULL ? 0 : engine.plugin_count;
     for (size_t i = 0; i < *count; i++) {
         standings[i].known.plugin = engine.plugins[i];
-        fill(&standings[i], settings, crashes, crash_count, arena);
+        fill(&standings[i], settings, parts, arena);
     }
     return standings;
 }
 
-int tr_quarantine_apply(const char *folder, const struct tr_settings_file *settings,
-                        struct tr_arena *arena, struct tr_engine *engine)
+int tr_quarantine_apply(const struct tr_quarantine_parts *parts,
+                        const struct tr_settings_file *settings, struct tr_arena *arena,
+                        struct tr_engine *engine)
 {
     size_t count;
-    const struct tr_plugin_standing *standings =
-        tr_quarantine_read(folder, settings, arena, &count);
+    const struct tr_plugin_standing *standings = tr_quarantine_read(parts, settings, arena, &count);
     struct tr_engine_plugin *known = tr_arena_array(arena, count, sizeof *known);
     for (size_t i = 0; known != NULL && i < count; i++) {
         known[i] = standings[i].known;
@@ -123,14 +122,9 @@ int tr_quarantine_apply(const char *folder, const struct tr_settings_file *setti
     return 0;
 }
 
-/* Whether it is of this plugin: its id, and a version behind it. */
-static bool is_of(const void *self, const struct tr_crash_attribution *crashes)
+bool tr_quarantine_is_of(const void *id, const struct tr_crash_part *part)
 {
-    size_t size = strlen(self);
-    return strncmp(crashes->part, self, size) == 0 && crashes->part[size] == ' ';
-}
-
-int tr_quarantine_lift(const char *folder, const char *id)
-{
-    return tr_crash_attributions_forget(folder, is_of, id);
+    struct tr_text name = tr_array_get(&part->part);
+    size_t size = strlen(id);
+    return name.size > size && memcmp(name.data, id, size) == 0 && name.data[size] == ' ';
 }

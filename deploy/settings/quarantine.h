@@ -9,6 +9,7 @@
 #define TR_DEPLOY_SETTINGS_QUARANTINE_H
 
 #include "deploy/settings/settings.h"
+#include "runtime/troupe.h"
 
 /* How often a plugin may end the engine before it is not called any more. */
 #define TR_QUARANTINE_ENDS 2
@@ -21,19 +22,26 @@ struct tr_plugin_standing {
     const char *how;  /* it did so the last time: "SIGSEGV in `handle`"; "" */
 };
 
+/* The parts that have ended the engine of a store. */
+struct tr_quarantine_parts {
+    struct tr_crash_part items[TR_CRASH_ATTRIBUTIONS_MAX];
+    size_t count;
+};
+
 /*
- * How all plugins of the settings (NULL: those that are linked in) stand in a store, in the memory
- * of `arena`; NULL and 0 without any.
+ * How all plugins of the settings (NULL: those that are linked in) stand by these parts, in the
+ * memory of `arena`; NULL and 0 without any.
  */
-const struct tr_plugin_standing *tr_quarantine_read(const char *folder,
+const struct tr_plugin_standing *tr_quarantine_read(const struct tr_quarantine_parts *parts,
                                                     const struct tr_settings_file *settings,
                                                     struct tr_arena *arena, size_t *count);
 
 /* The same, as an engine has it: struct tr_engine.known. TR_MEMORY. */
-TR_MUST_USE int tr_quarantine_apply(const char *folder, const struct tr_settings_file *settings,
-                                    struct tr_arena *arena, struct tr_engine *engine);
+TR_MUST_USE int tr_quarantine_apply(const struct tr_quarantine_parts *parts,
+                                    const struct tr_settings_file *settings, struct tr_arena *arena,
+                                    struct tr_engine *engine);
 
-/* Forgets how often a plugin has ended the engine, in all of its versions. TR_SYSTEM. */
-TR_MUST_USE int tr_quarantine_lift(const char *folder, const char *id);
+/* Whether a part is a plugin, in any of its versions; `id` is its id, a string. */
+bool tr_quarantine_is_of(const void *id, const struct tr_crash_part *part);
 
 #endif

@@ -1,73 +1,62 @@
 /*
- * The file `aside`: a row for each group whose loading has ended a start, and how often.
+ * A row for each group whose loading has ended a start, and how often.
  *
  * A group is counted from its first row on and set aside at TR_ASIDE_ENDS. Only consecutive ends
- * count: a start that succeeds, or ends at another group, drops all counts below that. Groups that
- * are set aside stay until an operator lifts them.
+ * count: a start that succeeds, or ends at another group, forgets all counts below that. Groups
+ * that are set aside stay until an operator lifts them.
  */
 #include "runtime/host/aside.h"
 
-#include "runtime/host/row_file.h"
-#include "runtime/hosting.h"
+#include "runtime/host/crashes.h"
+#include "runtime/host/poison_message.h"
 
-struct row {
-    uint64_t group;
-    uint64_t ends;
-};
+/* One that only this group could continue. */
+static bool is_broken_off(const void *self, const struct tri_crash_row *row)
+{
+    const uint64_t *group = self;
+    return row->kind == TRI_CRASH_GROUP && row->key.group != *group &&
+           row->group.ends < TR_ASIDE_ENDS;
+}
 
-static const struct tri_row_file file = {.name = "aside",
-                                         .mark = 0x3130454449534154U, /* TASIDE01 */
-                                         .row_bytes = sizeof(struct row),
-                                         .rows_max = TR_ASIDE_MAX};
+static bool is_counted(const struct tri_crashes *crashes, uint64_t group)
+{
+    for (size_t i = 0; i < crashes->count; i++) {
+        if (crashes->rows[i].kind == TRI_CRASH_GROUP && crashes->rows[i].key.group == group) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /*
- * An unchanged file is not written, so an ordinary start does not wait for the disk. If the list is
- * full of groups that are set aside, a new one is not counted.
+ * An ordinary start changes no row, and does not wait for the disk. If there are as many groups set
+ * aside as are kept, a new one is not counted.
  */
-int tri_aside_count(const char *folder, uint64_t group)
+void tri_aside_count(struct tri_crashes *crashes, uint64_t group, uint32_t incarnation)
 {
-    struct row rows[TR_ASIDE_MAX];
-    size_t count = tri_row_file_read(&file, folder, rows);
-    size_t kept = 0;
-    struct row row = {.group = group, .ends = 1};
-    for (size_t i = 0; i < count; i++) {
-        if (!tr_group_is_none(group) && rows[i].group == group) {
-            row.ends += rows[i].ends;
-        } else if (rows[i].ends >= TR_ASIDE_ENDS) {
-            rows[kept++] = rows[i];
-        }
+    uint64_t others[TR_ASIDE_MAX];
+    const struct tri_crash_row wanted = {.kind = TRI_CRASH_GROUP, .key = {.group = group}};
+    (void)tri_crashes_forget(crashes, is_broken_off, &group);
+    bool is_full = tri_crashes_aside(crashes, others) == TR_ASIDE_MAX;
+    if (!tr_group_is_none(group) && (!is_full || is_counted(crashes, group))) {
+        tri_crashes_row(crashes, &wanted, incarnation)->group.ends++;
     }
-    if (tr_group_is_none(group) && kept == count) {
-        return 0;
-    }
-    if (!tr_group_is_none(group) && kept < TR_ASIDE_MAX) {
-        rows[kept++] = row;
-    }
-    return tri_row_file_write(&file, folder, rows, kept);
 }
 
-size_t tr_aside_read(const char *folder, uint64_t groups[TR_ASIDE_MAX])
+static bool is_group(const void *self, const struct tri_crash_row *row)
 {
-    struct row rows[TR_ASIDE_MAX];
-    size_t count = tri_row_file_read(&file, folder, rows);
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i].ends >= TR_ASIDE_ENDS) {
-            groups[found++] = rows[i].group;
-        }
-    }
-    return found;
+    const uint64_t *group = self;
+    return row->kind == TRI_CRASH_GROUP && row->key.group == *group;
 }
 
-int tr_aside_lift(const char *folder, uint64_t group)
+void tri_aside_lift(struct tri_crashes *crashes, const uint64_t *groups, size_t count)
 {
-    struct row rows[TR_ASIDE_MAX];
-    size_t count = tri_row_file_read(&file, folder, rows);
-    size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (rows[i].group != group) {
-            rows[kept++] = rows[i];
-        }
+        (void)tri_crashes_forget(crashes, is_group, &groups[i]);
     }
-    return kept == count ? 0 : tri_row_file_write(&file, folder, rows, kept);
+}
+
+int tr_host_lift_aside(struct tr_host *host, uint64_t group)
+{
+    return tri_host_forget_crashes(host, is_group, &group);
 }

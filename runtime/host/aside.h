@@ -1,16 +1,19 @@
 /*
- * Groups whose loading ends starts: counted across restarts, in the file `aside` of a store. The
- * group being loaded is in the mapped file of poison_message.h, which survives a crash.
+ * Groups whose loading ends starts: counted across restarts, in rows of the store. The group being
+ * loaded is in the mapped file of poison_message.h, which survives a crash.
  */
 #ifndef TR_RUNTIME_HOST_ASIDE_H
 #define TR_RUNTIME_HOST_ASIDE_H
 
-#include "schemas/codec/base.h"
+#include "runtime/journal/crashes.h"
 
 /*
  * Counts the group whose loading ended the last start; 0: none. Counts of other groups that are not
- * set aside are dropped, since only consecutive ends count. TR_SYSTEM.
+ * set aside are forgotten, since only consecutive ends count.
  */
-TR_MUST_USE int tri_aside_count(const char *folder, uint64_t group);
+void tri_aside_count(struct tri_crashes *crashes, uint64_t group, uint32_t incarnation);
+
+/* Forgets the counts of groups, which are to be loaded again. */
+void tri_aside_lift(struct tri_crashes *crashes, const uint64_t *groups, size_t count);
 
 #endif

@@ -1,84 +1,71 @@
 /*
- * The file `attribution`: a row for each part of a program that has ended an engine, and how often.
+ * A row for each part of a program that has ended an engine, and how often.
  *
- * One row for each part, in order of the first count. The function and the signal are those of the
- * last time. A part that keeps ending the process is counted until the program drops its row.
+ * The function and the signal are those of the last time. A part that keeps ending the process is
+ * counted until the program forgets its row.
  */
 #include "runtime/host/attribution.h"
 
 #include <string.h>
 
-#include "runtime/host/row_file.h"
-#include "runtime/hosting.h"
-
-static const struct tri_row_file file = {.name = "attribution",
-                                         .mark = 0x3130454d414c4254U, /* TBLAME01 */
-                                         .row_bytes = sizeof(struct tr_crash_attribution),
-                                         .rows_max = TR_CRASH_ATTRIBUTIONS_MAX};
-
-/* Terminates the texts of a row, which may be damaged. */
-static void tidy(struct tr_crash_attribution *row)
-{
-    row->part[sizeof row->part - 1] = '\0';
-    row->function[sizeof row->function - 1] = '\0';
-}
-
-static size_t read_rows(const char *folder,
-                        struct tr_crash_attribution rows[TR_CRASH_ATTRIBUTIONS_MAX])
-{
-    size_t count = tri_row_file_read(&file, folder, rows);
-    for (size_t i = 0; i < count; i++) {
-        tidy(&rows[i]);
-    }
-    return count;
-}
+#include "runtime/host/crashes.h"
+#include "runtime/host/poison_message.h"
+#include "schemas/codec/utf8.h"
 
 /*
- * The slot comes from a mapped file that a crash left, so its texts may not be terminated. A full
- * list drops its first row.
+ * A text of a slot, without what is no text: the slot comes from a mapped file that a crash left,
+ * where it may have no end, and a long one was cut.
  */
-int tri_attribution_count(const char *folder, const struct tri_current_message *slot)
+static struct tr_text tidy(char *text, size_t capacity)
 {
-    struct tr_crash_attribution rows[TR_CRASH_ATTRIBUTIONS_MAX];
-    struct tr_crash_attribution row = {.ended_by = slot->ended_by, .count = 1};
-    memcpy(row.part, slot->part, sizeof row.part);
-    memcpy(row.function, slot->function, sizeof row.function);
-    tidy(&row);
-    size_t count = read_rows(folder, rows);
-    size_t place = 0;
-    while (place < count && strcmp(rows[place].part, row.part) != 0) {
-        place++;
+    struct tr_text tidied = {.data = text, .size = strnlen(text, capacity - 1)};
+    for (size_t i = 0; !tr_utf8_valid(tidied) && i < tidied.size; i++) {
+        text[i] = (text[i] & 0x80) != 0 ? '?' : text[i];
     }
-    if (place < count) {
-        row.count += rows[place].count;
-    } else if (count == TR_CRASH_ATTRIBUTIONS_MAX) {
-        memmove(&rows[0], &rows[1], (TR_CRASH_ATTRIBUTIONS_MAX - 1) * sizeof row);
-        place = TR_CRASH_ATTRIBUTIONS_MAX - 1;
-    } else {
-        count++;
-    }
-    rows[place] = row;
-    return tri_row_file_write(&file, folder, rows, count);
+    return tidied;
 }
 
-size_t tr_crash_attributions_read(const char *folder,
-                                  struct tr_crash_attribution crashes[TR_CRASH_ATTRIBUTIONS_MAX])
+void tri_attribution_count(struct tri_crashes *crashes, const struct tri_current_message *slot,
+                           uint32_t incarnation)
 {
-    return read_rows(folder, crashes);
+    char name[sizeof slot->part];
+    char function[sizeof slot->function];
+    struct tri_crash_row wanted = {.kind = TRI_CRASH_PART};
+    memcpy(name, slot->part, sizeof name);
+    memcpy(function, slot->function, sizeof function);
+    int error = tr_array_set(&wanted.part.part, tidy(name, sizeof name));
+    TR_ASSERT(error == 0);
+    struct tr_crash_part *part = &tri_crashes_row(crashes, &wanted, incarnation)->part;
+    error = tr_array_set(&part->function, tidy(function, sizeof function));
+    TR_ASSERT(error == 0);
+    part->ended_by = slot->ended_by;
+    part->ends++;
 }
 
-int tr_crash_attributions_forget(const char *folder,
-                                 bool (*is_meant)(const void *self,
-                                                  const struct tr_crash_attribution *crashes),
-                                 const void *self)
+size_t tr_host_crash_attributions(const struct tr_host *host,
+                                  struct tr_crash_part parts[TR_CRASH_ATTRIBUTIONS_MAX])
 {
-    struct tr_crash_attribution rows[TR_CRASH_ATTRIBUTIONS_MAX];
-    size_t count = read_rows(folder, rows);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_meant(self, &rows[i])) {
-            rows[kept++] = rows[i];
-        }
-    }
-    return kept == count ? 0 : tri_row_file_write(&file, folder, rows, kept);
+    return host->poison == NULL
+               ? 0
+               : tri_crashes_parts(tri_poison_message_crashes(host->poison), parts);
+}
+
+struct meant {
+    bool (*is_meant)(const void *self, const struct tr_crash_part *part);
+    const void *self;
+};
+
+static bool is_meant(const void *self, const struct tri_crash_row *row)
+{
+    const struct meant *meant = self;
+    return row->kind == TRI_CRASH_PART && meant->is_meant(meant->self, &row->part);
+}
+
+int tr_host_forget_crash_attributions(struct tr_host *host,
+                                      bool (*is)(const void *self,
+                                                 const struct tr_crash_part *part),
+                                      const void *self)
+{
+    const struct meant meant = {.is_meant = is, .self = self};
+    return tri_host_forget_crashes(host, is_meant, &meant);
 }

@@ -16,6 +16,7 @@
 
 #include <poll.h>
 
+#include "runtime/host/crashes.h"
 #include "runtime/host/poison_message.h"
 
 #define WAIT_SLICE_NS 50000000
@@ -619,17 +620,23 @@ int tr_host_wake(struct tr_host *host, uint64_t group)
     return error;
 }
 
+static bool is_of_actor(const void *self, const struct tri_crash_row *row)
+{
+    const struct tr_key *actor = self;
+    return row->kind == TRI_CRASH_MESSAGE && tr_key_equal(row->key, *actor);
+}
+
 /*
- * The message is removed from the file before the actor is told. In the other order a crash in
- * between would quarantine the actor again.
+ * The counts of all its messages are forgotten before the actor is told. In the other order a crash
+ * in between would quarantine the actor again.
  */
 int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop)
 {
-    struct tri_message_name name;
     if (!host->is_started) {
         return TR_CLOSED;
     }
-    int error = tri_poison_message_take(host->poison, actor.key, &name);
+    struct tri_message_name name = tri_poison_message_name(host->poison, actor.key);
+    int error = tri_host_forget_crashes(host, is_of_actor, &actor.key);
     struct tr_resume resume = {
         .drop = drop,
         .from = name.from,

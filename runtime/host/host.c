@@ -20,6 +20,7 @@
 
 #include "runtime/blob/blob_place.h"
 #include "runtime/cluster/interhost.h"
+#include "runtime/host/aside.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/poison_message.h"
 #include "runtime/host/watchdog.h"
@@ -240,23 +241,37 @@ static int open_store(const struct tr_host_options *options, char *explain,
 }
 
 /*
- * Poison messages are counted before anything runs; from now on workers publish their current
- * message.
+ * What ended the process is counted before anything is loaded; from now on workers publish their
+ * current message.
  */
-static int attach_poison(struct tr_host *host, const struct tr_host_options *options)
+static int attach_poison(struct tr_host *host, const struct tr_host_options *options, char *explain)
 {
     if (host->store == NULL) {
         return 0;
     }
-    int error = tri_poison_message_open(options->folder, &host->poison);
-    for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
+    int error = tri_poison_message_open(options->folder, host->store, &host->poison);
+    if (error == 0) {
+        struct tri_crashes *crashes = tri_poison_message_crashes(host->poison);
+        tri_aside_lift(crashes, options->lifted, options->lifted_count);
+        error = tri_crashes_commit(crashes, host->store);
+    }
+    if (error != 0) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                 "what has ended the engine before cannot be counted: %.400s",
+                 error == TR_SYSTEM   ? strerror(errno)
+                 : error == TR_MEMORY ? tr_error_text(error)
+                                      : tri_store_explain(host->store));
+        return error;
+    }
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
         host->workers[i].current_message = tri_poison_message_slot(host->poison, i);
     }
-    if (error == 0 && options->aside_behaviour != 0) {
+    if (options->aside_behaviour != 0) {
         host->aside_behaviour = options->aside_behaviour;
-        host->aside_count = tr_aside_read(options->folder, host->aside);
+        host->aside_count =
+            tri_crashes_aside(tri_poison_message_crashes(host->poison), host->aside);
     }
-    return error;
+    return 0;
 }
 
 /* The first host of a store draws its number. */
@@ -354,7 +369,7 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
         }
     }
     if (error == 0) {
-        error = attach_poison(host, options);
+        error = attach_poison(host, options, explain);
     }
     if (error == 0) {
         error = keep_folder(host, options);

@@ -1,14 +1,21 @@
 /*
- * The two files. `in-hand` is mapped, one slot per worker, written while handlers run; the kernel
- * keeps what a killed process wrote. `poison` is a short list, rewritten when it changes.
+ * What is in hand, and what is counted of it.
+ *
+ * The file `in-hand` is mapped, one slot per worker, written while handlers run; the kernel keeps
+ * what a killed process wrote. It belongs to this machine, as the process does, and costs a message
+ * some stores to memory, no commit. The counts that follow from it are rows of the store.
  *
  * A slot is busy while its turn is odd. A process that ends in order clears the slots; a killed one
- * leaves them, and the next start counts each busy slot and clears it. The lists are written before
- * the slots are cleared: a crash in between counts twice, which makes a start more careful, while
- * the other order could lose a count.
+ * leaves them, and the next start counts each busy slot and clears it. The invariant: no group is
+ * loaded before what the slots say is counted in a commit, and no slot is cleared before that
+ * commit. So whatever ends the process while it loads or handles is counted when the next one gets
+ * there, and the order is: commit the counts, clear the slots, load. A start that cannot commit
+ * leaves the slots, and ends; one that is killed between the commit and the clearing counts twice,
+ * which makes a start more careful, while the other order could lose a count.
  *
  * The mapping survives the process but not a power loss. That is enough to find handlers that end
- * the process.
+ * the process. On another machine, or in another folder, nothing is known of it, and nothing is
+ * counted.
  */
 #include "runtime/host/poison_message.h"
 
@@ -19,34 +26,17 @@
 
 #include "runtime/host/aside.h"
 #include "runtime/host/attribution.h"
-#include "runtime/host/row_file.h"
 #include "runtime/trace/line.h"
 
 #define PATH_BYTES 4096
-#define POISONS_MAX 256
 
 /* After those of the workers: the group that a start is loading. */
 #define LOADING TR_WORKERS_MAX
 #define SLOTS (TR_WORKERS_MAX + 1)
 
-/* A message that was handled when the process ended, and how often. */
-struct poison_row {
-    struct tr_key actor;
-    struct tri_message_name name;
-    uint32_t ends;   /* times its handler has ended the process */
-    uint32_t silent; /* times the process ended while it was handled, by kill -9 or the like */
-};
-
-static const struct tri_row_file list = {.name = "poison",
-                                         .mark = 0x32304e4f53494f50U, /* POISON02 */
-                                         .row_bytes = sizeof(struct poison_row),
-                                         .rows_max = POISONS_MAX};
-
 struct tri_poison_messages {
     struct tri_current_message *slots; /* SLOTS, mapped */
-    struct poison_row rows[POISONS_MAX];
-    size_t row_count;
-    char folder[PATH_BYTES];
+    struct tri_crashes crashes;
 };
 
 static int map_hands(struct tri_poison_messages *poison, const char *folder)
@@ -76,42 +66,20 @@ static int map_hands(struct tri_poison_messages *poison, const char *folder)
     return 0;
 }
 
-static int write_rows(const struct tri_poison_messages *poison)
+/* The row of a slot's message. */
+static struct tr_crash_message *message_of(struct tri_crashes *crashes,
+                                           const struct tri_current_message *slot,
+                                           uint32_t incarnation)
 {
-    return tri_row_file_write(&list, poison->folder, poison->rows, poison->row_count);
-}
-
-static struct tri_message_name name_of(const struct tri_current_message *slot)
-{
-    return (struct tri_message_name){
-        .from = {{slot->from_group, slot->from_serial}, slot->from_incarnation},
-        .sequence = slot->sequence,
-        .digest = slot->digest,
-        .type = (uint16_t)slot->type,
+    const struct tri_crash_row wanted = {
+        .kind = TRI_CRASH_MESSAGE,
+        .key = {slot->actor_group, slot->actor_serial},
+        .message = {.from = {{slot->from_group, slot->from_serial}, slot->from_incarnation},
+                    .sequence = slot->sequence,
+                    .digest = slot->digest,
+                    .type = (uint16_t)slot->type},
     };
-}
-
-/* The row of a slot's message, created if missing; the oldest is dropped when the list is full. */
-static struct poison_row *row_of(struct tri_poison_messages *poison,
-                                 const struct tri_current_message *slot)
-{
-    struct poison_row *rows = poison->rows;
-    struct poison_row row = {
-        .actor = {slot->actor_group, slot->actor_serial},
-        .name = name_of(slot),
-    };
-    for (uint32_t i = 0; i < poison->row_count; i++) {
-        if (tr_key_equal(rows[i].actor, row.actor) &&
-            tri_message_name_equal(&rows[i].name, &row.name)) {
-            return &rows[i];
-        }
-    }
-    if (poison->row_count == POISONS_MAX) {
-        memmove(&rows[0], &rows[1], (POISONS_MAX - 1) * sizeof row);
-        poison->row_count--;
-    }
-    rows[poison->row_count] = row;
-    return &rows[poison->row_count++];
+    return &tri_crashes_row(crashes, &wanted, incarnation)->message;
 }
 
 /*
@@ -136,53 +104,52 @@ static uint64_t loading_of(struct tri_poison_messages *poison)
 }
 
 /* A crash is attributed to the called part of the program, not to its caller. */
-static int count_slots(struct tri_poison_messages *poison)
+static void count_slots(struct tri_poison_messages *poison, uint32_t incarnation)
 {
     bool is_one_known = has_culprit(poison);
-    bool has_changed = false;
-    int error = 0;
-    for (uint32_t i = 0; i < TR_WORKERS_MAX && error == 0; i++) {
+    for (uint32_t i = 0; i < TR_WORKERS_MAX; i++) {
         struct tri_current_message *slot = &poison->slots[i];
         if (!tri_current_message_is_busy(slot) || (is_one_known && slot->ended_by == 0)) {
             continue;
         }
         if (slot->ended_by != 0 && slot->part[0] != '\0') {
-            error = tri_attribution_count(poison->folder, slot);
+            tri_attribution_count(&poison->crashes, slot, incarnation);
         } else {
-            struct poison_row *row = row_of(poison, slot);
-            *(slot->ended_by != 0 ? &row->ends : &row->silent) += 1;
-            has_changed = true;
+            struct tr_crash_message *message = message_of(&poison->crashes, slot, incarnation);
+            *(slot->ended_by != 0 ? &message->ends : &message->silent) += 1;
         }
     }
-    if (error == 0 && has_changed) {
-        error = write_rows(poison);
-    }
-    if (error == 0) {
-        error = tri_aside_count(poison->folder, loading_of(poison));
-    }
-    if (error == 0) {
-        memset(poison->slots, 0, SLOTS * sizeof *poison->slots);
-    }
-    return error;
+    tri_aside_count(&poison->crashes, loading_of(poison), incarnation);
 }
 
-int tri_poison_message_open(const char *folder, struct tri_poison_messages **out)
+static void close_slots(struct tri_poison_messages *poison)
+{
+    if (poison->slots != NULL) {
+        munmap(poison->slots, SLOTS * sizeof *poison->slots);
+    }
+    tr_free(poison);
+}
+
+int tri_poison_message_open(const char *folder, struct tri_store *store,
+                            struct tri_poison_messages **out)
 {
     struct tri_poison_messages *poison = tr_alloc_zero(1, sizeof *poison);
     if (poison == NULL) {
         return TR_MEMORY;
     }
-    snprintf(poison->folder, sizeof poison->folder, "%s", folder);
     int error = map_hands(poison, folder);
     if (error == 0) {
-        /* A list that cannot be read counts as empty: it only makes a start more careful. */
-        poison->row_count = tri_row_file_read(&list, folder, poison->rows);
-        error = count_slots(poison);
+        error = tri_crashes_read(store, &poison->crashes);
+    }
+    if (error == 0) {
+        count_slots(poison, (uint32_t)store->incarnation);
+        error = tri_crashes_commit(&poison->crashes, store);
     }
     if (error != 0) {
-        tri_poison_message_close(poison);
+        close_slots(poison); /* as they are: the next start counts them */
         return error;
     }
+    memset(poison->slots, 0, SLOTS * sizeof *poison->slots);
     *out = poison;
     return 0;
 }
@@ -193,14 +160,15 @@ int tri_poison_message_open(const char *folder, struct tri_poison_messages **out
  */
 void tri_poison_message_close(struct tri_poison_messages *poison)
 {
-    if (poison == NULL) {
-        return;
-    }
-    if (poison->slots != NULL) {
+    if (poison != NULL) {
         memset(poison->slots, 0, TR_WORKERS_MAX * sizeof *poison->slots);
-        munmap(poison->slots, SLOTS * sizeof *poison->slots);
+        close_slots(poison);
     }
-    tr_free(poison);
+}
+
+struct tri_crashes *tri_poison_message_crashes(struct tri_poison_messages *poison)
+{
+    return &poison->crashes;
 }
 
 /*
@@ -224,26 +192,26 @@ struct tri_current_message *tri_poison_message_slot(struct tri_poison_messages *
 }
 
 /* The weight in silent ends: an identified end counts as several of them. */
-static uint64_t weight_of(const struct poison_row *row)
+static uint64_t weight_of(const struct tr_crash_message *message)
 {
-    return row->ends * (uint64_t)(TR_POISON_SILENT_ENDS / TR_POISON_ENDS) + row->silent;
+    return message->ends * (uint64_t)(TR_POISON_SILENT_ENDS / TR_POISON_ENDS) + message->silent;
 }
 
-static bool is_poison(const struct poison_row *row)
+static bool is_poison(const struct tr_crash_message *message)
 {
-    return weight_of(row) >= TR_POISON_SILENT_ENDS;
+    return weight_of(message) >= TR_POISON_SILENT_ENDS;
 }
 
-/* The row of this actor's message with the greatest weight, or NULL. */
-static const struct poison_row *worst_of(const struct tri_poison_messages *poison,
-                                         struct tr_key actor)
+/* This actor's message with the greatest weight, or NULL. */
+static const struct tr_crash_message *worst_of(const struct tri_poison_messages *poison,
+                                               struct tr_key actor)
 {
-    const struct poison_row *worst = NULL;
-    for (uint32_t i = 0; poison != NULL && i < poison->row_count; i++) {
-        const struct poison_row *row = &poison->rows[i];
-        if (tr_key_equal(row->actor, actor) &&
-            (worst == NULL || weight_of(row) > weight_of(worst))) {
-            worst = row;
+    const struct tr_crash_message *worst = NULL;
+    for (size_t i = 0; poison != NULL && i < poison->crashes.count; i++) {
+        const struct tri_crash_row *row = &poison->crashes.rows[i];
+        if (row->kind == TRI_CRASH_MESSAGE && tr_key_equal(row->key, actor) &&
+            (worst == NULL || weight_of(&row->message) > weight_of(worst))) {
+            worst = &row->message;
         }
     }
     return worst;
@@ -251,13 +219,13 @@ static const struct poison_row *worst_of(const struct tri_poison_messages *poiso
 
 uint32_t tri_poison_message_count(const struct tri_poison_messages *poison, struct tr_key actor)
 {
-    const struct poison_row *worst = worst_of(poison, actor);
+    const struct tr_crash_message *worst = worst_of(poison, actor);
     return worst == NULL ? 0 : worst->ends + worst->silent;
 }
 
 /* Reports that an actor is quarantined, and why. */
 static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
-                             const struct poison_row *row)
+                             const struct tr_crash_message *message)
 {
     char address[TR_ADDRESS_BYTES_MAX];
     struct tri_line line;
@@ -265,9 +233,9 @@ static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
     tri_line_string(&line, "troupe: ");
     tri_line_text(&line, tri_actor_address(worker, actor, address, sizeof address));
     tri_line_key(&line, " (", actor->key);
-    tri_line_number(&line, ") is quarantined: its message of type ", row->name.type);
-    tri_line_key(&line, " from ", row->name.from.key);
-    tri_line_number(&line, " has ended the process ", row->ends + row->silent);
+    tri_line_number(&line, ") is quarantined: its message of type ", message->type);
+    tri_line_key(&line, " from ", message->from.key);
+    tri_line_number(&line, " has ended the process ", message->ends + message->silent);
     tri_line_string(&line, " times; it does not run until it is resumed\n");
     tri_line_flush(&line);
 }
@@ -279,7 +247,7 @@ static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
 void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_worker *worker,
                               struct tri_actor *actor)
 {
-    const struct poison_row *worst = worst_of(poison, actor->key);
+    const struct tr_crash_message *worst = worst_of(poison, actor->key);
     if (worst != NULL && is_poison(worst)) {
         tri_actor_quarantine(worker, actor);
         tell_quarantined(worker, actor, worst);
@@ -288,24 +256,15 @@ void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_wor
     }
 }
 
-/* All rows of the actor are dropped, also those of other messages. */
-int tri_poison_message_take(struct tri_poison_messages *poison, struct tr_key actor,
-                            struct tri_message_name *name)
+struct tri_message_name tri_poison_message_name(const struct tri_poison_messages *poison,
+                                                struct tr_key actor)
 {
-    const struct poison_row *worst = worst_of(poison, actor);
-    *name = (struct tri_message_name){0};
-    if (worst == NULL) {
-        return 0;
+    const struct tr_crash_message *worst = worst_of(poison, actor);
+    if (worst == NULL || !is_poison(worst)) {
+        return (struct tri_message_name){0};
     }
-    if (is_poison(worst)) {
-        *name = worst->name;
-    }
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < poison->row_count; i++) {
-        if (!tr_key_equal(poison->rows[i].actor, actor)) {
-            poison->rows[kept++] = poison->rows[i];
-        }
-    }
-    poison->row_count = kept;
-    return write_rows(poison);
+    return (struct tri_message_name){.from = worst->from,
+                                     .sequence = worst->sequence,
+                                     .digest = worst->digest,
+                                     .type = worst->type};
 }

@@ -3,8 +3,8 @@
  * (TR_POISON_ENDS).
  *
  * Each worker keeps its current message in a small mapped file. If the process ends while a handler
- * runs, the next start reads there which actor and which message it was, counts it in a second
- * file, and from the second time on quarantines the actor before it can run.
+ * runs, the next start reads there which actor and which message it was, counts it in a row of the
+ * store, and from the second time on quarantines the actor before it can run.
  *
  * If the crash identifies the handler, only that one is counted. kill -9 identifies none, and the
  * current messages of all workers are counted: a message that is handled early at each start may be
@@ -16,17 +16,23 @@
 #define TR_RUNTIME_HOST_POISON_MESSAGE_H
 
 #include "runtime/actor/deliver.h"
+#include "runtime/journal/crashes.h"
 
 struct tri_poison_messages;
 
 /*
- * Opens or creates the files `in-hand` and `poison` in the folder, and counts what a crash left.
- * TR_MEMORY, TR_SYSTEM.
+ * Opens or creates the file `in-hand` in the folder, and counts what a crash left there in the
+ * store, which is open for writing: the counts are committed when this returns. TR_MEMORY,
+ * TR_SYSTEM, and the errors of reading and committing; then the next opening counts.
  */
-TR_MUST_USE int tri_poison_message_open(const char *folder, struct tri_poison_messages **poison);
+TR_MUST_USE int tri_poison_message_open(const char *folder, struct tri_store *store,
+                                        struct tri_poison_messages **poison);
 
-/* Closes them and clears the current messages, because the end was orderly. */
+/* Closes it and clears the current messages, because the end was orderly. */
 void tri_poison_message_close(struct tri_poison_messages *poison);
+
+/* All counts, also of parts and groups. */
+struct tri_crashes *tri_poison_message_crashes(struct tri_poison_messages *poison);
 
 /* The mapped slot for a worker's current message. */
 struct tri_current_message *tri_poison_message_slot(struct tri_poison_messages *poison,
@@ -45,11 +51,8 @@ void tri_poison_message_apply(struct tri_poison_messages *poison, struct tri_wor
 /* How often this actor's message has ended the process. */
 uint32_t tri_poison_message_count(const struct tri_poison_messages *poison, struct tr_key actor);
 
-/*
- * Drops the counts of an actor that is resumed, and returns the name of the message that
- * quarantined it, if any. `poison` may be NULL. TR_SYSTEM: the list could not be written.
- */
-TR_MUST_USE int tri_poison_message_take(struct tri_poison_messages *poison, struct tr_key actor,
-                                        struct tri_message_name *name);
+/* The name of the message that has quarantined an actor; zeros: none. `poison` may be NULL. */
+struct tri_message_name tri_poison_message_name(const struct tri_poison_messages *poison,
+                                                struct tr_key actor);
 
 #endif

@@ -47,7 +47,10 @@ enum tri_op_kind {
      */
     TRI_OP_PUT_GRAPH,
     TRI_OP_DELETE_GRAPH, /* data = the hash; only if it was put at `number` or before */
-    /* type = enum tri_crash, key, number = which one; incarnation = of the store, data = counts */
+    /*
+     * type = enum tri_crash, key, number = which one; incarnation = of the store, data = counts
+     * (crashes.h)
+     */
     TRI_OP_PUT_CRASH,
     TRI_OP_DELETE_CRASH, /* type, key, number as above */
 };

@@ -7,6 +7,7 @@
  *     submit               submitted
  *     follow               [following, about twice a second] answered, when the execution has ended
  *     activate_execution   answered
+ *     lift_aside           answered, TR_CLOSED: this engine goes on without it
  *     list_dormant         [dormant_row] answered
  *     stop_execution       answered
  *     pause_execution      answered
@@ -17,6 +18,7 @@
  *     trigger_schedule     submitted
  *     list_actors          [actor_row] answered
  *     resume_actors        [actor_row] answered
+ *     release_plugin       answered
  *     list_metrics         [metric_row] answered
  *     expose_metrics       metrics_exposed
  *     ping_engine          engine_pinged
@@ -97,6 +99,13 @@
  * that stays, as if it had been submitted so.
  */
 #define TR_DETACH_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+
+/*
+ * Lets the next engine load an execution that was set aside; and lets it call a plugin that is in
+ * quarantine. Acknowledged when it is kept.
+ */
+#define TR_LIFT_ASIDE_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+#define TR_RELEASE_PLUGIN_FIELDS(FIELD, ARRAY) FIELD(text, plugin, 1, 0)
 
 /* Lets nothing new begin in an execution, or lets it go on; acknowledged when it is kept. */
 #define TR_PAUSE_EXECUTION_FIELDS(FIELD, ARRAY) \
@@ -282,7 +291,9 @@
     S(import_begun, 671, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_BEGUN_FIELDS)             \
     S(import_ops, 672, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_OPS_FIELDS)                 \
     S(finish_import, 673, TR_MESSAGE, 1, TR_HINT, TR_FINISH_IMPORT_FIELDS)           \
-    S(import_waits, 674, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_WAITS_FIELDS)
+    S(import_waits, 674, TR_MESSAGE, 1, TR_HINT, TR_IMPORT_WAITS_FIELDS)             \
+    S(lift_aside, 675, TR_MESSAGE, 1, TR_HINT, TR_LIFT_ASIDE_FIELDS)                 \
+    S(release_plugin, 676, TR_MESSAGE, 1, TR_HINT, TR_RELEASE_PLUGIN_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

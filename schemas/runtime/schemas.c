@@ -4,6 +4,7 @@
  */
 #include "schemas/runtime/archive.h"
 #include "schemas/runtime/control.h"
+#include "schemas/runtime/crash.h"
 #include "schemas/runtime/files.h"
 #include "schemas/runtime/inquiry.h"
 #include "schemas/runtime/interhost.h"
@@ -13,6 +14,7 @@
 
 TR_INTERHOST_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_CONTROL_SCHEMAS(TR_SCHEMA_DEFINE)
+TR_CRASH_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_FILES_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_INQUIRY_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_ARCHIVE_SCHEMAS(TR_SCHEMA_DEFINE)

@@ -107,15 +107,30 @@ class AsideTest(Unfinished):
         self.assertIn("set aside", self.troupe("get", "one")[0])
         explained = self.troupe("explain", "one")[0]
         self.assertIn("loading it has ended the engine 2 times in a row", explained)
-        self.assertIn(": when this engine has ended, `troupe resume one` lets the next engine try "
-                      "again, `troupe abort one` ends it\n", explained)
-        self.assertIn("`troupe abort` and `troupe resume` of it work when this engine has ended",
+        self.assertIn(": `troupe resume one` lets the next engine try again, and when this one has "
+                      "ended, `troupe abort one` ends it\n", explained)
+        self.assertIn("`troupe resume` of it leaves it to the next engine, and `troupe "
+                      "abort` works when this one has ended",
                       self.troupe("abort", "one", status=4)[1])
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 0)
         self.assertIn(": `troupe resume one` lets the next", self.troupe("explain", "one")[0])
         self.troupe("abort", "one")
         self.assertEqual(self.phase("one"), "aborted")
+
+    def test_a_live_engine_leaves_it_to_the_next_one(self):
+        self.leave_unfinished("steps", "one")
+        self.put_aside("one")
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.assertIn("one was set aside; the next engine of the store loads it again",
+                      self.troupe("resume", "one")[1])
+        self.assertNotIn("set aside", self.troupe("list")[0])
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
+        self.write("go", "")
+        self.troupe("resume", "one", "-q")
+        self.assertEqual(self.phase("one"), "succeeded")
 
     def test_it_is_taken_up_again(self):
         self.leave_unfinished("steps", "one")

@@ -217,6 +217,20 @@ class QuarantineTest(PluginsTest):
         self.assertIn("there is no plugin 'nobody'",
                       self.troupe("plugins", "--release", "nobody", status=2)[1])
 
+    def test_a_live_engine_releases_it_for_the_next_one(self):
+        self.go_on("crash")
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.assertIn("is called again by engines that start from now on",
+                      self.troupe("plugins", "--release", "naughty")[1])
+        self.assertEqual(self.standing("naughty")["ends"], 0)
+        self.write("mixed.yaml", MIXED.format(how="nothing"))
+        self.assertIn("is in quarantine", self.troupe("run", "mixed.yaml", "--name", "second",
+                                                      status=1)[1])
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
+        self.troupe("run", "mixed.yaml", "--name", "third")
+
     def is_in_hand(self):
         """Whether a call of the plugin is under way."""
         try:

@@ -23,6 +23,7 @@
 #include "schemas/engine/state_workflow.h"
 #include "schemas/runtime/archive.h"
 #include "schemas/runtime/control.h"
+#include "schemas/runtime/crash.h"
 #include "schemas/runtime/files.h"
 #include "schemas/runtime/http.h"
 #include "schemas/runtime/inquiry.h"
@@ -36,6 +37,7 @@
 #define LISTS(L)                                 \
     L(interhost, TR_INTERHOST_SCHEMAS)           \
     L(control, TR_CONTROL_SCHEMAS)               \
+    L(crash, TR_CRASH_SCHEMAS)                   \
     L(process, TR_PROCESS_SCHEMAS)               \
     L(http, TR_HTTP_SCHEMAS)                     \
     L(files, TR_FILES_SCHEMAS)                   \

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/journal/crashes.h"
 #include "runtime/memory.h"
 #include "tests/unit/runtime/stand.h"
 
@@ -185,6 +186,130 @@ static void test_the_number_becomes_a_cell(void **state)
     stand_free(stand);
 }
 
+/* The files of an earlier program, of which the last has a row that was cut off. */
+static void plant_counts(const struct stand *stand)
+{
+    struct {
+        char mark[8];
+        uint64_t actor[2], from[2], from_incarnation, sequence, digest, type;
+        uint32_t ends, silent;
+    } poison = {"POISON02", {7, 12}, {9, 9}, 1, 5, 0, 700, 1, 3};
+    struct {
+        char mark[8];
+        char part[96], function[28];
+        uint32_t ended_by, count;
+    } attribution = {"TBLAME01", "mine 1", "handle", SIGSEGV, 2};
+    struct {
+        char mark[8];
+        uint64_t rows[5];
+    } aside = {"TASIDE01", {4, 2, 5, 1, 6}};
+    memcpy(poison.mark, "POISON02", 8);
+    memcpy(attribution.mark, "TBLAME01", 8);
+    memcpy(aside.mark, "TASIDE01", 8);
+    write_file(stand, "poison", &poison, sizeof poison);
+    write_file(stand, "attribution", &attribution, sizeof attribution);
+    write_file(stand, "aside", &aside, sizeof aside);
+}
+
+static bool has_file(const struct stand *stand, const char *name)
+{
+    char path[256];
+    path_of(stand, name, path);
+    return access(path, F_OK) == 0;
+}
+
+static void test_counts_of_crashes_become_rows(void **state)
+{
+    (void)state;
+    static struct tri_crashes crashes;
+    struct stand *stand = stand_with_graphs(0);
+    plant_counts(stand);
+    struct tri_store *store = stand_open_reader(stand);
+    assert_int_equal(tri_crashes_read(store, &crashes), 0);
+    assert_int_equal(crashes.count, 0); /* who only reads changes nothing */
+    tri_store_close(store);
+    store = stand_open(stand);
+    assert_int_equal(tri_crashes_read(store, &crashes), 0);
+    assert_int_equal(crashes.count, 4);
+    const struct tri_crash_row *rows = crashes.rows;
+    assert_int_equal(rows[0].kind, TRI_CRASH_MESSAGE);
+    assert_true(tr_key_equal(rows[0].key, (struct tr_key){7, 12}));
+    assert_int_equal(rows[0].message.from.key.serial, 9);
+    assert_int_equal(rows[0].message.from.incarnation, 1);
+    assert_int_equal(rows[0].message.sequence, 5);
+    assert_int_equal(rows[0].message.type, 700);
+    assert_int_equal(rows[0].message.ends, 1);
+    assert_int_equal(rows[0].message.silent, 3);
+    assert_int_equal(rows[1].kind, TRI_CRASH_PART);
+    assert_true(tr_text_equal(tr_array_get(&rows[1].part.part), tr_text_of("mine 1")));
+    assert_true(tr_text_equal(tr_array_get(&rows[1].part.function), tr_text_of("handle")));
+    assert_int_equal(rows[1].part.ended_by, SIGSEGV);
+    assert_int_equal(rows[1].part.ends, 2);
+    assert_int_equal(rows[2].key.group, 4);
+    assert_int_equal(rows[2].group.ends, 2);
+    assert_int_equal(rows[3].key.group, 5);
+    assert_int_equal(rows[3].group.ends, 1);
+    tri_store_close(store);
+    assert_false(has_file(stand, "poison") || has_file(stand, "attribution") ||
+                 has_file(stand, "aside"));
+    stand_free(stand);
+}
+
+static bool is_any(const void *self, const struct tri_crash_row *row)
+{
+    (void)self;
+    (void)row;
+    return true;
+}
+
+/* What the store has counted since is newer; and what was lifted does not come back. */
+static void test_a_row_is_newer_than_a_file(void **state)
+{
+    (void)state;
+    static struct tri_crashes crashes;
+    struct stand *stand = stand_with_graphs(0);
+    struct tri_store_options options = stand_options(stand);
+    struct tri_store *store = NULL;
+    options.durability = TR_DURABILITY_PROCESS;
+    plant_counts(stand);
+    assert_int_equal(stand_try(stand, &options, NULL, &store), 0);
+    assert_int_equal(tri_crashes_read(store, &crashes), 0);
+    const struct tri_crash_row group = crashes.rows[2];
+    assert_int_equal(tri_crashes_forget(&crashes, is_any, NULL), 4);
+    tri_crashes_row(&crashes, &group, 3)->group.ends = 9;
+    assert_int_equal(tri_crashes_commit(&crashes, store), 0);
+    tri_store_close(store);
+    assert_int_equal(stand_try(stand, &options, NULL, &store), 0);
+    assert_int_equal(tri_crashes_read(store, &crashes), 0);
+    assert_int_equal(crashes.count, 1);
+    tri_store_close(store);
+    plant_counts(stand); /* as a backup of an earlier program brings them */
+    store = stand_open(stand);
+    assert_int_equal(tri_crashes_read(store, &crashes), 0);
+    assert_int_equal(crashes.count, 4);
+    assert_int_equal(crashes.rows[2].group.ends, 9);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+/* Files of the same names that are none of these stay, and mean nothing. */
+static void test_other_files_of_these_names_stay(void **state)
+{
+    (void)state;
+    static struct tri_crashes crashes;
+    struct stand *stand = stand_with_graphs(0);
+    write_file(stand, "poison", "nonsense that is long enough for a mark", 39);
+    write_file(stand, "aside", "TASIDE0", 7);
+    write_file(stand, "attribution", "", 0);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(tri_crashes_read(store, &crashes), 0);
+    assert_int_equal(crashes.count, 0);
+    assert_true(has_file(stand, "poison") && has_file(stand, "aside") &&
+                has_file(stand, "attribution"));
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 /* Whenever it is killed, each graph is a row or a file, and the next opening finishes. */
 static void test_a_kill_at_any_moment_is_harmless(void **state)
 {
@@ -238,6 +363,9 @@ int main(void)
         cmocka_unit_test(test_what_is_no_graph_stays),
         cmocka_unit_test(test_files_stay_until_a_commit_is_synced),
         cmocka_unit_test(test_the_number_becomes_a_cell),
+        cmocka_unit_test(test_counts_of_crashes_become_rows),
+        cmocka_unit_test(test_a_row_is_newer_than_a_file),
+        cmocka_unit_test(test_other_files_of_these_names_stay),
         cmocka_unit_test(test_a_kill_at_any_moment_is_harmless),
         cmocka_unit_test(test_a_folder_that_cannot_be_read_is_named),
     };

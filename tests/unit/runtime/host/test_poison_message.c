@@ -12,9 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/host/poison_message.h"
 #include "tests/support/child.h"
-#include "tests/support/scripted.h"
+#include "tests/unit/runtime/host/crash_stand.h"
 
 #define STUCK_MS 300
 #define TICKS 3
@@ -136,11 +135,12 @@ static struct tr_envelope letter_of(struct tr_host *host, int reason)
     return letters[found].envelope;
 }
 
-static void die_twice_then_go_on(const char *role, uint16_t type, uint64_t ticks_waiting)
+static void die_twice_then_go_on(void **state, const char *role, uint16_t type,
+                                 uint64_t ticks_waiting)
 {
-    char folder[SCRIPTED_PATH_BYTES];
+    struct crash_stand *stand = crash_stand_begin(state);
+    const char *folder = stand->folder;
     char words[4096];
-    scripted_folder(folder);
     die(role, folder);
     die(role, folder);
     struct tr_host *host = start_again(folder, words, sizeof words);
@@ -169,25 +169,23 @@ static void die_twice_then_go_on(const char *role, uint16_t type, uint64_t ticks
     scripted_do(host, find(host, "/bad"), (struct tr_scripted_do){.verb = SCRIPTED_STOP});
     scripted_await(host, "actors_ended", 1);
     tr_host_free(host);
-    scripted_folder_remove(folder);
+    assert_int_equal(crash_stand_read(stand)->count, 0);
+    crash_stand_end(stand);
 }
 
 static void test_timer_that_never_returns(void **state)
 {
-    (void)state;
-    die_twice_then_go_on("timer-loop", tr_timer_schema.id, 0);
+    die_twice_then_go_on(state, "timer-loop", tr_timer_schema.id, 0);
 }
 
 static void test_timer_that_crashes(void **state)
 {
-    (void)state;
-    die_twice_then_go_on("timer-crash", tr_timer_schema.id, 0);
+    die_twice_then_go_on(state, "timer-crash", tr_timer_schema.id, 0);
 }
 
 static void test_message_that_never_returns_is_found_among_others(void **state)
 {
-    (void)state;
-    die_twice_then_go_on("message-loop", tr_scripted_do_schema.id, TICKS);
+    die_twice_then_go_on(state, "message-loop", tr_scripted_do_schema.id, TICKS);
 }
 
 /* ---------------------------------------------------------------- the counting */
@@ -220,38 +218,31 @@ static void hold(struct tri_poison_messages *poison, uint32_t worker, struct tr_
     tri_poison_message_slot(poison, worker)->ended_by = SIGSEGV;
 }
 
-/* Opens the folder again, as after a crash: the mapped file is as the last process left it. */
-static struct tri_poison_messages *reopen(const char *folder)
+static bool is_of(const void *self, const struct tri_crash_row *row)
 {
-    struct tri_poison_messages *poison = NULL;
-    assert_int_equal(tri_poison_message_open(folder, &poison), 0);
-    return poison;
+    return tr_key_equal(row->key, *(const struct tr_key *)self);
 }
 
 static void test_only_the_same_message_counts_twice(void **state)
 {
-    (void)state;
-    char folder[SCRIPTED_PATH_BYTES];
-    struct tr_key actor = {7, 12};
-    struct tri_message_name name;
-    scripted_folder(folder);
-    struct tri_poison_messages *first = reopen(folder);
+    struct crash_stand *stand = crash_stand_begin(state);
+    const struct tr_key actor = {7, 12};
+    struct tri_poison_messages *first = crash_stand_start(stand);
     hold(first, 0, actor, 5);
     hold(first, 3, (struct tr_key){7, 13}, 1);
-    struct tri_poison_messages *second = reopen(folder);
+    struct tri_poison_messages *second = crash_stand_start(stand);
     assert_int_equal(tri_poison_message_count(second, actor), 1);
     assert_int_equal(tri_poison_message_count(second, (struct tr_key){7, 13}), 1);
     assert_int_equal(tri_poison_message_count(second, (struct tr_key){7, 14}), 0);
     hold(second, 1, actor, 6); /* another message of the same sender */
-    struct tri_poison_messages *third = reopen(folder);
+    struct tri_poison_messages *third = crash_stand_start(stand);
     assert_int_equal(tri_poison_message_count(third, actor), 1);
     hold(third, 0, actor, 5);
-    struct tri_poison_messages *fourth = reopen(folder);
+    struct tri_poison_messages *fourth = crash_stand_start(stand);
     assert_int_equal(tri_poison_message_count(fourth, actor), 2);
-    assert_int_equal(tri_poison_message_take(fourth, actor, &name), 0);
-    assert_int_equal(name.sequence, 5);
-    assert_int_equal(tri_poison_message_count(fourth, actor), 0);
-    struct tri_poison_messages *fifth = reopen(folder);
+    assert_int_equal(tri_poison_message_name(fourth, actor).sequence, 5);
+    crash_stand_forget(stand, is_of, &actor);
+    struct tri_poison_messages *fifth = crash_stand_start(stand);
     assert_int_equal(tri_poison_message_count(fifth, actor), 0);
     assert_int_equal(tri_poison_message_count(fifth, (struct tr_key){7, 13}), 1);
     tri_poison_message_close(first);
@@ -259,111 +250,114 @@ static void test_only_the_same_message_counts_twice(void **state)
     tri_poison_message_close(third);
     tri_poison_message_close(fourth);
     tri_poison_message_close(fifth);
-    scripted_folder_remove(folder);
+    crash_stand_end(stand);
 }
 
 /* Ends the process so often, of which so many name this message; whether it is poison. */
-static bool is_poison_after(uint32_t ends, uint32_t silent)
+static bool is_poison_after(void **state, uint32_t ends, uint32_t silent)
 {
-    char folder[SCRIPTED_PATH_BYTES];
-    struct tr_key actor = {7, 12};
-    struct tri_message_name name;
-    scripted_folder(folder);
-    struct tri_poison_messages *poison = reopen(folder);
+    struct crash_stand *stand = crash_stand_begin(state);
+    const struct tr_key actor = {7, 12};
+    struct tri_poison_messages *poison = crash_stand_start(stand);
     for (uint32_t i = 0; i < ends + silent; i++) {
         (i < ends ? hold : hold_silently)(poison, 0, actor, 5);
-        struct tri_poison_messages *next = reopen(folder);
+        struct tri_poison_messages *next = crash_stand_start(stand);
         tri_poison_message_close(poison);
         poison = next;
     }
     assert_int_equal(tri_poison_message_count(poison, actor), ends + silent);
-    assert_int_equal(tri_poison_message_take(poison, actor, &name), 0);
+    struct tri_message_name name = tri_poison_message_name(poison, actor);
     tri_poison_message_close(poison);
-    scripted_folder_remove(folder);
+    crash_stand_end(stand);
     return name.sequence == 5;
 }
 
 /* What is in hand when somebody kills the process is innocent, unless again and again. */
 static void test_an_end_that_says_nothing_proves_little(void **state)
 {
-    (void)state;
-    assert_false(is_poison_after(0, TR_POISON_SILENT_ENDS - 1));
-    assert_true(is_poison_after(0, TR_POISON_SILENT_ENDS));
-    assert_false(is_poison_after(1, 1));
-    assert_true(is_poison_after(1, TR_POISON_SILENT_ENDS / TR_POISON_ENDS));
-    assert_true(is_poison_after(TR_POISON_ENDS, 0));
+    assert_false(is_poison_after(state, 0, TR_POISON_SILENT_ENDS - 1));
+    assert_true(is_poison_after(state, 0, TR_POISON_SILENT_ENDS));
+    assert_false(is_poison_after(state, 1, 1));
+    assert_true(is_poison_after(state, 1, TR_POISON_SILENT_ENDS / TR_POISON_ENDS));
+    assert_true(is_poison_after(state, TR_POISON_ENDS, 0));
 }
 
 static void test_end_in_order_is_no_crash(void **state)
 {
-    (void)state;
-    char folder[SCRIPTED_PATH_BYTES];
-    scripted_folder(folder);
-    struct tri_poison_messages *first = reopen(folder);
+    struct crash_stand *stand = crash_stand_begin(state);
+    struct tri_poison_messages *first = crash_stand_start(stand);
     hold(first, 0, (struct tr_key){7, 12}, 5);
     tri_current_message_clear(tri_poison_message_slot(first, 0));
-    struct tri_poison_messages *second = reopen(folder);
+    struct tri_poison_messages *second = crash_stand_start(stand);
     assert_int_equal(tri_poison_message_count(second, (struct tr_key){7, 12}), 0);
     hold(second, 0, (struct tr_key){7, 12}, 5);
     tri_poison_message_close(second);
-    struct tri_poison_messages *third = reopen(folder);
+    struct tri_poison_messages *third = crash_stand_start(stand);
     assert_int_equal(tri_poison_message_count(third, (struct tr_key){7, 12}), 0);
     tri_poison_message_close(first);
     tri_poison_message_close(third);
-    scripted_folder_remove(folder);
+    crash_stand_end(stand);
 }
 
-static void test_list_that_makes_no_sense_is_empty(void **state)
+/* A start whose commit fails has counted nothing, and the next one counts it. */
+static void test_what_cannot_be_committed_is_counted_by_the_next_start(void **state)
 {
     (void)state;
     char folder[SCRIPTED_PATH_BYTES];
-    char path[SCRIPTED_PATH_BYTES + 16];
+    struct tri_model *model = tri_model_new();
+    struct tri_store_options options = {.folder = "model", .durability = TR_DURABILITY_FULL};
+    struct tri_store *store = NULL;
+    struct tri_poison_messages *poison = NULL;
+    struct tri_poison_messages *next = NULL;
     scripted_folder(folder);
-    snprintf(path, sizeof path, "%s/poison", folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    for (int i = 0; i < 1000; i++) {
-        fputs("nonsense", file);
+    assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
+    assert_int_equal(tri_poison_message_open(folder, store, &poison), 0);
+    hold(poison, 0, (struct tr_key){7, 12}, 5);
+    for (unsigned i = 0; i < 3; i++) {
+        tri_model_faults(model)->full_commits = 1;
+        assert_int_equal(tri_poison_message_open(folder, store, &next), TR_STORE_FULL);
+        assert_null(next);
     }
-    fclose(file);
-    struct tri_poison_messages *poison = reopen(folder);
-    struct tri_message_name name;
-    assert_int_equal(tri_poison_message_count(poison, (struct tr_key){7, 12}), 0);
-    assert_int_equal(tri_poison_message_take(poison, (struct tr_key){7, 12}, &name), 0);
-    assert_int_equal(name.from.key.serial, 0);
+    assert_int_equal(tri_poison_message_open(folder, store, &next), 0);
+    assert_int_equal(tri_poison_message_count(next, (struct tr_key){7, 12}), 1);
     tri_poison_message_close(poison);
+    tri_poison_message_close(next);
+    tri_store_close(store);
+    tri_model_free(model);
     scripted_folder_remove(folder);
 }
 
 static void test_oldest_makes_room_when_the_list_is_full(void **state)
 {
-    (void)state;
-    char folder[SCRIPTED_PATH_BYTES];
-    scripted_folder(folder);
+    struct crash_stand *stand = crash_stand_begin(state);
     for (uint64_t i = 1; i <= 20; i++) {
-        struct tri_poison_messages *poison = reopen(folder);
+        struct tri_poison_messages *poison = crash_stand_start(stand);
         for (uint32_t worker = 0; worker < TR_WORKERS_MAX; worker++) {
             hold(poison, worker, (struct tr_key){i, 1 + worker}, 1);
         }
-        struct tri_poison_messages *next = reopen(folder);
+        struct tri_poison_messages *next = crash_stand_start(stand);
         assert_int_equal(tri_poison_message_count(next, (struct tr_key){i, 1}), 1);
         tri_poison_message_close(next);
         tri_poison_message_close(poison);
     }
-    struct tri_poison_messages *poison = reopen(folder);
+    struct tri_poison_messages *poison = crash_stand_start(stand);
     assert_int_equal(tri_poison_message_count(poison, (struct tr_key){1, 1}), 0);
     assert_int_equal(tri_poison_message_count(poison, (struct tr_key){20, TR_WORKERS_MAX}), 1);
     tri_poison_message_close(poison);
-    scripted_folder_remove(folder);
+    assert_int_equal(crash_stand_read(stand)->count, TRI_CRASH_MESSAGES_MAX);
+    crash_stand_end(stand);
 }
 
 static void test_folder_that_is_not_there_is_an_error(void **state)
 {
-    (void)state;
+    struct crash_stand *stand = crash_stand_begin(state);
     struct tri_poison_messages *poison = NULL;
-    assert_int_equal(tri_poison_message_open("/tmp/troupe-is-not-here", &poison), TR_SYSTEM);
+    tri_poison_message_close(crash_stand_start(stand));
+    assert_int_equal(tri_poison_message_open("/tmp/troupe-is-not-here", stand->store, &poison),
+                     TR_SYSTEM);
     assert_null(poison);
     assert_int_equal(tri_poison_message_count(NULL, (struct tr_key){7, 12}), 0);
+    crash_stand_end(stand);
 }
 
 int main(int argc, char **argv)
@@ -371,16 +365,16 @@ int main(int argc, char **argv)
     if (child_is_wanted(argc, argv)) {
         return play(argv[2], argv[3]);
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_the_same_message_counts_twice),
-        cmocka_unit_test(test_an_end_that_says_nothing_proves_little),
-        cmocka_unit_test(test_end_in_order_is_no_crash),
-        cmocka_unit_test(test_list_that_makes_no_sense_is_empty),
-        cmocka_unit_test(test_oldest_makes_room_when_the_list_is_full),
-        cmocka_unit_test(test_folder_that_is_not_there_is_an_error),
-        cmocka_unit_test(test_timer_that_crashes),
-        cmocka_unit_test(test_timer_that_never_returns),
-        cmocka_unit_test(test_message_that_never_returns_is_found_among_others),
+    const struct stand_test tests[] = {
+        STAND_TEST(test_only_the_same_message_counts_twice),
+        STAND_TEST(test_an_end_that_says_nothing_proves_little),
+        STAND_TEST(test_end_in_order_is_no_crash),
+        STAND_TEST(test_what_cannot_be_committed_is_counted_by_the_next_start),
+        STAND_TEST(test_oldest_makes_room_when_the_list_is_full),
+        STAND_TEST(test_folder_that_is_not_there_is_an_error),
+        STAND_TEST(test_timer_that_crashes),
+        STAND_TEST(test_timer_that_never_returns),
+        STAND_TEST(test_message_that_never_returns_is_found_among_others),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return stand_run_databases("poison_message", tests, TR_COUNT_OF(tests));
 }
