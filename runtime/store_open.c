@@ -10,6 +10,7 @@
 #include "runtime/postgres/postgres.h"
 #include "runtime/sqlite/sqlite.h"
 #include "runtime/store_files.h"
+#include "runtime/store_place.h"
 
 int tri_store_check_locator(const char *locator, char *explain)
 {
@@ -63,7 +64,11 @@ int tri_store_open(const struct tri_store_options *given, char *explain, struct 
     struct tri_store *opened = NULL;
     error = options.locator == NULL ? tri_sqlite_open(&options, explain, &opened)
                                     : tri_postgres_open(&options, explain, &opened);
-    if (error == 0 && !options.read_only && options.folder != NULL && options.vfs == NULL) {
+    bool has_engine = !options.read_only && options.folder != NULL;
+    if (error == 0 && has_engine && options.locator != NULL) {
+        error = tri_store_place_claim(opened, options.folder, options.takes_over, explain);
+    }
+    if (error == 0 && has_engine && options.vfs == NULL) {
         error = tri_store_files_take(opened, options.folder, options.durability, explain);
     }
     if (error != 0) {

@@ -12,19 +12,19 @@
 #include "deploy/common/file.h"
 #include "deploy/common/schemas.h"
 #include "runtime/store_care.h"
+#include "runtime/store_open.h"
 #include "schemas/engine/history_views.h"
 
 static const struct {
     const char *name;
     enum tr_exit_status (*run)(struct tr_store_target *target);
 } verbs[] = {
-    {"init", tr_store_init},
-    {"check", tr_store_check},
-    {"upgrade", tr_store_upgrade},
+    {"init", tr_store_init},           {"check", tr_store_check},
+    {"upgrade", tr_store_upgrade},     {"take-over", tr_store_take_over},
     {"fix-modes", tr_store_fix_modes},
 };
 
-#define VERBS "init|check|upgrade|fix-modes"
+#define VERBS "init|check|upgrade|take-over|fix-modes"
 
 enum tr_exit_status tr_store_target_failed(const struct tr_store_target *target, int error)
 {
@@ -123,6 +123,39 @@ enum tr_exit_status tr_store_upgrade(struct tr_store_target *target)
     return TR_EXIT_DONE;
 }
 
+/* A store in a folder of its own has that, and no other. */
+enum tr_exit_status tr_store_take_over(struct tr_store_target *target)
+{
+    const struct tr_command *command = target->invocation->command;
+    char locator[TRI_STORE_LOCATOR_BYTES] = "";
+    struct tri_store *store = NULL;
+    struct tr_document document;
+    if (target->options.folder == NULL) {
+        return tr_command_mistake(command, "name the folder that takes the store over, or give the "
+                                           "locator by --store");
+    }
+    int error = tri_store_folder_locator(target->options.folder, target->explain, locator);
+    if (error == 0 && locator[0] == '\0') {
+        return tr_command_refused(command, "the store %s is in no database: it is in its folder",
+                                  target->shown);
+    }
+    target->options.takes_over = true;
+    if (error == 0) {
+        error = tri_store_open(&target->options, target->explain, &store);
+    }
+    if (error != 0) {
+        return tr_store_target_failed(target, error);
+    }
+    tri_store_close(store);
+    if (begin_document(target, &document)) {
+        tr_document_text(&document, "folder", tr_text_of(target->options.folder));
+        end_document(&document);
+    } else {
+        printf("the folder of %s is %s from now on\n", target->shown, target->options.folder);
+    }
+    return TR_EXIT_DONE;
+}
+
 /* ------------------------------------------------------------------------ the command */
 
 static bool is_locator(const char *word)
@@ -189,6 +222,8 @@ const struct tr_command tr_command_store = {
         "           and what to do: 0 all is well, 1 something is not, 4 it cannot be read.\n"
         "upgrade    makes what this program's tables have more than the store's, and says\n"
         "           what. Engines on PostgreSQL go on meanwhile. A newer store is refused.\n"
+        "take-over  makes the folder that of a store in a database, when nothing runs in the\n"
+        "           one that its engine had, and never will.\n"
         "fix-modes  takes all that others may read or write in a store from them: what was\n"
         "           made by hand, or by programs before. settings.yaml stays readable. Beside\n"
         "           a live engine, too.\n"

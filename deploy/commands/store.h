@@ -27,6 +27,7 @@ enum tr_exit_status tr_store_target_failed(const struct tr_store_target *target,
 enum tr_exit_status tr_store_init(struct tr_store_target *target);
 enum tr_exit_status tr_store_check(struct tr_store_target *target);
 enum tr_exit_status tr_store_upgrade(struct tr_store_target *target);
+enum tr_exit_status tr_store_take_over(struct tr_store_target *target);
 enum tr_exit_status tr_store_fix_modes(struct tr_store_target *target);
 
 #endif

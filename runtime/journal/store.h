@@ -70,6 +70,7 @@ enum tri_crash {
 
 /* Named cells of the store beside its actors. */
 enum tri_meta {
+    TRI_META_PLACE = 13,      /* where its engine works (runtime/store_place.h) */
     TRI_META_NUMBER = 14,     /* what tells this store from all others, a uint64_t */
     TRI_META_CLOCK = 15,      /* struct tri_kept_clock (runtime/env/env.h) */
     TRI_META_NEXT_GROUP = 16, /* + worker: number of groups created there, a uint64_t */
@@ -136,8 +137,9 @@ struct tri_graph_entry {
 struct tri_store_options {
     const char *folder;  /* created if missing, mode 0700; with a locator it may be NULL */
     const char *locator; /* of a database, in place of one in the folder; or NULL */
-    enum tr_durability durability;          /* PROCESS or FULL */
-    bool read_only;                         /* takes no lock and no fence; commits are refused */
+    enum tr_durability durability; /* PROCESS or FULL */
+    bool takes_over; /* of a store in a database: its engine works in this folder from now on */
+    bool read_only;  /* takes no lock and no fence; commits are refused */
     const struct tr_schema *const *records; /* the record schemas, each a table */
     size_t record_count;
     const struct tr_views *views; /* views and indexes of the records; NULL: none */

@@ -48,7 +48,7 @@ COMMANDS = {
     "export": ("EXEC", ""),
     "import": ("FILE", ""),
     "prune": ("[EXEC...]", "--older-than --phase --workflow -l --label --dry-run -y --yes -o"),
-    "store": ("init|check|upgrade|fix-modes [STORE]", "-o"),
+    "store": ("init|check|upgrade|take-over|fix-modes [STORE]", "-o"),
     "completion": ("bash|zsh|fish", ""),
     "help": ("", "-o"),
     "version": ("", "-o"),

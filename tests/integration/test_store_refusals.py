@@ -119,15 +119,15 @@ class Refusals(ProgramTest):
     def run_sql(self, sql):
         return self.server.run(sql, self.locator())
 
-    def refused(self, what, *words, environment=None):
+    def refused(self, what, *words, environment=None, command="store"):
         """Runs `troupe store WORDS`, which says what the row of the page says."""
         said, status = ROWS[what]
-        done = subprocess.run([PROGRAM, "store", *map(str, words)], cwd=self.folder, text=True,
+        done = subprocess.run([PROGRAM, command, *map(str, words)], cwd=self.folder, text=True,
                               env=self.environment() | (environment or {}), capture_output=True,
                               timeout=LIMIT_S)
         self.assertNotIn(SECRET, done.stdout + done.stderr)
         self.assertEqual(done.stdout, "")
-        self.assertRegex(done.stderr, "^troupe store: " + pattern_of(said) + "\n$")
+        self.assertRegex(done.stderr, f"^troupe {command}: " + pattern_of(said) + "\n$")
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr
 
@@ -149,6 +149,39 @@ class LocatorTest(Refusals):
         folder.mkdir()
         (folder / "database").write_text(f"mysql://u:{SECRET}@h/d\n")
         self.refused("any of these in a folder's file `database`", "upgrade", folder)
+
+
+class FolderTest(Refusals):
+    """A store belongs to the folder in which its engine has worked."""
+
+    def bind(self, name):
+        folder = self.folder / name
+        folder.mkdir(mode=0o700)
+        (folder / "database").write_text(self.locator() + "\n")
+        (folder / "database").chmod(0o600)
+        return folder
+
+    def program(self, *words):
+        return subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, text=True, check=True,
+                              env=self.environment(), capture_output=True, timeout=LIMIT_S).stdout
+
+    def test_another_folder(self):
+        self.write("flow.yaml", "troupe: 1\nworkflows: {w: {nodes: {n: {sleep: 1ms}}}}\n")
+        one, other = self.bind("one"), self.bind("other")
+        self.program("store", "init", self.locator())
+        self.program("run", "flow.yaml", "--store", one, "--name", "first")
+        what = "another folder than the one of its engine"
+        said = self.refused(what, "--store", other, command="serve")
+        self.assertIn(f"used with the folder {one} of the host {socket.gethostname()},", said)
+        self.assertTrue(said.endswith(f"take-over --store {other}\n"), said)
+        self.refused(what, "flow.yaml", "--store", other, command="run")
+        self.assertIn("first", self.program("list", "--store", other))  # who looks may be anywhere
+        self.assertEqual(self.program("store", "take-over", other),
+                         f"the folder of {self.locator()} is {other} from now on\n")
+        self.program("run", "flow.yaml", "--store", other, "--name", "second")
+        self.refused(what, "--store", one, command="resume")
+        other.rename(self.folder / "moved")
+        self.program("run", "flow.yaml", "--store", self.folder / "moved", "--name", "third")
 
 
 class ServerTest(Refusals):

@@ -28,6 +28,7 @@
 #include "schemas/runtime/http.h"
 #include "schemas/runtime/inquiry.h"
 #include "schemas/runtime/interhost.h"
+#include "schemas/runtime/place.h"
 #include "schemas/runtime/process.h"
 #include "schemas/runtime/recording.h"
 #include "schemas/runtime/request.h"
@@ -38,6 +39,7 @@
     L(interhost, TR_INTERHOST_SCHEMAS)           \
     L(control, TR_CONTROL_SCHEMAS)               \
     L(crash, TR_CRASH_SCHEMAS)                   \
+    L(place, TR_PLACE_SCHEMAS)                   \
     L(process, TR_PROCESS_SCHEMAS)               \
     L(http, TR_HTTP_SCHEMAS)                     \
     L(files, TR_FILES_SCHEMAS)                   \
