@@ -8,10 +8,15 @@
 #include "deploy/commands/store.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/document.h"
+#include "deploy/engine/assemble.h"
+#include "runtime/memory.h"
 #include "runtime/store_care.h"
 
 /* How often it says how far it is. */
 #define SAID_EVERY_MS 2000
+
+/* Behaviours below it are the runtime's own (runtime/behaviour.h). */
+#define FIRST_BEHAVIOUR 100
 
 /* Tables of a store: those of the state, and a program's records. */
 #define TABLES_MAX 128
@@ -86,6 +91,22 @@ static void finish_table(void *self, const char *table, uint64_t rows)
     }
 }
 
+/* The state of an actor, by the schema of its behaviour. */
+static int read_state(void *self, uint16_t behaviour, uint8_t version, struct tr_bytes state)
+{
+    (void)self;
+    for (size_t i = 0; i < TR_LIVE_BEHAVIOURS; i++) {
+        const struct tr_schema *schema = tr_live_behaviours[i]->state;
+        if (tr_live_behaviours[i]->id == behaviour && schema != NULL) {
+            void *value = tr_alloc(schema->struct_size);
+            int error = value == NULL ? TR_MEMORY : schema->unpack(state, version, value);
+            tr_free(value);
+            return error;
+        }
+    }
+    return behaviour < FIRST_BEHAVIOUR ? 0 : TR_UNKNOWN_TYPE;
+}
+
 static void end_document(struct checking *checking, int error)
 {
     struct tr_document *document = &checking->document;
@@ -121,6 +142,7 @@ enum tr_exit_status tr_store_check(struct tr_store_target *target)
     struct tri_store_checking asked = {.options = target->options,
                                        .self = &checking,
                                        .found = tell,
+                                       .read_state = read_state,
                                        .progress = go_on,
                                        .finished = finish_table};
     checking = (struct checking){.target = target, .said_ms = tr_clock_ms()};

@@ -3,11 +3,15 @@
  */
 #include "runtime/journal/findings.h"
 
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/journal/crashes.h"
+#include "runtime/journal/images.h"
 #include "schemas/codec/utf8.h"
+#include "schemas/runtime/envelope.h"
 
 #define PLACE_BYTES 384
 #define WORDS_BYTES 512
@@ -61,38 +65,93 @@ void tri_findings_tell(struct tri_findings *findings, const char *place, const c
 
 /* ------------------------------------------------------------------- rows of the state */
 
-void tri_findings_tell_row(struct tri_findings *findings, const struct tri_op *op)
+/* The row by its key. */
+static void place_row(const struct tri_findings *findings, const struct tri_op *op,
+                      char place[PLACE_BYTES])
 {
-    char place[PLACE_BYTES];
     unsigned long long group = op->key.group;
     unsigned long long serial = op->key.serial;
     unsigned long long number = op->number;
     switch (op->kind) {
     case TRI_OP_PUT_COUNTER:
-        (void)snprintf(place, sizeof place, "%s (group %llu, worker %llu)", findings->table, group,
+        (void)snprintf(place, PLACE_BYTES, "%s (group %llu, worker %llu)", findings->table, group,
                        serial);
         break;
     case TRI_OP_PUT_PAGE:
-        (void)snprintf(place, sizeof place, "%s (group %llu, serial %llu, page %llu)",
+        (void)snprintf(place, PLACE_BYTES, "%s (group %llu, serial %llu, page %llu)",
                        findings->table, group, serial, number);
         break;
     case TRI_OP_PUT_MESSAGE:
-        (void)snprintf(place, sizeof place,
+        (void)snprintf(place, PLACE_BYTES,
                        "%s (group %llu, serial %llu, incarnation %u, sequence %llu)",
                        findings->table, group, serial, op->incarnation, number);
         break;
     case TRI_OP_PUT_META:
-        (void)snprintf(place, sizeof place, "%s (cell %llu)", findings->table, number);
+        (void)snprintf(place, PLACE_BYTES, "%s (cell %llu)", findings->table, number);
         break;
     case TRI_OP_PUT_CRASH:
-        (void)snprintf(place, sizeof place, "%s (kind %u, group %llu, serial %llu, number %llu)",
+        (void)snprintf(place, PLACE_BYTES, "%s (kind %u, group %llu, serial %llu, number %llu)",
                        findings->table, op->type, group, serial, number);
         break;
     default:
-        (void)snprintf(place, sizeof place, "%s (group %llu, serial %llu)", findings->table, group,
+        (void)snprintf(place, PLACE_BYTES, "%s (group %llu, serial %llu)", findings->table, group,
                        serial);
     }
-    tri_findings_tell(findings, place, TRI_REMEDY_BACKUP, "the row fails its checksum");
+}
+
+/* What is wrong with the contents of a row that is as it was written; 0: nothing. */
+static int error_of(const struct tri_findings *findings, const struct tri_op *op)
+{
+    const struct tri_store_checking *checking = findings->checking;
+    struct tr_actor_image image;
+    struct tri_crash_row row;
+    size_t size;
+    int error = 0;
+    switch (op->kind) {
+    case TRI_OP_PUT_ACTOR:
+        error = tri_image_of(op, &image);
+        return error == 0 && checking->read_state != NULL
+                   ? checking->read_state(checking->self, image.behaviour, image.state_version,
+                                          image.state)
+                   : error;
+    case TRI_OP_PUT_MESSAGE:
+        return tr_envelope_check(op->data, &size);
+    case TRI_OP_PUT_CRASH:
+        return tri_crash_row_read(op, &row);
+    default:
+        return 0;
+    }
+}
+
+void tri_findings_check_row(struct tri_findings *findings, const struct tri_op *op, bool is_intact)
+{
+    char place[PLACE_BYTES];
+    int error = is_intact ? error_of(findings, op) : 0;
+    if (is_intact && error == 0) {
+        return;
+    }
+    place_row(findings, op, place);
+    if (!is_intact) {
+        tri_findings_tell(findings, place, TRI_REMEDY_BACKUP, "the row fails its checksum");
+    } else {
+        tri_findings_tell(findings, place, TRI_REMEDY_BACKUP, "its contents cannot be read: %s",
+                          tr_error_text(error));
+    }
+}
+
+void tri_findings_check_graph(struct tri_findings *findings, struct tr_bytes hash,
+                              struct tr_bytes graph)
+{
+    uint8_t computed[crypto_hash_sha256_BYTES];
+    char hex[2 * 32 + 1];
+    char place[PLACE_BYTES];
+    crypto_hash_sha256(computed, graph.data, graph.size);
+    if (hash.size == sizeof computed && memcmp(hash.data, computed, sizeof computed) == 0) {
+        return;
+    }
+    (void)sodium_bin2hex(hex, sizeof hex, hash.data, hash.size < 32 ? hash.size : 32);
+    (void)snprintf(place, sizeof place, "%s (hash %s)", findings->table, hex);
+    tri_findings_tell(findings, place, TRI_REMEDY_BACKUP, "the graph is not what its hash says");
 }
 
 /* --------------------------------------------------------------------- rows of records */

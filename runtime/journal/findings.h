@@ -33,8 +33,15 @@ TR_PRINTF(4, 5)
 void tri_findings_tell(struct tri_findings *findings, const char *place, const char *remedy,
                        const char *format, ...);
 
-/* A row of the state fails its checksum. */
-void tri_findings_tell_row(struct tri_findings *findings, const struct tri_op *op);
+/*
+ * Looks at a row of the state: whether it fails its checksum, and if not, whether its contents can
+ * be read: images of actors, envelopes of messages, counts of crashes.
+ */
+void tri_findings_check_row(struct tri_findings *findings, const struct tri_op *op, bool is_intact);
+
+/* Looks whether a graph is what its hash says, which is its name. */
+void tri_findings_check_graph(struct tri_findings *findings, struct tr_bytes hash,
+                              struct tr_bytes graph);
 
 /* What a column of a record's row has, in the database's type. */
 struct tri_found_value {

@@ -62,7 +62,7 @@ static int read_name(const struct tr_image *from, struct tr_actor_image *image)
     return cursor.error;
 }
 
-static int read_image(const struct tri_op *op, struct tr_actor_image *image)
+int tri_image_of(const struct tri_op *op, struct tr_actor_image *image)
 {
     struct tr_image from;
     int error = tr_image_unpack(op->data, tr_image_schema.version, &from);
@@ -86,7 +86,7 @@ static int show_image(void *self, const struct tri_op *op)
 {
     struct showing *showing = self;
     struct tr_actor_image image;
-    if (read_image(op, &image) != 0) {
+    if (tri_image_of(op, &image) != 0) {
         return showing->reader->ops->damaged(showing->reader, "a stored actor has no valid image");
     }
     return showing->image(showing->self, &image);

@@ -32,6 +32,9 @@ struct tr_actor_image {
     struct tr_bytes state; /* the body of its behaviour's state */
 };
 
+/* Reads the image of a stored actor; views point into it. Errors: those of unpacking. */
+TR_MUST_USE int tri_image_of(const struct tri_op *op, struct tr_actor_image *image);
+
 /*
  * Calls `show` for each actor of a group, or of a behaviour, in order of keys. A nonzero result of
  * `show` stops and is returned. Other errors: TR_STORE_DAMAGED (no image), and those of

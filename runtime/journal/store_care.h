@@ -22,6 +22,11 @@ struct tri_store_checking {
     struct tri_store_options options; /* of whom only the place, records and views count */
     void *self;
     void (*found)(void *self, const struct tri_finding *finding);
+    /*
+     * Unpacks the state of an actor, and says what is wrong with it in an error; NULL: states are
+     * not looked into.
+     */
+    int (*read_state)(void *self, uint16_t behaviour, uint8_t version, struct tr_bytes state);
     /* So many rows of a table were read so far; what it returns other than 0 ends the check. */
     int (*progress)(void *self, const char *table, uint64_t rows);
     /* A table was read to its end. */

@@ -106,9 +106,24 @@ static void visit_state(struct tri_postgres_check *check, const void *self, cons
 {
     const struct state_table *table = self;
     struct tri_op op;
-    if (!tri_postgres_read_row(check->store, rows, row, table->kind, &op)) {
-        tri_findings_tell_row(&check->findings, &op);
-    }
+    bool is_intact = tri_postgres_read_row(check->store, rows, row, table->kind, &op);
+    tri_findings_check_row(&check->findings, &op, is_intact);
+}
+
+static struct tr_bytes bytes_at(const struct tri_libpq *library, const PGresult *rows, int row,
+                                int column)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)library->getvalue(rows, row, column),
+                             .size = (size_t)library->getlength(rows, row, column)};
+}
+
+static void visit_graph(struct tri_postgres_check *check, const void *self, const PGresult *rows,
+                        int row)
+{
+    const struct tri_libpq *library = check->store->library;
+    (void)self;
+    tri_findings_check_graph(&check->findings, bytes_at(library, rows, row, 0),
+                             bytes_at(library, rows, row, 1));
 }
 
 static void visit_orphan(struct tri_postgres_check *check, const void *self, const PGresult *rows,
@@ -164,6 +179,14 @@ static int check_state(struct tri_postgres_check *check, const struct state_tabl
     return error;
 }
 
+static int check_graphs(struct tri_postgres_check *check)
+{
+    tri_findings_begin(&check->findings, "graphs");
+    int error = read_table(check, "SELECT hash, data FROM graphs", visit_graph, NULL);
+    tri_findings_end(&check->findings, error == 0);
+    return error;
+}
+
 static int check_orphans(struct tri_postgres_check *check)
 {
     tri_findings_begin(&check->findings, "pages of actors");
@@ -197,6 +220,9 @@ int tri_postgres_check_rows(struct tri_postgres_check *check)
         if (tri_postgres_may_read(check, state_tables[i].name)) {
             error = check_state(check, &state_tables[i]);
         }
+    }
+    if (error == 0 && tri_postgres_may_read(check, "graphs")) {
+        error = check_graphs(check);
     }
     if (error == 0 && tri_postgres_may_read(check, "actors") &&
         tri_postgres_may_read(check, "pages")) {

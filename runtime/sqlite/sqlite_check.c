@@ -123,9 +123,26 @@ static void visit_state(struct check *check, const void *self, sqlite3_stmt *row
         .data = {.data = sqlite3_column_blob(row, 5), .size = (size_t)sqlite3_column_bytes(row, 5)},
         .to_group = (uint64_t)sqlite3_column_int64(row, 7),
     };
-    if (sqlite3_column_int64(row, 6) != tri_checksum(op.kind, &op)) {
-        tri_findings_tell_row(&check->findings, &op);
-    }
+    bool is_intact = sqlite3_column_int64(row, 6) == tri_checksum(op.kind, &op);
+    tri_findings_check_row(&check->findings, &op, is_intact);
+}
+
+static void visit_graph(struct check *check, const void *self, sqlite3_stmt *row)
+{
+    struct tr_bytes hash = {.data = sqlite3_column_blob(row, 0),
+                            .size = (size_t)sqlite3_column_bytes(row, 0)};
+    struct tr_bytes graph = {.data = sqlite3_column_blob(row, 1),
+                             .size = (size_t)sqlite3_column_bytes(row, 1)};
+    (void)self;
+    tri_findings_check_graph(&check->findings, hash, graph);
+}
+
+static int check_graphs(struct check *check)
+{
+    tri_findings_begin(&check->findings, "graphs");
+    int error = each_row(check, "SELECT hash, data FROM graphs", visit_graph, NULL);
+    tri_findings_end(&check->findings, error == 0);
+    return error;
 }
 
 static void visit_orphan(struct check *check, const void *self, sqlite3_stmt *row)
@@ -150,6 +167,9 @@ static int check_state(struct check *check)
         tri_findings_begin(&check->findings, state_tables[i].name);
         error = each_row(check, sql, visit_state, &state_tables[i].kind);
         tri_findings_end(&check->findings, error == 0);
+    }
+    if (error == 0 && check->store->has_later_tables) {
+        error = check_graphs(check);
     }
     if (error == 0) {
         tri_findings_begin(&check->findings, "pages of actors");
