@@ -128,11 +128,11 @@ int tri_postgres_records_upgrade(struct tri_postgres *self)
 
 /* --- Statements on them. --- */
 
-/* Appends the arrays that the first columns are taken from: $1::bigint[], … */
-static void put_arrays(struct tr_sink *text, const struct tri_record_table *table, size_t count)
+/* Appends the rows of the arrays that the first columns are taken from (postgres_tables.c). */
+static void put_rows(struct tr_sink *text, const struct tri_record_table *table, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        tr_sink_format(text, "%s$%zu::%s", i == 0 ? "" : ", ", i + 1,
+        tr_sink_format(text, "%sunnest($%zu::%s)", i == 0 ? "SELECT " : ", ", i + 1,
                        tri_array_type_name(tri_record_column_type(&table->columns[i])));
     }
 }
@@ -143,9 +143,8 @@ static void put_insert(struct tr_sink *text, const struct tri_record_table *tabl
     size_t key_columns = tri_record_columns_of(table, table->key_count);
     tr_sink_format(text, "INSERT INTO \"record_%s\"(", table->schema->name);
     tri_sql_put_columns(text, table, table->column_count, "");
-    tr_sink_put_string(text, ") SELECT * FROM unnest(");
-    put_arrays(text, table, table->column_count);
-    tr_sink_put_string(text, ")");
+    tr_sink_put_string(text, ") ");
+    put_rows(text, table, table->column_count);
     if (table->key_count == 0) {
         return;
     }
@@ -164,8 +163,8 @@ static void put_insert(struct tr_sink *text, const struct tri_record_table *tabl
 static void put_delete(struct tr_sink *text, const struct tri_record_table *table, uint64_t fields)
 {
     size_t count = tri_record_columns_of(table, fields);
-    tr_sink_format(text, "DELETE FROM \"record_%s\" t USING unnest(", table->schema->name);
-    put_arrays(text, table, count);
+    tr_sink_format(text, "DELETE FROM \"record_%s\" t USING (", table->schema->name);
+    put_rows(text, table, count);
     tr_sink_put_string(text, ") AS k(");
     for (size_t i = 0; i < count; i++) {
         tr_sink_format(text, "%sc%zu", i == 0 ? "" : ", ", i);

@@ -6,7 +6,10 @@
  * each page for the next version of a row (fillfactor), are vacuumed early, and do not compress.
  *
  * A statement takes whole columns as arrays (postgres_array.c), so that one writes a whole run of
- * operations. The table `troupe` says that the schema is ours, and in which format.
+ * operations. In the list of SELECT they are taken apart row by row, side by side; in FROM all rows
+ * would be written to memory first.
+ *
+ * The table `troupe` says that the schema is ours, and in which format.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,23 +69,30 @@ static const char create_tables[] =
     "CREATE FUNCTION text_digest(long text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE STRICT"
     " PARALLEL SAFE AS $$ BEGIN RETURN sha256(convert_to(long, 'UTF8')); END $$;";
 
+#define ADD_ACTOR                                                                               \
+    "INSERT INTO actors(key_group, key_serial, incarnation, behaviour, image, checksum) SELECT" \
+    " unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[]),"  \
+    " unnest($5::bytea[]), unnest($6::bigint[])"
+#define ADD_PAGE                                                                              \
+    "INSERT INTO pages(key_group, key_serial, page, data, checksum) SELECT"                   \
+    " unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bytea[])," \
+    " unnest($5::bigint[])"
+
 static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
     [TRI_PG_PUT_COUNTER] =
         {"put_counter",
-         "INSERT INTO counters(key_group, worker, next, checksum)"
-         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])"
-         " ON CONFLICT(key_group, worker) DO UPDATE"
-         " SET next = excluded.next, checksum = excluded.checksum",
+         "INSERT INTO counters(key_group, worker, next, checksum) SELECT unnest($1::bigint[]),"
+         " unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[]) ON"
+         " CONFLICT(key_group, worker) DO UPDATE SET next = excluded.next, checksum ="
+         " excluded.checksum",
          {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER, TRI_PART_CHECKSUM}},
-    [TRI_PG_PUT_ACTOR] =
-        {"put_actor",
-         "INSERT INTO actors(key_group, key_serial, incarnation, behaviour, image, checksum)"
-         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
-         " $5::bytea[], $6::bigint[]) ON CONFLICT(key_group, key_serial) DO UPDATE"
-         " SET incarnation = excluded.incarnation, behaviour = excluded.behaviour,"
-         " image = excluded.image, checksum = excluded.checksum",
-         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_TYPE, TRI_PART_DATA,
-          TRI_PART_CHECKSUM}},
+    [TRI_PG_PUT_ACTOR] = {"put_actor",
+                          ADD_ACTOR
+                          " ON CONFLICT(key_group, key_serial) DO UPDATE"
+                          " SET incarnation = excluded.incarnation, behaviour = excluded.behaviour,"
+                          " image = excluded.image, checksum = excluded.checksum",
+                          {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_TYPE,
+                           TRI_PART_DATA, TRI_PART_CHECKSUM}},
     [TRI_PG_DELETE_ACTOR] = {"delete_actor",
                              "DELETE FROM actors t USING unnest($1::bigint[], $2::bigint[])"
                              " AS k(a, b) WHERE t.key_group = k.a AND t.key_serial = k.b",
@@ -92,11 +102,8 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
                                    " AS k(a, b) WHERE t.key_group = k.a AND t.key_serial = k.b",
                                    {TRI_PART_GROUP, TRI_PART_SERIAL}},
     [TRI_PG_PUT_PAGE] = {"put_page",
-                         "INSERT INTO pages(key_group, key_serial, page, data, checksum)"
-                         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],"
-                         " $4::bytea[], $5::bigint[])"
-                         " ON CONFLICT(key_group, key_serial, page) DO UPDATE"
-                         " SET data = excluded.data, checksum = excluded.checksum",
+                         ADD_PAGE " ON CONFLICT(key_group, key_serial, page) DO UPDATE"
+                                  " SET data = excluded.data, checksum = excluded.checksum",
                          {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER, TRI_PART_DATA,
                           TRI_PART_CHECKSUM}},
     [TRI_PG_DELETE_PAGE] = {"delete_page",
@@ -106,11 +113,12 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
                             {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER}},
     [TRI_PG_PUT_MESSAGE] =
         {"put_message",
-         "INSERT INTO messages(to_group, key_group, key_serial, incarnation, sequence, envelope,"
-         " checksum) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
-         " $5::bigint[], $6::bytea[], $7::bigint[])"
-         " ON CONFLICT(to_group, key_group, key_serial, incarnation, sequence) DO UPDATE"
-         " SET envelope = excluded.envelope, checksum = excluded.checksum",
+         "INSERT INTO messages(to_group, key_group, key_serial, incarnation, sequence,"
+         " envelope, checksum) SELECT unnest($1::bigint[]), unnest($2::bigint[]),"
+         " unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[]),"
+         " unnest($6::bytea[]), unnest($7::bigint[]) ON CONFLICT(to_group, key_group,"
+         " key_serial, incarnation, sequence) DO UPDATE SET envelope = excluded.envelope,"
+         " checksum = excluded.checksum",
          {TRI_PART_RECEIVER, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_NUMBER,
           TRI_PART_DATA, TRI_PART_CHECKSUM}},
     [TRI_PG_DELETE_MESSAGE] =
@@ -121,12 +129,12 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
          " AND t.sequence = k.e",
          {TRI_PART_RECEIVER, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION,
           TRI_PART_NUMBER}},
-    [TRI_PG_PUT_META] = {"put_meta",
-                         "INSERT INTO meta(cell, data, checksum)"
-                         " SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[])"
-                         " ON CONFLICT(cell) DO UPDATE"
-                         " SET data = excluded.data, checksum = excluded.checksum",
-                         {TRI_PART_NUMBER, TRI_PART_DATA, TRI_PART_CHECKSUM}},
+    [TRI_PG_PUT_META] =
+        {"put_meta",
+         "INSERT INTO meta(cell, data, checksum) SELECT unnest($1::bigint[]),"
+         " unnest($2::bytea[]), unnest($3::bigint[]) ON CONFLICT(cell) DO UPDATE SET data ="
+         " excluded.data, checksum = excluded.checksum",
+         {TRI_PART_NUMBER, TRI_PART_DATA, TRI_PART_CHECKSUM}},
     [TRI_PG_DELETE_COUNTER] = {"delete_counter",
                                "DELETE FROM counters t USING unnest($1::bigint[], $2::bigint[])"
                                " AS k(a, b) WHERE t.key_group = k.a AND t.worker = k.b",
@@ -145,12 +153,12 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
                              {TRI_PART_NUMBER, TRI_PART_DATA}},
     [TRI_PG_PUT_CRASH] =
         {"put_crash",
-         "INSERT INTO crashes(kind, key_group, key_serial, number, incarnation, data, checksum)"
-         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
-         " $5::bigint[], $6::bytea[], $7::bigint[])"
-         " ON CONFLICT(kind, key_group, key_serial, number) DO UPDATE"
-         " SET incarnation = excluded.incarnation, data = excluded.data,"
-         " checksum = excluded.checksum",
+         "INSERT INTO crashes(kind, key_group, key_serial, number, incarnation, data,"
+         " checksum) SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[]),"
+         " unnest($4::bigint[]), unnest($5::bigint[]), unnest($6::bytea[]),"
+         " unnest($7::bigint[]) ON CONFLICT(kind, key_group, key_serial, number) DO UPDATE SET"
+         " incarnation = excluded.incarnation, data = excluded.data, checksum ="
+         " excluded.checksum",
          {TRI_PART_TYPE, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER, TRI_PART_INCARNATION,
           TRI_PART_DATA, TRI_PART_CHECKSUM}},
     [TRI_PG_DELETE_CRASH] =
