@@ -258,6 +258,13 @@ TR_MUST_USE int tr_record(struct tr_context *context, const struct tr_schema *sc
                           const void *row);
 
 /*
+ * The same for a row that no other was written before with the same key, as far as the caller
+ * knows: a database may then write it quicker. If there is one it is replaced all the same.
+ */
+TR_MUST_USE int tr_record_first(struct tr_context *context, const struct tr_schema *schema,
+                                const void *row);
+
+/*
  * Deletes the rows whose first `key_field_count` key fields equal those of `row`, in the commit of
  * this handler and in order with the rows written before and after. None is fine. Errors:
  * TR_INVALID (no field, or more than the key has), and those of tr_record.

@@ -52,7 +52,7 @@ static int record_change(struct tr_context *context, const struct phase_change *
         .code = change->code,
         .message = change->message,
     };
-    int error = tr_record(context, &tr_phase_schema, &row);
+    int error = tr_record_first(context, &tr_phase_schema, &row);
     if (error == 0) {
         ++*changes;
     }
@@ -105,6 +105,13 @@ static int change_phase(struct tr_context *context, const struct phase_change *c
     return error;
 }
 
+/* Whose phase was none before has no row yet. */
+static int write_row(struct tr_context *context, const struct tr_schema *schema, const void *row,
+                     uint8_t from)
+{
+    return from == 0 ? tr_record_first(context, schema, row) : tr_record(context, schema, row);
+}
+
 int tr_history_execution(struct tr_context *context, struct tr_execution *row, uint8_t from,
                          struct tr_text cause, uint64_t *changes)
 {
@@ -119,7 +126,7 @@ int tr_history_execution(struct tr_context *context, struct tr_execution *row, u
     };
     struct times times = {&row->created_ms, &row->started_ms, &row->ended_ms};
     int error = change_phase(context, &change, times, row->phase == TR_EXECUTION_RUNNING, changes);
-    return error != 0 ? error : tr_record(context, &tr_execution_schema, row);
+    return error != 0 ? error : write_row(context, &tr_execution_schema, row, from);
 }
 
 int tr_history_labels(struct tr_context *context, const struct tr_execution *row)
@@ -135,7 +142,7 @@ int tr_history_labels(struct tr_context *context, const struct tr_execution *row
             .is_launched = row->parent.size > 0,
             .created_ms = row->created_ms,
         };
-        error = tr_record(context, &tr_execution_label_schema, &label_row);
+        error = tr_record_first(context, &tr_execution_label_schema, &label_row);
     }
     return error;
 }
@@ -169,7 +176,7 @@ int tr_history_node(struct tr_context *context, struct tr_node_status *row, uint
     bool is_running =
         row->phase == TR_NODE_PHASE_RUNNING || row->phase == TR_NODE_PHASE_DYNAMIC_RUNNING;
     int error = change_phase(context, &change, times, is_running, changes);
-    return error != 0 ? error : tr_record(context, &tr_node_status_schema, row);
+    return error != 0 ? error : write_row(context, &tr_node_status_schema, row, from);
 }
 
 int tr_history_attempt(struct tr_context *context, struct tr_attempt *row, uint8_t from,
@@ -189,7 +196,7 @@ int tr_history_attempt(struct tr_context *context, struct tr_attempt *row, uint8
     };
     struct times times = {&row->created_ms, &row->started_ms, &row->ended_ms};
     int error = change_phase(context, &change, times, row->phase == TR_TASK_PHASE_RUNNING, changes);
-    return error != 0 ? error : tr_record(context, &tr_attempt_schema, row);
+    return error != 0 ? error : write_row(context, &tr_attempt_schema, row, from);
 }
 
 int tr_history_value(struct tr_context *context, uint64_t execution, struct tr_text path,
@@ -197,7 +204,7 @@ int tr_history_value(struct tr_context *context, uint64_t execution, struct tr_t
 {
     struct tr_node_value row = {
         .execution = execution, .path = path, .side = (uint8_t)side, .slots = slots};
-    return tr_record(context, &tr_node_value_schema, &row);
+    return tr_record_first(context, &tr_node_value_schema, &row);
 }
 
 int tr_history_forget(struct tr_context *context, uint64_t execution)
@@ -370,7 +377,7 @@ int tr_history_elements(struct tr_context *context, uint64_t execution, struct t
         .entry_count = entries->count,
         .entries = {text, entries->size + 1},
     };
-    int error = tr_record(context, &tr_element_block_schema, &row);
+    int error = tr_record_first(context, &tr_element_block_schema, &row);
     if (error == 0) {
         ++*changes;
         *entries = (struct tr_element_entries){0};

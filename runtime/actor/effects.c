@@ -561,7 +561,7 @@ int tr_page_drop(struct tr_context *context, uint32_t page)
  * the commit copies them into the batch and frees them, cutting back frees them as well.
  */
 static int add_row(struct tr_context *context, enum tri_effect_kind kind,
-                   const struct tr_schema *schema, const void *row, uint16_t count)
+                   const struct tr_schema *schema, const void *row, uint16_t count, uint64_t id)
 {
     size_t size = schema->size_max(row);
     if (size > TR_MESSAGE_BYTES_MAX) {
@@ -587,7 +587,7 @@ static int add_row(struct tr_context *context, enum tri_effect_kind kind,
                                                         .key_size = (uint16_t)key.size,
                                                         .page = schema->id,
                                                         .peer = {{0, 0}, schema->version},
-                                                        .id = count,
+                                                        .id = id,
                                                         .bytes = bytes,
                                                         .size = (uint32_t)tr_writer_size(&writer)});
     }
@@ -599,7 +599,12 @@ static int add_row(struct tr_context *context, enum tri_effect_kind kind,
 
 int tr_record(struct tr_context *context, const struct tr_schema *schema, const void *row)
 {
-    return add_row(context, TRI_EFFECT_RECORD, schema, row, tr_row_key_count(schema));
+    return add_row(context, TRI_EFFECT_RECORD, schema, row, tr_row_key_count(schema), 0);
+}
+
+int tr_record_first(struct tr_context *context, const struct tr_schema *schema, const void *row)
+{
+    return add_row(context, TRI_EFFECT_RECORD, schema, row, tr_row_key_count(schema), 1);
 }
 
 int tr_record_delete(struct tr_context *context, const struct tr_schema *schema, const void *row,
@@ -608,7 +613,8 @@ int tr_record_delete(struct tr_context *context, const struct tr_schema *schema,
     if (key_field_count == 0 || key_field_count > tr_row_key_count(schema)) {
         return TR_INVALID;
     }
-    return add_row(context, TRI_EFFECT_RECORD_DELETE, schema, row, (uint16_t)key_field_count);
+    return add_row(context, TRI_EFFECT_RECORD_DELETE, schema, row, (uint16_t)key_field_count,
+                   key_field_count);
 }
 
 int tr_count(struct tr_context *context, uint32_t counter, uint64_t amount)

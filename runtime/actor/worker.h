@@ -114,7 +114,8 @@ enum tri_effect_kind {
     TRI_EFFECT_EDGE_ADD,    /* edge, peer, id, due_ms; slot: taken by prepare */
     TRI_EFFECT_EDGE_REMOVE, /* edge, id */
     TRI_EFFECT_PAGE,        /* page, bytes (NULL: dropped), size */
-    TRI_EFFECT_RECORD, /* page = schema id, peer.incarnation = version, bytes, size, key_size */
+    /* page = schema id, peer.incarnation = version, bytes, size, key_size; id = 1: a key's first */
+    TRI_EFFECT_RECORD,
     TRI_EFFECT_RECORD_DELETE, /* the same; id = number of key fields */
     TRI_EFFECT_COUNT,         /* page = the counter, id = the increment */
 };

@@ -6,7 +6,8 @@
  * number, never one in between.
  *
  * An actor or a message that begins and ends in the same batch is not written at all. The first
- * image of an actor is marked (number = 1), so that its end needs no delete in the store.
+ * image of an actor is marked (number = 1), so that its end needs no delete in the store; so is the
+ * first row of a key, by those who know that it is, and then nothing has to be replaced.
  *
  * Of the rows of a record with a key the last one of each key is written. A deletion of rows also
  * covers earlier rows of the batch; turns keep it in order among them.
@@ -201,14 +202,14 @@ static int reserve(struct tri_commit_batch *batch)
 static void replace(struct tri_op *before, const struct tri_op *op)
 {
     /*
-     * An actor that is new in this commit has nothing in the store to delete. The mark must pass
-     * from each image to the next one, because only the first image has it and later ones replace
-     * it.
+     * What is new in this commit has nothing in the store to delete or to replace. The mark must
+     * pass from each image or row to the next one, because only the first has it.
      */
-    bool was_new = before->number == 1 && before->kind == TRI_OP_PUT_ACTOR;
+    bool was_new = before->is_new;
     bool ends_new_actor = op->kind == TRI_OP_DELETE_ACTOR && was_new;
     bool ends_new_message = op->kind == TRI_OP_DELETE_MESSAGE && before->kind == TRI_OP_PUT_MESSAGE;
     *before = *op;
+    before->is_new = was_new || op->is_new;
     if (op->kind == TRI_OP_PUT_ACTOR && was_new) {
         before->number = 1;
     }
@@ -242,6 +243,12 @@ static struct tri_op row_in_turn(struct tri_commit_batch *batch, const struct tr
     return row;
 }
 
+/* The first image of an actor, or a row that its writer takes for the first one of its key. */
+static bool is_first(const struct tri_op *op)
+{
+    return op->number == 1 && (op->kind == TRI_OP_PUT_ACTOR || op->kind == TRI_OP_PUT_RECORD);
+}
+
 /* Adds an operation, for which there is room; it replaces an earlier one on the same object. */
 static void add(struct tri_commit_batch *batch, const struct tri_op *op)
 {
@@ -266,30 +273,48 @@ int tri_commit_batch_add(struct tri_commit_batch *batch, const struct tri_op *op
     if (error != 0) {
         return error;
     }
+    struct tri_op added = *op;
+    added.is_new = is_first(op);
     if (op->kind == TRI_OP_PUT_RECORD || op->kind == TRI_OP_DELETE_RECORDS) {
-        struct tri_op row = row_in_turn(batch, op);
-        add(batch, &row);
-    } else {
-        add(batch, op);
+        added = row_in_turn(batch, &added);
     }
+    add(batch, &added);
     return 0;
 }
 
 /*
- * Whether the batch deletes the actor of this page.
+ * The operation on the actor of a page in this batch, or NULL.
+ *
+ * The index must be valid: only before `finish` moves operations.
+ */
+static const struct tri_op *actor_of_page(const struct tri_commit_batch *batch,
+                                          const struct tri_op *page)
+{
+    struct tri_op actor = {.kind = TRI_OP_PUT_ACTOR, .key = page->key};
+    uint32_t place = *locate(batch, &actor);
+    return place != 0 ? &batch->ops[place - 1] : NULL;
+}
+
+/*
+ * Settles what happens to a page whose actor begins or ends in this batch. That of an actor that is
+ * new is new, too. That of one that is deleted must not be written.
  *
  * The store deletes an actor's pages with the actor. Deletes of actors are sorted before puts of
  * pages, so such a page would be written after the delete and stay in the store without an owner,
  * which the next load reports as damage.
  */
-static bool is_orphan_page(const struct tri_commit_batch *batch, const struct tri_op *op)
+static void settle_page(const struct tri_commit_batch *batch, struct tri_op *page)
 {
-    if (class_of_kind[op->kind] != class_of_kind[TRI_OP_PUT_PAGE]) {
-        return false;
+    const struct tri_op *actor = actor_of_page(batch, page);
+    if (actor != NULL && actor->kind == TRI_OP_DELETE_ACTOR) {
+        /*
+         * Marked like a cancelled message. The lookups that follow are not affected: they look for
+         * actors only, whose entries do not change.
+         */
+        page->kind = TRI_OP_DELETE_MESSAGE;
+        page->type = UINT16_MAX;
     }
-    struct tri_op actor = {.kind = TRI_OP_DELETE_ACTOR, .key = op->key};
-    uint32_t place = *locate(batch, &actor);
-    return place != 0 && batch->ops[place - 1].kind == TRI_OP_DELETE_ACTOR;
+    page->is_new = actor != NULL && actor->is_new;
 }
 
 static int compare(const void *a, const void *b)
@@ -301,15 +326,10 @@ void tri_commit_batch_finish(struct tri_commit_batch *batch)
 {
     size_t kept = 0;
     bool is_sorted = true;
-    /* Orphans first, while the index is still valid. */
+    /* Pages first, while the index is still valid. */
     for (size_t i = 0; i < batch->count; i++) {
-        if (is_orphan_page(batch, &batch->ops[i])) {
-            /*
-             * Marked like a cancelled message. The lookups that follow are not affected: they look
-             * for actors only, whose entries do not change.
-             */
-            batch->ops[i].kind = TRI_OP_DELETE_MESSAGE;
-            batch->ops[i].type = UINT16_MAX;
+        if (class_of_kind[batch->ops[i].kind] == class_of_kind[TRI_OP_PUT_PAGE]) {
+            settle_page(batch, &batch->ops[i]);
         }
     }
     for (size_t i = 0; i < batch->count; i++) {

@@ -33,8 +33,12 @@ enum tri_op_kind {
     /* to_group; key, incarnation = sender; number = its sequence; data = envelope and body */
     TRI_OP_PUT_MESSAGE,
     TRI_OP_DELETE_MESSAGE, /* to_group, key, incarnation, number as above */
-    TRI_OP_PUT_RECORD, /* type = record schema's id, data = packed row (version in `incarnation`) */
-    TRI_OP_PUT_META,   /* number = a named cell (enum tri_meta), data = its bytes */
+    /*
+     * type = record schema's id, data = packed row (version in `incarnation`). In a batch number is
+     * 1 if its writer knows of no row of that key before.
+     */
+    TRI_OP_PUT_RECORD,
+    TRI_OP_PUT_META,       /* number = a named cell (enum tri_meta), data = its bytes */
     TRI_OP_DELETE_COUNTER, /* key as for PUT_COUNTER: its group has ended */
     /*
      * type, incarnation and data as for PUT_RECORD: deletes the rows that share its first `number`
@@ -82,6 +86,7 @@ struct tri_op {
     enum tri_op_kind kind;
     uint16_t type;
     uint16_t key_size; /* of rows: bytes of the row key (tr_row_key_bytes) */
+    bool is_new; /* a hint that nothing of its key is in the store, by which a put may be quicker */
     uint32_t incarnation;
     uint32_t turn;     /* of rows: number of deletions before it in the commit */
     struct tr_key key; /* of rows: the first bytes of those fields, to sort by */

@@ -7,6 +7,11 @@
  * STATEMENT_ROWS_MAX rows or STATEMENT_BYTES_MAX bytes, so that memory is bounded here and there;
  * the transaction is one all the same.
  *
+ * Rows that their writers take for new (struct tri_op, is_new) are added without a look for those
+ * that they might replace. If there is one after all, the server refuses the statement and nothing
+ * is written: then the transaction is sent once more, in which rows replace each other, and so are
+ * the next REPLACING_COMMITS, lest a writer that is wrong again and again has all sent twice.
+ *
  * If the connection is lost, the outcome is unknown until it is made again, and the error is
  * TR_BUSY. The next call finds out (postgres_claim.c); if the commit is in, repeating it returns 0
  * and writes nothing.
@@ -19,6 +24,10 @@
 
 #define STATEMENT_ROWS_MAX 20000
 #define STATEMENT_BYTES_MAX (16U << 20)
+#define REPLACING_COMMITS 1000
+
+/* A row that was taken for new is there: the transaction is sent again, and never an error. */
+#define IS_THERE 1
 
 /* The statement of each kind; those of records are prepared by their schemas. */
 static const enum tri_postgres_sql statement_of_kind[] = {
@@ -37,6 +46,16 @@ static const enum tri_postgres_sql statement_of_kind[] = {
     [TRI_OP_DELETE_GRAPH] = TRI_PG_DELETE_GRAPH,
     [TRI_OP_PUT_CRASH] = TRI_PG_PUT_CRASH,
     [TRI_OP_DELETE_CRASH] = TRI_PG_DELETE_CRASH,
+};
+
+/* The statement for new rows of the kinds that have one. */
+static const struct {
+    bool is_there;
+    enum tri_postgres_sql sql;
+} additions[TRI_OP_KINDS] = {
+    [TRI_OP_PUT_ACTOR] = {true, TRI_PG_ADD_ACTOR},
+    [TRI_OP_PUT_PAGE] = {true, TRI_PG_ADD_PAGE},
+    [TRI_OP_PUT_RECORD] = {true, TRI_PG_COUNT},
 };
 
 /* The types of the columns of an operation's parts. */
@@ -83,6 +102,52 @@ static size_t length_of_run(const struct tri_op *ops, size_t count)
         length++;
     }
     return length;
+}
+
+/* Whether the operation adds a row, and does not look for one to replace. */
+static bool is_addition(const struct tri_postgres *self, const struct tri_op *op)
+{
+    return op->is_new && self->replacing == 0 && additions[op->kind].is_there;
+}
+
+/* Those operations of a run that one statement takes. */
+struct share {
+    const struct tri_op *ops;
+    size_t count;
+    bool adds; /* those that add rows, or all others */
+};
+
+static bool is_of_share(const struct tri_postgres *self, const struct share *share, size_t at)
+{
+    return is_addition(self, &share->ops[at]) == share->adds;
+}
+
+static bool is_empty(const struct tri_postgres *self, const struct share *share)
+{
+    size_t at = 0;
+    while (at < share->count && !is_of_share(self, share, at)) {
+        at++;
+    }
+    return at == share->count;
+}
+
+/* Does something with each share of the commit, in order. */
+static int each_share(struct tri_postgres *self, const struct tri_commit *commit,
+                      int (*act)(struct tri_postgres *self, const struct share *share))
+{
+    int error = 0;
+    size_t done = 0;
+    while (error == 0 && done < commit->count) {
+        struct share share = {.ops = &commit->ops[done], .adds = true};
+        share.count = length_of_run(share.ops, commit->count - done);
+        error = is_empty(self, &share) ? 0 : act(self, &share);
+        share.adds = false;
+        if (error == 0 && !is_empty(self, &share)) {
+            error = act(self, &share);
+        }
+        done += share.count;
+    }
+    return error;
 }
 
 /* Whether the next row of the run takes the place of this one: it has the same key. */
@@ -189,9 +254,9 @@ static struct tri_column_value part_of(const struct tri_op *op, enum tri_postgre
     return value;
 }
 
-/* A run of anything but records. */
-static int send_run(struct tri_postgres *self, enum tri_postgres_sql sql, const struct tri_op *ops,
-                    size_t count)
+/* Anything but records. */
+static int send_objects(struct tri_postgres *self, enum tri_postgres_sql sql,
+                        const struct share *share)
 {
     const struct tri_postgres_statement *statement = tri_postgres_statement(sql);
     tri_arrays_begin(&self->arrays);
@@ -199,10 +264,13 @@ static int send_run(struct tri_postgres *self, enum tri_postgres_sql sql, const 
         (void)tri_arrays_add(&self->arrays, type_of_part[statement->parts[i]]);
     }
     int error = 0;
-    for (size_t at = 0; error == 0 && at < count; at++) {
+    for (size_t at = 0; error == 0 && at < share->count; at++) {
+        if (!is_of_share(self, share, at)) {
+            continue;
+        }
         for (size_t i = 0; i < self->arrays.count; i++) {
             struct tri_column_value value =
-                part_of(&ops[at], (enum tri_postgres_part)statement->parts[i]);
+                part_of(&share->ops[at], (enum tri_postgres_part)statement->parts[i]);
             tri_arrays_append(&self->arrays, i, &value);
         }
         tri_arrays_end_row(&self->arrays);
@@ -257,44 +325,47 @@ static int add_record(struct tri_postgres *self, const struct tri_record_table *
     return error;
 }
 
-/* A run of rows, or of deletions of rows, of one record. */
-static int send_records(struct tri_postgres *self, const struct tri_op *ops, size_t count)
+/* Rows, or deletions of rows, of one record. */
+static int send_records(struct tri_postgres *self, const struct share *share)
 {
     char name[TRI_POSTGRES_STATEMENT_BYTES];
+    const struct tri_op *ops = share->ops;
     const struct tri_record_table *table = tri_record_table_find(&self->records, ops->type);
     bool is_put = ops->kind == TRI_OP_PUT_RECORD;
-    int error = tri_postgres_record_prepare(self, table, ops, name); /* it has been, for its name */
+    int error = tri_postgres_record_prepare(self, table, ops, share->adds,
+                                            name); /* it has been, for its name */
     size_t columns = is_put ? table->column_count : tri_record_columns_of(table, ops->number);
     tri_arrays_begin(&self->arrays);
     for (size_t i = 0; i < columns; i++) {
         (void)tri_arrays_add(&self->arrays, tri_record_column_type(&table->columns[i]));
     }
-    for (size_t at = 0; error == 0 && at < count; at++) {
+    for (size_t at = 0; error == 0 && at < share->count; at++) {
+        bool is_dropped = is_put && at + 1 < share->count && is_replaced(&ops[at], &ops[at + 1]);
+        if (is_dropped || !is_of_share(self, share, at)) {
+            continue;
+        }
         error = unpack(self, table->schema, &ops[at]);
-        bool is_dropped = is_put && at + 1 < count && is_replaced(&ops[at], &ops[at + 1]);
-        if (error == 0 && !is_dropped) {
+        if (error == 0) {
             error = add_record(self, table, name);
         }
     }
     return error != 0 ? error : send_rows(self, name);
 }
 
-static int send_ops(struct tri_postgres *self, const struct tri_commit *commit)
+static enum tri_postgres_sql statement_of(const struct share *share)
 {
-    int error = 0;
-    size_t done = 0;
-    while (error == 0 && done < commit->count) {
-        const struct tri_op *ops = &commit->ops[done];
-        size_t count = length_of_run(ops, commit->count - done);
-        if (is_of_records(ops)) {
-            error = send_records(self, ops, count);
-        } else {
-            error = send_run(self, statement_of_kind[ops->kind], ops, count);
-        }
-        if (error == 0 && ops->kind == TRI_OP_DELETE_ACTOR) {
-            error = send_run(self, TRI_PG_DELETE_ACTOR_PAGES, ops, count);
-        }
-        done += count;
+    enum tri_op_kind kind = share->ops->kind;
+    return share->adds ? additions[kind].sql : statement_of_kind[kind];
+}
+
+static int send_share(struct tri_postgres *self, const struct share *share)
+{
+    if (is_of_records(share->ops)) {
+        return send_records(self, share);
+    }
+    int error = send_objects(self, statement_of(share), share);
+    if (error == 0 && share->ops->kind == TRI_OP_DELETE_ACTOR) {
+        error = send_objects(self, TRI_PG_DELETE_ACTOR_PAGES, share);
     }
     return error;
 }
@@ -315,10 +386,11 @@ static int prepare(struct tri_postgres *self, enum tri_postgres_sql sql)
     return error;
 }
 
-static int prepare_run(struct tri_postgres *self, const struct tri_op *op)
+static int prepare_share(struct tri_postgres *self, const struct share *share)
 {
+    const struct tri_op *op = share->ops;
     if (!is_of_records(op)) {
-        int error = prepare(self, statement_of_kind[op->kind]);
+        int error = prepare(self, statement_of(share));
         if (error == 0 && op->kind == TRI_OP_DELETE_ACTOR) {
             error = prepare(self, TRI_PG_DELETE_ACTOR_PAGES);
         }
@@ -327,7 +399,7 @@ static int prepare_run(struct tri_postgres *self, const struct tri_op *op)
     char name[TRI_POSTGRES_STATEMENT_BYTES];
     const struct tri_record_table *table = tri_record_table_find(&self->records, op->type);
     return table != NULL
-               ? tri_postgres_record_prepare(self, table, op, name)
+               ? tri_postgres_record_prepare(self, table, op, share->adds, name)
                : tri_postgres_report(self, TR_UNKNOWN_TYPE, "%s: no schema for record %d was given",
                                      self->place, op->type);
 }
@@ -336,13 +408,14 @@ static int prepare_run(struct tri_postgres *self, const struct tri_op *op)
 static int prepare_all(struct tri_postgres *self, const struct tri_commit *commit)
 {
     int error = prepare(self, TRI_PG_FENCE);
-    size_t done = 0;
-    while (error == 0 && done < commit->count) {
-        const struct tri_op *ops = &commit->ops[done];
-        error = prepare_run(self, ops);
-        done += length_of_run(ops, commit->count - done);
-    }
-    return error;
+    return error != 0 ? error : each_share(self, commit, prepare_share);
+}
+
+/* Whether it says that a row is there which was taken for new. */
+static bool says_is_there(const struct tri_postgres *self, const PGresult *result)
+{
+    const char *state = self->library->resultErrorField(result, PG_DIAG_SQLSTATE);
+    return self->replacing == 0 && state != NULL && strcmp(state, "23505") == 0;
 }
 
 /*
@@ -363,7 +436,9 @@ static int collect(struct tri_postgres *self)
         }
         ExecStatusType status = self->library->resultStatus(result);
         is_over = status == PGRES_PIPELINE_SYNC;
-        if (error == 0 && status != PGRES_PIPELINE_ABORTED) {
+        if (error == 0 && says_is_there(self, result)) {
+            error = IS_THERE;
+        } else if (error == 0 && status != PGRES_PIPELINE_ABORTED) {
             error = tri_postgres_error(self, result, "committing");
         }
         self->library->clear(result);
@@ -382,7 +457,7 @@ static int transact(struct tri_postgres *self, const struct tri_commit *commit)
         error = send_fence(self, commit);
     }
     if (error == 0) {
-        error = send_ops(self, commit);
+        error = each_share(self, commit, send_share);
     }
     if (self->connection == NULL) {
         return error;
@@ -403,6 +478,26 @@ static int transact(struct tri_postgres *self, const struct tri_commit *commit)
         return error;
     }
     return answer;
+}
+
+/* Prepares and writes the commit; `is_sent`: the server was told to. */
+static int write_once(struct tri_postgres *self, const struct tri_commit *commit, bool *is_sent)
+{
+    int error = prepare_all(self, commit);
+    *is_sent = error == 0;
+    return error != 0 ? error : transact(self, commit);
+}
+
+/* The same, and once more where a row was taken for new and is there: then rows replace others. */
+static int write_commit(struct tri_postgres *self, const struct tri_commit *commit, bool *is_sent)
+{
+    int error = write_once(self, commit, is_sent);
+    if (error == IS_THERE) {
+        self->replacing = REPLACING_COMMITS;
+        error = write_once(self, commit, is_sent);
+    }
+    self->replacing -= self->replacing > 0;
+    return error;
 }
 
 /* Checks the caller's arguments, before anything is written. */
@@ -476,18 +571,16 @@ int tri_postgres_commit(struct tri_store *store, const struct tri_commit *commit
     if (error == 0 && is_in) {
         return tell(self);
     }
-    if (error == 0) {
-        error = prepare_all(self, commit);
-    }
     if (error != 0) {
         return judge(self, error);
     }
-    error = transact(self, commit);
+    bool is_sent = false;
+    error = write_commit(self, commit, &is_sent);
     if (error == 0) {
         tri_fence_acknowledge(&self->fence, store, commit->last_number);
         return tell(self);
     }
-    if (self->connection == NULL) {
+    if (self->connection == NULL && is_sent) {
         tri_fence_doubt(&self->fence, commit->last_number);
     }
     if (error == TR_FENCED) {

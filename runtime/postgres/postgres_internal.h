@@ -32,9 +32,11 @@
 enum tri_postgres_sql {
     TRI_PG_PUT_COUNTER,
     TRI_PG_PUT_ACTOR,
+    TRI_PG_ADD_ACTOR, /* one that is new */
     TRI_PG_DELETE_ACTOR,
     TRI_PG_DELETE_ACTOR_PAGES,
     TRI_PG_PUT_PAGE,
+    TRI_PG_ADD_PAGE, /* of a new actor */
     TRI_PG_DELETE_PAGE,
     TRI_PG_PUT_MESSAGE,
     TRI_PG_DELETE_MESSAGE,
@@ -94,7 +96,8 @@ struct tri_postgres_parameters {
 
 /* Which statements of a record are prepared on the connection. */
 struct tri_postgres_statements {
-    bool insert_is_prepared;
+    bool put_is_prepared;
+    bool add_is_prepared;                     /* of rows that are new */
     bool delete_is_prepared[TR_ROW_KEYS_MAX]; /* by the first n fields, at index n - 1 */
 };
 
@@ -118,6 +121,7 @@ struct tri_postgres {
     int broken;      /* the error after which nothing is written, or 0 */
     struct tri_fence fence;
     bool prepared[TRI_PG_COUNT]; /* on the connection */
+    uint32_t replacing;          /* commits for which no row is taken for new */
     struct tri_record_tables records;
     struct tri_postgres_statements *record_statements; /* of each of them */
     const struct tr_views *views;                      /* may be NULL */
@@ -297,10 +301,13 @@ TR_MUST_USE int tri_postgres_records_upgrade(struct tri_postgres *self);
 /* Bytes of the name of a record's statement. */
 #define TRI_POSTGRES_STATEMENT_BYTES 32
 
-/* Prepares the statement for such an operation, unless it is; `name` gets its name. */
+/*
+ * Prepares the statement for such an operation, unless it is; `name` gets its name. What only adds
+ * rows fails where there is one of their key.
+ */
 TR_MUST_USE int tri_postgres_record_prepare(struct tri_postgres *self,
                                             const struct tri_record_table *table,
-                                            const struct tri_op *op, char *name);
+                                            const struct tri_op *op, bool adds, char *name);
 
 /* --- postgres_view.c --- */
 

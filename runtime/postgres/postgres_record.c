@@ -137,15 +137,15 @@ static void put_rows(struct tr_sink *text, const struct tri_record_table *table,
     }
 }
 
-/* A row takes the place of the one of its key. */
-static void put_insert(struct tr_sink *text, const struct tri_record_table *table)
+/* A row takes the place of the one of its key, unless rows are only added. */
+static void put_insert(struct tr_sink *text, const struct tri_record_table *table, bool adds)
 {
     size_t key_columns = tri_record_columns_of(table, table->key_count);
     tr_sink_format(text, "INSERT INTO \"record_%s\"(", table->schema->name);
     tri_sql_put_columns(text, table, table->column_count, "");
     tr_sink_put_string(text, ") ");
     put_rows(text, table, table->column_count);
-    if (table->key_count == 0) {
+    if (adds || table->key_count == 0) {
         return;
     }
     tr_sink_put_string(text, " ON CONFLICT(");
@@ -196,19 +196,21 @@ static int prepare(struct tri_postgres *self, const struct tr_sink *text, const 
 }
 
 int tri_postgres_record_prepare(struct tri_postgres *self, const struct tri_record_table *table,
-                                const struct tri_op *op, char *name)
+                                const struct tri_op *op, bool adds, char *name)
 {
     struct tri_postgres_statements *statements =
         &self->record_statements[table - self->records.tables];
     char buffer[TRI_SQL_BYTES];
     struct tr_sink text = tr_sink_of(buffer, sizeof buffer);
     if (op->kind == TRI_OP_PUT_RECORD) {
-        (void)snprintf(name, TRI_POSTGRES_STATEMENT_BYTES, "put_%u", table->schema->id);
-        if (statements->insert_is_prepared) {
+        bool *is_prepared = adds ? &statements->add_is_prepared : &statements->put_is_prepared;
+        (void)snprintf(name, TRI_POSTGRES_STATEMENT_BYTES, "%s_%u", adds ? "add" : "put",
+                       table->schema->id);
+        if (*is_prepared) {
             return 0;
         }
-        put_insert(&text, table);
-        return prepare(self, &text, name, &statements->insert_is_prepared);
+        put_insert(&text, table, adds);
+        return prepare(self, &text, name, is_prepared);
     }
     if (op->number == 0 || op->number > table->key_count) {
         return tri_postgres_report(self, TR_INVALID, "%s: rows of %s are found by 1 to %d fields",

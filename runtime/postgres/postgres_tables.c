@@ -7,7 +7,8 @@
  *
  * A statement takes whole columns as arrays (postgres_array.c), so that one writes a whole run of
  * operations. In the list of SELECT they are taken apart row by row, side by side; in FROM all rows
- * would be written to memory first.
+ * would be written to memory first. Rows that are known to be new are added by statements of their
+ * own, since looking for a row that each might replace takes as long as adding it.
  *
  * The table `troupe` says that the schema is ours, and in which format.
  */
@@ -69,6 +70,7 @@ static const char create_tables[] =
     "CREATE FUNCTION text_digest(long text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE STRICT"
     " PARALLEL SAFE AS $$ BEGIN RETURN sha256(convert_to(long, 'UTF8')); END $$;";
 
+/* A row that is new; whoever does not know goes on with ON CONFLICT. */
 #define ADD_ACTOR                                                                               \
     "INSERT INTO actors(key_group, key_serial, incarnation, behaviour, image, checksum) SELECT" \
     " unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[]),"  \
@@ -93,6 +95,10 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
                           " image = excluded.image, checksum = excluded.checksum",
                           {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_TYPE,
                            TRI_PART_DATA, TRI_PART_CHECKSUM}},
+    [TRI_PG_ADD_ACTOR] = {"add_actor",
+                          ADD_ACTOR,
+                          {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_INCARNATION, TRI_PART_TYPE,
+                           TRI_PART_DATA, TRI_PART_CHECKSUM}},
     [TRI_PG_DELETE_ACTOR] = {"delete_actor",
                              "DELETE FROM actors t USING unnest($1::bigint[], $2::bigint[])"
                              " AS k(a, b) WHERE t.key_group = k.a AND t.key_serial = k.b",
@@ -104,6 +110,10 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
     [TRI_PG_PUT_PAGE] = {"put_page",
                          ADD_PAGE " ON CONFLICT(key_group, key_serial, page) DO UPDATE"
                                   " SET data = excluded.data, checksum = excluded.checksum",
+                         {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER, TRI_PART_DATA,
+                          TRI_PART_CHECKSUM}},
+    [TRI_PG_ADD_PAGE] = {"add_page",
+                         ADD_PAGE,
                          {TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER, TRI_PART_DATA,
                           TRI_PART_CHECKSUM}},
     [TRI_PG_DELETE_PAGE] = {"delete_page",

@@ -481,7 +481,8 @@ static int write_tally(struct tr_context *context, const char *place, uint64_t d
 SCRIPT(write_tallies)
 {
     UNUSED(fake, act, message);
-    TRY(write_tally(context, "here", 1, 10));
+    struct tr_tally first = {.place = tr_text_of("here"), .day = 1, .number = 10};
+    TRY(tr_record_first(context, &tr_tally_schema, &first));
     TRY(write_tally(context, "here", 2, 20));
     TRY(write_tally(context, "there", 1, 30));
     TRY(write_tally(context, "here", 1, 11));

@@ -416,6 +416,34 @@ static void test_graphs_and_counts_are_named_by_all_of_their_names(void **state)
     tri_commit_batch_fini(&batch);
 }
 
+/* What is put for the first time in a group stays new, whatever is put over it there. */
+static void test_what_is_new_stays_new_in_its_group(void **state)
+{
+    (void)state;
+    struct tri_commit_batch batch = {0};
+    const struct tri_op ops[] = {
+        {.kind = TRI_OP_PUT_ACTOR, .key = {1, 4}, .number = 1},
+        {.kind = TRI_OP_PUT_PAGE, .key = {1, 4}, .number = 7},
+        {.kind = TRI_OP_PUT_ACTOR, .key = {1, 4}, .number = 0},
+        {.kind = TRI_OP_PUT_ACTOR, .key = {1, 5}, .number = 0},
+        {.kind = TRI_OP_PUT_PAGE, .key = {1, 5}, .number = 1},
+        {.kind = TRI_OP_PUT_PAGE, .key = {1, 6}, .number = 1},
+        {.kind = TRI_OP_PUT_RECORD, .type = 9, .number = 1},
+        {.kind = TRI_OP_PUT_RECORD, .type = 9, .number = 0},
+    };
+    const bool is_new[] = {true, false, true, false, false, true, false};
+    for (size_t i = 0; i < TR_COUNT_OF(ops); i++) {
+        assert_int_equal(tri_commit_batch_add(&batch, &ops[i]), 0);
+    }
+    tri_commit_batch_finish(&batch);
+    assert_int_equal(batch.count, TR_COUNT_OF(is_new));
+    for (size_t i = 0; i < batch.count; i++) {
+        assert_int_equal(batch.ops[i].is_new, is_new[i]);
+    }
+    assert_int_equal(batch.ops[0].number, 1);
+    tri_commit_batch_fini(&batch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_what_begins_and_ends_in_a_group_leaves_nothing),
         cmocka_unit_test(test_messages_lie_with_their_receivers),
         cmocka_unit_test(test_messages_are_named_by_sender_incarnation_and_number),
+        cmocka_unit_test(test_what_is_new_stays_new_in_its_group),
         cmocka_unit_test(test_graphs_and_counts_are_named_by_all_of_their_names),
     };
     return cmocka_run_group_tests_name("commit_batch", tests, NULL, NULL);

@@ -163,6 +163,39 @@ static void test_a_key_has_one_row(void **state)
     stand_free(stand);
 }
 
+static struct tri_op op_new(struct tri_op op)
+{
+    op.is_new = true;
+    return op;
+}
+
+/* The hint may be wrong, also of one row among many: what is there is replaced all the same. */
+static void test_what_is_taken_for_new_may_be_there(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_new(op_actor(1, 1, 1, "a")), op_new(op_page(1, 1, 0, "p")),
+                            op_new(op_door(1, 1, "a", "ann")), op_door(1, 1, "b", "bob")),
+                     0);
+    expect_doors(stand, "1 1 a ann\n1 1 b bob\n");
+    assert_int_equal(COMMIT(store, 2, op_new(op_actor(1, 1, 2, "b")),
+                            op_new(op_actor(1, 2, 1, "c")), op_new(op_page(1, 1, 0, "q")),
+                            op_page(1, 1, 1, "r"), op_new(op_door(1, 1, "b", "cid")),
+                            op_new(op_door(1, 1, "c", "dan")), op_door(1, 1, "a", "eve")),
+                     0);
+    expect_doors(stand, "1 1 a eve\n1 1 b cid\n1 1 c dan\n");
+    stand_expect(store, "actor 1/1 2 0 77 b\n"
+                        "page 1/1 0 0 0 q\n"
+                        "page 1/1 0 1 0 r\n"
+                        "actor 1/2 1 0 77 c\n");
+    assert_int_equal(COMMIT(store, 3, op_new(op_door(1, 1, "c", "fay")),
+                            op_new(op_door(1, 1, "d", "gil")), op_new(op_door(1, 1, "d", "hal"))),
+                     0);
+    expect_doors(stand, "1 1 a eve\n1 1 b cid\n1 1 c fay\n1 1 d hal\n");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static void test_deletes_rows_by_the_front_of_their_key(void **state)
 {
     struct stand *stand = begin(state);
@@ -648,6 +681,7 @@ static const struct stand_test tests[] = {
     STAND_TEST(test_keeps_apart_what_hosts_have_said),
     STAND_TEST(test_overwrites_and_deletes),
     STAND_TEST(test_a_key_has_one_row),
+    STAND_TEST(test_what_is_taken_for_new_may_be_there),
     STAND_TEST(test_deletes_rows_by_the_front_of_their_key),
     STAND_TEST(test_keeps_whole_pages),
     STAND_TEST(test_keeps_large_messages_and_numbers),

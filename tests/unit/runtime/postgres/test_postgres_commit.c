@@ -162,6 +162,44 @@ static void test_large_commits_and_loads(void **state)
     stand_free(other);
 }
 
+static struct tri_op new_actor(uint64_t serial, const char *image)
+{
+    struct tri_op op = op_actor(1, serial, 1, image);
+    op.is_new = true;
+    return op;
+}
+
+/* Insists that the store has used a statement on actors, or has not. */
+static void expect_statement(struct tri_store *store, const char *name, bool is_used)
+{
+    char sql[256];
+    (void)snprintf(sql, sizeof sql,
+                   "DO $$ BEGIN IF %s EXISTS (SELECT FROM pg_prepared_statements WHERE name = '%s')"
+                   " THEN RAISE 'not so: %s'; END IF; END $$",
+                   is_used ? "NOT" : "", name, name);
+    postgres_server_run_as(store, sql);
+}
+
+/*
+ * Actors that are new are added. Where one is there after all, nothing of the transaction stays,
+ * and another one replaces it.
+ */
+static void test_new_rows_are_added_unless_one_is_there(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_POSTGRES);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, new_actor(1, "a"), new_actor(2, "b")), 0);
+    expect_statement(store, "add_actor", true);
+    expect_statement(store, "put_actor", false);
+    assert_int_equal(COMMIT(store, 2, new_actor(2, "c"), new_actor(3, "d")), 0);
+    expect_statement(store, "put_actor", true);
+    assert_int_equal(COMMIT(store, 3, new_actor(3, "e")), 0);
+    stand_expect(store, "actor 1/1 1 0 77 a\nactor 1/2 1 0 77 c\nactor 1/3 1 0 77 e\n");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 /* What is wrong in the middle of a commit takes back what went before it. */
 static void test_a_bad_record_takes_all_back(void **state)
 {
@@ -299,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_zero_bytes_in_text),
         cmocka_unit_test(test_every_kind_of_field),
         cmocka_unit_test(test_large_commits_and_loads),
+        cmocka_unit_test(test_new_rows_are_added_unless_one_is_there),
         cmocka_unit_test(test_a_bad_record_takes_all_back),
         cmocka_unit_test(test_errors_of_the_server),
         cmocka_unit_test(test_a_full_file_system_is_waited_out),
