@@ -24,7 +24,7 @@
 
 #define STATEMENT_ROWS_MAX 20000
 #define STATEMENT_BYTES_MAX (16U << 20)
-#define REPLACING_COMMITS 1000
+#define REPLACING_COMMITS 16
 
 /* A row that was taken for new is there: the transaction is sent again, and never an error. */
 #define IS_THERE 1
