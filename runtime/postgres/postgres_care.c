@@ -36,18 +36,20 @@ int tri_postgres_init(const struct tri_store_options *options, char *explain, bo
  * are told apart by what they say, and indexes by their names. What a new table brings with it is
  * not told again.
  */
-#define CATALOG                                                                                \
-    "SELECT 'the table ' || relname AS what, relname AS of FROM pg_class"                      \
-    " WHERE relnamespace = $1::oid AND relkind = 'r'"                                          \
-    " UNION ALL SELECT 'the column ' || a.attname || ' of the table ' || c.relname, c.relname" \
-    " FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0"              \
-    " AND NOT a.attisdropped WHERE c.relnamespace = $1::oid AND c.relkind = 'r'"               \
-    " UNION ALL SELECT 'the view ' || relname || ' ' || md5(pg_get_viewdef(oid)), NULL"        \
-    " FROM pg_class WHERE relnamespace = $1::oid AND relkind = 'v'"                            \
-    " UNION ALL SELECT 'the index ' || i.relname || ' of the table ' || t.relname, t.relname"  \
-    " FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid"                                 \
-    " JOIN pg_class t ON t.oid = x.indrelid WHERE i.relnamespace = $1::oid"                    \
-    " UNION ALL SELECT 'the function ' || proname || ' ' || md5(prosrc), NULL FROM pg_proc"    \
+#define CATALOG                                                                                 \
+    "SELECT 'the table ' || relname AS what, relname AS of FROM pg_class"                       \
+    " WHERE relnamespace = $1::oid AND relkind = 'r'"                                           \
+    " UNION ALL SELECT 'the column ' || a.attname || ' of the table ' || c.relname, c.relname"  \
+    " FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0"               \
+    " AND NOT a.attisdropped WHERE c.relnamespace = $1::oid AND c.relkind = 'r'"                \
+    " UNION ALL SELECT 'the view ' || relname || ' ' || md5(pg_get_viewdef(oid)), NULL"         \
+    " FROM pg_class WHERE relnamespace = $1::oid AND relkind = 'v'"                             \
+    " UNION ALL SELECT 'the index ' || i.relname || ' of the table ' || t.relname, t.relname"   \
+    " FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid"                                  \
+    " JOIN pg_class t ON t.oid = x.indrelid WHERE i.relnamespace = $1::oid"                     \
+    " UNION ALL SELECT 'room in the table ' || relname, relname FROM pg_class"                  \
+    " WHERE relnamespace = $1::oid AND relkind = 'r' AND reloptions::text LIKE '%fillfactor=%'" \
+    " UNION ALL SELECT 'the function ' || proname || ' ' || md5(prosrc), NULL FROM pg_proc"     \
     " WHERE pronamespace = $1::oid"
 
 /* All of it as one text, which the server reads again: an array. */
@@ -163,7 +165,10 @@ static int upgrade_records(struct tri_postgres *self)
     if (error == 0) {
         error = each_table(self, add_missing);
     }
-    return error != 0 ? error : tri_postgres_views_upgrade(self);
+    if (error == 0) {
+        error = tri_postgres_views_upgrade(self);
+    }
+    return error != 0 ? error : tri_postgres_rooms_make(self);
 }
 
 /* ------------------------------------------------------------------------ all of it */

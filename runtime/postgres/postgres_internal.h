@@ -317,6 +317,12 @@ TR_MUST_USE int tri_postgres_record_prepare(struct tri_postgres *self,
  */
 TR_MUST_USE int tri_postgres_views_upgrade(struct tri_postgres *self);
 
+/*
+ * Lets tables whose rows are soon written again leave room in their pages, as their owner. A store
+ * without it works as well, and slower.
+ */
+TR_MUST_USE int tri_postgres_rooms_make(struct tri_postgres *self);
+
 /* Names those that it would create. */
 TR_MUST_USE int tri_postgres_views_check(struct tri_postgres *self,
                                          void (*missing)(void *target, const char *name),

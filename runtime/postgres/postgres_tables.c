@@ -382,6 +382,9 @@ static int create_all(struct tri_postgres *self, bool *was_made)
         error = tri_postgres_views_upgrade(self);
     }
     if (error == 0) {
+        error = tri_postgres_rooms_make(self);
+    }
+    if (error == 0) {
         error = tri_postgres_execute(self, "COMMIT", "making the tables");
     }
     *was_made = error == 0;

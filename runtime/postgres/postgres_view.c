@@ -5,6 +5,9 @@
  * changed one is found: the server keeps no text as it was written. A view is replaced where that
  * can be, which keeps the rights on it, and else dropped and made anew.
  *
+ * Tables whose rows are soon written again leave room in their pages (fillfactor): a row's next
+ * version then lies beside it, and the indexes stay as they are.
+ *
  * A failure's message may hold U+0000, which JSON writes as an escape that no text may have here.
  */
 #include <stdio.h>
@@ -154,6 +157,36 @@ static int make_index(struct tri_postgres *self, const struct tr_record_index *i
     return error != 0 || made ? error : tri_postgres_alter(self, sql, "making an index");
 }
 
+/* Whether a table has its room, or one that its operator has chosen. */
+static int has_room(struct tri_postgres *self, const struct tr_schema *record, bool *made)
+{
+    char schema[16];
+    char name[TRI_POSTGRES_NAME_BYTES + 8];
+    const char *parameters[] = {schema, name};
+    PGresult *result = NULL;
+    (void)snprintf(schema, sizeof schema, "%u", self->schema_oid);
+    (void)snprintf(name, sizeof name, "record_%s", record->name);
+    int error = tri_postgres_query(self,
+                                   "SELECT 1 FROM pg_class WHERE relnamespace = $1::oid"
+                                   " AND relname = $2 AND reloptions::text LIKE '%fillfactor=%'",
+                                   2, parameters, 0, "looking for a table's room", &result);
+    if (error == 0) {
+        *made = self->library->ntuples(result) > 0;
+        self->library->clear(result);
+    }
+    return error;
+}
+
+static int make_room(struct tri_postgres *self, const struct tr_schema *record)
+{
+    char sql[TRI_POSTGRES_NAME_BYTES + 64];
+    bool made = false;
+    int error = has_room(self, record, &made);
+    (void)snprintf(sql, sizeof sql, "ALTER TABLE \"record_%s\" SET (fillfactor = 70)",
+                   record->name);
+    return error != 0 || made ? error : tri_postgres_alter(self, sql, "making room in a table");
+}
+
 int tri_postgres_views_check(struct tri_postgres *self,
                              void (*missing)(void *target, const char *name), void *target)
 {
@@ -188,6 +221,17 @@ int tri_postgres_views_upgrade(struct tri_postgres *self)
     for (size_t i = 0; error == 0 && views != NULL && i < views->view_count; i++) {
         bool is_kept = tri_view_has_records(&self->records, &views->views[i]);
         error = is_kept ? make_view(self, &views->views[i]) : 0;
+    }
+    return error;
+}
+
+int tri_postgres_rooms_make(struct tri_postgres *self)
+{
+    const struct tr_views *views = self->views;
+    int error = 0;
+    for (size_t i = 0; error == 0 && views != NULL && i < views->rewritten_count; i++) {
+        bool is_kept = tri_record_table_find(&self->records, views->rewritten[i]->id) != NULL;
+        error = is_kept ? make_room(self, views->rewritten[i]) : 0;
     }
     return error;
 }

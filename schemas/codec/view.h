@@ -90,13 +90,15 @@ struct tr_record_index {
     const char *fields[TR_INDEX_FIELDS_MAX + 1]; /* ended by NULL */
 };
 
-/* All views and indexes of a store. */
+/* All views and indexes of a store, and which of its tables need room for changes. */
 struct tr_views {
     const struct tr_schema *owner; /* whose first field the records share: OWNER looks there */
     const struct tr_view *views;
     size_t view_count;
     const struct tr_record_index *indexes;
     size_t index_count;
+    const struct tr_schema *const *rewritten; /* records whose rows are soon written again */
+    size_t rewritten_count;
 };
 
 #endif

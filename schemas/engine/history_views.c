@@ -288,10 +288,19 @@ static const struct tr_record_index indexes[] = {
     {&tr_notification_row_schema, {"status"}},
 };
 
+/* Rows of what begins and soon ends. That of an execution has its phase in an index. */
+static const struct tr_schema *const rewritten[] = {
+    &tr_node_status_schema,
+    &tr_attempt_schema,
+    &tr_progress_schema,
+};
+
 const struct tr_views tr_history_views = {
     .owner = &tr_execution_schema,
     .views = views,
     .view_count = TR_COUNT_OF(views),
     .indexes = indexes,
     .index_count = TR_COUNT_OF(indexes),
+    .rewritten = rewritten,
+    .rewritten_count = TR_COUNT_OF(rewritten),
 };

@@ -99,6 +99,9 @@ class DatabaseTest(postgres.PostgresTest):
         changes = self.document("store", "upgrade", locator)["changes"]
         self.assertIn(f"made the index {index} of the table {table}", changes)
         self.assertIn("made the view executions", changes)
+        self.run_sql("ALTER TABLE troupe.record_attempt RESET (fillfactor)")
+        self.assertEqual(self.document("store", "upgrade", locator)["changes"],
+                         ["made room in the table record_attempt"])
         self.assertEqual(self.document("store", "upgrade", locator)["changes"], [])
 
     def test_a_store_of_a_later_program_is_refused(self):
