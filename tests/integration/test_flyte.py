@@ -23,10 +23,11 @@ PROTOS = ROOT / "schemas/flyteidl"
 
 # Each field and enumerator of our definitions, as Flyte's library has it.
 DESCRIBE = """
-import json, sys
-from google.protobuf import descriptor_pool, duration_pb2, struct_pb2, timestamp_pb2, wrappers_pb2
-from flyteidl.core import (condition_pb2, dynamic_job_pb2, errors_pb2, identifier_pb2,
-    interface_pb2, literals_pb2, tasks_pb2, types_pb2, workflow_pb2)
+import importlib, json, sys
+from google.protobuf import (any_pb2, descriptor_pool, duration_pb2, struct_pb2, timestamp_pb2,
+                             wrappers_pb2)
+for name in sys.argv[1:]:
+    importlib.import_module(f"flyteidl.{name}_pb2")
 pool = descriptor_pool.Default()
 found = {}
 for kind, name, member in json.load(sys.stdin):
@@ -38,8 +39,13 @@ for kind, name, member in json.load(sys.stdin):
     of = field and (field.message_type or field.enum_type)
     is_map = bool(of and of.GetOptions().map_entry) if field and field.message_type else False
     found[f"{name}.{member}"] = field and [field.number, "map" if is_map else of.name if of else ""]
+    found[name] = [each.name for each in pool.FindMessageTypeByName(name).fields]
 json.dump(found, sys.stdout)
 """
+
+# Flyte's own files; those of its package admin have that in front of their names here.
+MODULES = ["admin." + path.stem[6:] if path.stem.startswith("admin_") else "core." + path.stem
+           for path in sorted(PROTOS.glob("*.proto")) if path.stem != "well_known"]
 
 # Takes all inputs from inputs.pb, prints them, and gives them back.
 ECHO = """
@@ -105,8 +111,9 @@ class FlyteTest(LibraryTest):
 
     def test_definitions_are_flytes(self):
         ours = list(declared())
-        theirs = json.loads(self.python("-c", DESCRIBE, stdin=json.dumps([row[0] for row in ours])))
-        self.assertGreater(len(ours), 200)
+        theirs = json.loads(self.python("-c", DESCRIBE, *MODULES,
+                                        stdin=json.dumps([row[0] for row in ours])))
+        self.assertGreater(len(ours), 500)
         scalars = {"int32", "int64", "uint32", "uint64", "double", "float", "bool", "string",
                    "bytes"}
         for (_, name, member), number, kind in ours:
@@ -116,6 +123,10 @@ class FlyteTest(LibraryTest):
             if kind is not None:
                 expected = "map" if kind.startswith("map<") else "" if kind in scalars else kind
                 self.assertEqual(found[1], expected, f"{name}.{member}")
+        # And none is missing.
+        for message in {name for (kind, name, _), _, _ in ours if kind == "message"}:
+            self.assertEqual(sorted(theirs[message]), sorted(
+                member for (_, name, member), _, _ in ours if name == message), message)
 
     def test_golden_literals_are_what_the_library_writes(self):
         written = self.python(ROOT / "tests/support/flyte_literals.py")
