@@ -34,7 +34,7 @@ static void write_type(const struct tr_type *type, struct tr_buffer *plan)
     struct tr_buffer words;
     tr_buffer_init(&words, 0);
     if (type != NULL) {
-        tr_type_print(type, &words);
+        tr_type_write(type, &words);
     }
     tr_buffer_text_value(plan, tr_buffer_text(&words));
     if (plan->error == 0) {

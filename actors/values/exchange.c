@@ -26,7 +26,7 @@ static void plan_variable(const struct tr_variable *variable, uint32_t parts,
 {
     struct tr_buffer type;
     tr_buffer_init(&type, 0);
-    tr_type_print(variable->type, &type);
+    tr_type_write(variable->type, &type);
     tr_buffer_array(plan, parts);
     tr_buffer_text_value(plan, variable->name);
     tr_buffer_text_value(plan, tr_buffer_text(&type));

@@ -12,10 +12,13 @@ static const struct tr_type *parse(struct tr_types *types, struct tr_text text)
     struct tr_text problem;
     const struct tr_type *type = tr_type_parse(types, text, &problem);
     if (type != NULL) {
-        struct tr_text printed = tr_type_text(types->arena, type);
-        if (tr_type_parse(types, printed, &problem) != type) {
+        struct tr_buffer written;
+        tr_buffer_init(&written, 0);
+        tr_type_write(type, &written);
+        if (tr_type_parse(types, tr_buffer_text(&written), &problem) != type) {
             abort();
         }
+        tr_buffer_fini(&written);
     }
     return type;
 }

@@ -530,9 +530,10 @@ static void write_type(struct tri_transfer *transfer, const struct tr_type *type
     struct tr_buffer *buffer = transfer->buffer;
     uint32_t part_count = type->parts == NULL ? 0 : type->count;
     uint32_t value_count = type->values == NULL ? 0 : type->count;
-    tr_buffer_array(buffer, 4);
+    tr_buffer_array(buffer, 5);
     tr_buffer_u64(buffer, type->kind);
     tr_buffer_text_value(buffer, type->format);
+    tr_buffer_text_value(buffer, type->tag);
     tr_buffer_array(buffer, part_count);
     for (uint32_t i = 0; i < part_count; i++) {
         tr_buffer_u64(buffer, type->parts[i]->index);
@@ -577,9 +578,11 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
 {
     uint8_t kind = 0;
     struct tr_text format = tr_text_of("");
-    begin(transfer, 4);
+    struct tr_text tag = tr_text_of("");
+    begin(transfer, 5);
     move_kind(transfer, &kind, TR_TYPE_UNION);
     move_text(transfer, &format);
+    move_text(transfer, &tag);
     uint32_t part_count = tr_read_array(&transfer->cursor);
     const struct tr_type **parts =
         tr_arena_array(transfer->arena, part_count, sizeof(struct tr_type *));
@@ -596,6 +599,9 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
     }
     const struct tr_type *type =
         make_type(transfer, kind, format, parts, part_count, values, value_count);
+    if (tag.size > 0) {
+        type = kind == TR_TYPE_UNION ? NULL : tr_type_tagged(&transfer->types, type, tag);
+    }
     if (type == NULL || type->index != index || type->kind != kind) {
         fail(transfer, TR_MALFORMED);
     }

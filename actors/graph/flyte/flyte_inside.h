@@ -25,6 +25,11 @@ TR_MUST_USE const struct tr_type *tri_flyte_type_read(struct tr_types *types,
 /* A text as C's string in an arena; NULL with TR_INVALID in `error` when it holds a zero byte. */
 TR_MUST_USE char *tri_flyte_string(struct tr_arena *arena, struct tr_text text, int *error);
 
+/* A literal as a tree, for what stands in other documents. NULL as tr_flyte_literal. */
+TR_MUST_USE struct tr_tree *tri_flyte_literal(struct tr_arena *arena, struct tr_report *report,
+                                              const struct tr_type *type,
+                                              const Flyteidl__Core__Literal *literal);
+
 /* The same for a scalar. */
 TR_MUST_USE struct tr_tree *tri_flyte_scalar(struct tr_arena *arena, struct tr_report *report,
                                              const struct tr_type *type,

@@ -198,11 +198,7 @@ static struct tr_tree *from_error(const struct reader *reader, const Flyteidl__C
     return fields(reader, names, values, TR_COUNT_OF(values));
 }
 
-/*
- * The variant that a union says it is, or NULL. Types are compared by their texts, because the
- * message was read into a table of its own, where equal types are other pointers. Formats are not
- * in the text.
- */
+/* The variant that a union says it is, or NULL; `name` is what the reader of trees calls it. */
 static const struct tr_type *find_variant(const struct reader *reader, const struct tr_type *type,
                                           const Flyteidl__Core__LiteralType *of,
                                           struct tr_text *name)
@@ -213,13 +209,17 @@ static const struct tr_type *find_variant(const struct reader *reader, const str
     if (said == NULL || type == NULL || type->kind != TR_TYPE_UNION) {
         return NULL;
     }
-    *name = tr_type_text(reader->arena, said);
-    for (uint32_t i = 0; i < type->count; i++) {
-        if (tr_text_equal(tr_type_text(reader->arena, type->parts[i]), *name)) {
-            return type->parts[i];
-        }
+    int64_t variant = tr_type_variant_named(type, said);
+    if (variant < 0) {
+        return NULL;
     }
-    return NULL;
+    struct tr_buffer text;
+    tr_buffer_init(&text, 0);
+    tr_type_write(type->parts[variant], &text);
+    *name = tr_arena_text(reader->arena, tr_buffer_text(&text));
+    reader->arena->error = reader->arena->error != 0 ? reader->arena->error : text.error;
+    tr_buffer_fini(&text);
+    return type->parts[variant];
 }
 
 /*
@@ -353,9 +353,9 @@ static struct tr_tree *from_literal(const struct reader *reader, const struct tr
     }
 }
 
-/* A literal as a tree, for what stands in other documents. NULL as tr_flyte_literal. */
-static struct tr_tree *tree_of(struct tr_arena *arena, struct tr_report *report,
-                               const struct tr_type *type, const Flyteidl__Core__Literal *literal)
+struct tr_tree *tri_flyte_literal(struct tr_arena *arena, struct tr_report *report,
+                                  const struct tr_type *type,
+                                  const Flyteidl__Core__Literal *literal)
 {
     const struct reader reader = {.arena = arena, .report = report};
     return from_literal(&reader, type, literal);
@@ -377,5 +377,5 @@ const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struct tr_report 
         return arena->error != 0 ? NULL
                                  : tri_flyte_refuse(report, "the bytes are no Literal of Flyte's");
     }
-    return tree_of(arena, report, type, message);
+    return tri_flyte_literal(arena, report, type, message);
 }

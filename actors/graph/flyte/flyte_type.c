@@ -82,6 +82,19 @@ static void set_union(struct tr_arena *arena, const struct tr_type *type, litera
     }
 }
 
+/* What the SDK calls the type, by which it knows the variants of its unions. */
+static void set_tag(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
+{
+    int error = 0;
+    if (type->tag.size == 0) {
+        return;
+    }
+    made->structure = tri_flyte_new(arena, &flyteidl__core__type_structure__descriptor);
+    if (made->structure != NULL) {
+        made->structure->tag = tri_flyte_string(arena, type->tag, &error);
+    }
+}
+
 literal_type *tri_flyte_type_new(struct tr_arena *arena, const struct tr_type *type)
 {
     literal_type *made = tri_flyte_new(arena, &flyteidl__core__literal_type__descriptor);
@@ -115,6 +128,7 @@ literal_type *tri_flyte_type_new(struct tr_arena *arena, const struct tr_type *t
         made->simple = (Flyteidl__Core__SimpleType)type->kind;
         break;
     }
+    set_tag(arena, type, made);
     return arena->error == 0 ? made : NULL;
 }
 
@@ -139,7 +153,7 @@ static const struct tr_type *read_enum(struct tr_types *types, const Flyteidl__C
     return tr_type_enum(types, values, (uint32_t)type->n_values);
 }
 
-/* Variants that are equal for us, as two that differ in a tag, become one (tr_type_union). */
+/* Variants that are equal become one (tr_type_union). */
 static const struct tr_type *read_union(struct tr_types *types,
                                         const Flyteidl__Core__UnionType *type)
 {
@@ -166,7 +180,7 @@ static const struct tr_type *read_simple(struct tr_types *types, int64_t number)
  * The recursion is bounded when the message is unpacked, the type by TR_TYPE_DEPTH_MAX. A Schema is
  * the older form of a StructuredDataset and has no format.
  */
-const struct tr_type *tri_flyte_type_read(struct tr_types *types, const literal_type *type)
+static const struct tr_type *read_untagged(struct tr_types *types, const literal_type *type)
 {
     const struct tr_type *element;
     switch (type->type_case) {
@@ -193,6 +207,14 @@ const struct tr_type *tri_flyte_type_read(struct tr_types *types, const literal_
     default:
         return NULL;
     }
+}
+
+const struct tr_type *tri_flyte_type_read(struct tr_types *types, const literal_type *type)
+{
+    const struct tr_type *untagged = read_untagged(types, type);
+    const char *tag = type->structure == NULL ? "" : type->structure->tag;
+    bool is_union = untagged != NULL && untagged->kind == TR_TYPE_UNION;
+    return tag[0] == '\0' || is_union ? untagged : tr_type_tagged(types, untagged, tr_text_of(tag));
 }
 
 char *tri_flyte_string(struct tr_arena *arena, struct tr_text text, int *error)

@@ -242,7 +242,7 @@ static void write_union(struct writer *writer, const struct tr_type *type)
     }
     struct tr_buffer name;
     tr_buffer_init(&name, 0);
-    tr_type_print(variant, &name);
+    tr_type_print_variant(type, position, &name);
     tr_buffer_add_string(writer->buffer, "{\"type\": ");
     tri_text_write(tr_buffer_text(&name), writer->buffer);
     tr_buffer_fini(&name);

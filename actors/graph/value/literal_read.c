@@ -461,11 +461,7 @@ static bool is_explicit(const struct tr_tree *tree)
            tr_tree_find(tree, "value") != NULL;
 }
 
-/*
- * The position of the variant with this expression, or -1. The expression is parsed and printed
- * again, so that blanks do not matter. Texts are compared and not pointers, because the scratch
- * table interns types of its own, and the table of the union's types is not at hand.
- */
+/* The position of the variant with this expression, or -1. */
 static int64_t variant_by_name(struct tr_arena *arena, const struct tr_type *type,
                                struct tr_text expression)
 {
@@ -473,16 +469,7 @@ static int64_t variant_by_name(struct tr_arena *arena, const struct tr_type *typ
     struct tr_text problem;
     tr_types_init(&scratch, arena);
     const struct tr_type *named = tr_type_parse(&scratch, expression, &problem);
-    if (named == NULL) {
-        return -1;
-    }
-    struct tr_text text = tr_type_text(arena, named);
-    for (uint32_t i = 0; i < type->count; i++) {
-        if (tr_text_equal(tr_type_text(arena, type->parts[i]), text)) {
-            return i;
-        }
-    }
-    return -1;
+    return named == NULL ? -1 : tr_type_variant_named(type, named);
 }
 
 static bool try_variants(struct tr_literal_reader *reader, const struct tr_type *type,

@@ -46,7 +46,7 @@ static uint32_t hash_of(const struct tr_type *type)
     for (uint32_t i = 0; type->values != NULL && i < type->count; i++) {
         hash = mix_text(hash, type->values[i]);
     }
-    return mix_text(hash, type->format);
+    return mix_text(mix_text(hash, type->format), type->tag);
 }
 
 /*
@@ -55,7 +55,8 @@ static uint32_t hash_of(const struct tr_type *type)
  */
 static bool equal(const struct tr_type *a, const struct tr_type *b)
 {
-    if (a->kind != b->kind || a->count != b->count || !tr_text_equal(a->format, b->format)) {
+    if (a->kind != b->kind || a->count != b->count || !tr_text_equal(a->format, b->format) ||
+        !tr_text_equal(a->tag, b->tag)) {
         return false;
     }
     for (uint32_t i = 0; i < part_count(a); i++) {
@@ -148,6 +149,7 @@ static struct tr_type *copy(struct tr_types *types, const struct tr_type *wanted
     }
     *type = *wanted;
     type->format = tr_arena_text(types->arena, wanted->format);
+    type->tag = tr_arena_text(types->arena, wanted->tag);
     for (uint32_t i = 0; i < part_count(wanted); i++) {
         parts[i] = wanted->parts[i];
     }
@@ -183,6 +185,7 @@ static bool measure(struct tr_type *type)
  */
 static const struct tr_type *intern(struct tr_types *types, struct tr_type *wanted)
 {
+    wanted->tag = wanted->tag.data == NULL ? tr_text_of("") : wanted->tag;
     if (!measure(wanted) || !grow_slots(types)) {
         return NULL;
     }
@@ -219,6 +222,17 @@ const struct tr_type *tr_type_format(struct tr_types *types, enum tr_type_kind k
 {
     TR_ASSERT(kind == TR_TYPE_FILE || kind == TR_TYPE_DIRECTORY || kind == TR_TYPE_DATASET);
     struct tr_type wanted = {.kind = (uint8_t)kind, .format = format};
+    return intern(types, &wanted);
+}
+
+const struct tr_type *tr_type_tagged(struct tr_types *types, const struct tr_type *type,
+                                     struct tr_text tag)
+{
+    if (type == NULL) {
+        return NULL;
+    }
+    struct tr_type wanted = *type;
+    wanted.tag = tag;
     return intern(types, &wanted);
 }
 

@@ -52,6 +52,11 @@ struct tr_type {
     const struct tr_type *const *parts; /* LIST, MAP: the element; UNION: the variants */
     const struct tr_text *values;       /* ENUM */
     struct tr_text format;              /* FILE, DIRECTORY, DATASET: "" is any */
+    /*
+     * Flyte's structure.tag: what an SDK calls its own type, by which it knows variants of a union.
+     * "" where nobody said; it decides nothing but which variant is meant.
+     */
+    struct tr_text tag;
 };
 
 /* A table of types; it lives in an arena. */
@@ -96,6 +101,10 @@ TR_MUST_USE const struct tr_type *tr_type_optional(struct tr_types *types,
 TR_MUST_USE const struct tr_type *tr_type_format(struct tr_types *types, enum tr_type_kind kind,
                                                  struct tr_text format);
 
+/* The same type with a tag. */
+TR_MUST_USE const struct tr_type *tr_type_tagged(struct tr_types *types, const struct tr_type *type,
+                                                 struct tr_text tag);
+
 /* Whether none is a value of it, so that an input may be left out. */
 bool tr_type_is_optional(const struct tr_type *type);
 
@@ -120,14 +129,29 @@ enum tr_castable tr_type_castable(const struct tr_type *from, const struct tr_ty
 /* The variant of a union that takes a type: its position, or -1 for none or several. */
 int64_t tr_type_variant_for(const struct tr_type *from, const struct tr_type *to);
 
-/* The type as the language writes it. NULL is written "anything". */
+/*
+ * The type as people read it, without formats, and with tags only where variants differ by nothing
+ * else. NULL is written "anything".
+ */
 void tr_type_print(const struct tr_type *type, struct tr_buffer *buffer);
+
+/* The whole type, as documents hand it on: what is read again is the same. */
+void tr_type_write(const struct tr_type *type, struct tr_buffer *buffer);
+
+/* A variant as people read it where its union is known: no two of one are the same. */
+void tr_type_print_variant(const struct tr_type *type, uint32_t variant, struct tr_buffer *buffer);
+
+/*
+ * The position of the variant that a type names, or -1: the same one, or the only one but for tags.
+ */
+int64_t tr_type_variant_named(const struct tr_type *type, const struct tr_type *named);
 
 /* The same as a text in an arena, for messages. */
 struct tr_text tr_type_text(struct tr_arena *arena, const struct tr_type *type);
 
 /*
- * Reads a type expression: a name, [T], {string: T}, A | B, enum(a, b). NULL with what is wrong in
+ * Reads a type expression: a name, [T], {string: T}, A | B, enum(a, b); behind each of them may
+ * stand (format: "F", tag: "T"), or one of these. NULL with what is wrong in
  * `problem`, as tri_report_add takes it (rule and remedy), or with "" when memory ended.
  */
 TR_MUST_USE const struct tr_type *tr_type_parse(struct tr_types *types, struct tr_text text,

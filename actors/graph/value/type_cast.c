@@ -48,6 +48,53 @@ static enum tr_castable from_union(const struct tr_type *from, const struct tr_t
     return TR_CASTABLE_YES;
 }
 
+/* The same text but for what a tag adds. */
+static bool is_same_text(const struct tr_text *a, const struct tr_text *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!tr_text_equal(a[i], b[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether two types are the same but for their own tags; they may come from two tables. */
+static bool is_same(const struct tr_type *a, const struct tr_type *b)
+{
+    bool is_one = a->kind == b->kind && a->count == b->count &&
+                  (a->parts == NULL) == (b->parts == NULL) && tr_text_equal(a->format, b->format) &&
+                  (a->values == NULL || is_same_text(a->values, b->values, a->count));
+    for (uint32_t i = 0; is_one && a->parts != NULL && i < a->count; i++) {
+        is_one =
+            is_same(a->parts[i], b->parts[i]) && tr_text_equal(a->parts[i]->tag, b->parts[i]->tag);
+    }
+    return is_one;
+}
+
+/* Two tags that both say something name one variant where they are equal. */
+static bool may_be_tagged(struct tr_text a, struct tr_text b)
+{
+    return a.size == 0 || b.size == 0 || tr_text_equal(a, b);
+}
+
+int64_t tr_type_variant_named(const struct tr_type *type, const struct tr_type *named)
+{
+    int64_t variant = -1;
+    uint32_t matches = 0;
+    for (uint32_t i = 0; i < type->count; i++) {
+        bool is_match = is_same(type->parts[i], named);
+        if (is_match && tr_text_equal(type->parts[i]->tag, named->tag)) {
+            return i;
+        }
+        if (is_match && may_be_tagged(type->parts[i]->tag, named->tag)) {
+            variant = i;
+            matches++;
+        }
+    }
+    return matches == 1 ? variant : -1;
+}
+
 /*
  * The type itself, else the only variant that takes it. The same type wins over others that would
  * take it as well: a string goes into `string | enum(a)` as a string. A variant that is ambiguous
@@ -57,12 +104,15 @@ static enum tr_castable into_union(const struct tr_type *from, const struct tr_t
                                    int64_t *variant)
 {
     uint32_t matches = 0;
+    struct tr_text tag = from == NULL ? tr_text_of("") : from->tag;
+    int64_t named = from == NULL ? -1 : tr_type_variant_named(to, from);
+    if (named >= 0) {
+        *variant = named;
+        return TR_CASTABLE_YES;
+    }
     for (uint32_t i = 0; i < to->count; i++) {
-        if (to->parts[i] == from) {
-            *variant = i;
-            return TR_CASTABLE_YES;
-        }
-        if (tr_type_castable(from, to->parts[i]) != TR_CASTABLE_NO) {
+        if (may_be_tagged(tag, to->parts[i]->tag) &&
+            tr_type_castable(from, to->parts[i]) != TR_CASTABLE_NO) {
             *variant = i;
             matches++;
         }
@@ -155,32 +205,114 @@ static void print_enum(const struct tr_type *type, struct tr_buffer *buffer)
     tr_buffer_add_string(buffer, ")");
 }
 
+/* How much of a type is printed. */
+enum printing {
+    FOR_PEOPLE, /* what it is */
+    NAMED,      /* with its tag, of which there are several */
+    WHOLE,      /* all of it */
+};
+
+static void print(const struct tr_type *type, enum printing printing, struct tr_buffer *buffer);
+
+/* Whether another variant of a union is the same but for its tag. */
+static bool has_twin(const struct tr_type *type, uint32_t variant)
+{
+    for (uint32_t i = 0; i < type->count; i++) {
+        if (i != variant && is_same(type->parts[i], type->parts[variant])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_one_variant(const struct tr_type *type, uint32_t variant, enum printing printing,
+                              struct tr_buffer *buffer)
+{
+    bool is_named = printing == FOR_PEOPLE && has_twin(type, variant);
+    print(type->parts[variant], is_named ? NAMED : printing, buffer);
+}
+
+/* `NAME: "text"` with backslashes before quotes and themselves. */
+static void print_attribute(const char *name, struct tr_text text, struct tr_buffer *buffer)
+{
+    tr_buffer_print(buffer, "%s: \"", name);
+    for (size_t i = 0; i < text.size; i++) {
+        bool is_special = text.data[i] == '"' || text.data[i] == '\\';
+        tr_buffer_add_string(buffer, is_special ? "\\" : "");
+        tr_buffer_add(buffer, &text.data[i], 1);
+    }
+    tr_buffer_add_string(buffer, "\"");
+}
+
+static void print_attributes(const struct tr_type *type, enum printing printing,
+                             struct tr_buffer *buffer)
+{
+    bool has_format = printing == WHOLE && type->format.size > 0;
+    bool has_tag = printing != FOR_PEOPLE && type->tag.size > 0;
+    if (!has_format && !has_tag) {
+        return;
+    }
+    tr_buffer_add_string(buffer, "(");
+    if (has_format) {
+        print_attribute("format", type->format, buffer);
+        tr_buffer_add_string(buffer, has_tag ? ", " : "");
+    }
+    if (has_tag) {
+        print_attribute("tag", type->tag, buffer);
+    }
+    tr_buffer_add_string(buffer, ")");
+}
+
+static void print_element(const struct tr_type *type, enum printing printing, const char *before,
+                          const char *after, struct tr_buffer *buffer)
+{
+    tr_buffer_add_string(buffer, before);
+    print(type->parts[0], printing == WHOLE ? WHOLE : FOR_PEOPLE, buffer);
+    tr_buffer_add_string(buffer, after);
+}
+
 /*
- * What is printed can be parsed again, except "anything" and formats. A union needs no brackets
- * inside a list or a map, whose own brackets enclose it, and it never stands inside a union.
+ * A union needs no brackets inside a list or a map, whose own brackets enclose it, and it never
+ * stands inside a union.
  */
-void tr_type_print(const struct tr_type *type, struct tr_buffer *buffer)
+static void print(const struct tr_type *type, enum printing printing, struct tr_buffer *buffer)
 {
     if (type == NULL) {
         tr_buffer_add_string(buffer, "anything");
-    } else if (type->kind == TR_TYPE_ENUM) {
-        print_enum(type, buffer);
-    } else if (type->kind == TR_TYPE_LIST) {
-        tr_buffer_add_string(buffer, "[");
-        tr_type_print(type->parts[0], buffer);
-        tr_buffer_add_string(buffer, "]");
-    } else if (type->kind == TR_TYPE_MAP) {
-        tr_buffer_add_string(buffer, "{string: ");
-        tr_type_print(type->parts[0], buffer);
-        tr_buffer_add_string(buffer, "}");
-    } else if (type->kind == TR_TYPE_UNION) {
+        return;
+    }
+    if (type->kind == TR_TYPE_UNION) {
         for (uint32_t i = 0; i < type->count; i++) {
             tr_buffer_add_string(buffer, i == 0 ? "" : " | ");
-            tr_type_print(type->parts[i], buffer);
+            print_one_variant(type, i, printing, buffer);
         }
+        return;
+    }
+    if (type->kind == TR_TYPE_ENUM) {
+        print_enum(type, buffer);
+    } else if (type->kind == TR_TYPE_LIST) {
+        print_element(type, printing, "[", "]", buffer);
+    } else if (type->kind == TR_TYPE_MAP) {
+        print_element(type, printing, "{string: ", "}", buffer);
     } else {
         tr_buffer_add_string(buffer, word_of(type));
     }
+    print_attributes(type, printing, buffer);
+}
+
+void tr_type_print(const struct tr_type *type, struct tr_buffer *buffer)
+{
+    print(type, FOR_PEOPLE, buffer);
+}
+
+void tr_type_write(const struct tr_type *type, struct tr_buffer *buffer)
+{
+    print(type, WHOLE, buffer);
+}
+
+void tr_type_print_variant(const struct tr_type *type, uint32_t variant, struct tr_buffer *buffer)
+{
+    print_one_variant(type, variant, FOR_PEOPLE, buffer);
 }
 
 struct tr_text tr_type_text(struct tr_arena *arena, const struct tr_type *type)

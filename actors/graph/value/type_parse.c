@@ -3,7 +3,9 @@
  * {string: int} a mapping. Recursion follows brackets, no deeper than TR_TYPE_DEPTH_MAX.
  *
  *     union  one ( "|" one )*
- *     one    "[" union "]"  |  "{" "string" ":" union "}"  |  word  |  "enum" "(" values ")"
+ *     one    ( "[" union "]" | "{" "string" ":" union "}" | word | "enum" "(" values ")" )
+ *            [ "(" attribute ( "," attribute )* ")" ]
+ *     attribute  ( "format" | "tag" ) ":" text in double quotes
  *
  * The first problem wins and ends the parse: a type is short, and what follows an error is a guess.
  * Blanks are blanks and tabs. Texts of problems hold the rule and, behind a line feed, the remedy,
@@ -210,6 +212,62 @@ static const struct tr_type *parse_word(struct parser *parser)
     return NULL;
 }
 
+/* A text in double quotes; a backslash takes the next character as it stands. */
+static bool parse_quoted(struct parser *parser, struct tr_text *text)
+{
+    char *copy = tr_arena_alloc(parser->types->arena, (size_t)(parser->end - parser->at) + 1);
+    size_t size = 0;
+    if (!accept(parser, '"')) {
+        return false;
+    }
+    for (; parser->at < parser->end && *parser->at != '"'; parser->at++) {
+        parser->at += *parser->at == '\\' && parser->at + 1 < parser->end ? 1 : 0;
+        if (copy != NULL) {
+            copy[size++] = *parser->at;
+        }
+    }
+    *text = (struct tr_text){.data = copy, .size = size};
+    return copy != NULL && accept(parser, '"') && !has_control_bytes(*text);
+}
+
+/* One of the attributes behind a type, whose text becomes that of the type. */
+static bool parse_attribute(struct parser *parser, struct tr_type *attributes)
+{
+    struct tr_text word = take_word(parser);
+    struct tr_text *text = tr_text_equal(word, tr_text_of("format")) ? &attributes->format
+                           : tr_text_equal(word, tr_text_of("tag"))  ? &attributes->tag
+                                                                     : NULL;
+    return text != NULL && accept(parser, ':') && parse_quoted(parser, text);
+}
+
+/* What may stand behind a type: (format: "csv", tag: "str"). */
+static const struct tr_type *parse_attributes(struct parser *parser, const struct tr_type *type)
+{
+    static const char problem[] = "the brackets behind the type hold neither a format nor a tag\n"
+                                  "write file(format: \"csv\") or int(tag: \"int\")";
+    struct tr_type attributes = {.format = tr_text_of(""), .tag = tr_text_of("")};
+    if (type == NULL || !accept(parser, '(')) {
+        return type;
+    }
+    do {
+        if (!parse_attribute(parser, &attributes)) {
+            return fail(parser, problem);
+        }
+    } while (accept(parser, ','));
+    bool has_format = type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY ||
+                      type->kind == TR_TYPE_DATASET;
+    if (!accept(parser, ')') || (attributes.format.size > 0 && !has_format)) {
+        return fail(parser, problem);
+    }
+    if (attributes.format.size > 0) {
+        type = tr_type_format(parser->types, (enum tr_type_kind)type->kind, attributes.format);
+    }
+    if (attributes.tag.size > 0) {
+        type = tr_type_tagged(parser->types, type, attributes.tag);
+    }
+    return type == NULL ? fail_limit(parser) : type;
+}
+
 static const struct tr_type *parse_one(struct parser *parser)
 {
     if (parser->depth == TR_TYPE_DEPTH_MAX) {
@@ -224,6 +282,7 @@ static const struct tr_type *parse_one(struct parser *parser)
     } else {
         type = parse_word(parser);
     }
+    type = parse_attributes(parser, type);
     parser->depth--;
     return type;
 }

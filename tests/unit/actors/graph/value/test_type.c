@@ -29,6 +29,59 @@ static void test_expressions(void **state)
     help_fini(&help);
 }
 
+/*
+ * What is written whole is read as the same type; people see formats never, and tags if they must.
+ */
+static void test_formats_and_tags(void **state)
+{
+    (void)state;
+    struct help help;
+    help_init(&help);
+    const char *const texts[][2] = {
+        {"file(format: \"csv\")", "file"},
+        {"file( format : \"a \\\"b\\\\\" , tag:\"t\" )", "file"},
+        {"int(tag: \"int\") | none(tag: \"none\")", "int | none"},
+        {"datetime(tag: \"datetime\") | datetime(tag: \"date\")",
+         "datetime(tag: \"datetime\") | datetime(tag: \"date\")"},
+        {"[int](tag: \"Typed List\") | string", "[int] | string"},
+        {"enum(a, b)(tag: \"e\")", "enum(a, b)"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(texts); i++) {
+        const struct tr_type *type = help_type(&help, texts[i][0]);
+        struct tr_text text = tr_type_text(&help.arena, type);
+        struct tr_buffer whole;
+        assert_true(tr_text_equal(text, tr_text_of(texts[i][1])));
+        tr_buffer_init(&whole, 0);
+        tr_type_write(type, &whole);
+        tr_buffer_add(&whole, "", 1);
+        assert_ptr_equal(type, help_type(&help, (const char *)whole.data));
+        tr_buffer_fini(&whole);
+    }
+    assert_ptr_not_equal(help_type(&help, "int"), help_type(&help, "int(tag: \"int\")"));
+    help_fini(&help);
+}
+
+static void test_variants_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *named;
+        int64_t variant;
+    } cases[] = {
+        {"int", 0},       {"int(tag: \"int\")", 0},       {"int(tag: \"long\")", -1},
+        {"datetime", -1}, {"datetime(tag: \"date\")", 2}, {"string", -1},
+    };
+    struct help help;
+    help_init(&help);
+    const struct tr_type *type = help_type(
+        &help, "int(tag: \"int\") | datetime(tag: \"datetime\") | datetime(tag: \"date\")");
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        assert_int_equal(tr_type_variant_named(type, help_type(&help, cases[i].named)),
+                         cases[i].variant);
+    }
+    help_fini(&help);
+}
+
 static void test_documents(void **state)
 {
     (void)state;
@@ -58,6 +111,12 @@ static void test_mistakes(void **state)
         {"int int", "t:1:1: 'int' stands behind the type; remove it [InvalidValue]"},
         {"enum(a", "t:1:1: the enum has no closing bracket; in flow style quote it: \"enum(a, "
                    "b)\" [InvalidValue]"},
+        {"'int(format: \"csv\")'",
+         "t:1:1: the brackets behind the type hold neither a format nor a "
+         "tag; write file(format: \"csv\") or int(tag: \"int\") "
+         "[InvalidValue]"},
+        {"'int(tag: int)'", "t:1:1: the brackets behind the type hold neither a format nor a tag; "
+                            "write file(format: \"csv\") or int(tag: \"int\") [InvalidValue]"},
         {"enum(a, a)", "t:1:1: the enum names a value twice; name each once [InvalidValue]"},
         {"int | int", "t:1:1: the union names a type twice; name each once [InvalidValue]"},
         {"[int, string]", "t:1:1: a list's type names one type; write [T]; several are a union: "
@@ -103,6 +162,12 @@ static const struct pair pairs[] = {
     {"{string: int}", "struct", TR_CASTABLE_NO},
     {"file", "directory", TR_CASTABLE_NO},
     {"none", "int | none", TR_CASTABLE_YES},
+    {"int", "int(tag: \"int\") | none(tag: \"none\")", TR_CASTABLE_YES},
+    {"int(tag: \"int\") | none(tag: \"none\")", "int | none", TR_CASTABLE_YES},
+    {"int(tag: \"int\") | none(tag: \"none\")", "int", TR_CASTABLE_NO},
+    {"datetime", "datetime(tag: \"datetime\") | datetime(tag: \"date\")", TR_CASTABLE_AMBIGUOUS},
+    {"datetime(tag: \"date\")", "datetime(tag: \"datetime\") | datetime(tag: \"date\")",
+     TR_CASTABLE_YES},
 };
 
 static void test_castable(void **state)
@@ -156,9 +221,10 @@ static void test_table_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expressions), cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_mistakes),    cmocka_unit_test(test_castable),
-        cmocka_unit_test(test_optional),    cmocka_unit_test(test_table_is_bounded),
+        cmocka_unit_test(test_expressions),      cmocka_unit_test(test_formats_and_tags),
+        cmocka_unit_test(test_variants_by_name), cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_castable),
+        cmocka_unit_test(test_optional),         cmocka_unit_test(test_table_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
