@@ -14,7 +14,7 @@
 #define ARRAY_BYTES 64
 
 /* Words of the environment that every task has, besides its own. */
-#define WORDS_MAX (16 + TRI_PROCESS_CLIENT_WORDS)
+#define WORDS_MAX (20 + TRI_PROCESS_CLIENT_WORDS)
 
 /* The execution's own name, behind project and domain. */
 static struct tr_text execution_name(const struct tr_task_identity *identity)
@@ -107,6 +107,34 @@ static int write_after(struct tr_task_context *task, struct tr_process_run *run)
     return writer.error;
 }
 
+/*
+ * What Flyte's SDKs look for in their environment beside what they were packaged with. Flyte's
+ * names of executions are small letters, digits and -, and its attempts count from 0.
+ */
+static uint32_t flyte_words(struct tr_task_context *task, struct tr_text *words)
+{
+    static const char *const names[] = {"PROJECT", "DOMAIN", "ID"};
+    const struct tr_task_identity *identity = tr_task_identity(task);
+    struct tr_text left = identity->execution;
+    uint32_t count = 0;
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        const char *slash = left.size == 0 ? NULL : memchr(left.data, '/', left.size);
+        size_t size = slash == NULL ? left.size : (size_t)(slash - left.data);
+        words[count] = tr_task_format(task, "FLYTE_INTERNAL_EXECUTION_%s=%.*s", names[i], (int)size,
+                                      left.data);
+        count++;
+        size += slash == NULL ? 0 : 1;
+        left = (struct tr_text){.data = left.data + size, .size = left.size - size};
+    }
+    char *letters = (char *)(uintptr_t)words[count - 1].data;
+    for (size_t i = sizeof "FLYTE_INTERNAL_EXECUTION_ID"; i < words[count - 1].size; i++) {
+        bool is_large = letters[i] >= 'A' && letters[i] <= 'Z';
+        letters[i] = letters[i] == '_' ? '-' : (char)(letters[i] + (is_large ? 'a' - 'A' : 0));
+    }
+    words[count++] = tr_task_format(task, "FLYTE_ATTEMPT_NUMBER=%u", identity->attempt);
+    return count;
+}
+
 /* What every task is told about itself. Returns how many words there are. */
 static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
                           struct tr_text inputs, struct tr_text words[WORDS_MAX])
@@ -143,6 +171,9 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
     if (identity->element != UINT64_MAX) {
         words[count++] =
             tr_task_format(task, "TROUPE_ELEMENT=%llu", (unsigned long long)identity->element);
+    }
+    if (template->has_flyte_inputs) {
+        count += flyte_words(task, words + count);
     }
     if (is_container(task)) {
         count += tri_process_container_words_of_client(words + count);
