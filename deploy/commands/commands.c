@@ -12,6 +12,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_submit,
     &tr_command_serve,
     &tr_command_check,
+    &tr_command_inspect,
     &tr_command_apply,
     &tr_command_schedules,
     &tr_command_backfill,

@@ -27,6 +27,7 @@ static enum tr_exit_status run_command(const struct tr_invocation *invocation)
 {
     struct tr_prepared prepared;
     tr_prepared_init(&prepared, invocation);
+    prepared.makes_store = true;
     enum tr_exit_status status = tr_prepare(&prepared);
     if (status == TR_EXIT_DONE) {
         status = begin(&prepared);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/labels.h"
@@ -13,6 +14,7 @@
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/store.h"
 #include "deploy/engine/launch.h"
+#include "deploy/flyte/package.h"
 #include "deploy/inputs/inputs.h"
 #include "deploy/inputs/runnable.h"
 #include "runtime/memory.h"
@@ -38,14 +40,39 @@ void tr_prepared_fini(struct tr_prepared *prepared)
     prepared->graph = NULL;
 }
 
-enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *file)
+/* Compiles it for a store, or NULL: only looks at it. */
+static enum tr_exit_status compile(struct tr_prepared *prepared, const char *file,
+                                   const char *store)
 {
     struct tr_report report;
     tr_report_init(&report);
-    int error = tr_graph_check_file(file, &report, &prepared->graph);
+    int error = tr_definition_compile(prepared->invocation, file, store, &report, &prepared->graph);
     enum tr_exit_status status = tr_diagnostics_print_report(prepared->invocation, &report, error);
     tr_report_fini(&report);
     return status;
+}
+
+/*
+ * The code of a package goes into the store. Where there is none yet, one is made only for a
+ * package that is right.
+ */
+enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *file)
+{
+    struct tr_store_place store;
+    if (!tr_package_is(file)) {
+        return compile(prepared, file, NULL);
+    }
+    tr_store_look(prepared->invocation, store.folder);
+    if (access(store.folder, F_OK) != 0) {
+        enum tr_exit_status looked = compile(prepared, file, NULL);
+        tr_graph_free(prepared->graph);
+        prepared->graph = NULL;
+        if (looked != TR_EXIT_DONE) {
+            return looked;
+        }
+    }
+    enum tr_exit_status found = tr_store_find(prepared->invocation, prepared->makes_store, &store);
+    return found != TR_EXIT_DONE ? found : compile(prepared, file, store.folder);
 }
 
 /* ------------------------------------------------------------------- what is to be run */
@@ -129,6 +156,54 @@ static int find_named(struct tr_prepared *prepared, struct tr_text name)
     return 0;
 }
 
+/* What was typed stands behind a point. */
+bool tr_prepare_is_short_for(struct tr_text typed, struct tr_text name)
+{
+    size_t begin = name.size - typed.size;
+    return typed.size > 0 && name.size > typed.size && name.data[begin - 1] == '.' &&
+           memcmp(name.data + begin, typed.data, typed.size) == 0;
+}
+
+/* All that a short name may stand for, in words. */
+static void print_candidates(const struct tr_graph *graph, struct tr_text typed,
+                             struct tr_buffer *buffer)
+{
+    for (uint32_t i = 0; i < name_count(graph); i++) {
+        if (tr_prepare_is_short_for(typed, name_at(graph, i))) {
+            tr_buffer_print(buffer, "%s%.*s", buffer->size > 0 ? ", " : "",
+                            TRI_SHOWN(name_at(graph, i)));
+        }
+    }
+}
+
+/* The name that a short one stands for, or itself where none or several do. */
+static struct tr_text whole_name(const struct tr_graph *graph, struct tr_text typed,
+                                 uint32_t *candidates)
+{
+    struct tr_text found = typed;
+    *candidates = 0;
+    for (uint32_t i = 0; i < name_count(graph); i++) {
+        if (tr_prepare_is_short_for(typed, name_at(graph, i))) {
+            found = name_at(graph, i);
+            (*candidates)++;
+        }
+    }
+    return *candidates == 1 ? found : typed;
+}
+
+/* Names of packages are those of modules and functions; what stands behind a point may do. */
+static enum tr_exit_status refuse_unclear(const struct tr_prepared *prepared, struct tr_text typed)
+{
+    struct tr_buffer names;
+    tr_buffer_init(&names, 0);
+    print_candidates(prepared->graph, typed, &names);
+    enum tr_exit_status status = tr_command_refused(
+        prepared->invocation->command, "'%.*s' may be one of: %.*s", TRI_SHOWN(typed),
+        (int)names.size, names.size > 0 ? (const char *)names.data : "");
+    tr_buffer_fini(&names);
+    return status;
+}
+
 /* What is run where nobody names it: the main workflow, or the only task of a file without any. */
 static int find_main(struct tr_prepared *prepared)
 {
@@ -147,6 +222,13 @@ static enum tr_exit_status choose(struct tr_prepared *prepared)
     const char *word = arguments->word_count < 2 ? NULL : arguments->words[1];
     prepared->plan = TR_GRAPH_NONE;
     int error = word == NULL ? find_main(prepared) : find_named(prepared, tr_text_of(word));
+    if (error == TR_NOT_FOUND && word != NULL) {
+        uint32_t candidates;
+        error = find_named(prepared, whole_name(prepared->graph, tr_text_of(word), &candidates));
+        if (candidates > 1) {
+            return refuse_unclear(prepared, tr_text_of(word));
+        }
+    }
     if (error == TR_NOT_FOUND) {
         return word == NULL ? refuse_name(prepared, "name what to run;")
                             : refuse_unknown(prepared, tr_text_of(word));

@@ -7,12 +7,14 @@
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/document/buffer.h"
+#include "deploy/cli/definition.h"
 #include "deploy/settings/settings.h"
 
 /* What is to be run. */
 struct tr_prepared {
     const struct tr_invocation *invocation;
     struct tr_graph *graph; /* until it is handed over */
+    bool makes_store;       /* where there is none, for the code of a package */
     uint32_t workflow;
     uint32_t plan; /* or TR_GRAPH_NONE */
     struct tr_buffer inputs;
@@ -33,7 +35,7 @@ struct tr_prepared {
          NULL, TR_COMPLETES_FILES, false},                                                         \
         {0,    "name", "NAME", "calls the execution so (else WORKFLOW-xxxxx); it is no input",     \
          NULL, 0,      false},                                                                     \
-        TR_PREPARE_LABEL_OPTION,                                                                   \
+        TR_PREPARE_LABEL_OPTION, TR_PACKAGE_OPTIONS, TR_PACKAGE_RUN_OPTIONS,                       \
         {0, "if-new", NULL, "follow the execution of that name, if there is one", NULL, 0, false}, \
     {                                                                                              \
         0, "cache", "HOW", "what becomes of results", "use|refresh|off", 0, false                  \
@@ -56,6 +58,9 @@ enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared);
 enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *file);
 enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, const char *name);
 enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct tr_bytes *earlier);
+
+/* Whether a name of a package, of modules and functions, ends with what was typed. */
+bool tr_prepare_is_short_for(struct tr_text typed, struct tr_text name);
 
 /*
  * Takes the workflow of a name, or the task, which becomes a workflow of its own. Nothing is said.

@@ -2,8 +2,8 @@
  * `troupe check`: every error and warning of the definitions given, each with its place and what
  * would mend it.
  */
-#include "actors/graph/compiler/compile.h"
 #include "deploy/cli/commands.h"
+#include "deploy/cli/definition.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/document.h"
@@ -74,7 +74,7 @@ static int check_file(struct check *check, const char *path)
     struct tr_report report;
     struct tr_graph *graph = NULL;
     tr_report_init(&report);
-    int error = tr_graph_check_file(path, &report, &graph);
+    int error = tr_definition_compile(check->invocation, path, NULL, &report, &graph);
     if (error == 0 && check->has_plugins) {
         error = check_tasks(check, path, graph, &report);
     }
@@ -139,6 +139,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 }
 
 static const struct tr_option options[] = {
+    TR_PACKAGE_OPTIONS,
     {0, "without-plugins", NULL, "check the language alone, where plugins are elsewhere", NULL, 0,
      false},
     {0},

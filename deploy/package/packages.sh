@@ -21,6 +21,7 @@ packages_to_build=(
     "libyaml-dev|reads YAML"
     "libprotobuf-c-dev|reads and writes Flyte's own documents"
     "protobuf-c-compiler|makes C of their definitions"
+    "libarchive-dev|reads packages of Flyte's"
     "libsqlite3-dev|the embedded store"
     "libpq-dev|the store in PostgreSQL"
     "libglib2.0-dev|knows the clocks of time zones"

@@ -104,23 +104,26 @@ class CheckTest(ProgramTest):
             self.assertEqual(self.check_armada(keys), "")
         self.assertIn("no endpoint 'est' here", self.check_armada(", config: {endpoint: est}"))
 
-    def test_a_package_of_flyte(self):
-        words = ("write one whose tasks run pyflyte-execute: `troupe init flytekit` begins one\n")
-        with tarfile.open(self.folder / "flyte-package.tgz", "w:gz") as archive:
+    def test_what_people_of_flyte_have(self):
+        self.write("flow.py", "import flytekit\n")
+        for command in ("run", "check"):
+            done = subprocess.run([PROGRAM, command, "flow.py"], cwd=self.folder, text=True,
+                                  env=self.environment(), capture_output=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(
+                done.stdout + done.stderr, "flow.py: this is a program in Python, which has to be "
+                "run to know its workflows; package it: pyflyte --pkgs MODULE package --image "
+                "none:1 -o flows.tgz --fast; or write a definition in YAML: `troupe init` begins "
+                "one\n")
+        with tarfile.open(self.folder / "flows.tgz", "w:gz") as archive:
             member = tarfile.TarInfo("0_flow.main_2.pb")
             member.size = 3
             archive.addfile(member, io.BytesIO(b"\x0a\x01x"))
-        self.write("flow.py", "import flytekit\n")
-        for command in ("run", "check"):
-            for name, what in (("flyte-package.tgz", "this is a compressed archive, as `pyflyte "
-                                "package` writes one"),
-                               ("flow.py", "this is a program in Python, which has to be run to "
-                                "know its workflows")):
-                done = subprocess.run([PROGRAM, command, name], cwd=self.folder, text=True,
-                                      env=self.environment(), capture_output=True)
-                self.assertEqual(done.returncode, 2)
-                self.assertEqual(done.stdout + done.stderr, f"{name}: {what}; this program reads "
-                                 f"definitions in YAML alone, so far; {words}")
+        self.assertEqual(self.troupe("check", "flows.tgz", status=2)[0],
+                         "flows.tgz: 0_flow.main_2.pb: the file is no WorkflowSpec of Flyte's\n")
+        self.assertIn("flows.tgz: this is a compressed archive, as `pyflyte package` writes one; "
+                      "`check`, `run` and `submit` take it; here a definition in YAML is wanted",
+                      self.troupe("apply", "flows.tgz", status=2)[1])
 
 
 if __name__ == "__main__":

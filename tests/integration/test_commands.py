@@ -12,11 +12,13 @@ from program import LIMIT_S, ROOT, ProgramTest
 
 # What a line can be relied on to hold: command, its words, its options.
 INPUTS = "-i --input --inputs"
-BEGIN = f"{INPUTS} --name --label --if-new --cache -o"
+BEGIN = (f"{INPUTS} --name --label --if-new --cache --project --domain --version --python --code "
+         "-o")
 COMMANDS = {
     "init": ("[TEMPLATE]", "--list -o"),
     "run": ("FILE [NAME]", f"{BEGIN} -d --detach -j --jobs --durability"),
     "check": ("FILE...", "-o"),
+    "inspect": ("FILE [NAME]", "--project --domain --version -o"),
     "apply": ("[FILE]", "--delete -o"),
     "schedules": ("[pause PLAN... | resume PLAN... | trigger PLAN]",
                   "-m --message -y --yes -o"),
@@ -61,7 +63,7 @@ PAGES = ("README.md", "deploy/README.md", "deploy/METRICS.md", "deploy/OPERATING
 # A line of an example, one that is typed along, or what stands between backticks.
 LINE = re.compile(r"^    (?:build/\S+/)?troupe ([a-z][^#\n]*)|^troupe ([a-z]+ [^#\n]*)"
                   r"|`troupe ([a-z][^`]*)`", re.MULTILINE)
-WITHOUT_STORE = ("check", "completion", "help", "init", "version")
+WITHOUT_STORE = ("check", "completion", "help", "init", "inspect", "version")
 
 
 class CommandsTest(ProgramTest):

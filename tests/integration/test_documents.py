@@ -98,6 +98,8 @@ class DocumentsTest(ProgramTest):
 
     def test_definitions_and_schedules(self):
         self.assertEqual(self.prints("check", "check", "hello.yaml"), [])
+        self.assertGreater(len(self.prints("inspect", "inspect", "fan_out.yaml")), 1)
+        self.assertGreater(len(self.prints("inspect", "inspect", "nightly.yaml")), 1)
         self.write("wrong.yaml", "troupe: 1\ntasks: {t: {rum: [date]}}\n")
         self.assertGreater(len(self.prints("check", "check", "wrong.yaml", status=2)), 0)
         self.write("odd.yaml", "troupe: 1\ntasks: {t: {inputs: {s: string}, run: [date]}}\n"

@@ -54,7 +54,7 @@ struct tri_builder {
     const struct tri_workflow *source;
     struct tr_workflow *workflow;
     struct tri_built *built; /* as many as nodes */
-    struct tri_scope *scope; /* sorted by name, each once */
+    struct tri_scope *scope; /* sorted by name and kind, each once */
     uint32_t scope_count;
     struct tri_vector edges;
     struct tri_vector bindings;
@@ -86,9 +86,9 @@ void tri_compile_resolve_settings(struct tri_compiler *compiler, struct tri_sett
 /* Compiles the launch plans; their workflows' inputs are known. */
 void tri_compile_plans(struct tri_compiler *compiler);
 
-/* What a name of the workflow stands for, or NULL. */
+/* What a name of the workflow stands for among inputs, nodes or both; or NULL. */
 const struct tri_scope *tri_compile_scope_find(const struct tri_builder *builder,
-                                               struct tr_text name);
+                                               enum tri_reference_scope scope, struct tr_text name);
 
 /* The nearest of the names that may be referred to. */
 struct tr_text tri_compile_scope_nearest(struct tri_builder *builder, struct tr_text name);

@@ -129,11 +129,18 @@ static struct tr_text folder_of(struct tr_arena *arena, struct tr_text path)
 static const struct foreign {
     const char *begin;
     const char *end; /* of the name */
-    const char *what;
+    const char *words;
 } foreigners[] = {
-    {"\x1f\x8b", NULL, "this is a compressed archive, as `pyflyte package` writes one"},
-    {NULL, ".pb", "this is a document of Flyte's, as `pyflyte package` writes them"},
-    {NULL, ".py", "this is a program in Python, which has to be run to know its workflows"},
+    {"\x1f\x8b", NULL,
+     "this is a compressed archive, as `pyflyte package` writes one\n"
+     "`check`, `run` and `submit` take it; here a definition in YAML is wanted"},
+    {NULL, ".pb",
+     "this is a document of Flyte's, as `pyflyte package` writes them\n"
+     "`check`, `run` and `submit` take it; here a definition in YAML is wanted"},
+    {NULL, ".py",
+     "this is a program in Python, which has to be run to know its workflows\n"
+     "package it: pyflyte --pkgs MODULE package --image none:1 -o flows.tgz --fast; or write a "
+     "definition in YAML: `troupe init` begins one"},
 };
 
 static bool is_foreign(const struct foreign *foreign, struct tr_text path, struct tr_text text)
@@ -151,11 +158,7 @@ static bool refuse_foreign(struct tr_text path, struct tr_text text, struct tr_r
     for (size_t i = 0; i < TR_COUNT_OF(foreigners); i++) {
         if (is_foreign(&foreigners[i], path, text)) {
             struct tri_place place = {.source = tri_report_source(report, path)};
-            tri_report_add(report, place, NULL,
-                           "%s; this program reads definitions in YAML alone, so far\n"
-                           "write one whose tasks run pyflyte-execute: `troupe init flytekit` "
-                           "begins one",
-                           foreigners[i].what);
+            tri_report_add(report, place, NULL, "%s", foreigners[i].words);
             tr_report_finish(report);
             return true;
         }

@@ -191,8 +191,13 @@ static bool resolve_steps(struct tri_builder *builder, struct tri_place place,
 bool tri_compile_resolve(struct tri_builder *builder, uint32_t node, struct tri_place place,
                          const struct tri_reference *reference, struct tr_binding *binding)
 {
-    const struct tri_scope *scope = tri_compile_scope_find(builder, reference->name);
-    if (scope == NULL && tr_text_equal(reference->name, tr_text_of("err"))) {
+    const struct tri_scope *scope =
+        tri_compile_scope_find(builder, reference->scope, reference->name);
+    bool is_plain = reference->scope == TRI_REFERENCE_ANY;
+    if (is_plain && builder->definition->has_any_names) {
+        scope = NULL; /* an input may be called so, and is named in brackets */
+    }
+    if (scope == NULL && is_plain && tr_text_equal(reference->name, tr_text_of("err"))) {
         return resolve_error(builder, node, place, reference, binding) &&
                resolve_steps(builder, place, reference, 0, binding);
     }

@@ -56,7 +56,8 @@ static void connect_reference(struct tri_builder *builder, struct tr_text text, 
     struct tri_reference reference;
     struct tr_text problem;
     if (tri_reference_parse(builder->compiler->scratch, text, &reference, &problem)) {
-        connect(builder, tri_compile_scope_find(builder, reference.name), to, place);
+        connect(builder, tri_compile_scope_find(builder, reference.scope, reference.name), to,
+                place);
     }
 }
 
@@ -66,8 +67,9 @@ static void connect_interpolation(struct tri_builder *builder,
 {
     for (uint32_t i = 0; i < interpolation->count; i++) {
         if (interpolation->pieces[i].is_reference) {
-            struct tr_text name = interpolation->pieces[i].reference.name;
-            connect(builder, tri_compile_scope_find(builder, name), to, place);
+            const struct tri_reference *reference = &interpolation->pieces[i].reference;
+            connect(builder, tri_compile_scope_find(builder, reference->scope, reference->name), to,
+                    place);
         }
     }
 }
@@ -111,8 +113,9 @@ static void connect_conditions(struct tri_builder *builder, const struct tri_nod
             if (part->interpolation != NULL) {
                 connect_interpolation(builder, part->interpolation, to, arm->when_place);
             } else if (part->kind == TR_CONDITION_INPUT) {
-                connect(builder, tri_compile_scope_find(builder, part->reference.name), to,
-                        arm->when_place);
+                const struct tri_reference *reference = &part->reference;
+                connect(builder, tri_compile_scope_find(builder, reference->scope, reference->name),
+                        to, arm->when_place);
             }
         }
         if (arm->message != NULL) {
@@ -126,7 +129,8 @@ static void connect_after(struct tri_builder *builder, const struct tri_node *so
 {
     struct tr_text before = tri_compile_begin_subject(builder, to);
     for (uint32_t i = 0; i < source->after_count; i++) {
-        const struct tri_scope *scope = tri_compile_scope_find(builder, source->after[i].text);
+        const struct tri_scope *scope =
+            tri_compile_scope_find(builder, TRI_REFERENCE_NODE, source->after[i].text);
         if (scope == NULL || scope->kind != TRI_SCOPE_NODE) {
             struct tr_text nearest = tri_compile_scope_nearest(builder, source->after[i].text);
             tri_report_add(builder->compiler->report, source->after[i].place,

@@ -76,7 +76,7 @@ struct plain {
 static bool is_in_scope(const void *self, struct tr_text name, bool has_field)
 {
     const struct plain *plain = self;
-    const struct tri_scope *scope = tri_compile_scope_find(plain->builder, name);
+    const struct tri_scope *scope = tri_compile_scope_find(plain->builder, TRI_REFERENCE_ANY, name);
     bool is_handler = plain->builder->workflow->nodes[plain->node].role != TR_ROLE_GRAPH;
     if (scope == NULL) {
         return is_handler && tr_text_equal(name, tr_text_of("err"));
@@ -88,7 +88,7 @@ static bool is_in_scope(const void *self, struct tr_text name, bool has_field)
 /* What stands behind a name in a remedy: of a node one of its outputs. */
 static const char *rest_of(const struct plain *plain, struct tr_text name)
 {
-    const struct tri_scope *scope = tri_compile_scope_find(plain->builder, name);
+    const struct tri_scope *scope = tri_compile_scope_find(plain->builder, TRI_REFERENCE_ANY, name);
     return scope == NULL ? ".message" : scope->kind == TRI_SCOPE_NODE ? ".output" : "";
 }
 

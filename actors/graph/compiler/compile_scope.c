@@ -16,10 +16,32 @@ struct tr_text tri_compile_begin_subject(struct tri_builder *builder, uint32_t n
                                      : workflow);
 }
 
-const struct tri_scope *tri_compile_scope_find(const struct tri_builder *builder,
-                                               struct tr_text name)
+static bool is_in(const struct tri_scope *found, enum tri_reference_scope scope)
 {
-    return tr_text_search(name, builder->scope, builder->scope_count, sizeof *builder->scope);
+    return scope == TRI_REFERENCE_ANY ||
+           (found->kind == TRI_SCOPE_INPUT) == (scope == TRI_REFERENCE_INPUT);
+}
+
+/*
+ * In the language a name stands there once. In a document of Flyte's an input, a node and an arm
+ * may share one; they stand next to each other then, in this order.
+ */
+const struct tri_scope *tri_compile_scope_find(const struct tri_builder *builder,
+                                               enum tri_reference_scope scope, struct tr_text name)
+{
+    const struct tri_scope *end = builder->scope + builder->scope_count;
+    const struct tri_scope *found =
+        tr_text_search(name, builder->scope, builder->scope_count, sizeof *builder->scope);
+    while (found != NULL && found > builder->scope && tr_text_equal(found[-1].name.text, name)) {
+        found--;
+    }
+    while (found != NULL && found < end && tr_text_equal(found->name.text, name)) {
+        if (is_in(found, scope)) {
+            return found;
+        }
+        found++;
+    }
+    return NULL;
 }
 
 static struct tr_text scope_name_at(const void *self, uint32_t position)

@@ -164,14 +164,18 @@ static int compare_scopes(const void *left, const void *right)
 
 /*
  * Keeps the first of each name: inputs before nodes, nodes before arms. The id of an arm is made by
- * us, so where it clashes the message is about the name that a person chose.
+ * us, so where it clashes the message is about the name that a person chose. In a document of
+ * Flyte's inputs, nodes and arms have names of their own.
  */
 static void drop_clashes(struct tri_builder *builder)
 {
     uint32_t kept = 0;
     struct tri_scope *scope = builder->scope;
     for (uint32_t i = 0; i < builder->scope_count; i++) {
-        if (kept == 0 || !tr_text_equal(scope[kept - 1].name.text, scope[i].name.text)) {
+        bool is_other =
+            kept == 0 || !tr_text_equal(scope[kept - 1].name.text, scope[i].name.text) ||
+            (builder->definition->has_any_names && scope[kept - 1].kind != scope[i].kind);
+        if (is_other) {
             scope[kept++] = scope[i];
             continue;
         }
@@ -264,8 +268,10 @@ static void report_missing(struct tri_builder *builder, const struct tri_node *s
     struct tr_text nearest =
         tri_keys_nearest(builder->definition, source->target.text, entity_name_at,
                          builder->definition, builder->definition->entity_count);
-    struct tr_text remedy =
-        tri_keys_did_you_mean(builder->definition, nearest, "define it, or include its file");
+    struct tr_text remedy = tri_keys_did_you_mean(builder->definition, nearest,
+                                                  builder->definition->has_any_names
+                                                      ? "put it into the package, too"
+                                                      : "define it, or include its file");
     tri_report_add(builder->compiler->report, source->target.place, code,
                    "there is no %s '%.*s'\n%.*s",
                    is_task                           ? "task"
@@ -351,6 +357,25 @@ static bool check_needed(struct tri_builder *builder, const struct tr_node *node
 }
 
 /*
+ * What a name stands for. Flyte's are those of modules and functions, `flows.main.clean`: where a
+ * document of Flyte's names what the definition around it has, that may be called `clean` alone.
+ */
+static const struct tri_entity *find_target(const struct tri_definition *definition,
+                                            struct tr_text name)
+{
+    const struct tri_entity *entity = tri_definition_find(definition, name);
+    size_t begin = name.size;
+    while (begin > 0 && name.data[begin - 1] != '.') {
+        begin--;
+    }
+    if (entity == NULL && definition->has_any_names && begin > 0) {
+        name = (struct tr_text){.data = name.data + begin, .size = name.size - begin};
+        entity = tri_definition_find(definition, name);
+    }
+    return entity;
+}
+
+/*
  * Looks up what a node calls. A node whose target is wrong is broken: what it
  * gives is unknown, and references to it are not told as errors of their own. `target` of a gate is
  * no target but the id of its signal.
@@ -367,8 +392,7 @@ static void resolve_target(struct tri_builder *builder, uint32_t index)
     if (node->kind == TR_NODE_APPROVE || node->kind == TR_NODE_SIGNAL) {
         node->signal_id = tr_arena_text(&builder->compiler->graph->arena, source->target.text);
     } else if (source->target.text.size > 0) {
-        const struct tri_entity *entity =
-            tri_definition_find(builder->definition, source->target.text);
+        const struct tri_entity *entity = find_target(builder->definition, source->target.text);
         if (entity == NULL || !may_call(source->body, entity->kind)) {
             report_missing(builder, source, entity);
         } else {

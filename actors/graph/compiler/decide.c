@@ -367,6 +367,41 @@ static const struct tri_place *no_places(struct tri_compiler *compiler, uint32_t
     return places;
 }
 
+/* The value that a task gives a variable itself; NULL: it gives none. */
+static const struct tr_environment *find_given(const struct tr_settings *settings,
+                                               struct tr_text name)
+{
+    for (uint32_t i = 0; i < settings->environment_count; i++) {
+        const struct tr_environment *variable = &settings->environment[i];
+        if (!variable->is_passed_on && tr_text_equal(variable->name, name)) {
+            return variable;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Tasks that a task of Flyte's decides run where it runs: what they are passed on is its own value,
+ * as for the folder that its code was found in.
+ */
+static void pass_on(struct tri_definition *definition, uint32_t first,
+                    const struct tr_settings *decider)
+{
+    struct tri_task *tasks = definition->tasks.items;
+    for (uint32_t i = first; definition->has_any_names && i < definition->tasks.count; i++) {
+        const struct tr_settings *settings = &tasks[i].settings.settings;
+        struct tr_environment *made =
+            tr_arena_array(definition->arena, settings->environment_count, sizeof *made);
+        for (uint32_t k = 0; made != NULL && k < settings->environment_count; k++) {
+            const struct tr_environment *own = &settings->environment[k];
+            const struct tr_environment *given =
+                own->is_passed_on ? find_given(decider, own->name) : NULL;
+            made[k] = given != NULL ? *given : *own;
+        }
+        tasks[i].settings.settings.environment = made;
+    }
+}
+
 /* Reads the document: what it defines goes into the definition, its nodes into `workflow`. */
 static bool read_document(struct tri_compiler *compiler, const struct tr_decision *decision,
                           const struct tr_task *task, struct tri_workflow *workflow)
@@ -391,7 +426,9 @@ static bool read_document(struct tri_compiler *compiler, const struct tr_decisio
     bool is_fine = tree != NULL && workflow->input_places != NULL &&
                    tri_keys_expect_map(definition, tree, "a dynamic task's document");
     if (is_fine) {
+        uint32_t inherited = definition->tasks.count;
         tri_definition_read_decision(definition, tree, workflow);
+        pass_on(definition, inherited, &task->settings);
     }
     (void)tri_report_subject(compiler->report, before);
     return is_fine;

@@ -28,6 +28,9 @@
 /* A name: of a task, a workflow, a node, a variable (examples/README.md). */
 #define TR_GRAPH_NAME_BYTES_MAX 63U
 
+/* The same in a document of Flyte's, whose names are paths of modules and more. */
+#define TR_FLYTE_NAME_BYTES_MAX 255U
+
 /* The id of an arm's node is its branch's with a suffix for each level. */
 #define TR_GRAPH_ID_BYTES_MAX 255U
 

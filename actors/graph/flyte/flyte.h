@@ -102,4 +102,34 @@ TR_MUST_USE int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes docu
 TR_MUST_USE int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *report,
                                struct tr_buffer *document);
 
+/* ----------------------------------------------------------------- packages */
+
+/* A file of a package: what its name ends with says what it holds, as `pyflyte package` has it. */
+struct tr_flyte_file {
+    struct tr_text name; /* ..._1.pb: a task, ..._2.pb: a workflow, ..._3.pb: a launch plan */
+    struct tr_bytes bytes;
+};
+
+/* A package of Flyte's, and what its tasks find on this machine in the place of their images. */
+struct tr_flyte_package {
+    const struct tr_flyte_file *files;
+    size_t file_count;
+    struct tr_text project; /* these three are for ids that leave them open */
+    struct tr_text domain;
+    struct tr_text version;
+    struct tr_text path;        /* the variable PATH; empty: the engine's */
+    struct tr_text python_path; /* the variable PYTHONPATH; empty: the engine's */
+    bool has_code;              /* of a fast package: it is where `python_path` says */
+};
+
+/*
+ * Makes the definition that a package says, as a tree in `arena` for tr_definition_source. Entities
+ * are known by their ids; one that is there twice counts once, and has to be the same. TR_INVALID:
+ * the report says why; TR_LIMIT, TR_MEMORY.
+ */
+struct tr_tree;
+TR_MUST_USE int tr_flyte_package_read(const struct tr_flyte_package *package,
+                                      struct tr_arena *arena, struct tr_report *report,
+                                      const struct tr_tree **definition);
+
 #endif

@@ -7,15 +7,12 @@
  * outputs), and the whole tree is written as text into the caller's buffer. The text is what the
  * dynamic task could have written itself, so it is compiled like one.
  *
- * Each task of Flyte's may decide a graph itself, so nodes of tasks are `dynamic` ones. Names of
- * tasks and workflows have points in them, which the language does not have, and get the depth of
- * the graph and a position at their end: the names of the graphs around are known inside, and must
- * not clash. Equal graphs give equal texts, because positions and not addresses or hashes make the
- * names unique.
+ * Each task of Flyte's may decide a graph itself, so nodes of tasks are `dynamic` ones. In a
+ * package they keep their names. In futures.pb their last parts get the depth of the graph and a
+ * position at their end: the names of the graphs around are known inside, and must not clash. Equal
+ * graphs give equal texts, because positions and not addresses or hashes make the names unique.
  */
 #include "actors/graph/flyte/flyte_graph.h"
-
-#include <ctype.h>
 
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/literal.h"
@@ -132,60 +129,49 @@ struct tr_tree *tri_flyte_wrong(struct tri_flyte_graph *graph, const char *name,
 
 /* ------------------------------------------------------------------ names */
 
-static bool is_same(const Flyteidl__Core__Identifier *a, const Flyteidl__Core__Identifier *b)
+bool tri_flyte_is_same(const Flyteidl__Core__Identifier *a, const Flyteidl__Core__Identifier *b)
 {
     return a != NULL && b != NULL && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->version, b->version) == 0;
+           strcmp(a->version, b->version) == 0 && strcmp(a->project, b->project) == 0 &&
+           strcmp(a->domain, b->domain) == 0;
 }
 
 /*
- * The position of what an id names among what the spec brings along, tasks first, then workflows;
+ * The position of what an id names among what futures.pb brings along, tasks first, then workflows;
  * SIZE_MAX if it is not there. It looks at each task or workflow.
  */
 static size_t position_of(const struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *id)
 {
-    const Flyteidl__Core__DynamicJobSpec *spec = graph->spec;
     bool is_task = id->resource_type == FLYTEIDL__CORE__RESOURCE_TYPE__TASK;
-    for (size_t i = 0; is_task && i < spec->n_tasks; i++) {
-        if (is_same(spec->tasks[i]->id, id)) {
+    bool is_workflow = id->resource_type == FLYTEIDL__CORE__RESOURCE_TYPE__WORKFLOW;
+    for (size_t i = 0; is_task && i < graph->task_count; i++) {
+        if (tri_flyte_is_same(graph->tasks[i]->id, id)) {
             return i;
         }
     }
-    for (size_t i = 0; !is_task && i < spec->n_subworkflows; i++) {
-        if (is_same(spec->subworkflows[i]->id, id)) {
-            return spec->n_tasks + i;
+    for (size_t i = 0; is_workflow && i < graph->workflow_count; i++) {
+        if (tri_flyte_is_same(graph->workflows[i]->id, id)) {
+            return graph->task_count + i;
         }
     }
     return SIZE_MAX;
 }
 
 /*
- * The name in the document of a task or a workflow that the spec brings along, LAST-DEPTH-POSITION,
- * where LAST is what stands behind the last point, cut to 40 bytes, so that it fits into a name
- * with the two numbers. What the spec does not bring along is called LAST alone, and the definition
- * has to have it.
+ * In a package the name of the id: one package is one project, one domain and one version. Of what
+ * futures.pb brings along it is LAST-DEPTH-POSITION, where LAST is what stands behind the last
+ * point, cut to 40 bytes. What it does not bring along the definition has to have, under its name
+ * or LAST alone (compiler/compile_workflow.c).
  */
-static struct tr_text name_of_id(struct tri_flyte_graph *graph,
+struct tr_text tri_flyte_name_of(struct tri_flyte_graph *graph,
                                  const Flyteidl__Core__Identifier *id)
 {
-    size_t position = position_of(graph, id);
+    size_t position = graph->package != NULL ? SIZE_MAX : position_of(graph, id);
     const char *point = strrchr(id->name, '.');
     const char *last = point == NULL ? id->name : point + 1;
-    if (position == SIZE_MAX) {
-        return tr_text_of(last); /* the definition has it, or nobody */
-    }
-    struct tr_text name =
-        tr_arena_print(graph->arena, "%.40s-%u-%zu", last, graph->depth, position);
-    /*
-     * The text was printed for this call, so it may be changed. A name may hold any letters in
-     * Flyte.
-     */
-    char *letters = (char *)(uintptr_t)name.data;
-    for (size_t i = 0; i < name.size; i++) {
-        bool is_fine = isalnum((unsigned char)letters[i]) || letters[i] == '_' || letters[i] == '-';
-        letters[i] = is_fine ? letters[i] : '_';
-    }
-    return name;
+    return position == SIZE_MAX
+               ? tr_text_of(id->name)
+               : tr_arena_print(graph->arena, "%.40s-%u-%zu", last, graph->depth, position);
 }
 
 /* Puts the name of what a node runs under a key. */
@@ -194,11 +180,25 @@ static void put_target(struct tri_flyte_graph *graph, struct tri_flyte_fields *f
 {
     struct tr_tree *name = id == NULL
                                ? tri_flyte_refuse(graph->report, "a node does not say what it runs")
-                               : tri_flyte_text(graph->arena, name_of_id(graph, id));
+                               : tri_flyte_text(graph->arena, tri_flyte_name_of(graph, id));
     tri_flyte_put(graph, fields, key, name);
 }
 
 /* ------------------------------------------------------------------ nodes by their kinds */
+
+/*
+ * Whether a task may decide a graph: any may in Flyte. One of flytekit's that lies in a package
+ * does it only where it was given what it needs to serialize one.
+ */
+static bool may_decide(const struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *id)
+{
+    const Flyteidl__Core__TaskTemplate *task = NULL;
+    for (size_t i = 0; graph->package != NULL && id != NULL && i < graph->task_count; i++) {
+        task = tri_flyte_is_same(graph->tasks[i]->id, id) ? graph->tasks[i] : task;
+    }
+    bool is_flytekits = task != NULL && strcmp(task->type, "python-task") == 0;
+    return !is_flytekits || tri_flyte_serializes(task);
+}
 
 /* Overrides of a node go beside its key, as in the language. */
 static void put_task(struct tri_flyte_graph *graph, const flyte_node *node, const char *key,
@@ -448,7 +448,8 @@ static void put_body(struct tri_flyte_graph *graph, const flyte_node *node,
 {
     switch (node->target_case) {
     case FLYTEIDL__CORE__NODE__TARGET_TASK_NODE:
-        put_task(graph, node, "dynamic", fields);
+        put_task(graph, node, may_decide(graph, node->task_node->reference_id) ? "dynamic" : "task",
+                 fields);
         break;
     case FLYTEIDL__CORE__NODE__TARGET_WORKFLOW_NODE:
         put_workflow(graph, node, false, fields);
@@ -555,20 +556,24 @@ static struct tr_tree *outputs_of(struct tri_flyte_graph *graph,
     return tri_flyte_fields_tree(graph, &fields);
 }
 
-static struct tr_tree *workflow_of(struct tri_flyte_graph *graph,
-                                   const Flyteidl__Core__WorkflowTemplate *workflow)
+struct tr_tree *tri_flyte_workflow(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Core__WorkflowTemplate *workflow,
+                                   const Flyteidl__Core__ParameterMap *defaults)
 {
     struct tri_flyte_fields fields = {0};
     const Flyteidl__Core__TypedInterface *interface = workflow->interface;
     bool finishes = workflow->metadata != NULL && workflow->metadata->on_failure == FINISH_RUNNABLE;
-    tri_flyte_put(graph, &fields, "inputs",
-                  tri_flyte_variables(graph, interface == NULL ? NULL : interface->inputs));
+    tri_flyte_put(
+        graph, &fields, "inputs",
+        tri_flyte_variables(graph, interface == NULL ? NULL : interface->inputs, defaults));
     tri_flyte_put(graph, &fields, "nodes", nodes_of(graph, workflow->nodes, workflow->n_nodes));
     tri_flyte_put(graph, &fields, "outputs",
                   outputs_of(graph, interface == NULL ? NULL : interface->outputs,
                              workflow->outputs, workflow->n_outputs));
     if (workflow->failure_node != NULL) {
+        graph->is_handler = true;
         tri_flyte_put(graph, &fields, "on_failure", node_of(graph, workflow->failure_node, true));
+        graph->is_handler = false;
     }
     if (finishes) {
         tri_flyte_put_text(graph, &fields, "policy", "finish_runnable");
@@ -576,32 +581,34 @@ static struct tr_tree *workflow_of(struct tri_flyte_graph *graph,
     return tri_flyte_fields_tree(graph, &fields);
 }
 
-/* Adds something under the name of its id, with a zero at its end, as tri_flyte_put takes it. */
-static void put_named(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
-                      const Flyteidl__Core__Identifier *id, struct tr_tree *value)
+/* tri_flyte_put takes a key with a zero at its end. */
+void tri_flyte_put_named(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                         const Flyteidl__Core__Identifier *id, struct tr_tree *value)
 {
-    struct tr_text name = id == NULL ? tr_text_of("") : name_of_id(graph, id);
+    struct tr_text name = id == NULL ? tr_text_of("") : tri_flyte_name_of(graph, id);
     const char *key = tr_arena_print(graph->arena, "%.*s", TRI_TEXT(name)).data;
     tri_flyte_put(graph, fields, key == NULL ? "" : key, value);
 }
 
 /*
- * The spec's own nodes come last: workflow_of changes graph->nodes, and the outputs belong to
- * these.
+ * The spec's own nodes come last: tri_flyte_workflow changes graph->nodes, and the outputs belong
+ * to these. That the names are Flyte's has to be known before any of them comes.
  */
-static struct tr_tree *document_of(struct tri_flyte_graph *graph)
+static struct tr_tree *document_of(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Core__DynamicJobSpec *spec)
 {
-    const Flyteidl__Core__DynamicJobSpec *spec = graph->spec;
     struct tri_flyte_fields tasks = {0};
     struct tri_flyte_fields workflows = {0};
     struct tri_flyte_fields document = {0};
     for (size_t i = 0; i < spec->n_tasks; i++) {
-        put_named(graph, &tasks, spec->tasks[i]->id, tri_flyte_task(graph, spec->tasks[i]));
+        tri_flyte_put_named(graph, &tasks, spec->tasks[i]->id,
+                            tri_flyte_task(graph, spec->tasks[i]));
     }
     for (size_t i = 0; i < spec->n_subworkflows; i++) {
-        put_named(graph, &workflows, spec->subworkflows[i]->id,
-                  workflow_of(graph, spec->subworkflows[i]));
+        tri_flyte_put_named(graph, &workflows, spec->subworkflows[i]->id,
+                            tri_flyte_workflow(graph, spec->subworkflows[i], NULL));
     }
+    tri_flyte_put_bool(graph, &document, "flyte", true);
     tri_flyte_put(graph, &document, "tasks", tri_flyte_fields_tree(graph, &tasks));
     tri_flyte_put(graph, &document, "workflows", tri_flyte_fields_tree(graph, &workflows));
     tri_flyte_put(graph, &document, "nodes", nodes_of(graph, spec->nodes, spec->n_nodes));
@@ -617,10 +624,15 @@ int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *re
     tr_arena_init(&arena);
     struct tri_flyte_graph graph = {.arena = &arena, .report = report, .depth = depth};
     tr_types_init(&graph.types, &arena);
-    graph.spec = tri_wire_unpack(&arena, &flyteidl__core__dynamic_job_spec__descriptor, futures);
+    const Flyteidl__Core__DynamicJobSpec *spec =
+        tri_wire_unpack(&arena, &flyteidl__core__dynamic_job_spec__descriptor, futures);
     const struct tr_tree *tree = NULL;
-    if (graph.spec != NULL) {
-        tree = document_of(&graph);
+    if (spec != NULL) {
+        graph.tasks = spec->tasks;
+        graph.task_count = spec->n_tasks;
+        graph.workflows = spec->subworkflows;
+        graph.workflow_count = spec->n_subworkflows;
+        tree = document_of(&graph, spec);
     } else if (arena.error == 0) {
         (void)tri_flyte_refuse(report, "futures.pb is no DynamicJobSpec of Flyte's");
     }

@@ -1,7 +1,8 @@
 /*
  * From Flyte's graphs to the language's: futures.pb becomes the document that a dynamic task may
- * write itself (examples/README.md), which the compiler then judges. flyte_graph.c has nodes and
- * workflows, flyte_graph_task.c tasks, flyte_graph_bind.c values and conditions.
+ * write itself (examples/README.md), and a package a definition, which the compiler then judges.
+ * flyte_graph.c has nodes and workflows, flyte_graph_task.c tasks, flyte_graph_bind.c values and
+ * conditions, flyte_package.c packages with their launch plans.
  *
  * Everything is built as trees in one arena: NULL where memory ended or the report says why. Only
  * these files include this.
@@ -9,6 +10,7 @@
 #ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_GRAPH_H
 #define TR_ACTORS_GRAPH_FLYTE_FLYTE_GRAPH_H
 
+#include <flyteidl/admin_launch_plan.pb-c.h>
 #include <flyteidl/dynamic_job.pb-c.h>
 
 #include "actors/graph/flyte/flyte_inside.h"
@@ -18,11 +20,19 @@ struct tri_flyte_graph {
     struct tr_arena *arena;
     struct tr_report *report;
     struct tr_types types;
-    const Flyteidl__Core__DynamicJobSpec *spec;
-    uint32_t depth; /* distinguishes its names from those of graphs around it */
+    /* What it brings along; of a package each by its id once. */
+    Flyteidl__Core__TaskTemplate **tasks;
+    size_t task_count;
+    Flyteidl__Core__WorkflowTemplate **workflows;
+    size_t workflow_count;
+    Flyteidl__Admin__LaunchPlan **plans;
+    size_t plan_count;
+    const struct tr_flyte_package *package; /* NULL: it is futures.pb */
+    uint32_t depth; /* distinguishes names in futures.pb from those of graphs around it */
     /* The nodes of the workflow that is being written: references are looked up among them. */
     Flyteidl__Core__Node **nodes;
     size_t node_count;
+    bool is_handler; /* what is written is a failure node */
 };
 
 /* A mapping that is being built. It has failed when a value was NULL: the report says why. */
@@ -43,12 +53,28 @@ void tri_flyte_put_bool(struct tri_flyte_graph *graph, struct tri_flyte_fields *
 void tri_flyte_put_duration(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                             const char *key, const Google__Protobuf__Duration *value);
 
+/* Adds something under the name of its id. */
+void tri_flyte_put_named(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                         const Flyteidl__Core__Identifier *id, struct tr_tree *value);
+
 /* The mapping; NULL when a value failed. */
 struct tr_tree *tri_flyte_fields_tree(struct tri_flyte_graph *graph,
                                       const struct tri_flyte_fields *fields);
 
 /* A list of trees; NULL when one of them is. */
 struct tr_tree *tri_flyte_list(struct tri_flyte_graph *graph, struct tr_tree **items, size_t count);
+
+/* Whether two ids name the same. */
+bool tri_flyte_is_same(const Flyteidl__Core__Identifier *a, const Flyteidl__Core__Identifier *b);
+
+/* The name in the document of what an id names. */
+struct tr_text tri_flyte_name_of(struct tri_flyte_graph *graph,
+                                 const Flyteidl__Core__Identifier *id);
+
+/* A workflow; `defaults` are those of its inputs, or NULL. */
+struct tr_tree *tri_flyte_workflow(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Core__WorkflowTemplate *workflow,
+                                   const Flyteidl__Core__ParameterMap *defaults);
 
 /* Says what is wrong about something by its name: NULL. */
 struct tr_tree *tri_flyte_wrong(struct tri_flyte_graph *graph, const char *name, const char *words);
@@ -77,14 +103,23 @@ struct tr_tree *tri_flyte_condition(struct tri_flyte_graph *graph, const Flyteid
 struct tr_tree *tri_flyte_type(struct tri_flyte_graph *graph,
                                const Flyteidl__Core__LiteralType *type);
 
+/* A value as the tree of its JSON. */
+struct tr_tree *tri_flyte_value(struct tri_flyte_graph *graph,
+                                const Flyteidl__Core__LiteralType *type,
+                                const Flyteidl__Core__Literal *value);
+
+/* Whether a task has flytekit's settings for serializing a graph. */
+bool tri_flyte_serializes(const Flyteidl__Core__TaskTemplate *task);
+
 /* A task; and its settings that nodes have, too. */
 struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph,
                                const Flyteidl__Core__TaskTemplate *task);
 void tri_flyte_put_resources(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                              const Flyteidl__Core__Resources *resources);
 
-/* Variables by their names, with their types. */
+/* Variables by their names, with their types and, but for NULL, their defaults. */
 struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
-                                    const Flyteidl__Core__VariableMap *variables);
+                                    const Flyteidl__Core__VariableMap *variables,
+                                    const Flyteidl__Core__ParameterMap *defaults);
 
 #endif

@@ -3,12 +3,9 @@
  * string that does is written with two.
  *
  * Everything is written as text of the language and read again by the compiler: a reference as
- * $node.output["key"][0], a condition as its infix form with brackets around both sides. Whether
- * something has a name is the compiler's matter; here only names that no reference could hold are
- * refused.
+ * $["node"]["output"]["key"][0], a condition as its infix form with brackets around both sides.
+ * Whether something has a name is the compiler's matter.
  */
-#include <ctype.h>
-
 #include "actors/graph/document/limits.h"
 #include "actors/graph/flyte/flyte_graph.h"
 #include "actors/graph/value/literal.h"
@@ -62,48 +59,36 @@ static const char *output_name(const struct tri_flyte_graph *graph, const char *
     return var;
 }
 
-/*
- * Puts a name of a reference. Flyte's names may hold any characters; here a dollar sign, a point or
- * a blank would make another text of the reference, with a meaning of its own.
- */
-static bool put_name(struct tri_flyte_graph *graph, const char *name, struct tr_buffer *buffer)
+static void put_brackets(struct tr_buffer *buffer, const char *name)
 {
-    for (const char *at = name; *at != '\0'; at++) {
-        if (!isalnum((unsigned char)*at) && *at != '_' && *at != '-') {
-            (void)tri_flyte_wrong(graph, name,
-                                  "a reference names this, which is no name of the language\n"
-                                  "use letters, digits, _ and -");
-            return false;
-        }
-    }
-    tr_buffer_add_string(buffer, name);
-    return true;
+    tr_buffer_add_string(buffer, "[");
+    put_quoted(buffer, tr_text_of(name));
+    tr_buffer_add_string(buffer, "]");
 }
 
-/* Steps are always written in brackets, as a key may hold characters that `.key` cannot. */
-static bool put_reference(struct tri_flyte_graph *graph,
+/*
+ * All names are written in brackets, as they may hold characters that the language's cannot, and
+ * inputs of Flyte's may be called as its nodes are: $start-node["input"], $["node"]["output"].
+ */
+static void put_reference(struct tri_flyte_graph *graph,
                           const Flyteidl__Core__OutputReference *promise, struct tr_buffer *buffer)
 {
-    const char *var = promise->var;
-    bool is_fine = true;
-    tr_buffer_add_string(buffer, "$");
-    if (!is_start(promise->node_id)) {
-        is_fine = put_name(graph, promise->node_id, buffer);
-        tr_buffer_add_string(buffer, ".");
-        var = output_name(graph, promise->node_id, promise->var);
+    if (is_start(promise->node_id)) {
+        tr_buffer_add_string(buffer, "$" START_NODE);
+        put_brackets(buffer, promise->var);
+    } else {
+        tr_buffer_add_string(buffer, "$");
+        put_brackets(buffer, promise->node_id);
+        put_brackets(buffer, output_name(graph, promise->node_id, promise->var));
     }
-    is_fine = put_name(graph, var, buffer) && is_fine;
     for (size_t i = 0; i < promise->n_attr_path; i++) {
         const Flyteidl__Core__PromiseAttribute *step = promise->attr_path[i];
-        tr_buffer_add_string(buffer, "[");
         if (step->value_case == FLYTEIDL__CORE__PROMISE_ATTRIBUTE__VALUE_STRING_VALUE) {
-            put_quoted(buffer, tr_text_of(step->string_value));
+            put_brackets(buffer, step->string_value);
         } else {
-            tr_buffer_print(buffer, "%d", step->int_value);
+            tr_buffer_print(buffer, "[%d]", step->int_value);
         }
-        tr_buffer_add_string(buffer, "]");
     }
-    return is_fine;
 }
 
 /* What was written, as a text of the document. */
@@ -188,9 +173,8 @@ static struct tr_tree *bind_promise(struct tri_flyte_graph *graph,
 {
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
-    bool is_fine = put_reference(graph, promise, &buffer);
-    struct tr_tree *text = take_text(graph, &buffer);
-    return is_fine ? text : NULL;
+    put_reference(graph, promise, &buffer);
+    return take_text(graph, &buffer);
 }
 
 struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
@@ -215,13 +199,34 @@ struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
     }
 }
 
+/*
+ * In the template the error of a failure node is bound to none, in whose place the engine has it.
+ */
+static bool is_error(const struct tri_flyte_graph *graph, const Flyteidl__Core__Binding *binding)
+{
+    const Flyteidl__Core__BindingData *data = binding->binding;
+    const Flyteidl__Core__Scalar *scalar =
+        data != NULL && data->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_SCALAR
+            ? data->scalar
+            : NULL;
+    if (scalar != NULL && scalar->value_case == FLYTEIDL__CORE__SCALAR__VALUE_UNION &&
+        scalar->union_->value != NULL &&
+        scalar->union_->value->value_case == FLYTEIDL__CORE__LITERAL__VALUE_SCALAR) {
+        scalar = scalar->union_->value->scalar;
+    }
+    return graph->is_handler && strcmp(binding->var, "err") == 0 && scalar != NULL &&
+           scalar->value_case == FLYTEIDL__CORE__SCALAR__VALUE_NONE_TYPE;
+}
+
 struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph,
                                    Flyteidl__Core__Binding *const *bindings, size_t count)
 {
     struct tri_flyte_fields fields = {0};
     for (size_t i = 0; i < count; i++) {
         tri_flyte_put(graph, &fields, bindings[i]->var,
-                      tri_flyte_binding(graph, bindings[i]->binding));
+                      is_error(graph, bindings[i])
+                          ? tri_flyte_text(graph->arena, tr_text_of("$err"))
+                          : tri_flyte_binding(graph, bindings[i]->binding));
     }
     return tri_flyte_fields_tree(graph, &fields);
 }
@@ -276,7 +281,8 @@ static bool put_variable(struct tri_flyte_graph *graph, const Flyteidl__Core__No
         bound = strcmp(node->inputs[i]->var, var) == 0 ? node->inputs[i]->binding : NULL;
     }
     if (bound != NULL && bound->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE) {
-        return put_reference(graph, bound->promise, buffer);
+        put_reference(graph, bound->promise, buffer);
+        return true;
     }
     if (bound != NULL && bound->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_SCALAR) {
         return put_literal(graph, bound->scalar, buffer);

@@ -17,12 +17,22 @@
 /* Words of flytekit's command lines. */
 #define EXECUTE "pyflyte-execute"
 #define MAP_EXECUTE "pyflyte-map-execute"
+#define FAST_EXECUTE "pyflyte-fast-execute"
+#define PYTHON_PATH "PYTHONPATH"
 
 typedef Flyteidl__Core__TaskTemplate task_template;
 
 /* ------------------------------------------------------------------ types and interfaces */
 
-/* A type goes by way of its text; what a text cannot say, as the format of a file, is left out. */
+struct tr_tree *tri_flyte_value(struct tri_flyte_graph *graph,
+                                const Flyteidl__Core__LiteralType *type,
+                                const Flyteidl__Core__Literal *value)
+{
+    const struct tr_type *found = type == NULL ? NULL : tri_flyte_type_read(&graph->types, type);
+    return tri_flyte_literal(graph->arena, graph->report, found, value);
+}
+
+/* A type goes by way of its text. */
 struct tr_tree *tri_flyte_type(struct tri_flyte_graph *graph,
                                const Flyteidl__Core__LiteralType *type)
 {
@@ -32,7 +42,13 @@ struct tr_tree *tri_flyte_type(struct tri_flyte_graph *graph,
                    ? NULL
                    : tri_flyte_refuse(graph->report, "a type is none of the language's");
     }
-    return tri_flyte_text(graph->arena, tr_type_text(graph->arena, found));
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    tr_type_write(found, &buffer);
+    struct tr_text text = tr_arena_text(graph->arena, tr_buffer_text(&buffer));
+    graph->arena->error = graph->arena->error != 0 ? graph->arena->error : buffer.error;
+    tr_buffer_fini(&buffer);
+    return graph->arena->error != 0 ? NULL : tri_flyte_text(graph->arena, text);
 }
 
 static int by_name(const void *a, const void *b)
@@ -42,12 +58,45 @@ static int by_name(const void *a, const void *b)
     return strcmp((*one)->key, (*other)->key);
 }
 
+/* The default of a name; NULL: there is none. */
+static const Flyteidl__Core__Literal *default_of(const Flyteidl__Core__ParameterMap *defaults,
+                                                 const char *name)
+{
+    for (size_t i = 0; defaults != NULL && i < defaults->n_parameters; i++) {
+        const Flyteidl__Core__Parameter *parameter = defaults->parameters[i]->value;
+        if (parameter != NULL && strcmp(defaults->parameters[i]->key, name) == 0) {
+            return parameter->behavior_case == FLYTEIDL__CORE__PARAMETER__BEHAVIOR_DEFAULT
+                       ? parameter->default_
+                       : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* A type, or with a default a declaration. */
+static struct tr_tree *variable_of(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Core__VariableMap__VariablesEntry *entry,
+                                   const Flyteidl__Core__ParameterMap *defaults)
+{
+    const Flyteidl__Core__LiteralType *type = entry->value == NULL ? NULL : entry->value->type;
+    const Flyteidl__Core__Literal *value = default_of(defaults, entry->key);
+    struct tr_tree *type_tree = tri_flyte_type(graph, type);
+    struct tri_flyte_fields fields = {0};
+    if (value == NULL || type_tree == NULL) {
+        return type_tree;
+    }
+    tri_flyte_put(graph, &fields, "type", type_tree);
+    tri_flyte_put(graph, &fields, "default", tri_flyte_value(graph, type, value));
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
 /*
  * Variables by their names. A map of protobuf's has no order, and the same graph has to be the same
  * document, so entries are sorted, in place, as the message is used for nothing else.
  */
 struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
-                                    const Flyteidl__Core__VariableMap *variables)
+                                    const Flyteidl__Core__VariableMap *variables,
+                                    const Flyteidl__Core__ParameterMap *defaults)
 {
     struct tri_flyte_fields fields = {0};
     if (variables != NULL && variables->n_variables > 1) {
@@ -55,8 +104,7 @@ struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
     }
     for (size_t i = 0; variables != NULL && i < variables->n_variables; i++) {
         const Flyteidl__Core__VariableMap__VariablesEntry *entry = variables->variables[i];
-        tri_flyte_put(graph, &fields, entry->key,
-                      tri_flyte_type(graph, entry->value == NULL ? NULL : entry->value->type));
+        tri_flyte_put(graph, &fields, entry->key, variable_of(graph, entry, defaults));
     }
     return tri_flyte_fields_tree(graph, &fields);
 }
@@ -158,6 +206,43 @@ static bool become_inner(const task_template *task)
     return true;
 }
 
+/* ------------------------------------------------------------------ fast packages */
+
+bool tri_flyte_serializes(const task_template *task)
+{
+    const Flyteidl__Core__Container *container =
+        task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER ? task->container
+                                                                             : NULL;
+    for (size_t i = 0; container != NULL && i < container->n_env; i++) {
+        if (strcmp(container->env[i]->key, "_F_SS_C") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A task of a fast package says pyflyte-fast-execute OPTIONS -- COMMAND: fetch an archive of its
+ * code, unpack it, run the command with it. Here the code was unpacked once, before anything began:
+ * the command is what runs, and finds its modules where PYTHONPATH says. False where nobody knows
+ * the code.
+ */
+static bool take_code(const struct tri_flyte_graph *graph, const task_template *task)
+{
+    Flyteidl__Core__Container *container = task->container;
+    bool is_fast = container->n_args > 0 && strcmp(container->args[0], FAST_EXECUTE) == 0;
+    size_t end = 0;
+    while (is_fast && end < container->n_args && strcmp(container->args[end], "--") != 0) {
+        end++;
+    }
+    if (!is_fast || end == container->n_args) {
+        return true;
+    }
+    container->args += end + 1;
+    container->n_args -= end + 1;
+    return graph->package == NULL || graph->package->has_code;
+}
+
 /* ------------------------------------------------------------------ templates */
 
 /*
@@ -220,26 +305,73 @@ static struct tr_tree *words_of(struct tri_flyte_graph *graph,
     return tri_flyte_list(graph, words, count);
 }
 
-/*
- * The container's own environment. PYTHONPATH is passed on from the engine unless it is given, as
- * the image, where modules would be found, is not used; a plain scalar without text says so in
- * `env`.
- */
-static struct tr_tree *environment_of(struct tri_flyte_graph *graph,
-                                      const Flyteidl__Core__Container *container)
+static bool has_variable(const Flyteidl__Core__Container *container, const char *name)
 {
-    static const char python_path[] = "PYTHONPATH";
+    for (size_t i = 0; i < container->n_env; i++) {
+        if (strcmp(container->env[i]->key, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A variable that is not the container's own. Without a value it is passed on from the engine, or
+ * from the task that decides the graph, which a plain scalar without text says in `env`.
+ */
+static void put_variable(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                         const Flyteidl__Core__Container *container, const char *name,
+                         struct tr_text value)
+{
+    enum tr_tree_kind kind = value.size == 0 ? TR_TREE_PLAIN : TR_TREE_STRING;
+    struct tr_tree *tree = tri_tree_new(graph->arena, kind, (struct tri_place){0});
+    if (tree != NULL && value.size > 0) {
+        tree->text = value;
+    }
+    if (!has_variable(container, name)) {
+        tri_flyte_put(graph, fields, name, tree);
+    }
+}
+
+/* What flytekit asks its environment about the task. */
+static void put_identity(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                         const task_template *task)
+{
+    const Flyteidl__Core__Identifier *id = task->id;
+    const struct {
+        const char *name;
+        const char *value;
+    } rows[] = {
+        {"FLYTE_INTERNAL_IMAGE", task->container->image},
+        {"FLYTE_INTERNAL_TASK_PROJECT", id == NULL ? "" : id->project},
+        {"FLYTE_INTERNAL_TASK_DOMAIN", id == NULL ? "" : id->domain},
+        {"FLYTE_INTERNAL_TASK_NAME", id == NULL ? "" : id->name},
+        {"FLYTE_INTERNAL_TASK_VERSION", id == NULL ? "" : id->version},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        if (rows[i].value[0] != '\0') {
+            put_variable(graph, fields, task->container, rows[i].name, tr_text_of(rows[i].value));
+        }
+    }
+}
+
+/*
+ * The container's own environment, what flytekit looks for, and where the program and its modules
+ * are found, as the image that would have them is not used.
+ */
+static struct tr_tree *environment_of(struct tri_flyte_graph *graph, const task_template *task)
+{
+    const Flyteidl__Core__Container *container = task->container;
+    const struct tr_flyte_package *package = graph->package;
+    struct tr_text none = tr_text_of("");
     struct tri_flyte_fields fields = {0};
-    bool has_path = false;
     for (size_t i = 0; i < container->n_env; i++) {
         tri_flyte_put_text(graph, &fields, container->env[i]->key, container->env[i]->value);
-        has_path = has_path || strcmp(container->env[i]->key, python_path) == 0;
     }
-    if (!has_path) {
-        struct tr_tree *passed_on =
-            tri_tree_new(graph->arena, TR_TREE_PLAIN, (struct tri_place){0});
-        tri_flyte_put(graph, &fields, python_path, passed_on);
-    }
+    put_identity(graph, &fields, task);
+    put_variable(graph, &fields, container, "PATH", package == NULL ? none : package->path);
+    put_variable(graph, &fields, container, PYTHON_PATH,
+                 package == NULL ? none : package->python_path);
     return tri_flyte_fields_tree(graph, &fields);
 }
 
@@ -275,8 +407,7 @@ static void put_container(struct tri_flyte_graph *graph, const task_template *ta
 {
     const Flyteidl__Core__Container *container = task->container;
     tri_flyte_put(graph, fields, "run", keep_templates(graph->arena, words_of(graph, container)));
-    tri_flyte_put(graph, fields, "env",
-                  keep_templates(graph->arena, environment_of(graph, container)));
+    tri_flyte_put(graph, fields, "env", keep_templates(graph->arena, environment_of(graph, task)));
     tri_flyte_put_resources(graph, fields, container->resources);
 }
 
@@ -321,6 +452,15 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
     struct tri_flyte_fields fields = {0};
     const Flyteidl__Core__TypedInterface *interface = task->interface;
     const char *name = task->id == NULL ? "" : task->id->name;
+    bool has_container = task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+    if (has_container && !take_code(graph, task)) {
+        struct tr_text before = tri_report_subject(graph->report, tr_text_of(name));
+        tri_report_add(graph->report, (struct tri_place){0}, NULL,
+                       "the task runs code of a fast package, which is not in this one\n"
+                       "give the folder with its modules: --code FOLDER");
+        (void)tri_report_subject(graph->report, before);
+        return NULL;
+    }
     if (is_map_task(task) && !become_inner(task)) {
         return tri_flyte_wrong(
             graph, name,
@@ -328,10 +468,12 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
             "let its arguments end as flytekit's do: -- vars NAMES resolver ...");
     }
     if (interface != NULL) {
-        tri_flyte_put(graph, &fields, "inputs", tri_flyte_variables(graph, interface->inputs));
-        tri_flyte_put(graph, &fields, "outputs", tri_flyte_variables(graph, interface->outputs));
+        tri_flyte_put(graph, &fields, "inputs",
+                      tri_flyte_variables(graph, interface->inputs, NULL));
+        tri_flyte_put(graph, &fields, "outputs",
+                      tri_flyte_variables(graph, interface->outputs, NULL));
     }
-    if (task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER) {
+    if (has_container) {
         put_container(graph, task, &fields);
     } else {
         tri_flyte_put_text(graph, &fields, "type", task->type);

@@ -282,8 +282,11 @@ static void load_file(struct tri_definition *definition, struct tri_file file,
         }
         text = (struct tr_text){.data = (const char *)data, .size = size};
     }
+    bool is_made = is_first && request->tree != NULL;
+    definition->has_any_names = is_made;
     const struct tr_tree *tree =
-        tr_yaml_read(definition->scratch, definition->report, definition->source, text);
+        is_made ? request->tree
+                : tr_yaml_read(definition->scratch, definition->report, definition->source, text);
     if (tree != NULL) {
         read_file(definition, tree, &file);
     }
@@ -336,6 +339,13 @@ static void drop_clashes(struct tri_definition *definition)
         }
         struct tri_place first = entities[kept - 1].name.place;
         struct tr_text file = tr_text_of("");
+        if (first.line == 0 && entities[i].name.place.line == 0) {
+            tri_report_add(definition->report, first, "DuplicateId",
+                           "a task, a workflow and a launch plan are called '%.*s'\n"
+                           "give each a name of its own",
+                           TRI_SHOWN(entities[i].name.text));
+            continue;
+        }
         if (first.line == 0) {
             tri_report_add(definition->report, entities[i].name.place, "DuplicateId",
                            "the name '%.*s' is taken by the definition of the dynamic task\n"

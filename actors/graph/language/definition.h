@@ -187,6 +187,7 @@ struct tri_definition {
 
     /* the file that is being read */
     bool is_included;
+    bool has_any_names; /* it was made of Flyte's documents, whose names may hold anything */
     uint32_t source;
     struct tr_text folder;
     struct tr_text path; /* as it is shown, in the arena of the graph */

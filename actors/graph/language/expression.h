@@ -10,10 +10,18 @@
 
 #include "actors/graph/compiled/graph.h"
 
+/* Among which names the name of a reference is looked up. */
+enum tri_reference_scope {
+    TRI_REFERENCE_ANY,   /* `$name`: of inputs and nodes, which differ in the language */
+    TRI_REFERENCE_INPUT, /* `$start-node["name"]` */
+    TRI_REFERENCE_NODE,  /* `$["name"]` */
+};
+
 /* `$name` with the steps behind it. */
 struct tri_reference {
     struct tr_text text; /* as it is written */
     struct tr_text name;
+    enum tri_reference_scope scope;
     const struct tr_step *steps;
     uint32_t step_count;
 };

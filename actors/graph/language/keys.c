@@ -211,10 +211,25 @@ static bool refuse(struct tri_definition *definition, const struct tr_tree *tree
     return false;
 }
 
+/* A name of Flyte's. It becomes a part of paths and lines, in which it has to be one word. */
+static bool is_any_name(struct tr_text text)
+{
+    bool is_fine = text.size > 0 && text.size <= TR_FLYTE_NAME_BYTES_MAX;
+    for (size_t i = 0; is_fine && i < text.size; i++) {
+        is_fine = (unsigned char)text.data[i] > ' ' && text.data[i] != '/' && text.data[i] != 0x7f;
+    }
+    return is_fine;
+}
+
 bool tri_keys_read_name(struct tri_definition *definition, const struct tr_tree *tree,
                         struct tri_name *name)
 {
-    if (!tr_tree_is_text(tree) || !tri_is_name(tree->text)) {
+    bool is_any = definition->has_any_names && tr_tree_is_text(tree);
+    if (is_any && !is_any_name(tree->text)) {
+        return refuse(definition, tree,
+                      "write a name of 1 to 255 bytes, without blanks and slashes");
+    }
+    if (!is_any && (!tr_tree_is_text(tree) || !tri_is_name(tree->text))) {
         return refuse(definition, tree,
                       "write a name: letters, digits, _ and -, a letter or _ first, at most 63");
     }

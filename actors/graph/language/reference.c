@@ -2,6 +2,9 @@
  * Names and references: `$name`, then `.field`, `["a field"]` and `[0]`; and texts that hold some
  * in braces, `{$name.field}`.
  *
+ * Documents of Flyte's have names of any characters, and inputs that are called as nodes are. There
+ * `$["a node"]` is a node and `$start-node["an input"]` an input, whatever they are called.
+ *
  * A reference has no blanks in it. What the name stands for, an input, a node or the error, and
  * which of the steps names an output, is the compiler's to find out. Steps lie in the arena; names
  * and plain fields are views into the text, quoted fields are copied, since backslashes are taken
@@ -146,18 +149,48 @@ static bool is_at_end(const struct scan *scan)
     return scan->at == scan->end || (scan->is_in_braces && *scan->at == '}');
 }
 
+/* What the reference begins with: a name, or that of a node in brackets. */
+static bool scan_first(struct scan *scan, struct tri_reference *reference)
+{
+    struct tr_step node = {.field = tr_text_of("")};
+    if (scan->end - scan->at > 1 && memcmp(scan->at, "[\"", 2) == 0) {
+        scan->at++;
+        bool is_fine = scan_brackets(scan, &node);
+        reference->name = node.field;
+        reference->scope = TRI_REFERENCE_NODE;
+        return is_fine;
+    }
+    if (scan_name(scan, &reference->name)) {
+        return true;
+    }
+    return fail(scan, scan->is_in_braces
+                          ? "behind the dollar sign stands no name\n"
+                            "write {$name}, or {$$ for {$ in a text"
+                          : "behind the dollar sign stands no name\n"
+                            "write $name, or $$ for a dollar sign at the beginning of text");
+}
+
+/* An output of the start node is an input of the workflow. */
+static void name_input(struct tri_reference *reference)
+{
+    bool is_start = reference->scope == TRI_REFERENCE_ANY &&
+                    tr_text_equal(reference->name, tr_text_of("start-node"));
+    if (is_start && reference->step_count > 0 && !reference->steps[0].is_index) {
+        reference->scope = TRI_REFERENCE_INPUT;
+        reference->name = reference->steps[0].field;
+        reference->steps++;
+        reference->step_count--;
+    }
+}
+
 static bool scan_reference(struct scan *scan, struct tri_reference *reference)
 {
     if (scan->at == scan->end || *scan->at != '$') {
         return fail(scan, "a reference begins with a dollar sign\nwrite $name");
     }
     scan->at++;
-    if (!scan_name(scan, &reference->name)) {
-        return fail(scan, scan->is_in_braces
-                              ? "behind the dollar sign stands no name\n"
-                                "write {$name}, or {$$ for {$ in a text"
-                              : "behind the dollar sign stands no name\n"
-                                "write $name, or $$ for a dollar sign at the beginning of text");
+    if (!scan_first(scan, reference)) {
+        return false;
     }
     struct tri_vector steps = {0};
     while (!is_at_end(scan)) {
@@ -176,6 +209,7 @@ static bool scan_reference(struct scan *scan, struct tri_reference *reference)
     }
     reference->steps = steps.items;
     reference->step_count = steps.count;
+    name_input(reference);
     return true;
 }
 

@@ -50,7 +50,7 @@ FOR_DEPLOY = [*PUBLIC_RUNTIME, "schemas/", "actors/"]
 ENGINE_ROOMS = ["deploy/common/", "deploy/inputs/", "deploy/history/", "deploy/recovery/",
                 "deploy/selection/", "deploy/retention/", "deploy/settings/", "deploy/engine/",
                 "deploy/metrics/", "deploy/server/", "deploy/offline/", "deploy/transfer/",
-                "deploy/backup/"]
+                "deploy/backup/", "deploy/flyte/"]
 
 # Files below a folder, a floor or a room of one, may include what begins with one of these. A
 # room's law stands in place of its floor's.
@@ -135,6 +135,7 @@ INCLUDES = {
                       "runtime/link/", "deploy/common/"],
     "deploy/inputs": [*FOR_DEPLOY, "plugins/sdk/plugin.h", "runtime/blob/", "deploy/inputs/",
                       "deploy/common/"],
+    "deploy/flyte": [*FOR_DEPLOY, "deploy/flyte/", "deploy/common/"],
     "deploy/history": [*FOR_DEPLOY, "plugins/builtin/registry.h", "runtime/blob/",
                        "runtime/journal/", "runtime/store_open.h", "runtime/process/shared.h", "deploy/history/",
                        "deploy/common/", "deploy/inputs/relocate.h"],
@@ -232,6 +233,9 @@ BANS = [
     (CALL, ["protobuf_c_*", "flyteidl__*"],
      [*PROTOBUF_FILES],
      "protobuf is spoken only in actors/graph/flyte/*; go through flyte.h"),
+    (HEADER, ["archive.h", "archive_entry.h"],
+     ["deploy/flyte/archive.c", "tests/*"],
+     "libarchive is called only in deploy/flyte/archive.c"),
     (CALL, ["dlopen", "dlmopen", "dlsym", "dlvsym", "dlclose"],
      ["plugins/builtin/load.c", "runtime/http/http_library.c",
       "runtime/postgres/postgres_library.c", "tests/*"],
@@ -321,6 +325,8 @@ EXCEPTIONS = [
     ("f.yaml", "examples/COMMANDS.md", "a definition that a user writes"),
     ("flyte.yaml", "examples/COMMANDS.md", "Flyte's own"),
     ("config/server/config.yaml", "tests/doubles/armada/*", "Armada's own"),
+    ("*code.py", "tests/integration/test_flyte_packages.py", "in packages that the test makes"),
+    ("../x.py", "tests/integration/test_flyte_packages.py", "in packages that the test makes"),
     ("twice.c", "examples/plugins/README.md", "the page shows it, and its reader writes it"),
     ("tasks.py", "examples/TUTORIAL.md", "made by init"),
     ("orders.*", "examples/TUTORIAL.md", "the page shows it, and its reader writes it"),

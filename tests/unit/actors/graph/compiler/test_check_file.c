@@ -196,14 +196,15 @@ static void test_packages_of_flyte_are_named(void **state)
         const char *words;
     } files[] = {
         {"flyte-package.tgz", "\x1f\x8b\x08",
-         "this is a compressed archive, as `pyflyte package` "
-         "writes one; "},
+         "this is a compressed archive, as `pyflyte package` writes one; `check`, `run` and "
+         "`submit` take it; here a definition in YAML is wanted"},
         {"0_flow.main_2.pb", "\x0a\x03",
-         "this is a document of Flyte's, as `pyflyte package` "
-         "writes them; "},
+         "this is a document of Flyte's, as `pyflyte package` writes them; `check`, `run` and "
+         "`submit` take it; here a definition in YAML is wanted"},
         {"flow.py", "import flytekit\n",
-         "this is a program in Python, which has to be run to know "
-         "its workflows; "},
+         "this is a program in Python, which has to be run to know its workflows; package it: "
+         "pyflyte --pkgs MODULE package --image none:1 -o flows.tgz --fast; or write a definition "
+         "in YAML: `troupe init` begins one"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(files); i++) {
         struct help help;
@@ -211,10 +212,7 @@ static void test_packages_of_flyte_are_named(void **state)
         help_init(&help);
         const char *path = put(place, files[i].name, files[i].text);
         assert_null(check(&help, path));
-        (void)snprintf(expected, sizeof expected,
-                       "%s: %sthis program reads definitions in YAML alone, so far; write one "
-                       "whose tasks run pyflyte-execute: `troupe init flytekit` begins one",
-                       path, files[i].words);
+        (void)snprintf(expected, sizeof expected, "%s: %s", path, files[i].words);
         assert_string_equal(help_errors(&help), expected);
         help_fini(&help);
     }

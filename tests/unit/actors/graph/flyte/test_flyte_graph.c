@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "actors/graph/compiler/compile.h"
+#include "actors/graph/document/yaml.h"
 #include "actors/graph/flyte/flyte.h"
 #include "actors/graph/flyte/flyte_graph.h"
 #include "actors/graph/language/expression.h"
@@ -385,47 +386,56 @@ static void test_bindings_and_conditions_that_are_none_are_named(void **state)
     expect(&node, "x: a condition names this, which the branch has not bound");
 }
 
-/* "$" and "$x" would be the text "$x", "a.b" the field of another value. */
-static void test_references_with_names_that_are_none(void **state)
+/* The reference that stands in the document for an output of a node. */
+static void expect_reference(const char *from, const char *var, struct tri_reference *reference)
 {
-    (void)state;
-    static char var[] = "x";
-    static char names[][16] = {"$x", "a.b", "a b", "x) or (y"};
-    Flyteidl__Core__Node node;
-    flyteidl__core__node__init(&node);
-    Flyteidl__Core__GateNode gate;
-    flyteidl__core__gate_node__init(&gate);
-    Flyteidl__Core__SleepCondition sleep;
-    flyteidl__core__sleep_condition__init(&sleep);
-    Google__Protobuf__Duration duration;
-    google__protobuf__duration__init(&duration);
-    Flyteidl__Core__Binding binding;
-    flyteidl__core__binding__init(&binding);
-    Flyteidl__Core__Binding *bindings[] = {&binding};
+    Flyteidl__Core__DynamicJobSpec spec;
+    Flyteidl__Core__Binding output;
+    Flyteidl__Core__Binding *outputs[] = {&output};
     Flyteidl__Core__BindingData data;
-    flyteidl__core__binding_data__init(&data);
     Flyteidl__Core__OutputReference promise;
+    static char name[] = "o0";
+    static uint8_t bytes[4096];
+    struct tr_text problem;
+    flyteidl__core__dynamic_job_spec__init(&spec);
+    flyteidl__core__binding__init(&output);
+    flyteidl__core__binding_data__init(&data);
     flyteidl__core__output_reference__init(&promise);
-    duration.seconds = 1;
-    sleep.duration = &duration;
-    gate.condition_case = FLYTEIDL__CORE__GATE_NODE__CONDITION_SLEEP;
-    gate.sleep = &sleep;
-    node.id = node_id;
-    node.target_case = FLYTEIDL__CORE__NODE__TARGET_GATE_NODE;
-    node.gate_node = &gate;
-    node.n_inputs = 1;
-    node.inputs = bindings;
-    binding.var = var;
-    binding.binding = &data;
+    spec.n_outputs = 1;
+    spec.outputs = outputs;
+    output.var = name;
+    output.binding = &data;
     data.value_case = FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE;
     data.promise = &promise;
+    promise.node_id = (char *)(uintptr_t)from;
+    promise.var = (char *)(uintptr_t)var;
+    struct tr_bytes futures = {.data = bytes, .size = protobuf_c_message_pack(&spec.base, bytes)};
+    tr_buffer_cut(&document, 0);
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), 0);
+    const struct tr_tree *tree =
+        tr_yaml_read(&help.arena, &help.report, 0, tr_buffer_text(&document));
+    assert_non_null(tree);
+    const struct tr_tree *text = tr_tree_find(tr_tree_find(tree, "outputs"), "o0");
+    assert_non_null(text);
+    assert_true(tri_reference_parse(&help.arena, text->text, reference, &problem));
+}
+
+/* Names of any characters stay names, whatever they would be in a text of the language. */
+static void test_references_have_names_of_any_characters(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"n0",  "$x",  "a.b",    "a b",       "x) or (y",
+                                        "err", "\"]", "back\\", "start-node"};
     for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
-        promise.node_id = node_id;
-        promise.var = names[i];
-        expect(&node, ": a reference names this, which is no name of the language");
-        promise.node_id = names[i];
-        promise.var = var;
-        expect(&node, ": a reference names this, which is no name of the language");
+        struct tri_reference reference;
+        bool is_start = strcmp(names[i], "start-node") == 0;
+        expect_reference(names[i], "o.0", &reference);
+        assert_int_equal(reference.scope, is_start ? TRI_REFERENCE_INPUT : TRI_REFERENCE_NODE);
+        assert_true(tr_text_equal(reference.name, tr_text_of(is_start ? "o.0" : names[i])));
+        assert_int_equal(reference.step_count, is_start ? 0 : 1);
+        expect_reference("", names[i], &reference);
+        assert_int_equal(reference.scope, TRI_REFERENCE_INPUT);
+        assert_true(tr_text_equal(reference.name, tr_text_of(names[i])));
     }
 }
 
@@ -467,7 +477,7 @@ int main(void)
         TEST(test_map_tasks_hand_on_whole_what_they_name),
         TEST(test_nodes_that_are_none_are_named),
         TEST(test_bindings_and_conditions_that_are_none_are_named),
-        TEST(test_references_with_names_that_are_none),
+        TEST(test_references_have_names_of_any_characters),
         TEST(test_strings_are_escaped),
         TEST(test_bytes_that_are_no_graph),
     };

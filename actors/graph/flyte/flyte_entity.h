@@ -1,0 +1,32 @@
+/*
+ * The entities of a package: tasks, workflows and launch plans, each known by its id. Only the
+ * files flyte*.c include this.
+ */
+#ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_ENTITY_H
+#define TR_ACTORS_GRAPH_FLYTE_FLYTE_ENTITY_H
+
+#include "actors/graph/flyte/flyte_graph.h"
+
+/* In the order of the numbers in the names of their files. */
+enum tri_flyte_entity_kind {
+    TRI_FLYTE_TASK = 1,
+    TRI_FLYTE_WORKFLOW,
+    TRI_FLYTE_PLAN,
+};
+
+struct tri_flyte_entity {
+    enum tri_flyte_entity_kind kind;
+    const Flyteidl__Core__Identifier *id;
+    ProtobufCMessage *message; /* a TaskTemplate, a WorkflowTemplate or a LaunchPlan */
+    struct tr_bytes packed;    /* maps in the order of their keys: the same for equal entities */
+};
+
+/*
+ * Reads all files of a package. Ids are filled in wherever they stand; what is there twice is there
+ * once. The entities are sorted by kind and id. False: the report says what is wrong, or memory
+ * ended.
+ */
+TR_MUST_USE bool tri_flyte_entities(const struct tr_flyte_package *package, struct tr_arena *arena,
+                                    struct tr_report *report, struct tri_vector *entities);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * A package as a definition: the tree that a file in YAML with the same tasks, workflows and launch
+ * plans would give.
+ *
+ * Tasks, workflows and launch plans of Flyte's have names of their own kind each, and flytekit
+ * gives every workflow a launch plan of its name, which holds the defaults of its inputs. Here the
+ * workflow takes these defaults, and the plan is gone: whoever launches it launches the workflow.
+ */
+#include "actors/graph/document/limits.h"
+#include "actors/graph/flyte/flyte_entity.h"
+#include "schemas/codec/error.h"
+
+typedef Flyteidl__Admin__LaunchPlan launch_plan;
+
+/* ------------------------------------------------------------------ schedules */
+
+/* Only one of them is there. */
+static void put_rate(struct tri_flyte_graph *graph, const Flyteidl__Admin__FixedRate *rate,
+                     struct tri_flyte_fields *fields)
+{
+    static const char units[] = {[FLYTEIDL__ADMIN__FIXED_RATE_UNIT__MINUTE] = 'm',
+                                 [FLYTEIDL__ADMIN__FIXED_RATE_UNIT__HOUR] = 'h',
+                                 [FLYTEIDL__ADMIN__FIXED_RATE_UNIT__DAY] = 'd'};
+    size_t unit = (size_t)rate->unit < TR_COUNT_OF(units) ? (size_t)rate->unit : 0;
+    tri_flyte_put(graph, fields, "every",
+                  tri_flyte_text(graph->arena,
+                                 tr_arena_print(graph->arena, "%u%c", rate->value, units[unit])));
+}
+
+static void put_cron(struct tri_flyte_graph *graph, const Flyteidl__Admin__CronSchedule *cron,
+                     struct tri_flyte_fields *fields)
+{
+    tri_flyte_put_text(graph, fields, "cron", cron->schedule);
+    if (cron->offset[0] != '\0') {
+        tri_report_warn(graph->report, (struct tri_place){0},
+                        "the schedule's offset '%s' is not looked at", cron->offset);
+    }
+}
+
+static struct tr_tree *schedule_of(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Admin__Schedule *schedule)
+{
+    struct tri_flyte_fields fields = {0};
+    switch (schedule->schedule_expression_case) {
+    case FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_CRON_EXPRESSION:
+        tri_flyte_put_text(graph, &fields, "cron", schedule->cron_expression);
+        break;
+    case FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_RATE:
+        put_rate(graph, schedule->rate, &fields);
+        break;
+    case FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_CRON_SCHEDULE:
+        put_cron(graph, schedule->cron_schedule, &fields);
+        break;
+    default:
+        break;
+    }
+    if (schedule->kickoff_time_input_arg[0] != '\0') {
+        tri_flyte_put_text(graph, &fields, "kickoff_input", schedule->kickoff_time_input_arg);
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+static const Flyteidl__Admin__Schedule *schedule_in(const launch_plan *plan)
+{
+    const Flyteidl__Admin__LaunchPlanMetadata *metadata =
+        plan->spec == NULL ? NULL : plan->spec->entity_metadata;
+    const Flyteidl__Admin__Schedule *schedule = metadata == NULL ? NULL : metadata->schedule;
+    bool is_set = schedule != NULL && schedule->schedule_expression_case !=
+                                          FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION__NOT_SET;
+    return is_set ? schedule : NULL;
+}
+
+/* ------------------------------------------------------------------ launch plans */
+
+static const Flyteidl__Core__WorkflowTemplate *find_workflow(const struct tri_flyte_graph *graph,
+                                                             const Flyteidl__Core__Identifier *id)
+{
+    for (size_t i = 0; i < graph->workflow_count; i++) {
+        if (tri_flyte_is_same(graph->workflows[i]->id, id)) {
+            return graph->workflows[i];
+        }
+    }
+    return NULL;
+}
+
+static size_t fixed_count(const launch_plan *plan)
+{
+    return plan->spec->fixed_inputs == NULL ? 0 : plan->spec->fixed_inputs->n_literals;
+}
+
+/* Whether it is what flytekit gives each workflow: its defaults, under its name. */
+static bool is_default(const launch_plan *plan)
+{
+    return plan->spec != NULL && plan->spec->workflow_id != NULL &&
+           tri_flyte_is_same(plan->id, plan->spec->workflow_id) && fixed_count(plan) == 0 &&
+           schedule_in(plan) == NULL;
+}
+
+static struct tr_tree *defaults_of(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Core__ParameterMap *defaults)
+{
+    struct tri_flyte_fields fields = {0};
+    for (size_t i = 0; defaults != NULL && i < defaults->n_parameters; i++) {
+        const Flyteidl__Core__Parameter *parameter = defaults->parameters[i]->value;
+        bool has_default = parameter != NULL &&
+                           parameter->behavior_case == FLYTEIDL__CORE__PARAMETER__BEHAVIOR_DEFAULT;
+        if (has_default) {
+            const Flyteidl__Core__LiteralType *type =
+                parameter->var == NULL ? NULL : parameter->var->type;
+            tri_flyte_put(graph, &fields, defaults->parameters[i]->key,
+                          tri_flyte_value(graph, type, parameter->default_));
+        }
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+/* The type of an input of a workflow; NULL: there is no such input. */
+static const Flyteidl__Core__LiteralType *input_type(
+    const Flyteidl__Core__WorkflowTemplate *workflow, const char *name)
+{
+    const Flyteidl__Core__VariableMap *inputs =
+        workflow == NULL || workflow->interface == NULL ? NULL : workflow->interface->inputs;
+    for (size_t i = 0; inputs != NULL && i < inputs->n_variables; i++) {
+        if (strcmp(inputs->variables[i]->key, name) == 0) {
+            return inputs->variables[i]->value == NULL ? NULL : inputs->variables[i]->value->type;
+        }
+    }
+    return NULL;
+}
+
+static struct tr_tree *fixed_of(struct tri_flyte_graph *graph, const launch_plan *plan)
+{
+    const Flyteidl__Core__WorkflowTemplate *workflow =
+        find_workflow(graph, plan->spec->workflow_id);
+    const Flyteidl__Core__LiteralMap *fixed = plan->spec->fixed_inputs;
+    struct tri_flyte_fields fields = {0};
+    for (size_t i = 0; i < fixed_count(plan); i++) {
+        const char *name = fixed->literals[i]->key;
+        tri_flyte_put(
+            graph, &fields, name,
+            tri_flyte_value(graph, input_type(workflow, name), fixed->literals[i]->value));
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+static struct tr_tree *plan_of(struct tri_flyte_graph *graph, const launch_plan *plan)
+{
+    struct tri_flyte_fields fields = {0};
+    if (plan->spec == NULL || plan->spec->workflow_id == NULL) {
+        return tri_flyte_wrong(graph, plan->id->name,
+                               "the launch plan does not say which workflow it starts");
+    }
+    tri_flyte_put(graph, &fields, "workflow",
+                  tri_flyte_text(graph->arena, tri_flyte_name_of(graph, plan->spec->workflow_id)));
+    tri_flyte_put(graph, &fields, "inputs", defaults_of(graph, plan->spec->default_inputs));
+    if (fixed_count(plan) > 0) {
+        tri_flyte_put(graph, &fields, "fixed", fixed_of(graph, plan));
+    }
+    if (schedule_in(plan) != NULL) {
+        struct tr_text before = tri_report_subject(graph->report, tr_text_of(plan->id->name));
+        tri_flyte_put(graph, &fields, "schedule", schedule_of(graph, schedule_in(plan)));
+        (void)tri_report_subject(graph->report, before);
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+/* ------------------------------------------------------------------ the definition */
+
+/* The defaults of a workflow's inputs stand in the launch plan of its name. */
+static const Flyteidl__Core__ParameterMap *defaults_for(
+    const struct tri_flyte_graph *graph, const Flyteidl__Core__WorkflowTemplate *workflow)
+{
+    for (size_t i = 0; i < graph->plan_count; i++) {
+        if (is_default(graph->plans[i]) && tri_flyte_is_same(graph->plans[i]->id, workflow->id)) {
+            return graph->plans[i]->spec->default_inputs;
+        }
+    }
+    return NULL;
+}
+
+static struct tr_tree *tasks_of(struct tri_flyte_graph *graph)
+{
+    struct tri_flyte_fields tasks = {0};
+    for (size_t i = 0; i < graph->task_count; i++) {
+        tri_flyte_put_named(graph, &tasks, graph->tasks[i]->id,
+                            tri_flyte_task(graph, graph->tasks[i]));
+    }
+    return tri_flyte_fields_tree(graph, &tasks);
+}
+
+static struct tr_tree *workflows_of(struct tri_flyte_graph *graph)
+{
+    struct tri_flyte_fields workflows = {0};
+    for (size_t i = 0; i < graph->workflow_count; i++) {
+        tri_flyte_put_named(graph, &workflows, graph->workflows[i]->id,
+                            tri_flyte_workflow(graph, graph->workflows[i],
+                                               defaults_for(graph, graph->workflows[i])));
+    }
+    return tri_flyte_fields_tree(graph, &workflows);
+}
+
+/* A default plan without its workflow is a plan, which then says what is missing. */
+static struct tr_tree *plans_of(struct tri_flyte_graph *graph)
+{
+    struct tri_flyte_fields plans = {0};
+    for (size_t i = 0; i < graph->plan_count; i++) {
+        const launch_plan *plan = graph->plans[i];
+        if (!is_default(plan) || find_workflow(graph, plan->id) == NULL) {
+            tri_flyte_put_named(graph, &plans, plan->id, plan_of(graph, plan));
+        }
+    }
+    return tri_flyte_fields_tree(graph, &plans);
+}
+
+static const struct tr_tree *definition_of(struct tri_flyte_graph *graph)
+{
+    struct tri_flyte_fields fields = {0};
+    tri_flyte_put_count(graph, &fields, "troupe", 1);
+    tri_flyte_put(graph, &fields, "project", tri_flyte_text(graph->arena, graph->package->project));
+    tri_flyte_put(graph, &fields, "domain", tri_flyte_text(graph->arena, graph->package->domain));
+    tri_flyte_put(graph, &fields, "tasks", tasks_of(graph));
+    tri_flyte_put(graph, &fields, "workflows", workflows_of(graph));
+    tri_flyte_put(graph, &fields, "launch_plans", plans_of(graph));
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+/* Entities are sorted by their kinds, so those of a kind are next to each other. */
+static bool sort_out(struct tri_flyte_graph *graph, const struct tri_vector *entities)
+{
+    const struct tri_flyte_entity *items = entities->items;
+    size_t room = entities->count;
+    graph->tasks = tr_arena_array(graph->arena, room, sizeof(void *));
+    graph->workflows = tr_arena_array(graph->arena, room, sizeof(void *));
+    graph->plans = tr_arena_array(graph->arena, room, sizeof(void *));
+    if (graph->arena->error != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < room; i++) {
+        void *message = items[i].message;
+        if (items[i].kind == TRI_FLYTE_TASK) {
+            graph->tasks[graph->task_count++] = message;
+        } else if (items[i].kind == TRI_FLYTE_WORKFLOW) {
+            graph->workflows[graph->workflow_count++] = message;
+        } else {
+            graph->plans[graph->plan_count++] = message;
+        }
+    }
+    return true;
+}
+
+int tr_flyte_package_read(const struct tr_flyte_package *package, struct tr_arena *arena,
+                          struct tr_report *report, const struct tr_tree **definition)
+{
+    struct tri_flyte_graph graph = {.arena = arena, .report = report, .package = package};
+    struct tri_vector entities = {0};
+    const struct tr_tree *tree = NULL;
+    tr_types_init(&graph.types, arena);
+    if (tri_flyte_entities(package, arena, report, &entities) && sort_out(&graph, &entities)) {
+        tree = definition_of(&graph);
+    }
+    if (arena->error != 0) {
+        return arena->error;
+    }
+    if (tree == NULL || tr_report_total(report) > 0) {
+        return TR_INVALID;
+    }
+    *definition = tree;
+    return 0;
+}

@@ -1,0 +1,387 @@
+/*
+ * From the path of a package to a graph: its files, their code, their environment, their compiler.
+ */
+#include "deploy/flyte/package.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/flyte/flyte.h"
+#include "deploy/common/file.h"
+#include "deploy/flyte/archive.h"
+#include "deploy/flyte/code.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+/* The program of flytekit's that runs a task. */
+#define EXECUTE "pyflyte-execute"
+
+/* What is known of a package on its way. */
+struct loading {
+    const char *path;
+    const struct tr_package_options *options;
+    struct tr_report *report;
+    struct tr_arena arena;
+    struct tri_vector files; /* struct tr_flyte_file */
+    struct tr_bytes code;    /* the archive with the code of a fast package */
+    struct tr_flyte_package package;
+};
+
+static int refuse(struct loading *loading, const char *words)
+{
+    tri_report_add(loading->report, (struct tri_place){0}, NULL, "%s", words);
+    return TR_INVALID;
+}
+
+/* What the system says about a file. */
+static int refuse_file(struct loading *loading, const char *path, int error)
+{
+    tri_report_add(loading->report, (struct tri_place){0}, NULL,
+                   "%s cannot be read: %s\ncheck its name", path,
+                   error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+    return TR_INVALID;
+}
+
+/* ------------------------------------------------------------------ names of files */
+
+static bool ends_with(struct tr_text name, const char *end)
+{
+    size_t size = strlen(end);
+    return name.size >= size && memcmp(name.data + name.size - size, end, size) == 0;
+}
+
+/* Two bytes tell an archive that is compressed by gzip, whatever its name. */
+static bool is_gzip(const char *path)
+{
+    unsigned char begin[2] = {0};
+    FILE *file = fopen(path, "re");
+    size_t count = file == NULL ? 0 : fread(begin, 1, sizeof begin, file);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return count == sizeof begin && begin[0] == 0x1f && begin[1] == 0x8b;
+}
+
+bool tr_package_is(const char *path)
+{
+    struct stat status;
+    struct tr_text name = tr_text_of(path);
+    if (stat(path, &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
+        return false;
+    }
+    return S_ISDIR(status.st_mode) || ends_with(name, ".pb") || ends_with(name, ".tgz") ||
+           ends_with(name, ".tar.gz") || is_gzip(path);
+}
+
+static struct tr_text last_part(struct tr_text path)
+{
+    size_t begin = path.size;
+    while (begin > 0 && path.data[begin - 1] != '/') {
+        begin--;
+    }
+    return (struct tr_text){.data = path.data + begin, .size = path.size - begin};
+}
+
+/* ------------------------------------------------------------------ files */
+
+/*
+ * Of a fast package the code, which is an archive itself; else an entity, or a file that is none.
+ */
+static int add_file(void *self, struct tr_text name, bool is_program, struct tr_bytes bytes)
+{
+    struct loading *loading = self;
+    bool is_code = ends_with(name, ".tar.gz") || ends_with(name, ".tgz");
+    (void)is_program;
+    if (!is_code && !ends_with(name, ".pb")) {
+        return 0;
+    }
+    struct tr_bytes copy = tr_arena_bytes(&loading->arena, bytes);
+    if (is_code) {
+        loading->code = copy;
+        return loading->arena.error;
+    }
+    struct tr_flyte_file *file = tri_vector_add(&loading->arena, &loading->files, sizeof *file);
+    if (file != NULL) {
+        *file = (struct tr_flyte_file){.name = tr_arena_text(&loading->arena, last_part(name)),
+                                       .bytes = copy};
+    }
+    return loading->arena.error;
+}
+
+static int read_one(struct loading *loading, const char *path)
+{
+    char *data = NULL;
+    size_t size = 0;
+    int error = tr_file_read(path, TR_ARCHIVE_BYTES_MAX, &data, &size);
+    if (error != 0) {
+        return error == TR_MEMORY ? error : refuse_file(loading, path, error);
+    }
+    struct tr_bytes bytes = {.data = (const uint8_t *)data, .size = size};
+    error = ends_with(tr_text_of(path), ".pb")
+                ? add_file(loading, tr_text_of(path), false, bytes)
+                : tr_archive_walk(bytes, add_file, loading, loading->report);
+    tr_free(data);
+    return error;
+}
+
+/* What `pyflyte serialize` writes into a folder. */
+static int read_folder(struct loading *loading)
+{
+    DIR *folder = opendir(loading->path);
+    int error = folder == NULL ? refuse_file(loading, loading->path, TR_SYSTEM) : 0;
+    const struct dirent *entry = folder == NULL ? NULL : readdir(folder);
+    for (; error == 0 && entry != NULL; entry = readdir(folder)) {
+        struct tr_text path =
+            tr_arena_print(&loading->arena, "%s/%s", loading->path, entry->d_name);
+        if (path.size > 0 && ends_with(path, ".pb")) {
+            error = read_one(loading, path.data);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return error != 0 ? error : loading->arena.error;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct tr_flyte_file *a = left;
+    const struct tr_flyte_file *b = right;
+    return tr_text_order(a->name, b->name);
+}
+
+static int read_files(struct loading *loading)
+{
+    struct stat status;
+    bool is_folder = stat(loading->path, &status) == 0 && S_ISDIR(status.st_mode);
+    int error = is_folder ? read_folder(loading) : read_one(loading, loading->path);
+    if (loading->files.count > 1) {
+        qsort(loading->files.items, loading->files.count, sizeof(struct tr_flyte_file), by_name);
+    }
+    loading->package.files = loading->files.items;
+    loading->package.file_count = loading->files.count;
+    return error;
+}
+
+/* ------------------------------------------------------------------ what ids leave open */
+
+/* The SHA-256 over the entities, which differ where the package does. */
+static struct tr_text digest_of(struct loading *loading)
+{
+    const struct tr_flyte_file *files = loading->files.items;
+    struct tr_buffer digests;
+    uint8_t digest[TR_GRAPH_HASH_BYTES];
+    char text[2 * TR_GRAPH_HASH_BYTES + 1] = "";
+    tr_buffer_init(&digests, 0);
+    for (uint32_t i = 0; i < loading->files.count; i++) {
+        tr_digest(files[i].bytes, digest);
+        tr_buffer_add(&digests, digest, sizeof digest);
+    }
+    tr_digest(loading->code, digest);
+    tr_buffer_add(&digests, digest, sizeof digest);
+    tr_digest(tr_buffer_bytes(&digests), digest);
+    loading->arena.error = loading->arena.error != 0 ? loading->arena.error : digests.error;
+    tr_buffer_fini(&digests);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        snprintf(text + 2 * i, 3, "%02x", digest[i]);
+    }
+    return tr_arena_text(&loading->arena, tr_text_of(text));
+}
+
+static struct tr_text given(const char *value, const char *otherwise)
+{
+    return tr_text_of(value != NULL ? value : otherwise);
+}
+
+static void name_package(struct loading *loading)
+{
+    const struct tr_package_options *options = loading->options;
+    loading->package.project = given(options->project, "default");
+    loading->package.domain = given(options->domain, "development");
+    loading->package.version =
+        options->version != NULL ? tr_text_of(options->version) : digest_of(loading);
+}
+
+/* ------------------------------------------------------------------ what tasks find */
+
+/*
+ * The folder of flytekit's programs: beside the Python that was named, or in the environment that
+ * is active; "" where those of $PATH are as good as any.
+ */
+static struct tr_text programs_of(struct loading *loading)
+{
+    const char *python = loading->options->python;
+    const char *environment = getenv("VIRTUAL_ENV");
+    if (python != NULL) {
+        const char *slash = strrchr(python, '/');
+        return slash == NULL ? tr_text_of("")
+                             : (struct tr_text){.data = python, .size = (size_t)(slash - python)};
+    }
+    return environment == NULL || environment[0] == '\0'
+               ? tr_text_of("")
+               : tr_arena_print(&loading->arena, "%s/bin", environment);
+}
+
+/* Two lists of folders as one; either may be empty. */
+static struct tr_text join_lists(struct loading *loading, struct tr_text first, const char *second)
+{
+    bool has_second = second != NULL && second[0] != '\0';
+    if (first.size == 0) {
+        return tr_text_of("");
+    }
+    return tr_arena_print(&loading->arena, "%.*s%s%s", TRI_TEXT(first), has_second ? ":" : "",
+                          has_second ? second : "");
+}
+
+/* Whether one of the folders of a list has flytekit's program. */
+static bool finds_program(const char *folders)
+{
+    char path[PATH_MAX];
+    while (folders != NULL && *folders != '\0') {
+        size_t size = strcspn(folders, ":");
+        int length = snprintf(path, sizeof path, "%.*s/%s", (int)size, folders, EXECUTE);
+        if (length > 0 && (size_t)length < sizeof path && access(path, X_OK) == 0) {
+            return true;
+        }
+        folders += size;
+        folders += *folders == ':' ? 1 : 0;
+    }
+    return false;
+}
+
+static int find_programs(struct loading *loading)
+{
+    const char *python = loading->options->python;
+    const char *path = getenv("PATH");
+    struct tr_text programs = programs_of(loading);
+    if (python != NULL && programs.size == 0) {
+        return refuse(loading, "--python names no path\nwrite it with its folder, as in "
+                               "--python venv/bin/python");
+    }
+    char absolute[PATH_MAX];
+    if (programs.size > 0) {
+        const char *folder = tr_arena_print(&loading->arena, "%.*s", TRI_TEXT(programs)).data;
+        if (folder == NULL || tr_file_absolute(folder, absolute) != 0) {
+            return loading->arena.error != 0 ? TR_MEMORY : TR_SYSTEM;
+        }
+        programs = tr_arena_text(&loading->arena, tr_text_of(absolute));
+    }
+    loading->package.path = join_lists(loading, programs, path);
+    return loading->arena.error;
+}
+
+/* Whether a task of the graph is flytekit's. */
+static bool needs_program(const struct tr_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->task_count; i++) {
+        const struct tr_task *task = &graph->tasks[i];
+        if (task->argc > 0 && tr_text_equal(task->argv[0], tr_text_of(EXECUTE))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each task would fail where flytekit is not found, which is told before anything begins. */
+static int check_program(struct loading *loading, const struct tr_graph *graph)
+{
+    struct tr_text given = loading->package.path;
+    const char *path = given.size == 0
+                           ? getenv("PATH")
+                           : tr_arena_print(&loading->arena, "%.*s", TRI_TEXT(given)).data;
+    if (loading->arena.error != 0 || !needs_program(graph) || finds_program(path)) {
+        return loading->arena.error;
+    }
+    return refuse(loading, "there is no " EXECUTE ", which runs its tasks\n"
+                           "activate the environment that has flytekit, or name its Python: "
+                           "--python venv/bin/python");
+}
+
+/*
+ * Where the modules of the tasks are: in the folder that was named, or unpacked from the package.
+ */
+static int find_code(struct loading *loading)
+{
+    const struct tr_package_options *options = loading->options;
+    char folder[PATH_MAX] = "";
+    int error = 0;
+    if (options->code != NULL) {
+        struct stat status;
+        error = stat(options->code, &status) != 0 || !S_ISDIR(status.st_mode)
+                    ? refuse(loading, "--code names no folder\nname the one with the modules")
+                    : tr_file_absolute(options->code, folder);
+    } else if (loading->code.size > 0 && options->store != NULL) {
+        error = tr_code_unpack(loading->code, options->store, loading->report, folder);
+        if (error == TR_SYSTEM || error == TR_LIMIT) {
+            error = refuse_file(loading, "the code cannot be unpacked: the store", error);
+        }
+    }
+    if (error != 0) {
+        return error;
+    }
+    loading->package.has_code = options->code != NULL || loading->code.size > 0;
+    loading->package.python_path = join_lists(
+        loading, tr_arena_text(&loading->arena, tr_text_of(folder)), getenv("PYTHONPATH"));
+    return loading->arena.error;
+}
+
+/* ------------------------------------------------------------------ the whole way */
+
+static int compile(struct loading *loading, struct tr_graph **graph)
+{
+    char folder[PATH_MAX];
+    const struct tr_tree *tree = NULL;
+    int error = tr_flyte_package_read(&loading->package, &loading->arena, loading->report, &tree);
+    if (error == 0) {
+        error = tr_file_absolute(".", folder);
+    }
+    if (error != 0) {
+        return error;
+    }
+    struct tr_definition_source source = {
+        .path = tr_text_of(loading->path),
+        .folder = tr_text_of(folder),
+        .text = tr_text_of(""),
+        .tree = tree,
+    };
+    struct tr_graph *made = NULL;
+    error = tr_graph_compile(&source, loading->report, &made);
+    if (error == 0 && loading->options->store != NULL) {
+        error = check_program(loading, made);
+    }
+    if (error != 0) {
+        tr_graph_free(made);
+        return error;
+    }
+    *graph = made;
+    return 0;
+}
+
+int tr_package_compile(const char *path, const struct tr_package_options *options,
+                       struct tr_report *report, struct tr_graph **graph)
+{
+    struct loading loading = {.path = path, .options = options, .report = report};
+    tr_arena_init(&loading.arena);
+    (void)tri_report_source(report, tr_text_of(path));
+    int error = read_files(&loading);
+    if (error == 0) {
+        name_package(&loading);
+        error = find_programs(&loading);
+    }
+    if (error == 0) {
+        error = find_code(&loading);
+    }
+    if (error == 0) {
+        error = loading.arena.error != 0 ? loading.arena.error : compile(&loading, graph);
+    }
+    tr_report_finish(report);
+    tr_arena_fini(&loading.arena);
+    return error;
+}

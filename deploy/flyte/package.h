@@ -1,0 +1,35 @@
+/*
+ * Packages of Flyte's: what `pyflyte package` writes, and folders and files of `pyflyte serialize`.
+ * They are compiled to a graph as definitions are, and what their tasks need on this machine, in
+ * the place of a container's image, is found before anything begins.
+ */
+#ifndef TR_DEPLOY_FLYTE_PACKAGE_H
+#define TR_DEPLOY_FLYTE_PACKAGE_H
+
+#include "actors/graph/compiled/graph.h"
+#include "actors/graph/document/report.h"
+
+struct tr_package_options {
+    const char *project; /* for ids that leave it open; NULL: default */
+    const char *domain;  /* the same; NULL: development */
+    const char *version; /* the same; NULL: the SHA-256 of the package */
+    const char *python;  /* beside it are flytekit's programs; NULL: $VIRTUAL_ENV, else $PATH */
+    const char *code;    /* a folder with the modules of the tasks; NULL: a fast package's own */
+    /*
+     * The store whose tasks will run it: code is unpacked there, and flytekit has to be found.
+     * NULL: the package is only looked at.
+     */
+    const char *store;
+};
+
+/* Whether a path is a package, and no definition in YAML: by its name, or how it begins. */
+bool tr_package_is(const char *path);
+
+/*
+ * Reads a package and compiles it. What is wrong with it is in the report: TR_INVALID. TR_MEMORY,
+ * TR_LIMIT.
+ */
+TR_MUST_USE int tr_package_compile(const char *path, const struct tr_package_options *options,
+                                   struct tr_report *report, struct tr_graph **graph);
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * `troupe inspect`: what a definition or a package holds, each with its interface, and of a workflow
+ * its nodes. It shows what was compiled, so that one sees what will run.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/cli/commands.h"
+#include "deploy/cli/definition.h"
+#include "deploy/cli/diagnostics.h"
+#include "deploy/common/document.h"
+#include "deploy/common/table.h"
+#include "deploy/follow/prepare.h"
+#include "deploy/history/route.h"
+#include "schemas/codec/error.h"
+
+enum entity_kind { WORKFLOW, PLAN, TASK };
+
+/* A workflow, a launch plan or a task, by its position. */
+struct entity {
+    enum entity_kind kind;
+    uint32_t index;
+};
+
+struct inspect {
+    const struct tr_invocation *invocation;
+    struct tr_graph *graph;
+    const char *name; /* NULL: all */
+    bool is_short;    /* of which the name is the end, as no entity is called so */
+};
+
+static const char *const kind_words[] = {
+    [WORKFLOW] = "workflow", [PLAN] = "launch plan", [TASK] = "task"};
+
+/* ------------------------------------------------------------------ entities */
+
+static uint32_t count_of(const struct tr_graph *graph, enum entity_kind kind)
+{
+    return kind == WORKFLOW ? graph->workflow_count
+           : kind == PLAN   ? graph->plan_count
+                            : graph->task_count;
+}
+
+static struct tr_text name_of(const struct tr_graph *graph, struct entity entity)
+{
+    return entity.kind == WORKFLOW ? graph->workflows[entity.index].name
+           : entity.kind == PLAN   ? graph->plans[entity.index].name
+                                   : graph->tasks[entity.index].name;
+}
+
+static const struct tr_variables *inputs_of(const struct tr_graph *graph, struct entity entity)
+{
+    return entity.kind == WORKFLOW ? &graph->workflows[entity.index].interface.inputs
+           : entity.kind == PLAN   ? &graph->plans[entity.index].inputs
+                                   : &graph->tasks[entity.index].interface.inputs;
+}
+
+static const struct tr_variables *outputs_of(const struct tr_graph *graph, struct entity entity)
+{
+    if (entity.kind == TASK) {
+        return &graph->tasks[entity.index].interface.outputs;
+    }
+    uint32_t workflow = entity.kind == PLAN ? graph->plans[entity.index].workflow : entity.index;
+    return &graph->workflows[workflow].interface.outputs;
+}
+
+/* Whether it is asked for. */
+static bool is_meant(const struct inspect *inspect, struct entity entity)
+{
+    struct tr_text name = name_of(inspect->graph, entity);
+    if (inspect->name == NULL) {
+        return true;
+    }
+    struct tr_text typed = tr_text_of(inspect->name);
+    return inspect->is_short ? tr_prepare_is_short_for(typed, name) : tr_text_equal(typed, name);
+}
+
+/* The next entity that is asked for, behind `entity`; false at the end. */
+static bool next_of(const struct inspect *inspect, struct entity *entity, bool is_first)
+{
+    struct entity next = *entity;
+    next.index += is_first ? 0 : 1;
+    for (;;) {
+        if (next.index >= count_of(inspect->graph, next.kind)) {
+            if (next.kind == TASK) {
+                return false;
+            }
+            next = (struct entity){.kind = next.kind + 1};
+        } else if (is_meant(inspect, next)) {
+            *entity = next;
+            return true;
+        } else {
+            next.index++;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ as a document */
+
+static void write_variables(struct tr_document *document, const char *key,
+                            const struct tr_variables *variables)
+{
+    tr_document_begin_list(document, key);
+    for (uint32_t i = 0; i < variables->count; i++) {
+        const struct tr_variable *variable = &variables->items[i];
+        struct tr_buffer text;
+        tr_buffer_init(&text, 0);
+        tr_document_begin_map(document, NULL);
+        tr_document_text(document, "name", variable->name);
+        tr_type_write(variable->type, &text);
+        tr_document_text(document, "type", tr_buffer_text(&text));
+        tr_buffer_cut(&text, 0);
+        bool is_shown = variable->has_default &&
+                        tr_literal_json(variable->type, variable->default_value, &text) == 0;
+        tr_document_bool(document, "has_default", variable->has_default);
+        if (is_shown) {
+            tr_document_json(document, "default", tr_buffer_text(&text));
+        } else {
+            tr_document_null(document, "default");
+        }
+        tr_document_end(document);
+        tr_buffer_fini(&text);
+    }
+    tr_document_end(document);
+}
+
+static bool is_shown(const struct tr_node *node)
+{
+    return node->kind != TR_NODE_START && node->kind != TR_NODE_END;
+}
+
+static void write_nodes(struct tr_document *document, const struct tr_graph *graph,
+                        const struct tr_workflow *workflow)
+{
+    for (uint32_t i = 0; i < workflow->node_count; i++) {
+        const struct tr_stop stop = {.graph = graph, .workflow = workflow, .node = i};
+        const struct tr_node *node = &workflow->nodes[i];
+        if (!is_shown(node)) {
+            continue;
+        }
+        tr_document_begin_map(document, NULL);
+        tr_document_text(document, "node", node->id);
+        tr_document_text(document, "kind", tr_text_of(tr_stop_kind(&stop)));
+        tr_document_text(document, "target", tr_stop_target(&stop));
+        tr_document_begin_list(document, "after");
+        for (uint32_t k = 0; k < node->upstream_count; k++) {
+            uint32_t upstream = workflow->upstream[node->upstream_first + k];
+            if (is_shown(&workflow->nodes[upstream])) {
+                tr_document_text(document, NULL, workflow->nodes[upstream].id);
+            }
+        }
+        tr_document_end(document);
+        tr_document_end(document);
+    }
+}
+
+/* What a launch plan starts, and what a task is run by; "" for a workflow. */
+static struct tr_text target_of(const struct tr_graph *graph, struct entity entity)
+{
+    return entity.kind == PLAN   ? graph->workflows[graph->plans[entity.index].workflow].name
+           : entity.kind == TASK ? graph->tasks[entity.index].type
+                                 : tr_text_of("");
+}
+
+static void write_entity(struct tr_document *document, const struct tr_graph *graph,
+                         struct entity entity)
+{
+    tr_document_begin_map(document, NULL);
+    tr_document_text(document, "kind", tr_text_of(kind_words[entity.kind]));
+    tr_document_text(document, "name", name_of(graph, entity));
+    tr_document_text(document, "target", target_of(graph, entity));
+    tr_document_text(document, "schedule",
+                     entity.kind == PLAN && graph->plans[entity.index].schedule.is_set
+                         ? graph->plans[entity.index].schedule.cron_text
+                         : tr_text_of(""));
+    write_variables(document, "inputs", inputs_of(graph, entity));
+    write_variables(document, "outputs", outputs_of(graph, entity));
+    tr_document_begin_list(document, "nodes");
+    if (entity.kind == WORKFLOW) {
+        write_nodes(document, graph, &graph->workflows[entity.index]);
+    }
+    tr_document_end(document);
+    tr_document_end(document);
+}
+
+/* ------------------------------------------------------------------ for people */
+
+/* `(name: type, ...)` on one line. */
+static int print_variables(const struct tr_variables *variables, struct tr_buffer *line)
+{
+    int error = 0;
+    tr_buffer_add_string(line, "(");
+    for (uint32_t i = 0; error == 0 && i < variables->count; i++) {
+        const struct tr_variable *variable = &variables->items[i];
+        tr_buffer_print(line, "%s%.*s: ", i == 0 ? "" : ", ", TRI_TEXT(variable->name));
+        tr_type_print(variable->type, line);
+        if (variable->has_default) {
+            tr_buffer_add_string(line, " = ");
+            error = tr_literal_json(variable->type, variable->default_value, line);
+        }
+    }
+    tr_buffer_add_string(line, ")");
+    return error != 0 ? error : line->error;
+}
+
+static int print_entity(const struct tr_graph *graph, struct entity entity)
+{
+    struct tr_buffer line;
+    struct tr_text target = target_of(graph, entity);
+    tr_buffer_init(&line, 0);
+    tr_buffer_print(&line, "%s %.*s", kind_words[entity.kind], TRI_TEXT(name_of(graph, entity)));
+    int error = print_variables(inputs_of(graph, entity), &line);
+    tr_buffer_add_string(&line, " -> ");
+    error = error == 0 ? print_variables(outputs_of(graph, entity), &line) : error;
+    if (entity.kind == PLAN) {
+        tr_buffer_print(&line, ", of %.*s", TRI_TEXT(target));
+    }
+    error = error != 0 ? error : line.error;
+    if (error == 0) {
+        printf("%.*s\n", (int)line.size, (const char *)line.data);
+    }
+    tr_buffer_fini(&line);
+    return error;
+}
+
+/* The nodes of a workflow below it. */
+static int print_nodes(const struct tr_graph *graph, const struct tr_workflow *workflow)
+{
+    struct tr_table table;
+    tr_table_init(&table, 3);
+    for (uint32_t i = 0; i < workflow->node_count; i++) {
+        const struct tr_stop stop = {.graph = graph, .workflow = workflow, .node = i};
+        if (is_shown(&workflow->nodes[i])) {
+            tr_table_text(&table, workflow->nodes[i].id);
+            tr_table_text(&table, tr_text_of(tr_stop_kind(&stop)));
+            tr_table_text(&table, tr_stop_target(&stop));
+        }
+    }
+    int error = tr_table_write(&table, 2, stdout);
+    tr_table_fini(&table);
+    return error;
+}
+
+/* ------------------------------------------------------------------ the command */
+
+static int tell(const struct inspect *inspect)
+{
+    enum tr_output output = inspect->invocation->output;
+    bool has_document = output == TR_OUTPUT_JSON || output == TR_OUTPUT_YAML;
+    struct tr_document document;
+    struct entity entity = {.kind = WORKFLOW};
+    int error = 0;
+    if (has_document) {
+        tr_document_init(&document, stdout, output);
+        tr_document_begin_list(&document, NULL);
+    }
+    for (bool is_first = true; error == 0 && next_of(inspect, &entity, is_first);
+         is_first = false) {
+        if (has_document) {
+            write_entity(&document, inspect->graph, entity);
+            continue;
+        }
+        error = print_entity(inspect->graph, entity);
+        if (error == 0 && inspect->name != NULL && entity.kind == WORKFLOW) {
+            error = print_nodes(inspect->graph, &inspect->graph->workflows[entity.index]);
+        }
+    }
+    if (has_document) {
+        tr_document_end(&document);
+        tr_document_fini(&document);
+    }
+    return error;
+}
+
+static enum tr_exit_status tell_meant(struct inspect *inspect)
+{
+    const struct tr_command *command = inspect->invocation->command;
+    struct entity first = {.kind = WORKFLOW};
+    bool is_there = next_of(inspect, &first, true);
+    if (!is_there) {
+        inspect->is_short = true;
+        first = (struct entity){.kind = WORKFLOW};
+        is_there = next_of(inspect, &first, true);
+    }
+    if (!is_there && inspect->name != NULL) {
+        return tr_command_refused(command, "there is no workflow, launch plan or task '%.80s'",
+                                  inspect->name);
+    }
+    int error = tell(inspect);
+    return error == 0 ? TR_EXIT_DONE : tr_command_failed(command, "%s", tr_error_text(error));
+}
+
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    const struct tr_arguments *arguments = &invocation->arguments;
+    struct inspect inspect = {.invocation = invocation,
+                              .name = arguments->word_count > 1 ? arguments->words[1] : NULL};
+    struct tr_report report;
+    tr_report_init(&report);
+    int error =
+        tr_definition_compile(invocation, arguments->words[0], NULL, &report, &inspect.graph);
+    enum tr_exit_status status = tr_diagnostics_print_report(invocation, &report, error);
+    tr_report_fini(&report);
+    if (status == TR_EXIT_DONE) {
+        status = tell_meant(&inspect);
+    }
+    tr_graph_free(inspect.graph);
+    return status;
+}
+
+static const struct tr_option options[] = {
+    TR_PACKAGE_OPTIONS,
+    {0},
+};
+
+const struct tr_command tr_command_inspect = {
+    .name = "inspect",
+    .summary = "show what a definition or a package holds",
+    .words = "FILE [NAME]",
+    .text = "Workflows, launch plans and tasks with their inputs, defaults and outputs. With NAME\n"
+            "only that one, and the nodes of a workflow; behind a point the end of a name will do.",
+    .examples = "  troupe inspect flow.yaml\n"
+                "  troupe inspect flows.tgz map_reduce\n"
+                "  troupe inspect -o json flows.tgz",
+    .options = options,
+    .outputs = "text|json|yaml",
+    .completes = TR_COMPLETES_DEFINITIONS,
+    .words_min = 1,
+    .words_max = 2,
+    .run = run,
+};

@@ -1,0 +1,95 @@
+/*
+ * Any bytes as an archive, whose files are read as a package, and as a single entity of each kind:
+ * they are refused with words, or are a definition, which compiles or is refused with words.
+ */
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/flyte/flyte.h"
+#include "deploy/flyte/archive.h"
+#include "schemas/codec/error.h"
+#include "tests/fuzz/fuzz.h"
+
+/* The files of one archive. */
+struct files {
+    struct tr_arena *arena;
+    struct tri_vector items; /* struct tr_flyte_file */
+};
+
+static int add_file(void *self, struct tr_text name, bool is_program, struct tr_bytes bytes)
+{
+    struct files *files = self;
+    struct tr_flyte_file *file = tri_vector_add(files->arena, &files->items, sizeof *file);
+    (void)is_program;
+    if (file != NULL) {
+        file->name = tr_arena_text(files->arena, name);
+        file->bytes = tr_arena_bytes(files->arena, bytes);
+    }
+    return files->arena->error;
+}
+
+static void compile(const struct files *files)
+{
+    const struct tr_flyte_package package = {
+        .files = files->items.items,
+        .file_count = files->items.count,
+        .project = tr_text_of("p"),
+        .domain = tr_text_of("d"),
+        .version = tr_text_of("v"),
+        .path = tr_text_of(""),
+        .python_path = tr_text_of("/code"),
+        .has_code = true,
+    };
+    struct tr_report report;
+    struct tr_graph *graph = NULL;
+    const struct tr_tree *tree = NULL;
+    tr_report_init(&report);
+    int error = tr_flyte_package_read(&package, files->arena, &report, &tree);
+    if (error == 0) {
+        const struct tr_definition_source source = {.path = tr_text_of("flows.tgz"),
+                                                    .folder = tr_text_of("/"),
+                                                    .text = tr_text_of(""),
+                                                    .tree = tree};
+        error = tr_graph_compile(&source, &report, &graph);
+    }
+    TR_ASSERT(error == 0 || error == TR_INVALID || error == TR_LIMIT);
+    TR_ASSERT(error != TR_INVALID || tr_report_total(&report) > 0);
+    tr_graph_free(graph);
+    tr_report_fini(&report);
+}
+
+static void look_at_entity(const char *name, struct tr_bytes bytes)
+{
+    struct tr_arena arena;
+    tr_arena_init(&arena);
+    struct files files = {.arena = &arena};
+    if (add_file(&files, tr_text_of(name), false, bytes) == 0) {
+        compile(&files);
+    }
+    tr_arena_fini(&arena);
+}
+
+static void look_at_archive(struct tr_bytes bytes)
+{
+    struct tr_arena arena;
+    struct tr_report report;
+    tr_arena_init(&arena);
+    tr_report_init(&report);
+    struct files files = {.arena = &arena};
+    int error = tr_archive_walk(bytes, add_file, &files, &report);
+    TR_ASSERT(error != TR_INVALID || tr_report_total(&report) > 0);
+    if (error == 0) {
+        compile(&files);
+    }
+    tr_report_fini(&report);
+    tr_arena_fini(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"0_e_1.pb", "0_e_2.pb", "0_e_3.pb"};
+    struct tr_bytes bytes = {.data = data, .size = size};
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        look_at_entity(names[i], bytes);
+    }
+    look_at_archive(bytes);
+    return 0;
+}

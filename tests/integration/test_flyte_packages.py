@@ -1,0 +1,449 @@
+#!/usr/bin/env python3
+"""Packages of Flyte's: what flytekit writes for a cluster is run as it is.
+
+Packages are put together with Flyte's own library (support/flyte_package.py). With TROUPE_TEST_LONG
+flytekit writes them itself (support/flytekit_packages.py), and what comes out has to be what its
+own local execution gives.
+"""
+
+import gzip
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import unittest
+
+import stores
+from program import PROGRAM, ROOT, ProgramTest
+from test_flyte import KIT_PYTHON, PYTHON, LibraryTest, have_library
+
+SUPPORT = ROOT / "tests/support"
+
+# Two tasks, and a workflow whose inputs and nodes are called as the language would not have it.
+SUMS = """
+task("flows.more.add", "i['a'] + i['b']", {"a": INTEGER, "b": INTEGER})
+task("flows.more.double", "i['a'] * 2", {"a": INTEGER})
+workflow("flows.main.sums", {"n0": INTEGER, "err": INTEGER, "o0": INTEGER}, [
+    node("n0", "flows.more.add", a=promise("", "n0"), b=promise("start-node", "err")),
+    node("n1.x", "flows.more.double", a=promise("n0"), after=["n0"]),
+    node("o0", "flows.more.add", a=promise("n1.x"), b=promise("", "o0"), after=["n1.x"])],
+    {"o0": promise("o0"), "n0": promise("n0")})
+"""
+
+# A program that stands for pyflyte-execute: it runs `main` of the module that it is given.
+EXECUTE = """#!/bin/sh
+exec python3 -c 'import importlib, sys; importlib.import_module(sys.argv[1]).main()' "$1"
+"""
+
+
+class PackageTest(LibraryTest):
+    """Tests that write packages."""
+
+    def package(self, script, write="write()"):
+        self.write("package.py", (SUPPORT / "flyte_package.py").read_text() + script + "\n" + write)
+        subprocess.run([PYTHON, "package.py"], cwd=self.folder, check=True)
+
+    def environment(self):
+        environment = super().environment()
+        environment.pop("VIRTUAL_ENV", None)
+        return environment
+
+    def told(self, *words, name="flows.tgz"):
+        """What `check` tells of a package that is wrong, and `run` as well."""
+        stdout, _ = self.troupe("check", name, *words, status=2)
+        _, stderr = self.troupe("run", name, *words, status=2)
+        self.assertEqual(stderr, stdout)
+        self.assertEqual(stores.contents(self.store), [])
+        return stdout
+
+
+class EntitiesTest(PackageTest):
+    def test_names_are_flytes(self):
+        self.package(SUMS)
+        self.assertIn("no errors", self.troupe("check", "flows.tgz")[1])
+        words = ["-i", "n0=1", "-i", "err=2", "-i", "o0=4"]
+        done = self.document("run", "flows.tgz", "flows.main.sums", *words)
+        self.assertEqual(done["outputs"], {"o0": 10, "n0": 3})
+        nodes = self.document("get", "@last")["nodes"]
+        self.assertEqual({row["node"] for row in nodes if row["kind"] == "task"},
+                         {"n0", "n1.x", "o0"})
+        self.assertEqual(self.troupe("check", "-o", "name", "flows.tgz")[0].split(),
+                         ["flows.main.sums", "flows.more.add", "flows.more.double"])
+
+    def test_what_is_in_it(self):
+        self.package(SUMS + """
+plan("flows.main.sums", "flows.main.sums", {"n0": 5}, required=["err", "o0"])
+plan("flows.ones", "flows.main.sums", {"n0": 1}, {"err": 1})
+""")
+        stdout, _ = self.troupe("inspect", "flows.tgz")
+        self.assertEqual(stdout, """\
+workflow flows.main.sums(err: int, n0: int = 5, o0: int) -> (o0: int, n0: int)
+launch plan flows.ones(n0: int = 1, o0: int) -> (o0: int, n0: int), of flows.main.sums
+task flows.more.add(a: int, b: int) -> (o0: int)
+task flows.more.double(a: int) -> (o0: int)
+""")
+        stdout, _ = self.troupe("inspect", "flows.tgz", "sums")
+        self.assertEqual(stdout, """\
+workflow flows.main.sums(err: int, n0: int = 5, o0: int) -> (o0: int, n0: int)
+  n0    task  flows.more.add
+  n1.x  task  flows.more.double
+  o0    task  flows.more.add
+""")
+        sums, = self.document("inspect", "flows.tgz", "flows.main.sums")
+        self.assertEqual(sums["inputs"][1],
+                         {"name": "n0", "type": "int", "has_default": True, "default": 5})
+        self.assertEqual(sums["nodes"][1], {"node": "n1.x", "kind": "task",
+                                            "target": "flows.more.double", "after": ["n0"]})
+        _, stderr = self.troupe("inspect", "flows.tgz", "gone", status=2)
+        self.assertEqual(stderr, "troupe inspect: there is no workflow, launch plan or task "
+                                 "'gone'\n")
+
+    def test_a_task_runs_alone(self):
+        self.package(SUMS)
+        done = self.document("run", "flows.tgz", "flows.more.double", "-i", "a=4")
+        self.assertEqual(done["outputs"], {"o0": 8})
+
+    def test_short_names_where_they_are_clear(self):
+        self.package(SUMS + """
+task("flows.other.add", "0", {"a": INTEGER})
+""")
+        self.assertEqual(self.document("run", "flows.tgz", "double", "-i", "a=4")["outputs"],
+                         {"o0": 8})
+        self.assertEqual(self.document("run", "flows.tgz", "other.add", "-i", "a=4")["outputs"],
+                         {"o0": 0})
+        _, stderr = self.troupe("run", "flows.tgz", "add", status=2)
+        self.assertEqual(stderr, "troupe run: 'add' may be one of: flows.more.add, "
+                                 "flows.other.add\n")
+        _, stderr = self.troupe("run", "flows.tgz", "dbl", status=2)
+        self.assertIn("there is no workflow, launch plan or task 'dbl'", stderr)
+
+    def test_single_files_and_folders(self):
+        self.package(SUMS, """
+import pathlib
+folder = pathlib.Path("serialized")
+folder.mkdir()
+for name, data in members:
+    (folder / name).write_bytes(data)
+""")
+        words = ["-i", "n0=1", "-i", "err=2", "-i", "o0=4"]
+        self.assertEqual(self.document("run", "serialized", "sums", *words)["outputs"]["o0"], 10)
+        self.assertEqual(self.document("run", "serialized/1_flows.more.double_1.pb", "-i", "a=4")
+                         ["outputs"], {"o0": 8})
+
+    def test_what_is_there_twice(self):
+        twice = """
+spec = task("t.a", "1", {"a": INTEGER, "b": INTEGER, "c": INTEGER})
+again = task_pb2.TaskSpec.FromString(spec.SerializeToString())
+again.template.interface.inputs.Clear()
+for name in ("c", "a", "b"):
+    again.template.interface.inputs.variables[name].type.CopyFrom(INTEGER)
+"""
+        self.package(twice + "add('9_t.a_1.pb', again)\n")
+        self.assertIn("no errors", self.troupe("check", "flows.tgz")[1])
+        self.package(twice + "again.template.metadata.retries.retries = 3\n"
+                     "add('9_t.a_1.pb', again)\n")
+        self.assertEqual(self.told(), "flows.tgz: t.a: it is there twice, and not the same; "
+                         "package one version of it, or give the two different names "
+                         "[ValueCollision]\n")
+        self.package(twice + "again.template.id.version = 'v9'\nadd('9_t.a_1.pb', again)\n")
+        self.assertIn("it is there of two versions, projects or domains", self.told())
+
+    def test_ids_are_filled_in_everywhere(self):
+        self.package(SUMS)
+        self.troupe("run", "flows.tgz", "double", "-i", "a=4", "--project", "p", "--domain", "d",
+                    "--version", "v1")
+        self.assertEqual(self.document("list", "--project", "p")[0]["domain"], "d")
+        # What says its project itself is another id than what leaves it open.
+        self.package(SUMS + """
+said = task_pb2.TaskSpec.FromString(members[0][1])
+said.template.id.project, said.template.id.domain, said.template.id.version = "p", "d", "v1"
+add("9_flows.more.add_1.pb", said)
+""")
+        words = ["--project", "p", "--domain", "d", "--version", "v1"]
+        self.assertIn("no errors", self.troupe("check", "flows.tgz", *words)[1])
+        self.assertIn("of two versions", self.troupe("check", "flows.tgz", status=2)[0])
+
+    def test_launch_plans(self):
+        self.package(SUMS + """
+workflow("flows.twice", {"a": INTEGER}, [node("n0", "flows.more.double", a=promise("", "a"))],
+         {"o0": promise("n0")})
+plan("flows.twice", "flows.twice", {"a": 7})
+plan("flows.five", "flows.twice", {"a": 5})
+plan("flows.fixed", "flows.twice", fixed={"a": 4})
+workflow("flows.launches", {}, [
+    node("n0", "flows.five", identifier_pb2.LAUNCH_PLAN, a=scalar(3)),
+    node("n1", "flows.fixed", identifier_pb2.LAUNCH_PLAN),
+    node("n2", "flows.twice", identifier_pb2.LAUNCH_PLAN),
+    node("n3", "flows.twice", identifier_pb2.WORKFLOW, a=scalar(1))],
+    {f"o{i}": promise(f"n{i}") for i in range(4)})
+""")
+        for name, words, expected in (("flows.twice", (), 14), ("flows.five", (), 10),
+                                      ("five", ("-i", "a=6"), 12), ("flows.fixed", (), 8)):
+            self.assertEqual(self.document("run", "flows.tgz", name, *words)["outputs"],
+                             {"o0": expected}, name)
+        _, stderr = self.troupe("run", "flows.tgz", "flows.fixed", "-i", "a=1", status=2)
+        self.assertIn("a", stderr)
+        self.assertEqual(self.document("run", "flows.tgz", "launches")["outputs"],
+                         {"o0": 6, "o1": 8, "o2": 14, "o3": 2})
+
+
+class CodeTest(PackageTest):
+    """Fast packages, which bring the code of their tasks along."""
+
+    FAST = """
+ARGS = ["pyflyte-fast-execute", "--additional-distribution", "{{ .remote_package_path }}",
+        "--dest-dir", "/root", "--", "pyflyte-execute", "flows.code"]
+task("flows.code.main", "", {}, args=ARGS)
+"""
+    CODE = """
+code([("flows/__init__.py", b""), ("flows/code.py", b'''
+import json, os, pathlib
+def main():
+    json.dump({"o0": %d}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+    pathlib.Path(os.environ["TROUPE_TMP"], "where").write_text(__file__)
+''')])
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.programs = self.folder / "venv/bin"
+        self.programs.mkdir(parents=True)
+        (self.programs / "pyflyte-execute").write_text(EXECUTE)
+        (self.programs / "pyflyte-execute").chmod(0o755)
+
+    def run_main(self, *words, status=0):
+        return self.document("run", "flows.tgz", "main", "--python", "venv/bin/python", *words,
+                             status=status)
+
+    def test_code_is_unpacked_once(self):
+        self.package(self.FAST + self.CODE % 1)
+        self.assertEqual(self.run_main()["outputs"], {"o0": 1})
+        self.assertEqual(self.run_main()["outputs"], {"o0": 1})
+        folders = list((self.store / "code").iterdir())
+        self.assertEqual(len(folders), 1)
+        module = folders[0] / "flows/code.py"
+        self.assertEqual(module.stat().st_mode & 0o777, 0o444)
+        self.package(self.FAST + self.CODE % 2)
+        self.assertEqual(self.run_main()["outputs"], {"o0": 2})
+        self.assertEqual(len(list((self.store / "code").iterdir())), 2)
+
+    def test_code_from_a_folder(self):
+        self.package(self.FAST)
+        self.assertEqual(self.told(), "flows.tgz: flows.code.main: the task runs code of a fast "
+                         "package, which is not in this one; give the folder with its modules: "
+                         "--code FOLDER\n")
+        (self.folder / "src/flows").mkdir(parents=True)
+        self.write("src/flows/code.py", "import json, os\ndef main():\n    json.dump({'o0': 9}, "
+                   "open(os.environ['TROUPE_OUTPUTS'], 'w'))\n")
+        self.assertEqual(self.run_main("--code", "src")["outputs"], {"o0": 9})
+        _, stderr = self.troupe("run", "flows.tgz", "main", "--code", "none", status=2)
+        self.assertIn("--code names no folder; name the one with the modules", stderr)
+
+    def test_which_flytekit(self):
+        self.package(self.FAST + self.CODE % 1)
+        _, stderr = self.troupe("run", "flows.tgz", "main", status=2)
+        self.assertIn("there is no pyflyte-execute, which runs its tasks; activate the environment "
+                      "that has flytekit, or name its Python: --python venv/bin/python", stderr)
+        _, stderr = self.troupe("run", "flows.tgz", "main", "--python", "python3", status=2)
+        self.assertIn("--python names no path", stderr)
+        environment = self.environment() | {"VIRTUAL_ENV": str(self.programs.parent)}
+        self.environment = lambda: environment
+        self.assertEqual(self.document("run", "flows.tgz", "main")["outputs"], {"o0": 1})
+
+    def test_code_that_leads_out(self):
+        self.package(self.FAST + "code([('../x.py', b'')])")
+        _, stderr = self.troupe("run", "flows.tgz", "main", "--python", "venv/bin/python", status=2)
+        self.assertIn("the archive's entry '../x.py' leads out of the archive", stderr)
+        self.assertEqual([path.name for path in (self.store / "code").iterdir()], [])
+
+
+class WrongTest(PackageTest):
+    def archive(self, data):
+        (self.folder / "flows.tgz").write_bytes(data)
+
+    def tar(self, *members):
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+            for info in members:
+                archive.addfile(info, io.BytesIO(bytes(info.size)) if info.isreg() else None)
+        return stream.getvalue()
+
+    def member(self, name, kind=tarfile.REGTYPE, size=0, link=""):
+        info = tarfile.TarInfo(name)
+        info.type, info.size, info.linkname = kind, size, link
+        return info
+
+    def test_what_is_wrong_is_told(self):
+        entry = "flows.tgz: the archive's entry "
+        for members, words in (
+                ([self.member("../0_a_1.pb")], "'../0_a_1.pb' leads out of the archive"),
+                ([self.member("/0_a_1.pb")], "'/0_a_1.pb' leads out of the archive"),
+                ([self.member("a/../../b_1.pb")], "'a/../../b_1.pb' leads out of the archive"),
+                ([self.member("0_a_1.pb", tarfile.SYMTYPE, link="/etc/passwd")],
+                 "'0_a_1.pb' is a link or a device; put the file itself into the archive"),
+                ([self.member("0_b_1.pb"), self.member("0_a_1.pb", tarfile.LNKTYPE,
+                                                       link="0_b_1.pb")],
+                 "'0_a_1.pb' is a link or a device"),
+                ([self.member("0_a_1.pb", tarfile.CHRTYPE)], "'0_a_1.pb' is a link or a device"),
+                ([self.member("0_a_1.pb", tarfile.FIFOTYPE)], "'0_a_1.pb' is a link or a device")):
+            self.archive(self.tar(*members))
+            self.assertIn(entry + words, self.told())
+
+    def test_archives_that_are_none(self):
+        cannot = "flows.tgz: the archive cannot be read: "
+        whole = self.tar(self.member("0_a_1.pb", size=70000))
+        for data in (b"\x1f\x8b" + b"x" * 100, whole[:len(whole) // 2], b"no archive at all" * 99,
+                     gzip.compress(b"no tar" * 1000), whole[:40] + b"\xff" * 20 + whole[60:]):
+            self.archive(data)
+            self.assertIn(cannot, self.told())
+        for data in (self.tar(), self.tar(self.member("readme.txt", size=3))):
+            self.archive(data)
+            self.assertEqual(self.told(), "flows.tgz: there are no tasks, workflows or launch "
+                             "plans in it; make it with `pyflyte package` or `pyflyte serialize`\n")
+
+    def test_bombs(self):
+        huge = tarfile.TarInfo("0_a_1.pb")
+        huge.size = 1 << 40
+        header = huge.tobuf(tarfile.GNU_FORMAT)
+        self.archive(gzip.compress(header + bytes(4096)))
+        self.assertEqual(self.told(), "flows.tgz: the archive's entry '0_a_1.pb' makes it more "
+                         "than 1 GiB unpacked; package less\n")
+        # Zeros by the gigabyte in a small file, without any header of a tar.
+        self.archive(gzip.compress(bytes(64 << 20), 1))
+        self.assertIn("no tasks, workflows or launch plans", self.told())
+
+    def test_entities_that_are_none(self):
+        for name, data, words in (
+                ("0_a_1.pb", b"\xff\xff", "0_a_1.pb: the file is no TaskSpec of Flyte's"),
+                ("0_a_2.pb", b"\x0a\x7f", "0_a_2.pb: the file is no WorkflowSpec of Flyte's"),
+                ("0_a_3.pb", b"\x0a\x05abc", "0_a_3.pb: the file is no LaunchPlan of Flyte's"),
+                ("0_a_1.pb", b"", "0_a_1.pb: the entity has no id; serialize it with a name"),
+                ("0_a_4.pb", b"", "0_a_4.pb: the file's name does not say what it holds; let it "
+                                  "end with _1.pb for a task, _2.pb for a workflow, _3.pb for a "
+                                  "launch plan"),
+                ("a.pb", b"", "a.pb: the file's name does not say what it holds"),
+                ("0_a_1.pb", b"\x0a\x7f" * 200, "0_a_1.pb: the file is no TaskSpec")):
+            self.package(f"add({name!r}, {data!r})")
+            self.assertIn(f"flows.tgz: {words}", self.told())
+        self.package("plan('t.a', 't.b'); members[0] = ('0_t.a_2.pb', members[0][1])")
+        self.assertIn("0_t.a_2.pb: the file is no WorkflowSpec of Flyte's", self.told())
+        self.package("spec = task('t.a', '1', {})\n"
+                     "spec.template.id.resource_type = identifier_pb2.WORKFLOW\n"
+                     "members[0] = ('0_t.a_1.pb', spec.SerializeToString())")
+        self.assertIn("0_t.a_1.pb: the file holds an entity of another kind than its name says",
+                      self.told())
+
+    def test_what_refers_to_nothing(self):
+        for script, words in (
+                ("workflow('f.w', {}, [node('n0', 'f.gone')], {'o0': promise('n0')})",
+                 "f.w.n0: there is no task 'f.gone'; put it into the package, too "
+                 "[TaskReferenceNotFound]"),
+                ("workflow('f.w', {}, [node('n0', 'f.gone', identifier_pb2.WORKFLOW)], "
+                 "{'o0': promise('n0')})", "there is no workflow 'f.gone'"),
+                ("workflow('f.w', {}, [node('n0', 'f.gone', identifier_pb2.LAUNCH_PLAN)], "
+                 "{'o0': promise('n0')})", "there is no launch plan or workflow 'f.gone'"),
+                ("plan('f.p', 'f.gone')", "f.gone"),
+                ("workflow('f.w', {}, [node('n0', 'f.w', identifier_pb2.WORKFLOW)], "
+                 "{'o0': promise('n0')})", "f.w.n0: the workflow 'f.w' holds itself"),
+                ("task('f.t', '1', {'a': STRING})\n"
+                 "workflow('f.w', {'a': INTEGER}, [node('n0', 'f.t', a=promise('', 'a'))], "
+                 "{'o0': promise('n0')})", "[MismatchingTypes]"),
+                ("task('f.t', '1', {'a': INTEGER})\n"
+                 "workflow('f.w', {}, [node('n0', 'f.t', a=promise('n9'))], {'o0': promise('n0')})",
+                 "[NodeReferenceNotFound]"),
+                ("task('f.t', '1', {'a': INTEGER})\n"
+                 "workflow('f.w', {}, [node('n0', 'f.t')], {'o0': promise('n0')})",
+                 "[ParameterNotBound]"),
+                ("task('f.t', '1', {})\nworkflow('f.t', {}, [node('n0', 'f.t')], "
+                 "{'o0': promise('n0')})", "a task, a workflow and a launch plan are "
+                                           "called 'f.t'; give each a name of its own")):
+            self.package(script)
+            self.assertIn(words, self.told(), script)
+
+    def test_all_is_told_at_once(self):
+        self.package("workflow('f.w', {}, [node('n0', 'f.gone'), node('n1', 'f.away')], "
+                     "{'o0': promise('n0')})")
+        self.assertEqual(len(self.told().splitlines()), 2)
+
+    def test_a_file_that_is_not_there(self):
+        _, stderr = self.troupe("run", "gone.tgz", status=2)
+        self.assertIn("gone.tgz: the file cannot be read", stderr)
+
+
+@unittest.skipUnless(os.environ.get("TROUPE_TEST_LONG"), "needs flytekit, which is large")
+class FlytekitTest(ProgramTest):
+    """flytekit's own packages."""
+
+    @classmethod
+    def setUpClass(cls):
+        have_library(KIT_PYTHON, "flytekit")
+
+    def setUp(self):
+        super().setUp()
+        folder = self.folder / "src/flows"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
+        shutil.copy(SUPPORT / "flytekit_packages.py", folder / "all.py")
+
+    def environment(self):
+        environment = super().environment()
+        environment["PATH"] = f"{KIT_PYTHON.parent}:{environment['PATH']}"
+        environment["VIRTUAL_ENV"] = str(KIT_PYTHON.parent.parent)
+        return environment
+
+    def package(self, *words):
+        subprocess.run([KIT_PYTHON.parent / "pyflyte", "--pkgs", "flows", "package", "--image",
+                        "none:1", "--source", ".", "-o", "../flows.tgz", "-f", *words],
+                       cwd=self.folder / "src", env=self.environment(), check=True,
+                       capture_output=True)
+
+    def expected(self):
+        """Each case by flytekit itself: (workflow, inputs, outputs or none)."""
+        return json.loads(subprocess.run([KIT_PYTHON, "-m", "flows.all"], check=True, text=True,
+                                         cwd=self.folder / "src", env=self.environment(),
+                                         capture_output=True).stdout.splitlines()[-1])
+
+    def run_all(self, *words):
+        for name, inputs, outputs in self.expected():
+            with self.subTest(name, inputs=inputs):
+                (self.folder / "inputs.json").write_text(json.dumps(inputs))
+                done = self.document("run", "flows.tgz", name, "--inputs", "inputs.json", *words,
+                                     status=1 if outputs is None else 0)
+                self.assertEqual(done.get("outputs"), outputs)
+
+    def test_a_fast_package(self):
+        self.package("--fast")
+        self.run_all()
+
+    def test_the_page(self):
+        """What its readers type, and what they see."""
+        page = (ROOT / "examples/flyte/README.md").read_text()
+        commands, shown = re.search("```sh\n(.*?)```\n```text\n(.*?)```", page, re.S).groups()
+        shutil.copy(ROOT / "examples/flyte/map_reduce.py", self.folder)
+        environment = self.environment()
+        environment["PATH"] = f"{PROGRAM.parent}:{environment['PATH']}"
+        done = subprocess.run(["bash", "-ec", commands], cwd=self.folder, env=environment,
+                              text=True, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith(shown), done.stdout)
+        done = self.document("run", "flows.tgz", "map_reduce", "-i", "size=3")
+        self.assertEqual(done["outputs"], {"o0": 5})
+
+    @unittest.skipUnless(os.environ.get("TROUPE_TEST_1000"), "takes an hour of Python's starts")
+    def test_a_thousand_elements(self):
+        self.package("--fast")
+        done = self.document("run", "flows.tgz", "map_reduce", "-i", "size=1000")
+        self.assertEqual(done["outputs"], {"o0": sum(i * i for i in range(1000))})
+
+    def test_an_ordinary_package(self):
+        self.package()
+        done = self.document("run", "flows.tgz", "map_reduce", "-i", "size=10", "--code", "src")
+        self.assertEqual(done["outputs"], {"o0": 285})
+
+
+if __name__ == "__main__":
+    unittest.main()
