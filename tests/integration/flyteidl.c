@@ -1,0 +1,106 @@
+/*
+ * Our definitions of Flyte's messages, for a test that holds them against Flyte's own library: each
+ * line of stdin is a message's name and its bytes in hexadecimal digits, and each line of stdout
+ * the bytes that our library makes of it, or `none` where it takes them for no such message.
+ */
+#include <flyteidl/admin_description_entity.pb-c.h>
+#include <flyteidl/admin_launch_plan.pb-c.h>
+#include <flyteidl/admin_notification.pb-c.h>
+#include <flyteidl/admin_task.pb-c.h>
+#include <flyteidl/admin_workflow.pb-c.h>
+#include <flyteidl/artifact_id.pb-c.h>
+#include <flyteidl/catalog.pb-c.h>
+#include <flyteidl/compiler.pb-c.h>
+#include <flyteidl/dynamic_job.pb-c.h>
+#include <flyteidl/errors.pb-c.h>
+#include <flyteidl/execution.pb-c.h>
+#include <flyteidl/execution_envs.pb-c.h>
+#include <flyteidl/workflow_closure.pb-c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What all other messages are parts of. */
+static const ProtobufCMessageDescriptor *const roots[] = {
+    &flyteidl__admin__description_entity__descriptor,
+    &flyteidl__admin__email_message__descriptor,
+    &flyteidl__admin__launch_plan__descriptor,
+    &flyteidl__admin__task_spec__descriptor,
+    &flyteidl__admin__task_closure__descriptor,
+    &flyteidl__admin__workflow_spec__descriptor,
+    &flyteidl__admin__workflow_closure__descriptor,
+    &flyteidl__core__artifact_query__descriptor,
+    &flyteidl__core__catalog_metadata__descriptor,
+    &flyteidl__core__compiled_workflow_closure__descriptor,
+    &flyteidl__core__dynamic_job_spec__descriptor,
+    &flyteidl__core__error_document__descriptor,
+    &flyteidl__core__execution_error__descriptor,
+    &flyteidl__core__execution_env_assignment__descriptor,
+    &flyteidl__core__log_context__descriptor,
+    &flyteidl__core__node_execution_identifier__descriptor,
+    &flyteidl__core__signal_identifier__descriptor,
+    &flyteidl__core__task_execution_identifier__descriptor,
+    &flyteidl__core__task_log__descriptor,
+    &flyteidl__core__workflow_closure__descriptor,
+};
+
+static const ProtobufCMessageDescriptor *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+        if (strcmp(roots[i]->name, name) == 0) {
+            return roots[i];
+        }
+    }
+    return NULL;
+}
+
+static size_t read_digits(const char *digits, uint8_t *bytes)
+{
+    size_t size = 0;
+    unsigned byte;
+    while (sscanf(digits + 2 * size, "%2x", &byte) == 1) {
+        bytes[size++] = (uint8_t)byte;
+    }
+    return size;
+}
+
+static void print_again(const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes,
+                        size_t size)
+{
+    ProtobufCMessage *message = protobuf_c_message_unpack(descriptor, NULL, size, bytes);
+    if (message == NULL) {
+        printf("none\n");
+        return;
+    }
+    uint8_t *packed = malloc(protobuf_c_message_get_packed_size(message) + 1);
+    size_t packed_size = packed == NULL ? 0 : protobuf_c_message_pack(message, packed);
+    for (size_t i = 0; i < packed_size; i++) {
+        printf("%02x", packed[i]);
+    }
+    printf("\n");
+    free(packed);
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+int main(void)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    while ((length = getline(&line, &room, stdin)) > 0) {
+        char name[128];
+        int begin = 0;
+        if (sscanf(line, "%127s %n", name, &begin) != 1 || find(name) == NULL) {
+            fprintf(stderr, "there is no message %s\n", name);
+            return 1;
+        }
+        uint8_t *bytes = malloc((size_t)length);
+        if (bytes == NULL) {
+            return 1;
+        }
+        print_again(find(name), bytes, read_digits(line + begin, bytes));
+        free(bytes);
+    }
+    free(line);
+    return 0;
+}
