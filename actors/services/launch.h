@@ -17,6 +17,13 @@
 struct tr_text tr_launch_target(const struct tr_graph *graph, const struct tr_node *node);
 
 /*
+ * What the name of an execution begins with, made of that of what it runs: of a name of Flyte's,
+ * module.function, the last part; small letters, digits and hyphens. How many bytes, `most` at
+ * most.
+ */
+size_t tr_launch_name_begin(struct tr_text called, char *name, size_t most);
+
+/*
  * The name of the execution that a launch node begins: the beginning of what it launches, a hyphen,
  * and letters made from the launching node (law 5 of runtime/ARCHITECTURE.md): the execution's name
  * and number, the node's path, the element. So asking twice is asking once, and since an

@@ -54,24 +54,37 @@ struct tr_text tr_launch_target(const struct tr_graph *graph, const struct tr_no
                                                : graph->workflows[node->target].name;
 }
 
+size_t tr_launch_name_begin(struct tr_text called, char *name, size_t most)
+{
+    size_t begin = called.size;
+    size_t size = 0;
+    while (begin > 0 && called.data[begin - 1] != '.') {
+        begin--;
+    }
+    for (size_t i = begin; i < called.size && size < most; i++) {
+        char letter = called.data[i];
+        bool is_large = letter >= 'A' && letter <= 'Z';
+        letter = is_large ? (char)(letter - 'A' + 'a') : letter;
+        bool is_first = size == 0;
+        bool is_fine = (letter >= 'a' && letter <= 'z') || (is_first && letter == '_') ||
+                       (!is_first && letter >= '0' && letter <= '9');
+        name[size++] = is_fine ? letter : is_first ? 'x' : '-';
+    }
+    return size;
+}
+
 void tr_launch_name(struct tr_text launched, const struct tr_node_start *start,
                     char name[TR_LAUNCH_NAME_BYTES])
 {
     /* Without letters and digits that look alike. */
     static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
     uint8_t hash[32];
-    size_t size = 0;
     hash_identity(start, hash);
     /*
      * The readable part is for people alone and may be cut: what makes the name unlike others is
      * behind the hyphen. The 2 bytes are the hyphen and the end.
      */
-    while (size < launched.size && size < TR_LAUNCH_NAME_BYTES - LETTERS - 2) {
-        char letter = launched.data[size];
-        bool is_large = letter >= 'A' && letter <= 'Z';
-        letter = letter == '_' && size > 0 ? '-' : letter;
-        name[size++] = is_large ? (char)(letter - 'A' + 'a') : letter;
-    }
+    size_t size = tr_launch_name_begin(launched, name, TR_LAUNCH_NAME_BYTES - LETTERS - 2);
     name[size++] = '-';
     for (size_t i = 0; i < LETTERS; i++) {
         size_t bit = 5 * i;

@@ -154,7 +154,7 @@ static int write_value(const struct tr_exchange_writer *writer, const struct wri
 /* The name in front of a value of JSON. */
 static int write_name(const struct tr_exchange_writer *writer, const struct written *written)
 {
-    char before[TR_GRAPH_NAME_BYTES_MAX + 16];
+    char before[TR_FLYTE_NAME_BYTES_MAX + 16];
     int size = snprintf(before, sizeof before, "%s\"%.*s\": ", written->is_first ? "" : ", ",
                         TRI_TEXT(written->planned.name));
     if (size < 0 || (size_t)size >= sizeof before) {

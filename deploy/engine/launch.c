@@ -9,6 +9,7 @@
 #include "actors/graph/document/labels.h"
 #include "actors/graph/value/literal.h"
 #include "actors/graph/value/slot.h"
+#include "actors/services/launch.h"
 #include "deploy/engine/keep_graph.h"
 #include "deploy/engine/query_root.h"
 #include "deploy/history/executions.h"
@@ -49,21 +50,8 @@ void tr_execution_name_make(struct tr_text workflow, uint64_t random,
 {
     /* Without letters and digits that look alike. */
     static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
-    size_t size = 0;
-    size_t begin = workflow.size;
-    while (begin > 0 && workflow.data[begin - 1] != '.') {
-        begin--; /* of a name of Flyte's, module.function, what stands behind the last point */
-    }
-    for (size_t i = begin; i < workflow.size && size < TR_EXECUTION_NAME_BYTES - RANDOM_LETTERS - 2;
-         i++) {
-        char letter = workflow.data[i];
-        bool is_large = letter >= 'A' && letter <= 'Z';
-        letter = is_large ? (char)(letter - 'A' + 'a') : letter;
-        bool is_fine = (letter >= 'a' && letter <= 'z') ||
-                       (size > 0 && letter >= '0' && letter <= '9') || (size == 0 && letter == '_');
-        name[size] = is_fine ? letter : size == 0 ? 'x' : '-';
-        size++;
-    }
+    size_t most = TR_EXECUTION_NAME_BYTES - RANDOM_LETTERS - 2;
+    size_t size = tr_launch_name_begin(workflow, name, most);
     name[size++] = '-';
     for (size_t i = 0; i < RANDOM_LETTERS; i++) {
         name[size++] = letters[random % (sizeof letters - 1)];

@@ -160,7 +160,7 @@ static int print_line(const struct tr_value *value, const struct tr_value_bytes 
 static int print_output(const struct tr_value *value, struct tr_document *document)
 {
     struct tr_value_bytes bytes;
-    char name[TR_GRAPH_NAME_BYTES_MAX + 1];
+    char name[TR_FLYTE_NAME_BYTES_MAX + 1];
     int error = tr_value_open(value, &bytes);
     if (error != 0) {
         return error;

@@ -13,8 +13,8 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-/* Names that a document may have; those of the language are shorter. */
-#define NAME_BYTES (TR_GRAPH_NAME_BYTES_MAX + 1)
+/* Names that a document may have, those of Flyte's among them. */
+#define NAME_BYTES (TR_FLYTE_NAME_BYTES_MAX + 1)
 
 /* ------------------------------------------------------------------------- reading */
 

@@ -337,7 +337,7 @@ static int write_array(const struct tr_get_report *report, struct tr_document *d
 /* What the inputs are bound to that hold references. */
 static int write_bindings(const struct tr_get_report *report, struct tr_document *document)
 {
-    char name[TR_GRAPH_NAME_BYTES_MAX + 1];
+    char name[TR_FLYTE_NAME_BYTES_MAX + 1];
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
     tr_document_begin_map(document, "bindings");

@@ -1,6 +1,6 @@
 /*
- * `troupe inspect`: what a definition or a package holds, each with its interface, and of a workflow
- * its nodes. It shows what was compiled, so that one sees what will run.
+ * `troupe inspect`: what a definition or a package holds, each with its interface, and of a
+ * workflow its nodes. It shows what was compiled, so that one sees what will run.
  */
 #include <stdio.h>
 #include <string.h>

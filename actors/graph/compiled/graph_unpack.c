@@ -129,10 +129,14 @@ static bool check_notifications(const struct tr_notification *items, uint32_t co
     return count <= TR_NOTIFICATIONS_MAX;
 }
 
-/* A plan's name becomes a part of addresses and causes, which have room for one of a definition. */
+/*
+ * The name of a plan with a schedule becomes a part of addresses and causes, which have room for
+ * one of the language; others may be Flyte's.
+ */
 static bool check_plan(const struct tr_graph *graph, const struct tr_plan *plan)
 {
-    if (plan->workflow >= graph->workflow_count || plan->name.size > TR_GRAPH_NAME_BYTES_MAX ||
+    size_t name_max = plan->schedule.is_set ? TR_GRAPH_NAME_BYTES_MAX : TR_FLYTE_NAME_BYTES_MAX;
+    if (plan->workflow >= graph->workflow_count || plan->name.size > name_max ||
         !check_variables(&plan->inputs, true) || !tr_labels_are_good(plan->labels) ||
         !check_notifications(plan->notifications, plan->notification_count)) {
         return false;

@@ -240,6 +240,12 @@ static void read_plan(struct tri_definition *definition, const struct tr_tree *t
     plan->schedule.timezone = tr_text_of("UTC");
     plan->schedule.kickoff_input = TR_GRAPH_NONE;
     tri_keys_read_keys(definition, tree, "a launch plan", keys, TR_COUNT_OF(keys), plan);
+    if (plan->schedule.is_set && plan->name.text.size > TR_GRAPH_NAME_BYTES_MAX) {
+        tri_report_add(definition->report, plan->name.place, "InvalidValue",
+                       "the name of a launch plan with a schedule has more than %u bytes\n"
+                       "choose a shorter one",
+                       TR_GRAPH_NAME_BYTES_MAX);
+    }
     if (tree->kind == TR_TREE_MAP && tr_tree_find(tree, "workflow") == NULL) {
         tri_report_add(definition->report, plan->name.place, "ValueRequired",
                        "the launch plan does not say what it starts\nadd workflow: NAME");
