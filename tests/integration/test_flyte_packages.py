@@ -74,6 +74,51 @@ class EntitiesTest(PackageTest):
         self.assertEqual(self.troupe("check", "-o", "name", "flows.tgz")[0].split(),
                          ["flows.main.sums", "flows.more.add", "flows.more.double"])
 
+    def test_what_a_task_finds_in_its_environment(self):
+        self.package("""
+spec = task("t.env", "' '.join(os.environ.get(n, 'none') for n in " + repr([
+    "_FSEC_G_K", "OWN", "FLYTE_INTERNAL_TASK_NAME", "FLYTE_INTERNAL_TASK_VERSION",
+    "FLYTE_INTERNAL_IMAGE", "FLYTE_INTERNAL_EXECUTION_PROJECT", "FLYTE_INTERNAL_EXECUTION_ID",
+    "FLYTE_ATTEMPT_NUMBER"]) + ")", {}, STRING)
+spec.template.container.image = "none:1"
+spec.template.container.args.append("{{.input}}")
+spec.template.security_context.secrets.add(group="g", key="k", env_var="OWN")
+members[0] = (members[0][0], spec.SerializeToString())
+""")
+        environment = self.environment() | {"TROUPE_SECRET_G_K": "hush"}
+        self.environment = lambda: environment
+        done = self.document("run", "flows.tgz", "--version", "v1", "--name", "It_is")
+        self.assertEqual(done["outputs"]["o0"], "hush hush t.env v1 none:1 default it-is 0")
+        self.package("""
+spec = task("t.env", "1", {})
+spec.template.security_context.secrets.add(group="g")
+members[0] = (members[0][0], spec.SerializeToString())
+""")
+        self.assertIn("t.env: a secret has no group or no key; name both: Secret(group=..., "
+                      "key=...)", self.troupe("check", "flows.tgz", status=2)[0])
+
+    def test_names_may_be_long(self):
+        self.package("""
+long = "x" * 100
+task(f"flows.{long}.task", f"i['{long}']", {long: INTEGER})
+workflow(f"flows.{long}.flow", {long: INTEGER},
+         [node(long, f"flows.{long}.task", **{long: promise("", long)}),
+          node("n1", f"flows.{long}.plan", identifier_pb2.LAUNCH_PLAN)],
+         {long: promise(long), "o1": promise("n1", "o0")})
+workflow(f"flows.{long}.inner", {long: INTEGER},
+         [node(long, f"flows.{long}.task", **{long: promise("", long)})], {"o0": promise(long)})
+plan(f"flows.{long}.plan", f"flows.{long}.inner", {long: 3})
+""")
+        name = "x" * 100
+        done = self.document("run", "flows.tgz", "flow", "-i", f"{name}=2")
+        self.assertEqual(done["outputs"], {name: 2, "o1": 3})
+        self.assertIn(name, self.troupe("get", f"@last/{name}")[0])
+        for row in self.document("list", "--all"):
+            self.assertRegex(row["execution"], "^(flow|plan)-[a-z0-9]+$")
+        self.package("task('t.' + 'x' * 255, '1', {})")
+        self.assertIn("write a name of 1 to 255 bytes, without blanks and slashes",
+                      self.troupe("check", "flows.tgz", status=2)[0])
+
     def test_what_is_in_it(self):
         self.package(SUMS + """
 plan("flows.main.sums", "flows.main.sums", {"n0": 5}, required=["err", "o0"])

@@ -411,6 +411,55 @@ static void put_container(struct tri_flyte_graph *graph, const task_template *ta
     tri_flyte_put_resources(graph, fields, container->resources);
 }
 
+/* ------------------------------------------------------------------ secrets */
+
+/* The variable in which flytekit looks for a secret: _FSEC_ and its parts in large letters. */
+static struct tr_text secret_variable(struct tri_flyte_graph *graph,
+                                      const Flyteidl__Core__Secret *secret)
+{
+    bool has_version = secret->group_version[0] != '\0';
+    struct tr_text name =
+        tr_arena_print(graph->arena, "_FSEC_%s%s%s_%s", secret->group, has_version ? "_" : "",
+                       secret->group_version, secret->key);
+    char *letters = (char *)(uintptr_t)name.data; /* printed for this call */
+    for (size_t i = 0; i < name.size; i++) {
+        bool is_small = letters[i] >= 'a' && letters[i] <= 'z';
+        letters[i] = (char)(letters[i] - (is_small ? 'a' - 'A' : 0));
+    }
+    return name;
+}
+
+/*
+ * A secret goes into a variable, also where it is asked for as a file: flytekit looks there first.
+ * One whose variable is named is there under both names.
+ */
+static void put_secrets(struct tri_flyte_graph *graph, const task_template *task,
+                        struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__SecurityContext *context = task->security_context;
+    struct tri_flyte_fields secrets = {0};
+    for (size_t i = 0; context != NULL && i < context->n_secrets; i++) {
+        const Flyteidl__Core__Secret *secret = context->secrets[i];
+        if (secret->group[0] == '\0' || secret->key[0] == '\0') {
+            (void)tri_flyte_refuse(graph->report, "a secret has no group or no key\n"
+                                                  "name both: Secret(group=..., key=...)");
+            continue;
+        }
+        bool has_version = secret->group_version[0] != '\0';
+        struct tr_text value = tr_arena_print(graph->arena, "%s/%s%s%s", secret->group, secret->key,
+                                              has_version ? "@" : "", secret->group_version);
+        const char *variable = secret_variable(graph, secret).data;
+        tri_flyte_put(graph, &secrets, variable == NULL ? "" : variable,
+                      tri_flyte_text(graph->arena, value));
+        if (secret->env_var[0] != '\0') {
+            tri_flyte_put(graph, &secrets, secret->env_var, tri_flyte_text(graph->arena, value));
+        }
+    }
+    if (secrets.pairs.count > 0 || secrets.has_failed) {
+        tri_flyte_put(graph, fields, "secrets", tri_flyte_fields_tree(graph, &secrets));
+    }
+}
+
 /* ------------------------------------------------------------------ settings */
 
 static struct tr_tree *cache_of(struct tri_flyte_graph *graph,
@@ -475,6 +524,9 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
     }
     if (has_container) {
         put_container(graph, task, &fields);
+        struct tr_text before = tri_report_subject(graph->report, tr_text_of(name));
+        put_secrets(graph, task, &fields);
+        (void)tri_report_subject(graph->report, before);
     } else {
         tri_flyte_put_text(graph, &fields, "type", task->type);
         if (task->custom != NULL && task->custom->n_fields > 0) {
