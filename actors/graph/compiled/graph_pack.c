@@ -525,15 +525,18 @@ static void move_pool(struct tri_transfer *transfer, void *item)
     move_f64(transfer, &pool->per_second);
 }
 
+/* A type without a tag has no field for it, as in graphs of older programs. */
+#define TYPE_FIELDS 4
+
 static void write_type(struct tri_transfer *transfer, const struct tr_type *type)
 {
     struct tr_buffer *buffer = transfer->buffer;
     uint32_t part_count = type->parts == NULL ? 0 : type->count;
     uint32_t value_count = type->values == NULL ? 0 : type->count;
-    tr_buffer_array(buffer, 5);
+    bool has_tag = type->tag.size > 0;
+    tr_buffer_array(buffer, TYPE_FIELDS + (has_tag ? 1 : 0));
     tr_buffer_u64(buffer, type->kind);
     tr_buffer_text_value(buffer, type->format);
-    tr_buffer_text_value(buffer, type->tag);
     tr_buffer_array(buffer, part_count);
     for (uint32_t i = 0; i < part_count; i++) {
         tr_buffer_u64(buffer, type->parts[i]->index);
@@ -541,6 +544,9 @@ static void write_type(struct tri_transfer *transfer, const struct tr_type *type
     tr_buffer_array(buffer, value_count);
     for (uint32_t i = 0; i < value_count; i++) {
         tr_buffer_text_value(buffer, type->values[i]);
+    }
+    if (has_tag) {
+        tr_buffer_text_value(buffer, type->tag);
     }
 }
 
@@ -579,10 +585,12 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
     uint8_t kind = 0;
     struct tr_text format = tr_text_of("");
     struct tr_text tag = tr_text_of("");
-    begin(transfer, 5);
+    uint32_t fields = tr_read_array(&transfer->cursor);
+    if (fields < TYPE_FIELDS || fields > TYPE_FIELDS + 1) {
+        fail(transfer, TR_MALFORMED);
+    }
     move_kind(transfer, &kind, TR_TYPE_UNION);
     move_text(transfer, &format);
-    move_text(transfer, &tag);
     uint32_t part_count = tr_read_array(&transfer->cursor);
     const struct tr_type **parts =
         tr_arena_array(transfer->arena, part_count, sizeof(struct tr_type *));
@@ -594,13 +602,17 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
     for (uint32_t i = 0; values != NULL && i < value_count; i++) {
         move_text(transfer, &values[i]);
     }
+    if (fields > TYPE_FIELDS) {
+        move_text(transfer, &tag);
+    }
     if (transfer->cursor.error != 0 || parts == NULL || values == NULL) {
         return;
     }
     const struct tr_type *type =
         make_type(transfer, kind, format, parts, part_count, values, value_count);
-    if (tag.size > 0) {
-        type = kind == TR_TYPE_UNION ? NULL : tr_type_tagged(&transfer->types, type, tag);
+    if (fields > TYPE_FIELDS) {
+        bool may_be_tagged = tag.size > 0 && kind != TR_TYPE_UNION;
+        type = may_be_tagged ? tr_type_tagged(&transfer->types, type, tag) : NULL;
     }
     if (type == NULL || type->index != index || type->kind != kind) {
         fail(transfer, TR_MALFORMED);

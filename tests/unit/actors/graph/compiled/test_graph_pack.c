@@ -83,6 +83,28 @@ static void test_changed_bytes(void **state)
     with_examples(check_changed_bytes);
 }
 
+/* Types with tags have a field more, which is kept; one of them without a tag is refused. */
+static void test_tags_are_kept(void **state)
+{
+    (void)state;
+    static const char text[] = "troupe: 1\ntasks: {t: {type: echo, inputs: {a: 'int(tag: \"first\") "
+                               "| int(tag: \"other\")'}}}\n";
+    struct tr_report report;
+    struct tr_graph *graph = NULL;
+    struct tr_buffer bytes;
+    struct tr_definition_source source = {
+        .path = tr_text_of("f"), .folder = tr_text_of("/f"), .text = tr_text_of(text)};
+    tr_report_init(&report);
+    tr_buffer_init(&bytes, 0);
+    assert_int_equal(tr_graph_compile(&source, &report, &graph), 0);
+    assert_int_equal(tr_graph_pack(graph, &bytes), 0);
+    check_round_trip(graph, tr_buffer_bytes(&bytes));
+    check_changed_bytes(graph, tr_buffer_bytes(&bytes));
+    tr_buffer_fini(&bytes);
+    tr_graph_free(graph);
+    tr_report_fini(&report);
+}
+
 #define CORPUS TROUPE_SOURCE_DIR "/tests/fuzz/corpus/"
 
 static size_t read_corpus(const char *folder, const char *name, const char *ending, char *bytes,
@@ -290,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_tags_are_kept),
         cmocka_unit_test(test_fuzzing_begins_from_graphs),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_schedules),
