@@ -7,6 +7,7 @@ It prints one line of JSON with its addresses when it listens, and ends at SIGTE
 import argparse
 import asyncio
 import collections
+import datetime
 import hashlib
 import json
 import re
@@ -23,7 +24,7 @@ from faults import Faults
 from signature import Refused, Signer
 
 OBJECT_BYTES_MAX = 64 << 20
-MODIFIED = "2026-08-20T09:30:00.000Z"
+PART_BYTES_MIN = 5 << 20
 QUOTES = {'"': "&quot;"}
 
 
@@ -46,6 +47,8 @@ class Store:
 
     def __init__(self, settings):
         self.buckets = {name: {} for name in settings.bucket}
+        self.modified = {}  # of objects, by BUCKET/NAME
+        self.uploads = Uploads()
         self.may_list = not settings.no_list
         self.page = settings.page
         self.faults = Faults()
@@ -97,8 +100,14 @@ class Store:
             raise Refused(404, "NoSuchBucket", "there is no such bucket")
         if not key and method == "GET" and request.query.get("list-type") == "2":
             return self.list(bucket, objects, request.query)
+        response = self.uploads.answer(method, name, request.query, body)
+        if isinstance(response, bytes):
+            self.keep(objects, name, key, response)
+            return completed(name, response)
+        if response is not None:
+            return response
         if method == "PUT":
-            objects[key] = body
+            self.keep(objects, name, key, body)
             return web.Response(headers={"ETag": etag(body)})
         if method == "DELETE":
             objects.pop(key, None)
@@ -110,6 +119,10 @@ class Store:
                           "there is no such object")
         return give(request.headers, objects[key])
 
+    def keep(self, objects, name, key, body):
+        objects[key] = body
+        self.modified[name] = datetime.datetime.now(datetime.timezone.utc)
+
     def list(self, bucket, objects, query):
         """A page of the objects below a prefix, in the order of their names."""
         if not self.may_list:
@@ -118,7 +131,8 @@ class Store:
         names = sorted(name for name in objects if name.startswith(prefix) and name > token)
         page, rest = names[:self.page], names[self.page:]
         contents = "".join(
-            f"<Contents><Key>{escape(name)}</Key><LastModified>{MODIFIED}</LastModified>"
+            f"<Contents><Key>{escape(name)}</Key><LastModified>"
+            f"{moment(self.modified[f'{bucket}/{name}'])}</LastModified>"
             f"<ETag>{escape(etag(objects[name]), QUOTES)}</ETag><Size>{len(objects[name])}</Size>"
             "<StorageClass>STANDARD</StorageClass></Contents>" for name in page)
         after = (f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>"
@@ -130,6 +144,75 @@ class Store:
                 f"<IsTruncated>{'true' if rest else 'false'}</IsTruncated>{after}{contents}"
                 "</ListBucketResult>")
         return web.Response(text=text, content_type="application/xml")
+
+
+class Uploads:
+    """Objects that come in parts: begun, and neither completed nor dropped."""
+
+    def __init__(self):
+        self.begun = {}  # (name, when, parts) by their number
+        self.count = 0
+
+    def answer(self, method, name, query, body):
+        """None: it is about no upload; bytes: the object that its parts have become."""
+        if method == "POST" and "uploads" in query:
+            return self.begin(name)
+        if method == "GET" and "uploads" in query:
+            return self.list(name.partition("/")[0], query.get("prefix", ""))
+        if "uploadId" not in query:
+            return None
+        number = query["uploadId"]
+        if number not in self.begun or self.begun[number][0] != name:
+            raise Refused(404, "NoSuchUpload", "it was not begun, or has ended")
+        if method == "DELETE":
+            del self.begun[number]
+            return web.Response(status=204)
+        if method == "PUT":
+            self.begun[number][2][int(query["partNumber"])] = body
+            return web.Response(headers={"ETag": etag(body)})
+        return self.complete(number, body.decode())
+
+    def begin(self, name):
+        self.count += 1
+        number = f"upload/{self.count}+="
+        self.begun[number] = (name, datetime.datetime.now(datetime.timezone.utc), {})
+        return xml("InitiateMultipartUploadResult", f"<UploadId>{number}</UploadId>")
+
+    def complete(self, number, text):
+        """The parts must be those that came, in order, and none but the last below 5 MiB."""
+        _, _, parts = self.begun[number]
+        listed = re.findall(r"<Part><PartNumber>(\d+)</PartNumber><ETag>([^<]*)</ETag></Part>", text)
+        if [int(part) for part, _ in listed] != sorted(parts) or not parts:
+            raise Refused(400, "InvalidPartOrder", "the list is not in order")
+        if any(etag(parts[int(part)]) != tag for part, tag in listed):
+            raise Refused(400, "InvalidPart", "a part is another one")
+        if any(len(parts[int(part)]) < PART_BYTES_MIN for part, _ in listed[:-1]):
+            raise Refused(400, "EntityTooSmall", "a part is too small")
+        del self.begun[number]
+        return b"".join(parts[number] for number in sorted(parts))
+
+    def list(self, bucket, prefix):
+        begun = "".join(
+            f"<Upload><Key>{escape(name.partition('/')[2])}</Key><UploadId>{number}</UploadId>"
+            f"<Initiated>{moment(when)}</Initiated></Upload>"
+            for number, (name, when, _) in self.begun.items()
+            if name.startswith(f"{bucket}/{prefix}"))
+        return xml("ListMultipartUploadsResult", f"<Bucket>{bucket}</Bucket>{begun}")
+
+
+def moment(when):
+    return when.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def xml(name, inside):
+    return web.Response(text=f'<?xml version="1.0" encoding="UTF-8"?>\n<{name} '
+                        f'xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{inside}</{name}>',
+                        content_type="application/xml")
+
+
+def completed(name, body):
+    return xml("CompleteMultipartUploadResult",
+               f"<Key>{escape(name)}</Key><ETag>{escape(etag(body))}</ETag>")
 
 
 def give(headers, body):
@@ -178,6 +261,7 @@ class Control:
         application = web.Application()
         application.add_routes([
             web.get("/control/counters", self.counters), web.get("/control/objects", self.objects),
+            web.get("/control/uploads", self.uploads),
             web.get("/control/faults", self.struck), web.post("/control/faults", self.faults),
             web.post("/control/faults/clear", self.clear)])
         return application
@@ -189,6 +273,9 @@ class Control:
         return web.json_response({f"{bucket}/{key}": len(body)
                                   for bucket, objects in self.store.buckets.items()
                                   for key, body in objects.items()})
+
+    async def uploads(self, _):
+        return web.json_response([name for name, _, _ in self.store.uploads.begun.values()])
 
     async def struck(self, _):
         return web.json_response({name: fault.struck

@@ -116,3 +116,7 @@ class ObjectStore:
 
     def objects(self):
         return self.control("objects")
+
+    def uploads(self):
+        """The names of what comes in parts and has not ended."""
+        return self.control("uploads")

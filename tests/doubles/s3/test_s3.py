@@ -2,12 +2,13 @@
 """The S3 double by itself: who may sign, what is kept, and each switch."""
 
 import datetime
+import hashlib
 import http.client
 import re
 import time
 import unittest
 
-from s3_client import BUCKET, SECRET, ObjectStore
+from s3_client import BUCKET, SECRET, ObjectStore, quote
 
 PATH = f"/{BUCKET}/a/b%20c.json"
 
@@ -140,6 +141,39 @@ class FaultsTest(StoreTest):
         self.assertEqual(self.store.control("faults"), {"busy": 1, "broken": 1, "slow": 1,
                                                         "huge": 1, "longer": 1, "lost": 1,
                                                         "half": 1})
+
+    def test_an_object_may_come_in_parts(self):
+        path = f"/{BUCKET}/large"
+        big, small = b"a" * (5 << 20), b"b"
+
+        def begin():
+            body = self.store.signed("POST", f"{path}?uploads=")[1].decode()
+            return re.search("<UploadId>(.*)</UploadId>", body)[1]
+
+        def part(upload, number, body):
+            self.assertEqual(self.store.signed(
+                "PUT", f"{path}?partNumber={number}&uploadId={quote(upload)}", body)[0], 200)
+            return (f"<Part><PartNumber>{number}</PartNumber>"
+                    f'<ETag>"{hashlib.md5(body).hexdigest()}"</ETag></Part>')
+
+        def complete(upload, *parts):
+            return self.store.signed("POST", f"{path}?uploadId={quote(upload)}",
+                                     "".join(parts).encode())
+        upload = begin()
+        first, second = part(upload, 1, big), part(upload, 2, small)
+        self.assertEqual(self.store.uploads(), [f"{BUCKET}/large"])
+        self.assert_refused(self.store.signed("GET", path), 404, "NoSuchKey")
+        self.assert_refused(complete(upload, second, first), 400, "InvalidPartOrder")
+        self.assertEqual(complete(upload, first, second)[0], 200)
+        self.assertEqual(self.store.signed("GET", path), (200, big + small))
+        self.assert_refused(complete(upload, first, second), 404, "NoSuchUpload")
+        upload = begin()
+        first, second = part(upload, 1, small), part(upload, 2, big)
+        self.assert_refused(complete(upload, first, second), 400, "EntityTooSmall")
+        self.assertIn(b"<Upload>", self.store.signed("GET", f"/{BUCKET}/?prefix=la&uploads=")[1])
+        self.assertEqual(
+            self.store.signed("DELETE", f"{path}?uploadId={quote(upload)}")[0], 204)
+        self.assertEqual(self.store.uploads(), [])
 
     def test_mistakes_are_named(self):
         for document, words in (({"gone": {}}, "there is no fault gone"),
