@@ -7,8 +7,12 @@
  * next.
  *
  * A thread is in one of these states: it has the turn; it is parked within long work (its lane's
- * `parked`); it is idle (in the list `idle`). Exactly one has the turn, from start to end. The
+ * `parked`); it is away, as its work waits for something outside, such as a network (counted in
+ * `away`); it is idle (in the list `idle`). Exactly one has the turn, from start to end. The
  * semaphore keeps a posted turn, so the next thread need not wait for it yet.
+ *
+ * A thread that is away touches nothing but its descriptor. When it wants the turn, it puts itself
+ * on a list without a lock (`back`), and the thread with the turn parks it in its lane.
  *
  * Threads are made when long work meets other work, up to TR_FILES_THREADS_MAX, and are kept. At
  * the limit, long work keeps the turn and other work waits.
@@ -18,6 +22,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "runtime/blob/blob_limits.h"
 #include "runtime/env/env.h"
@@ -31,7 +37,11 @@ struct files_thread {
     struct tri_files_lane *lane; /* the lane it serves; NULL: none */
     uint64_t since_ns;           /* start of its turn */
     struct files_thread *next_idle;
+    struct files_thread *next_back;
 };
+
+/* How often a thread that is away checks whether the service is to stop. */
+#define AWAY_MS 200
 
 struct tri_files_threads {
     struct tri_files_threads_options options;
@@ -39,6 +49,9 @@ struct tri_files_threads {
     struct tr_turn turn;
     struct files_thread *current; /* the thread with the turn */
     struct files_thread *idle;
+    uint32_t away;
+    _Atomic(struct files_thread *) back; /* those that were away and want the turn */
+    int wake;                            /* an eventfd: there is one */
     struct files_thread all[TR_FILES_THREADS_MAX];
     uint32_t count;
     sem_t over; /* posted by the last thread that ends */
@@ -70,6 +83,25 @@ static void pass_turn(struct files_thread *thread, struct files_thread *to)
     wait_for_turn(thread);
 }
 
+/*
+ * Parks those that were away: their lanes get in line. The eventfd is read before the list, so one
+ * that comes meanwhile is taken now or wakes the thread with the turn again.
+ */
+static void take_back(struct tri_files_threads *threads)
+{
+    eventfd_t rings;
+    (void)!eventfd_read(threads->wake, &rings);
+    struct files_thread *thread =
+        atomic_exchange_explicit(&threads->back, NULL, memory_order_acquire);
+    while (thread != NULL) {
+        struct files_thread *next = thread->next_back;
+        thread->lane->parked = thread;
+        tri_files_queue_return(&threads->queue, thread->lane);
+        threads->away--;
+        thread = next;
+    }
+}
+
 /* ---- The end. ------------------------------------------------------------------------------- */
 
 /*
@@ -94,12 +126,19 @@ static struct files_thread *take_any(struct tri_files_threads *threads)
 }
 
 /*
- * The threads end one after the other, each with the turn, so nothing is ever shared. The last one
- * finds no other and wakes tri_files_threads_stop.
+ * The threads end one after the other, each with the turn, so nothing is ever shared. Those that
+ * are away come back by themselves within AWAY_MS. The last one finds no other and wakes
+ * tri_files_threads_stop.
  */
 static void end(struct tri_files_threads *threads)
 {
-    struct files_thread *next = take_any(threads);
+    struct files_thread *next;
+    take_back(threads);
+    while ((next = take_any(threads)) == NULL && threads->away > 0) {
+        struct pollfd event = {.fd = threads->wake, .events = POLLIN};
+        (void)poll(&event, 1, AWAY_MS);
+        take_back(threads);
+    }
     sem_post(next != NULL ? &next->turn : &threads->over);
 }
 
@@ -134,6 +173,7 @@ static void serve(struct files_thread *thread)
          * waiting groups, not after all of their work.
          */
         threads->options.hear(threads->options.self, &threads->queue);
+        take_back(threads);
         struct tri_files_lane *lane = tri_files_queue_next(&threads->queue);
         if (lane == NULL) {
             threads->options.wait(threads->options.self);
@@ -227,9 +267,53 @@ static int take_turn(void *self)
     if (thread->lane != NULL && passed_ns >= TR_FILES_TURN_MS * 1000000ULL &&
         !is_stopping(threads)) {
         threads->options.hear(threads->options.self, &threads->queue);
+        take_back(threads);
         park(thread);
     }
     return is_stopping(threads) ? TR_CLOSED : 0;
+}
+
+/* Waits for a descriptor, for at most AWAY_MS at a time; not with the turn, if it can be passed. */
+static void wait_outside(const struct tri_files_threads *threads, int descriptor, int timeout_ms)
+{
+    int left_ms = timeout_ms;
+    int ready = 0;
+    while (ready == 0 && left_ms > 0 && !is_stopping(threads)) {
+        struct pollfd event = {.fd = descriptor, .events = POLLIN};
+        int slice_ms = left_ms < AWAY_MS ? left_ms : AWAY_MS;
+        ready = poll(&event, 1, slice_ms);
+        left_ms -= slice_ms;
+    }
+}
+
+/*
+ * Called from within long work, by the thread with the turn: others have it until this one is back.
+ * At the limit of threads it keeps the turn for one slice.
+ */
+static int wait_away(void *self, int descriptor, int timeout_ms)
+{
+    struct tri_files_threads *threads = self;
+    struct files_thread *thread = threads->current;
+    struct files_thread *other = thread->lane == NULL ? NULL : take_idle(threads);
+    if (other == NULL) {
+        wait_outside(threads, descriptor, timeout_ms < AWAY_MS ? timeout_ms : AWAY_MS);
+        return is_stopping(threads) ? TR_CLOSED : 0;
+    }
+    threads->away++;
+    sem_post(&other->turn);
+    wait_outside(threads, descriptor, timeout_ms);
+    thread->next_back = atomic_load_explicit(&threads->back, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&threads->back, &thread->next_back, thread,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+    (void)!eventfd_write(threads->wake, 1);
+    wait_for_turn(thread);
+    return is_stopping(threads) ? TR_CLOSED : 0;
+}
+
+int tri_files_threads_fd(const struct tri_files_threads *threads)
+{
+    return threads->wake;
 }
 
 const struct tr_turn *tri_files_threads_turn(const struct tri_files_threads *threads)
@@ -252,13 +336,18 @@ int tri_files_threads_start(const struct tri_files_threads_options *options,
         return TR_MEMORY;
     }
     threads->options = *options;
-    threads->turn = (struct tr_turn){.take = take_turn, .self = threads};
+    threads->turn = (struct tr_turn){.take = take_turn, .wait = wait_away, .self = threads};
+    threads->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     *out = threads; /* before the first thread uses it */
-    struct files_thread *first =
-        sem_init(&threads->over, 0, 0) != 0 ? NULL : new_thread(threads, first_main);
+    struct files_thread *first = threads->wake < 0 || sem_init(&threads->over, 0, 0) != 0
+                                     ? NULL
+                                     : new_thread(threads, first_main);
     if (first == NULL) {
         /* Freeing may change errno, which the caller reports. */
         int number = errno;
+        if (threads->wake >= 0) {
+            close(threads->wake);
+        }
         tr_free(threads);
         *out = NULL;
         errno = number;
@@ -281,5 +370,6 @@ void tri_files_threads_stop(struct tri_files_threads *threads)
     }
     sem_destroy(&threads->over);
     tri_files_queue_fini(&threads->queue);
+    close(threads->wake);
     tr_free(threads);
 }

@@ -1,8 +1,8 @@
 /*
  * The threads of the files service. Exactly one has the turn, and only it may touch the service's
- * state; the others are parked in long work until their next turn, or idle. The turn passes between
- * the pieces of long work if other groups have work: so no lock is needed, and a group waits for at
- * most one piece of each other group.
+ * state; the others are parked in long work until their next turn, away while their work waits for
+ * something outside, or idle. The turn passes between the pieces of long work if other groups have
+ * work: so no lock is needed, and a group waits for at most one piece of each other group.
  */
 #ifndef TR_RUNTIME_SERVICES_FILES_THREADS_H
 #define TR_RUNTIME_SERVICES_FILES_THREADS_H
@@ -21,12 +21,15 @@ struct tri_files_threads_options {
     void (*hear)(void *self,
                  struct tri_files_queue *queue); /* queues received calls and ended downloads */
     void (*work)(void *self, const struct tri_files_work *work);
-    void (*wait)(void *self); /* waits for calls */
+    void (*wait)(void *self); /* waits for calls, and for tri_files_threads_fd */
 };
 
 /* Starts the first thread. TR_MEMORY, TR_SYSTEM. */
 TR_MUST_USE int tri_files_threads_start(const struct tri_files_threads_options *options,
                                         struct tri_files_threads **threads);
+
+/* Readable when a thread that was away wants its turn. */
+int tri_files_threads_fd(const struct tri_files_threads *threads);
 
 /* The turn, for long work to yield. */
 const struct tr_turn *tri_files_threads_turn(const struct tri_files_threads *threads);
