@@ -53,10 +53,12 @@ struct tr_host_options {
     const char *search_folder;
     const struct tr_object_store *object_stores; /* for TR_SERVICE_FILES; they outlive the host */
     size_t object_store_count;
-    const char
-        *blobs_folder;     /* where blobs are kept, absolute; it outlives the host; NULL: where the
-                                  store has them */
-    uint32_t unclaimed_ms; /* how long unclaimed ends of processes are kept; 0: ten minutes */
+    /*
+     * Where blobs are kept: an absolute path, or s3://BUCKET[/PREFIX], of one of object_stores.
+     * NULL: where the store has them. It outlives the host.
+     */
+    const char *blobs;
+    uint32_t unclaimed_ms;    /* how long unclaimed ends of processes are kept; 0: ten minutes */
     uint16_t aside_behaviour; /* groups whose first actor has it may be set aside; 0: none */
     const uint64_t *lifted;   /* groups that are not set aside any more */
     size_t lifted_count;

@@ -47,9 +47,19 @@ int tri_task_ask_again(struct tri_task *task)
 }
 
 /*
- * The call may have been lost with the engine: it is made again up to TRIES_MAX times. What the
- * machine has too little of for the moment, such as room on the disk, fails no task: it is waited
- * out where the step cannot do without. Everything else is the step's to judge.
+ * Whether an answer tells of what the machine has too little of for the moment, or of a place of
+ * the blobs that is away. How long an input elsewhere is waited for is the step's own matter.
+ */
+static bool may_pass(const struct tri_task *task, const struct tri_reply *reply)
+{
+    bool is_away = reply->event->kind == TR_TASK_ANSWER && reply->error == TR_NO_CONNECTION;
+    return tr_error_is_shortage(reply->error) || (is_away && task->state->step != TR_STEP_FETCH);
+}
+
+/*
+ * The call may have been lost with the engine: it is made again up to TRIES_MAX times. What
+ * passes, such as a disk without room, fails no task: it is waited out where the step cannot do
+ * without. Everything else is the step's to judge.
  */
 int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
 {
@@ -75,7 +85,7 @@ int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
     if (call->answered == NULL) {
         return 0;
     }
-    return tr_error_is_shortage(reply.error) && call->is_needed
+    return may_pass(task, &reply) && call->is_needed
                ? tri_task_wait_out(task, reply.message, AGAIN_MS)
                : call->answered(task, &reply);
 }

@@ -18,6 +18,7 @@
 #include "actors/graph/document/arena.h"
 #include "runtime/blob/below.h"
 #include "runtime/journal/store.h"
+#include "runtime/store_blobs.h"
 #include "schemas/codec/error.h"
 #include "schemas/runtime/files.h"
 #include "schemas/runtime/process.h"
@@ -285,10 +286,21 @@ static int add_small(struct adding *adding, const char *name)
     return add_file(adding, path, &entry);
 }
 
+/* What is in an object store alone comes into the folder first. */
+static int bring_blobs(const struct adding *adding)
+{
+    char words[TR_BLOB_WORDS_BYTES_MAX];
+    int error = tri_store_blobs_bring_all(adding->folder, words);
+    if (error != 0 && words[0] != '\0') {
+        (void)snprintf(adding->explain, TRI_STORE_EXPLAIN_BYTES, "%.500s", words);
+    }
+    return error == 0 ? 0 : fail(adding, error, BLOBS);
+}
+
 int tr_backup_add_files(struct tr_tar_writer *writer, const char *folder, char *explain)
 {
     struct adding adding = {.writer = writer, .folder = folder, .explain = explain};
-    int error = 0;
+    int error = bring_blobs(&adding);
     tr_arena_init(&adding.arena);
     for (size_t i = 0; error == 0 && i < TR_COUNT_OF(files); i++) {
         error = add_small(&adding, files[i]);

@@ -115,7 +115,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .search_folder = python,
         .object_stores = live->settings != NULL ? live->settings->object_stores.items : NULL,
         .object_store_count = live->settings != NULL ? live->settings->object_stores.count : 0,
-        .blobs_folder = live->settings != NULL ? live->settings->blobs : NULL,
+        .blobs = live->settings != NULL ? live->settings->blobs : NULL,
         .bounds = tr_bounds_wanted(live->settings),
         .aside_behaviour = tr_workflow_behaviour.id,
         .lifted = options->lifted,

@@ -202,7 +202,12 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
 static int open_document(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
                          struct tr_bytes *mapped, char *explain)
 {
-    int error = tr_relocate_map(inquiry->store_folder, make->uri, mapped);
+    char words[TR_BLOB_WORDS_BYTES_MAX];
+    int error = tr_relocate_map(inquiry->store_folder, make->uri, inquiry->turn, words, mapped);
+    if (error != 0 && words[0] != '\0') {
+        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "the document cannot be read: %.700s", words);
+        return error;
+    }
     return error == 0 ? 0 : failed(explain, error, "the document cannot be read");
 }
 

@@ -9,7 +9,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/value/slot.h"
 #include "actors/values/path.h"
-#include "runtime/blob/blob.h"
+#include "runtime/store_blobs.h"
 
 struct keeping {
     const struct tr_inquiry *inquiry;
@@ -35,7 +35,7 @@ static int open_blobs(struct keeping *keeping)
     if (keeping->blobs != NULL) {
         return 0;
     }
-    int error = tri_blobs_open_beside(keeping->inquiry->store_folder, &keeping->blobs);
+    int error = tri_store_blobs_open_beside(keeping->inquiry->store_folder, &keeping->blobs);
     if (error == 0) {
         tri_blobs_set_turn(keeping->blobs, keeping->inquiry->turn);
     }

@@ -20,8 +20,8 @@
 #include "deploy/engine/inquiries.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/inputs/relocate.h"
-#include "runtime/blob/blob.h"
 #include "runtime/memory.h"
+#include "runtime/store_blobs.h"
 #include "schemas/runtime/files.h"
 
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_EXCHANGE_WORDS_BYTES, "words fit");
@@ -77,13 +77,19 @@ static int open_blob(void *self, const struct tr_offloaded *where, struct tr_byt
 {
     struct target *target = self;
     struct tr_bytes mapped;
-    int error = tr_offloaded_map(target->folder, where, &mapped, target->explain);
+    int error = tr_offloaded_map(target->folder, where, target->turn, &mapped, target->explain);
     if (error != 0 || !tr_relocate_has_any(mapped)) {
         *literal = mapped;
         return error;
     }
     tr_buffer_cut(&target->located, 0);
-    error = tr_relocate_home(target->folder, mapped, &target->located);
+    char words[TR_BLOB_WORDS_BYTES_MAX] = "";
+    const struct tr_relocation paths = {
+        .to = tr_text_of(target->folder), .turn = target->turn, .words = words};
+    error = tr_relocate_slots(&paths, mapped, &target->located);
+    if (words[0] != '\0') {
+        snprintf(target->explain, TR_EXCHANGE_EXPLAIN_BYTES, "a file of the inputs: %s", words);
+    }
     tr_file_unmap(mapped);
     *literal = tr_buffer_bytes(&target->located);
     return error;
@@ -227,7 +233,7 @@ static int open_blobs(struct keeping *keeping)
     if (keeping->blobs != NULL) {
         return 0;
     }
-    int error = tri_blobs_open_beside(keeping->folder, &keeping->blobs);
+    int error = tri_store_blobs_open_beside(keeping->folder, &keeping->blobs);
     if (error == 0) {
         tri_blobs_set_turn(keeping->blobs, keeping->turn);
     }

@@ -148,7 +148,7 @@ int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes)
         *bytes = opened;
         return 0;
     }
-    int error = tr_relocate_map(value->folder, where.uri, &opened.mapped);
+    int error = tr_relocate_map(value->folder, where.uri, NULL, NULL, &opened.mapped);
     if (error != 0) {
         return error;
     }

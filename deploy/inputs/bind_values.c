@@ -19,13 +19,14 @@ _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_BIND_MESSAGE_BYTES, "words fit");
 /* Where blobs are, and where words go. */
 struct place {
     const char *folder;
+    const struct tr_turn *turn;
     char *words;
 };
 
 static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
 {
     const struct place *place = self;
-    return tr_offloaded_map(place->folder, where, literal, place->words);
+    return tr_offloaded_map(place->folder, where, place->turn, literal, place->words);
 }
 
 static void close_blob(void *self, struct tr_bytes literal)
@@ -51,7 +52,7 @@ static const char *keep_condition(const struct tr_buffer *slots, char *words)
 static int bind(const struct tr_inquiry *inquiry, struct tr_bytes plan, struct tr_buffer *slots,
                 const char **code, char *words)
 {
-    struct place place = {.folder = inquiry->store_folder, .words = words};
+    struct place place = {.folder = inquiry->store_folder, .turn = inquiry->turn, .words = words};
     const struct tr_bind_reader reader = {.open = open_blob, .close = close_blob, .self = &place};
     struct tr_bind_problem problem;
     bool is_condition = false;

@@ -11,8 +11,8 @@
 #include "actors/graph/compiled/pack.h"
 #include "deploy/common/file.h"
 #include "deploy/inputs/relocate.h"
-#include "runtime/blob/blob.h"
 #include "runtime/memory.h"
+#include "runtime/store_blobs.h"
 #include "schemas/codec/error.h"
 
 /* Values are not taken apart below this, however many there are. */
@@ -37,7 +37,7 @@ static int open_blobs(struct offload *offload)
     if (offload->blobs != NULL) {
         return 0;
     }
-    int error = tri_blobs_open_beside(offload->folder, &offload->blobs);
+    int error = tri_store_blobs_open_beside(offload->folder, &offload->blobs);
     return error == 0 ? 0 : failed(offload, error, tr_error_text(error));
 }
 
@@ -244,10 +244,11 @@ int tr_offload_literal(const char *store_folder, struct tr_bytes literal, bool i
 }
 
 int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,
-                     struct tr_bytes *literal, char *explain)
+                     const struct tr_turn *turn, struct tr_bytes *literal, char *explain)
 {
     struct tr_bytes mapped = {.size = 0};
-    int error = tr_relocate_map(store_folder, where->uri, &mapped);
+    char words[TR_BLOB_WORDS_BYTES_MAX];
+    int error = tr_relocate_map(store_folder, where->uri, turn, words, &mapped);
     if (error == 0 && mapped.size != where->size_bytes) {
         tr_file_unmap(mapped);
         error = TR_MALFORMED;
@@ -255,9 +256,10 @@ int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,
     if (error == 0) {
         *literal = mapped;
     } else if (error != TR_MEMORY) {
-        snprintf(explain, TR_OFFLOAD_EXPLAIN_BYTES, "the value at %.*s cannot be read: %s",
-                 (int)(where->uri.size < 400 ? where->uri.size : 400), where->uri.data,
-                 error == TR_SYSTEM      ? strerror(errno)
+        snprintf(explain, TR_OFFLOAD_EXPLAIN_BYTES, "the value at %.*s cannot be read: %.300s",
+                 (int)(where->uri.size < 180 ? where->uri.size : 180), where->uri.data,
+                 words[0] != '\0'        ? words
+                 : error == TR_SYSTEM    ? strerror(errno)
                  : error == TR_MALFORMED ? "it has another size than it had"
                                          : tr_error_text(error));
     }

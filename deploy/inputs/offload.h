@@ -9,6 +9,7 @@
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/value/slot.h"
+#include "runtime/blob/turn.h"
 
 /* Why it could not be done, in words. */
 #define TR_OFFLOAD_EXPLAIN_BYTES 512
@@ -36,11 +37,13 @@ TR_MUST_USE int tr_offload_literal(const char *store_folder, struct tr_bytes lit
                                    bool is_wrapped, struct tr_buffer *slots, char *explain);
 
 /*
- * Maps the bytes of a large value until tr_file_unmap. TR_NOT_FOUND, TR_SYSTEM, TR_MALFORMED (not
- * of its size), TR_MEMORY; all but the last with words.
+ * Maps the bytes of a large value until tr_file_unmap; yields through `turn` (NULL: it does not)
+ * where they have to come from elsewhere. TR_NOT_FOUND, TR_SYSTEM, TR_MALFORMED (not
+ * of its size), TR_MEMORY, and errors of tri_store_blobs_bring; all but TR_MEMORY with words.
  */
 TR_MUST_USE int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,
-                                 struct tr_bytes *literal, char *explain);
+                                 const struct tr_turn *turn, struct tr_bytes *literal,
+                                 char *explain);
 
 /*
  * Puts a whole document into the blobs and appends the text that says where it lies, packed. Errors

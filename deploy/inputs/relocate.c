@@ -12,6 +12,7 @@
 #include "actors/graph/value/slot.h"
 #include "deploy/common/file.h"
 #include "runtime/memory.h"
+#include "runtime/store_blobs.h"
 #include "schemas/codec/error.h"
 #include "schemas/runtime/blob_uri.h"
 
@@ -50,21 +51,39 @@ static bool take_any(struct tr_text *text, struct tr_text to)
     return !is_own && size > 0 && (size_t)size < sizeof home && access(home, F_OK) == 0;
 }
 
+/*
+ * The path in a store of a blob, by its name; `is_here` says whether it is there, or has come.
+ * Without words an error means that it is not.
+ */
+static int find_home(const struct tr_relocation *paths, struct tr_text name, char home[PATH_MAX],
+                     bool *is_here)
+{
+    char folder[PATH_MAX];
+    int error = 0;
+    int size = name.size == 0 ? -1
+                              : snprintf(home, PATH_MAX, "%.*s" BLOBS "%.*s", (int)paths->to.size,
+                                         paths->to.data, (int)name.size, name.data);
+    bool is_name = size > 0 && size < PATH_MAX;
+    if (is_name && access(home, F_OK) != 0) {
+        snprintf(folder, sizeof folder, "%.*s", (int)paths->to.size, paths->to.data);
+        error = tri_store_blobs_bring(folder, name, paths->turn, paths->words);
+    }
+    *is_here = is_name && error == 0 && access(home, F_OK) == 0;
+    return paths->words == NULL ? 0 : error;
+}
+
 /* The path of a blob by its URI, from the "/blobs/" on, if it lies here. */
-static bool add_home(const struct tr_relocation *paths, struct tr_text uri,
-                     struct tr_buffer *buffer)
+static int add_home(const struct tr_relocation *paths, struct tr_text uri, struct tr_buffer *buffer,
+                    bool *is_added)
 {
     char home[PATH_MAX];
     struct tr_text name = tr_blob_uri_name(uri);
-    int size = name.size == 0 || paths->from.size > 0
-                   ? -1
-                   : snprintf(home, sizeof home, "%.*s" BLOBS "%.*s", (int)paths->to.size,
-                              paths->to.data, (int)name.size, name.data);
-    bool is_here = size > 0 && (size_t)size < sizeof home && access(home, F_OK) == 0;
-    if (is_here) {
+    *is_added = false;
+    int error = name.size == 0 || paths->from.size > 0 ? 0 : find_home(paths, name, home, is_added);
+    if (*is_added) {
         tr_buffer_add_string(buffer, home);
     }
-    return is_here;
+    return error;
 }
 
 static bool take_folder(const struct tr_relocation *paths, struct tr_text *text)
@@ -72,11 +91,13 @@ static bool take_folder(const struct tr_relocation *paths, struct tr_text *text)
     return paths->from.size == 0 ? take_any(text, paths->to) : take(text, paths->from);
 }
 
-/* The text with its path changed, at the end of `buffer`; false: it is none of that store. */
-static bool change(const struct tr_relocation *paths, struct tr_text text, struct tr_buffer *buffer)
+/* The text with its path changed, at the end of `buffer`, if it is one of that store. */
+static int change(const struct tr_relocation *paths, struct tr_text text, struct tr_buffer *buffer,
+                  bool *is_changed)
 {
-    if (add_home(paths, text, buffer)) {
-        return true;
+    int error = add_home(paths, text, buffer, is_changed);
+    if (error != 0 || *is_changed) {
+        return error;
     }
     bool has_scheme = take(&text, tr_text_of(SCHEME));
     bool is_blob = take_folder(paths, &text) && text.size > strlen(BLOBS) &&
@@ -86,7 +107,8 @@ static bool change(const struct tr_relocation *paths, struct tr_text text, struc
         tr_buffer_add_text(buffer, paths->to);
         tr_buffer_add_text(buffer, text);
     }
-    return is_blob;
+    *is_changed = is_blob;
+    return 0;
 }
 
 static int copy_text(const struct tr_relocation *paths, struct tr_cursor *cursor,
@@ -95,13 +117,15 @@ static int copy_text(const struct tr_relocation *paths, struct tr_cursor *cursor
     struct tr_cursor whole = *cursor;
     struct tr_bytes bytes = tr_read_any(&whole);
     struct tr_buffer changed;
+    bool is_changed;
     tr_buffer_init(&changed, 0);
-    if (change(paths, tr_read_text_unchecked(cursor), &changed)) {
+    int error = change(paths, tr_read_text_unchecked(cursor), &changed, &is_changed);
+    if (is_changed) {
         tr_buffer_text_value(buffer, tr_buffer_text(&changed));
     } else {
         tr_buffer_add(buffer, bytes.data, bytes.size);
     }
-    int error = changed.error;
+    error = error != 0 ? error : changed.error;
     tr_buffer_fini(&changed);
     return error != 0 ? error : cursor->error;
 }
@@ -113,14 +137,17 @@ static int copy_extension(const struct tr_relocation *paths, struct tr_cursor *c
     struct tr_offloaded where;
     struct tr_buffer changed;
     tr_buffer_init(&changed, 0);
-    if (cursor->error == 0 && tr_slot_is_offloaded(bytes, &where) &&
-        change(paths, where.uri, &changed)) {
+    bool is_changed = false;
+    int error = cursor->error == 0 && tr_slot_is_offloaded(bytes, &where)
+                    ? change(paths, where.uri, &changed, &is_changed)
+                    : 0;
+    if (is_changed) {
         where.uri = tr_buffer_text(&changed);
         tr_slot_write_offloaded(buffer, &where);
     } else {
         tr_buffer_add(buffer, bytes.data, bytes.size);
     }
-    int error = changed.error;
+    error = error != 0 ? error : changed.error;
     tr_buffer_fini(&changed);
     return error != 0 ? error : cursor->error;
 }
@@ -179,35 +206,38 @@ bool tr_relocate_has_any(struct tr_bytes value)
             memmem(value.data, value.size, TR_BLOB_SCHEME, strlen(TR_BLOB_SCHEME)) != NULL);
 }
 
-int tr_relocate_home(const char *folder, struct tr_bytes slots, struct tr_buffer *buffer)
+int tr_relocate_slots(const struct tr_relocation *paths, struct tr_bytes slots,
+                      struct tr_buffer *buffer)
 {
-    const struct tr_relocation paths = {.to = tr_text_of(folder)};
     if (tr_relocate_has_any(slots)) {
-        return tr_relocate_value(&paths, slots, buffer);
+        return tr_relocate_value(paths, slots, buffer);
     }
     tr_buffer_add(buffer, slots.data, slots.size);
     return buffer->error;
 }
 
-/* The path in this store of a blob, by its name there. False: it names none, or it is not here. */
-static bool find_home(const char *folder, struct tr_text uri, char home[PATH_MAX])
+int tr_relocate_home(const char *folder, struct tr_bytes slots, struct tr_buffer *buffer)
 {
-    struct tr_text name = tr_blob_uri_name(uri);
-    name = name.size > 0 ? name : tr_blob_path_name(uri);
-    int size = name.size == 0
-                   ? -1
-                   : snprintf(home, PATH_MAX, "%s" BLOBS "%.*s", folder, (int)name.size, name.data);
-    return size > 0 && size < PATH_MAX && access(home, F_OK) == 0;
+    const struct tr_relocation paths = {.to = tr_text_of(folder)};
+    return tr_relocate_slots(&paths, slots, buffer);
 }
 
-int tr_relocate_map(const char *folder, struct tr_text uri, struct tr_bytes *bytes)
+int tr_relocate_map(const char *folder, struct tr_text uri, const struct tr_turn *turn, char *words,
+                    struct tr_bytes *bytes)
 {
     char home[PATH_MAX];
-    if (find_home(folder, uri, home)) {
-        return tr_file_map(home, bytes);
+    char unused[TR_BLOB_WORDS_BYTES_MAX];
+    const struct tr_relocation paths = {
+        .to = tr_text_of(folder), .turn = turn, .words = words != NULL ? words : unused};
+    struct tr_text name = tr_blob_uri_name(uri);
+    bool is_here;
+    paths.words[0] = '\0';
+    int error = find_home(&paths, name.size > 0 ? name : tr_blob_path_name(uri), home, &is_here);
+    if (error != 0 || is_here) {
+        return error != 0 ? error : tr_file_map(home, bytes);
     }
     char *path = tr_text_copy(uri);
-    int error = path == NULL ? TR_MEMORY : tr_file_map(path, bytes);
+    error = path == NULL ? TR_MEMORY : tr_file_map(path, bytes);
     int number = errno;
     tr_free(path);
     errno = number;

@@ -9,7 +9,7 @@
 
 #include "deploy/common/file.h"
 #include "deploy/inputs/relocate.h"
-#include "runtime/blob/blob.h"
+#include "runtime/store_blobs.h"
 #include "schemas/codec/error.h"
 
 #define PLAN_VERSION 1
@@ -152,7 +152,7 @@ int tr_recovery_write(const struct tr_recovery *recovery, const char *store_fold
     pack(recovery, &bytes);
     int error = bytes.error;
     if (error == 0) {
-        error = tri_blobs_open_beside(store_folder, &blobs);
+        error = tri_store_blobs_open_beside(store_folder, &blobs);
     }
     const char *words = tr_error_text(error);
     if (error == 0) {
@@ -267,7 +267,8 @@ int tr_recovery_read(const char *store_folder, struct tr_text uri, struct tr_are
 {
     struct tr_recovery recovery = {.from_count = 0};
     struct tr_bytes mapped = {.size = 0};
-    int error = tr_relocate_map(store_folder, uri, &mapped);
+    char words[TR_BLOB_WORDS_BYTES_MAX];
+    int error = tr_relocate_map(store_folder, uri, NULL, words, &mapped);
     if (error == 0) {
         struct tr_bytes bytes = tr_arena_bytes(arena, mapped);
         error = arena->error;
@@ -280,8 +281,9 @@ int tr_recovery_read(const char *store_folder, struct tr_text uri, struct tr_are
         *out = recovery;
     } else {
         snprintf(explain, TR_RECOVERY_EXPLAIN_BYTES,
-                 "the plan of the recovery at %.*s cannot be read: %s",
-                 (int)(uri.size < 300 ? uri.size : 300), uri.data, tr_error_text(error));
+                 "the plan of the recovery at %.*s cannot be read: %.300s",
+                 (int)(uri.size < 150 ? uri.size : 150), uri.data,
+                 words[0] != '\0' ? words : tr_error_text(error));
     }
     return error;
 }

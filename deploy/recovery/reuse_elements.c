@@ -120,7 +120,7 @@ static int open_list(const char *folder, struct tr_bytes slot, struct list *list
     int error = 0;
     *list = (struct list){.mapped = {.size = 0}};
     if (tr_slot_is_offloaded(slot, &where)) {
-        error = tr_relocate_map(folder, where.uri, &list->mapped);
+        error = tr_relocate_map(folder, where.uri, NULL, NULL, &list->mapped);
         slot = list->mapped;
     }
     if (error == 0) {

@@ -10,6 +10,7 @@
 #include "deploy/common/client.h"
 #include "deploy/common/clock.h"
 #include "runtime/memory.h"
+#include "runtime/store_blobs.h"
 #include "schemas/codec/error.h"
 
 /* How long a store that is being copied is left alone. */
@@ -101,9 +102,40 @@ static int begin(struct tr_retaining *retaining)
     return tr_janitor_start(&request, &retaining->janitor);
 }
 
-bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned, char *explain)
+/* Bounds the cache of blobs, and removes nothing else. */
+static int begin_cache(struct tr_retaining *retaining)
+{
+    uint64_t bytes = retaining->retention.blobs_cache_bytes;
+    const struct tr_prune_request request = {
+        .folder = retaining->folder,
+        .now_ms = tr_clock_wall_ms(),
+        .blobs_cache_bytes = bytes != 0 ? bytes : TR_BLOBS_CACHE_BYTES,
+        .is_only_cache = true,
+    };
+    return tr_janitor_start(&request, &retaining->janitor);
+}
+
+/* Begins what is due. */
+static int begin_due(struct tr_retaining *retaining)
 {
     const struct tr_retention *retention = &retaining->retention;
+    uint64_t now_ms = tr_clock_ms();
+    bool is_wanted = retention->executions_ms + retention->failed_attempts_ms +
+                         retention->cache_ms + retention->rules.count >
+                     0;
+    if (is_wanted && now_ms >= retaining->next_ms) {
+        retaining->next_ms = now_ms + TR_RETENTION_EVERY_MS;
+        return begin(retaining);
+    }
+    if (now_ms >= retaining->next_cache_ms) {
+        retaining->next_cache_ms = now_ms + TR_BLOBS_CACHE_EVERY_MS;
+        return tri_store_blobs_are_remote(retaining->folder) ? begin_cache(retaining) : 0;
+    }
+    return 0;
+}
+
+bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned, char *explain)
+{
     explain[0] = '\0';
     if (retaining->janitor != NULL) {
         if (!tr_janitor_is_done(retaining->janitor)) {
@@ -119,14 +151,7 @@ bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned,
         }
         return error != TR_STORE_LOCKED;
     }
-    bool is_wanted = retention->executions_ms + retention->failed_attempts_ms +
-                         retention->cache_ms + retention->rules.count >
-                     0;
-    if (!is_wanted || tr_clock_ms() < retaining->next_ms) {
-        return false;
-    }
-    retaining->next_ms = tr_clock_ms() + TR_RETENTION_EVERY_MS;
-    int error = begin(retaining);
+    int error = begin_due(retaining);
     if (error != 0) {
         memset(pruned, 0, sizeof *pruned);
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "nothing was forgotten: %s",

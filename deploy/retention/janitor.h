@@ -35,24 +35,31 @@ struct tr_retention {
     uint64_t executions_ms;
     uint64_t failed_attempts_ms; /* folders of attempts and checkpoints */
     uint64_t cache_ms;           /* results, after they were made */
+    uint64_t blobs_cache_bytes;  /* of blobs/ as a cache; 0: TR_BLOBS_CACHE_BYTES */
     struct tri_vector rules;     /* struct tr_retention_rule: for executions with certain labels */
 };
 
 /* How often an engine that stays forgets what is older. */
 #define TR_RETENTION_EVERY_MS (60ULL * 60 * 1000)
 
+/* How often it looks at the cache of blobs, and how large that may be by default. */
+#define TR_BLOBS_CACHE_EVERY_MS (60ULL * 1000)
+#define TR_BLOBS_CACHE_BYTES (64ULL << 30)
+
 /* A retention that is being kept. Zeros at first. */
 struct tr_retaining {
     const char *folder; /* of the store */
     struct tr_retention retention;
     struct tr_janitor *janitor;
-    uint64_t next_ms; /* of tr_clock_ms; 0: now */
+    uint64_t next_ms;       /* of tr_clock_ms; 0: now */
+    uint64_t next_cache_ms; /* the same, of the cache of blobs */
 };
 
 /*
  * Begins, at the first step and then once an hour, to forget what is too old, and hears of its end.
  * True: it has ended; then `explain` (TRI_STORE_EXPLAIN_BYTES) has words where it failed, else
- * none, and `pruned` says what went. A retention without any time does nothing.
+ * none, and `pruned` says what went. A retention without any time does nothing. Where blobs/ is a
+ * cache, it is bounded once a minute.
  */
 bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned, char *explain);
 

@@ -20,6 +20,7 @@
 #include "deploy/history/executions.h"
 #include "deploy/history/graphs.h"
 #include "runtime/memory.h"
+#include "runtime/store_blobs.h"
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/runtime/files.h"
@@ -64,11 +65,6 @@ static int check_stop(const struct search *search)
 
 /* ------------------------------------------------------------------------ the files */
 
-static uint64_t changed_ms(const struct stat *status)
-{
-    return (uint64_t)status->st_ctim.tv_sec * 1000 + (uint64_t)status->st_ctim.tv_nsec / 1000000;
-}
-
 /* Shows each name in a folder of the store; one that is not there is empty. */
 static int each_file(const struct search *search, const char *name,
                      int (*show)(const struct search *search, const char *path, const char *file))
@@ -107,10 +103,24 @@ static bool is_read(const char *file)
     return false;
 }
 
-static int add_blob(const struct search *search, const char *path, const char *file)
+/* Shows each blob of the store, wherever it has them. */
+static int each_blob(struct search *search,
+                     int (*each)(void *self, const char *file, uint64_t changed_ms))
 {
-    (void)path;
-    return tr_references_add(search->references, file, false, is_read(file));
+    char words[TR_BLOB_WORDS_BYTES_MAX];
+    int error = tri_store_blobs_each(search->options->folder, each, search, words);
+    if (error != 0 && words[0] != '\0') {
+        snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%.500s", words);
+    }
+    return error == 0 || error == TR_CLOSED ? error : fail(search, error, "blobs");
+}
+
+static int add_blob(void *self, const char *file, uint64_t changed)
+{
+    const struct search *search = self;
+    int error = check_stop(search);
+    (void)changed;
+    return error != 0 ? error : tr_references_add(search->references, file, false, is_read(file));
 }
 
 static int add_graph(void *self, const struct tr_graphs_entry *graph)
@@ -120,23 +130,14 @@ static int add_graph(void *self, const struct tr_graphs_entry *graph)
     return error != 0 ? error : tr_references_add(search->references, graph->name, true, true);
 }
 
-/* Keeps files newer than the cutoff; ignores files deleted during the scan. */
-static int keep_young(const struct search *search, const char *path, const char *file,
-                      uint64_t before_ms)
+/* Keeps those newer than the cutoff. */
+static int keep_young_blob(void *self, const char *file, uint64_t changed_ms)
 {
-    char whole[PATH_MAX];
-    struct stat status;
-    int size = snprintf(whole, sizeof whole, "%s/%s", path, file);
-    if (size > 0 && (size_t)size < sizeof whole && lstat(whole, &status) == 0 &&
-        changed_ms(&status) > before_ms) {
+    const struct search *search = self;
+    if (changed_ms > search->options->blobs_before_ms) {
         tr_references_keep(search->references, file);
     }
-    return 0;
-}
-
-static int keep_young_blob(const struct search *search, const char *path, const char *file)
-{
-    return keep_young(search, path, file, search->options->blobs_before_ms);
+    return check_stop(search);
 }
 
 static int keep_young_graph(void *self, const struct tr_graphs_entry *graph)
@@ -157,7 +158,7 @@ static int each_graph(struct search *search,
 
 static int list_files(struct search *search)
 {
-    int error = each_file(search, "blobs", add_blob);
+    int error = each_blob(search, add_blob);
     if (error != 0) {
         return error;
     }
@@ -167,7 +168,7 @@ static int list_files(struct search *search)
 
 static int keep_young_files(struct search *search)
 {
-    int error = each_file(search, "blobs", keep_young_blob);
+    int error = each_blob(search, keep_young_blob);
     return error != 0 ? error : each_graph(search, keep_young_graph);
 }
 
@@ -334,6 +335,19 @@ static int read_graph(const struct search *search, const char *name)
     return 0;
 }
 
+/* One that has gone meanwhile names nothing. */
+static int read_blob(const struct search *search, const char *file)
+{
+    char folder[PATH_MAX];
+    char words[TR_BLOB_WORDS_BYTES_MAX] = "";
+    snprintf(folder, sizeof folder, "%s/blobs", search->options->folder);
+    int error = tri_store_blobs_bring(search->options->folder, tr_text_of(file), NULL, words);
+    if (error != 0 && error != TR_NOT_FOUND) {
+        return fail(search, error, words[0] != '\0' ? words : file);
+    }
+    return read_file(search, folder, file);
+}
+
 /* What the named ones name. */
 static int read_named(const struct search *search)
 {
@@ -341,11 +355,9 @@ static int read_named(const struct search *search)
     bool is_graph;
     int error = 0;
     while (error == 0 && tr_references_next(search->references, &file, &is_graph)) {
-        char folder[PATH_MAX];
-        snprintf(folder, sizeof folder, "%s/blobs", search->options->folder);
         error = check_stop(search);
         if (error == 0) {
-            error = is_graph ? read_graph(search, file) : read_file(search, folder, file);
+            error = is_graph ? read_graph(search, file) : read_blob(search, file);
         }
     }
     return error;
@@ -374,6 +386,42 @@ int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
     }
     if (error == 0) {
         error = read_history(&search);
+    }
+    if (error == 0) {
+        error = read_named(&search);
+    }
+    tri_store_close(search.store);
+    if (error != 0) {
+        tr_references_free(search.references);
+        return fail(&search, error, options->folder);
+    }
+    *references = search.references;
+    return 0;
+}
+
+static int add_here(const struct search *search, const char *path, const char *file)
+{
+    (void)path;
+    return tr_references_add(search->references, file, false, is_read(file));
+}
+
+int tr_mark_active(const struct tr_mark_options *options, char *explain,
+                   struct tr_references **references)
+{
+    struct search search = {.options = options, .explain = explain};
+    explain[0] = '\0';
+    int error = tr_references_new(&search.references);
+    if (error == 0) {
+        error = tr_graphs_open(options->folder, explain, &search.store);
+    }
+    if (error == 0) {
+        error = each_file(&search, "blobs", add_here);
+    }
+    if (error == 0) {
+        error = tr_references_sort(search.references);
+    }
+    if (error == 0) {
+        error = read_actors(&search);
     }
     if (error == 0) {
         error = read_named(&search);

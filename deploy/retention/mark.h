@@ -34,6 +34,13 @@ TR_MUST_USE int tr_mark_referenced(const struct tr_mark_options *options, char *
                                    struct tr_references **references);
 
 /*
+ * The blobs in the folder of a store, of which those are named that actors name, and what these
+ * name: all that a running attempt may have a path of. Errors as above.
+ */
+TR_MUST_USE int tr_mark_active(const struct tr_mark_options *options, char *explain,
+                               struct tr_references **references);
+
+/*
  * The blobs and graphs of a store, none of them named yet, in order. TR_MEMORY, TR_SYSTEM (errno)
  * with words.
  */

@@ -641,13 +641,16 @@ int tr_prune(const struct tr_prune_request *request, struct tri_client *client, 
     int error = request->is_dry
                     ? 0
                     : tr_removal_lock_take(request->folder, TR_REMOVAL_ALLOWED, explain, &lock);
-    if (error == 0) {
+    if (error == 0 && request->blobs_cache_bytes > 0) {
+        error = tr_prune_blobs_cache(request, explain);
+    }
+    if (error == 0 && !request->is_only_cache) {
         error = choose_all(&choice);
     }
     if (error == 0 && choice.chosen.count > 0 && client == NULL && !request->is_dry) {
         error = fail(explain, TR_NO_CONNECTION, "executions that have ended meanwhile");
     }
-    if (error == 0) {
+    if (error == 0 && !request->is_only_cache) {
         error = prune_all(&pruning, &choice);
     }
     choice_fini(&choice);

@@ -38,6 +38,8 @@ struct tr_prune_request {
     uint64_t attempts_before_ms; /* folders of attempts and checkpoints */
     uint64_t cache_before_ms;    /* results in the cache made before, environments unused since */
     uint64_t unnamed_before_ms;  /* what nothing names */
+    uint64_t blobs_cache_bytes;  /* of blobs/, where that is a cache; 0: as it is */
+    bool is_only_cache;          /* of blobs: nothing else goes */
     bool is_dry;                 /* counts only; needs no engine */
     const atomic_bool *is_stopping; /* ends it with TR_CLOSED; may be NULL */
     /* Hears how many executions have gone; on the thread that prunes. May be NULL. */

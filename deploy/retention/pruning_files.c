@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "deploy/retention/mark.h"
 #include "runtime/blob/below.h"
-#include "runtime/blob/blob.h"
+#include "runtime/store_blobs.h"
 #include "schemas/runtime/process.h"
 
 TR_MUST_USE static int fail(char *explain, int error, const char *what)
@@ -239,6 +240,51 @@ static bool is_used(void *self, const char *name)
     return tr_references_has(self, name);
 }
 
+/* What is in use, found when something has to go. */
+struct using
+{
+    const struct tr_prune_request *request;
+    struct tr_references *references;
+    char *explain;
+    int error;
+};
+
+static bool is_in_use(void *self, const char *name)
+{
+    struct using *using = self;
+    if (using->references == NULL && using->error == 0) {
+        const struct tr_mark_options options = {.folder = using->request->folder,
+                                                .is_stopping = using->request->is_stopping};
+        using->error = tr_mark_active(&options, using->explain, &using->references);
+    }
+    return using->error != 0 || tr_references_has(using->references, name);
+}
+
+int tr_prune_blobs_cache(const struct tr_prune_request *request, char *explain)
+{
+    struct using using = {.request = request, .explain = explain};
+    const struct tri_blob_trim trim = {.bytes_max = request->blobs_cache_bytes,
+                                       .before_ms = request->now_ms,
+                                       .self = &using,
+                                       .is_used = is_in_use};
+    struct tri_blobs *blobs;
+    struct tri_swept swept;
+    if (!tri_store_blobs_are_remote(request->folder)) {
+        return 0;
+    }
+    int error = tri_store_blobs_open_beside(request->folder, &blobs);
+    if (error != 0) {
+        return fail(explain, error, "blobs");
+    }
+    error = tri_blobs_trim(blobs, &trim, &swept);
+    if (error != 0 && explain[0] == '\0') {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_blobs_words(blobs));
+    }
+    tri_blobs_close(blobs);
+    tr_references_free(using.references);
+    return error != 0 ? error : using.error;
+}
+
 int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_references *references,
                    uint64_t pieces_before_ms, char *explain, struct tr_pruned *pruned)
 {
@@ -252,7 +298,7 @@ int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_refer
         .self = (void *)(uintptr_t)references,
         .is_used = is_used,
     };
-    int error = tri_blobs_open_beside(request->folder, &blobs);
+    int error = tri_store_blobs_open_beside(request->folder, &blobs);
     if (error != 0) {
         return fail(explain, error, "blobs");
     }

@@ -24,6 +24,9 @@ TR_MUST_USE int tr_prune_cache(const struct tr_prune_request *request, char *exp
 TR_MUST_USE int tr_prune_environments(const struct tr_prune_request *request, char *explain,
                                       struct tr_pruned_part *part);
 
+/* Bounds the cache of blobs; what running attempts may have a path of stays. */
+TR_MUST_USE int tr_prune_blobs_cache(const struct tr_prune_request *request, char *explain);
+
 /* Removes blobs that are not among the names, and values that nobody finishes. */
 TR_MUST_USE int tr_prune_blobs(const struct tr_prune_request *request,
                                const struct tr_references *references, uint64_t pieces_before_ms,

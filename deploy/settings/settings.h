@@ -71,7 +71,7 @@ struct tr_settings_file {
     struct tri_vector quotas;               /* struct tr_settings_quota */
     struct tri_vector secrets;              /* struct tr_secret_source; none: nothing is said */
     struct tri_vector object_stores;        /* struct tr_object_store */
-    const char *blobs;     /* the folder of blobs; NULL: where the store has them */
+    const char *blobs;     /* the folder of blobs, or their URI; NULL: where the store has them */
     const char *sendmail;  /* the program that sends mail; NULL: TR_SENDMAIL */
     const char *mail_from; /* NULL: nothing is said */
     const char

@@ -37,6 +37,10 @@ bool tri_settings_read_authorization(struct tri_definition *definition, const st
 void tri_settings_read_stores(struct tri_definition *definition, const struct tr_tree *value,
                               void *target);
 
+/* Reads `blobs_cache`; the target is the same. */
+void tri_settings_read_blobs_cache(struct tri_definition *definition, const struct tr_tree *value,
+                                   void *target);
+
 /* Reads `blobs`; `target` is a struct tr_settings_file. */
 void tri_settings_read_blobs(struct tri_definition *definition, const struct tr_tree *value,
                              void *target);

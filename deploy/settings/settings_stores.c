@@ -6,7 +6,11 @@
 
 #include "actors/graph/language/keys.h"
 #include "deploy/settings/settings_inside.h"
+#include "runtime/store_blobs.h"
 #include "schemas/runtime/http.h"
+
+/* The least that a cache of blobs may have. */
+#define CACHE_BYTES_MIN (1U << 20)
 
 /* An entry in the making. */
 struct store_reader {
@@ -166,21 +170,42 @@ void tri_settings_read_stores(struct tri_definition *definition, const struct tr
     }
 }
 
-/* Whether the folder is there the engine sees, which may start before it is mounted. */
+/*
+ * Whether the place is there the engine sees, which may start before a folder is mounted, and when
+ * the settings of object stores have been read.
+ */
 void tri_settings_read_blobs(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
     struct tr_settings_file *settings = target;
-    struct tr_text folder;
-    if (!tri_keys_read_text(definition, value, &folder)) {
+    struct tr_text where;
+    if (!tri_keys_read_text(definition, value, &where)) {
         return;
     }
-    if (folder.size == 0 || memmem(folder.data, folder.size, "://", 3) != NULL) {
+    if (tri_store_blobs_is_uri(where)) {
+        settings->blobs = tr_arena_print(&settings->arena, "%.*s", TRI_SHOWN(where)).data;
+        return;
+    }
+    if (where.size == 0 || memmem(where.data, where.size, "://", 3) != NULL) {
         tri_report_add(definition->report, value->place, "InvalidValue",
-                       "'%.*s' is no folder\nwrite the path of one that all hosts of the store "
-                       "reach, from the folder of the settings on",
-                       TRI_SHOWN(folder));
+                       "'%.*s' is neither a folder nor a bucket\nwrite the path of a folder that "
+                       "all hosts of the store reach, or s3://BUCKET[/PREFIX]",
+                       TRI_SHOWN(where));
         return;
     }
-    settings->blobs = tri_settings_place(settings, folder);
+    settings->blobs = tri_settings_place(settings, where);
+}
+
+void tri_settings_read_blobs_cache(struct tri_definition *definition, const struct tr_tree *value,
+                                   void *target)
+{
+    struct tr_settings_file *settings = target;
+    uint64_t read = CACHE_BYTES_MIN;
+    tri_keys_read_units(definition, value, &read);
+    if (read < CACHE_BYTES_MIN) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "this is too little for a cache\nwrite at least 1Mi");
+        return;
+    }
+    settings->retention.blobs_cache_bytes = read;
 }

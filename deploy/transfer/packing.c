@@ -18,6 +18,7 @@
 #include "deploy/retention/mark.h"
 #include "runtime/blob/holes.h"
 #include "runtime/memory.h"
+#include "runtime/store_blobs.h"
 
 static int fail(const struct tr_packing *packing, int error, const char *what)
 {
@@ -343,10 +344,15 @@ static int add_graph(struct tr_packing *packing, struct tri_store *store, const 
 static int add_blob(struct tr_packing *packing, const char *file)
 {
     char path[PATH_MAX];
+    char words[TR_BLOB_WORDS_BYTES_MAX] = "";
     struct stat status;
     int size = snprintf(path, sizeof path, "%s/blobs/%s", packing->folder, file);
     if (size < 0 || (size_t)size >= sizeof path) {
         return fail(packing, TR_LIMIT, file);
+    }
+    int error = tri_store_blobs_bring(packing->folder, tr_text_of(file), NULL, words);
+    if (error != 0) {
+        return fail(packing, error, words[0] != '\0' ? words : path);
     }
     if (lstat(path, &status) != 0) {
         return fail(packing, TR_SYSTEM, path);

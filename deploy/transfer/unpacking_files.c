@@ -18,8 +18,8 @@
 #include "deploy/history/graphs.h"
 #include "deploy/transfer/unpacking.h"
 #include "runtime/blob/below.h"
-#include "runtime/blob/blob.h"
 #include "runtime/memory.h"
+#include "runtime/store_blobs.h"
 
 #define ASIDE "import.new"
 
@@ -286,7 +286,7 @@ int tr_unpacking_files(struct tr_unpacking *unpacking)
         return fail(&files, TR_SYSTEM, unpacking->folder);
     }
     clear(&files);
-    int error = tri_blobs_open_beside(unpacking->folder, &files.blobs);
+    int error = tri_store_blobs_open_beside(unpacking->folder, &files.blobs);
     if (error == 0) {
         error = tr_archive_read(unpacking->bytes, &visitor, problem);
         if (error == 0) {

@@ -50,21 +50,21 @@ const char *tri_blobs_words(const struct tri_blobs *blobs)
 
 /* ---- Opening. ------------------------------------------------------------------------------- */
 
-/* What tells this host's own names from those of others: a digest of where its store is. */
-static int name_own(struct tri_blobs *blobs, const char *real)
+/* A digest of the host and of where the store is. */
+int tri_blobs_identify(const char *store_folder, char digits[TRI_BLOBS_OWN_DIGITS + 1])
 {
+    char real[PATH_MAX];
     char host[HOST_NAME_MAX + 1] = "";
     uint8_t digest[crypto_hash_sha256_BYTES];
     crypto_hash_sha256_state state;
-    if (gethostname(host, sizeof host - 1) != 0) {
+    if (gethostname(host, sizeof host - 1) != 0 || realpath(store_folder, real) == NULL) {
         return TR_SYSTEM;
     }
     crypto_hash_sha256_init(&state);
     crypto_hash_sha256_update(&state, (const uint8_t *)host, sizeof host);
     crypto_hash_sha256_update(&state, (const uint8_t *)real, strlen(real));
     crypto_hash_sha256_final(&state, digest);
-    blobs->own[0] = '-';
-    sodium_bin2hex(blobs->own + 1, sizeof blobs->own - 1, digest, TRI_BLOBS_OWN_DIGITS / 2);
+    sodium_bin2hex(digits, TRI_BLOBS_OWN_DIGITS + 1, digest, TRI_BLOBS_OWN_DIGITS / 2);
     return 0;
 }
 
@@ -84,7 +84,8 @@ static int open_blobs(struct tri_blobs *blobs, const char *real)
         return TR_SYSTEM;
     }
     snprintf(blobs->real, sizeof blobs->real, "%s", target);
-    return name_own(blobs, real);
+    blobs->own[0] = '-';
+    return tri_blobs_identify(real, blobs->own + 1);
 }
 
 static int open_folder(const struct tri_blobs *blobs, const char *name, const char *own,
@@ -227,6 +228,9 @@ void tri_blobs_close(struct tri_blobs *blobs)
             close(descriptors[i]);
         }
     }
+    if (blobs->remote != NULL) {
+        blobs->remote->ops->free(blobs->remote);
+    }
     tr_free(blobs->copy);
     tr_free(blobs);
 }
@@ -263,6 +267,19 @@ static int hex_value(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+bool tri_blob_name_read(const char *name, uint8_t digest[TRI_BLOB_DIGEST_BYTES])
+{
+    for (size_t i = 0; i < TRI_BLOB_DIGEST_BYTES; i++) {
+        int high = hex_value(name[2 * i]);
+        int low = high < 0 ? -1 : hex_value(name[2 * i + 1]);
+        if (low < 0) {
+            return false;
+        }
+        digest[i] = (uint8_t)(high << 4 | low);
+    }
+    return name[TRI_BLOB_HEX_BYTES] == '\0' || name[TRI_BLOB_HEX_BYTES] == '-';
+}
+
 /*
  * Whether a path is a blob of this store, by its text alone: BLOBS/64 lower-case digits, followed
  * by nothing or -NAME.
@@ -271,20 +288,8 @@ static bool is_blob(const struct tri_blobs *blobs, const char *path,
                     uint8_t digest[TRI_BLOB_DIGEST_BYTES])
 {
     size_t size = strlen(blobs->path);
-    if (strncmp(path, blobs->path, size) != 0 || path[size] != '/' ||
-        strlen(path + size + 1) < TRI_BLOB_HEX_BYTES || strchr(path + size + 1, '/') != NULL) {
-        return false;
-    }
-    const char *hex = path + size + 1;
-    for (size_t i = 0; i < TRI_BLOB_DIGEST_BYTES; i++) {
-        int high = hex_value(hex[2 * i]);
-        int low = hex_value(hex[2 * i + 1]);
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        digest[i] = (uint8_t)(high << 4 | low);
-    }
-    return hex[TRI_BLOB_HEX_BYTES] == '\0' || hex[TRI_BLOB_HEX_BYTES] == '-';
+    return strncmp(path, blobs->path, size) == 0 && path[size] == '/' &&
+           strchr(path + size + 1, '/') == NULL && tri_blob_name_read(path + size + 1, digest);
 }
 
 /* Replaces a byte of a hint that is special in shells or URIs. */
@@ -332,16 +337,9 @@ static bool put_in_place(struct tri_blobs *blobs, int folder, const char *name, 
  * sweep could remove it between the check and the answer. The folder is synced in both cases: the
  * rename of another writer may not be on the disk yet.
  */
-int tri_blob_publish(struct tri_blobs *blobs, int folder, const char *name, struct tr_text hint,
-                     bool is_kept, struct tri_blob *blob)
+int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name, const char *place,
+                    bool is_kept)
 {
-    char place[NAME_MAX + 1];
-    name_blob(blob, hint, place);
-    blob->has_digest = true;
-    snprintf(blob->uri, sizeof blob->uri, TR_BLOB_SCHEME "%s", place);
-    int size = snprintf(blob->path, sizeof blob->path, "%s/%s", blobs->path, place);
-    TR_ASSERT(size > 0 &&
-              (size_t)size < sizeof blob->path); /* the length of the folder's path is limited */
     bool is_there = false;
     tri_blob_lock(blobs, false);
     bool is_placed = put_in_place(blobs, folder, name, place, is_kept, &is_there);
@@ -351,12 +349,33 @@ int tri_blob_publish(struct tri_blobs *blobs, int folder, const char *name, stru
     }
     tri_blob_unlock(blobs);
     if (error != 0) {
-        return tri_blob_explain(blobs, error, blob->path);
+        return tri_blob_explain(blobs, error, place);
     }
     if (is_there && !is_kept) {
         (void)!tri_below_remove(folder, tr_text_of(name));
     }
     return fsync(blobs->folder) == 0 ? 0 : tri_blob_explain(blobs, TR_SYSTEM, blobs->path);
+}
+
+int tri_blob_publish(struct tri_blobs *blobs, int folder, const char *name, struct tr_text hint,
+                     bool is_kept, struct tri_blob *blob)
+{
+    char place[NAME_MAX + 1];
+    int held = -1;
+    name_blob(blob, hint, place);
+    blob->has_digest = true;
+    snprintf(blob->uri, sizeof blob->uri, TR_BLOB_SCHEME "%s", place);
+    int size = snprintf(blob->path, sizeof blob->path, "%s/%s", blobs->path, place);
+    TR_ASSERT(size > 0 &&
+              (size_t)size < sizeof blob->path); /* the length of the folder's path is limited */
+    int error = blobs->remote == NULL ? 0 : tri_blob_send(blobs, folder, name, place, &held);
+    if (error == 0) {
+        error = tri_blob_settle(blobs, folder, name, place, is_kept);
+    }
+    if (held >= 0) {
+        close(held);
+    }
+    return error;
 }
 
 /* ---- URIs. ---------------------------------------------------------------------------------- */
@@ -394,11 +413,52 @@ static bool decode(struct tr_text encoded, char *path)
     return strlen(path) == at;
 }
 
+/* The blob of this store that a path is, or leads into; empty: none. */
+static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
+{
+    char whole[TR_PATH_BYTES_MAX];
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    size_t size = strlen(blobs->path) + 1;
+    size_t end = strlen(path) > size ? size + strcspn(path + size, "/") : 0;
+    snprintf(whole, sizeof whole, "%.*s", (int)end, path);
+    return (struct tr_text){.data = path, .size = is_blob(blobs, whole, digest) ? end : 0};
+}
+
+/* Renews the blob that a path is, or leads into. */
+static void renew_around(const struct tri_blobs *blobs, const char *path)
+{
+    char whole[TR_PATH_BYTES_MAX];
+    struct tr_text blob = blob_around(blobs, path);
+    if (blob.size > 0) {
+        snprintf(whole, sizeof whole, "%.*s", (int)blob.size, blob.data);
+        renew(AT_FDCWD, whole);
+    }
+}
+
+/*
+ * A blob of this store that a path is, or leads into, comes from the other place if it is missing
+ * here. It is renewed first, so that it stays if it is not.
+ */
+static int bring_around(struct tri_blobs *blobs, const char *path)
+{
+    char whole[TR_PATH_BYTES_MAX];
+    struct tr_text blob = blob_around(blobs, path);
+    if (blobs->remote == NULL || blob.size == 0) {
+        return 0;
+    }
+    snprintf(whole, sizeof whole, "%.*s", (int)blob.size, blob.data);
+    tri_blob_lock(blobs, false);
+    renew(AT_FDCWD, whole);
+    bool is_here = access(whole, F_OK) == 0;
+    tri_blob_unlock(blobs);
+    return is_here ? 0 : tri_blob_bring(blobs, whole + strlen(blobs->path) + 1);
+}
+
 /*
  * A path of a blob in another store becomes the blob of this name here, if there is one: the digest
  * proves that it is the same. So moved values find their files.
  */
-static void take_home(const struct tri_blobs *blobs, char path[TR_PATH_BYTES_MAX])
+static void take_home(struct tri_blobs *blobs, char path[TR_PATH_BYTES_MAX])
 {
     static const char folder[] = "/" TRI_BLOBS_FOLDER "/";
     char home[TR_PATH_BYTES_MAX];
@@ -410,7 +470,7 @@ static void take_home(const struct tri_blobs *blobs, char path[TR_PATH_BYTES_MAX
                       !is_blob(blobs, path, digest);
     int size = is_foreign ? snprintf(home, sizeof home, "%s/%s", blobs->path, slash + 1) : -1;
     if (size > 0 && (size_t)size < sizeof home && is_blob(blobs, home, digest) &&
-        access(home, F_OK) == 0) {
+        bring_around(blobs, home) == 0 && access(home, F_OK) == 0) {
         memcpy(path, home, (size_t)size + 1);
     }
 }
@@ -485,22 +545,12 @@ static int blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_P
     if (error == 0) {
         take_back(blobs, path);
         take_home(blobs, path);
+        error = bring_around(blobs, path);
     }
     return error;
 }
 
 /* ---- What is asked for. --------------------------------------------------------------------- */
-
-/* The blob of this store that a path is, or leads into; empty: none. */
-static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
-{
-    char whole[TR_PATH_BYTES_MAX];
-    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
-    size_t size = strlen(blobs->path) + 1;
-    size_t end = strlen(path) > size ? size + strcspn(path + size, "/") : 0;
-    snprintf(whole, sizeof whole, "%.*s", (int)end, path);
-    return (struct tr_text){.data = path, .size = is_blob(blobs, whole, digest) ? end : 0};
-}
 
 /* The URI of a path: of what is a blob, or lies in one, its name. */
 static void name_uri(const struct tri_blobs *blobs, struct tri_blob *blob)
@@ -508,17 +558,6 @@ static void name_uri(const struct tri_blobs *blobs, struct tri_blob *blob)
     bool is_kept = blob_around(blobs, blob->path).size > 0;
     const char *name = blob->path + (is_kept ? strlen(blobs->path) + 1 : 0);
     snprintf(blob->uri, sizeof blob->uri, "%s%s", is_kept ? TR_BLOB_SCHEME : "", name);
-}
-
-/* Renews the blob that a path is, or leads into. */
-static void renew_around(const struct tri_blobs *blobs, const char *path)
-{
-    char whole[TR_PATH_BYTES_MAX];
-    struct tr_text blob = blob_around(blobs, path);
-    if (blob.size > 0) {
-        snprintf(whole, sizeof whole, "%.*s", (int)blob.size, blob.data);
-        renew(AT_FDCWD, whole);
-    }
 }
 
 /*

@@ -33,6 +33,7 @@
 #define TRI_BLOB_DIGEST_BYTES 32
 
 struct tri_blobs;
+struct tri_blob_remote;
 
 /* Describes a blob, or a local file. */
 struct tri_blob {
@@ -58,8 +59,20 @@ TR_MUST_USE int tri_blobs_open(const char *store_folder, const atomic_bool *is_s
  */
 TR_MUST_USE int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **blobs);
 
+/*
+ * Digits that tell this store's folder from all others, of this host and of others.
+ */
+#define TRI_BLOBS_OWN_DIGITS 16
+TR_MUST_USE int tri_blobs_identify(const char *store_folder, char digits[TRI_BLOBS_OWN_DIGITS + 1]);
+
 /* Long calls yield through `turn` from now on; NULL ends that. */
 void tri_blobs_set_turn(struct tri_blobs *blobs, const struct tr_turn *turn);
+
+/*
+ * From now on the blobs are in another place, too (blob_remote.h), which the store owns, and the
+ * folder is its cache. NULL: they are not.
+ */
+void tri_blobs_set_remote(struct tri_blobs *blobs, struct tri_blob_remote *remote);
 
 /* NULL is fine. */
 void tri_blobs_close(struct tri_blobs *blobs);
@@ -163,6 +176,35 @@ struct tri_swept {
  */
 TR_MUST_USE int tri_blob_sweep(struct tri_blobs *blobs, const struct tri_blob_sweep *sweep,
                                struct tri_swept *swept);
+
+/* What leaves the cache of another place: until its blobs have at most so many bytes. */
+struct tri_blob_trim {
+    uint64_t bytes_max;
+    uint64_t before_ms; /* only what was not asked for since, in milliseconds since 1970 */
+    void *self;
+    bool (*is_used)(void *self, const char *name); /* by a program that has its path */
+};
+
+/*
+ * Removes what was asked for longest ago from the folder alone; without another place it does
+ * nothing. Also beside an engine.
+ */
+TR_MUST_USE int tri_blobs_trim(struct tri_blobs *blobs, const struct tri_blob_trim *trim,
+                               struct tri_swept *swept);
+
+/*
+ * Sends all blobs that are here to the other place, where they may be already. Errors of
+ * blob_remote.h.
+ */
+TR_MUST_USE int tri_blobs_send_all(struct tri_blobs *blobs);
+
+/*
+ * Shows each blob of the other place by its name, with the time when it was last stored or asked
+ * for, since 1970; what `each` returns other than 0 ends it. Errors of blob_remote.h.
+ */
+TR_MUST_USE int tri_blobs_each(struct tri_blobs *blobs,
+                               int (*each)(void *self, const char *name, uint64_t changed_ms),
+                               void *self);
 
 /* Appends a document below the store's folder to `bytes`. TR_NOT_FOUND. */
 TR_MUST_USE int tri_document_get(struct tri_blobs *blobs, struct tr_text path,

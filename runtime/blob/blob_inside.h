@@ -1,7 +1,7 @@
 /*
  * Shared by the files of the blob store: blob.c is the store, blob_write.c values in pieces and
  * documents, blob_parts.c content in parts, blob_tree.c walks files and folders, blob_sweep.c
- * removes. No other file includes this.
+ * removes, blob_remote.c speaks with another place. No other file includes this.
  */
 #ifndef TR_RUNTIME_BLOB_BLOB_INSIDE_H
 #define TR_RUNTIME_BLOB_BLOB_INSIDE_H
@@ -10,6 +10,7 @@
 
 #include "runtime/blob/below.h"
 #include "runtime/blob/blob.h"
+#include "runtime/blob/blob_remote.h"
 
 /*
  * Folders below the store's: the blobs, in their own folder or behind a link (blob_place.h);
@@ -21,7 +22,6 @@
 #define TRI_BLOBS_NEW_FOLDER ".new"
 #define TRI_BLOBS_PIECES_FOLDER ".pieces"
 #define TRI_BLOBS_PARTS_FOLDER ".parts"
-#define TRI_BLOBS_OWN_DIGITS 16
 
 /* The file of the lock of ages. */
 #define TRI_BLOBS_LOCK ".lock"
@@ -39,7 +39,8 @@ struct tri_blobs {
     int parts;  /* the same, or of this host's own */
     int papers; /* unfinished documents */
     int lock;
-    bool is_shared; /* blobs is a link */
+    bool is_shared;                 /* blobs is a link */
+    struct tri_blob_remote *remote; /* where they are, too; NULL: nowhere */
     const atomic_bool *is_stopping;
     const struct tr_turn *turn;         /* NULL: long calls do not yield */
     char owner[12];                     /* prefix of names in .new; empty: the engine's */
@@ -76,6 +77,50 @@ void tri_blob_new_name(struct tri_blobs *blobs, char name[32]);
  */
 TR_MUST_USE int tri_blob_publish(struct tri_blobs *blobs, int folder, const char *name,
                                  struct tr_text hint, bool is_kept, struct tri_blob *blob);
+
+/*
+ * Moves it to this name among the blobs, in the folder alone; else as above. With is_kept what was
+ * moved stays where it was, too.
+ */
+TR_MUST_USE int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name,
+                                const char *place, bool is_kept);
+
+/* Reads the digest at the beginning of DIGEST or DIGEST-NAME. False: it is no such name. */
+bool tri_blob_name_read(const char *name, uint8_t digest[TRI_BLOB_DIGEST_BYTES]);
+
+/* ---- blob_sweep.c: what is old. -------------------------------------------------------------- */
+
+/*
+ * The change time of a blob's inode, which utimensat sets to now and no program can set back,
+ * unlike the modification time. False: there is no such file.
+ */
+bool tri_blob_find_change(int folder, const char *name, uint64_t *changed_ms);
+
+/*
+ * Moves one away, if it is still old under the lock. `gone` is its name in .new, or empty: it was
+ * renewed, or is missing, and both are fine.
+ */
+TR_MUST_USE int tri_blob_take_away(struct tri_blobs *blobs, int folder, const char *name,
+                                   uint64_t before_ms, char gone[32]);
+
+/* ---- blob_remote.c: for stores with another place. ------------------------------------------- */
+
+/*
+ * Holds a blob's name until `held` is closed: together with others, or alone. TR_BUSY: it is held,
+ * and the caller may not wait.
+ */
+TR_MUST_USE int tri_blob_hold(struct tri_blobs *blobs, const char *name, bool is_alone,
+                              bool may_wait, int *held);
+
+/*
+ * Sends `entry` of a folder to the other place under its name, unless the blob is here, and so
+ * there. The name is held until the caller closes `held`.
+ */
+TR_MUST_USE int tri_blob_send(struct tri_blobs *blobs, int folder, const char *entry,
+                              const char *name, int *held);
+
+/* Brings a blob from the other place, unless it is here meanwhile. */
+TR_MUST_USE int tri_blob_bring(struct tri_blobs *blobs, const char *name);
 
 /* A file or a folder to be walked. */
 struct tri_blob_source {

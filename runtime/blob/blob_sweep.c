@@ -26,19 +26,20 @@ struct sweeping {
     struct tri_swept *swept;
 };
 
-/*
- * Uses the change time of the inode, which utimensat sets to now and no program can set back,
- * unlike the modification time.
- */
-static bool is_old(int folder, const char *name, uint64_t before_ms)
+bool tri_blob_find_change(int folder, const char *name, uint64_t *changed_ms)
 {
     struct stat status;
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        return false;
-    }
-    uint64_t changed_ms =
-        (uint64_t)status.st_ctim.tv_sec * 1000 + (uint64_t)status.st_ctim.tv_nsec / 1000000;
-    return changed_ms <= before_ms;
+    bool is_there = fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    *changed_ms = !is_there ? 0
+                            : (uint64_t)status.st_ctim.tv_sec * 1000 +
+                                  (uint64_t)status.st_ctim.tv_nsec / 1000000;
+    return is_there;
+}
+
+static bool is_old(int folder, const char *name, uint64_t before_ms)
+{
+    uint64_t changed_ms;
+    return tri_blob_find_change(folder, name, &changed_ms) && changed_ms <= before_ms;
 }
 
 static bool is_unused(const struct sweeping *sweeping, const char *name)
@@ -46,12 +47,8 @@ static bool is_unused(const struct sweeping *sweeping, const char *name)
     return !sweeping->sweep->is_used(sweeping->sweep->self, name);
 }
 
-/*
- * Moves one away, if it is still old under the lock. `gone` is its name in .new, or empty: it was
- * renewed, or is missing, and both are fine.
- */
-static int take_away(struct tri_blobs *blobs, int folder, const char *name, uint64_t before_ms,
-                     char gone[32])
+int tri_blob_take_away(struct tri_blobs *blobs, int folder, const char *name, uint64_t before_ms,
+                       char gone[32])
 {
     int error = 0;
     gone[0] = '\0';
@@ -75,7 +72,7 @@ static int remove_one(const struct sweeping *sweeping, int folder, const char *n
     bool is_removed = sweeping->sweep->is_dry;
     int error = 0;
     if (!is_removed) {
-        error = take_away(sweeping->blobs, folder, name, before_ms, gone);
+        error = tri_blob_take_away(sweeping->blobs, folder, name, before_ms, gone);
         is_removed = error == 0 && gone[0] != '\0';
         error = is_removed ? tri_below_remove(sweeping->blobs->fresh, tr_text_of(gone)) : error;
     }
@@ -156,6 +153,112 @@ static int refuse_shared(struct tri_blobs *blobs, const char *other)
     return TR_BUSY;
 }
 
+/* ---- The other place. ----------------------------------------------------------------------- */
+
+/*
+ * A name is held alone while its blob goes from here and there, so that nobody who stores it again
+ * meanwhile relies on either. One that is held is being stored, and stays.
+ */
+static int remove_there(const struct sweeping *sweeping, const struct tri_blob_object *object)
+{
+    struct tri_blobs *blobs = sweeping->blobs;
+    char gone[32] = "";
+    uint64_t changed_ms;
+    int held;
+    int error = tri_blob_hold(blobs, object->name, true, false, &held);
+    if (error != 0) {
+        return error == TR_BUSY ? 0 : error;
+    }
+    bool was_here = tri_blob_find_change(blobs->folder, object->name, &changed_ms);
+    if (was_here) {
+        error = tri_blob_take_away(blobs, blobs->folder, object->name, sweeping->sweep->before_ms,
+                                   gone);
+    }
+    if (error == 0 && (!was_here || gone[0] != '\0')) {
+        struct tri_blob_call call = {.turn = blobs->turn, .is_stopping = blobs->is_stopping};
+        error = blobs->remote->ops->remove(blobs->remote, &call, object->name);
+        if (error != 0) {
+            snprintf(blobs->words, sizeof blobs->words, "%s", call.words);
+        }
+        sweeping->swept->count += error == 0 ? 1 : 0;
+        sweeping->swept->bytes += error == 0 ? object->size : 0;
+    }
+    close(held);
+    if (gone[0] != '\0') {
+        (void)!tri_below_remove(blobs->fresh, tr_text_of(gone)); /* else the next engine does */
+    }
+    return error;
+}
+
+static int sweep_object(void *self, const struct tri_blob_object *object)
+{
+    const struct sweeping *sweeping = self;
+    const struct tri_blob_sweep *sweep = sweeping->sweep;
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    uint64_t changed_ms;
+    if (atomic_load(sweeping->blobs->is_stopping)) {
+        return TR_CLOSED;
+    }
+    (void)tri_blob_find_change(sweeping->blobs->folder, object->name, &changed_ms);
+    bool is_candidate = tri_blob_name_read(object->name, digest) &&
+                        object->changed_ms <= sweep->before_ms && changed_ms <= sweep->before_ms &&
+                        is_unused(sweeping, object->name);
+    if (is_candidate && sweep->is_dry) {
+        sweeping->swept->count++;
+        sweeping->swept->bytes += object->size;
+    }
+    return is_candidate && !sweep->is_dry ? remove_there(sweeping, object) : 0;
+}
+
+/* An error of this side has its words in the blobs already. */
+static int take_call_words(struct tri_blobs *blobs, int error, const struct tri_blob_call *call)
+{
+    if (error != 0 && call->words[0] != '\0') {
+        snprintf(blobs->words, sizeof blobs->words, "%s", call->words);
+    }
+    return error;
+}
+
+static int sweep_remote(struct sweeping *sweeping)
+{
+    struct tri_blobs *blobs = sweeping->blobs;
+    const struct tri_blob_remote_ops *ops = blobs->remote->ops;
+    struct tri_blob_call call = {.turn = blobs->turn, .is_stopping = blobs->is_stopping};
+    int error = ops->clean(blobs->remote, &call,
+                           sweeping->sweep->is_dry ? 0 : sweeping->sweep->pieces_before_ms);
+    if (error == 0) {
+        error = ops->each(blobs->remote, &call, sweep_object, sweeping);
+    }
+    return take_call_words(blobs, error, &call);
+}
+
+struct showing {
+    const struct tri_blobs *blobs;
+    int (*each)(void *self, const char *name, uint64_t changed_ms);
+    void *self;
+};
+
+static int show_object(void *self, const struct tri_blob_object *object)
+{
+    const struct showing *showing = self;
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    uint64_t changed_ms;
+    (void)tri_blob_find_change(showing->blobs->folder, object->name, &changed_ms);
+    return !tri_blob_name_read(object->name, digest)
+               ? 0
+               : showing->each(showing->self, object->name,
+                               changed_ms > object->changed_ms ? changed_ms : object->changed_ms);
+}
+
+int tri_blobs_each(struct tri_blobs *blobs,
+                   int (*each)(void *self, const char *name, uint64_t changed_ms), void *self)
+{
+    struct showing showing = {.blobs = blobs, .each = each, .self = self};
+    struct tri_blob_call call = {.turn = blobs->turn, .is_stopping = blobs->is_stopping};
+    int error = blobs->remote->ops->each(blobs->remote, &call, show_object, &showing);
+    return take_call_words(blobs, error, &call);
+}
+
 int tri_blob_sweep(struct tri_blobs *blobs, const struct tri_blob_sweep *sweep,
                    struct tri_swept *swept)
 {
@@ -169,5 +272,10 @@ int tri_blob_sweep(struct tri_blobs *blobs, const struct tri_blob_sweep *sweep,
     if (error == 0) {
         error = sweep_folder(&sweeping, blobs->pieces, true);
     }
-    return error != 0 ? error : sweep_folder(&sweeping, blobs->folder, false);
+    if (error == 0 && blobs->remote != NULL) {
+        error = sweep_remote(&sweeping);
+    }
+    /* What was counted there is not counted here once more. */
+    bool is_counted = error != 0 || (blobs->remote != NULL && sweep->is_dry);
+    return is_counted ? error : sweep_folder(&sweeping, blobs->folder, false);
 }

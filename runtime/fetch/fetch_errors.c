@@ -13,27 +13,6 @@
 
 /* ---- Statuses. ------------------------------------------------------------------------------ */
 
-/*
- * TR_NO_CONNECTION for statuses that a retry may change: the server is busy or broken, or the
- * object has just changed. All others mean that the server refuses the request.
- */
-static int error_of_status(uint32_t status)
-{
-    switch (status) {
-    case 404:
-    case 410:
-        return TR_NOT_FOUND;
-    case 408:
-    case 409:
-    case 412:
-    case 425:
-    case 429:
-        return TR_NO_CONNECTION;
-    default:
-        return status >= 500 ? TR_NO_CONNECTION : TR_DENIED;
-    }
-}
-
 static const char *remedy_of(const struct tri_fetch *fetch, uint32_t status, int error)
 {
     bool is_object = fetch->location.bucket.size > 0;
@@ -83,7 +62,7 @@ int tri_fetch_fail_status(const struct tri_fetch_request *request,
     struct tri_fetch *fetch = request->fetch;
     char credentials[SIGNER_BYTES];
     char target[WHERE_BYTES];
-    int error = error_of_status(event->status);
+    int error = tri_fetch_status_error(event->status);
     struct tr_text code = tri_fetch_error_code(event->body);
     return tri_fetch_fail(fetch, error, "the server answers with status %u%s%.*s%s, %s%s",
                           event->status, code.size > 0 ? " " : "", (int)code.size, code.data,

@@ -1,12 +1,13 @@
 /*
- * Reads lists of objects. It searches the needed elements by their tags, in order, and skips all
- * others: a list has no attributes, comments or sections around them, and one that has is
- * malformed. Entities in texts are decoded.
+ * Reads lists of objects and other answers. It searches the needed elements by their tags, in
+ * order, and skips all others: a list has no attributes, comments or sections around them, and one
+ * that has is malformed. Entities in texts are decoded.
  */
 #include "runtime/fetch/fetch_list.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "schemas/codec/error.h"
 #include "schemas/codec/utf8.h"
@@ -14,8 +15,7 @@
 #define CODE_BYTES_MAX 60
 #define ENTITY_BYTES_MAX 10
 
-/* Finds <NAME>TEXT</NAME> from `*at` on, and advances `*at` behind it. False: there is none. */
-static bool find_element(struct tr_bytes xml, size_t *at, const char *name, struct tr_text *text)
+bool tri_fetch_find_element(struct tr_bytes xml, size_t *at, const char *name, struct tr_text *text)
 {
     char begin[32];
     char end[32];
@@ -40,7 +40,8 @@ static bool find_element(struct tr_bytes xml, size_t *at, const char *name, stru
 static bool find_in(struct tr_text xml, const char *name, struct tr_text *text)
 {
     size_t at = 0;
-    return find_element((struct tr_bytes){(const uint8_t *)xml.data, xml.size}, &at, name, text);
+    return tri_fetch_find_element((struct tr_bytes){(const uint8_t *)xml.data, xml.size}, &at, name,
+                                  text);
 }
 
 /* ---- Texts. --------------------------------------------------------------------------------- */
@@ -98,8 +99,7 @@ static size_t decode_entity(struct tr_text entity, char bytes[4])
     return is_number ? put_character(number_of(entity), bytes) : 0;
 }
 
-/* Appends a text with its entities decoded. TR_MALFORMED: it contains a tag, or is no text. */
-static int add_text(struct tri_buffer *buffer, struct tr_text text)
+int tri_fetch_add_text(struct tri_buffer *buffer, struct tr_text text)
 {
     int error = 0;
     for (size_t i = 0; i < text.size && error == 0;) {
@@ -126,6 +126,26 @@ static int add_text(struct tri_buffer *buffer, struct tr_text text)
     return error;
 }
 
+uint64_t tri_fetch_moment_ms(struct tr_text text)
+{
+    char copy[32];
+    unsigned parts[6];
+    snprintf(copy, sizeof copy, "%.*s", (int)(text.size < 31 ? text.size : 31), text.data);
+    if (sscanf(copy, "%4u-%2u-%2uT%2u:%2u:%2u", &parts[0], &parts[1], &parts[2], &parts[3],
+               &parts[4], &parts[5]) != (int)TR_COUNT_OF(parts) ||
+        parts[0] < 1970) {
+        return 0;
+    }
+    struct tm moment = {.tm_year = (int)parts[0] - 1900,
+                        .tm_mon = (int)parts[1] - 1,
+                        .tm_mday = (int)parts[2],
+                        .tm_hour = (int)parts[3],
+                        .tm_min = (int)parts[4],
+                        .tm_sec = (int)parts[5]};
+    time_t seconds = timegm(&moment);
+    return seconds > 0 ? (uint64_t)seconds * 1000 : 0;
+}
+
 /* ---- A page. -------------------------------------------------------------------------------- */
 
 int tri_fetch_page_init(struct tri_fetch_page *page, struct tr_bytes xml)
@@ -137,10 +157,10 @@ int tri_fetch_page_init(struct tri_fetch_page *page, struct tr_bytes xml)
         memmem(xml.data, xml.size, "<ListBucketResult", strlen("<ListBucketResult")) == NULL) {
         return TR_MALFORMED;
     }
-    if (!find_element(xml, &at, "NextContinuationToken", &text) || text.size == 0) {
+    if (!tri_fetch_find_element(xml, &at, "NextContinuationToken", &text) || text.size == 0) {
         return 0;
     }
-    int error = add_text(&page->token, text);
+    int error = tri_fetch_add_text(&page->token, text);
     page->next = (struct tr_text){(const char *)tri_buffer_front(&page->token),
                                   tri_buffer_size(&page->token)};
     return error;
@@ -167,7 +187,8 @@ int tri_fetch_page_next(struct tri_fetch_page *page, struct tri_fetch_listed *li
     struct tr_text key;
     struct tr_text size;
     struct tr_text tag = {0};
-    if (!find_element(page->xml, &page->at, "Contents", &object)) {
+    struct tr_text changed = {0};
+    if (!tri_fetch_find_element(page->xml, &page->at, "Contents", &object)) {
         return TR_NOT_FOUND;
     }
     if (!find_in(object, "Key", &key) || !find_in(object, "Size", &size) ||
@@ -175,11 +196,13 @@ int tri_fetch_page_next(struct tri_fetch_page *page, struct tri_fetch_listed *li
         return TR_MALFORMED;
     }
     (void)find_in(object, "ETag", &tag);
+    (void)find_in(object, "LastModified", &changed);
+    listed->changed_ms = tri_fetch_moment_ms(changed);
     tri_buffer_clear(&page->texts);
-    int error = add_text(&page->texts, key);
+    int error = tri_fetch_add_text(&page->texts, key);
     size_t middle = tri_buffer_size(&page->texts);
     if (error == 0) {
-        error = add_text(&page->texts, tag);
+        error = tri_fetch_add_text(&page->texts, tag);
     }
     if (error != 0) {
         return error;
@@ -201,6 +224,23 @@ struct tr_text tri_fetch_error_code(struct tr_bytes xml)
 {
     struct tr_text code = {0};
     size_t at = 0;
-    bool is_there = find_element(xml, &at, "Code", &code) && code.size <= CODE_BYTES_MAX;
+    bool is_there = tri_fetch_find_element(xml, &at, "Code", &code) && code.size <= CODE_BYTES_MAX;
     return is_there && tr_utf8_valid(code) ? code : (struct tr_text){0};
+}
+
+int tri_fetch_status_error(uint32_t status)
+{
+    switch (status) {
+    case 404:
+    case 410:
+        return TR_NOT_FOUND;
+    case 408:
+    case 409:
+    case 412:
+    case 425:
+    case 429:
+        return TR_NO_CONNECTION;
+    default:
+        return status >= 500 ? TR_NO_CONNECTION : TR_DENIED;
+    }
 }

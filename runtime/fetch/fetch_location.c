@@ -119,6 +119,11 @@ static int add_encoded(struct tri_buffer *url, struct tr_text text, const char *
     return error;
 }
 
+int tri_fetch_location_encode(struct tr_text value, struct tri_buffer *url)
+{
+    return add_encoded(url, value, PLAIN);
+}
+
 /* Appends a query parameter and the separator after it. */
 static int add_parameter(struct tri_buffer *url, const char *name, struct tr_text value,
                          const char *behind)

@@ -42,6 +42,9 @@ TR_MUST_USE int tri_fetch_location_list(const struct tri_fetch_location *locatio
                                         struct tr_text prefix, struct tr_text next,
                                         struct tri_buffer *url);
 
+/* Appends a text as a value of a query. TR_MEMORY. */
+TR_MUST_USE int tri_fetch_location_encode(struct tr_text value, struct tri_buffer *url);
+
 /* Whether requests there have a secret. */
 static inline bool tri_fetch_location_has_secret(const struct tri_fetch_location *location)
 {

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/blob/blob_place.h"
 #include "runtime/cluster/interhost.h"
 #include "runtime/host/aside.h"
 #include "runtime/host/interhost_thread.h"
@@ -26,6 +25,7 @@
 #include "runtime/host/watchdog.h"
 #include "runtime/services/files_service.h"
 #include "runtime/services/process_service.h"
+#include "runtime/store_blobs.h"
 #include "runtime/store_open.h"
 #include "runtime/watch/crash.h"
 
@@ -326,7 +326,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->search_folder = options->search_folder;
     host->object_stores = options->object_stores;
     host->object_store_count = options->object_store_count;
-    host->blobs_folder = options->blobs_folder;
+    host->blobs = options->blobs;
     host->unclaimed_ms = options->unclaimed_ms;
     host->exchange = options->exchange;
     host->folder = tr_text_copy(tr_text_of(options->folder));
@@ -578,9 +578,13 @@ static void explain_files(struct tr_host *host, int error)
 
 static int start_files(struct tr_host *host, const struct tri_files_service_options *options)
 {
-    char words[TRI_BLOB_PLACE_WORDS_BYTES];
-    int error =
-        host->blobs_folder == NULL ? 0 : tri_blob_place(host->folder, host->blobs_folder, words);
+    char words[TRI_STORE_BLOBS_WORDS_BYTES];
+    const struct tri_store_blobs_place place = {.where = host->blobs,
+                                                .object_stores = host->object_stores,
+                                                .object_store_count = host->object_store_count,
+                                                .secrets = host->secrets,
+                                                .secret_count = host->secret_count};
+    int error = tri_store_blobs_place(host->folder, &place, words);
     if (error != 0) {
         snprintf(host->fatal_words, sizeof host->fatal_words, "%s", words);
         return error;

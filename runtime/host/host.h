@@ -49,7 +49,7 @@ struct tr_host {
     const char *search_folder;
     const struct tr_object_store *object_stores;
     size_t object_store_count;
-    const char *blobs_folder;
+    const char *blobs;
     uint32_t unclaimed_ms;
     const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog; /* while the host runs */

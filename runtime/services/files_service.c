@@ -13,11 +13,12 @@
 #include "runtime/services/files_service.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
-#include "runtime/blob/blob.h"
 #include "runtime/memory.h"
 #include "runtime/services/files_threads.h"
+#include "runtime/store_blobs.h"
 #include "schemas/runtime/files.h"
 
 /* How often an idle thread checks whether the service is to stop. */
@@ -28,6 +29,7 @@ struct tri_files_service {
     struct tri_files_threads *threads;
     struct tri_blobs *blobs;
     struct tri_fetches *fetches;
+    int wake; /* an epoll: a download has ended, or a thread wants its turn */
     struct tri_files_queue downloads; /* downloads that are queued */
     struct tri_buffer bytes;          /* buffer for reading */
     const char *folder;
@@ -555,7 +557,13 @@ static void work(void *self, const struct tri_files_work *work)
 static void wait(void *self)
 {
     struct tri_files_service *service = self;
-    tri_channel_wait_also(service->base.sender.link, tri_fetches_fd(service->fetches), WAIT_NS);
+    tri_channel_wait_also(service->base.sender.link, service->wake, WAIT_NS);
+}
+
+static int wait_on(const struct tri_files_service *service, int descriptor)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    return epoll_ctl(service->wake, EPOLL_CTL_ADD, descriptor, &event) == 0 ? 0 : TR_SYSTEM;
 }
 
 static int start_hands(struct tri_files_service *service)
@@ -567,13 +575,24 @@ static int start_hands(struct tri_files_service *service)
                                                       .hear = hear,
                                                       .work = work,
                                                       .wait = wait};
-    return tri_files_threads_start(&options, &service->threads);
+    int error = tri_files_threads_start(&options, &service->threads);
+    if (error == 0) {
+        error = wait_on(service, tri_files_threads_fd(service->threads));
+        if (error != 0) {
+            atomic_store(&service->base.is_stopping, true);
+            tri_files_threads_stop(service->threads);
+        }
+    }
+    return error;
 }
 
 static void files_service_free(struct tri_files_service *service)
 {
     tri_files_queue_fini(&service->downloads);
     tri_fetches_free(service->fetches);
+    if (service->wake >= 0) {
+        close(service->wake);
+    }
     tri_blobs_close(service->blobs);
     tri_buffer_fini(&service->bytes);
     tri_service_fini(&service->base);
@@ -595,7 +614,11 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     service->program = options->program;
     service->put_graph = options->put_graph;
     service->host = options->host;
-    int error = tri_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
+    service->wake = epoll_create1(EPOLL_CLOEXEC);
+    int error = service->wake < 0 ? TR_SYSTEM : 0;
+    error = error != 0 ? error
+                       : tri_store_blobs_open(options->folder, &service->base.is_stopping,
+                                              &service->blobs);
     if (error == 0) {
         const struct tri_fetches_options fetches = {.blobs = service->blobs,
                                                     .stores = options->object_stores,
@@ -603,6 +626,9 @@ int tri_files_service_start(const struct tri_files_service_options *options,
                                                     .secrets = options->secrets,
                                                     .secret_count = options->secret_count};
         error = tri_fetches_new(&fetches, &service->fetches);
+    }
+    if (error == 0) {
+        error = wait_on(service, tri_fetches_fd(service->fetches));
     }
     if (error == 0) {
         error = start_hands(service);

@@ -101,6 +101,20 @@ enum tr_path_kind {
     FIELD(text, modified, 1, 0)         \
     FIELD(text, blob, 1, 0)
 
+/*
+ * Where a store's blobs are beside its folder, for all who open it: a document of the store. The
+ * secret is a row of tr_http_secret; `sources` are where its value is found: an array, of each its
+ * kind, its folder or "", and its command as an array of texts.
+ */
+#define TR_STORE_BLOBS_REMOTE "blobs/.remote"
+#define TR_BLOBS_REMOTE_FIELDS(FIELD, ARRAY) \
+    FIELD(text, uri, 1, 0)                   \
+    FIELD(text, endpoint, 1, 0)              \
+    FIELD(text, region, 1, 0)                \
+    FIELD(text, ca_file, 1, 0)               \
+    FIELD(any, secret, 1, 0)                 \
+    FIELD(any, sources, 1, 0)
+
 /* The code of a failure whose own document cannot be read. */
 #define TR_CODE_ERROR_DOCUMENT_MALFORMED "ErrorDocumentMalformed"
 
@@ -164,7 +178,8 @@ enum tr_path_kind {
     S(blob_make, 361, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_MAKE_FIELDS)        \
     S(values_read, 362, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_READ_FIELDS)    \
     S(values_given, 363, TR_MESSAGE, 1, TR_PRIORITY, TR_VALUES_GIVEN_FIELDS) \
-    S(fetched, 600, TR_MESSAGE, 1, TR_HINT, TR_FETCHED_FIELDS)
+    S(fetched, 600, TR_MESSAGE, 1, TR_HINT, TR_FETCHED_FIELDS)               \
+    S(blobs_remote, 601, TR_MESSAGE, 1, TR_HINT, TR_BLOBS_REMOTE_FIELDS)
 
 TR_FILES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -138,8 +138,10 @@ MISTAKES = [
     ("mail", "mail: ", "mails: ", "mails",
      "'mails' is no key of the settings; the nearest one is 'mail' [InvalidValue]"),
     ("blobs", "blobs: ./blobs-of-all", "blobs: ftp://all/blobs", "ftp:",
-     "'ftp://all/blobs' is no folder; write the path of one that all hosts of the store reach, "
-     "from the folder of the settings on [InvalidValue]"),
+     "'ftp://all/blobs' is neither a folder nor a bucket; write the path of a folder that all "
+     "hosts of the store reach, or s3://BUCKET[/PREFIX] [InvalidValue]"),
+    ("blobs_cache", "blobs_cache: 64Gi", "blobs_cache: 1Ki", "1Ki",
+     "this is too little for a cache; write at least 1Mi [InvalidValue]"),
     ("sendmail", "sendmail: /usr/sbin/sendmail", "sendmail: []", "[]",
      "a list is no value for 'sendmail'; write text [InvalidValue]"),
     ("from", "from: Troupe <troupe@example.org>", "from: nobody", "nobody",

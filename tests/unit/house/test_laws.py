@@ -123,6 +123,7 @@ DIRECTIONS = [
     ("runtime/services", "runtime/link/sender.h", "runtime/link/link.h"),
     ("runtime/http", "runtime/secret/secret.h", "runtime/process/attempt_limits.h"),
     ("runtime/fetch", "runtime/http/http.h", "runtime/services/service.h"),
+    ("runtime/objects", "runtime/fetch/fetch_list.h", "runtime/blob/blob.h"),
     ("runtime/link", "runtime/link/directory.h", "runtime/cluster/session.h"),
     ("runtime/link", "runtime/link/link.h", "tests/support/test.h"),
     ("runtime/trace", "runtime/env/crc32c.h", "runtime/actor/worker.h"),

@@ -139,14 +139,14 @@ static void a_blob_is_mapped_by_all_its_names(void **state)
     assert_int_equal(tr_file_write(path, text, false), 0);
     const char *const names[] = {"blob:" DIGEST, path, "/gone/blobs/" DIGEST};
     for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
-        assert_int_equal(tr_relocate_map(folder, tr_text_of(names[i]), &bytes), 0);
+        assert_int_equal(tr_relocate_map(folder, tr_text_of(names[i]), NULL, NULL, &bytes), 0);
         assert_int_equal(bytes.size, 4);
         tr_file_unmap(bytes);
     }
-    assert_int_equal(tr_relocate_map(folder, tr_text_of("blob:" DIGEST "-x"), &bytes),
+    assert_int_equal(tr_relocate_map(folder, tr_text_of("blob:" DIGEST "-x"), NULL, NULL, &bytes),
                      TR_NOT_FOUND);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(tr_relocate_map(folder, tr_text_of(path), &bytes), TR_NOT_FOUND);
+    assert_int_equal(tr_relocate_map(folder, tr_text_of(path), NULL, NULL, &bytes), TR_NOT_FOUND);
     *strrchr(path, '/') = '\0';
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(rmdir(folder), 0);

@@ -587,11 +587,27 @@ static void test_blobs(void **state)
     (void)state;
     require_good("blobs: /shared/troupe\n");
     assert_string_equal(settings.blobs, "/shared/troupe");
+    require_good("blobs: s3://results/teams/data\n");
+    assert_string_equal(settings.blobs, "s3://results/teams/data");
+    require_good("blobs_cache: 5Gi\n");
+    assert_int_equal(settings.retention.blobs_cache_bytes, 5ULL << 30);
+    require_problem("blobs_cache: 5Ki",
+                    "s.yaml:1:14: this is too little for a cache; write at least 1Mi "
+                    "[InvalidValue]\n");
     require_good("jobs: 1\n");
     assert_null(settings.blobs);
     require_problem("blobs: ftp://x/y",
-                    "s.yaml:1:8: 'ftp://x/y' is no folder; write the path of one that all hosts of "
-                    "the store reach, from the folder of the settings on [InvalidValue]\n");
+                    "s.yaml:1:8: 'ftp://x/y' is neither a folder nor a bucket; write the path of a "
+                    "folder that all hosts of the store reach, or s3://BUCKET[/PREFIX] "
+                    "[InvalidValue]\n");
+    require_problem("blobs: s3://No_Bucket/x",
+                    "s.yaml:1:8: 's3://No_Bucket/x' is neither a folder nor a bucket; write the "
+                    "path of a folder that all hosts of the store reach, or s3://BUCKET[/PREFIX] "
+                    "[InvalidValue]\n");
+    require_problem("blobs: s3://results//x",
+                    "s.yaml:1:8: 's3://results//x' is neither a folder nor a bucket; write the "
+                    "path of a folder that all hosts of the store reach, or s3://BUCKET[/PREFIX] "
+                    "[InvalidValue]\n");
     require_problem("blobs: [a]",
                     "s.yaml:1:8: a list is no value for 'blobs'; write text [InvalidValue]\n");
 }
