@@ -249,6 +249,20 @@ struct using
     int error;
 };
 
+/* Opens the blobs for work that ends when the request is to. */
+static int open_blobs(const struct tr_prune_request *request, char *explain,
+                      struct tri_blobs **blobs)
+{
+    int error = tri_store_blobs_open_beside(request->folder, blobs);
+    if (error != 0) {
+        return fail(explain, error, "blobs");
+    }
+    if (request->is_stopping != NULL) {
+        tri_blobs_set_stopping(*blobs, request->is_stopping);
+    }
+    return 0;
+}
+
 static bool is_in_use(void *self, const char *name)
 {
     struct using *using = self;
@@ -272,9 +286,9 @@ int tr_prune_blobs_cache(const struct tr_prune_request *request, char *explain)
     if (!tri_store_blobs_are_remote(request->folder)) {
         return 0;
     }
-    int error = tri_store_blobs_open_beside(request->folder, &blobs);
+    int error = open_blobs(request, explain, &blobs);
     if (error != 0) {
-        return fail(explain, error, "blobs");
+        return error;
     }
     error = tri_blobs_trim(blobs, &trim, &swept);
     if (error != 0 && explain[0] == '\0') {
@@ -298,9 +312,9 @@ int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_refer
         .self = (void *)(uintptr_t)references,
         .is_used = is_used,
     };
-    int error = tri_store_blobs_open_beside(request->folder, &blobs);
+    int error = open_blobs(request, explain, &blobs);
     if (error != 0) {
-        return fail(explain, error, "blobs");
+        return error;
     }
     error = tri_blob_sweep(blobs, &sweep, &swept);
     if (error == TR_BUSY) {

@@ -211,6 +211,11 @@ int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **out)
     return 0;
 }
 
+void tri_blobs_set_stopping(struct tri_blobs *blobs, const atomic_bool *is_stopping)
+{
+    blobs->is_stopping = is_stopping;
+}
+
 void tri_blobs_set_turn(struct tri_blobs *blobs, const struct tr_turn *turn)
 {
     blobs->turn = turn;

@@ -65,6 +65,9 @@ TR_MUST_USE int tri_blobs_open_beside(const char *store_folder, struct tri_blobs
 #define TRI_BLOBS_OWN_DIGITS 16
 TR_MUST_USE int tri_blobs_identify(const char *store_folder, char digits[TRI_BLOBS_OWN_DIGITS + 1]);
 
+/* Long calls end as TR_CLOSED when this becomes true, from now on. */
+void tri_blobs_set_stopping(struct tri_blobs *blobs, const atomic_bool *is_stopping);
+
 /* Long calls yield through `turn` from now on; NULL ends that. */
 void tri_blobs_set_turn(struct tri_blobs *blobs, const struct tr_turn *turn);
 

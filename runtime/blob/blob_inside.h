@@ -26,6 +26,9 @@
 /* The file of the lock of ages. */
 #define TRI_BLOBS_LOCK ".lock"
 
+/* The file whose bytes are held for names (blob_remote.c). */
+#define TRI_BLOBS_NAMES ".names"
+
 /* Unfinished documents, where the blobs are on another file system. */
 #define TRI_BLOBS_PAPERS_FOLDER "cache/.new"
 

@@ -63,6 +63,7 @@ static bool remove_empty(const struct placing *placing)
         (void)unlinkat(folder, own[i], AT_REMOVEDIR); /* else the next one fails, too */
     }
     (void)unlinkat(folder, TRI_BLOBS_LOCK, 0);
+    (void)unlinkat(folder, TRI_BLOBS_NAMES, 0);
     close(folder);
     return unlinkat(placing->store, TRI_BLOBS_FOLDER, AT_REMOVEDIR) == 0;
 }

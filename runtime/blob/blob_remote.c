@@ -23,7 +23,6 @@
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
-#define NAMES ".names"
 #define MODE_BLOB 0444
 
 /* How often a held byte is looked at. */
@@ -69,7 +68,8 @@ int tri_blob_hold(struct tri_blobs *blobs, const char *name, bool is_alone, bool
                           .l_whence = SEEK_SET,
                           .l_start = byte_of(name),
                           .l_len = 1};
-    int fd = openat(blobs->folder, NAMES, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd =
+        openat(blobs->folder, TRI_BLOBS_NAMES, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return tri_blob_explain(blobs, tri_below_error(), name);
     }

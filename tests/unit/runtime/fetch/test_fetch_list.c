@@ -101,6 +101,15 @@ static void test_errors_have_a_code(void **state)
     require_code("", "");
 }
 
+static void test_moments_are_read(void **state)
+{
+    (void)state;
+    assert_int_equal(tri_fetch_moment_ms(tr_text_of("2026-08-20T09:30:01.000Z")), 1787218201000);
+    assert_int_equal(tri_fetch_moment_ms(tr_text_of("1970-01-01T00:00:00Z")), 0);
+    assert_int_equal(tri_fetch_moment_ms(tr_text_of("yesterday")), 0);
+    assert_int_equal(tri_fetch_moment_ms(tr_text_of("")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +117,7 @@ int main(void)
         cmocka_unit_test(test_a_page_may_be_empty),
         cmocka_unit_test(test_what_is_no_list_is_refused),
         cmocka_unit_test(test_errors_have_a_code),
+        cmocka_unit_test(test_moments_are_read),
     };
     return cmocka_run_group_tests_name("fetch_list", tests, NULL, NULL);
 }
