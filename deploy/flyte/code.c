@@ -101,6 +101,17 @@ static void remove_tree(const char *folder)
     (void)nftw(folder, remove_one, REMOVAL_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 }
 
+/* What is in a folder is on the disk: graphs name it, and are kept longer than the machine runs. */
+static int sync_folder(const char *folder)
+{
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = descriptor < 0 || syncfs(descriptor) != 0 ? TR_SYSTEM : 0;
+    if (descriptor >= 0) {
+        (void)close(descriptor);
+    }
+    return error;
+}
+
 static int unpack_new(struct tr_bytes archive, const char *above, const char *folder,
                       struct tr_report *report)
 {
@@ -113,8 +124,14 @@ static int unpack_new(struct tr_bytes archive, const char *above, const char *fo
     if (error == 0 && chmod(fresh, FOLDER_MODE) != 0) {
         error = TR_SYSTEM;
     }
+    if (error == 0) {
+        error = sync_folder(fresh);
+    }
     if (error == 0 && rename(fresh, folder) != 0 && access(folder, F_OK) != 0) {
         error = TR_SYSTEM;
+    }
+    if (error == 0) {
+        error = sync_folder(above);
     }
     int number = errno;
     remove_tree(fresh);
