@@ -15,18 +15,18 @@ import program
 import stores
 import test_armada
 from program import LIMIT_S
-from armada import LONG_S, SIZE, ArmadaTest, until
+from armada import IS_LONG, LONG_S, SIZE, ArmadaTest, until
 from stored import Stored, fields, named, pack, sum_of, unpack, version_of
 
 FIELDS = fields("state_plugin.h", "TR_ARMADA_ATTEMPT_FIELDS")
 VERSION = version_of("state_plugin.h", "armada_attempt")
 
 # How often elements are made to look at where they are, and each how often an engine is killed.
-EVALUATIONS = 50
+EVALUATIONS = 50 if IS_LONG else 20
 KILLS = 10
 
 # Pauses and resumptions, each of which wakes the array and all that lives of it.
-WAKINGS = 1000
+WAKINGS = 1000 if IS_LONG else 200
 
 
 class States(ArmadaTest):
