@@ -43,11 +43,14 @@ workflows:
     outputs: {text: $read.text}
 """
 
+# A long name, so that fewer paths make a large value.
+INSIDE = "x" * 200
+
 MAKE = """
 import json, os
 os.mkdir("d")
 open("a.txt", "w").write("content")
-open("d/x", "w").write("inside")
+open("d/INSIDE", "w").write("inside")
 for name in "012":
     open(name, "w").write(name)
 json.dump({"f": "a.txt", "d": "d", "l": list(range(90000)), "few": ["0", "1", "2"]},
@@ -57,16 +60,16 @@ json.dump({"f": "a.txt", "d": "d", "l": list(range(90000)), "few": ["0", "1", "2
 # The list of files is a large value of its own: it lies in a blob that names blobs.
 LIST = """
 import json, os
-path = json.load(open(os.environ["TROUPE_INPUTS"]))["d"] + "/x"
-json.dump({"all": [path] * 4000}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+path = json.load(open(os.environ["TROUPE_INPUTS"]))["d"] + "/INSIDE"
+json.dump({"all": [path] * 1200}, open(os.environ["TROUPE_OUTPUTS"], "w"))
 """
 
 USE = """
 import json, os
 inputs = json.load(open(os.environ["TROUPE_INPUTS"]))
-texts = [open(path).read() for path in (inputs["f"], inputs["d"] + "/x", inputs["all"][-1])]
+texts = [open(path).read() for path in (inputs["f"], inputs["d"] + "/INSIDE", inputs["all"][-1])]
 json.dump({"text": f"{texts[0]} {texts[1]} {texts[2]} {sum(inputs['l'])}", "f": inputs["f"],
-           "inside": inputs["d"] + "/x"}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+           "inside": inputs["d"] + "/INSIDE"}, open(os.environ["TROUPE_OUTPUTS"], "w"))
 """
 
 READ = """
@@ -84,9 +87,9 @@ class FolderTest(ProgramTest):
         self.store.mkdir()
         self.settle()
         self.write("flow.yaml", FLOW.replace("ROOT", str(self.folder)))
-        self.write("make.py", MAKE)
-        self.write("list.py", LIST)
-        self.write("use.py", USE)
+        self.write("make.py", MAKE.replace("INSIDE", INSIDE))
+        self.write("list.py", LIST.replace("INSIDE", INSIDE))
+        self.write("use.py", USE.replace("INSIDE", INSIDE))
         self.write("read.py", READ)
 
     def settle(self):
@@ -109,13 +112,13 @@ class FolderTest(ProgramTest):
         self.assertEqual(outputs["inside"], "inside")
         self.assertEqual(len(outputs["l"]), 90000)
         self.assertEqual(self.document("get", "it")["outputs"], outputs)
-        for path in (outputs["f"], outputs["d"] + "/x", *outputs["all"]):
+        for path in (outputs["f"], f"{outputs['d']}/{INSIDE}", *outputs["all"]):
             self.assertTrue(os.access(path, os.R_OK), path)
         # What was kept under one name by two tasks is one blob, whose name is an input, too.
         uri = "blob:" + pathlib.Path(outputs["f"]).name
         self.assertEqual(self.document("run", "flow.yaml", "reads", "-i",
                                        f"f={uri}")["outputs"], {"text": "content"})
-        inside = f"blob:{pathlib.Path(outputs['d']).name}/x"
+        inside = f"blob:{pathlib.Path(outputs['d']).name}/{INSIDE}"
         self.assertEqual(self.document("run", "flow.yaml", "reads", "-i",
                                        f"f={inside}")["outputs"], {"text": "inside"})
 

@@ -110,7 +110,7 @@ class ObjectsTest(InObjects, test_blobs.FolderTest):
         self.empty_cache()
         self.assertEqual(self.document("get", "it")["outputs"], outputs)
         self.assertEqual(pathlib.Path(outputs["f"]).read_text(), "content")
-        self.assertEqual((pathlib.Path(outputs["d"]) / "x").read_text(), "inside")
+        self.assertEqual((pathlib.Path(outputs["d"]) / test_blobs.INSIDE).read_text(), "inside")
         self.empty_cache()
         uri = "blob:" + pathlib.Path(outputs["f"]).name
         self.assertEqual(self.document("run", "flow.yaml", "reads", "-i",

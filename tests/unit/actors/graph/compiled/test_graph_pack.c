@@ -87,8 +87,9 @@ static void test_changed_bytes(void **state)
 static void test_tags_are_kept(void **state)
 {
     (void)state;
-    static const char text[] = "troupe: 1\ntasks: {t: {type: echo, inputs: {a: 'int(tag: \"first\") "
-                               "| int(tag: \"other\")'}}}\n";
+    static const char text[] =
+        "troupe: 1\ntasks: {t: {type: echo, inputs: {a: 'int(tag: \"first\") "
+        "| int(tag: \"other\")'}}}\n";
     struct tr_report report;
     struct tr_graph *graph = NULL;
     struct tr_buffer bytes;
@@ -310,14 +311,10 @@ static void test_digest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_changed_bytes),
-        cmocka_unit_test(test_tags_are_kept),
-        cmocka_unit_test(test_fuzzing_begins_from_graphs),
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_schedules),
-        cmocka_unit_test(test_notifications),
-        cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_tags_are_kept), cmocka_unit_test(test_fuzzing_begins_from_graphs),
+        cmocka_unit_test(test_versions),      cmocka_unit_test(test_schedules),
+        cmocka_unit_test(test_notifications), cmocka_unit_test(test_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
