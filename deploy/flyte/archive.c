@@ -7,17 +7,17 @@
  */
 #include "deploy/flyte/archive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "deploy/flyte/archive_library.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/utf8.h"
 
 /* An archive that is gone through. */
 struct walk {
+    const struct tr_libarchive *library;
     struct archive *archive;
     tr_archive_visit *visit;
     void *self;
@@ -36,7 +36,7 @@ static int refuse(struct walk *walk, struct tr_text name, const char *words)
 /* What the library says is wrong with the archive as a whole. */
 static int refuse_archive(struct walk *walk)
 {
-    const char *words = archive_error_string(walk->archive);
+    const char *words = walk->library->error_string(walk->archive);
     tri_report_add(walk->report, (struct tri_place){0}, NULL,
                    "the archive cannot be read: %s\nmake it anew with `pyflyte package`",
                    words == NULL ? "it is damaged" : words);
@@ -68,12 +68,13 @@ static const char *fault_of_name(struct tr_text name)
 static const char *fault_of(const struct walk *walk, struct archive_entry *entry,
                             struct tr_text name)
 {
+    const struct tr_libarchive *library = walk->library;
     const char *fault = fault_of_name(name);
-    int64_t size = archive_entry_size(entry);
+    int64_t size = library->entry_size(entry);
     if (fault != NULL) {
         return fault;
     }
-    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != NULL) {
+    if (library->entry_filetype(entry) != AE_IFREG || library->entry_hardlink(entry) != NULL) {
         return "is a link or a device\nput the file itself into the archive";
     }
     if (size < 0 || (uint64_t)size > TR_ARCHIVE_UNPACKED_BYTES_MAX - walk->bytes) {
@@ -87,7 +88,7 @@ static int read_bytes(struct walk *walk, uint8_t *block, size_t size)
 {
     size_t filled = 0;
     while (filled < size) {
-        la_ssize_t count = archive_read_data(walk->archive, block + filled, size - filled);
+        la_ssize_t count = walk->library->read_data(walk->archive, block + filled, size - filled);
         if (count <= 0) {
             return refuse_archive(walk);
         }
@@ -98,14 +99,14 @@ static int read_bytes(struct walk *walk, uint8_t *block, size_t size)
 
 static int visit_file(struct walk *walk, struct archive_entry *entry, struct tr_text name)
 {
-    size_t size = (size_t)archive_entry_size(entry);
+    size_t size = (size_t)walk->library->entry_size(entry);
     uint8_t *block = tr_alloc(size + 1);
     if (block == NULL) {
         return TR_MEMORY;
     }
     int error = read_bytes(walk, block, size);
     if (error == 0) {
-        bool is_program = (archive_entry_perm(entry) & S_IXUSR) != 0;
+        bool is_program = (walk->library->entry_perm(entry) & S_IXUSR) != 0;
         struct tr_bytes bytes = {.data = block, .size = size};
         error = walk->visit(walk->self, name, is_program, bytes);
     }
@@ -117,12 +118,12 @@ static int visit_file(struct walk *walk, struct archive_entry *entry, struct tr_
 
 static int visit_entry(struct walk *walk, struct archive_entry *entry)
 {
-    const char *path = archive_entry_pathname(entry);
+    const char *path = walk->library->entry_pathname(entry);
     struct tr_text name = tr_text_of(path == NULL ? "" : path);
     while (name.size > 2 && memcmp(name.data, "./", 2) == 0) {
         name = (struct tr_text){.data = name.data + 2, .size = name.size - 2};
     }
-    if (archive_entry_filetype(entry) == AE_IFDIR) {
+    if (walk->library->entry_filetype(entry) == AE_IFDIR) {
         const char *fault = fault_of_name(name);
         return fault == NULL ? 0 : refuse(walk, name, fault);
     }
@@ -134,7 +135,7 @@ static int visit_all(struct walk *walk)
 {
     for (;;) {
         struct archive_entry *entry;
-        int result = archive_read_next_header(walk->archive, &entry);
+        int result = walk->library->read_next_header(walk->archive, &entry);
         if (result == ARCHIVE_EOF) {
             return 0;
         }
@@ -148,23 +149,34 @@ static int visit_all(struct walk *walk)
     }
 }
 
+static int walk_all(struct walk *walk, struct tr_bytes archive)
+{
+    const struct tr_libarchive *library = walk->library;
+    if (library->read_support_filter_gzip(walk->archive) != ARCHIVE_OK ||
+        library->read_support_format_tar(walk->archive) != ARCHIVE_OK) {
+        return TR_MEMORY;
+    }
+    return library->read_open_memory(walk->archive, archive.data, archive.size) == ARCHIVE_OK
+               ? visit_all(walk)
+               : refuse_archive(walk);
+}
+
 int tr_archive_walk(struct tr_bytes archive, tr_archive_visit *visit, void *self,
                     struct tr_report *report)
 {
     struct walk walk = {
-        .archive = archive_read_new(), .visit = visit, .self = self, .report = report};
+        .library = tr_libarchive_load(), .visit = visit, .self = self, .report = report};
+    if (walk.library == NULL) {
+        tri_report_add(report, (struct tri_place){0}, NULL,
+                       "the archive cannot be read: libarchive.so.13 is not there, or too old\n"
+                       "install the package libarchive13");
+        return TR_INVALID;
+    }
+    walk.archive = walk.library->read_new();
     if (walk.archive == NULL) {
         return TR_MEMORY;
     }
-    int error = archive_read_support_filter_gzip(walk.archive) != ARCHIVE_OK ||
-                        archive_read_support_format_tar(walk.archive) != ARCHIVE_OK
-                    ? TR_MEMORY
-                    : 0;
-    if (error == 0 &&
-        archive_read_open_memory(walk.archive, archive.data, archive.size) != ARCHIVE_OK) {
-        error = refuse_archive(&walk);
-    }
-    error = error == 0 ? visit_all(&walk) : error;
-    (void)archive_read_free(walk.archive);
+    int error = walk_all(&walk, archive);
+    (void)walk.library->read_free(walk.archive);
     return error;
 }

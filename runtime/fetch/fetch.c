@@ -238,7 +238,8 @@ static int begin(struct tri_fetch *fetch)
     }
     int error = start_http(fetch->fetches);
     if (error != 0) {
-        return tri_fetch_fail(fetch, error, "http is not available: %s", tr_error_text(error));
+        return tri_fetch_fail(fetch, error, "http is not available: %s",
+                              tri_http_start_words(error));
     }
     error = open_parts(fetch);
     if (error != 0) {

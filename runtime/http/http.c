@@ -203,6 +203,13 @@ static void on_found(void *self, struct tri_http_task *task)
     push_task(self, task);
 }
 
+const char *tri_http_start_words(int error)
+{
+    return error == TR_SYSTEM && curl == NULL
+               ? "libcurl.so.4 is not there, or too old; install the package libcurl4"
+               : tr_error_text(error);
+}
+
 static uint32_t given_or(uint32_t given, uint32_t otherwise)
 {
     return given != 0 ? given : otherwise;

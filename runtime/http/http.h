@@ -26,6 +26,9 @@ struct tri_http;
 /* Starts the thread. TR_MEMORY, TR_SYSTEM. */
 TR_MUST_USE int tri_http_start(const struct tri_http_options *options, struct tri_http **http);
 
+/* Why it could not be started, by the error: for people. */
+const char *tri_http_start_words(int error);
+
 /*
  * Ends all requests as CLOSED and then the thread. No other thread may use it any more; must not be
  * called from `deliver`. NULL is fine.

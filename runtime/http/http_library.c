@@ -1,35 +1,19 @@
 /*
- * Loads libcurl by its name, once, with dlopen. A missing function fails the whole load, so callers
- * never meet a NULL.
+ * The names of the functions of libcurl, which has had its soname since 2006.
  */
 #include "runtime/http/http_library.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
+#include "runtime/env/library.h"
 
-/* The soname, which has been the same since 2006. */
-#define LIBRARY "libcurl.so.4"
-
-static struct tri_curl functions;
-static bool is_loaded;
-
-static void load(void)
-{
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        return;
-    }
-    is_loaded = true;
-#define LOAD(name)                                                     \
-    *(void **)(void *)&functions.name = dlsym(library, "curl_" #name); \
-    is_loaded = is_loaded && functions.name != NULL;
-    TRI_CURL_FUNCTIONS(LOAD)
-#undef LOAD
-}
+#define NAME(name) "curl_" #name,
 
 const struct tri_curl *tri_curl_load(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, load);
-    return is_loaded ? &functions : NULL;
+    static struct tri_curl functions;
+    static const char *const names[] = {TRI_CURL_FUNCTIONS(NAME)};
+    static struct tri_library library = {.name = "libcurl.so.4",
+                                         .names = names,
+                                         .count = TR_COUNT_OF(names),
+                                         .functions = &functions};
+    return tri_library_open(&library);
 }

@@ -342,7 +342,7 @@ int tri_objects_ask(const struct tri_objects_request *request, uint32_t fine_sta
     int error = start_http(request->objects);
     request->call->words[0] = '\0';
     if (error != 0) {
-        return fail(request, error, "http is not available");
+        return fail(request, error, tri_http_start_words(error));
     }
     exchange.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     error = exchange.wake < 0 ? TR_SYSTEM : make_url(request, &url);

@@ -10,6 +10,7 @@ ROWS = {
     "test_backup": "a backup is of SQLite's file; a database is backed up by its own means",
     "test_example_plugins.PageTest": "the page installs a program, which is not the test's",
     "test_helper.HelperTest.test_a_program_without_it_goes_on": "a copy of the program is run",
+    "test_libraries": "a server's library is hidden, or the program is not the test's own",
     "test_limits.SweepTest.test_run": "the shell before the program needs processes, too",
     "test_limits.SweepTest.test_serve": "the shell before the program needs processes, too",
     "test_move_sweep": "each kill has a copy of the store's folder",

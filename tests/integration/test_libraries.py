@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Libraries that are opened when they are needed: who needs one that is not there is told so, and
+nobody else."""
+
+import subprocess
+import unittest
+
+from program import LIMIT_S, PROGRAM, ProgramTest, wait_until
+
+FLOW = """
+troupe: 1
+tasks: {show: {inputs: {f: file}, run: [cat, "{{.inputs.f}}"]}}
+workflows: {main: {inputs: {f: file}, nodes: {show: {task: show, with: {f: $f}}}}}
+"""
+
+CURL, PQ, ARCHIVE = LIBRARIES = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13")
+
+
+class LibrariesTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("flow.yaml", FLOW)
+        self.libraries = self.folder / "libraries"
+        self.libraries.mkdir()
+
+    def environment(self):
+        return super().environment() | {"LD_LIBRARY_PATH": str(self.libraries)}
+
+    def hide(self, *names):
+        for name in names:
+            self.write(f"libraries/{name}", "no library")
+
+    def test_without_libcurl(self):
+        self.hide(CURL)
+        self.start("run", "flow.yaml", "-q", "-i", "f=http://127.0.0.1:1/x", "--name", "it")
+        words = ("http is not available: libcurl.so.4 is not there, or too old; install the "
+                 "package libcurl4")
+        wait_until(lambda: words in self.explained(), "it says what is not there")
+
+    def explained(self):
+        done = subprocess.run([PROGRAM, "explain", "it"], cwd=self.folder, text=True,
+                              env=self.environment(), capture_output=True, timeout=LIMIT_S)
+        return done.stdout  # nothing until there is an execution
+
+    def test_without_libpq(self):
+        self.hide(PQ)
+        self.assertIn("PostgreSQL's library libpq.so.5 is not there, or older than version 14: "
+                      "install the package libpq5",
+                      self.troupe("list", "--store", "postgresql://nowhere/x", status=4)[1])
+
+    def test_without_libarchive(self):
+        self.hide(ARCHIVE)
+        self.write("flows.tgz", "")
+        self.assertIn("flows.tgz: the archive cannot be read: libarchive.so.13 is not there, or "
+                      "too old; install the package libarchive13",
+                      self.troupe("run", "flows.tgz", "main", status=2)[1])
+
+    def test_who_needs_none_is_not_told(self):
+        self.hide(*LIBRARIES)
+        self.write("f.txt", "text\n")
+        self.troupe("run", "flow.yaml", "-q", "-i", "f=f.txt")
+        self.assertEqual(len(self.document("list")), 1)
+
+    def test_none_is_linked(self):
+        """Every start would load it, and what it brings along."""
+        lines = subprocess.run(["ldd", PROGRAM], check=True, capture_output=True,
+                               text=True).stdout.splitlines()
+        linked = {line.split()[0] for line in lines}
+        self.assertIn("libsqlite3.so.0", linked)
+        self.assertEqual(linked & {*LIBRARIES, "libxml2.so.2"}, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
