@@ -19,9 +19,11 @@ from armada_client import QUEUE, Double, until  # noqa: E402, F401
 
 IS_LONG = bool(os.environ.get("TROUPE_TEST_LONG"))
 
-# The width of an array, and that of one whose commands are run, where the machine is the bound.
+# The width of an array; of one where a few full batches show what many do; and of one whose commands
+# are run, where the machine is the bound.
 SIZE = 50000 if IS_LONG else 5000
-RUN_SIZE = 5000 if IS_LONG else 200
+NARROW = SIZE if IS_LONG else 1000
+RUN_SIZE = 5000 if IS_LONG else 100
 
 # Of a whole array, on a machine that does other things too.
 LONG_S = 10 * LIMIT_S

@@ -11,8 +11,8 @@ import signal
 import time
 import unittest
 
-from armada import (LONG_S, QUEUE, SIZE, STATUS_MAX, SUBMIT_MAX, ArmadaTest, slow, submits_more,
-                    until)
+from armada import (LONG_S, NARROW, QUEUE, SIZE, STATUS_MAX, SUBMIT_MAX, ArmadaTest, slow,
+                    submits_more, until)
 from armada_client import item
 
 
@@ -120,7 +120,7 @@ class ArrayTest(ArmadaTest):
 
     def test_one_bad_element_costs_itself_alone(self):
         """AT8: Armada refuses the whole of its batch, and the others are made all the same."""
-        size = self.size
+        size = NARROW
         self.write("flow.yaml", """
 troupe: 1
 tasks:
@@ -162,16 +162,16 @@ workflows:
         self.settle(streams=0)
         self.double.control("hold", is_held=True)
         self.double.fault("strange_state", times=1, state=99)
-        self.write_array(self.size)
+        self.write_array(NARROW)
         engine = self.begin()
-        self.double.wait(running=self.size, timeout_s=LONG_S)
+        self.double.wait(running=NARROW, timeout_s=LONG_S)
         self.double.control("hold", is_held=False)
         self.double.wait(live=[0, 0], timeout_s=LONG_S)
-        until(lambda: self.succeeded() == self.size - 1, LONG_S)
+        until(lambda: self.succeeded() == NARROW - 1, LONG_S)
         self.assertEqual(self.attempts_failed(), [])
         self.double.clear("strange_state")
         self.finish(engine)
-        self.assert_each_once(self.size)
+        self.assert_each_once(NARROW)
 
 
 class SquaresTest(ArmadaTest):
@@ -286,7 +286,7 @@ workflows: {main: {nodes: {work: {map: work, with: {a: [1, 2, 3, 4]}}}}}
 class AbortTest(ArmadaTest):
     """AT11."""
 
-    size = SIZE
+    size = NARROW
 
     def begin_and_hold(self, running=None):
         """Starts an array of which so many jobs get to run, and wait there."""

@@ -11,7 +11,7 @@ import signal
 import time
 import unittest
 
-from armada import IS_LONG, LONG_S, SIZE, STATUS_MAX, ArmadaTest, slow, until
+from armada import IS_LONG, LONG_S, NARROW, SIZE, STATUS_MAX, ArmadaTest, slow, until
 from program import IS_SANITIZED, LIMIT_S, slowness
 
 DAY_S = 24 * 3600
@@ -30,8 +30,10 @@ ELEMENT_STATE_BYTES_MAX = 2 * 1024 * 1024 // 5000  # 2 MiB for 5,000
 ARRAY_BEHAVIOURS = (101, 102, 103)
 
 
-class RestartTest(ArmadaTest):
-    size = SIZE
+class HeldTest(ArmadaTest):
+    """An array of which all jobs run, until they are let go."""
+
+    size = NARROW
 
     def begin_and_hold(self):
         self.double.control("hold", is_held=True)
@@ -43,10 +45,30 @@ class RestartTest(ArmadaTest):
     def resume(self):
         return self.start("resume", "it", "-q", "-o", "json")
 
+    def assert_recovered(self, engine):
+        """By one stream, or as few questions as there can be, and nothing else."""
+        counters = self.double.counters()
+        calls = self.calls()
+        self.assertNotIn("SubmitJobs", calls)
+        self.assertLessEqual(counters["streams_opened"], 1)
+        self.assertLessEqual(calls.get("GetJobStatus", 0), math.ceil(self.size / STATUS_MAX))
+        self.assertLessEqual(set(calls), {"GetJobSetEvents", "GetJobStatus"})
+        self.assertIsNone(engine.process.poll())
+
+    def end_well(self, engine):
+        self.double.control("hold", is_held=False)
+        self.finish(engine)
+        self.assert_each_once(self.size)
+        self.assertEqual(self.attempts_failed(), [])
+
+
+class WideTest(HeldTest):
+    size = SIZE
+
     def test_restarts_submit_nothing(self):
         """AT5: the handles come back with the states, and news by one stream."""
         engine = self.begin_and_hold()
-        for number in range(10 if IS_LONG else 4):
+        for number in range(10 if IS_LONG else 2):
             self.kill(engine, signal.SIGKILL if number % 2 else signal.SIGTERM)
             self.double.wait(streams_open=[0, 0])
             self.double.control("reset")
@@ -75,22 +97,28 @@ class RestartTest(ArmadaTest):
         self.assert_recovered(engine)
         self.end_well(engine)
 
-    def assert_recovered(self, engine):
-        """By one stream, or as few questions as there can be, and nothing else."""
-        counters = self.double.counters()
-        calls = self.calls()
-        self.assertNotIn("SubmitJobs", calls)
-        self.assertLessEqual(counters["streams_opened"], 1)
-        self.assertLessEqual(calls.get("GetJobStatus", 0), math.ceil(self.size / STATUS_MAX))
-        self.assertLessEqual(set(calls), {"GetJobSetEvents", "GetJobStatus"})
-        self.assertIsNone(engine.process.poll())
-
-    def end_well(self, engine):
+    def test_what_a_live_array_takes(self):
+        """AT15: an array's share of the store grows with its width, in small pieces."""
+        engine = self.begin_and_hold()
+        until(lambda: self.running() == self.size, LONG_S)  # what is under way takes more
+        self.kill(engine, signal.SIGTERM)
+        states = self.query("SELECT behaviour, length(image) FROM actors UNION ALL "
+                            "SELECT behaviour, length(data) FROM pages "
+                            "JOIN actors USING (key_group, key_serial)")
+        total, largest = sum(size for _, size in states), max(size for _, size in states)
+        array = sum(size for behaviour, size in states if behaviour in ARRAY_BEHAVIOURS)
+        print(f"{self.size} live jobs: {total / self.size:.0f} bytes of states each, "
+              f"{array / self.size:.0f} of these the array's, the largest has {largest} bytes",
+              flush=True)
+        self.assertLess(array, self.size * ELEMENT_STATE_BYTES_MAX)
+        self.assertLess(total, self.size * JOB_STATE_BYTES_MAX)
+        self.assertLessEqual(largest, VALUE_BYTES_MAX)
         self.double.control("hold", is_held=False)
-        self.finish(engine)
+        self.finish(self.resume())
         self.assert_each_once(self.size)
-        self.assertEqual(self.attempts_failed(), [])
 
+
+class NarrowTest(HeldTest):
     def test_what_ended_meanwhile_is_heard(self):
         """AT14: the stream goes on behind the last event that counted."""
         engine = self.begin_and_hold()
@@ -183,26 +211,6 @@ class RestartTest(ArmadaTest):
         counters = self.double.counters()
         self.assertEqual(counters["jobs_created"], self.size + self.size - succeeded)
         self.assertEqual((counters["duplicates"], counters["live"]), (0, 0))
-
-    def test_what_a_live_array_takes(self):
-        """AT15: an array's share of the store grows with its width, in small pieces."""
-        engine = self.begin_and_hold()
-        until(lambda: self.running() == self.size, LONG_S)  # what is under way takes more
-        self.kill(engine, signal.SIGTERM)
-        states = self.query("SELECT behaviour, length(image) FROM actors UNION ALL "
-                            "SELECT behaviour, length(data) FROM pages "
-                            "JOIN actors USING (key_group, key_serial)")
-        total, largest = sum(size for _, size in states), max(size for _, size in states)
-        array = sum(size for behaviour, size in states if behaviour in ARRAY_BEHAVIOURS)
-        print(f"{self.size} live jobs: {total / self.size:.0f} bytes of states each, "
-              f"{array / self.size:.0f} of these the array's, the largest has {largest} bytes",
-              flush=True)
-        self.assertLess(array, self.size * ELEMENT_STATE_BYTES_MAX)
-        self.assertLess(total, self.size * JOB_STATE_BYTES_MAX)
-        self.assertLessEqual(largest, VALUE_BYTES_MAX)
-        self.double.control("hold", is_held=False)
-        self.finish(self.resume())
-        self.assert_each_once(self.size)
 
 
 class DeadlineTest(ArmadaTest):

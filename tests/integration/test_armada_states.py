@@ -15,7 +15,7 @@ import program
 import stores
 import test_armada
 from program import LIMIT_S
-from armada import IS_LONG, LONG_S, SIZE, ArmadaTest, until
+from armada import IS_LONG, LONG_S, NARROW, ArmadaTest, until
 from stored import Stored, fields, named, pack, sum_of, unpack, version_of
 
 FIELDS = fields("state_plugin.h", "TR_ARMADA_ATTEMPT_FIELDS")
@@ -32,7 +32,7 @@ WAKINGS = 1000 if IS_LONG else 200
 class States(ArmadaTest):
     """An array of which all jobs run, and what the store says of them."""
 
-    size = SIZE
+    size = NARROW
     wait_s = LONG_S
 
     def begin_and_hold(self):

@@ -7,7 +7,7 @@ AT14 of the acceptance tests of the plugin.
 import pathlib
 import unittest
 
-from armada import IS_LONG, LONG_S, QUEUE, SIZE, ArmadaTest, slow
+from armada import IS_LONG, LONG_S, NARROW, QUEUE, ArmadaTest, slow
 from program import IS_SANITIZED, without_quarantine
 
 # Sanitizers keep books of their own.
@@ -15,7 +15,7 @@ MEMORY_MAX_BYTES = (128 if IS_SANITIZED else 32) << 20
 
 
 class StreamTest(ArmadaTest):
-    size = SIZE
+    size = NARROW
 
     def environment(self):
         return without_quarantine(super().environment())
@@ -36,7 +36,7 @@ class StreamTest(ArmadaTest):
         for how in ("end", "error", "reset", "middle", "garbage"):
             with self.subTest(how):
                 before = self.double.counters()["jobs_created"]
-                self.double.fault("stream_cut", times=5, lines=400, how=how)
+                self.double.fault("stream_cut", times=5 if IS_LONG else 3, lines=400, how=how)
                 self.write_array(self.size)
                 self.finish(self.start("run", "flow.yaml", "--inputs", "inputs.json", "-q", "-o",
                                        "json"))
@@ -53,7 +53,7 @@ class StreamTest(ArmadaTest):
         self.run_through(stream_silent={})
 
     def test_a_stream_that_is_not_there(self):
-        self.run_through(stream_missing={"times": 5})
+        self.run_through(stream_missing={"times": 5 if IS_LONG else 3})
 
     def test_a_flood_of_utilisation_costs_no_memory(self):
         count = 1000000 if IS_LONG else 100000

@@ -7,16 +7,17 @@ unknown costs half a minute, since Armada may show a job so late.
 
 import unittest
 
-from armada import IS_LONG, LONG_S, SIZE, ArmadaTest, slow
+from armada import IS_LONG, LONG_S, NARROW, ArmadaTest, slow
+
 
 class UnknownOutcomeTest(ArmadaTest):
     def test_status_that_lags(self):
         """AT7: UNKNOWN is neither lost nor failed, a minute long in the long form."""
         self.settle(streams=0)
         self.double.fault("lookout_lag", s=60 if IS_LONG else 6)
-        self.write_array()
+        self.write_array(NARROW)
         self.run_all()
-        self.assert_each_once(SIZE)
+        self.assert_each_once(NARROW)
         self.assertEqual(self.double.counters()["submits_per_client_id_max"], 1)
         self.assertEqual(self.attempts_failed(), [])
 
@@ -36,7 +37,7 @@ class UnknownOutcomeTest(ArmadaTest):
         """AT10: with lost answers and cut streams, too, each one costs a question or two, also
         while others of its map go on."""
         self.settle(lag="2s")
-        self.double.control("settings", slots=20, run_ms=500)
+        self.double.control("settings", slots=20 if IS_LONG else 60, run_ms=500)
         size = 5000 if IS_LONG else 1000
         self.holes(size, lost_answer={"times": size // 400, "method": "SubmitJobs"},
                    stream_cut={"lines": 300, "how": "garbage", "times": 8})
@@ -81,6 +82,7 @@ class UnknownOutcomeTest(ArmadaTest):
 
     def test_a_server_without_any_memory_doubles_jobs(self):
         """That these tests can fail: where nothing can be found out, nobody can be exact."""
+        self.settle(lag="2s")
         self.double.fault("dedup_off")
         self.double.fault("events_lost")
         self.double.fault("lookout_lag", s=3600)

@@ -21,6 +21,17 @@ sys.path.insert(0, str(ROOT / "tests/doubles/armada"))
 
 from armada_client import QUEUE, Double  # noqa: E402
 
+IS_LONG = bool(os.environ.get("TROUPE_TEST_LONG"))
+
+# What takes a while to be copied, most of it a hole.
+HUGE_MIB = 512 if IS_LONG else 128
+
+# So many that they are copied one after the other for a while.
+FILES = 2000 if IS_LONG else 1000
+
+# At how many places an archive is damaged, of each of its parts.
+DAMAGES = 200 if IS_LONG else 50
+
 # Elements that write down that they begin, and give a file; from WAITING on they wait.
 WAITING = 30
 SIZE = 60
@@ -32,7 +43,8 @@ tasks:
     inputs: {{n: int}}
     outputs: {{b: int, f: file}}
     run: [sh, -c, 'echo {{{{.inputs.n}}}} >>"$TROUPE_FOLDER/begun"; echo "log {{{{.inputs.n}}}}";
-      while [ {{{{.inputs.n}}}} -ge {WAITING} -a ! -e "$TROUPE_FOLDER/go" ]; do sleep 0.02; done;
+      while [ {{{{.inputs.n}}}} -ge {WAITING} -a -d "$TROUPE_FOLDER" -a ! -e "$TROUPE_FOLDER/go" ];
+      do sleep 0.02; done;
       echo {{{{.inputs.n}}}} >x.txt;
       echo "{{\\"b\\": $(({{{{.inputs.n}}}} * 2)), \\"f\\": \\"x.txt\\"}}" >"$TROUPE_OUTPUTS"']
   large:
@@ -40,16 +52,16 @@ tasks:
     run: [sh, -c, 'echo "{{\\"l\\": [$(seq -s, 1 90000)]}}" >"$TROUPE_OUTPUTS"']
   once:
     run: [sh, -c, 'echo once >>"$TROUPE_FOLDER/begun"; echo saved >"$TROUPE_CHECKPOINT/c";
-      while [ ! -e "$TROUPE_FOLDER/go" ]; do sleep 0.02; done']
+      while [ -d "$TROUPE_FOLDER" -a ! -e "$TROUPE_FOLDER/go" ]; do sleep 0.02; done']
     config: {{in_doubt: fail}}
   huge:
     outputs: {{f: file}}
-    run: [sh, -c, 'truncate -s 512M x; echo end >>x;
+    run: [sh, -c, 'truncate -s {HUGE_MIB}M x; echo end >>x;
       echo "{{\\"f\\": \\"x\\"}}" >"$TROUPE_OUTPUTS"']
   many:
     outputs: {{d: directory}}
     run: [sh, -c, 'echo many >>"$TROUPE_FOLDER/begun"; mkdir d; cd d;
-      seq -f "%05g" 1 2000 | xargs touch; cd ..; echo "{{\\"d\\": \\"d\\"}}" >"$TROUPE_OUTPUTS"']
+      seq -f "%05g" 1 {FILES} | xargs touch; cd ..; echo "{{\\"d\\": \\"d\\"}}" >"$TROUPE_OUTPUTS"']
   tree:
     outputs: {{d: directory}}
     run: [sh, -c, 'mkdir -p d/e/empty; cp /bin/true d/t; ln -s ../t d/e/up; ln -s nowhere d/no;
@@ -203,7 +215,7 @@ class BackupTest(BackupCase):
         shutil.rmtree(self.store)
         self.restore()
         folder = pathlib.Path(self.document_there("resume", "it")["outputs"]["d"])
-        self.assertEqual(len(list(folder.iterdir())), 2000)
+        self.assertEqual(len(list(folder.iterdir())), FILES)
         self.assertEqual(self.begun(), ["many", "many"])
 
     def test_without_an_engine_and_at_the_same_place(self):
@@ -280,13 +292,14 @@ class BackupTest(BackupCase):
         self.troupe("run", "flow.yaml", "folders", "--name", "it", "-q")
         self.backup()
         whole = bytearray(self.file.read_bytes())
-        step = max(1, len(whole) // 200)
-        for at in [*range(0, 1536, 7), *range(1536, len(whole), step),
-                   *range(len(whole) - 1600, len(whole), 13)]:
+        for at in [*range(0, 1536, 1536 // DAMAGES),
+                   *range(1536, len(whole), len(whole) // DAMAGES),
+                   *range(len(whole) - 1600, len(whole), 1600 // DAMAGES)]:
             bad = bytearray(whole)
             bad[at] ^= 0x11
             self.check_refused(bad)
-        for size in [*range(0, 2048, 100), *range(2048, len(whole), len(whole) // 40)]:
+        for size in [*range(0, 2048, 4096 // DAMAGES + 1),
+                     *range(2048, len(whole), 4 * len(whole) // DAMAGES)]:
             self.check_refused(whole[:size])
         self.check_refused(whole + b"\0")
         self.check_refused(whole + bytes(512))
@@ -334,7 +347,7 @@ class BackupTest(BackupCase):
 
 
 class InterruptedTest(BackupCase):
-    """A file with a hole of 512 MiB takes a while to be copied."""
+    """A file with a large hole takes a while to be copied."""
 
     def setUp(self):
         super().setUp()
@@ -343,7 +356,7 @@ class InterruptedTest(BackupCase):
 
     def begin(self, *words):
         running = self.start(*words)
-        wait_until(lambda: running.process.poll() is not None or self.copied() > 32 << 20,
+        wait_until(lambda: running.process.poll() is not None or self.copied() > 4 << 20,
                    "some of it is copied")
         running.signal(signal.SIGSTOP)  # so that it is still at it
         self.assertIsNone(running.process.poll(), running.lines)
@@ -371,7 +384,8 @@ class InterruptedTest(BackupCase):
                                    stderr=terminal.end)
         shown = terminal.read(process).decode()
         self.assertEqual(process.returncode, 0)
-        self.assertRegex(shown, r"^(\rcopied \d[^\r]*)*\rcopied 51\d\.\d MiB\x1b\[K\r?\n$")
+        self.assertRegex(shown, r"^(\rcopied \d[^\r]*)*\rcopied " f"{HUGE_MIB // 10}"
+                                r"\d\.\d MiB\x1b\[K\r?\n$")
         self.assertEqual(self.backup("--force", "-q")[1], "")
 
     def test_a_kill_leaves_no_file(self):
@@ -384,7 +398,7 @@ class InterruptedTest(BackupCase):
         self.assertEqual(sorted(path.name for path in self.folder.glob("backup*")), ["backup.tar"])
         self.restore()
         path = pathlib.Path(self.document_there("get", "it")["outputs"]["f"])
-        self.assertEqual(path.stat().st_size, (512 << 20) + 4)
+        self.assertEqual(path.stat().st_size, (HUGE_MIB << 20) + 4)
         self.assertLess(512 * path.stat().st_blocks, 1 << 20)
 
     def test_signals_leave_nothing(self):
