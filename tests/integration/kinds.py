@@ -151,7 +151,7 @@ class Armada(Kind):
 
     def settings(self):
         own = {"endpoint": self.double.endpoint, "queue": QUEUE, "image": "debian:12",
-               "interval": "1s"}
+               "interval": "1s", "lag": "10s"}  # the double shows jobs at once
         return {"plugins": {"armada": own}}
 
     def hold(self, is_held):
