@@ -166,6 +166,19 @@ static int list_files(struct search *search)
     return error != 0 ? error : tr_references_sort(search->references);
 }
 
+static int add_here(const struct search *search, const char *path, const char *file)
+{
+    (void)path;
+    return tr_references_add(search->references, file, false, is_read(file));
+}
+
+/* Those that lie in the folder of the store, which may be a cache. */
+static int list_cache(struct search *search)
+{
+    int error = each_file(search, "blobs", add_here);
+    return error != 0 ? error : tr_references_sort(search->references);
+}
+
 static int keep_young_files(struct search *search)
 {
     int error = each_blob(search, keep_young_blob);
@@ -312,7 +325,7 @@ static int read_documents_of(const struct search *search, const char *path, cons
     return each_file(search, name, read_file);
 }
 
-static int read_documents(const struct search *search)
+static int read_documents(struct search *search)
 {
     int error = each_file(search, "cache", read_documents_of);
     return error != 0 ? error : each_file(search, TR_STORE_FETCHED, read_documents_of);
@@ -349,7 +362,7 @@ static int read_blob(const struct search *search, const char *file)
 }
 
 /* What the named ones name. */
-static int read_named(const struct search *search)
+static int read_named(struct search *search)
 {
     const char *file;
     bool is_graph;
@@ -363,8 +376,13 @@ static int read_named(const struct search *search)
     return error;
 }
 
-int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
-                       struct tr_references **references)
+/* ------------------------------------------------------------------------ searches */
+
+typedef int step(struct search *search);
+
+/* Makes a search of its steps, in their order. */
+static int find(const struct tr_mark_options *options, char *explain, step *const *steps,
+                size_t count, struct tr_references **references)
 {
     struct search search = {.options = options, .explain = explain};
     explain[0] = '\0';
@@ -372,23 +390,8 @@ int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
     if (error == 0) {
         error = tr_graphs_open(options->folder, explain, &search.store);
     }
-    if (error == 0) {
-        error = list_files(&search);
-    }
-    if (error == 0) {
-        error = keep_young_files(&search);
-    }
-    if (error == 0) {
-        error = read_documents(&search);
-    }
-    if (error == 0) {
-        error = read_actors(&search);
-    }
-    if (error == 0) {
-        error = read_history(&search);
-    }
-    if (error == 0) {
-        error = read_named(&search);
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        error = steps[i](&search);
     }
     tri_store_close(search.store);
     if (error != 0) {
@@ -399,61 +402,26 @@ int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
     return 0;
 }
 
-static int add_here(const struct search *search, const char *path, const char *file)
+int tr_mark_referenced(const struct tr_mark_options *options, char *explain,
+                       struct tr_references **references)
 {
-    (void)path;
-    return tr_references_add(search->references, file, false, is_read(file));
+    static step *const steps[] = {list_files,  keep_young_files, read_documents,
+                                  read_actors, read_history,     read_named};
+    return find(options, explain, steps, TR_COUNT_OF(steps), references);
 }
 
 int tr_mark_active(const struct tr_mark_options *options, char *explain,
                    struct tr_references **references)
 {
-    struct search search = {.options = options, .explain = explain};
-    explain[0] = '\0';
-    int error = tr_references_new(&search.references);
-    if (error == 0) {
-        error = tr_graphs_open(options->folder, explain, &search.store);
-    }
-    if (error == 0) {
-        error = each_file(&search, "blobs", add_here);
-    }
-    if (error == 0) {
-        error = tr_references_sort(search.references);
-    }
-    if (error == 0) {
-        error = read_actors(&search);
-    }
-    if (error == 0) {
-        error = read_named(&search);
-    }
-    tri_store_close(search.store);
-    if (error != 0) {
-        tr_references_free(search.references);
-        return fail(&search, error, options->folder);
-    }
-    *references = search.references;
-    return 0;
+    static step *const steps[] = {list_cache, read_actors, read_named};
+    return find(options, explain, steps, TR_COUNT_OF(steps), references);
 }
 
 int tr_mark_list(const char *folder, char *explain, struct tr_references **references)
 {
-    struct tr_mark_options options = {.folder = folder};
-    struct search search = {.options = &options, .explain = explain};
-    explain[0] = '\0';
-    int error = tr_references_new(&search.references);
-    if (error == 0) {
-        error = tr_graphs_open(folder, explain, &search.store);
-    }
-    if (error == 0) {
-        error = list_files(&search);
-    }
-    tri_store_close(search.store);
-    if (error != 0) {
-        tr_references_free(search.references);
-        return fail(&search, error, folder);
-    }
-    *references = search.references;
-    return 0;
+    static step *const steps[] = {list_files};
+    const struct tr_mark_options options = {.folder = folder};
+    return find(&options, explain, steps, TR_COUNT_OF(steps), references);
 }
 
 int tr_mark_follow(const char *folder, struct tr_references *references, char *explain)
