@@ -8,7 +8,6 @@
 #include "runtime/fetch/fetch_list.h"
 #include "schemas/codec/error.h"
 
-#define SIGNER_BYTES 256
 #define WHERE_BYTES 400
 
 /* ---- Statuses. ------------------------------------------------------------------------------ */
@@ -31,22 +30,6 @@ static const char *remedy_of(const struct tri_fetch *fetch, uint32_t status, int
     return "; check its endpoint, region and secret under object_stores of the settings";
 }
 
-/* The words about the credentials of a request. */
-static const char *signer(const struct tri_fetch *fetch, char words[SIGNER_BYTES])
-{
-    const struct tr_object_store *store = fetch->location.store;
-    if (!tri_fetch_location_has_secret(&fetch->location)) {
-        return store == NULL ? "without a secret, as object_stores of the settings has no entry "
-                               "for it"
-                             : "without a secret, as its entry under object_stores has none";
-    }
-    const struct tr_http_secret *secret = &store->secret;
-    snprintf(words, SIGNER_BYTES, "%s the secret %.*s/%.*s",
-             secret->kind == TR_HTTP_SECRET_SIGN ? "signed with" : "with", (int)secret->group.size,
-             secret->group.data, (int)secret->key.size, secret->key.data);
-    return words;
-}
-
 /* " to GET URL" for an object, else "". */
 static const char *where(const struct tri_fetch_request *request, char words[WHERE_BYTES])
 {
@@ -60,13 +43,14 @@ int tri_fetch_fail_status(const struct tri_fetch_request *request,
                           const struct tri_http_event *event)
 {
     struct tri_fetch *fetch = request->fetch;
-    char credentials[SIGNER_BYTES];
+    char credentials[TRI_FETCH_SIGNER_BYTES];
     char target[WHERE_BYTES];
     int error = tri_fetch_status_error(event->status);
     struct tr_text code = tri_fetch_error_code(event->body);
     return tri_fetch_fail(fetch, error, "the server answers with status %u%s%.*s%s, %s%s",
                           event->status, code.size > 0 ? " " : "", (int)code.size, code.data,
-                          where(request, target), signer(fetch, credentials),
+                          where(request, target),
+                          tri_fetch_location_signer(&fetch->location, credentials),
                           remedy_of(fetch, event->status, error));
 }
 
@@ -75,14 +59,8 @@ int tri_fetch_fail_status(const struct tri_fetch_request *request,
 int tri_fetch_fail_fault(const struct tri_fetch_request *request,
                          const struct tri_http_event *event)
 {
-    static const int errors[] = {
-        [TRI_HTTP_INVALID] = TR_INVALID, [TRI_HTTP_TOO_LARGE] = TR_LIMIT,
-        [TRI_HTTP_MEMORY] = TR_MEMORY,   [TRI_HTTP_CLOSED] = TR_CLOSED,
-        [TRI_HTTP_SECRET] = TR_DENIED,
-    };
-    bool is_known = event->fault < TR_COUNT_OF(errors) && errors[event->fault] != 0;
     char target[WHERE_BYTES];
     const char *what = event->status == 0 ? "no answer" : "the answer was cut off";
-    return tri_fetch_fail(request->fetch, is_known ? errors[event->fault] : TR_NO_CONNECTION,
-                          "%s%s: %s", what, where(request, target), event->words);
+    return tri_fetch_fail(request->fetch, tri_http_fault_error(event->fault), "%s%s: %s", what,
+                          where(request, target), event->words);
 }

@@ -7,6 +7,7 @@
  */
 #include "runtime/fetch/fetch_location.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "schemas/codec/error.h"
@@ -186,4 +187,20 @@ int tri_fetch_location_list(const struct tri_fetch_location *location, struct tr
         error = add(url, "list-type=2&");
     }
     return error != 0 ? error : add_parameter(url, "prefix=", prefix, "");
+}
+
+const char *tri_fetch_location_signer(const struct tri_fetch_location *location,
+                                      char words[TRI_FETCH_SIGNER_BYTES])
+{
+    if (location->store == NULL) {
+        return "without a secret, as object_stores of the settings has no entry for it";
+    }
+    if (!tri_fetch_location_has_secret(location)) {
+        return "without a secret, as its entry under object_stores has none";
+    }
+    const struct tr_http_secret *secret = &location->store->secret;
+    snprintf(words, TRI_FETCH_SIGNER_BYTES, "%s the secret %.*s/%.*s",
+             secret->kind == TR_HTTP_SECRET_SIGN ? "signed with" : "with", (int)secret->group.size,
+             secret->group.data, (int)secret->key.size, secret->key.data);
+    return words;
 }

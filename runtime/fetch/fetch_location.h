@@ -51,4 +51,11 @@ static inline bool tri_fetch_location_has_secret(const struct tri_fetch_location
     return location->store != NULL && location->store->secret.key.size > 0;
 }
 
+/* Room for how requests are signed. */
+#define TRI_FETCH_SIGNER_BYTES 256
+
+/* How requests there are signed, such as "signed with the secret GROUP/KEY", for people. */
+const char *tri_fetch_location_signer(const struct tri_fetch_location *location,
+                                      char words[TRI_FETCH_SIGNER_BYTES]);
+
 #endif

@@ -210,6 +210,17 @@ const char *tri_http_start_words(int error)
                : tr_error_text(error);
 }
 
+int tri_http_fault_error(enum tri_http_fault fault)
+{
+    static const int errors[] = {
+        [TRI_HTTP_INVALID] = TR_INVALID, [TRI_HTTP_TOO_LARGE] = TR_LIMIT,
+        [TRI_HTTP_MEMORY] = TR_MEMORY,   [TRI_HTTP_CLOSED] = TR_CLOSED,
+        [TRI_HTTP_SECRET] = TR_DENIED,
+    };
+    bool is_known = fault < TR_COUNT_OF(errors) && errors[fault] != 0;
+    return is_known ? errors[fault] : TR_NO_CONNECTION;
+}
+
 static uint32_t given_or(uint32_t given, uint32_t otherwise)
 {
     return given != 0 ? given : otherwise;

@@ -29,6 +29,9 @@ TR_MUST_USE int tri_http_start(const struct tri_http_options *options, struct tr
 /* Why it could not be started, by the error: for people. */
 const char *tri_http_start_words(int error);
 
+/* The error of a request that ended with a fault: TR_NO_CONNECTION for all that may pass. */
+int tri_http_fault_error(enum tri_http_fault fault);
+
 /*
  * Ends all requests as CLOSED and then the thread. No other thread may use it any more; must not be
  * called from `deliver`. NULL is fine.

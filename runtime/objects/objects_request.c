@@ -19,7 +19,6 @@
 #include "runtime/objects/objects_inside.h"
 #include "schemas/codec/error.h"
 
-#define SIGNER_BYTES 200
 #define LINE_BYTES 64
 
 /* A request in progress. */
@@ -105,21 +104,6 @@ static void deliver(void *self, const struct tri_http_event *event)
 
 /* ---- Words. --------------------------------------------------------------------------------- */
 
-static const char *what_signs(const struct tri_objects *objects, char words[SIGNER_BYTES])
-{
-    const struct tr_object_store *store = objects->location.store;
-    if (!tri_fetch_location_has_secret(&objects->location)) {
-        return store == NULL
-                   ? "without a secret, as object_stores of the settings has no entry for it"
-                   : "without a secret, as its entry under object_stores has none";
-    }
-    const struct tr_http_secret *secret = &store->secret;
-    snprintf(words, SIGNER_BYTES, "%s the secret %.*s/%.*s",
-             secret->kind == TR_HTTP_SECRET_SIGN ? "signed with" : "with", (int)secret->group.size,
-             secret->group.data, (int)secret->key.size, secret->key.data);
-    return words;
-}
-
 /* What to do about an answer, by its code, else by its error. */
 static const char *remedy_of(struct tr_text code, int error)
 {
@@ -163,27 +147,22 @@ static int fail_status(const struct tri_objects_request *request,
                        const struct tri_objects_answer *answer)
 {
     char words[TR_BLOB_WORDS_BYTES_MAX];
-    char signer[SIGNER_BYTES];
+    char signer[TRI_FETCH_SIGNER_BYTES];
     int error = tri_fetch_status_error(answer->status);
     struct tr_text code = tri_fetch_error_code(
         (struct tr_bytes){tri_buffer_front(&answer->body), tri_buffer_size(&answer->body)});
     snprintf(words, sizeof words, "the server answers with status %u%s%.*s, %s%s", answer->status,
              code.size > 0 ? " " : "", (int)code.size, code.data,
-             what_signs(request->objects, signer), remedy_of(code, error));
+             tri_fetch_location_signer(&request->objects->location, signer),
+             remedy_of(code, error));
     return fail(request, error, words);
 }
 
 static int fail_fault(const struct exchange *exchange)
 {
-    static const int errors[] = {
-        [TRI_HTTP_INVALID] = TR_INVALID, [TRI_HTTP_TOO_LARGE] = TR_LIMIT,
-        [TRI_HTTP_MEMORY] = TR_MEMORY,   [TRI_HTTP_CLOSED] = TR_CLOSED,
-        [TRI_HTTP_SECRET] = TR_DENIED,
-    };
-    bool is_known = exchange->fault < TR_COUNT_OF(errors) && errors[exchange->fault] != 0;
     char words[TR_BLOB_WORDS_BYTES_MAX];
     snprintf(words, sizeof words, "no whole answer: %s", exchange->words);
-    return fail(exchange->request, is_known ? errors[exchange->fault] : TR_NO_CONNECTION, words);
+    return fail(exchange->request, tri_http_fault_error(exchange->fault), words);
 }
 
 int tri_objects_fail_malformed(const struct tri_objects_request *request, const char *what)

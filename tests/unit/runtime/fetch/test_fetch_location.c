@@ -100,6 +100,29 @@ static void test_what_is_fetched_at_all(void **state)
     assert_int_equal(tri_fetch_location_find(NULL, 0, tr_text_of("s3://"), &location), TR_INVALID);
 }
 
+static void require_signer(const char *uri, const struct tr_object_store *store,
+                           const char *expected)
+{
+    char words[TRI_FETCH_SIGNER_BYTES];
+    find(store, 1, uri);
+    assert_string_equal(tri_fetch_location_signer(&location, words), expected);
+}
+
+static void test_who_signs_is_told(void **state)
+{
+    (void)state;
+    struct tr_object_store store = {.uri = {"s3://", 5}};
+    require_signer("gs://b/k", &store,
+                   "without a secret, as object_stores of the settings has no entry for it");
+    require_signer("s3://b/k", &store,
+                   "without a secret, as its entry under object_stores has none");
+    store.secret = (struct tr_http_secret){
+        .kind = TR_HTTP_SECRET_SIGN, .group = {"store", 5}, .key = {"key", 3}};
+    require_signer("s3://b/k", &store, "signed with the secret store/key");
+    store.secret.kind = TR_HTTP_SECRET_PLAIN;
+    require_signer("s3://b/k", &store, "with the secret store/key");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +130,7 @@ int main(void)
         cmocka_unit_test(test_keys_stand_as_they_are_and_are_encoded),
         cmocka_unit_test(test_the_longest_beginning_counts),
         cmocka_unit_test(test_what_is_fetched_at_all),
+        cmocka_unit_test(test_who_signs_is_told),
     };
     return cmocka_run_group_tests_name("fetch_location", tests, NULL, NULL);
 }
