@@ -4,6 +4,12 @@
  *
  * A share is as many executions of one project and domain as have TR_FORGET_ROWS_MAX rows together,
  * which go as a whole; or, where the first one alone has more, so many rows of that one.
+ *
+ * Rows are counted of many executions at once, by the range of their numbers: a database server
+ * takes as long for one execution. A range may have rows of others, so that a share is smaller than
+ * it could be; the range of one has its own alone. How many rows the first one has says how many
+ * executions to gather; what has too many rows is cut to what fits, and what is nearly full is
+ * enough.
  */
 #include "deploy/server/serve_forget.h"
 
@@ -16,11 +22,16 @@
 /* How long the launcher may take. With a full disk that is all of it, and requests are refused. */
 #define FORGET_MS_MAX 5000
 
+/* With more rows a share is full enough. */
+#define ENOUGH_ROWS (TR_FORGET_ROWS_MAX * 3 / 4)
+
 /* A share that is gathered. */
 struct share {
     struct tr_executions_row first; /* its project and domain are those of all */
     struct tr_buffer executions;    /* numbers and names, without the head of their list */
-    struct tr_buffer rows;          /* of the first, where that has too many; the same */
+    uint64_t numbers[TR_FORGET_EXECUTIONS_MAX];
+    size_t ends[TR_FORGET_EXECUTIONS_MAX]; /* of each in `executions` */
+    struct tr_buffer rows;                 /* of the first, where that has too many; the same */
     uint32_t execution_count;
     uint32_t gone_count; /* that the history does not have any more */
     uint32_t row_count;
@@ -43,18 +54,31 @@ static void share_fini(struct share *share)
 
 /* ----------------------------------------------------------------------- gathering */
 
-/* Counts the rows of an execution, but no more than `most`. */
-static int count_rows(struct tr_reader *reader, uint64_t execution, uint64_t most, uint64_t *count)
+/*
+ * Counts the rows of the first executions of a share, and of others between them, but no more than
+ * one too many.
+ */
+static int count_rows(struct tr_reader *reader, const struct share *share, uint32_t executions,
+                      uint64_t *count)
 {
-    struct tr_reader_filter filter = tr_filter_number("execution", TR_FILTER_EQUAL, execution);
+    uint64_t least = UINT64_MAX;
+    uint64_t greatest = 0;
+    for (uint32_t i = 0; i < executions; i++) {
+        least = share->numbers[i] < least ? share->numbers[i] : least;
+        greatest = share->numbers[i] > greatest ? share->numbers[i] : greatest;
+    }
+    const struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_GREATER_EQUAL, least),
+        tr_filter_number("execution", TR_FILTER_LESS_EQUAL, greatest)};
     int error = 0;
     *count = 0;
-    for (size_t i = 0; error == 0 && *count < most && i < tr_history_schema_count; i++) {
+    for (size_t i = 0; error == 0 && *count <= TR_FORGET_ROWS_MAX && i < tr_history_schema_count;
+         i++) {
         uint64_t found = 0;
         struct tr_reader_query query = {.record = tr_history_schemas[i],
-                                        .filters = &filter,
-                                        .filter_count = 1,
-                                        .limit = most - *count};
+                                        .filters = filters,
+                                        .filter_count = TR_COUNT_OF(filters),
+                                        .limit = TR_FORGET_ROWS_MAX + 1 - *count};
         error = tr_reader_count(reader, &query, &found);
         *count += found;
     }
@@ -90,7 +114,8 @@ static void add_execution(struct share *share, const struct tr_execution *row)
 {
     tr_buffer_u64(&share->executions, row->execution);
     tr_buffer_text_value(&share->executions, row->name);
-    share->execution_count++;
+    share->numbers[share->execution_count] = row->execution;
+    share->ends[share->execution_count++] = share->executions.size;
 }
 
 /* Whether it belongs to the launcher of the share. */
@@ -101,61 +126,106 @@ static bool suits(const struct share *share, const struct tr_execution *row)
                                            tr_text_equal(first->domain, row->domain));
 }
 
-/* Takes an execution if there is room; `*is_full` if there is none. TR_BUSY: it has not ended. */
-static int gather(struct tr_reader *reader, const struct tr_execution *row, struct share *share,
-                  bool *is_full)
+/*
+ * Takes an execution. TR_LIMIT: the share ends before it, since only the beginning can be told to
+ * be done; TR_BUSY: so it does, and there is none, as this one has not ended.
+ */
+static int gather(struct tr_reader *reader, uint64_t number, struct share *share)
 {
-    uint64_t count = 0;
-    uint32_t room = TR_FORGET_ROWS_MAX - share->row_count;
+    struct tr_executions_row copy = {.texts = NULL};
     bool is_first = share->execution_count == 0;
-    if (!tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
-        return TR_BUSY;
+    int error = tr_executions_get(reader, number, &copy);
+    if (error == TR_NOT_FOUND) {
+        share->gone_count += is_first ? 1 : 0;
+        return is_first ? 0 : TR_LIMIT;
     }
-    *is_full = !suits(share, row);
-    if (*is_full) {
-        return 0;
-    }
-    int error = count_rows(reader, row->execution, room + 1, &count);
-    *is_full = count > room;
-    if (error != 0 || (*is_full && !is_first)) {
+    if (error != 0) {
         return error;
     }
-    add_execution(share, row);
-    if (*is_full) {
-        return gather_rows(reader, row->execution, share);
+    bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, copy.row.phase);
+    if (!has_ended || !suits(share, &copy.row)) {
+        error = is_first && share->gone_count == 0 ? TR_BUSY : TR_LIMIT;
+    } else {
+        add_execution(share, &copy.row);
     }
-    share->row_count += (uint32_t)count;
-    return 0;
+    if (error == 0 && is_first) {
+        share->first = copy;
+    } else {
+        tr_executions_row_fini(&copy);
+    }
+    return error;
+}
+
+/* Cuts a share to its first executions. */
+static void cut(struct share *share, uint32_t count)
+{
+    share->execution_count = count;
+    share->executions.size = share->ends[count - 1];
+}
+
+/* Cuts a share that has too many rows to as many executions as fit, of which so many are known. */
+static int cut_to_fit(struct tr_reader *reader, struct share *share, uint32_t fitting)
+{
+    uint32_t too_many = share->execution_count;
+    int error = 0;
+    while (error == 0 && fitting + 1 < too_many && share->row_count <= ENOUGH_ROWS) {
+        uint64_t count;
+        uint32_t middle = fitting + (too_many - fitting) / 2;
+        error = count_rows(reader, share, middle, &count);
+        if (error == 0 && count <= TR_FORGET_ROWS_MAX) {
+            fitting = middle;
+            share->row_count = (uint32_t)count;
+        } else {
+            too_many = middle;
+        }
+    }
+    cut(share, fitting > 0 ? fitting : 1);
+    return error != 0 || fitting > 0 ? error : gather_rows(reader, share->numbers[0], share);
+}
+
+/*
+ * Counts the rows of what is gathered, more than `*fitting` executions, and says how many more may
+ * fit. TR_LIMIT: the share is full.
+ */
+static int weigh(struct tr_reader *reader, struct share *share, uint32_t *fitting, uint32_t *wanted)
+{
+    uint64_t count;
+    int error = count_rows(reader, share, share->execution_count, &count);
+    if (error == 0 && count > TR_FORGET_ROWS_MAX) {
+        error = cut_to_fit(reader, share, *fitting);
+        return error != 0 ? error : TR_LIMIT;
+    }
+    if (error == 0) {
+        uint64_t possible = (uint64_t)share->execution_count * TR_FORGET_ROWS_MAX;
+        *fitting = share->execution_count;
+        share->row_count = (uint32_t)count;
+        *wanted = *fitting + 1;
+        if (count > 0 && possible / count > *wanted) {
+            *wanted = (uint32_t)(possible / count);
+        }
+        error = count > ENOUGH_ROWS ? TR_LIMIT : 0;
+    }
+    return error;
 }
 
 /* Takes as many of the executions as there is room for, in their order. */
 static int gather_all(struct tr_reader *reader, struct tr_bytes executions, struct share *share)
 {
-    bool is_full = false;
+    uint32_t fitting = 0;
+    uint32_t wanted = 1;
     int error = 0;
-    for (size_t at = 0; error == 0 && !is_full && at < executions.size; at += sizeof(uint64_t)) {
+    for (size_t at = 0; error == 0 && at < executions.size; at += sizeof(uint64_t)) {
         uint64_t number;
-        struct tr_executions_row copy = {.texts = NULL};
         memcpy(&number, executions.data + at, sizeof number);
-        error = tr_executions_get(reader, number, &copy);
-        if (error == TR_NOT_FOUND) {
-            /* Only the beginning can be told to be done. */
-            is_full = share->execution_count > 0;
-            share->gone_count += is_full ? 0 : 1;
-            error = 0;
-            continue;
-        }
-        if (error == 0) {
-            error = gather(reader, &copy.row, share, &is_full);
-        }
-        if (error == 0 && share->execution_count == 1 && share->first.texts == NULL) {
-            share->first = copy;
-        } else {
-            tr_executions_row_fini(&copy);
+        error = gather(reader, number, share);
+        bool is_last = error == TR_LIMIT || at + sizeof number == executions.size;
+        bool is_due = is_last || share->execution_count >= wanted;
+        if ((error == 0 || is_last) && is_due && share->execution_count > fitting) {
+            int failed = weigh(reader, share, &fitting, &wanted);
+            error = failed != 0 ? failed : error;
         }
     }
-    bool has_some = share->execution_count + share->gone_count > 0;
-    return error == TR_BUSY && has_some ? 0 : error;
+    return error == TR_LIMIT ? 0 : error;
 }
 
 /* ------------------------------------------------------------------------ deleting */

@@ -42,6 +42,32 @@ workflows:
     outputs: {n: $wait.n}
 """
 
+# How many rows an execution has, by how many nodes its workflow has: few, some, and more than are
+# forgotten at once.
+NODES = {"narrow": 1, "middle": 40, "wide": 300}
+
+
+def many():
+    """A workflow that launches executions of any size, one after the other."""
+    def workflow(nodes):
+        return {"inputs": {"a": "int"}, "nodes": {
+            f"n{number}": {"task": "echo", "with": {"x": "$a"}} for number in range(nodes)}}
+    names = ["narrow", "wide", "middle", "wide", "narrow"]
+    launches = {f"l{number}": {"map": f"to_{name}", "with": {"a": "$items"},
+                               **({"after": [f"l{number - 1}"]} if number else {})}
+                for number, name in enumerate(names)}
+    return json.dumps({
+        "troupe": 1,
+        "tasks": {"echo": {"type": "echo", "inputs": {"x": "int"}, "outputs": {"x": "int"}}},
+        "workflows": {**{name: workflow(nodes) for name, nodes in NODES.items()},
+                      "main": {"inputs": {"items": ["int"]}, "nodes": launches},
+                      "waits": {"nodes": {"gate": {"approve": "echo", "with": {"x": 1}}}}},
+        "launch_plans": {f"to_{name}": {"workflow": name} for name in NODES}})
+
+
+# TR_FORGET_ROWS_MAX.
+FORGET_ROWS_MAX = 1000
+
 # Nothing is spared for being young.
 NOW = ["--unnamed-older-than", "0s", "--yes"]
 
@@ -170,6 +196,36 @@ class PruneTest(ProgramTest):
         self.write("go", "")
         self.assertEqual(self.troupe("resume", "it", "-q")[0], "n: 2\n")
         self.assertEqual((self.folder / "firsts").read_text(), "once\n")
+
+    def test_many_executions_of_any_size_go_and_others_stay(self):
+        """Also those whose numbers lie between theirs."""
+        self.write("many.yaml", many())
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.troupe("submit", "many.yaml", "main", "-i", "items=[1, 2, 3]", "--name", "first",
+                    "--wait")
+        self.troupe("submit", "many.yaml", "waits", "--name", "between")
+        self.troupe("submit", "many.yaml", "main", "-i", f"items={list(range(6))}", "--name",
+                    "second", "--wait")
+        number = self.document("get", "between")["number"]
+        before = self.rows_of(f"WHERE execution = {number}")
+        largest, = self.query("SELECT count(*) FROM record_phase WHERE execution = (SELECT "
+                              "execution FROM record_execution WHERE workflow LIKE '%wide' "
+                              "LIMIT 1)")[0]
+        self.assertGreater(largest, FORGET_ROWS_MAX)
+        self.troupe("prune", "--older-than", "0s", "--yes", "-q")
+        self.assertEqual([row["execution"] for row in self.document("list")], ["between"])
+        self.assertEqual(self.rows_of(""), before)
+        self.assertGreater(sum(before.values()), 3)
+        engine.signal(15)
+        self.assertEqual(engine.end()[0], 0)
+
+    def rows_of(self, where):
+        """How many rows of executions each record has, where it has some."""
+        counts = {record: self.query(f"SELECT count(*) FROM {record} {where}")[0][0]
+                  for record in ("record_execution", "record_node_status", "record_attempt",
+                                 "record_phase", "record_node_value", "record_element_block")}
+        return {record: count for record, count in counts.items() if count > 0}
 
     def test_mistakes(self):
         _, stderr = self.troupe("prune", "--yes", status=2)
