@@ -51,7 +51,7 @@ struct follower {
     struct tr_follow *follow;      /* of ONE */
     struct tr_keys keys;           /* of ONE */
     struct tr_service_log *log;    /* of STAYING */
-    struct tr_retaining retaining; /* of STAYING: what the settings say */
+    struct tr_retaining retaining; /* all that the settings say of STAYING, else of the cache */
     uint64_t execution;            /* of ONE; 0: of others */
     uint64_t monitor;
     bool is_over;
@@ -347,6 +347,15 @@ static bool is_telling(struct follower *follower)
 
 /* ------------------------------------------------------------------------ retention */
 
+static void tell_retention(struct follower *follower, bool is_error, const char *words)
+{
+    if (follower->log != NULL) {
+        tr_service_log_note(follower->log, is_error, words);
+    } else {
+        note(follower, words);
+    }
+}
+
 /* Forgets what the settings keep no longer, beside everything else, and tells of it. */
 static void keep_retention(struct follower *follower)
 {
@@ -356,11 +365,11 @@ static void keep_retention(struct follower *follower)
         return;
     }
     if (words[0] != '\0') {
-        tr_service_log_note(follower->log, true, words);
+        tell_retention(follower, true, words);
         return;
     }
     if (pruned.blobs_stay[0] != '\0') {
-        tr_service_log_note(follower->log, true, pruned.blobs_stay);
+        tell_retention(follower, true, pruned.blobs_stay);
     }
     uint64_t executions = pruned.parts[TR_PRUNED_EXECUTIONS].count;
     uint64_t files = 0;
@@ -371,7 +380,7 @@ static void keep_retention(struct follower *follower)
         snprintf(words, sizeof words,
                  "forgot %llu executions and removed %llu files and folders, as the settings say",
                  (unsigned long long)executions, (unsigned long long)files);
-        tr_service_log_note(follower->log, false, words);
+        tell_retention(follower, false, words);
     }
 }
 
@@ -450,13 +459,20 @@ static int turn(struct follower *follower)
     }
     if (follower->log != NULL) {
         tr_service_log_step(follower->log);
-        keep_retention(follower);
     }
+    keep_retention(follower);
     return 0;
 }
 
 static enum tr_exit_status follow_here(struct follower *follower)
 {
+    const struct tr_settings_file *settings = follower->live->settings;
+    follower->retaining.folder = follower->live->folder;
+    if (settings != NULL && follower->purpose == STAYING) {
+        follower->retaining.retention = settings->retention;
+    } else if (settings != NULL) {
+        follower->retaining.retention.blobs_cache_bytes = settings->retention.blobs_cache_bytes;
+    }
     int error = tr_serve_new(follower->live, &follower->serve);
     while (error == 0 && !follower->is_leaving) {
         error = turn(follower);
@@ -510,10 +526,6 @@ enum tr_exit_status tr_follow_local_service(const struct tr_invocation *invocati
                                 .live = live,
                                 .purpose = STAYING,
                                 .log = log,
-                                .retaining = {.folder = live->folder},
                                 .status = TR_EXIT_ENGINE};
-    if (live->settings != NULL) {
-        follower.retaining.retention = live->settings->retention;
-    }
     return follow_here(&follower);
 }

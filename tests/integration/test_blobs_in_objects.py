@@ -319,6 +319,20 @@ class LargeTest(InObjects, ProgramTest):
         self.assertEqual(self.there(), names)
         self.assertEqual(self.document("get", "it")["outputs"]["text"], sums())
 
+    def test_a_run_bounds_the_cache_too(self):
+        running = self.begin()
+        self.approve(running)
+        self.assertEqual(running.end()[0], 0)
+        self.bound_cache()
+        self.write_other()
+        other = self.start("run", "other.yaml", "main", "--name", "other")
+        wait_until(lambda: not any(name.endswith("-f") for name in self.here()),
+                   "what has ended is gone")
+        other.wait_for("wait: waits for approval")
+        self.assertEqual(len([name for name in self.here() if name.endswith("-g")]), 1)
+        self.troupe("abort", "other")
+        self.assertNotEqual(other.end()[0], 0)
+
     def test_what_a_running_attempt_may_open_stays(self):
         self.write("sums.py", WAITING)
         self.write_other()
