@@ -4,6 +4,7 @@
 #include "deploy/history/executions.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "deploy/common/schemas.h"
@@ -11,6 +12,9 @@
 
 /* How many of those that might be meant a message names. */
 #define NAMED_MAX 5
+
+/* Steps between numbers of executions that are read together; a worker's own are 16 apart. */
+#define NEAR_MAX 64
 
 int tr_history_open(const char *folder, char *explain, struct tr_reader **reader)
 {
@@ -106,6 +110,71 @@ int tr_executions_get(struct tr_reader *reader, uint64_t number, struct tr_execu
     struct tr_reader_filter filter = tr_filter_number("execution", TR_FILTER_EQUAL, number);
     struct tr_reader_query query = {.filters = &filter, .filter_count = 1};
     return first(reader, &query, copy);
+}
+
+/* How many numbers ascend in small steps, from the first of at least one on. */
+static size_t count_near(const uint64_t *numbers, size_t count)
+{
+    size_t near = 1;
+    while (near < count && numbers[near] > numbers[near - 1] &&
+           numbers[near] - numbers[near - 1] <= NEAR_MAX) {
+        near++;
+    }
+    return near;
+}
+
+/* Executions that lie near each other. */
+struct near {
+    const uint64_t *numbers;
+    size_t count;
+    struct tr_executions_row *copies;
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t *one = a;
+    const uint64_t *other = b;
+    return *one < *other ? -1 : *one > *other;
+}
+
+/* One between them is passed over. */
+static int take_near(void *self, const void *value)
+{
+    const struct near *near = self;
+    const struct tr_execution *row = value;
+    const uint64_t *number = bsearch(&row->execution, near->numbers, near->count,
+                                     sizeof *near->numbers, compare_numbers);
+    return number == NULL ? 0 : take(&near->copies[number - near->numbers], row);
+}
+
+static int get_near(struct tr_reader *reader, struct near *near)
+{
+    const struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_GREATER_EQUAL, near->numbers[0]),
+        tr_filter_number("execution", TR_FILTER_LESS_EQUAL, near->numbers[near->count - 1])};
+    const struct tr_reader_query query = {
+        .record = &tr_execution_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    return tr_reader_rows(reader, &query, take_near, near);
+}
+
+int tr_executions_get_all(struct tr_reader *reader, const uint64_t *numbers, size_t count,
+                          struct tr_executions_row *copies)
+{
+    int error = 0;
+    for (size_t i = 0; i < count; i++) {
+        copies[i] = (struct tr_executions_row){.texts = NULL};
+    }
+    for (size_t at = 0; error == 0 && at < count;) {
+        struct near near = {.numbers = numbers + at,
+                            .count = count_near(numbers + at, count - at),
+                            .copies = copies + at};
+        error = get_near(reader, &near);
+        at += near.count;
+    }
+    for (size_t i = 0; error != 0 && i < count; i++) {
+        tr_executions_row_fini(&copies[i]);
+    }
+    return error;
 }
 
 int tr_executions_named(struct tr_reader *reader, struct tr_text project, struct tr_text domain,

@@ -19,6 +19,14 @@ struct tr_executions_row {
 
 void tr_executions_row_fini(struct tr_executions_row *copy);
 
+/*
+ * Copies the rows of executions by their numbers; one that is missing has no `texts`. Those that
+ * lie near each other are one question, which a database server answers as soon as one of a single
+ * execution. Errors of reading, and TR_MEMORY: then there are no copies.
+ */
+TR_MUST_USE int tr_executions_get_all(struct tr_reader *reader, const uint64_t *numbers,
+                                      size_t count, struct tr_executions_row *copies);
+
 /* Opens the history of a store; `explain` (TRI_STORE_EXPLAIN_BYTES) as for tr_reader_open. */
 TR_MUST_USE int tr_history_open(const char *folder, char *explain, struct tr_reader **reader);
 

@@ -433,22 +433,30 @@ static void batch_fini(struct batch *batch)
     batch->count = 0;
 }
 
-/* Reads the rows of a batch, and what the history alone knows: what lies on shares. */
+/* Reads the rows of a batch; those that are gone meanwhile are left out. */
+static int read_rows(struct tr_reader *reader, const uint64_t *numbers, size_t count,
+                     struct batch *batch)
+{
+    int error = tr_executions_get_all(reader, numbers, count, batch->rows);
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        if (batch->rows[i].texts != NULL) {
+            batch->rows[batch->count] = batch->rows[i];
+            batch->numbers[batch->count++] = numbers[i];
+        }
+    }
+    return error;
+}
+
+/* Reads a batch, and what the history alone knows: what lies on shares. */
 static int read_batch(struct pruning *pruning, const uint64_t *numbers, size_t count,
                       struct batch *batch)
 {
     int error = tr_reader_refresh(pruning->reader);
-    for (size_t i = 0; error == 0 && i < count; i++) {
-        struct tr_executions_row *row = &batch->rows[batch->count];
-        error = tr_executions_get(pruning->reader, numbers[i], row);
-        if (error == TR_NOT_FOUND) {
-            error = 0; /* it is gone meanwhile */
-            continue;
-        }
-        if (error == 0) {
-            batch->numbers[batch->count++] = numbers[i];
-            error = prune_shared_attempts(pruning, &row->row);
-        }
+    if (error == 0) {
+        error = read_rows(pruning->reader, numbers, count, batch);
+    }
+    for (size_t i = 0; error == 0 && i < batch->count; i++) {
+        error = prune_shared_attempts(pruning, &batch->rows[i].row);
     }
     tr_reader_release(pruning->reader); /* the store's log grows while somebody holds a moment */
     return error == 0 ? 0 : fail(pruning->explain, error, "the history cannot be read");

@@ -25,6 +25,9 @@
 /* With more rows a share is full enough. */
 #define ENOUGH_ROWS (TR_FORGET_ROWS_MAX * 3 / 4)
 
+/* Executions that are read at once. */
+#define GATHERED_MAX 32
+
 /* A share that is gathered. */
 struct share {
     struct tr_executions_row first; /* its project and domain are those of all */
@@ -127,31 +130,46 @@ static bool suits(const struct share *share, const struct tr_execution *row)
 }
 
 /*
- * Takes an execution. TR_LIMIT: the share ends before it, since only the beginning can be told to
- * be done; TR_BUSY: so it does, and there is none, as this one has not ended.
+ * Takes an execution, whose row it keeps or frees; one without texts is gone. TR_LIMIT: the share
+ * ends before it, since only the beginning can be told to be done; TR_BUSY: so it does, and there
+ * is none, as this one has not ended.
  */
-static int gather(struct tr_reader *reader, uint64_t number, struct share *share)
+static int gather(struct share *share, struct tr_executions_row *copy)
 {
-    struct tr_executions_row copy = {.texts = NULL};
     bool is_first = share->execution_count == 0;
-    int error = tr_executions_get(reader, number, &copy);
-    if (error == TR_NOT_FOUND) {
+    if (copy->texts == NULL) {
         share->gone_count += is_first ? 1 : 0;
         return is_first ? 0 : TR_LIMIT;
     }
+    bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, copy->row.phase);
+    if (!has_ended || !suits(share, &copy->row)) {
+        tr_executions_row_fini(copy);
+        return is_first && share->gone_count == 0 ? TR_BUSY : TR_LIMIT;
+    }
+    add_execution(share, &copy->row);
+    if (is_first) {
+        share->first = *copy;
+    } else {
+        tr_executions_row_fini(copy);
+    }
+    return 0;
+}
+
+/* Takes some executions, in their order. Errors as above, and of reading. */
+static int gather_some(struct tr_reader *reader, const uint64_t *numbers, size_t count,
+                       struct share *share)
+{
+    struct tr_executions_row copies[GATHERED_MAX];
+    int error = tr_executions_get_all(reader, numbers, count, copies);
     if (error != 0) {
         return error;
     }
-    bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, copy.row.phase);
-    if (!has_ended || !suits(share, &copy.row)) {
-        error = is_first && share->gone_count == 0 ? TR_BUSY : TR_LIMIT;
-    } else {
-        add_execution(share, &copy.row);
-    }
-    if (error == 0 && is_first) {
-        share->first = copy;
-    } else {
-        tr_executions_row_fini(&copy);
+    for (size_t i = 0; i < count; i++) {
+        if (error == 0) {
+            error = gather(share, &copies[i]);
+        } else {
+            tr_executions_row_fini(&copies[i]);
+        }
     }
     return error;
 }
@@ -208,17 +226,23 @@ static int weigh(struct tr_reader *reader, struct share *share, uint32_t *fittin
     return error;
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Takes as many of the executions as there is room for, in their order. */
-static int gather_all(struct tr_reader *reader, struct tr_bytes executions, struct share *share)
+static int gather_all(struct tr_reader *reader, const uint64_t *numbers, size_t count,
+                      struct share *share)
 {
     uint32_t fitting = 0;
     uint32_t wanted = 1;
     int error = 0;
-    for (size_t at = 0; error == 0 && at < executions.size; at += sizeof(uint64_t)) {
-        uint64_t number;
-        memcpy(&number, executions.data + at, sizeof number);
-        error = gather(reader, number, share);
-        bool is_last = error == TR_LIMIT || at + sizeof number == executions.size;
+    for (size_t at = 0; error == 0 && at < count;) {
+        size_t more = smaller(smaller(wanted - share->execution_count, GATHERED_MAX), count - at);
+        error = gather_some(reader, numbers + at, more, share);
+        at += more;
+        bool is_last = error == TR_LIMIT || at == count;
         bool is_due = is_last || share->execution_count >= wanted;
         if ((error == 0 || is_last) && is_due && share->execution_count > fitting) {
             int failed = weigh(reader, share, &fitting, &wanted);
@@ -292,7 +316,9 @@ static int delete_share(struct tr_live *live, const struct share *share,
 static int forget_share(struct tr_live *live, struct tr_reader *reader, struct tr_bytes executions,
                         struct share *share, struct tr_forgotten *forgotten)
 {
-    int error = gather_all(reader, executions, share);
+    uint64_t numbers[TR_FORGET_EXECUTIONS_MAX];
+    memcpy(numbers, executions.data, executions.size);
+    int error = gather_all(reader, numbers, executions.size / sizeof *numbers, share);
     tr_live_read_end(live); /* nobody holds the store's log while it is written */
     if (error == 0 && share->execution_count == 0) {
         forgotten->done = share->gone_count;
