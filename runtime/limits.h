@@ -250,6 +250,19 @@
 #define TR_STORE_LOG_BYTES_MAX (32ULL << 20)
 #define TR_STORE_LOG_REFUSE_BYTES (1ULL << 30)
 
+/*
+ * The log of commits in front of a store. What is acknowledged is in the tables after the window,
+ * or when entries of so many bytes wait; above the maximum commits wait for the tables. A segment
+ * is a file of the log, written again when all of it is in the tables.
+ */
+#define TR_COMMIT_LOG_WINDOW_MS 50
+#define TR_COMMIT_LOG_WINDOW_BYTES (8ULL << 20)
+#define TR_COMMIT_LOG_BYTES_MAX (64ULL << 20)
+#define TR_COMMIT_LOG_SEGMENT_BYTES (8ULL << 20)
+
+/* How long a command waits for an engine to write its tables; then it shows what they have. */
+#define TR_COMMIT_LOG_READER_MS 1000
+
 /* How long a commit waits for another program's lock on the database, before it is busy. */
 #define TR_STORE_BUSY_MS 2000
 

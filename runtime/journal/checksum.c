@@ -87,3 +87,9 @@ uint32_t tri_checksum(unsigned kind, const struct tri_op *op)
     }
     return (uint32_t)(sum ^ (sum >> 32));
 }
+
+uint32_t tri_checksum_bytes(struct tr_bytes bytes)
+{
+    uint64_t sum = mix_bytes(0, bytes);
+    return (uint32_t)(sum ^ (sum >> 32));
+}

@@ -13,4 +13,7 @@
  */
 uint32_t tri_checksum(unsigned kind, const struct tri_op *op);
 
+/* The same of bytes. */
+uint32_t tri_checksum_bytes(struct tr_bytes bytes);
+
 #endif

@@ -74,6 +74,7 @@ enum tri_crash {
 
 /* Named cells of the store beside its actors. */
 enum tri_meta {
+    TRI_META_LOG = 12,        /* how far the log is in it (runtime/commits/commit_log.h) */
     TRI_META_PLACE = 13,      /* where its engine works (runtime/store_place.h) */
     TRI_META_NUMBER = 14,     /* what tells this store from all others, a uint64_t */
     TRI_META_CLOCK = 15,      /* struct tri_kept_clock (runtime/env/env.h) */
@@ -138,6 +139,9 @@ struct tri_graph_entry {
     uint64_t bytes; /* of the graph */
 };
 
+/* How much a log of commits may be ahead of its store: runtime/commits/commit_log.h. */
+struct tri_commit_log_limits;
+
 /* How a store is opened. */
 struct tri_store_options {
     const char *folder;  /* created if missing, mode 0700; with a locator it may be NULL */
@@ -147,8 +151,9 @@ struct tri_store_options {
     bool read_only;  /* takes no lock and no fence; commits are refused */
     const struct tr_schema *const *records; /* the record schemas, each a table */
     size_t record_count;
-    const struct tr_views *views; /* views and indexes of the records; NULL: none */
-    const char *vfs;              /* SQLite's VFS; NULL: the system's */
+    const struct tr_views *views;            /* views and indexes of the records; NULL: none */
+    const char *vfs;                         /* SQLite's VFS; NULL: the system's */
+    const struct tri_commit_log_limits *log; /* NULL: commits go to the tables at once */
 };
 
 /* The groups from `first` to `last`, both of them included. */
