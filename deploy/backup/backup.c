@@ -18,6 +18,7 @@
 #include "deploy/common/clock.h"
 #include "deploy/common/file.h"
 #include "deploy/common/program.h"
+#include "deploy/common/schemas.h"
 #include "deploy/retention/removal_lock.h"
 #include "runtime/sqlite/sqlite_copy.h"
 #include "schemas/codec/error.h"
@@ -152,6 +153,8 @@ static int copy_database(struct backup *backup)
     }
     const struct tri_store_copying copying = {.folder = backup->request->folder,
                                               .path = backup->database_path,
+                                              .records = tr_program_records,
+                                              .record_count = tr_program_record_count,
                                               .log_bytes_max = TR_STORE_COPY_LOG_BYTES_MAX,
                                               .self = backup,
                                               .progress = copied_pages};

@@ -14,6 +14,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/document/limits.h"
 #include "deploy/common/file.h"
+#include "deploy/common/schemas.h"
 #include "runtime/memory.h"
 #include "runtime/store_open.h"
 
@@ -88,8 +89,11 @@ int tr_graphs_row(const struct tr_graph *graph, struct tr_buffer *row)
 
 int tr_graphs_open(const char *folder, char *explain, struct tri_store **store)
 {
-    const struct tri_store_options options = {
-        .folder = folder, .durability = TR_DURABILITY_PROCESS, .read_only = true};
+    const struct tri_store_options options = {.folder = folder,
+                                              .durability = TR_DURABILITY_PROCESS,
+                                              .read_only = true,
+                                              .records = tr_program_records,
+                                              .record_count = tr_program_record_count};
     return tri_store_open(&options, explain, store);
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "runtime/cluster/interhost.h"
+#include "runtime/commits/commit_log.h"
 #include "runtime/host/aside.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/poison_message.h"
@@ -236,6 +237,7 @@ static int open_store(const struct tr_host_options *options, char *explain,
         .records = options->records,
         .record_count = options->record_count,
         .views = options->views,
+        .log = &tri_commit_log_limits,
     };
     return tri_store_open(&store_options, explain, store);
 }

@@ -205,7 +205,58 @@ static int open_store(struct tri_sqlite *self, const struct tri_store_options *o
     if (error != 0) {
         return error;
     }
-    return self->read_only ? check_readable(self) : take_over(self);
+    if (!self->read_only) {
+        return take_over(self);
+    }
+    error = tri_sqlite_log_wait(self, options);
+    return error != 0 ? error : check_readable(self);
+}
+
+/* Applies what the log of an earlier opening has left, and removes it. */
+static int apply_log(struct tri_sqlite *self, const struct tri_store_options *options)
+{
+    char words[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_commit_log *log = NULL;
+    int error = tri_sqlite_log_open(self, options->vfs, false, &log);
+    if (error != 0 || log == NULL) {
+        return error;
+    }
+    error = tri_commit_log_recover(&self->store, log, words);
+    if (error != 0) {
+        (void)tri_sqlite_report(self, error, "%s", words);
+    }
+    log->ops->close(log, error == 0);
+    return error;
+}
+
+/*
+ * Puts a log in front of the store. Its files are new: an engine that was shut out while it wrote
+ * has the removed ones. The number is for a store that never had a log.
+ */
+static int begin_log(struct tri_sqlite *self, const struct tri_store_options *options,
+                     struct tri_store **store)
+{
+    char words[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_commit_log *log = NULL;
+    uint64_t number = 0;
+    int error = tri_sqlite_log_open(self, options->vfs, true, &log);
+    if (error != 0) {
+        return error;
+    }
+    sqlite3_randomness(sizeof number, &number);
+    error = tri_commit_log_store(&self->store, log, options->log, number | 1, words, store);
+    if (error != 0) {
+        (void)tri_sqlite_report(self, error, "%s", words);
+        log->ops->close(log, true);
+    }
+    return error;
+}
+
+static int open_log(struct tri_sqlite *self, const struct tri_store_options *options,
+                    struct tri_store **store)
+{
+    int error = apply_log(self, options);
+    return error != 0 || options->log == NULL ? error : begin_log(self, options, store);
 }
 
 int tri_sqlite_open(const struct tri_store_options *options, char *explain,
@@ -225,9 +276,13 @@ int tri_sqlite_open(const struct tri_store_options *options, char *explain,
     self->read_only = options->read_only;
     self->views = options->views;
     (void)tri_sqlite_report(self, 0, "no error so far");
+    struct tri_store *opened = &self->store;
     int error = open_store(self, options);
+    if (error == 0 && !self->read_only) {
+        error = open_log(self, options, &opened);
+    }
     if (error == 0) {
-        *store = &self->store;
+        *store = opened;
         return 0;
     }
     if (explain != NULL) {

@@ -139,8 +139,11 @@ int tri_sqlite_copy(const struct tri_store_copying *wish, char *explain)
 {
     struct tri_store *store;
     struct copying copying = {.wish = wish, .explain = explain};
-    struct tri_store_options options = {
-        .folder = wish->folder, .durability = TR_DURABILITY_PROCESS, .read_only = true};
+    struct tri_store_options options = {.folder = wish->folder,
+                                        .durability = TR_DURABILITY_PROCESS,
+                                        .read_only = true,
+                                        .records = wish->records,
+                                        .record_count = wish->record_count};
     int error = tri_sqlite_open(&options, explain, &store);
     if (error != 0) {
         return error;

@@ -16,6 +16,8 @@
 struct tri_store_copying {
     const char *folder; /* of the store */
     const char *path;   /* of the copy: a file that is empty, or not there yet */
+    const struct tr_schema *const *records; /* as for opening it */
+    size_t record_count;
     uint64_t log_bytes_max;
     void *self;
     /* Hears how far it is, in bytes; what it returns other than 0 ends it. May be NULL. */

@@ -110,6 +110,20 @@ int tri_sqlite_error(struct tri_sqlite *self, int code, const char *what)
                              system, remedy_of(error));
 }
 
+int tri_sqlite_file_error(const char *path, int code, const char *what, char *words)
+{
+    if (code == SQLITE_OK) {
+        return 0;
+    }
+    int system_error = errno;
+    int error = meaning_of(code, system_error);
+    (void)snprintf(words, TRI_STORE_EXPLAIN_BYTES, "%s: %s, while %s (SQLite %d: %s%s%s); %s", path,
+                   tr_error_text(error), what, code, sqlite3_errstr(code),
+                   system_error != 0 ? ": " : "", system_error != 0 ? strerror(system_error) : "",
+                   remedy_of(error));
+    return error;
+}
+
 int tri_sqlite_damaged(struct tri_sqlite *self, const char *what)
 {
     return tri_sqlite_report(self, TR_STORE_DAMAGED, "%s: %s (%s); %s", self->path,

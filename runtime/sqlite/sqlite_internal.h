@@ -6,7 +6,8 @@
  * sqlite_view.c (views and indexes), sqlite_upgrade.c (stores of earlier formats), sqlite.c
  * (opening and closing), sqlite_batch.c and sqlite_commit.c (writing), sqlite_load.c (reading the
  * state from which an engine continues), sqlite_reader.c and sqlite_query.c (reading records),
- * sqlite_error.c (errors in words).
+ * sqlite_log.c (the log of commits in front of the tables), sqlite_error.c
+ * (errors in words).
  *
  * Unsigned 64-bit numbers are stored as signed numbers of the same bits, since SQLite has no
  * unsigned ones. So the order of keys is correct below 2^63; groups and serials count up from 1 and
@@ -18,6 +19,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "runtime/commits/commit_log.h"
 #include "runtime/journal/checksum.h"
 #include "runtime/journal/record_sql.h"
 #include "runtime/journal/store.h"
@@ -31,7 +33,9 @@
 #define TRI_SQLITE_APPLICATION_ID_UNRELEASED 0x54525045
 
 /* The version of the tables; a program reads this and all earlier versions. */
-#define TRI_SQLITE_FORMAT 2
+#define TRI_SQLITE_FORMAT 3
+
+/* Up to the second format there was no log of commits in front of the tables. */
 
 /* In the first format messages were keyed by their sender alone, without the receiver's group. */
 #define TRI_SQLITE_FORMAT_BY_SENDER 1
@@ -161,6 +165,12 @@ int tri_sqlite_report(struct tri_sqlite *self, int error, const char *format, ..
  * cause and the remedy. SQLITE_OK, _ROW and _DONE are 0. Misuse of SQLite is an assertion.
  */
 TR_MUST_USE int tri_sqlite_error(struct tri_sqlite *self, int code, const char *what);
+
+/*
+ * The same for a file beside the database at `path`, by its result and errno; `words` has
+ * TRI_STORE_EXPLAIN_BYTES.
+ */
+TR_MUST_USE int tri_sqlite_file_error(const char *path, int code, const char *what, char *words);
 
 /* Sets the words for damaged data, and returns TR_STORE_DAMAGED. */
 int tri_sqlite_damaged(struct tri_sqlite *self, const char *what);
@@ -337,6 +347,24 @@ TR_MUST_USE int tri_sqlite_visit_some(struct tri_sqlite *self, enum tri_sql sql,
                                       enum tri_op_kind kind, uint64_t number,
                                       int (*tell)(void *self, const struct tri_op *op),
                                       void *target);
+
+/* --- sqlite_log.c --- */
+
+/*
+ * Opens the files of the store's log and shuts out who wrote them before. Files that are missing
+ * are made if `makes`; else `*log` becomes NULL, since nothing was left. Errors have the store's
+ * words.
+ */
+TR_MUST_USE int tri_sqlite_log_open(struct tri_sqlite *store, const char *vfs, bool makes,
+                                    struct tri_commit_log **log);
+
+/*
+ * For readers: waits until the tables have what the log has now, at most TR_COMMIT_LOG_READER_MS;
+ * an engine that stands still does not keep them longer. Without an engine it applies the rest by
+ * opening the store for writing, with the errors of that. Outside a transaction.
+ */
+TR_MUST_USE int tri_sqlite_log_wait(struct tri_sqlite *store,
+                                    const struct tri_store_options *options);
 
 /* --- sqlite_reader.c --- */
 

@@ -108,10 +108,13 @@ static int reopen(struct sqlite_reader *reader)
 
 static int refresh(struct tr_reader *reader)
 {
-    tri_sqlite_rollback(tri_reader_sqlite(reader));
-    return tri_sqlite_is_stale(tri_reader_sqlite(reader))
-               ? reopen(of(reader))
-               : take_snapshot(tri_reader_sqlite(reader));
+    struct tri_sqlite *self = tri_reader_sqlite(reader);
+    tri_sqlite_rollback(self);
+    if (tri_sqlite_is_stale(self)) {
+        return reopen(of(reader));
+    }
+    int error = tri_sqlite_log_wait(self, &of(reader)->options);
+    return error != 0 ? error : take_snapshot(self);
 }
 
 static void release(struct tr_reader *reader)

@@ -111,13 +111,10 @@ static int replace_text(struct tri_sqlite *self)
     return error != 0 ? error : reset;
 }
 
-int tri_sqlite_format_upgrade(struct tri_sqlite *self)
+/* Keys messages by their receiver's group. */
+static int upgrade_messages(struct tri_sqlite *self)
 {
-    int error = tri_sqlite_read_format(self);
-    if (error != 0 || self->format >= TRI_SQLITE_FORMAT) {
-        return error;
-    }
-    error = check_messages(self);
+    int error = check_messages(self);
     if (error == 0) {
         error = tri_sqlite_execute(
             self,
@@ -132,12 +129,23 @@ int tri_sqlite_format_upgrade(struct tri_sqlite *self)
     if (error == 0) {
         error = replace_text(self);
     }
+    return error != 0 ? error
+                      : tri_sqlite_execute(self, "INSERT INTO messages SELECT * FROM moving;"
+                                                 "DROP TABLE moving");
+}
+
+int tri_sqlite_format_upgrade(struct tri_sqlite *self)
+{
+    int error = tri_sqlite_read_format(self);
+    if (error != 0 || self->format >= TRI_SQLITE_FORMAT) {
+        return error;
+    }
+    if (self->format == TRI_SQLITE_FORMAT_BY_SENDER) {
+        error = upgrade_messages(self);
+    }
     if (error == 0) {
-        char sql[128];
-        (void)sqlite3_snprintf(sizeof sql, sql,
-                               "INSERT INTO messages SELECT * FROM moving; DROP TABLE moving;"
-                               "PRAGMA user_version=%d",
-                               TRI_SQLITE_FORMAT);
+        char sql[64];
+        (void)sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version=%d", TRI_SQLITE_FORMAT);
         error = tri_sqlite_execute(self, sql);
     }
     return error != 0 ? error : tri_sqlite_read_format(self);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/commits/commit_log.h"
 #include "runtime/sqlite/sqlite.h"
 #include "tests/sim/inject.h"
 #include "tests/sim/world.h"
@@ -90,11 +91,14 @@ static int open_inner(struct sim_host *host, struct tri_store **inner)
         .records = host->world->play->records,
         .record_count = *host->world->play->record_count,
     };
+    const struct tri_commit_log_limits log = {.bytes_max = TR_COMMIT_LOG_BYTES_MAX,
+                                              .commits_without_thread = plan->log_commits};
     int error;
     if (host->database != NULL) {
         error = tri_database_open(host->database, &options, words, inner);
     } else if (plan->uses_sqlite) {
         options.vfs = tri_disk_name(host->disk);
+        options.log = plan->log_commits > 0 ? &log : NULL;
         error = tri_sqlite_open(&options, words, inner);
     } else {
         error = tri_model_open(host->model, &options, words, inner);

@@ -22,6 +22,7 @@ static void draw_world(struct sim_plan *plan, struct sim_random *random)
     plan->size = (uint32_t)sim_between(random, 2, 20);
     plan->burst = sim_below(random, 100) == 0 ? 6000 : 0;
     plan->uses_sqlite = plan->seed % 10 == 9;
+    plan->log_commits = (uint32_t)(plan->uses_sqlite ? plan->seed / 10 % 4 * (plan->seed % 13) : 0);
     plan->clock_ns_max = sim_below(random, 3) == 0 ? sim_between(random, 1, 200000) : 50;
     plan->is_balanced = sim_below(random, 4) == 0;
     plan->durability = TR_DURABILITY_FULL;

@@ -24,6 +24,7 @@ struct sim_plan {
     bool has_new_worker_counts; /* a restart may find another number of cores */
     enum tr_durability durability;
     bool uses_sqlite;
+    uint32_t log_commits;  /* its log of commits is applied when so many wait; 0: it has none */
     bool uses_database;    /* or neither: the model of a store */
     uint32_t troupe_count; /* of each host */
     uint32_t cast_count;   /* actors of a troupe */

@@ -518,8 +518,9 @@ void sim_shadow_compare(struct sim_shadow *shadow, struct tri_store *store)
     struct tri_store_visitor visitor = {
         .self = &comparison, .counter = told, .actor = told, .page = told, .message = told};
     int error = tri_store_load(store, &visitor);
-    if (shadow->host->world->has_failed) {
-        return;
+    bool is_behind = shadow->host->world->plan.log_commits > 0 && error != 0;
+    if (shadow->host->world->has_failed || is_behind) {
+        return; /* tables that cannot be written yet are compared at another time */
     }
     if (error != 0) {
         sim_fail("the store cannot be read: %s (%s)", tr_error_name(error),

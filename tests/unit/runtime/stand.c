@@ -40,6 +40,7 @@ struct stand *stand_new(enum stand_kind kind)
     struct stand *stand = calloc(1, sizeof *stand);
     assert_non_null(stand);
     stand->kind = kind;
+    stand->durability = TR_DURABILITY_FULL;
     (void)snprintf(stand->folder, sizeof stand->folder, "/tmp/troupe_store_XXXXXX");
     if (kind == STAND_FOLDER) {
         assert_non_null(mkdtemp(stand->folder));
@@ -78,10 +79,11 @@ struct tri_store_options stand_options(const struct stand *stand)
     return (struct tri_store_options){
         .folder = stand->kind == STAND_POSTGRES ? NULL : stand->folder,
         .locator = stand->kind == STAND_POSTGRES ? stand->locator : NULL,
-        .durability = TR_DURABILITY_FULL,
+        .durability = stand->durability,
         .records = newest_records,
         .record_count = TR_COUNT_OF(newest_records),
         .vfs = stand->disk != NULL ? tri_disk_name(stand->disk) : NULL,
+        .log = stand->log,
     };
 }
 

@@ -31,7 +31,9 @@ struct stand {
     struct tri_disk *disk;
     struct tri_model *model;
     struct tri_database *database;
-    uint64_t now_ns; /* of the database */
+    uint64_t now_ns;                         /* of the database */
+    enum tr_durability durability;           /* of openings; full */
+    const struct tri_commit_log_limits *log; /* in front of the store; NULL: none */
 };
 
 /* A place without a store. Closing it removes all that is in it. */

@@ -6,6 +6,8 @@
  * was acknowledged is missing. The states to compare with come from the model. Last, a disk whose
  * syncs do nothing must be found out by the same sweep, or the sweep would prove nothing.
  *
+ * All of it is done without a log of commits in front of the store, and with one.
+ *
  * The short form takes every seventh step; TROUPE_TEST_LONG takes all, with more seeds.
  */
 #include <stdio.h>
@@ -24,6 +26,11 @@ static uint8_t bytes[STAND_RUN_BYTES];
 
 /* The contents after each commit of the run. */
 static char *states[COMMITS + 1];
+
+/* The log of commits in front of the stores; NULL: none. */
+static const struct tri_commit_log_limits *log_limits;
+static const struct tri_commit_log_limits small_log = {.bytes_max = 1 << 20,
+                                                       .commits_without_thread = 3};
 
 static struct tri_commit commit_of(uint64_t number)
 {
@@ -45,6 +52,12 @@ static int make_states(void **state)
     tri_store_close(store);
     stand_free(stand);
     return 0;
+}
+
+static int make_states_with_log(void **state)
+{
+    log_limits = &small_log;
+    return make_states(state);
 }
 
 static int free_states(void **state)
@@ -97,7 +110,7 @@ static int commit_course(struct course *course, struct tri_store *store, uint64_
 /* Every third time the log is copied, as if it had grown large. */
 static int tend_course(struct tri_store *store, uint64_t number)
 {
-    struct tri_sqlite *self = tri_sqlite_of(store);
+    struct tri_sqlite *self = tri_sqlite_of(tri_commit_log_below(store));
     if (number % 3 == 0) {
         self->log_bytes = self->log_copied_bytes + TR_STORE_LOG_CHECKPOINT_BYTES;
     }
@@ -173,6 +186,7 @@ static struct course course_new(uint64_t seed, enum tr_durability durability)
     struct course course = {.stand = stand_new(STAND_DISK), .durability = durability};
     tri_disk_free(course.stand->disk);
     course.stand->disk = tri_disk_new(seed);
+    course.stand->log = log_limits;
     return course;
 }
 
@@ -436,5 +450,7 @@ int main(void)
         cmocka_unit_test(test_a_disk_may_be_full_at_any_byte),
         cmocka_unit_test(test_equal_seeds_give_equal_disks),
     };
-    return cmocka_run_group_tests_name("sqlite_crash", tests, make_states, free_states);
+    int failures = cmocka_run_group_tests_name("sqlite_crash", tests, make_states, free_states);
+    return failures + cmocka_run_group_tests_name("sqlite_crash with a log of commits", tests,
+                                                  make_states_with_log, free_states);
 }

@@ -149,8 +149,8 @@ static void test_refuses_a_newer_format(void **state)
     (void)state;
     struct stand *stand = stand_new(STAND_FOLDER);
     tri_store_close(stand_open(stand));
-    run_sql(stand, "PRAGMA user_version=3; PRAGMA wal_checkpoint(TRUNCATE)");
-    expect_refusal(stand, TR_STORE_NEWER, "format 3");
+    run_sql(stand, "PRAGMA user_version=4; PRAGMA wal_checkpoint(TRUNCATE)");
+    expect_refusal(stand, TR_STORE_NEWER, "format 4");
     run_sql(stand, "PRAGMA user_version=0; PRAGMA wal_checkpoint(TRUNCATE)");
     expect_refusal(stand, TR_STORE_DAMAGED, "format 0");
     stand_free(stand);

@@ -218,7 +218,7 @@ static void test_the_first_writer_upgrades_it(void **state)
     char *expected = text_of(other, schema);
     expect_text(stand, schema, expected);
     free(expected);
-    expect_text(stand, "PRAGMA user_version", "2");
+    expect_text(stand, "PRAGMA user_version", "3");
     expect_text(stand, "PRAGMA integrity_check", "ok");
     store = stand_open(stand);
     assert_int_equal(store->incarnation, 6);
@@ -364,9 +364,28 @@ static void test_a_crash_leaves_one_or_the_other(void **state)
     assert_true(old_count > 0);
 }
 
+/* The second format differs in nothing but that no log stands before its tables. */
+static void test_the_second_format_is_raised(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    tri_store_close(store);
+    stand_spoil(stand, "PRAGMA user_version=2");
+    tri_store_close(stand_open_reader(stand));
+    expect_text(stand, "PRAGMA user_version", "2");
+    store = stand_open(stand);
+    stand_expect(store, "actor 1/1 1 0 77 a\n");
+    tri_store_close(store);
+    expect_text(stand, "PRAGMA user_version", "3");
+    stand_free(stand);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_second_format_is_raised),
         cmocka_unit_test(test_readers_take_it_as_it_is),
         cmocka_unit_test(test_the_first_writer_upgrades_it),
         cmocka_unit_test(test_a_reader_outlives_the_upgrade),

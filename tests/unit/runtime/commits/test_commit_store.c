@@ -1,0 +1,290 @@
+/*
+ * A store with a log of commits in front, and its applier's thread, on SQLite in a folder: what is
+ * acknowledged before it is in the tables, who sees it when, and what happens if it cannot be
+ * written there.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include "runtime/sqlite/sqlite.h"
+#include "runtime/sqlite/sqlite_internal.h"
+#include "tests/unit/runtime/stand.h"
+
+/* Nothing is applied before somebody asks for it. */
+static const struct tri_commit_log_limits patient = {
+    .window_ms = 600000, .window_bytes = 64 << 20, .bytes_max = 64 << 20};
+static const struct tri_commit_log_limits small = {
+    .window_ms = 1, .window_bytes = 64 << 20, .bytes_max = 64 << 10};
+
+static struct stand *begin(const struct tri_commit_log_limits *limits)
+{
+    struct stand *stand = stand_new(STAND_FOLDER);
+    stand->log = limits;
+    return stand;
+}
+
+/* What is in the tables, whoever waits: a plain program that reads SQLite's file sees this. */
+static void expect_in_tables(const struct stand *stand, const char *rows)
+{
+    char text[1024];
+    stand_ask(stand, "SELECT key_group, key_serial FROM actors ORDER BY 1, 2", text, sizeof text);
+    assert_string_equal(text, rows);
+}
+
+static bool has_file(const struct stand *stand, const char *name)
+{
+    char path[128];
+    stand_path(stand, name, path, sizeof path);
+    return access(path, F_OK) == 0;
+}
+
+static void test_a_reader_sees_what_is_acknowledged(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    expect_in_tables(stand, "");
+    struct tri_store *reader = stand_open_reader(stand);
+    assert_int_equal(reader->last_number, 1);
+    expect_in_tables(stand, "1|1\n");
+    assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "b")), 0);
+    expect_in_tables(stand, "1|1\n");
+    struct tr_reader *snapshots = stand_read(stand);
+    expect_in_tables(stand, "1|1\n1|2\n");
+    assert_int_equal(COMMIT(store, 3, op_actor(1, 3, 1, "c")), 0);
+    assert_int_equal(tr_reader_refresh(snapshots), 0);
+    expect_in_tables(stand, "1|1\n1|2\n1|3\n");
+    tr_reader_close(snapshots);
+    tri_store_close(reader);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_the_window_ends_by_itself(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&small);
+    struct tri_store *store = stand_open(stand);
+    char text[64] = "";
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    while (text[0] == '\0') { /* the test's own limit of time ends a wait without end */
+        stand_ask(stand, "SELECT key_serial FROM actors", text, sizeof text);
+    }
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+/* What began and ended within the window is never written, and of the rest only the last. */
+static void test_a_window_writes_what_is_left(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *store = stand_open(stand);
+    struct tri_sqlite *below = tri_sqlite_of(tri_commit_log_below(store));
+    int before = sqlite3_total_changes(below->database);
+    struct tri_op born = op_actor(1, 1, 1, "first");
+    born.number = 1;
+    uint64_t number = 1;
+    assert_int_equal(stand_commit(store, number++, &born, 1), 0);
+    assert_int_equal(COMMIT(store, number++, op_message(1, 1, 1, 1, "m")), 0);
+    for (; number < 100; number++) {
+        assert_int_equal(COMMIT(store, number, op_actor(1, 2, 1, "again and again")), 0);
+    }
+    assert_int_equal(COMMIT(store, number, op_delete_message(1, 1, 1, 1), op_delete_actor(1, 1)),
+                     0);
+    stand_expect(store, "actor 1/2 1 0 77 again and again\n");
+    /* The actor that is left, the mark, and the host's row. */
+    assert_int_equal(sqlite3_total_changes(below->database) - before, 3);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_closing_applies_all_and_leaves_no_log(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 5, op_actor(1, 1, 1, "a")), 0);
+    assert_true(has_file(stand, "troupe.db-log0"));
+    tri_store_close(store);
+    assert_false(has_file(stand, "troupe.db-log0"));
+    expect_in_tables(stand, "1|1\n");
+    stand_free(stand);
+}
+
+/* A process that commits, and is killed with all of it in the log alone. */
+static void commit_and_die(struct stand *stand, uint64_t commits)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct tri_store *store = stand_open(stand);
+        for (uint64_t i = 1; i <= commits; i++) {
+            if (COMMIT(store, i, op_actor(1, i, 1, "a")) != 0) {
+                _exit(1);
+            }
+        }
+        (void)raise(SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void test_who_opens_it_behind_a_kill_sees_all(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct stand *stand = begin(&patient);
+        commit_and_die(stand, 3);
+        expect_in_tables(stand, "");
+        assert_true(has_file(stand, "troupe.db-log0"));
+        stand->log = NULL;
+        struct tri_store *store = i == 0 ? stand_open_reader(stand) : stand_open(stand);
+        assert_int_equal(store->last_number, 3);
+        tri_store_close(store);
+        expect_in_tables(stand, "1|1\n1|2\n1|3\n");
+        assert_false(has_file(stand, "troupe.db-log0"));
+        stand_free(stand);
+    }
+}
+
+/* Between the loss of the lock and the first refusal nothing that was acknowledged is lost. */
+static void test_the_fence_stands_before_the_log(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *first = stand_open(stand);
+    assert_int_equal(COMMIT(first, 1, op_actor(1, 1, 1, "first")), 0);
+    stand_lose_lock(stand, first);
+    struct tri_store *second = stand_open(stand);
+    assert_int_equal(second->last_number, 1);
+    assert_int_equal(COMMIT(first, 2, op_actor(1, 1, 1, "too late")), TR_FENCED);
+    assert_non_null(strstr(tri_store_explain(first), "another engine has opened it"));
+    assert_int_equal(COMMIT(second, 2, op_actor(1, 2, 1, "second")), 0);
+    assert_int_equal(COMMIT(first, 3, op_actor(1, 1, 1, "too late")), TR_FENCED);
+    tri_store_close(first);
+    assert_true(has_file(stand, "troupe.db-log0"));
+    stand_expect(second, "actor 1/1 1 0 77 first\nactor 1/2 1 0 77 second\n");
+    tri_store_close(second);
+    stand_free(stand);
+}
+
+/* SQLite's own limit of the file's size stands for a disk without room. */
+static void limit_room(struct tri_store *store)
+{
+    sqlite3 *database = tri_sqlite_of(tri_commit_log_below(store))->database;
+    assert_int_equal(sqlite3_exec(database, "PRAGMA max_page_count=1", NULL, NULL, NULL),
+                     SQLITE_OK);
+}
+
+/* Tables without room: a commit soon waits for it, and all that were acknowledged are there. */
+static void test_the_log_waits_for_room(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&small);
+    struct tri_store *store = stand_open(stand);
+    char large[9000];
+    memset(large, 'x', sizeof large - 1);
+    large[sizeof large - 1] = '\0';
+    uint64_t number = 0;
+    int error = 0;
+    limit_room(store); /* while the applier has nothing to do */
+    while (error == 0 && number < 100) {
+        number++;
+        error = COMMIT(store, number, op_page(1, 1, number, large));
+    }
+    assert_int_equal(error, TR_STORE_FULL);
+    assert_non_null(strstr(tri_store_explain(store), "free space"));
+    assert_in_range(number, 2, 99);
+    tri_store_close(store); /* what could not be applied stays in the log */
+    assert_true(has_file(stand, "troupe.db-log0"));
+    store = stand_open(stand);
+    assert_int_equal(store->last_number, number - 1);
+    assert_int_equal(COMMIT(store, number, op_actor(1, 1, 1, "a")), 0);
+    tri_store_close(store);
+    char text[64];
+    stand_ask(stand, "SELECT count(*) FROM pages", text, sizeof text);
+    assert_int_equal(strtoull(text, NULL, 10), number - 1);
+    stand_free(stand);
+}
+
+/* Many more bytes than the log may be ahead: it is written again and again. */
+static void test_segments_are_written_again(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&small);
+    size_t size = 3 << 20;
+    char *large = malloc(size + 1);
+    assert_non_null(large);
+    memset(large, 'y', size);
+    large[size] = '\0';
+    pid_t child = fork();
+    if (child == 0) {
+        struct tri_store *store = stand_open(stand);
+        for (uint64_t i = 1; i <= 20; i++) {
+            if (COMMIT(store, i, op_page(1, 1, i % 3, large), op_actor(1, 1, 1, "a")) != 0) {
+                _exit(1);
+            }
+        }
+        (void)raise(SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_false(has_file(stand, "troupe.db-log4")); /* 60 MiB took few segments of 8 MiB */
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(store->last_number, 20);
+    tri_store_close(store);
+    free(large);
+    stand_free(stand);
+}
+
+static void test_an_entry_may_be_longer_than_a_segment(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    size_t size = TR_COMMIT_LOG_SEGMENT_BYTES + 4096;
+    char *large = malloc(size + 1);
+    assert_non_null(large);
+    memset(large, 'z', size);
+    large[size] = '\0';
+    pid_t child = fork();
+    if (child == 0) {
+        struct tri_store *store = stand_open(stand);
+        bool is_well = COMMIT(store, 1, op_actor(1, 1, 1, "a")) == 0 &&
+                       COMMIT(store, 2, op_page(1, 1, 0, large)) == 0 &&
+                       COMMIT(store, 3, op_actor(1, 2, 1, "b")) == 0;
+        (void)raise(is_well ? SIGKILL : SIGTERM);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(store->last_number, 3);
+    tri_store_close(store);
+    free(large);
+    stand_free(stand);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_reader_sees_what_is_acknowledged),
+        cmocka_unit_test(test_the_window_ends_by_itself),
+        cmocka_unit_test(test_a_window_writes_what_is_left),
+        cmocka_unit_test(test_closing_applies_all_and_leaves_no_log),
+        cmocka_unit_test(test_who_opens_it_behind_a_kill_sees_all),
+        cmocka_unit_test(test_the_fence_stands_before_the_log),
+        cmocka_unit_test(test_the_log_waits_for_room),
+        cmocka_unit_test(test_segments_are_written_again),
+        cmocka_unit_test(test_an_entry_may_be_longer_than_a_segment),
+    };
+    return cmocka_run_group_tests_name("commit_store", tests, NULL, NULL);
+}
