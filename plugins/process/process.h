@@ -99,6 +99,13 @@ TR_MUST_USE int tri_process_software_words(struct tr_task_context *task,
 TR_MUST_USE int tri_process_software_files(struct tr_task_context *task,
                                            struct tr_process_file *files, size_t *count);
 
+/*
+ * The names of the variables in which a warm worker may begin that is forked for it; none if it is
+ * not to be forked, process_warm.c.
+ */
+TR_MUST_USE int tri_process_warm_names(struct tr_task_context *task,
+                                       struct tri_process_words *names);
+
 /* The same of a container, process_container.c. */
 TR_MUST_USE int tri_process_container_words(struct tr_task_context *task,
                                             struct tri_process_words *words);

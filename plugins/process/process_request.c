@@ -107,6 +107,27 @@ static int write_after(struct tr_task_context *task, struct tr_process_run *run)
     return writer.error;
 }
 
+/* By what the keeper knows the warm worker that may fork it. */
+static int write_warm(struct tr_task_context *task, struct tr_process_run *run)
+{
+    struct tri_process_words names;
+    int error = tri_process_warm_names(task, &names);
+    if (error != 0) {
+        return error;
+    }
+    size_t size = ARRAY_BYTES;
+    for (uint32_t i = 0; i < names.count; i++) {
+        size += names.items[i].size + ARRAY_BYTES;
+    }
+    struct tr_writer writer = writer_new(task, size);
+    tr_write_array(&writer, names.count);
+    for (uint32_t i = 0; i < names.count; i++) {
+        write_word(&writer, names.items[i]);
+    }
+    run->warm = written(&writer);
+    return writer.error;
+}
+
 /*
  * What Flyte's SDKs look for in their environment beside what they were packaged with. Flyte's
  * names of executions are small letters, digits and -, and its attempts count from 0.
@@ -518,6 +539,10 @@ int tri_process_request(struct tr_task_context *task,
         return error;
     }
     error = write_after(task, run);
+    if (error != 0) {
+        return error;
+    }
+    error = write_warm(task, run);
     if (error != 0) {
         return error;
     }

@@ -350,10 +350,11 @@ static void watch(struct tri_keeper *keeper)
     }
 }
 
-/* Indexes of the polled descriptors: signals, synced folders, listener, then the clients. */
+/* Indexes of the polled descriptors; the clients come last. */
 enum {
     AT_SIGNALS,
     AT_SYNCED,
+    AT_WARM,
     AT_LISTENER,
     AT_CLIENTS,
     POLL_COUNT = AT_CLIENTS + TR_KEEPER_CLIENTS_MAX
@@ -375,6 +376,7 @@ static nfds_t prepare(const struct tri_keeper *keeper, struct pollfd *polled)
     polled[AT_SIGNALS] = (struct pollfd){.fd = keeper->signals, .events = POLLIN};
     polled[AT_SYNCED] = (struct pollfd){
         .fd = keeper->has_sync ? tri_keeper_sync_descriptor(&keeper->sync) : -1, .events = POLLIN};
+    polled[AT_WARM] = (struct pollfd){.fd = keeper->children.warm.events, .events = POLLIN};
     polled[AT_LISTENER] = (struct pollfd){.fd = is_open ? keeper->listener : -1, .events = POLLIN};
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
         const struct tri_keeper_peer *client = &keeper->clients[i];
@@ -412,6 +414,21 @@ static int wait_ms(const struct tri_keeper *keeper)
     return keeper->options.idle_ms < (uint32_t)wait ? (int)keeper->options.idle_ms : wait;
 }
 
+/* Whether attempts may come: they wait here, or an engine is connected, which follows ends. */
+static bool expects_attempts(const struct tri_keeper *keeper)
+{
+    if (keeper->asked.first != NULL || keeper->ready.first != NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
+        const struct tri_keeper_peer *client = &keeper->clients[i];
+        if (client->frames.fd >= 0 && client->is_following) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void listen_to_clients(struct tri_keeper *keeper, const struct pollfd *polled)
 {
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
@@ -437,6 +454,7 @@ static void run_round(struct tri_keeper *keeper)
         tri_keeper_accept(keeper);
     }
     tri_children_tick(&keeper->children);
+    tri_warm_tick(&keeper->children.warm, expects_attempts(keeper));
     tri_keeper_run_round(keeper);
     tri_keeper_send_all(keeper);
     watch(keeper);

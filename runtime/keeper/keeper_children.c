@@ -45,8 +45,10 @@ int tri_children_init(struct tri_children *children, const struct tri_key_table 
      * As a subreaper this process becomes the parent of descendants whose own parents have ended;
      * otherwise init would adopt them and the keeper could not find them.
      */
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
-        error = TR_SYSTEM;
+    error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0
+                ? TR_SYSTEM
+                : tri_warm_init(&children->warm, &children->spawner, store);
+    if (error != 0) {
         goto fini_orphans;
     }
     children->table = table;
@@ -66,11 +68,13 @@ static void free_child(struct tri_child *child)
     tr_free(child->reason);
     tr_free(child->synced_folder);
     tr_free(child->made);
+    tr_free((void *)(uintptr_t)child->warm.data);
     tr_free(child);
 }
 
 void tri_children_fini(struct tri_children *children)
 {
+    tri_warm_fini(&children->warm);
     while (children->first != NULL) {
         struct tri_child *child = children->first;
         children->first = child->next;
@@ -189,9 +193,15 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
     error = plan_after(entry, start, mark, reason, &after);
     struct tri_child *made = error != 0 ? NULL : tr_alloc_zero(1, sizeof *made);
     if (error == 0) {
-        error = made == NULL ? TR_MEMORY : keep_sync(made, start);
+        error = made == NULL ? TR_MEMORY : tri_warm_environment(start, &made->warm);
+    }
+    if (error == 0) {
+        error = keep_sync(made, start);
     }
     if (error != 0) {
+        if (made != NULL) {
+            tr_free((void *)(uintptr_t)made->warm.data);
+        }
         tr_free(made);
         tri_process_plan_free(plan);
         tri_process_plan_free(after);
@@ -215,7 +225,7 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
 /* The child must not be running. */
 void tri_children_remove(struct tri_children *children, struct tri_child *child)
 {
-    TR_ASSERT(child->has_ended || child->pid == 0);
+    TR_ASSERT(child->has_ended || (child->pid == 0 && !child->is_starting));
     *(child->previous != NULL ? &child->previous->next : &children->first) = child->next;
     *(child->next != NULL ? &child->next->previous : &children->last) = child->previous;
     children->count--;
@@ -388,57 +398,54 @@ struct tri_child *tri_children_synced(struct tri_sync_job *job)
     return child;
 }
 
-void tri_children_skip(struct tri_child *child, const char *reason)
+/* Makes the group in which the memory of the child is bounded, if it is. */
+static int open_group(struct tri_children *children, struct tri_child *child,
+                      struct tri_process_spawn_failure *failure)
 {
-    end_unlaunched(child, ECANCELED, reason);
-}
-
-/* Runs the plan in a group of its own, where the memory of the child is bounded. */
-static int spawn(struct tri_children *children, struct tri_child *child,
-                 struct tri_process_spawn_failure *failure, uint32_t *pid)
-{
-    int group = TRI_SPAWN_NO_GROUP;
-    bool is_bounded = child->memory_max > 0;
-    int error = is_bounded
-                    ? tri_bound_make(&children->bounds, child->serial, child->memory_max, &group)
-                    : 0;
+    child->group = TRI_SPAWN_NO_GROUP;
+    int error = child->memory_max > 0 ? tri_bound_make(&children->bounds, child->serial,
+                                                       child->memory_max, &child->group)
+                                      : 0;
     if (error != 0) {
         failure->number = errno;
         snprintf(failure->reason, sizeof failure->reason, "its memory cannot be bounded: %s",
                  strerror(errno));
-        return error;
-    }
-    error = tri_process_spawn(&children->spawner, child->plan, group, failure, pid);
-    if (is_bounded) {
-        close(group);
-    }
-    if (is_bounded && error != 0) {
-        tri_bound_drop(&children->bounds, child->serial);
     }
     return error;
 }
 
-/*
- * Starts the process. The plan is used up either way. TR_FAILED means that the child has ended as
- * not started, and `child->end` says why.
- */
-int tri_children_launch(struct tri_children *children, struct tri_child *child,
-                        struct tr_process_started *started)
+/* The group is entered, or not needed any more. */
+static void close_group(struct tri_children *children, struct tri_child *child, bool is_entered)
 {
-    struct tri_process_spawn_failure failure;
-    uint32_t pid;
-    child->began_us = tri_monotonic_us();
-    child->started_ms = tri_wall_ms();
-    child->serial = ++children->serial;
-    int error = spawn(children, child, &failure, &pid);
-    tri_process_plan_free(child->plan);
-    child->plan = NULL;
-    if (error != 0) {
-        end_unlaunched(child, failure.number, failure.reason);
-        return TR_FAILED;
+    if (child->group != TRI_SPAWN_NO_GROUP) {
+        close(child->group);
     }
+    if (child->group != TRI_SPAWN_NO_GROUP && !is_entered) {
+        tri_bound_drop(&children->bounds, child->serial);
+    }
+    child->group = TRI_SPAWN_NO_GROUP;
+}
+
+void tri_children_skip(struct tri_children *children, struct tri_child *child, const char *reason)
+{
+    if (child->is_starting) {
+        tri_warm_cancel(&children->warm, child);
+        close_group(children, child, false);
+        child->is_starting = false;
+        children->running--;
+    }
+    end_unlaunched(child, ECANCELED, reason);
+}
+
+/* Its process runs. The plan is used up. */
+static void note_start(struct tri_children *children, struct tri_child *child, uint32_t pid,
+                       struct tr_process_started *started)
+{
     enter_bucket(children, child, pid);
     children->running++;
+    close_group(children, child, true);
+    tri_process_plan_free(child->plan);
+    child->plan = NULL;
     /* The process is not reaped yet, so /proc/PID exists and the pid is still its own. */
     struct tri_proc_stat stat = {0}; /* remains zero where /proc cannot be read */
     (void)!tri_proc_stat(pid, &stat);
@@ -449,7 +456,68 @@ int tri_children_launch(struct tri_children *children, struct tri_child *child,
     if (child->timeout_ms != 0) {
         set_due(children, child, child->began_us / 1000 + child->timeout_ms);
     }
+}
+
+static void note_time(struct tri_child *child)
+{
+    child->began_us = tri_monotonic_us();
+    child->started_ms = tri_wall_ms();
+}
+
+/* Starts the process by itself, or ends the child. */
+static int launch_cold(struct tri_children *children, struct tri_child *child,
+                       struct tr_process_started *started)
+{
+    struct tri_process_spawn_failure failure;
+    uint32_t pid;
+    note_time(child);
+    int error = tri_process_spawn(&children->spawner, child->plan, child->group, &failure, &pid);
+    if (error != 0) {
+        close_group(children, child, false);
+        end_unlaunched(child, failure.number, failure.reason);
+        return TR_FAILED;
+    }
+    note_start(children, child, pid, started);
     return 0;
+}
+
+int tri_children_launch(struct tri_children *children, struct tri_child *child,
+                        struct tr_process_started *started)
+{
+    struct tri_process_spawn_failure failure;
+    note_time(child);
+    child->serial = ++children->serial;
+    if (open_group(children, child, &failure) != 0) {
+        end_unlaunched(child, failure.number, failure.reason);
+        return TR_FAILED;
+    }
+    if (child->warm.size > 0 &&
+        tri_warm_begin(&children->warm, child->plan, child->warm, child->group, child) == 0) {
+        child->is_starting = true;
+        children->running++;
+        return TR_BUSY;
+    }
+    return launch_cold(children, child, started);
+}
+
+struct tri_child *tri_children_started(struct tri_children *children,
+                                       struct tr_process_started *started, int *error)
+{
+    struct tri_warm_news news;
+    if (!tri_warm_next(&children->warm, &news)) {
+        return NULL;
+    }
+    struct tri_child *child = news.user;
+    child->is_starting = false;
+    children->running--;
+    *error = 0;
+    if (news.pid != 0) {
+        note_time(child);
+        note_start(children, child, news.pid, started);
+    } else {
+        *error = launch_cold(children, child, started);
+    }
+    return child;
 }
 
 static uint64_t microseconds(struct timeval time)
@@ -575,7 +643,8 @@ void tri_children_reap(struct tri_children *children,
     pid_t pid;
     while ((pid = next_zombie(children)) != 0) {
         struct tri_child *child = tri_children_find(children, (uint32_t)pid);
-        if (child != NULL) {
+        bool is_worker = tri_warm_is_worker(&children->warm, (uint32_t)pid);
+        if (child != NULL || is_worker) {
             kill(-pid, SIGKILL);
         }
         int status = 0;
@@ -584,6 +653,9 @@ void tri_children_reap(struct tri_children *children,
             return;
         }
         tri_orphans_ended(&children->orphans, (uint32_t)pid);
+        if (is_worker) {
+            tri_warm_ended(&children->warm, (uint32_t)pid, status);
+        }
         if (child == NULL) {
             continue;
         }

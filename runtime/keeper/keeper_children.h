@@ -16,6 +16,7 @@
 #include "runtime/keeper/keeper_orphans.h"
 #include "runtime/keeper/keeper_sync.h"
 #include "runtime/keeper/keeper_table.h"
+#include "runtime/keeper/keeper_warm.h"
 #include "runtime/process/spawn.h"
 
 #define TRI_CHILD_BUCKETS 1024
@@ -33,7 +34,8 @@ struct tri_child {
     uint32_t engine; /* the latest engine that asked for it, by the keeper's count */
     struct tri_child *next_in_work;
     struct tri_key_entry *entry;
-    uint32_t pid; /* 0 before the launch, or if the launch failed */
+    uint32_t pid;     /* 0 before the launch, or if the launch failed */
+    bool is_starting; /* a warm worker is asked for its process */
     bool has_ended;
     bool is_after;               /* it has ended, and `pid` is of the command behind its end */
     bool is_left_behind;         /* which has failed: what was begun elsewhere may be there yet */
@@ -44,6 +46,8 @@ struct tri_child {
     struct tri_child *next_in_bucket;
     struct tri_process_plan *plan;
     struct tri_process_plan *after; /* of the command behind its end; NULL: there is none */
+    struct tr_bytes warm;           /* the environment of the worker that may fork it; or empty */
+    int group; /* while it is starting: where it is bounded, or TRI_SPAWN_NO_GROUP */
     enum tri_child_stage stage;
     uint8_t stopped_by;
     uint64_t serial; /* counts launches; 0 before */
@@ -63,7 +67,7 @@ struct tri_children {
     struct tri_child *first; /* all children */
     struct tri_child *last;
     size_t count;
-    size_t running; /* launched, and not ended with what is run behind */
+    size_t running; /* launched or starting, and not ended with what is run behind */
 
     uint64_t serial; /* of the latest launch */
     uint64_t store;
@@ -72,6 +76,7 @@ struct tri_children {
     struct tri_process_spawner spawner;
     uint64_t due_ms; /* a lower bound of all children's due times */
     struct tri_orphans orphans;
+    struct tri_warm warm;
     struct tri_keeper_memory memory;
     struct tri_bounds bounds;
 };
@@ -79,7 +84,7 @@ struct tri_children {
 /* Whether a child takes a place among those that run at once. */
 static inline bool tri_child_has_place(const struct tri_child *child)
 {
-    return child->is_after || (child->pid != 0 && !child->has_ended);
+    return child->is_starting || child->is_after || (child->pid != 0 && !child->has_ended);
 }
 
 /* The running child with this pid, or NULL. */
@@ -102,9 +107,17 @@ TR_MUST_USE int tri_children_add(struct tri_children *children, struct tri_key_e
 
 /*
  * Starts the child's process. TR_FAILED: the child has ended as not started; `child->end` says why.
+ * TR_BUSY: a warm worker is asked for it, and tri_children_started tells of it.
  */
 TR_MUST_USE int tri_children_launch(struct tri_children *children, struct tri_child *child,
                                     struct tr_process_started *started);
+
+/*
+ * The next child for which a warm worker was asked and that runs now; or that has ended as not
+ * started, which is TR_FAILED. NULL: there is none.
+ */
+struct tri_child *tri_children_started(struct tri_children *children,
+                                       struct tr_process_started *started, int *error);
 
 /* Removes and frees a child that was never launched, or has ended. */
 void tri_children_remove(struct tri_children *children, struct tri_child *child);
@@ -112,12 +125,12 @@ void tri_children_remove(struct tri_children *children, struct tri_child *child)
 /* The child of a finished sync job. If the sync failed, the child's outcome becomes LOST. */
 struct tri_child *tri_children_synced(struct tri_sync_job *job);
 
-/* Ends a child that waits to be launched, as not started. */
-void tri_children_skip(struct tri_child *child, const char *reason);
+/* Ends a child that waits to be launched or is starting, as not started. */
+void tri_children_skip(struct tri_children *children, struct tri_child *child, const char *reason);
 
 /*
- * Requests a stop, or an earlier one. For a child that waits to be launched only the request is
- * noted: the caller skips it.
+ * Requests a stop, or an earlier one. For a child that waits to be launched or is starting only the
+ * request is noted: the caller skips it.
  */
 void tri_children_stop(struct tri_children *children, struct tri_child *child,
                        enum tr_process_stopper stopper, uint32_t grace_ms);

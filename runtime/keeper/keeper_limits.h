@@ -89,6 +89,18 @@
 /* How long a command that is run behind an end may take; the end is reported by then. */
 #define TR_KEEPER_AFTER_MS 5000
 
+/*
+ * Warm workers: how many there are at once, which of them the least recently used makes room for
+ * another; attempts that one of them has not answered yet, of which the others wait in the keeper;
+ * how long an attempt waits for imports before it is started without them; how long one stays that
+ * is not used; how often one may die with attempts before it is not tried again.
+ */
+#define TR_KEEPER_WARM_MAX 8
+#define TR_KEEPER_WARM_AHEAD 4
+#define TR_KEEPER_WARM_WAIT_MS 60000
+#define TR_KEEPER_WARM_IDLE_MS 60000
+#define TR_KEEPER_WARM_DEATHS_MAX 3
+
 /* Bytes of a process's environment that are searched for the mark of its key. */
 #define TR_KEEPER_ENVIRON_BYTES_MAX (512U << 10)
 

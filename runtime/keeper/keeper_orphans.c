@@ -103,27 +103,32 @@ static bool is_known(const struct tri_orphans *orphans, uint32_t pid)
 /*
  * The orphan's owner. One with a mark belongs to the child of that key; serial 0 means that the
  * child has gone, so the orphan is due at once. One without may belong to any child launched so
- * far.
+ * far. False: it is a living worker's, and becomes a child's.
  */
-static struct tri_orphan describe(const struct search *search, uint32_t pid)
+static bool describe(const struct search *search, uint32_t pid, struct tri_orphan *described)
 {
     const struct tri_children *children = search->children;
     struct tri_orphan orphan = {.pid = pid, .serial = children->serial};
     struct tr_text key;
     if (is_marked(search->orphans, pid, children->store, &key)) {
+        if (tri_warm_is_forked(&children->warm, key)) {
+            return false;
+        }
         const struct tri_key_entry *entry = tri_key_table_find(children->table, key);
         const struct tri_child *owner = entry != NULL ? entry->child : NULL;
         orphan.has_owner = true;
         orphan.serial = owner != NULL ? owner->serial : 0;
     }
-    return orphan;
+    *described = orphan;
+    return true;
 }
 
 static void visit_child(void *self, uint32_t pid)
 {
     struct search *search = self;
     struct tri_orphans *orphans = search->orphans;
-    if (tri_children_find(search->children, pid) != NULL || is_known(orphans, pid)) {
+    if (tri_children_find(search->children, pid) != NULL || is_known(orphans, pid) ||
+        tri_warm_is_worker(&search->children->warm, pid)) {
         return;
     }
     if (orphans->count == TR_KEEPER_ORPHANS_MAX) {
@@ -131,7 +136,7 @@ static void visit_child(void *self, uint32_t pid)
         kill((pid_t)pid, SIGKILL);
         return;
     }
-    orphans->list[orphans->count++] = describe(search, pid);
+    orphans->count += describe(search, pid, &orphans->list[orphans->count]) ? 1 : 0;
 }
 
 /* Whether all possible owners of the orphan have ended. */
@@ -140,7 +145,8 @@ static bool is_due(const struct tri_orphan *orphan, const struct tri_children *c
     for (const struct tri_child *child = children->first; child != NULL; child = child->next) {
         bool may_own =
             orphan->has_owner ? child->serial == orphan->serial : child->serial <= orphan->serial;
-        if (may_own && child->pid != 0 && !child->has_ended) {
+        bool is_alive = (child->pid != 0 || child->is_starting) && !child->has_ended;
+        if (may_own && is_alive) {
             return false;
         }
     }

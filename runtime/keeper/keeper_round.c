@@ -154,15 +154,23 @@ static void commit(struct tri_keeper *keeper)
 /* Ends a child that never ran. Its end is logged and reported like any other. */
 static void skip(struct tri_keeper *keeper, struct tri_child *child, const char *reason)
 {
-    tri_children_skip(child, reason);
+    keeper->unclaimed_running -=
+        child->is_starting && !tri_keeper_is_claimed(keeper, child) ? 1 : 0;
+    tri_children_skip(&keeper->children, child, reason);
     tri_child_queue_put(&keeper->ended, child);
 }
+
+static const char stopped_before[] = "it was stopped before it started";
 
 void tri_keeper_stop(struct tri_keeper *keeper, struct tri_child *child,
                      enum tr_process_stopper stopper, uint32_t grace_ms)
 {
     tri_children_stop(&keeper->children, child, stopper, grace_ms);
-    keeper->has_stopped_ready = keeper->has_stopped_ready || child->pid == 0;
+    if (child->is_starting) {
+        skip(keeper, child, stopped_before);
+    } else {
+        keeper->has_stopped_ready = keeper->has_stopped_ready || child->pid == 0;
+    }
 }
 
 /* Ends children that were stopped while they waited. */
@@ -177,7 +185,7 @@ static void skip_stopped(struct tri_keeper *keeper)
     keeper->has_stopped_ready = false;
     while ((child = queue_take(&all)) != NULL) {
         if (child->stopped_by != TR_PROCESS_STOPPED_BY_NOBODY) {
-            skip(keeper, child, "it was stopped before it started");
+            skip(keeper, child, stopped_before);
         } else {
             tri_child_queue_put(&keeper->ready, child);
         }
@@ -281,28 +289,56 @@ static void return_launchable(struct tri_keeper *keeper, struct tri_child_queue 
     }
 }
 
+/* Its pid is logged next, and is reported at once to the client that asked. */
+static void note_started(struct tri_keeper *keeper, struct tri_child *child,
+                         const struct tr_process_started *started)
+{
+    int error = tri_key_table_start(&keeper->table, child->entry, started);
+    TR_ASSERT(error == 0);
+    error = tri_keeper_file_put(&keeper->file, &tr_process_started_schema, started,
+                                &child->entry->log_bytes);
+    if (error != 0) {
+        complain_of_log(keeper, error);
+    }
+    tri_keeper_send(keeper, child->asked_by, &tr_process_started_schema, started);
+    child->asked_by = NULL;
+}
+
 /*
- * On return the child runs, or is in `ended`. The log has its key and its launch; its pid is logged
- * next, and is reported at once to the client that asked.
+ * On return the child runs or is starting, or is in `ended`. The log has its key and its launch.
  */
 static void launch(struct tri_keeper *keeper, struct tri_child *child)
 {
     struct tr_process_started started;
     int error = tri_key_table_launch(child->entry);
     TR_ASSERT(error == 0);
-    if (tri_children_launch(&keeper->children, child, &started) != 0) {
+    error = tri_children_launch(&keeper->children, child, &started);
+    if (error == 0) {
+        note_started(keeper, child, &started);
+    } else if (error != TR_BUSY) {
         tri_child_queue_put(&keeper->ended, child);
-        return;
     }
-    error = tri_key_table_start(&keeper->table, child->entry, &started);
-    TR_ASSERT(error == 0);
-    error = tri_keeper_file_put(&keeper->file, &tr_process_started_schema, &started,
-                                &child->entry->log_bytes);
-    if (error != 0) {
-        complain_of_log(keeper, error);
+}
+
+/* Takes in what warm workers have started. */
+static void note_starts(struct tri_keeper *keeper)
+{
+    struct tr_process_started started;
+    struct tri_child *child;
+    int error;
+    while ((child = tri_children_started(&keeper->children, &started, &error)) != NULL) {
+        if (error == 0) {
+            note_started(keeper, child, &started);
+            continue;
+        }
+        keeper->unclaimed_running -= tri_keeper_is_claimed(keeper, child) ? 0 : 1;
+        tri_child_queue_put(&keeper->ended, child);
     }
-    tri_keeper_send(keeper, child->asked_by, &tr_process_started_schema, &started);
-    child->asked_by = NULL;
+    char *words = keeper->children.warm.words;
+    if (words[0] != '\0') {
+        tri_keeper_complain(keeper, "%s", words);
+        words[0] = '\0';
+    }
 }
 
 /*
@@ -373,6 +409,7 @@ static bool may_gather(const struct tri_keeper *keeper)
  */
 void tri_keeper_run_round(struct tri_keeper *keeper)
 {
+    note_starts(keeper);
     bool has_ended = !is_pausing(keeper) && keeper->ended.first != NULL;
     /* A waiting process takes the place of an ended one first: this needs no sync. */
     launch_ready(keeper);
@@ -390,7 +427,10 @@ void tri_keeper_run_round(struct tri_keeper *keeper)
     }
     keeper->gather_ms = tri_monotonic_ms() + TR_KEEPER_GATHER_MS;
     if (tri_buffer_size(&keeper->file.pending) > 0) {
-        /* Only forgotten keys are pending; losing a record means to report its end again. */
+        /*
+         * Forgotten keys are pending, and pids of warm starts: losing a record means to report an
+         * end again, or to know a process by its mark.
+         */
         (void)!tri_keeper_file_commit(&keeper->file, TRI_COMMIT_WRITTEN);
     }
     rewrite_log(keeper);

@@ -9,6 +9,7 @@
 #ifndef TR_RUNTIME_PROCESS_SPAWN_H
 #define TR_RUNTIME_PROCESS_SPAWN_H
 
+#include "runtime/env/env_limits.h"
 #include "schemas/runtime/process.h"
 
 /* The environment variable that marks every process of a keeper; its value is store/key. */
@@ -17,10 +18,10 @@
 /* A checked copy of a request, in memory of its own. */
 struct tri_process_plan;
 
-/* The stack on which children run until they exec, and /dev/null. */
+/* The stack on which children run until they exec, and what stands for files without a name. */
 struct tri_process_spawner {
     uint8_t *stack;
-    int null_fd;
+    int null_fd; /* /dev/null */
 };
 
 /* Why a process did not start. */
@@ -38,6 +39,19 @@ TR_MUST_USE int tri_process_plan_new(const struct tr_process_start *start, struc
 
 /* NULL is fine. */
 void tri_process_plan_free(struct tri_process_plan *plan);
+
+/* The file of its program, where the search for it ends. False: there is none. */
+bool tri_process_plan_program(const struct tri_process_plan *plan, char path[TR_PATH_BYTES_MAX]);
+
+/* The words of its command, each with a closing zero; a view of the plan. */
+struct tr_bytes tri_process_plan_words(const struct tri_process_plan *plan);
+
+/*
+ * A file without a name that holds the rest of it but limits, each text with a closing zero: the
+ * folder, the three files (/dev/null is empty), the umask in octal digits, the environment. Errors:
+ * a negative number.
+ */
+TR_MUST_USE int tri_process_plan_write(const struct tri_process_plan *plan);
 
 /* TR_MEMORY, TR_SYSTEM. */
 TR_MUST_USE int tri_process_spawner_init(struct tri_process_spawner *spawner);

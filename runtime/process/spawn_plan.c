@@ -8,6 +8,8 @@
 #include "runtime/process/spawn_plan.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime/memory.h"
 
@@ -246,4 +248,63 @@ int tri_process_plan_new(const struct tr_process_start *start, struct tr_text ma
 void tri_process_plan_free(struct tri_process_plan *plan)
 {
     tr_free(plan);
+}
+
+/* ---- Handing it on. ------------------------------------------------------------------------- */
+
+bool tri_process_plan_program(const struct tri_process_plan *plan, char path[TR_PATH_BYTES_MAX])
+{
+    const char *name = plan->argv[0];
+    const char *folder = plan->search;
+    if (strchr(name, '/') != NULL) {
+        snprintf(path, TR_PATH_BYTES_MAX, "%s", name);
+        return access(path, X_OK) == 0;
+    }
+    while (*folder != '\0') {
+        size_t size = strcspn(folder, ":");
+        int used = snprintf(path, TR_PATH_BYTES_MAX, "%.*s/%s", (int)size, folder, name);
+        if (used > 0 && used < TR_PATH_BYTES_MAX && access(path, X_OK) == 0) {
+            return true;
+        }
+        folder += size;
+        folder += *folder == ':' ? 1 : 0;
+    }
+    return false;
+}
+
+/* Texts that lie one behind the other, as `keep` has put them there. */
+static struct tr_bytes block_of(char *const *texts)
+{
+    const char *begin = texts[0];
+    const char *end = begin;
+    for (; *texts != NULL; texts++) {
+        end = *texts + strlen(*texts) + 1;
+    }
+    return (struct tr_bytes){.data = (const uint8_t *)begin, .size = (size_t)(end - begin)};
+}
+
+struct tr_bytes tri_process_plan_words(const struct tri_process_plan *plan)
+{
+    return block_of(plan->argv);
+}
+
+static const char *or_empty(const char *name)
+{
+    return name != NULL ? name : "";
+}
+
+int tri_process_plan_write(const struct tri_process_plan *plan)
+{
+    struct tr_bytes environment = block_of(plan->environment);
+    int fd = memfd_create("troupe-plan", MFD_CLOEXEC);
+    bool is_written = fd >= 0 &&
+                      dprintf(fd, "%s%c%s%c%s%c%s%c%03o%c", plan->folder, 0,
+                              or_empty(plan->files[0]), 0, or_empty(plan->files[1]), 0,
+                              or_empty(plan->files[2]), 0, (unsigned)plan->umask, 0) > 0 &&
+                      write(fd, environment.data, environment.size) == (ssize_t)environment.size &&
+                      lseek(fd, 0, SEEK_SET) == 0;
+    if (fd >= 0 && !is_written) {
+        close(fd);
+    }
+    return is_written ? fd : TR_SYSTEM;
 }

@@ -158,6 +158,10 @@ enum tr_process_phase {
  * processes may use together, where the keeper can bound it; 0: no bound. `after` are the words of
  * a command that is run when the process has ended, by whichever keeper: it ends what the process
  * had begun where no signal reaches; empty: none. The end is told behind it.
+ *
+ * `warm`: strings, the names of variables; empty: none. The program is a script of Python's, and
+ * those of its variables say nothing of this attempt: so it may be forked from a process that has
+ * imported what the program needs in an environment of these variables alone.
  */
 #define TR_PROCESS_START_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                    \
@@ -174,7 +178,8 @@ enum tr_process_phase {
     FIELD(text, synced_folder, 1, 0)          \
     FIELD(any, provided, 1, 0)                \
     FIELD(u64, memory_max, 1, 0)              \
-    FIELD(any, after, 1, 0)
+    FIELD(any, after, 1, 0)                   \
+    FIELD(any, warm, 1, 0)
 
 /*
  * It runs. `start_time` is in the system's ticks since boot (field 22 of /proc/PID/stat).
@@ -276,7 +281,8 @@ enum tr_process_phase {
     FIELD(any, folders, 1, 0)               \
     FIELD(any, results, 1, 0)               \
     FIELD(u64, memory_max, 1, 0)            \
-    FIELD(any, after, 1, 0)
+    FIELD(any, after, 1, 0)                 \
+    FIELD(any, warm, 1, 0)
 
 /*
  * The end of a process_run: process_ended's fields, and `documents`, an array with an element for
