@@ -46,6 +46,7 @@ struct tr_host_options {
     /* argv of the keeper of processes, NULL-terminated; NULL: no TR_SERVICE_PROCESSES */
     const char *const *keeper_command;
     uint32_t jobs;                          /* processes at once; 0: one per core */
+    bool is_cold;                           /* no process is forked from a warm worker */
     const struct tr_secret_source *secrets; /* in order; they outlive the host */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
     /* A folder appended to a variable of all processes, such as PYTHONPATH; NULL: none. */

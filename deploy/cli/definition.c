@@ -19,6 +19,7 @@ int tr_definition_compile(const struct tr_invocation *invocation, const char *fi
         .version = tr_arguments_value(arguments, "version"),
         .python = tr_arguments_value(arguments, "python"),
         .code = tr_arguments_value(arguments, "code"),
+        .is_cold = tr_arguments_has(arguments, "no-warm"),
         .store = store,
     };
     return tr_package_compile(file, &options, report, graph);

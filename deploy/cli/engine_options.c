@@ -31,6 +31,7 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
         .folder = folder,
         .durability = is_said ? settings->durability : TR_DURABILITY_FULL,
         .jobs = settings->jobs,
+        .is_cold = settings->is_cold || tr_arguments_has(arguments, "no-warm"),
         .command = invocation->command->name,
         .settings = settings,
     };

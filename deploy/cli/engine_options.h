@@ -15,6 +15,12 @@
         0, "durability", "LEVEL", "what survives (else full)", "full|process", 0, false \
     }
 
+/* The option of those that begin tasks. */
+#define TR_NO_WARM_OPTION                                                                         \
+    {                                                                                             \
+        0, "no-warm", NULL, "start each of flytekit's tasks with all its imports", NULL, 0, false \
+    }
+
 /* Reads them for a store's engine, which the settings outlive; what is wrong is said on stderr. */
 enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocation,
                                            const char *folder,

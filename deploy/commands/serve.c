@@ -76,6 +76,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 
 static const struct tr_option options_table[] = {
     TR_ENGINE_OPTIONS,
+    TR_NO_WARM_OPTION,
     {0},
 };
 

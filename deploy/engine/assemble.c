@@ -109,6 +109,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .exchange = &tr_live_exchange,
         .keeper_command = live->keeper_command,
         .jobs = options->jobs,
+        .is_cold = options->is_cold,
         .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .search_variable = python == NULL ? NULL : "PYTHONPATH",

@@ -205,6 +205,7 @@ static void name_package(struct loading *loading)
     const struct tr_package_options *options = loading->options;
     loading->package.project = given(options->project, "default");
     loading->package.domain = given(options->domain, "development");
+    loading->package.warm = tr_text_of(options->is_cold ? "off" : "");
     loading->package.version =
         options->version != NULL ? tr_text_of(options->version) : digest_of(loading);
 }

@@ -15,6 +15,7 @@ struct tr_package_options {
     const char *version; /* the same; NULL: the SHA-256 of the package */
     const char *python;  /* beside it are flytekit's programs; NULL: $VIRTUAL_ENV, else $PATH */
     const char *code;    /* a folder with the modules of the tasks; NULL: a fast package's own */
+    bool is_cold;        /* its tasks are not forked from warm workers */
     /*
      * The store whose tasks will run it: code is unpacked there, and flytekit has to be found.
      * NULL: the package is only looked at.

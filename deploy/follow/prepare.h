@@ -8,6 +8,7 @@
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/document/buffer.h"
 #include "deploy/cli/definition.h"
+#include "deploy/cli/engine_options.h"
 #include "deploy/settings/settings.h"
 
 /* What is to be run. */
@@ -35,7 +36,7 @@ struct tr_prepared {
          NULL, TR_COMPLETES_FILES, false},                                                         \
         {0,    "name", "NAME", "calls the execution so (else WORKFLOW-xxxxx); it is no input",     \
          NULL, 0,      false},                                                                     \
-        TR_PREPARE_LABEL_OPTION, TR_PACKAGE_OPTIONS, TR_PACKAGE_RUN_OPTIONS,                       \
+        TR_PREPARE_LABEL_OPTION, TR_PACKAGE_OPTIONS, TR_PACKAGE_RUN_OPTIONS, TR_NO_WARM_OPTION,    \
         {0, "if-new", NULL, "follow the execution of that name, if there is one", NULL, 0, false}, \
     {                                                                                              \
         0, "cache", "HOW", "what becomes of results", "use|refresh|off", 0, false                  \

@@ -39,6 +39,15 @@ static void read_durability(struct tri_definition *definition, const struct tr_t
     }
 }
 
+static void read_warm(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    struct tr_settings_file *settings = target;
+    bool is_warm;
+    if (tri_keys_read_bool(definition, value, &is_warm)) {
+        settings->is_cold = !is_warm;
+    }
+}
+
 static void read_span(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     uint64_t *milliseconds = target;
@@ -457,6 +466,7 @@ static void read_store(struct tri_definition *definition, const struct tr_tree *
 static const struct tri_key keys[] = {
     {"jobs", read_jobs, 0},
     {"durability", read_durability, 0},
+    {"warm", read_warm, 0},
     {"retention", read_retention, 0},
     {"limits", read_limits, 0},
     {"task_types", read_task_types, 0},

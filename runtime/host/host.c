@@ -320,6 +320,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     }
     host->keeper_command = options->keeper_command;
     host->jobs = tri_process_jobs(options->jobs);
+    host->is_cold = options->is_cold;
     host->interrupt = options->interrupt;
     host->http_receiver_timeout_ms = options->http_receiver_timeout_ms;
     host->secrets = options->secrets;
@@ -630,6 +631,7 @@ static int start_services(struct tr_host *host)
             .folder = host->folder,
             .keeper_command = host->keeper_command,
             .jobs = host->jobs,
+            .is_cold = host->is_cold,
             .secrets = host->secrets,
             .secret_count = host->secret_count,
             .search_variable = host->search_variable,

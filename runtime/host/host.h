@@ -41,6 +41,7 @@ struct tr_host {
     char *folder;                           /* of the store; NULL without durability */
     const char *const *keeper_command;
     uint32_t jobs;
+    bool is_cold;
     int interrupt;
     uint32_t http_receiver_timeout_ms;
     const struct tr_secret_source *secrets;

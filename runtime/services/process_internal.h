@@ -23,6 +23,7 @@ struct tri_process_service {
     struct tri_process_keys told;      /* ends that were reported and not forgotten yet */
     uint64_t claim_end_ns;             /* after this no actor will ask for unclaimed ends */
     uint32_t unclaimed_ms;
+    bool is_cold;
     struct tri_attempt_folders folders;
     struct tri_secrets *secrets;
     struct tri_sweep *sweep;       /* started with the first folder to remove */

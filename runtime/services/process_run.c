@@ -124,7 +124,7 @@ static int send_start(struct tri_process_service *service, const struct tr_proce
         .provided = made_files(run->files, made, sizeof made),
         .memory_max = run->memory_max,
         .after = run->after,
-        .warm = run->warm,
+        .warm = service->is_cold ? (struct tr_bytes){0} : run->warm,
     };
     return tri_keeper_client_send(service->client, &tr_process_start_schema, &start);
 }

@@ -616,6 +616,7 @@ static int start(struct tri_process_service *service,
     service->fail = options->fail;
     service->note = options->note;
     service->self = options->self;
+    service->is_cold = options->is_cold;
     service->unclaimed_ms =
         options->unclaimed_ms != 0 ? options->unclaimed_ms : TR_PROCESS_UNCLAIMED_MS;
     if (error == 0) {

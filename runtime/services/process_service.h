@@ -42,6 +42,7 @@ struct tri_process_service_options {
     size_t secret_count;                    /* 0: the environment, then the user's folder */
     const char *search_variable;            /* see tr_host_options; they outlive the service */
     const char *search_folder;
+    bool is_cold;          /* nothing is forked from warm workers */
     uint32_t unclaimed_ms; /* 0: TR_PROCESS_UNCLAIMED_MS */
     /*
      * Called once, by the service's thread, if no keeper can work here: the host cannot continue.

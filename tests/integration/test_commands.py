@@ -13,7 +13,7 @@ from program import LIMIT_S, ROOT, ProgramTest
 # What a line can be relied on to hold: command, its words, its options.
 INPUTS = "-i --input --inputs"
 BEGIN = (f"{INPUTS} --name --label --if-new --cache --project --domain --version --python --code "
-         "-o")
+         "--no-warm -o")
 COMMANDS = {
     "init": ("[TEMPLATE]", "--list -o"),
     "run": ("FILE [NAME]", f"{BEGIN} -d --detach -j --jobs --durability"),
@@ -23,7 +23,7 @@ COMMANDS = {
     "schedules": ("[pause PLAN... | resume PLAN... | trigger PLAN]",
                   "-m --message -y --yes -o"),
     "backfill": ("PLAN", "--from --to --parallelism --label -o"),
-    "serve": ("", "-j --jobs --durability -o"),
+    "serve": ("", "-j --jobs --durability --no-warm -o"),
     "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),
     "list": ("", "--workflow --plan --phase -l --label --since --until --parent -a --all --waiting "
              "--sort -r --reverse --limit --offset -o"),

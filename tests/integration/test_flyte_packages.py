@@ -79,7 +79,7 @@ class EntitiesTest(PackageTest):
 spec = task("t.env", "' '.join(os.environ.get(n, 'none') for n in " + repr([
     "_FSEC_G_K", "OWN", "FLYTE_INTERNAL_TASK_NAME", "FLYTE_INTERNAL_TASK_VERSION",
     "FLYTE_INTERNAL_IMAGE", "FLYTE_INTERNAL_EXECUTION_PROJECT", "FLYTE_INTERNAL_EXECUTION_ID",
-    "FLYTE_ATTEMPT_NUMBER"]) + ")", {}, STRING)
+    "FLYTE_ATTEMPT_NUMBER", "TROUPE_WARM"]) + ")", {}, STRING)
 spec.template.container.image = "none:1"
 spec.template.container.args.append("{{.input}}")
 spec.template.security_context.secrets.add(group="g", key="k", env_var="OWN")
@@ -88,7 +88,9 @@ members[0] = (members[0][0], spec.SerializeToString())
         environment = self.environment() | {"TROUPE_SECRET_G_K": "hush"}
         self.environment = lambda: environment
         done = self.document("run", "flows.tgz", "--version", "v1", "--name", "It_is")
-        self.assertEqual(done["outputs"]["o0"], "hush hush t.env v1 none:1 default it-is 0")
+        self.assertEqual(done["outputs"]["o0"], "hush hush t.env v1 none:1 default it-is 0 none")
+        done = self.document("run", "flows.tgz", "--no-warm", "--version", "v1", "--name", "it")
+        self.assertEqual(done["outputs"]["o0"], "hush hush t.env v1 none:1 default it 0 off")
         self.package("""
 spec = task("t.env", "1", {})
 spec.template.security_context.secrets.add(group="g")

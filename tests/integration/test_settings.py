@@ -43,6 +43,8 @@ MISTAKES = [
      "'0' is no value for 'jobs'; " + COUNT.format("1 to 10000")),
     ("durability", "durability: full", "durability: none", "none",
      "'none' is no value for 'durability'; write one of: full process [InvalidValue]"),
+    ("warm", "warm: true", "warm: 3", "3",
+     "'3' is no value for 'warm'; write true or false [InvalidValue]"),
     ("retention", "  cache: 90d", "  cash: 90d", "cash",
      "'cash' is no key of retention; the nearest one is 'cache' [InvalidValue]"),
     ("executions", "executions: 30d", "executions: 30", "30",

@@ -277,6 +277,20 @@ class WhenNotTest(WarmTest):
         self.assertEqual(self.output(), False)
         self.assertIn("flytekit, which has pyflyte-execute, cannot be imported", self.complaints())
 
+    def test_it_is_switched_off(self):
+        self.module("give(is_warm())")
+        self.flow()
+        self.assertEqual(self.output("--no-warm"), False)
+        self.assertEqual(self.output(), True)
+        self.store.joinpath("settings.yaml").write_text("warm: false\n")
+        self.assertEqual(self.output(), False)
+        self.store.joinpath("settings.yaml").unlink()
+        serving = self.start("serve", "--no-warm")
+        serving.wait_for("serves")
+        self.assertEqual(self.output(), False)
+        serving.signal(signal.SIGTERM)
+        serving.end()
+
     def test_limits_and_other_programs(self):
         self.module("give(is_warm())")
         self.flow(config={"limits": {"open_files": 64}})

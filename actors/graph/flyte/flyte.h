@@ -119,6 +119,7 @@ struct tr_flyte_package {
     struct tr_text version;
     struct tr_text path;        /* the variable PATH; empty: the engine's */
     struct tr_text python_path; /* the variable PYTHONPATH; empty: the engine's */
+    struct tr_text warm;        /* the variable TROUPE_WARM; empty: the engine's */
     bool has_code;              /* of a fast package: it is where `python_path` says */
 };
 

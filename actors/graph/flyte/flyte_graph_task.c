@@ -19,6 +19,7 @@
 #define MAP_EXECUTE "pyflyte-map-execute"
 #define FAST_EXECUTE "pyflyte-fast-execute"
 #define PYTHON_PATH "PYTHONPATH"
+#define WARM "TROUPE_WARM"
 
 typedef Flyteidl__Core__TaskTemplate task_template;
 
@@ -372,6 +373,7 @@ static struct tr_tree *environment_of(struct tri_flyte_graph *graph, const task_
     put_variable(graph, &fields, container, "PATH", package == NULL ? none : package->path);
     put_variable(graph, &fields, container, PYTHON_PATH,
                  package == NULL ? none : package->python_path);
+    put_variable(graph, &fields, container, WARM, package == NULL ? none : package->warm);
     return tri_flyte_fields_tree(graph, &fields);
 }
 
