@@ -170,7 +170,7 @@ TR_MUST_USE int tri_task_plugin_state_pack(struct tri_task *task);
 const struct tr_task_template *tri_task_template(struct tri_task *task);
 
 /* STORE/attempts/EXECUTION/NAME, its end, EXECUTION/NAME, and
- * STORE/checkpoints/EXECUTION/PATH[ELEMENT], of a dynamic task PATH@. */
+ * STORE/checkpoints/EXECUTION/PATH@ELEMENT, of a dynamic task PATH@. */
 struct tr_text tri_task_attempt_folder(struct tri_task *task);
 struct tr_text tri_task_attempt_name(struct tri_task *task);
 struct tr_text tri_task_checkpoint_folder(struct tri_task *task);

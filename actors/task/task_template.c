@@ -47,18 +47,34 @@ struct tr_text tri_task_attempt_name(struct tri_task *task)
                           TRI_TEXT(identity->generated_name));
 }
 
+/*
+ * A path of nodes without the brackets of elements, which programs take for a pattern of names:
+ * @3 in the place of [3].
+ */
+static struct tr_text plain_path(struct tri_task *task, struct tr_text path)
+{
+    char *plain = tr_arena_alloc(&task->arena, path.size + 1);
+    size_t size = 0;
+    for (size_t i = 0; plain != NULL && i < path.size; i++) {
+        if (path.data[i] != ']') {
+            plain[size++] = path.data[i] == '[' ? '@' : path.data[i];
+        }
+    }
+    return (struct tr_text){.data = plain, .size = size};
+}
+
 struct tr_text tri_task_checkpoint_folder(struct tri_task *task)
 {
     const struct tr_task_identity *identity = tri_task_identity(task);
     char element[32] = "";
     if (identity->element != TR_ELEMENT_NONE) {
-        snprintf(element, sizeof element, "[%llu]", (unsigned long long)identity->element);
+        snprintf(element, sizeof element, "@%llu", (unsigned long long)identity->element);
     }
     /* Below a dynamic node lie others, and its folder is removed before they have ended. */
     const char *own = tri_task_is_dynamic(task) ? "@" : "";
     return tr_arena_print(&task->arena, "%.*s/" TR_STORE_CHECKPOINTS "/%.*s/%.*s%s%s",
                           TRI_TEXT(store_of(task)), TRI_TEXT(identity->execution),
-                          TRI_TEXT(identity->path), element, own);
+                          TRI_TEXT(plain_path(task, identity->path)), element, own);
 }
 
 /* ---------------------------------------------------------------- templates */

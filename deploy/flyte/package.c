@@ -305,6 +305,19 @@ static int check_program(struct loading *loading, const struct tr_graph *graph)
                            "--python venv/bin/python");
 }
 
+/* flytekit hands on paths to fsspec, which would find nothing behind them. */
+static int check_store(struct loading *loading)
+{
+    const char *store = loading->options->store;
+    char folder[PATH_MAX];
+    if (store == NULL || tr_file_absolute(store, folder) != 0 || strpbrk(folder, "[]*?") == NULL) {
+        return 0;
+    }
+    return refuse(loading,
+                  "the store's path holds one of []*?, which flytekit takes for a pattern\n"
+                  "name another store: --store FOLDER");
+}
+
 /*
  * Where the modules of the tasks are: in the folder that was named, or unpacked from the package.
  */
@@ -372,6 +385,9 @@ int tr_package_compile(const char *path, const struct tr_package_options *option
     tr_arena_init(&loading.arena);
     (void)tri_report_source(report, tr_text_of(path));
     int error = read_files(&loading);
+    if (error == 0) {
+        error = check_store(&loading);
+    }
     if (error == 0) {
         name_package(&loading);
         error = find_programs(&loading);

@@ -301,6 +301,24 @@ def main():
         self.environment = lambda: environment
         self.assertEqual(self.document("run", "flows.tgz", "main")["outputs"], {"o0": 1})
 
+    def test_paths_are_no_patterns(self):
+        self.package("""
+args = ["pyflyte-execute", "flows.paths"] + ["{{.%s}}" % name for name in (
+    "input", "outputPrefix", "rawOutputDataPrefix", "checkpointOutputPrefix")]
+task("flows.paths.main", "", {}, args=args)
+""")
+        module = self.folder / "src" / "flows" / "paths.py"
+        module.parent.mkdir(parents=True)
+        module.write_text("import json, os, sys\ndef main():\n    json.dump({'o0': "
+                          "len(set(' '.join(sys.argv[1:])) & set('[]*?'))}, "
+                          "open(os.environ['TROUPE_OUTPUTS'], 'w'))\n")
+        self.assertEqual(self.run_main("--code", "src")["outputs"], {"o0": 0})
+        self.store = self.folder / "store[1]"
+        _, stderr = self.troupe("run", "flows.tgz", "main", "--python", "venv/bin/python",
+                                "--code", "src", status=2)
+        self.assertIn("the store's path holds one of []*?, which flytekit takes for a pattern; "
+                      "name another store: --store FOLDER", stderr)
+
     def test_code_that_leads_out(self):
         self.package(self.FAST + "code([('../x.py', b'')])")
         _, stderr = self.troupe("run", "flows.tgz", "main", "--python", "venv/bin/python", status=2)
@@ -479,6 +497,17 @@ class FlytekitTest(ProgramTest):
         self.assertTrue(done.stdout.endswith(shown), done.stdout)
         done = self.document("run", "flows.tgz", "map_reduce", "-i", "size=3")
         self.assertEqual(done["outputs"], {"o0": 5})
+
+    def test_what_tasks_have_written_is_kept(self):
+        """It outlives the folders of their attempts, also what a pickle or a dataclass names."""
+        shutil.copy(SUPPORT / "flytekit_files.py", self.folder / "src/flows/all.py")
+        self.package("--fast")
+        done = self.document("run", "flows.tgz", "files_of_all_kinds", "--name", "e")
+        self.assertEqual(done["outputs"], {"o0": "one 0 1 2 H K a below 7 3"})
+        made = json.dumps(self.document("get", "e/n0")["outputs"])
+        paths = re.findall(re.escape(str(self.store)) + '[^"]*', made)
+        self.assertEqual(len(paths), 8, made)
+        self.assertEqual({pathlib.Path(path).parent.name for path in paths}, {"blobs"})
 
     @unittest.skipUnless(os.environ.get("TROUPE_TEST_1000"), "takes an hour of Python's starts")
     def test_a_thousand_elements(self):

@@ -263,6 +263,24 @@ echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUT
                   "> $TROUPE_OUTPUTS", retries=2, outputs={"s": "string"})
         self.assertEqual(self.outputs()["s"], "0 1 2 ")
 
+    def test_paths_are_no_patterns_of_names(self):
+        """Also where an element of a map is a workflow with a map of its own."""
+        self.write("flow.yaml", HEAD + """
+tasks:
+  t:
+    inputs: {i: int}
+    outputs: {words: string}
+    run: [sh, -c, 'printf "{\\"words\\": \\"$TROUPE_CHECKPOINT $PWD $*\\"}"', sh,
+          "{{.outputPrefix}}", "{{.rawOutputDataPrefix}}"]
+    stdout: outputs
+workflows:
+  inner: {inputs: {i: int}, nodes: {n: {map: t, with: {i: [1, 2]}}}, outputs: {w: $n.words}}
+  main: {nodes: {o: {map: inner, with: {i: [1, 2]}}}, outputs: {w: $o.w}}
+""")
+        said = [words for each in self.outputs("main")["w"] for words in each]
+        self.assertEqual(len({words.split()[0] for words in said}), 4)
+        self.assertEqual(set("".join(said)) & set("[]*?"), set())
+
     # ------------------------------------------------------------- how far it has come
 
     def progress(self, name):
