@@ -10,12 +10,12 @@ It is forked twice, so that its parent ends and the keeper becomes its parent. W
 started or opened would be shared by all attempts: then the worker says so, and serves none.
 """
 
+import _io
 import asyncio
 import atexit
 import gc
 import importlib
 import importlib.metadata
-import io
 import os
 import random
 import selectors
@@ -312,7 +312,7 @@ def leave(status):
         threading._shutdown()
         atexit._run_exitfuncs()
         for each in [sys.stdout, sys.stderr, *gc.get_objects()]:
-            if issubclass(type(each), io.IOBase):
+            if issubclass(type(each), _io._IOBase):  # io.IOBase asks far more of each
                 flush(each)
     except BaseException:
         traceback.print_exc()

@@ -484,6 +484,10 @@ class FlytekitTest(ProgramTest):
         self.package("--fast")
         self.run_all()
 
+    def test_without_warm_workers(self):
+        self.package("--fast")
+        self.run_all("--no-warm")
+
     def test_the_page(self):
         """What its readers type, and what they see."""
         page = (ROOT / "examples/flyte/README.md").read_text()
