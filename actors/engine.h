@@ -56,6 +56,7 @@ struct tr_engine {
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
     uint64_t memory_max;      /* of all that it has in hand; 0: no bound */
     bool fires_schedules;     /* else they rest */
+    bool is_strict;           /* tasks of Flyte's that want more than the machine has are refused */
     uint64_t life;            /* no other start of any engine has this number */
     uint64_t store;           /* no other store has this one; 0: nobody outside needs it */
 };

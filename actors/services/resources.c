@@ -212,6 +212,17 @@ static bool is_impossible(const struct tri_request_row *request, const struct pl
     return false;
 }
 
+/* Of what the machine has less of, all there is. */
+static void cut(struct tri_request_row *request, const struct tri_place_row *machine)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
+        uint64_t there = amount_of(&machine->amounts, &amounts[i]);
+        if (there != 0 && amount_of(&request->amounts, &amounts[i]) > there) {
+            memcpy((uint8_t *)&request->amounts + amounts[i].offset, &there, sizeof there);
+        }
+    }
+}
+
 /* What is in the way of a request now. */
 enum hindrance { FREE, SLOTS, POOL, RATE, MACHINE };
 
@@ -563,6 +574,9 @@ static int admit(struct tri_resources *resources, const struct tr_resource_reque
     error = open_places(resources, request, &places);
     if (error != 0) {
         return error;
+    }
+    if (wish->is_cut) {
+        cut(request, places.machine);
     }
     if (is_impossible(request, &places, words, sizeof words)) {
         return refuse(resources, number, request, words);

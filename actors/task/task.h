@@ -169,6 +169,9 @@ TR_MUST_USE int tri_task_plugin_state_pack(struct tri_task *task);
 
 const struct tr_task_template *tri_task_template(struct tri_task *task);
 
+/* Whether its command asks for Flyte's inputs: what it asks of a machine is meant for a cluster. */
+bool tri_task_is_flytes(const struct tri_task *task);
+
 /* STORE/attempts/EXECUTION/NAME, its end, EXECUTION/NAME, and
  * STORE/checkpoints/EXECUTION/PATH@ELEMENT, of a dynamic task PATH@. */
 struct tr_text tri_task_attempt_folder(struct tri_task *task);

@@ -236,6 +236,14 @@ static void fill_config(struct filling *filling, struct tr_task_template *templa
 
 /* ------------------------------------------------------------- Flyte's documents */
 
+#define FLYTES_INPUTS (1U << TR_TEMPLATE_INPUT | 1U << TR_TEMPLATE_INPUT_PREFIX)
+
+bool tri_task_is_flytes(const struct tri_task *task)
+{
+    const struct tr_task_template command = {.argv = task->task->argv, .argc = task->task->argc};
+    return (tr_template_names_of(&command) & FLYTES_INPUTS) != 0;
+}
+
 /*
  * A task whose template names Flyte's documents gets them; only plugins of this machine write and
  * read them.
@@ -245,8 +253,7 @@ static void ask_documents(struct tri_task *task)
     uint32_t names = tr_template_names_of(&task->template);
     bool has_input = (names & 1U << TR_TEMPLATE_INPUT) != 0;
     bool is_local = task->plugin != NULL && task->plugin->is_local;
-    task->template.has_flyte_inputs =
-        is_local && (has_input || (names & 1U << TR_TEMPLATE_INPUT_PREFIX) != 0);
+    task->template.has_flyte_inputs = is_local && (names & FLYTES_INPUTS) != 0;
     task->template.has_flyte_outputs = is_local && (names & 1U << TR_TEMPLATE_OUTPUT_PREFIX) != 0;
     if (has_input && !is_local) {
         task->template_problem = TRI_LITERAL_TEXT(TR_TEMPLATE_NO_DOCUMENT);

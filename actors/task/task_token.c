@@ -77,6 +77,7 @@ static int ask(struct tri_task *task)
         .cpu_millis = is_booked ? settings->resources.cpu_millis : 0,
         .memory_bytes = is_booked ? settings->resources.memory_bytes : 0,
         .gpu_count = is_booked ? settings->resources.gpu_count : 0,
+        .is_cut = !task->engine->is_strict && tri_task_is_flytes(task),
     };
     if (settings->pool != TR_GRAPH_NONE) {
         const struct tr_pool *pool = &task->graph->pools[settings->pool];

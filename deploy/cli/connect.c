@@ -228,7 +228,7 @@ static void note_aside(const struct tr_invocation *invocation, const struct tr_l
 /* How an engine is to be is said to the one that begins: another command cannot change it. */
 static const char *engine_option(const struct tr_invocation *invocation)
 {
-    static const char *const options[] = {"jobs", "durability"};
+    static const char *const options[] = {"jobs", "durability", "resources"};
     for (size_t i = 0; i < TR_COUNT_OF(options); i++) {
         if (tr_arguments_has(&invocation->arguments, options[i])) {
             return options[i];

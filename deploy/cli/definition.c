@@ -6,6 +6,11 @@
 #include "actors/graph/compiler/compile.h"
 #include "deploy/flyte/package.h"
 
+static void note(void *self, const char *words)
+{
+    tr_command_note(self, "%s", words);
+}
+
 int tr_definition_compile(const struct tr_invocation *invocation, const char *file,
                           const char *store, struct tr_report *report, struct tr_graph **graph)
 {
@@ -21,6 +26,8 @@ int tr_definition_compile(const struct tr_invocation *invocation, const char *fi
         .code = tr_arguments_value(arguments, "code"),
         .is_cold = tr_arguments_has(arguments, "no-warm"),
         .store = store,
+        .note = store == NULL ? NULL : note,
+        .self = (void *)(uintptr_t)invocation,
     };
     return tr_package_compile(file, &options, report, graph);
 }

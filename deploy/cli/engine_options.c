@@ -26,12 +26,14 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
     const struct tr_arguments *arguments = &invocation->arguments;
     const char *durability = tr_arguments_value(arguments, "durability");
     const char *jobs = tr_arguments_value(arguments, "jobs");
+    const char *resources = tr_arguments_value(arguments, "resources");
     bool is_said = settings->durability != TR_DURABILITY_NONE;
     *options = (struct tr_live_options){
         .folder = folder,
         .durability = is_said ? settings->durability : TR_DURABILITY_FULL,
         .jobs = settings->jobs,
         .is_cold = settings->is_cold || tr_arguments_has(arguments, "no-warm"),
+        .is_strict = resources == NULL ? settings->is_strict : strcmp(resources, "strict") == 0,
         .command = invocation->command->name,
         .settings = settings,
     };

@@ -9,10 +9,12 @@
 #include "deploy/engine/assemble.h"
 
 /* Their options, for a command's table. */
-#define TR_ENGINE_OPTIONS                                                               \
-    {'j', "jobs", "N", "processes at once (else one per core)", NULL, 0, false},        \
-    {                                                                                   \
-        0, "durability", "LEVEL", "what survives (else full)", "full|process", 0, false \
+#define TR_ENGINE_OPTIONS                                                                         \
+    {'j', "jobs", "N", "processes at once (else one per core)", NULL, 0, false},                  \
+        {0, "durability", "LEVEL", "what survives (else full)", "full|process", 0, false},        \
+    {                                                                                             \
+        0, "resources", "HOW", "of Flyte's tasks, beyond the machine's (else cut)", "cut|strict", \
+            0, false                                                                              \
     }
 
 /* The option of those that begin tasks. */

@@ -127,6 +127,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .counter_count = TR_COUNTER_COUNT,
     };
     live->engine->memory_max = host.bounds.host_bytes;
+    live->engine->is_strict = options->is_strict;
     return tr_host_new(&host, explain, &live->host);
 }
 

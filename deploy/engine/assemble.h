@@ -30,6 +30,7 @@ struct tr_live_options {
     const char *folder; /* of the store, absolute */
     enum tr_durability durability;
     uint32_t jobs;        /* processes at once; 0: one per core */
+    bool is_strict;       /* of tr_engine */
     bool is_cold;         /* none of them is forked from a warm worker */
     const char *command;  /* what others are told this engine came with */
     bool lets_sleep;      /* what is unfinished sleeps, but for executions that are being aborted */

@@ -346,6 +346,36 @@ static int find_code(struct loading *loading)
     return loading->arena.error;
 }
 
+/* ------------------------------------------------------------------ what tasks ask for */
+
+/* What people are told of an amount. */
+static void note_amount(const struct loading *loading, const struct tr_task *task, const char *noun,
+                        uint64_t wanted, uint64_t there)
+{
+    char words[512];
+    if (wanted > there && there > 0) {
+        snprintf(words, sizeof words,
+                 "%.*s asks for %llu %s, of which this machine has %llu: it begins with all of "
+                 "them (--resources)",
+                 TRI_TEXT(task->name), (unsigned long long)wanted, noun, (unsigned long long)there);
+        loading->options->note(loading->options->self, words);
+    }
+}
+
+/* A cluster has more than this machine, which is all that a task of it can have here. */
+static void note_resources(const struct loading *loading, const struct tr_graph *graph)
+{
+    uint64_t cores = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t mebibytes =
+        ((uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE)) >> 20;
+    for (uint32_t i = 0; loading->options->note != NULL && i < graph->task_count; i++) {
+        const struct tr_resources *wanted = &graph->tasks[i].settings.resources;
+        note_amount(loading, &graph->tasks[i], "CPUs", (wanted->cpu_millis + 999) / 1000, cores);
+        note_amount(loading, &graph->tasks[i], "MiB of memory", wanted->memory_bytes >> 20,
+                    mebibytes);
+    }
+}
+
 /* ------------------------------------------------------------------ the whole way */
 
 static int compile(struct loading *loading, struct tr_graph **graph)
@@ -374,6 +404,7 @@ static int compile(struct loading *loading, struct tr_graph **graph)
         tr_graph_free(made);
         return error;
     }
+    note_resources(loading, made);
     *graph = made;
     return 0;
 }

@@ -21,6 +21,8 @@ struct tr_package_options {
      * NULL: the package is only looked at.
      */
     const char *store;
+    void (*note)(void *self, const char *words); /* what is not as it was asked for; NULL: nobody */
+    void *self;
 };
 
 /* Whether a path is a package, and no definition in YAML: by its name, or how it begins. */

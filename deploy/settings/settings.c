@@ -39,6 +39,17 @@ static void read_durability(struct tri_definition *definition, const struct tr_t
     }
 }
 
+static void read_resources(struct tri_definition *definition, const struct tr_tree *value,
+                           void *target)
+{
+    static const char *const words[] = {"cut", "strict"};
+    struct tr_settings_file *settings = target;
+    uint32_t position;
+    if (tri_keys_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
+        settings->is_strict = position == 1;
+    }
+}
+
 static void read_warm(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tr_settings_file *settings = target;
@@ -467,6 +478,7 @@ static const struct tri_key keys[] = {
     {"jobs", read_jobs, 0},
     {"durability", read_durability, 0},
     {"warm", read_warm, 0},
+    {"resources", read_resources, 0},
     {"retention", read_retention, 0},
     {"limits", read_limits, 0},
     {"task_types", read_task_types, 0},

@@ -61,6 +61,7 @@ struct tr_settings_file {
     char path[PATH_MAX]; /* that was read; empty: there is none */
     uint32_t jobs;       /* 0: nothing is said */
     bool is_cold;        /* warm: false */
+    bool is_strict;      /* resources: strict */
     uint32_t durability; /* enum tr_durability; TR_DURABILITY_NONE: nothing is said */
     struct tr_retention retention;
     struct tr_bounds limits;                /* each 0: nothing is said */

@@ -253,7 +253,7 @@ enum tr_failure_kind {
  * it can never be. The token is `identity`'s until resource_release; asking twice is asking once.
  * `project` and `domain` name what the execution's project, and its domain, may have of the same
  * slots, with their bounds (0: none): a domain comes with its project. As of pools, the last one to
- * ask is right.
+ * ask is right. `is_cut`: of what the machine has less of it wants all there is.
  */
 #define TR_RESOURCE_REQUEST_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)                      \
@@ -269,7 +269,8 @@ enum tr_failure_kind {
     FIELD(text, project, 1, 0)                   \
     FIELD(u32, project_slots, 1, 0)              \
     FIELD(text, domain, 1, 0)                    \
-    FIELD(u32, domain_slots, 1, 0)
+    FIELD(u32, domain_slots, 1, 0)               \
+    FIELD(bool, is_cut, 1, 0)
 
 /*
  * Which executions are dormant from the engine's start on: what they have booked of the machine

@@ -16,14 +16,15 @@ BEGIN = (f"{INPUTS} --name --label --if-new --cache --project --domain --version
          "--no-warm -o")
 COMMANDS = {
     "init": ("[TEMPLATE]", "--list -o"),
-    "run": ("FILE [NAME]", f"{BEGIN} -d --detach -j --jobs --durability"),
+    "run": ("FILE [NAME]", f"{BEGIN} -d --detach -j --jobs --durability "
+            "--resources"),
     "check": ("FILE...", "-o"),
     "inspect": ("FILE [NAME]", "--project --domain --version -o"),
     "apply": ("[FILE]", "--delete -o"),
     "schedules": ("[pause PLAN... | resume PLAN... | trigger PLAN]",
                   "-m --message -y --yes -o"),
     "backfill": ("PLAN", "--from --to --parallelism --label -o"),
-    "serve": ("", "-j --jobs --durability --no-warm -o"),
+    "serve": ("", "-j --jobs --durability --resources --no-warm -o"),
     "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),
     "list": ("", "--workflow --plan --phase -l --label --since --until --parent -a --all --waiting "
              "--sort -r --reverse --limit --offset -o"),

@@ -99,6 +99,25 @@ members[0] = (members[0][0], spec.SerializeToString())
         self.assertIn("t.env: a secret has no group or no key; name both: Secret(group=..., "
                       "key=...)", self.troupe("check", "flows.tgz", status=2)[0])
 
+    def test_more_than_the_machine_has(self):
+        self.package("""
+spec = task("t.large", "1", {}, args=["sh", "-c",
+            "printf '{\\"o0\\": 1}' >$TROUPE_OUTPUTS", "{{.input}}"])
+for name, amount in ((tasks_pb2.Resources.CPU, "4096"), (tasks_pb2.Resources.MEMORY, "64Ti")):
+    spec.template.container.resources.requests.add(name=name, value=amount)
+members[0] = (members[0][0], spec.SerializeToString())
+""")
+        _, stderr = self.troupe("run", "flows.tgz")
+        self.assertRegex(stderr, "troupe run: t.large asks for 4096 CPUs, of which this machine has "
+                                 "[0-9]+: it begins with all of them")
+        self.assertEqual(stderr.count("t.large asks for 67108864 MiB of memory, of which"), 1)
+        error = self.document("run", "flows.tgz", "--resources", "strict", status=1)["error"]
+        self.assertIn("ResourcesExceedLimits", error["code"])
+        self.store.joinpath("settings.yaml").write_text("resources: strict\n")
+        error = self.document("run", "flows.tgz", status=1)["error"]
+        self.assertIn("ResourcesExceedLimits", error["code"])
+        self.document("run", "flows.tgz", "--resources", "cut")
+
     def test_names_may_be_long(self):
         self.package("""
 long = "x" * 100

@@ -43,6 +43,8 @@ MISTAKES = [
      "'0' is no value for 'jobs'; " + COUNT.format("1 to 10000")),
     ("durability", "durability: full", "durability: none", "none",
      "'none' is no value for 'durability'; write one of: full process [InvalidValue]"),
+    ("resources", "resources: cut", "resources: all", "all",
+     "'all' is no value for 'resources'; write one of: cut strict [InvalidValue]"),
     ("warm", "warm: true", "warm: 3", "3",
      "'3' is no value for 'warm'; write true or false [InvalidValue]"),
     ("retention", "  cache: 90d", "  cash: 90d", "cash",

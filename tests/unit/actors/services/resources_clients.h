@@ -26,7 +26,8 @@
     FIELD(text, project, 1, 0)             \
     FIELD(u32, project_slots, 1, 0)        \
     FIELD(text, domain, 1, 0)              \
-    FIELD(u32, domain_slots, 1, 0)
+    FIELD(u32, domain_slots, 1, 0)         \
+    FIELD(bool, is_cut, 1, 0)
 #define TR_CLIENT_GIVE_FIELDS(FIELD, ARRAY) FIELD(bool, ends, 1, 0)
 #define SCHEMAS(S)                                                          \
     S(client_ask, 61300, TR_MESSAGE, 1, TR_DURABLE, TR_CLIENT_ASK_FIELDS)   \
@@ -70,6 +71,7 @@ static int on_ask(struct tr_context *context, const struct tr_client *client,
         .project_slots = ask.project_slots,
         .domain = ask.domain,
         .domain_slots = ask.domain_slots,
+        .is_cut = ask.is_cut,
     };
     return error != 0 ? error : tr_tell(context, manager, &tr_resource_request_schema, &request);
 }

@@ -109,6 +109,24 @@ static void test_what_never_fits_is_refused_with_words(void **state)
     end();
 }
 
+static void test_what_is_cut_has_all_of_the_machine(void **state)
+{
+    (void)state;
+    begin(true);
+    quota("", 0, 100);
+    struct tr_ref all = client(1);
+    ask(all, &(struct tr_client_ask){.memory_bytes = 5000, .is_cut = true});
+    ask(client(2), &(struct tr_client_ask){.memory_bytes = 1});
+    stage_run(&stage);
+    assert_int_equal(state_of()->refused, 0);
+    assert_int_equal(state_of()->held, 1);
+    assert_int_equal(state_of()->waiting, 1);
+    give(all);
+    assert_int_equal(state_of()->held, 1);
+    assert_int_equal(state_of()->waiting, 0);
+    end();
+}
+
 /* Small ones do not starve a large one: from its first try on, what comes back is saved for it. */
 static void test_a_large_request_gets_its_turn(void **state)
 {
@@ -366,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_asking_twice_is_asking_once),
         cmocka_unit_test(test_executions_take_turns),
         cmocka_unit_test(test_what_never_fits_is_refused_with_words),
+        cmocka_unit_test(test_what_is_cut_has_all_of_the_machine),
         cmocka_unit_test(test_a_large_request_gets_its_turn),
         cmocka_unit_test(test_a_pool_bounds_over_all_namespaces),
         cmocka_unit_test(test_a_pools_rate_holds),
