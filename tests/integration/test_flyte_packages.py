@@ -108,8 +108,8 @@ for name, amount in ((tasks_pb2.Resources.CPU, "4096"), (tasks_pb2.Resources.MEM
 members[0] = (members[0][0], spec.SerializeToString())
 """)
         _, stderr = self.troupe("run", "flows.tgz")
-        self.assertRegex(stderr, "troupe run: t.large asks for 4096 CPUs, of which this machine has "
-                                 "[0-9]+: it begins with all of them")
+        self.assertRegex(stderr, "t.large asks for 4096 CPUs, of which this machine has [0-9]+: "
+                                 "it begins with all of them")
         self.assertEqual(stderr.count("t.large asks for 67108864 MiB of memory, of which"), 1)
         error = self.document("run", "flows.tgz", "--resources", "strict", status=1)["error"]
         self.assertIn("ResourcesExceedLimits", error["code"])
