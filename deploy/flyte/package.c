@@ -205,6 +205,8 @@ static void name_package(struct loading *loading)
     const struct tr_package_options *options = loading->options;
     loading->package.project = given(options->project, "default");
     loading->package.domain = given(options->domain, "development");
+    loading->package.note = options->note;
+    loading->package.self = options->self;
     loading->package.warm = tr_text_of(options->is_cold ? "off" : "");
     loading->package.version =
         options->version != NULL ? tr_text_of(options->version) : digest_of(loading);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a trivial task of flytekit's costs. Prints a JSON line per figure; README.md says what each is.
+"""What a trivial task of flytekit's costs. Prints a JSON line per figure, as README.md says.
 
     flyte.py --size N [--milliseconds M]
 

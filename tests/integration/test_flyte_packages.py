@@ -118,6 +118,34 @@ members[0] = (members[0][0], spec.SerializeToString())
         self.assertIn("ResourcesExceedLimits", error["code"])
         self.document("run", "flows.tgz", "--resources", "cut")
 
+    def test_pods(self):
+        pod = """
+spec = task("t.pod", "1", {}, STRING)
+spec.template.ClearField("container")
+pod = spec.template.k8s_pod
+pod.pod_spec.update({"containers": [
+    {"name": "aside", "command": ["false"]},
+    {"name": "main", "image": "none:2", "command": ["sh", "-c"], "resources": {
+        "requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": 1}},
+     "env": [{"name": "WHO", "value": "me"}, {"name": "FROM", "valueFrom": {"fieldRef": {}}}],
+     "args": ["printf '{\\"o0\\": \\"%s %s\\"}' $WHO $FLYTE_INTERNAL_IMAGE >$TROUPE_OUTPUTS"]}],
+    "volumes": [{"name": "data", "emptyDir": {}}]})
+spec.template.config["primary_container_name"] = NAME
+members[0] = (members[0][0], spec.SerializeToString())
+"""
+        self.package(pod.replace("NAME", "'main'"))
+        stdout, stderr = self.troupe("run", "flows.tgz")
+        self.assertEqual(stdout, "o0: me none:2\n")
+        for words in ("without a cluster its pod's primary container runs alone, not aside",
+                      "without a cluster there is no volume data",
+                      "without a cluster nobody fills in the variable FROM"):
+            self.assertEqual(stderr.count(f"t.pod: {words}\n"), 1)
+        shutil.rmtree(self.store, ignore_errors=True)
+        self.package(pod.replace("NAME", "'gone'"))
+        self.assertIn("t.pod: its pod has no container of the primary one's name; call one as "
+                      "primary_container_name= says", self.troupe("check", "flows.tgz",
+                                                                  status=2)[0])
+
     def test_names_may_be_long(self):
         self.package("""
 long = "x" * 100

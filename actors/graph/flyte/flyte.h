@@ -121,6 +121,8 @@ struct tr_flyte_package {
     struct tr_text python_path; /* the variable PYTHONPATH; empty: the engine's */
     struct tr_text warm;        /* the variable TROUPE_WARM; empty: the engine's */
     bool has_code;              /* of a fast package: it is where `python_path` says */
+    void (*note)(void *self, const char *words); /* what of it does not act here; NULL: nobody */
+    void *self;
 };
 
 /*

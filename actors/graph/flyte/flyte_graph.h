@@ -97,6 +97,14 @@ struct tr_text tri_flyte_escape(struct tr_arena *arena, struct tr_text text, boo
 struct tr_tree *tri_flyte_condition(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
                                     const Flyteidl__Core__BooleanExpression *condition);
 
+/* ------------------------------------------------------------------ flyte_pod.c */
+
+/*
+ * Puts the primary container of a task's pod, if it has one, in the pod's place. False: the pod has
+ * no such container, or memory ended.
+ */
+bool tri_flyte_unfold_pod(struct tri_flyte_graph *graph, Flyteidl__Core__TaskTemplate *task);
+
 /* ------------------------------------------------------------------ flyte_graph_task.c */
 
 /* A type as the language writes it. */

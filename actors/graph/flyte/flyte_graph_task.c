@@ -503,6 +503,12 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
     struct tri_flyte_fields fields = {0};
     const Flyteidl__Core__TypedInterface *interface = task->interface;
     const char *name = task->id == NULL ? "" : task->id->name;
+    /* The message lives in our arena, and is used for nothing else. */
+    if (!tri_flyte_unfold_pod(graph, (task_template *)(uintptr_t)task)) {
+        return tri_flyte_wrong(graph, name,
+                               "its pod has no container of the primary one's name\n"
+                               "call one as primary_container_name= says");
+    }
     bool has_container = task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
     if (has_container && !take_code(graph, task)) {
         struct tr_text before = tri_report_subject(graph->report, tr_text_of(name));
