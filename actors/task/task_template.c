@@ -137,6 +137,8 @@ static void set_values(struct filling *filling)
     values->names[TR_TEMPLATE_PREVIOUS_CHECKPOINT] =
         is_first ? TRI_LITERAL_TEXT("\"\"") : checkpoints;
     values->names[TR_TEMPLATE_NAMESPACE] = namespace_of(task);
+    values->names[TR_TEMPLATE_CODE_FOLDER] =
+        tr_arena_print(&task->arena, "%.*s/" TR_STORE_CODE, TRI_TEXT(store_of(task)));
     filling->error = tri_task_inputs(task, &values->slots);
 }
 

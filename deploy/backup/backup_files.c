@@ -67,8 +67,8 @@ static bool takes_logs(const FTSENT *entry)
                                     : is_one && entry->fts_level == ATTEMPT_DEPTH;
 }
 
-/* What begins with a point is no blob. */
-static bool takes_blobs(const FTSENT *entry)
+/* What begins with a point is not whole. */
+static bool takes_whole(const FTSENT *entry)
 {
     return entry->fts_level != 1 || entry->fts_name[0] != '.';
 }
@@ -88,9 +88,10 @@ static const struct {
     {"cache", takes_all, false, false},
     {TR_STORE_FETCHED, takes_all, false, false},
     {TR_STORE_CHECKPOINTS, takes_all, true, false},
+    {TR_STORE_CODE, takes_whole, true, true},
     {"attempts", takes_logs, false, false},
     {"graphs", takes_all, false, true},
-    {BLOBS, takes_blobs, true, true},
+    {BLOBS, takes_whole, true, true},
     {BLOBS "/" PIECES, takes_pieces, false, false},
 };
 

@@ -18,6 +18,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "deploy/flyte/archive.h"
 #include "schemas/codec/error.h"
+#include "schemas/runtime/process.h"
 
 #define FOLDER_MODE 0755
 #define FILE_MODE 0444
@@ -140,20 +141,23 @@ static int unpack_new(struct tr_bytes archive, const char *above, const char *fo
 }
 
 int tr_code_unpack(struct tr_bytes archive, const char *store, struct tr_report *report,
-                   char folder[PATH_MAX])
+                   char place[PATH_MAX])
 {
     char above[PATH_MAX];
+    char folder[PATH_MAX];
     char name[2 * TR_GRAPH_HASH_BYTES + 1];
     uint8_t digest[TR_GRAPH_HASH_BYTES];
     tr_digest(archive, digest);
     for (size_t i = 0; i < sizeof digest; i++) {
         snprintf(name + 2 * i, 3, "%02x", digest[i]);
     }
-    int error = join(above, store, tr_text_of(TR_CODE_FOLDER));
+    int error = join(above, store, tr_text_of(TR_STORE_CODE));
     if (error == 0) {
         error = join(folder, above, tr_text_of(name));
     }
-    if (error != 0 || access(folder, F_OK) == 0) {
+    snprintf(place, PATH_MAX, "{{.codeFolder}}/%s", name);
+    /* What is asked for now is young again to who removes what no graph names. */
+    if (error != 0 || utimensat(AT_FDCWD, folder, NULL, 0) == 0) {
         return error;
     }
     error = make_folder(above);

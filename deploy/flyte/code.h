@@ -9,15 +9,13 @@
 
 #include "actors/graph/document/report.h"
 
-/* Below a store: a folder for each archive, named by its SHA-256, and nothing else. */
-#define TR_CODE_FOLDER "code"
-
 /*
- * Unpacks an archive below a store, unless it was before; `folder` is where its files are then.
- * They are read-only. What is wrong with the archive is in the report: TR_INVALID. TR_SYSTEM
- * (errno), TR_LIMIT (a path is too long), TR_MEMORY.
+ * Unpacks an archive below a store's TR_STORE_CODE, unless it was before, into a folder that is
+ * named by the archive's SHA-256. `place` is how a task's variables name it, on whichever machine
+ * the store is when the task begins. The files are read-only. What is wrong with the archive is in
+ * the report: TR_INVALID. TR_SYSTEM (errno), TR_LIMIT (a path is too long), TR_MEMORY.
  */
 TR_MUST_USE int tr_code_unpack(struct tr_bytes archive, const char *store, struct tr_report *report,
-                               char folder[PATH_MAX]);
+                               char place[PATH_MAX]);
 
 #endif

@@ -24,6 +24,7 @@
 #include "schemas/codec/error.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/runtime/files.h"
+#include "schemas/runtime/process.h"
 
 /* What the engine's own blobs with a name are called, behind their digits. */
 static const char *const read_names[] = {"-inputs.json"};
@@ -123,6 +124,13 @@ static int add_blob(void *self, const char *file, uint64_t changed)
     return error != 0 ? error : tr_references_add(search->references, file, false, is_read(file));
 }
 
+/* A folder of code is named by its content, as a blob is, and stands by itself. */
+static int add_code(const struct search *search, const char *path, const char *file)
+{
+    (void)path;
+    return tr_references_add(search->references, file, false, false);
+}
+
 static int add_graph(void *self, const struct tr_graphs_entry *graph)
 {
     const struct search *search = self;
@@ -159,6 +167,10 @@ static int each_graph(struct search *search,
 static int list_files(struct search *search)
 {
     int error = each_blob(search, add_blob);
+    if (error != 0) {
+        return error;
+    }
+    error = each_file(search, TR_STORE_CODE, add_code);
     if (error != 0) {
         return error;
     }

@@ -616,6 +616,10 @@ static int prune_unnamed(const struct pruning *pruning, const struct choice *cho
     if (error == 0) {
         error = tr_prune_blobs(request, references, before_ms, pruning->explain, pruning->pruned);
     }
+    if (error == 0) {
+        error = tr_prune_code(request, references, before_ms, pruning->explain,
+                              &parts[TR_PRUNED_BLOBS]);
+    }
     tr_references_free(references);
     return error;
 }

@@ -233,6 +233,42 @@ int tr_prune_environments(const struct tr_prune_request *request, char *explain,
     return error;
 }
 
+/* ----------------------------------------------------------------------------- code */
+
+/* What begins with a point is being unpacked, or was when a command was killed. */
+int tr_prune_code(const struct tr_prune_request *request, const struct tr_references *references,
+                  uint64_t before_ms, char *explain, struct tr_pruned_part *part)
+{
+    int store = open_store(request, explain);
+    if (store < 0) {
+        return TR_SYSTEM;
+    }
+    int fd = openat(store, TR_STORE_CODE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    int error = 0;
+    while (folder != NULL && error == 0 && (entry = readdir(folder)) != NULL) {
+        struct stat status;
+        char name[NAME_MAX + sizeof TR_STORE_CODE "/"];
+        bool is_own = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        bool is_old = !is_own && fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      made_ms(&status) < before_ms;
+        bool is_named = entry->d_name[0] != '.' && tr_references_has(references, entry->d_name);
+        (void)snprintf(name, sizeof name, TR_STORE_CODE "/%s", entry->d_name);
+        if (is_old && !is_named) {
+            error =
+                is_stopping(request) ? TR_CLOSED : tr_prune_folder(request, name, explain, part);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    close(store);
+    return error;
+}
+
 /* ---------------------------------------------------------------------------- blobs */
 
 static bool is_used(void *self, const char *name)

@@ -24,6 +24,11 @@ TR_MUST_USE int tr_prune_cache(const struct tr_prune_request *request, char *exp
 TR_MUST_USE int tr_prune_environments(const struct tr_prune_request *request, char *explain,
                                       struct tr_pruned_part *part);
 
+/* Removes code of packages that is not among the names, and was not asked for since. */
+TR_MUST_USE int tr_prune_code(const struct tr_prune_request *request,
+                              const struct tr_references *references, uint64_t before_ms,
+                              char *explain, struct tr_pruned_part *part);
+
 /* Bounds the cache of blobs; what running attempts may have a path of stays. */
 TR_MUST_USE int tr_prune_blobs_cache(const struct tr_prune_request *request, char *explain);
 

@@ -51,6 +51,9 @@
 /* Another: environments that tasks run in, by what they are made of. */
 #define TR_STORE_ENVIRONMENTS "environments"
 
+/* Another: the code of packages, by its content. */
+#define TR_STORE_CODE "code"
+
 /* The version of this conversation, and the oldest one that this program still speaks. */
 #define TR_KEEPER_PROTOCOL 1
 #define TR_KEEPER_PROTOCOL_OLDEST 1

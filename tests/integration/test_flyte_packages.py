@@ -325,6 +325,36 @@ def main():
         self.assertEqual(self.run_main()["outputs"], {"o0": 2})
         self.assertEqual(len(list((self.store / "code").iterdir())), 2)
 
+    def test_code_goes_along_with_its_store(self):
+        """Graphs name it by its content: a backup has it, and another place of the store does."""
+        self.package(self.FAST + self.CODE % 3)
+        self.assertEqual(self.run_main("--name", "e")["outputs"], {"o0": 3})
+        self.end_keeper()
+        self.troupe("backup", "saved")
+        (self.folder / "flows.tgz").unlink()
+        shutil.rmtree(self.store)
+        self.store = self.folder / "elsewhere"
+        self.troupe("restore", "saved")
+        done = self.document("rerun", "e", "--name", "again", "--from", "flows.code.main")
+        self.assertEqual(done["outputs"], {"o0": 3})
+
+    def test_code_is_pruned_with_its_graphs(self):
+        for number in (1, 2):
+            self.package(self.FAST + self.CODE % number)
+            self.run_main("--name", f"e{number}")
+        self.assertEqual(len(list((self.store / "code").iterdir())), 2)
+        (self.store / "code/.new-left").mkdir()
+        now = ["--unnamed-older-than", "0s", "--yes"]
+        self.troupe("prune", "e1", "--dry-run", *now[:2])
+        self.assertEqual(len(list((self.store / "code").iterdir())), 3)
+        self.troupe("prune", "e1", *now)
+        folder, = (self.store / "code").iterdir()
+        self.assertIn("2}", (folder / "flows/code.py").read_text())
+        done = self.document("rerun", "e2", "--name", "e3", "--from", "flows.code.main")
+        self.assertEqual(done["outputs"], {"o0": 2})
+        self.troupe("prune", "e2", "e3", *now)
+        self.assertEqual(list((self.store / "code").iterdir()), [])
+
     def test_code_from_a_folder(self):
         self.package(self.FAST)
         self.assertEqual(self.told(), "flows.tgz: flows.code.main: the task runs code of a fast "

@@ -120,7 +120,7 @@ static void take_environment(struct tri_flyte_graph *graph, const task_template 
         if (field_of(variable, "valueFrom") != NULL) {
             note(graph, task, "without a cluster nobody fills in the variable ", name);
         } else if (pair != NULL && name[0] != '\0') {
-            *pair = (Flyteidl__Core__KeyValuePair)FLYTEIDL__CORE__KEY_VALUE_PAIR__INIT;
+            flyteidl__core__key_value_pair__init(pair);
             pair->key = name;
             pair->value = text_of(graph, field_of(variable, "value"));
             container->env[container->n_env++] = pair;
@@ -151,8 +151,7 @@ static Flyteidl__Core__Resources__ResourceEntry **amounts_of(struct tri_flyte_gr
         Flyteidl__Core__Resources__ResourceEntry *entry =
             value == NULL ? NULL : tr_arena_alloc(graph->arena, sizeof *entry);
         if (entry != NULL) {
-            *entry = (Flyteidl__Core__Resources__ResourceEntry)
-                FLYTEIDL__CORE__RESOURCES__RESOURCE_ENTRY__INIT;
+            flyteidl__core__resources__resource_entry__init(entry);
             entry->name = resource_names[i].number;
             entry->value = text_of(graph, value);
             entries[(*count)++] = entry;
@@ -170,7 +169,7 @@ static void take_resources(struct tri_flyte_graph *graph, const pod_struct *from
     if (taken == NULL) {
         return;
     }
-    *taken = (Flyteidl__Core__Resources)FLYTEIDL__CORE__RESOURCES__INIT;
+    flyteidl__core__resources__init(taken);
     taken->requests =
         amounts_of(graph, struct_of(field_of(resources, "requests")), &taken->n_requests);
     taken->limits = amounts_of(graph, struct_of(field_of(resources, "limits")), &taken->n_limits);
@@ -212,7 +211,7 @@ bool tri_flyte_unfold_pod(struct tri_flyte_graph *graph, task_template *task)
         return false;
     }
     note_rest(graph, task, task->k8s_pod->pod_spec, primary);
-    *container = (Flyteidl__Core__Container)FLYTEIDL__CORE__CONTAINER__INIT;
+    flyteidl__core__container__init(container);
     container->image = text_of(graph, field_of(primary, "image"));
     container->command = texts_of(graph, primary, "command", &container->n_command);
     container->args = texts_of(graph, primary, "args", &container->n_args);

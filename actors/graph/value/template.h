@@ -25,6 +25,7 @@
     T(CHECKPOINT_PREFIX, "checkpointOutputPrefix") \
     T(PREVIOUS_CHECKPOINT, "prevCheckpointPrefix") \
     T(NAMESPACE, "namespace")                      \
+    T(CODE_FOLDER, "codeFolder")                   \
     T(TASK_DOCUMENT, "taskTemplatePath")
 #define TR_TEMPLATE_TASK_DOCUMENT_REMEDY "hand on what the task needs as inputs or in `env`"
 

@@ -38,7 +38,7 @@ static void test_templates_that_name_what_there_is_compile(void **state)
         "run: [a, '{{.input}}{{.inputPrefix}}{{.outputPrefix}}{{.rawOutputDataPrefix}}']",
         "run: [a, '{{.perRetryUniqueKey}}{{.checkpointOutputPrefix}}{{.prevCheckpointPrefix}}']",
         "run: [a, '{{.inputs.text | quote}}{{ $input|quote }}']",
-        "env: {A: '{{.namespace}}', B: '{{.inputs.u}}', C: }",
+        "env: {A: '{{.namespace}}{{.codeFolder}}', B: '{{.inputs.u}}', C: }",
         "config: {limits: {open_files: '{{{.inputs.size}}}'}}",
         "run: [docker, ps, --format, '{{`{{.Names}}`}}', '{{ ` }} ` }}', '{{`{{`}}']",
         "run: [sh, -c, 'echo $HOME ${A} $1 $(date) }} { {']",
