@@ -489,6 +489,20 @@ static void answered(struct tri_warm_start *start, uint32_t pid)
     }
 }
 
+/* One whose processes never get ready would cost each attempt another fork. */
+static void count_failure(struct tri_warm *warm, const struct tri_warm_start *start)
+{
+    struct tri_warm_worker *worker = start->worker;
+    if (start->answer < 0 || !is_served(start) || worker->has_served) {
+        return;
+    }
+    worker->deaths++;
+    if (worker->deaths >= TR_KEEPER_WARM_DEATHS_MAX) {
+        refuse(warm, worker, "what it forks does not become an attempt");
+        kill_worker(worker);
+    }
+}
+
 /* What a worker says is why it does not serve. */
 static void listen_to_workers(struct tri_warm *warm)
 {
@@ -518,6 +532,9 @@ bool tri_warm_next(struct tri_warm *warm, struct tri_warm_news *news)
         uint32_t pid;
         if (settle(warm, start, &pid)) {
             answered(start, pid);
+            if (pid == 0) {
+                count_failure(warm, start);
+            }
             *news = (struct tri_warm_news){.user = start->user, .pid = pid};
             *link = start->next;
             free_start(start);

@@ -34,7 +34,7 @@ struct tri_warm_worker {
     uint64_t serial;
     uint64_t used_ms;
     uint32_t asked;  /* attempts that were sent to it and are not answered yet */
-    uint32_t deaths; /* that it has died with some of them */
+    uint32_t deaths; /* of it with some of them, or of what it has forked before it has served */
     bool has_served;
     bool is_dismissed; /* it was ended; its place becomes free */
     bool is_refused;   /* it cannot serve: not started again before its place is free */

@@ -270,6 +270,13 @@ class WhenNotTest(WarmTest):
                 self.assertIn(words, self.complaints())
                 self.assertEqual(self.complaints().count("without a warm worker"), 1)
 
+    def test_processes_that_never_get_ready(self):
+        self.module("give(is_warm())", before="if 'TROUPE_NODE' not in os.environ:\n"
+                                              "    os.setsid = None\n")
+        self.flow(12)
+        self.assertEqual(self.output("--jobs", "1"), [False] * 12)
+        self.assertIn("what it forks does not become an attempt", self.complaints())
+
     def test_a_program_that_is_not_flytekits(self):
         self.entries.unlink()
         self.module("give(is_warm())")
