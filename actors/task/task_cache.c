@@ -51,7 +51,7 @@ static struct tri_resolver input_resolver(const struct tri_task *task)
         .left_out_count = task->settings->cache.ignored_count,
         .wants = has_digest,
         .ask = ask_digest,
-        .is_content = true,
+        .scope = TR_PATHS_CONTENT,
     };
 }
 

@@ -74,7 +74,9 @@ static int walk_slots(struct walk *walk, struct tr_buffer *buffer)
         if (is_left_out(resolver, i)) {
             continue;
         }
-        if (!tr_type_may_hold_paths(type, resolver->scope) || tr_slot_is_offloaded(slot, &where)) {
+        bool is_content = resolver->scope == TR_PATHS_CONTENT;
+        if ((!is_content && !tr_type_may_hold_paths(type, resolver->scope)) ||
+            tr_slot_is_offloaded(slot, &where)) {
             tr_buffer_add(buffer, slot.data, slot.size);
             continue;
         }
@@ -169,7 +171,7 @@ int tri_resolve_current(struct tri_task *task, const struct tri_resolver *resolv
 
 /* ------------------------------------------------------------------ apply */
 
-/* nil leaves the path as it is. `is_content`: a digest takes the place of the path, as bytes. */
+/* nil leaves the path as it is. In content a digest takes the place of the path, as bytes. */
 static int visit_apply(struct walk *walk, struct tr_blob blob, struct tr_buffer *buffer)
 {
     struct tr_bytes said = tr_read_any(&walk->said);
@@ -177,7 +179,7 @@ static int visit_apply(struct walk *walk, struct tr_blob blob, struct tr_buffer 
         return TR_MALFORMED;
     }
     struct tr_cursor cursor = tr_cursor_of(said);
-    if (walk->resolver->is_content) {
+    if (walk->resolver->scope == TR_PATHS_CONTENT) {
         if (tr_read_nil(&cursor)) {
             tr_buffer_text_value(buffer, blob.uri);
         } else {

@@ -15,13 +15,12 @@
 struct tri_resolver {
     const struct tr_variables *variables;
     struct tr_bytes slots;
-    enum tr_path_scope scope;
+    enum tr_path_scope scope; /* in content what was said is content, too, and no other URI */
     /* Positions of variables that are left out, ascending. */
     const uint32_t *left_out;
     uint32_t left_out_count;
     bool (*wants)(struct tri_task *task, const struct tri_path *path);
     int (*ask)(struct tri_task *task, const struct tri_path *path); /* by tri_task_call */
-    bool is_content; /* what was said is content for a key, not another URI */
 };
 
 /* Asks about the next path that is wanted; `is_done`: there is none. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "actors/graph/document/limits.h"
+#include "actors/graph/value/note.h"
 #include "actors/graph/value/slot.h"
 
 /* One filling in. */
@@ -103,6 +104,7 @@ static int fill_value(struct fill *fill, const struct tr_type *type, struct tr_c
                       struct tr_text name)
 {
     struct tr_buffer *buffer = fill->buffer;
+    tr_pass_note(cursor);
     switch ((enum tr_type_kind)type->kind) {
     case TR_TYPE_INT:
         tr_buffer_print(buffer, "%lld", (long long)tr_read_i64(cursor));

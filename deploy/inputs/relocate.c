@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "actors/graph/document/limits.h"
+#include "actors/graph/value/note.h"
 #include "actors/graph/value/slot.h"
 #include "deploy/common/file.h"
 #include "runtime/memory.h"
@@ -19,7 +21,7 @@
 #define BLOBS "/blobs/"
 #define SCHEME "file://"
 
-static int copy(const struct tr_relocation *paths, struct tr_cursor *cursor,
+static int copy(const struct tr_relocation *paths, struct tr_cursor *cursor, uint32_t notes,
                 struct tr_buffer *buffer);
 
 static bool take(struct tr_text *text, struct tr_text prefix)
@@ -130,9 +132,43 @@ static int copy_text(const struct tr_relocation *paths, struct tr_cursor *cursor
     return error != 0 ? error : cursor->error;
 }
 
-static int copy_extension(const struct tr_relocation *paths, struct tr_cursor *cursor,
-                          struct tr_buffer *buffer)
+/*
+ * A value with a note: the note stays, and the value behind it is copied as any other. What lies in
+ * an extension was not looked at before, so that it is now, and `notes` bounds how many lie in each
+ * other.
+ */
+static int copy_noted(const struct tr_relocation *paths, struct tr_cursor *cursor, uint32_t notes,
+                      struct tr_buffer *buffer)
 {
+    struct tr_note note;
+    size_t begin = buffer->size;
+    if (!tr_read_note(cursor, &note)) {
+        return TR_MALFORMED;
+    }
+    struct tr_cursor check = *cursor;
+    (void)tr_read_any(&check);
+    int error = check.error != 0               ? TR_MALFORMED
+                : notes > TR_LITERAL_DEPTH_MAX ? TR_LIMIT
+                                               : copy(paths, cursor, notes + 1, buffer);
+    if (error == 0) {
+        tr_write_note(buffer, begin, &note);
+    }
+    return error;
+}
+
+static bool is_noted(struct tr_cursor cursor)
+{
+    int8_t type = 0;
+    (void)tr_read_extension(&cursor, &type);
+    return cursor.error == 0 && type == TR_NOTED_EXTENSION;
+}
+
+static int copy_extension(const struct tr_relocation *paths, struct tr_cursor *cursor,
+                          uint32_t notes, struct tr_buffer *buffer)
+{
+    if (is_noted(*cursor)) {
+        return copy_noted(paths, cursor, notes, buffer);
+    }
     struct tr_bytes bytes = tr_read_any(cursor);
     struct tr_offloaded where;
     struct tr_buffer changed;
@@ -153,16 +189,16 @@ static int copy_extension(const struct tr_relocation *paths, struct tr_cursor *c
 }
 
 static int copy_items(const struct tr_relocation *paths, struct tr_cursor *cursor, uint64_t count,
-                      struct tr_buffer *buffer)
+                      uint32_t notes, struct tr_buffer *buffer)
 {
     int error = cursor->error;
     for (uint64_t i = 0; error == 0 && i < count; i++) {
-        error = copy(paths, cursor, buffer);
+        error = copy(paths, cursor, notes, buffer);
     }
     return error;
 }
 
-static int copy(const struct tr_relocation *paths, struct tr_cursor *cursor,
+static int copy(const struct tr_relocation *paths, struct tr_cursor *cursor, uint32_t notes,
                 struct tr_buffer *buffer)
 {
     struct tr_bytes bytes;
@@ -171,15 +207,15 @@ static int copy(const struct tr_relocation *paths, struct tr_cursor *cursor,
     case TR_CODEC_ARRAY:
         count = tr_read_array(cursor);
         tr_buffer_array(buffer, count);
-        return copy_items(paths, cursor, count, buffer);
+        return copy_items(paths, cursor, count, notes, buffer);
     case TR_CODEC_MAP:
         count = tr_read_map(cursor);
         tr_buffer_map(buffer, count);
-        return copy_items(paths, cursor, 2 * (uint64_t)count, buffer);
+        return copy_items(paths, cursor, 2 * (uint64_t)count, notes, buffer);
     case TR_CODEC_TEXT:
         return copy_text(paths, cursor, buffer);
     case TR_CODEC_EXTENSION:
-        return copy_extension(paths, cursor, buffer);
+        return copy_extension(paths, cursor, notes, buffer);
     default:
         bytes = tr_read_any(cursor);
         tr_buffer_add(buffer, bytes.data, bytes.size);
@@ -195,7 +231,7 @@ int tr_relocate_value(const struct tr_relocation *paths, struct tr_bytes value,
     (void)tr_read_any(&check); /* no deeper than TR_NESTING_MAX */
     int error = check.error != 0             ? check.error
                 : tr_cursor_left(&check) > 0 ? TR_MALFORMED
-                                             : copy(paths, &cursor, buffer);
+                                             : copy(paths, &cursor, 0, buffer);
     return error != 0 ? error : buffer->error;
 }
 

@@ -5,8 +5,9 @@
     python flyte_literals.py --write    writes the golden file
 
 Each line is a name, a type of our language, the value as our JSON, the bytes of the Literal in
-hexadecimal, and how they are used: `both` are read and written so, `read` are only read, since we
-write another form of the same value.
+hexadecimal, and how they are used: `both` are read and written so, `kept` are written as they were
+read, though the value alone would be written otherwise, `read` are only read, since we write
+another form of the same value.
 """
 
 import json
@@ -75,6 +76,14 @@ def span(seconds, nanos=0):
     return primitive(duration=duration_pb2.Duration(seconds=seconds, nanos=nanos))
 
 
+def noted(literal, value, **words):
+    made = Literal()
+    made.CopyFrom(literal)
+    made.hash = value
+    made.metadata.update(words)
+    return made
+
+
 NONE = scalar(none_type=literals_pb2.Void())
 LARGE = 9007199254740993  # an integer that no double is
 PACKED = bytes.fromhex("82a161cf0020000000000001a16293cb3ff8000000000000c081a163a178")
@@ -133,9 +142,30 @@ BOTH = [
                 union(Type(simple=Simple.STRING), text("x")))),
 ]
 
-READ = [
+KEPT = [
     ("generic", "struct", {"n": 3, "x": 1.5, "l": [True, None, "s"], "o": {"k": {}}},
      generic(n=3, x=1.5, l=[True, None, "s"], o={"k": {}})),
+    ("generic_infinite", "struct", {"x": "-inf"}, generic(x=float("-inf"))),
+    ("generics", "[struct]", [{"a": 1}, {}], collection(generic(a=1), generic())),
+    ("generic_variant", "struct | none", {"a": 1},
+     union(Type(simple=Simple.STRUCT), generic(a=1))),
+    ("struct_infinite", "struct", {"a": "inf"},
+     scalar(binary=literals_pb2.Binary(value=bytes.fromhex("81a161cb7ff0000000000000"),
+                                       tag="msgpack"))),
+    ("hashed", "int", 1, noted(integer(1), "abc", a="b", c="d")),
+    ("hashed_file", 'file(format: "csv")', "s3://b/x", noted(blob("s3://b/x", "csv"), "abc")),
+    ("file_format", "file", "s3://b/x", blob("s3://b/x", "csv")),
+    ("hashed_map", "{string: int}", {"a": 1}, noted(mapping(a=noted(integer(1), "x")), "y")),
+    ("hashed_elements", "[int]", [1, 2], collection(noted(integer(1), "x"), integer(2))),
+    ("hashed_union", "int | none", 1,
+     noted(union(Type(simple=Simple.INTEGER), integer(1)), "abc")),
+    ("hashed_variant", "int | none", 1, union(Type(simple=Simple.INTEGER), noted(integer(1), "x"))),
+    ("words", "string", "s", noted(text("s"), "", key="value")),
+    ("bytes_tagged", "bytes", "AQ==",
+     scalar(binary=literals_pb2.Binary(value=b"\1", tag="msgpack"))),
+]
+
+READ = [
     ("schema", "dataset", {"uri": "s3://bucket/s", "format": ""},
      scalar(schema=literals_pb2.Schema(uri="s3://bucket/s"))),
     ("int_for_float", "float", 3.0, integer(3)),
@@ -146,15 +176,13 @@ READ = [
      union(Type(simple=Simple.DATETIME), moment(1787184000))),
     ("tagged_union", "string | int", "x",
      union(Type(simple=Simple.STRING, structure=types_pb2.TypeStructure(tag="str")), text("x"))),
-    ("hashed", "int", 1, Literal(scalar=integer(1).scalar, hash="abc", metadata={"a": "b"})),
-    ("bytes_tagged", "bytes", "AQ==",
-     scalar(binary=literals_pb2.Binary(value=b"\1", tag="msgpack"))),
-    ("file_uri", "file", "file:///data/x", blob("file:///data/x", "csv")),
+    ("hashed_list", "[int]", [1], noted(collection(integer(1)), "abc")),
+    ("file_uri", "file", "file:///data/x", blob("file:///data/x")),
 ]
 
 
 def lines():
-    for use, cases in (("both", BOTH), ("read", READ)):
+    for use, cases in (("both", BOTH), ("kept", KEPT), ("read", READ)):
         for name, kind, value, literal in cases:
             packed = literal.SerializeToString(deterministic=True).hex()
             yield "\t".join([name, kind, json.dumps(value, ensure_ascii=False), packed or "-", use])

@@ -13,6 +13,7 @@
  */
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/value/note.h"
 
 /* A value that can be compared. */
 enum comparable_kind {
@@ -83,6 +84,7 @@ static struct comparable take_typed(struct tr_cursor *cursor, const struct tr_ty
 {
     struct comparable value = {.kind = COMPARABLE_OTHER};
     uint32_t position;
+    tr_pass_note(cursor);
     switch ((enum tr_type_kind)type->kind) {
     case TR_TYPE_NONE:
     case TR_TYPE_INT:

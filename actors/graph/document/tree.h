@@ -24,6 +24,7 @@ enum tr_tree_kind {
 };
 
 struct tr_tree;
+struct tr_note;
 
 struct tr_pair {
     const struct tr_tree *key; /* a scalar; its text is the key as it is written */
@@ -32,9 +33,10 @@ struct tr_pair {
 
 struct tr_tree {
     uint8_t kind;
-    bool has_dollar; /* tri_text_has_dollar of a scalar in it */
-    uint32_t count;  /* elements or pairs */
-    uint32_t weight; /* values in it after aliases are followed, itself included */
+    bool has_dollar;            /* tri_text_has_dollar of a scalar in it */
+    uint32_t count;             /* elements or pairs */
+    uint32_t weight;            /* values in it after aliases are followed, itself included */
+    const struct tr_note *note; /* what came beside the value (value/note.h), or NULL */
     struct tri_place place;
     union {
         struct tr_text text;         /* PLAIN, STRING */

@@ -5,9 +5,10 @@
  * as SDKs of Flyte write them.
  *
  * A struct goes out as a Binary with the tag "msgpack", as flytekit does it, since integers stay
- * integers in there; it may come back so or as a google.protobuf.Struct. An error has a node and a
- * message only. What the wire cannot carry in C (text with a zero byte, other than a string) is
- * refused in both directions. Pure.
+ * integers in there; one that came as a google.protobuf.Struct goes on as one. The hash and the
+ * words of a literal and the tag of bytes go on, too, as notes (value/note.h), but for those of a
+ * list. An error has a node and a message only. What the wire cannot carry in C (text with a zero
+ * byte, other than a string) is refused in both directions. Pure.
  */
 #ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_H
 #define TR_ACTORS_GRAPH_FLYTE_FLYTE_H

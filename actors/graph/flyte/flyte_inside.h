@@ -41,6 +41,13 @@ TR_MUST_USE struct tr_tree *tri_flyte_struct(struct tr_arena *arena, struct tr_r
 TR_MUST_USE struct tr_tree *tri_flyte_msgpack(struct tr_arena *arena, struct tr_report *report,
                                               struct tr_bytes bytes);
 
+/*
+ * A packed struct as protobuf's, in an arena; NULL without memory. TR_INVALID in `error` where a
+ * key or a text holds a zero byte.
+ */
+TR_MUST_USE Google__Protobuf__Struct *tri_flyte_struct_new(struct tr_arena *arena,
+                                                           struct tr_cursor *cursor, int *error);
+
 /* Trees of single values. NULL without memory. */
 TR_MUST_USE struct tr_tree *tri_flyte_text(struct tr_arena *arena, struct tr_text text);
 

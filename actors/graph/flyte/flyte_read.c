@@ -11,9 +11,12 @@
  * Recursion follows the message, whose nesting was bounded when it was unpacked. NULL means that
  * the report says why, or that memory ended.
  */
+#include <stdlib.h>
+
 #include "actors/graph/document/limits.h"
 #include "actors/graph/flyte/flyte_inside.h"
 #include "actors/graph/value/literal.h"
+#include "actors/graph/value/note.h"
 
 #define TAG_MSGPACK "msgpack"
 #define NANOSECONDS 1000000000LL
@@ -68,6 +71,78 @@ static struct tr_tree *fields(const struct reader *reader, const char *const *na
         *pair = (struct tr_pair){.key = key, .value = values[i]};
     }
     return tri_flyte_map(reader->arena, reader->report, &pairs);
+}
+
+/* ------------------------------------------------------------------ notes */
+
+/* Joins a note to that of a value. NULL where the value could not be made, or memory ended. */
+static struct tr_tree *noted(const struct reader *reader, struct tr_tree *tree,
+                             struct tr_note added)
+{
+    struct tr_note *note = tr_arena_alloc(reader->arena, sizeof *note);
+    if (tree == NULL || note == NULL) {
+        return NULL;
+    }
+    *note = added;
+    if (tree->note != NULL) {
+        note->is_generic = tree->note->is_generic;
+        note->tag = tree->note->tag;
+    }
+    tree->note = note;
+    return tree;
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const Flyteidl__Core__Literal__MetadataEntry *const *a = left;
+    const Flyteidl__Core__Literal__MetadataEntry *const *b = right;
+    return strcmp((*a)->key, (*b)->key);
+}
+
+/* The words about a literal as a packed map; of a key that is there twice the last counts. */
+static struct tr_bytes metadata_of(const struct reader *reader,
+                                   const Flyteidl__Core__Literal *literal)
+{
+    struct tr_buffer packed;
+    struct tr_buffer pairs;
+    uint32_t count = 0;
+    Flyteidl__Core__Literal__MetadataEntry **entries = literal->metadata;
+    if (literal->n_metadata > 1) {
+        qsort((void *)entries, literal->n_metadata, sizeof(void *), by_key);
+    }
+    tr_buffer_init(&packed, 0);
+    tr_buffer_init(&pairs, 0);
+    for (size_t i = 0; i < literal->n_metadata; i++) {
+        bool is_last = i + 1 == literal->n_metadata || by_key(&entries[i], &entries[i + 1]) != 0;
+        if (is_last) {
+            tr_buffer_text_value(&pairs, tr_text_of(entries[i]->key));
+            tr_buffer_text_value(&pairs, tr_text_of(entries[i]->value));
+            count++;
+        }
+    }
+    tr_buffer_map(&packed, count);
+    tr_buffer_add(&packed, pairs.data, pairs.size);
+    packed.error = packed.error != 0 ? packed.error : pairs.error;
+    struct tr_bytes bytes = tr_arena_bytes(reader->arena, tr_buffer_bytes(&packed));
+    reader->arena->error = reader->arena->error != 0 ? reader->arena->error : packed.error;
+    tr_buffer_fini(&pairs);
+    tr_buffer_fini(&packed);
+    return bytes;
+}
+
+/* What a literal says beside its value. A list's own note is not kept (note.h). */
+static struct tr_tree *with_note(const struct reader *reader,
+                                 const Flyteidl__Core__Literal *literal, struct tr_tree *tree)
+{
+    bool has_note = literal->hash[0] != '\0' || literal->n_metadata > 0;
+    if (tree == NULL || !has_note || tree->kind == TR_TREE_LIST) {
+        return tree;
+    }
+    struct tr_note note = {.tag = tr_text_of(""), .hash = tr_text_of(literal->hash)};
+    if (literal->n_metadata > 0) {
+        note.metadata = metadata_of(reader, literal);
+    }
+    return noted(reader, tree, note);
 }
 
 /* ------------------------------------------------------------------ primitives */
@@ -168,7 +243,16 @@ static struct tr_tree *from_binary(const struct reader *reader, const struct tr_
     }
     tr_buffer_init(&buffer, 0);
     tri_base64_write(bytes, &buffer);
-    return printed(reader, &buffer);
+    struct tr_tree *tree = printed(reader, &buffer);
+    const struct tr_note note = {.tag = tr_text_of(binary->tag), .hash = tr_text_of("")};
+    return tr_note_is_empty(&note) ? tree : noted(reader, tree, note);
+}
+
+static struct tr_tree *from_generic(const struct reader *reader,
+                                    const Google__Protobuf__Struct *value)
+{
+    const struct tr_note note = {.is_generic = true, .tag = tr_text_of(""), .hash = tr_text_of("")};
+    return noted(reader, tri_flyte_struct(reader->arena, reader->report, value), note);
 }
 
 static struct tr_tree *from_table(const struct reader *reader, const char *uri, const char *format)
@@ -177,6 +261,15 @@ static struct tr_tree *from_table(const struct reader *reader, const char *uri, 
     struct tr_tree *const values[] = {tri_flyte_text(reader->arena, tr_text_of(uri)),
                                       tri_flyte_text(reader->arena, tr_text_of(format))};
     return fields(reader, names, values, TR_COUNT_OF(values));
+}
+
+/* A path alone where no format is said. */
+static struct tr_tree *from_blob(const struct reader *reader, const Flyteidl__Core__Blob *blob)
+{
+    const Flyteidl__Core__BlobMetadata *metadata = blob->metadata;
+    bool is_known = metadata != NULL && metadata->type != NULL && metadata->type->format[0] != '\0';
+    return is_known ? from_table(reader, blob->uri, metadata->type->format)
+                    : tri_flyte_text(reader->arena, tr_text_of(blob->uri));
 }
 
 static struct tr_tree *from_dataset(const struct reader *reader,
@@ -250,7 +343,7 @@ static struct tr_tree *from_scalar(const struct reader *reader, const struct tr_
     case FLYTEIDL__CORE__SCALAR__VALUE_PRIMITIVE:
         return from_primitive(reader, scalar->primitive);
     case FLYTEIDL__CORE__SCALAR__VALUE_BLOB:
-        return tri_flyte_text(reader->arena, tr_text_of(scalar->blob->uri));
+        return from_blob(reader, scalar->blob);
     case FLYTEIDL__CORE__SCALAR__VALUE_BINARY:
         return from_binary(reader, type, scalar->binary);
     case FLYTEIDL__CORE__SCALAR__VALUE_SCHEMA:
@@ -260,7 +353,7 @@ static struct tr_tree *from_scalar(const struct reader *reader, const struct tr_
     case FLYTEIDL__CORE__SCALAR__VALUE_ERROR:
         return from_error(reader, scalar->error);
     case FLYTEIDL__CORE__SCALAR__VALUE_GENERIC:
-        return tri_flyte_struct(reader->arena, reader->report, scalar->generic);
+        return from_generic(reader, scalar->generic);
     case FLYTEIDL__CORE__SCALAR__VALUE_STRUCTURED_DATASET:
         return from_dataset(reader, scalar->structured_dataset);
     case FLYTEIDL__CORE__SCALAR__VALUE_UNION:
@@ -332,12 +425,9 @@ static struct tr_tree *from_map(const struct reader *reader, const struct tr_typ
     return tri_flyte_map(reader->arena, reader->report, &pairs);
 }
 
-static struct tr_tree *from_literal(const struct reader *reader, const struct tr_type *type,
-                                    const Flyteidl__Core__Literal *literal)
+static struct tr_tree *value_of(const struct reader *reader, const struct tr_type *type,
+                                const Flyteidl__Core__Literal *literal)
 {
-    if (literal == NULL) {
-        return refuse(reader, "a literal is missing");
-    }
     switch (literal->value_case) {
     case FLYTEIDL__CORE__LITERAL__VALUE_SCALAR:
         return from_scalar(reader, type, literal->scalar);
@@ -351,6 +441,13 @@ static struct tr_tree *from_literal(const struct reader *reader, const struct tr
     default:
         return refuse(reader, "a literal holds no value of a kind that is known");
     }
+}
+
+static struct tr_tree *from_literal(const struct reader *reader, const struct tr_type *type,
+                                    const Flyteidl__Core__Literal *literal)
+{
+    return literal == NULL ? refuse(reader, "a literal is missing")
+                           : with_note(reader, literal, value_of(reader, type, literal));
 }
 
 struct tr_tree *tri_flyte_literal(struct tr_arena *arena, struct tr_report *report,

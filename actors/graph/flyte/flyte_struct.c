@@ -247,3 +247,96 @@ struct tr_tree *tri_flyte_msgpack(struct tr_arena *arena, struct tr_report *repo
     }
     return tri_flyte_refuse(report, "the bytes are no msgpack, as their tag says they are");
 }
+
+/* ------------------------------------------------------------------ back to protobuf's */
+
+static Google__Protobuf__Value *value_new(struct tr_arena *arena, struct tr_cursor *cursor,
+                                          int *error);
+
+static Google__Protobuf__ListValue *list_new(struct tr_arena *arena, struct tr_cursor *cursor,
+                                             int *error)
+{
+    uint32_t count = tr_read_array(cursor);
+    Google__Protobuf__ListValue *list =
+        tri_flyte_new(arena, &google__protobuf__list_value__descriptor);
+    Google__Protobuf__Value **values = tr_arena_array(arena, count, sizeof(void *));
+    if (list == NULL || values == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = value_new(arena, cursor, error);
+    }
+    list->n_values = count;
+    list->values = values;
+    return list;
+}
+
+/* A value that could not be made is NULL in there: the arena's error keeps it from being packed. */
+Google__Protobuf__Struct *tri_flyte_struct_new(struct tr_arena *arena, struct tr_cursor *cursor,
+                                               int *error)
+{
+    uint32_t count = tr_read_map(cursor);
+    Google__Protobuf__Struct *made = tri_flyte_new(arena, &google__protobuf__struct__descriptor);
+    Google__Protobuf__Struct__FieldsEntry **fields = tr_arena_array(arena, count, sizeof(void *));
+    if (made == NULL || fields == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        fields[i] = tri_flyte_new(arena, &google__protobuf__struct__fields_entry__descriptor);
+        if (fields[i] == NULL) {
+            return NULL;
+        }
+        fields[i]->key = tri_flyte_string(arena, tr_read_text(cursor), error);
+        fields[i]->value = value_new(arena, cursor, error);
+    }
+    made->n_fields = count;
+    made->fields = fields;
+    return made;
+}
+
+/* All numbers of protobuf's are doubles, as those that came were. */
+static void scalar_new(struct tr_arena *arena, struct tr_cursor *cursor, int *error,
+                       Google__Protobuf__Value *value)
+{
+    switch (tri_value_kind(cursor)) {
+    case TRI_VALUE_BOOL:
+        value->kind_case = GOOGLE__PROTOBUF__VALUE__KIND_BOOL_VALUE;
+        value->bool_value = tr_read_bool(cursor);
+        break;
+    case TRI_VALUE_INT:
+        value->kind_case = GOOGLE__PROTOBUF__VALUE__KIND_NUMBER_VALUE;
+        value->number_value = (double)tr_read_i64(cursor);
+        break;
+    case TRI_VALUE_FLOAT:
+        value->kind_case = GOOGLE__PROTOBUF__VALUE__KIND_NUMBER_VALUE;
+        value->number_value = tr_read_f64(cursor);
+        break;
+    case TRI_VALUE_TEXT:
+        value->kind_case = GOOGLE__PROTOBUF__VALUE__KIND_STRING_VALUE;
+        value->string_value = tri_flyte_string(arena, tr_read_text(cursor), error);
+        break;
+    default:
+        (void)tr_read_any(cursor);
+        value->kind_case = GOOGLE__PROTOBUF__VALUE__KIND_NULL_VALUE;
+        break;
+    }
+}
+
+static Google__Protobuf__Value *value_new(struct tr_arena *arena, struct tr_cursor *cursor,
+                                          int *error)
+{
+    Google__Protobuf__Value *value = tri_flyte_new(arena, &google__protobuf__value__descriptor);
+    if (value == NULL) {
+        return NULL;
+    }
+    if (tri_value_kind(cursor) == TRI_VALUE_MAP) {
+        value->kind_case = GOOGLE__PROTOBUF__VALUE__KIND_STRUCT_VALUE;
+        value->struct_value = tri_flyte_struct_new(arena, cursor, error);
+    } else if (tri_value_kind(cursor) == TRI_VALUE_LIST) {
+        value->kind_case = GOOGLE__PROTOBUF__VALUE__KIND_LIST_VALUE;
+        value->list_value = list_new(arena, cursor, error);
+    } else {
+        scalar_new(arena, cursor, error, value);
+    }
+    return value;
+}

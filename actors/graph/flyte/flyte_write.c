@@ -14,6 +14,7 @@
 #include "actors/graph/document/limits.h"
 #include "actors/graph/flyte/flyte_inside.h"
 #include "actors/graph/value/literal.h"
+#include "actors/graph/value/note.h"
 #include "schemas/codec/error.h"
 
 /* What is gathered before it is given on, so that `put` is not called for each small element. */
@@ -38,6 +39,7 @@ enum field {
 struct maker {
     struct tr_arena *arena;
     struct tr_cursor cursor;
+    struct tr_note note; /* what came beside the value in hand */
     int error;
 };
 
@@ -123,15 +125,29 @@ static void put_primitive(struct maker *maker, const struct tr_type *type,
     }
 }
 
-static void put_binary(struct maker *maker, struct tr_bytes bytes, const char *tag,
+static void put_binary(struct maker *maker, struct tr_bytes bytes, struct tr_text tag,
                        Flyteidl__Core__Scalar *scalar)
 {
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_BINARY;
     scalar->binary = tri_flyte_new(maker->arena, &flyteidl__core__binary__descriptor);
     if (scalar->binary != NULL) {
         scalar->binary->value = view(bytes);
-        scalar->binary->tag = make_string(maker, tr_text_of(tag));
+        scalar->binary->tag = make_string(maker, tag);
     }
+}
+
+/*
+ * A struct in the form that it came in. Ours is msgpack already, so that its bytes go out as they
+ * are, integers included.
+ */
+static void put_struct(struct maker *maker, Flyteidl__Core__Scalar *scalar)
+{
+    if (!maker->note.is_generic) {
+        put_binary(maker, tr_read_any(&maker->cursor), tr_text_of("msgpack"), scalar);
+        return;
+    }
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_GENERIC;
+    scalar->generic = tri_flyte_struct_new(maker->arena, &maker->cursor, &maker->error);
 }
 
 /* Code and element have no place in Flyte's Error and are lost. */
@@ -146,7 +162,7 @@ static void put_error(struct maker *maker, Flyteidl__Core__Scalar *scalar)
     }
 }
 
-/* The format is the value's own: it may be known where the declared type leaves it open. */
+/* The format is the value's own, if it has one, else that of the declared type. */
 static void put_blob(struct maker *maker, const struct tr_type *type,
                      Flyteidl__Core__Scalar *scalar)
 {
@@ -154,7 +170,8 @@ static void put_blob(struct maker *maker, const struct tr_type *type,
     Flyteidl__Core__Blob *blob = tri_flyte_new(maker->arena, &flyteidl__core__blob__descriptor);
     Flyteidl__Core__BlobMetadata *metadata =
         tri_flyte_new(maker->arena, &flyteidl__core__blob_metadata__descriptor);
-    const struct tr_type of = {.kind = type->kind, .format = value.format};
+    const struct tr_type of = {.kind = type->kind,
+                               .format = value.format.size > 0 ? value.format : type->format};
     const Flyteidl__Core__LiteralType *made = tri_flyte_type_new(maker->arena, &of);
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_BLOB;
     scalar->blob = blob;
@@ -212,11 +229,10 @@ static void put_scalar(struct maker *maker, const struct tr_type *type,
         put_none(maker, scalar);
         break;
     case TR_TYPE_BYTES:
-        put_binary(maker, tr_read_bytes(&maker->cursor), "", scalar);
+        put_binary(maker, tr_read_bytes(&maker->cursor), maker->note.tag, scalar);
         break;
-    /* Our packed struct is msgpack already, so its bytes go out as they are, integers included. */
     case TR_TYPE_STRUCT:
-        put_binary(maker, tr_read_any(&maker->cursor), "msgpack", scalar);
+        put_struct(maker, scalar);
         break;
     case TR_TYPE_ERROR:
         put_error(maker, scalar);
@@ -285,6 +301,31 @@ static void put_map(struct maker *maker, const struct tr_type *type,
     }
 }
 
+/* What came beside the value, and goes on with it. */
+static void put_note(struct maker *maker, Flyteidl__Core__Literal *literal)
+{
+    struct tr_cursor words = tr_cursor_of(maker->note.metadata);
+    uint32_t count = maker->note.metadata.size == 0 ? 0 : tr_read_map(&words);
+    Flyteidl__Core__Literal__MetadataEntry **entries =
+        tr_arena_array(maker->arena, count, sizeof(void *));
+    if (maker->note.hash.size > 0) {
+        literal->hash = make_string(maker, maker->note.hash);
+    }
+    for (uint32_t i = 0; entries != NULL && i < count; i++) {
+        entries[i] =
+            tri_flyte_new(maker->arena, &flyteidl__core__literal__metadata_entry__descriptor);
+        if (entries[i] == NULL) {
+            return;
+        }
+        entries[i]->key = make_string(maker, tr_read_text(&words));
+        entries[i]->value = make_string(maker, tr_read_text(&words));
+    }
+    if (entries != NULL) {
+        literal->n_metadata = count;
+        literal->metadata = entries;
+    }
+}
+
 /* The value at the cursor, which was checked to be one of the type. */
 static Flyteidl__Core__Literal *make_literal(struct maker *maker, const struct tr_type *type)
 {
@@ -292,6 +333,9 @@ static Flyteidl__Core__Literal *make_literal(struct maker *maker, const struct t
         tri_flyte_new(maker->arena, &flyteidl__core__literal__descriptor);
     if (literal == NULL) {
         return NULL;
+    }
+    if (tr_read_note(&maker->cursor, &maker->note)) {
+        put_note(maker, literal);
     }
     if (type->kind == TR_TYPE_LIST) {
         put_collection(maker, type, literal);
@@ -484,11 +528,14 @@ static int write_union(struct writing *writing, const struct tr_type *type, stru
 static int write_literal(struct writing *writing, const struct tr_type *type, struct tr_bytes value,
                          uint64_t *size)
 {
+    struct tr_cursor cursor = tr_cursor_of(value);
     if (type->kind == TR_TYPE_LIST) {
         return write_list(writing, type->parts[0], value, size);
     }
-    return type->kind == TR_TYPE_UNION ? write_union(writing, type, value, size)
-                                       : write_whole(writing, type, value, size);
+    /* A value with a note is no list that is worth being written in pieces. */
+    bool is_noted = tr_peek(&cursor) == TR_CODEC_EXTENSION;
+    return type->kind == TR_TYPE_UNION && !is_noted ? write_union(writing, type, value, size)
+                                                    : write_whole(writing, type, value, size);
 }
 
 /*

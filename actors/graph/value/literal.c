@@ -13,10 +13,10 @@
  */
 #include "actors/graph/value/literal.h"
 
-#include <math.h>
 #include <sodium.h>
 
 #include "actors/graph/document/limits.h"
+#include "actors/graph/value/note.h"
 
 /*
  * The first byte of a msgpack value decides its kind; nothing is consumed, so a caller can look and
@@ -216,10 +216,7 @@ static void check_any(struct tr_cursor *cursor, uint32_t depth)
         (void)tr_read_i64(cursor);
         break;
     case TRI_VALUE_FLOAT:
-        /* JSON has no infinite numbers, and a struct is what JSON can say. */
-        if (!isfinite(tr_read_f64(cursor))) {
-            tr_cursor_fail(cursor, TR_MALFORMED);
-        }
+        (void)tr_read_f64(cursor);
         break;
     case TRI_VALUE_TEXT:
         (void)tr_read_text(cursor);
@@ -285,6 +282,20 @@ static void check_scalar(struct tr_cursor *cursor, const struct tr_type *type)
     }
 }
 
+/* A note that may stand there, and only one. */
+static void check_note(struct tr_cursor *cursor, const struct tr_type *type)
+{
+    struct tr_note note;
+    if (tr_peek(cursor) != TR_CODEC_EXTENSION || !tr_read_note(cursor, &note)) {
+        return;
+    }
+    const struct tr_note fitting = tr_note_for(type, &note);
+    if (fitting.is_generic != note.is_generic || fitting.tag.size != note.tag.size ||
+        fitting.hash.size != note.hash.size || tr_peek(cursor) == TR_CODEC_EXTENSION) {
+        tr_cursor_fail(cursor, TR_MALFORMED);
+    }
+}
+
 static void check_value(struct tr_cursor *cursor, const struct tr_type *type, uint32_t depth)
 {
     if (depth > TR_LITERAL_DEPTH_MAX) {
@@ -293,7 +304,10 @@ static void check_value(struct tr_cursor *cursor, const struct tr_type *type, ui
     }
     if (type == NULL) {
         check_any(cursor, depth);
-    } else if (type->kind == TR_TYPE_STRUCT) {
+        return;
+    }
+    check_note(cursor, type);
+    if (type->kind == TR_TYPE_STRUCT) {
         check_elements(cursor, NULL, true, depth);
     } else if (type->kind == TR_TYPE_LIST || type->kind == TR_TYPE_MAP) {
         check_elements(cursor, type->parts[0], type->kind == TR_TYPE_MAP, depth);
@@ -379,6 +393,7 @@ static bool step_fits(const struct tr_cursor *cursor, const struct tr_type *type
 
 static int enter(struct tr_cursor *cursor, const struct tr_type *type, const struct tr_step *step)
 {
+    tr_pass_note(cursor);
     if (!step_fits(cursor, type, step)) {
         return TR_INVALID;
     }

@@ -8,6 +8,7 @@
  *   error: [node, code, message, element or nil] · union: [position of the variant, value]
  *   struct, and a place whose type is known only at run time: nil, bool, int, float, string,
  *   array and map (keys sorted) as they are
+ *   any of these but a list may have a note before it (note.h)
  *
  * There is one encoding for each value, so equal values of one type are equal bytes. A value is
  * read with its type only; nothing here allocates but into the caller's buffer or arena.
@@ -97,8 +98,11 @@ struct tr_blob {
 struct tr_blob tr_read_blob(struct tr_cursor *cursor);
 void tr_write_blob(struct tr_buffer *buffer, struct tr_blob blob);
 
-/* What of a value may be a path: files and directories; or datasets, and texts in structs, too. */
-enum tr_path_scope { TR_PATHS_DECLARED, TR_PATHS_ALL };
+/*
+ * What of a value may be a path: files and directories; or datasets, and texts in structs, too. In
+ * content, which keys are made of, hashes that are noted take the place of their values.
+ */
+enum tr_path_scope { TR_PATHS_DECLARED, TR_PATHS_ALL, TR_PATHS_CONTENT };
 
 /*
  * Appends a value with what `map` appends (one value) in the place of each that may be a path; of a

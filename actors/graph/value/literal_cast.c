@@ -18,14 +18,16 @@
  * With `map` set the type stays as it is, and the caller replaces paths, for instance by hashes of
  * their contents when a cache key is made.
  *
+ * A note (note.h) stays with its value as far as it may stand before the new type; a value without
+ * a type has none. In content (TR_PATHS_CONTENT) a hash of the note takes the value's place.
+ *
  * The value is checked against its type before the walk begins, so the walk relies on its form. A
  * value of another type may be nested more deeply than what it was made from, as a union adds a
  * level, so what a cast has written is checked as well. An error leaves the buffer as it was.
  */
-#include <math.h>
-
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/literal.h"
+#include "actors/graph/value/note.h"
 
 struct caster {
     struct tr_cursor cursor;
@@ -125,18 +127,6 @@ static void scalar_to_free(struct caster *caster, const struct tr_type *from)
     tr_buffer_fini(&text);
 }
 
-/* Infinite numbers are texts in JSON, and so in a struct. */
-static void float_to_free(struct caster *caster)
-{
-    double number = tr_read_f64(&caster->cursor);
-    if (isnan(number) || isinf(number)) {
-        const char *text = isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
-        tr_buffer_text_value(caster->buffer, tr_text_of(text));
-    } else {
-        tr_buffer_f64(caster->buffer, number);
-    }
-}
-
 /*
  * An error as a struct: its fields by name. The order of the writes is the order of the keys,
  * because packed maps are sorted, and tr_literal_check refuses others.
@@ -180,14 +170,12 @@ static void to_free(struct caster *caster, const struct tr_type *from)
     switch ((enum tr_type_kind)from->kind) {
     case TR_TYPE_NONE:
     case TR_TYPE_INT:
+    case TR_TYPE_FLOAT:
     case TR_TYPE_STRING:
     case TR_TYPE_BOOL:
     case TR_TYPE_ENUM:
     case TR_TYPE_STRUCT:
         copy(caster);
-        break;
-    case TR_TYPE_FLOAT:
-        float_to_free(caster);
         break;
     case TR_TYPE_DATETIME:
     case TR_TYPE_DURATION:
@@ -349,6 +337,41 @@ static void cast_typed(struct caster *caster, const struct tr_type *from, const 
     }
 }
 
+/*
+ * A value with a note, which is taken off and put before what becomes of the value. A hash that
+ * stands for the value is all that counts of it in content: the value is not looked at.
+ */
+static void cast_noted(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
+{
+    struct tr_note note;
+    size_t begin = caster->buffer->size;
+    (void)tr_read_note(&caster->cursor, &note);
+    if (caster->scope == TR_PATHS_CONTENT && note.hash.size > 0) {
+        const struct tr_note hash = {.tag = tr_text_of(""), .hash = note.hash};
+        (void)tr_read_any(&caster->cursor);
+        tr_buffer_nil(caster->buffer);
+        tr_write_note(caster->buffer, begin, &hash);
+        return;
+    }
+    cast(caster, from, to);
+    if (to != NULL && !is_failed(caster)) {
+        note = tr_note_for(to, &note);
+        tr_write_note(caster->buffer, begin, &note);
+    }
+}
+
+/*
+ * Whether a note comes that is taken off here. That of a value which becomes a variant of a union
+ * goes into the union with it.
+ */
+static bool is_noted(const struct caster *caster, const struct tr_type *from,
+                     const struct tr_type *to)
+{
+    bool becomes_variant =
+        to != NULL && to->kind == TR_TYPE_UNION && from != NULL && from->kind != TR_TYPE_UNION;
+    return from != NULL && !becomes_variant && tr_peek(&caster->cursor) == TR_CODEC_EXTENSION;
+}
+
 static void cast(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
 {
     if (is_failed(caster) || caster->depth > TR_LITERAL_DEPTH_MAX) {
@@ -360,6 +383,8 @@ static void cast(struct caster *caster, const struct tr_type *from, const struct
         map_free(caster);
     } else if (from == NULL && to == NULL) {
         copy(caster);
+    } else if (is_noted(caster, from, to)) {
+        cast_noted(caster, from, to);
     } else if (from == NULL) {
         from_free(caster, to);
     } else if (to == NULL) {

@@ -15,6 +15,7 @@
 
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/literal.h"
+#include "actors/graph/value/note.h"
 #include "schemas/codec/print.h"
 
 struct writer {
@@ -190,8 +191,9 @@ static bool could_take(const struct tr_type *earlier, const struct tr_type *late
     bool takes_text = is_written_as_text(earlier) || earlier->kind == TR_TYPE_FLOAT ||
                       earlier->kind == TR_TYPE_DATASET;
     bool is_text = is_written_as_text(later) || later->kind == TR_TYPE_FLOAT;
-    return (takes_text && is_text) ||
-           (is_written_as_object(earlier) && is_written_as_object(later)) ||
+    bool takes_object = is_written_as_object(earlier) || earlier->kind == TR_TYPE_FILE ||
+                        earlier->kind == TR_TYPE_DIRECTORY;
+    return (takes_text && is_text) || (takes_object && is_written_as_object(later)) ||
            (earlier->kind == TR_TYPE_LIST && later->kind == TR_TYPE_LIST);
 }
 
@@ -205,6 +207,7 @@ static bool looks_typed(const struct tr_type *type, struct tr_cursor cursor)
         return false;
     }
     uint32_t found = 0;
+    tr_pass_note(&cursor);
     uint32_t count = tr_read_map(&cursor);
     for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
         struct tr_text key = tr_read_text(&cursor);
@@ -302,6 +305,7 @@ static void write_value(struct writer *writer, const struct tr_type *type)
     if (type == NULL) {
         write_any(writer);
     } else {
+        tr_pass_note(&writer->cursor);
         write_typed(writer, type);
     }
     writer->depth--;

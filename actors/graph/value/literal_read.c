@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "actors/graph/document/limits.h"
+#include "actors/graph/value/note.h"
 #include "schemas/runtime/blob_uri.h"
 
 /* The way from the value that was asked for to the one in hand, for messages without places. */
@@ -386,7 +387,8 @@ static bool read_map(struct tr_literal_reader *reader, const struct tr_type *typ
 
 /*
  * A value whose type nothing declares, by the core schema. An integer beyond 64 bits would silently
- * become a float and lose digits, and an infinity has no form in JSON, so both are refused.
+ * become a float and lose digits, and an infinity has no form in JSON, so both are refused where
+ * somebody wrote them. Where a program did, an infinity is a number like any other.
  */
 static bool read_any(struct tr_literal_reader *reader, const struct tr_tree *tree,
                      struct tr_buffer *buffer)
@@ -406,7 +408,7 @@ static bool read_any(struct tr_literal_reader *reader, const struct tr_tree *tre
         if (tree->kind == TR_TREE_PLAIN && tri_text_is_integer(tree->text)) {
             return refuse(reader, tree, "the integer does not fit into 64 bits\nquote it");
         }
-        if (!isfinite(resolved.number)) {
+        if (tree->kind == TR_TREE_PLAIN && !isfinite(resolved.number)) {
             return refuse(reader, tree, "a struct holds no infinite numbers\nwrite it as text");
         }
         tr_buffer_f64(buffer, resolved.number);
@@ -431,6 +433,16 @@ static bool read_struct(struct tr_literal_reader *reader, const struct tr_type *
 {
     return tree->kind == TR_TREE_MAP ? read_map(reader, NULL, tree, buffer)
                                      : mismatch(reader, type, tree);
+}
+
+/* What came beside the value that the buffer has from `begin` on. */
+static void write_note(const struct tr_type *type, const struct tr_tree *tree, size_t begin,
+                       struct tr_buffer *buffer)
+{
+    if (tree->note != NULL) {
+        const struct tr_note note = tr_note_for(type, tree->note);
+        tr_write_note(buffer, begin, &note);
+    }
 }
 
 /* Tries one variant with the report muted; the buffer is as before when it does not fit. */
@@ -489,9 +501,13 @@ static bool read_union(struct tr_literal_reader *reader, const struct tr_type *t
     if (is_explicit(tree)) {
         int64_t variant = variant_by_name(reader->arena, type, tr_tree_find(tree, "type")->text);
         if (variant >= 0) {
+            size_t begin = buffer->size;
             tr_buffer_array(buffer, 2);
             tr_buffer_u64(buffer, (uint64_t)variant);
-            return read_value(reader, type->parts[variant], tr_tree_find(tree, "value"), buffer);
+            bool is_fine =
+                read_value(reader, type->parts[variant], tr_tree_find(tree, "value"), buffer);
+            write_note(type, tree, begin, buffer);
+            return is_fine;
         }
     }
     /* A plain scalar is first what the core schema says, and only then text as it is written. */
@@ -538,23 +554,6 @@ static struct tr_text join_path(struct tr_literal_reader *reader, struct tr_text
                           has_slash ? "" : "/", TRI_TEXT(text));
 }
 
-/*
- * A file or a directory. A zero byte would end the path early for every call of the system behind
- * it, so that the file opened would not be the one named.
- */
-static bool read_path(struct tr_literal_reader *reader, const struct tr_type *type,
-                      const struct tr_tree *tree, struct tr_buffer *buffer)
-{
-    struct tr_blob blob = {.format = tr_text_of("")};
-    if (!take_text(tree, &blob.uri) || blob.uri.size == 0 ||
-        memchr(blob.uri.data, '\0', blob.uri.size) != NULL) {
-        return mismatch(reader, type, tree);
-    }
-    blob.uri = join_path(reader, blob.uri);
-    tr_write_blob(buffer, blob);
-    return true;
-}
-
 static bool take_fields(struct tr_literal_reader *reader, const struct tr_type *type,
                         const struct tr_tree *tree, const char *const *names,
                         const struct tr_tree **values, size_t count)
@@ -572,6 +571,38 @@ static bool take_fields(struct tr_literal_reader *reader, const struct tr_type *
         }
         values[k] = tree->pairs[i].value;
     }
+    return true;
+}
+
+/*
+ * A file or a directory: its path alone, {uri, format}, or {path, metadata} as flytekit has one in
+ * a struct. A format that the type says anyhow is not repeated. A zero byte would end the path
+ * early for every call of the system behind it, so that the file opened would not be the one named.
+ */
+static bool read_path(struct tr_literal_reader *reader, const struct tr_type *type,
+                      const struct tr_tree *tree, struct tr_buffer *buffer)
+{
+    static const char *const names[] = {"uri", "format", "path", "metadata"};
+    const struct tr_tree *values[4] = {tree, NULL, NULL, NULL};
+    struct tr_blob blob = {.format = tr_text_of("")};
+    if (tree->kind == TR_TREE_MAP) {
+        values[0] = NULL;
+        if (!take_fields(reader, type, tree, names, values, 4)) {
+            return false;
+        }
+    }
+    const struct tr_tree *uri = values[0] != NULL ? values[0] : values[2];
+    bool is_fine = uri != NULL && take_text(uri, &blob.uri) && blob.uri.size > 0 &&
+                   memchr(blob.uri.data, '\0', blob.uri.size) == NULL &&
+                   (values[1] == NULL || tr_tree_is_text(values[1]));
+    if (!is_fine) {
+        return mismatch(reader, type, tree);
+    }
+    if (values[1] != NULL && !tr_text_equal(values[1]->text, type->format)) {
+        blob.format = values[1]->text;
+    }
+    blob.uri = join_path(reader, blob.uri);
+    tr_write_blob(buffer, blob);
     return true;
 }
 
@@ -656,10 +687,15 @@ static bool read_value(struct tr_literal_reader *reader, const struct tr_type *t
     if (reader->depth == TR_LITERAL_DEPTH_MAX) {
         return refuse(reader, tree, "the value nests too deeply\nkeep it in a file");
     }
+    size_t begin = buffer->size;
     reader->depth++;
     bool is_fine = type == NULL ? read_any(reader, tree, buffer)
                                 : readers[type->kind](reader, type, tree, buffer);
     reader->depth--;
+    /* A union whose variant was found by trying has its note before the variant's value. */
+    if (is_fine && type != NULL && type->kind != TR_TYPE_UNION) {
+        write_note(type, tree, begin, buffer);
+    }
     return is_fine;
 }
 

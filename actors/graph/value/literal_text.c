@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "actors/graph/value/literal.h"
+#include "actors/graph/value/note.h"
 
 bool tr_type_has_text(const struct tr_type *type)
 {
@@ -40,6 +41,7 @@ static enum tr_type_kind kind_of(const struct tr_type *type, const struct tr_cur
 int tr_literal_text(const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
 {
     struct tr_cursor cursor = tr_cursor_of(value);
+    tr_pass_note(&cursor);
     switch (kind_of(type, &cursor)) {
     case TR_TYPE_INT:
         tr_buffer_print(buffer, "%lld", (long long)tr_read_i64(&cursor));

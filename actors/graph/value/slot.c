@@ -12,6 +12,7 @@
 
 #include "actors/graph/document/report.h"
 #include "actors/graph/value/literal.h"
+#include "actors/graph/value/note.h"
 
 /*
  * False for a damaged extension as well. Such a slot then fails the check as a literal, since no
@@ -159,6 +160,7 @@ static void show_form(struct tr_bytes value, struct tr_buffer *buffer)
 {
     struct tr_cursor cursor = tr_cursor_of(value);
     struct tr_text text;
+    tr_pass_note(&cursor);
     switch (tri_value_kind(&cursor)) {
     case TRI_VALUE_NIL:
         tr_buffer_add_string(buffer, "none");
@@ -209,6 +211,7 @@ void tr_slot_show(const struct tr_type *type, struct tr_bytes slot, struct tr_bu
     (void)tr_slot_is_untyped(slot, &literal);
     if (type != NULL && type->kind == TR_TYPE_UNION) {
         struct tr_cursor cursor = tr_cursor_of(literal);
+        tr_pass_note(&cursor);
         type = tr_read_variant(&cursor, type, &position);
         literal = tr_read_any(&cursor);
     }

@@ -147,6 +147,47 @@ static void test_values_are_written_as_flytes_library_does(void **state)
     assert_true(each_golden(check_write) > 40);
 }
 
+/* Reads a literal as a value, and writes it again under the name "x". */
+static void write_again(const struct golden *golden, struct tr_buffer *document)
+{
+    struct tr_buffer value;
+    const struct tr_type *type = help_type(&help, golden->type);
+    const struct tr_tree *tree =
+        tr_flyte_literal(&help.arena, &help.report, type, literal_of(golden));
+    struct tr_literal_reader reader = {.report = &help.report, .arena = &help.arena};
+    tr_buffer_init(&value, 0);
+    assert_non_null(tree);
+    if (!tr_literal_read(&reader, type, tree, &value)) {
+        fail_msg("%s: %s", golden->name, help_errors(&help));
+    }
+    assert_int_equal(tr_literal_check(type, tr_buffer_bytes(&value)), 0);
+    assert_int_equal(
+        tr_flyte_write(tr_text_of("x"), type, 0, tr_buffer_bytes(&value), put, document), 0);
+    tr_buffer_fini(&value);
+}
+
+static void check_kept(const struct golden *golden)
+{
+    struct tr_buffer document;
+    struct tr_bytes literal;
+    if (strcmp(golden->use, "read") == 0) {
+        return;
+    }
+    tr_buffer_init(&document, 0);
+    write_again(golden, &document);
+    assert_int_equal(tr_flyte_find(tr_buffer_bytes(&document), tr_text_of("x"), &literal), 0);
+    if (!tr_literal_equal(literal, literal_of(golden))) {
+        fail_msg("%s is not written as it was read", golden->name);
+    }
+    tr_buffer_fini(&document);
+}
+
+static void test_what_came_goes_on_as_it_came(void **state)
+{
+    (void)state;
+    assert_true(each_golden(check_kept) > 50);
+}
+
 /* Cut off anywhere, a literal is none, or another one: it never does harm. */
 static void check_cut(const struct golden *golden)
 {
@@ -384,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_what_flytes_library_writes_is_read),
         TEST(test_values_are_written_as_flytes_library_does),
+        TEST(test_what_came_goes_on_as_it_came),
         TEST(test_literals_may_be_cut_off),
         TEST(test_what_is_no_literal_is_told),
         TEST(test_nesting_has_a_bound),

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Literals of Flyte's on their way through a workflow: what one task writes the next one reads,
+with all that came beside the value.
+
+Tasks are programs that use Flyte's own library (support/flyte_package.py puts packages together).
+"""
+
+import unittest
+
+from test_flyte_packages import PackageTest
+
+# Two tasks: one that writes a literal, one that tells what it was given.
+MAKE = """
+from google.protobuf import text_format
+STRUCT = types_pb2.LiteralType(simple=types_pb2.STRUCT)
+FILE = types_pb2.LiteralType(blob=types_pb2.BlobType(format="csv"))
+BYTES = types_pb2.LiteralType(simple=types_pb2.BINARY)
+
+def make(name, kind, literal, **inputs):
+    program = ("import sys; from flyteidl.core import literals_pb2 as l; "
+               "from google.protobuf import text_format as t; "
+               f"open(sys.argv[1] + '/outputs.pb', 'wb').write(l.LiteralMap(literals={{'o0': "
+               f"t.Parse({literal!r}, l.Literal())}}).SerializeToString())")
+    return task(name, "", inputs, kind, args=["python3", "-c", program, "{{.outputPrefix}}"])
+
+def tell(name, kind, **more):
+    program = ("import json, os, sys; from flyteidl.core import literals_pb2 as l; "
+               "from google.protobuf import text_format as t; "
+               "m = l.LiteralMap.FromString(open(sys.argv[1], 'rb').read()); "
+               "json.dump({'o0': t.MessageToString(m.literals['a'], as_one_line=True)}, "
+               "open(os.environ['TROUPE_OUTPUTS'], 'w'))")
+    return task(name, "", {"a": kind} | more, STRING, args=["python3", "-c", program, "{{.input}}"])
+
+def pass_on(name, kind, literal):
+    make(f"v.make_{name}", kind, literal)
+    tell(f"v.tell_{name}", kind)
+    workflow(f"v.{name}", {}, [node("n0", f"v.make_{name}"),
+                               node("n1", f"v.tell_{name}", a=promise("n0"))],
+             {"o0": promise("n1")}, {"o0": STRING})
+"""
+
+
+class PassedOnTest(PackageTest):
+    """What goes from task to task is what came."""
+
+    def assert_passed_on(self, kind, literal):
+        self.package(MAKE + f"pass_on('flow', {kind}, {literal!r})")
+        done = self.document("run", "flows.tgz", "v.flow")
+        self.assertEqual(done["outputs"]["o0"], literal)
+
+    def test_a_struct_stays_in_its_form(self):
+        self.assert_passed_on("STRUCT", 'scalar { generic { fields { key: "a" value { '
+                                        'number_value: 3.0 } } } }')
+        self.assert_passed_on("STRUCT", 'scalar { binary { value: "\\201\\241a\\003" '
+                                        'tag: "msgpack" } }')
+
+    def test_hash_and_words_stay(self):
+        self.assert_passed_on("INTEGER", 'scalar { primitive { integer: 1 } } hash: "abc" '
+                                         'metadata { key: "k" value: "v" }')
+        self.assert_passed_on("BYTES", 'scalar { binary { value: "x" tag: "own" } }')
+
+    def test_numbers_that_are_none(self):
+        self.assert_passed_on("STRUCT", 'scalar { generic { fields { key: "a" value { '
+                                        'number_value: nan } } } }')
+
+    def test_a_hash_stands_for_the_value_in_the_cache(self):
+        self.package(MAKE + """
+for name, number, word in (("one", 1, "x"), ("two", 2, "x"), ("three", 2, "y"), ("four", 2, "")):
+    make(f"v.{name}", INTEGER, "scalar { primitive { integer: %d } } hash: '%s'" % (number, word))
+spec = task("v.ten", "i['a'] * 10", {"a": INTEGER})
+spec.template.metadata.discoverable, spec.template.metadata.discovery_version = True, "1"
+members[-1] = (members[-1][0], spec.SerializeToString())
+for name in ("one", "two", "three", "four"):
+    workflow(f"v.of_{name}", {}, [node("n0", f"v.{name}"), node("n1", "v.ten", a=promise("n0"))],
+             {"o0": promise("n1")})
+""")
+        given = [self.document("run", "flows.tgz", f"v.of_{name}")["outputs"]["o0"]
+                 for name in ("one", "two", "three", "four")]
+        self.assertEqual(given, [10, 10, 20, 20])
+        caches = [row["cache"] for row in self.document("get", "@last")["nodes"]
+                  if row["node"] == "n1"]
+        self.assertEqual(caches, ["populated"])
+
+
+if __name__ == "__main__":
+    unittest.main()
