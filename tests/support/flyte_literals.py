@@ -10,12 +10,13 @@ read, though the value alone would be written otherwise, `read` are only read, s
 another form of the same value.
 """
 
+import base64
 import json
 import pathlib
 import sys
 
 from flyteidl.core import literals_pb2, types_pb2
-from google.protobuf import duration_pb2, struct_pb2, timestamp_pb2
+from google.protobuf import duration_pb2, json_format, struct_pb2, timestamp_pb2
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden/flyte/literals.txt"
 
@@ -88,7 +89,39 @@ NONE = scalar(none_type=literals_pb2.Void())
 LARGE = 9007199254740993  # an integer that no double is
 PACKED = bytes.fromhex("82a161cf0020000000000001a16293cb3ff8000000000000c081a163a178")
 
+def described(kind, **words):
+    """A type of which Flyte says more, and how our language writes that."""
+    whole, rest = Type(**kind, **words), Type(**words)
+    rest.ClearField("metadata")
+    rest.structure.ClearField("tag")
+    if not rest.structure.ByteSize():
+        rest.ClearField("structure")
+    said = {"tag": whole.structure.tag,
+            "schema": json.dumps(json_format.MessageToDict(whole.metadata), sort_keys=True)
+            if whole.HasField("metadata") else "",
+            "extra": base64.b64encode(rest.SerializeToString(deterministic=True)).decode()}
+    return whole, ", ".join(f"{name}: {json.dumps(text)}" for name, text in said.items() if text)
+
+
+POINT, POINT_WORDS = described(
+    {"simple": Simple.STRUCT},
+    metadata={"title": "Point", "properties": {"x": {"type": "integer"}}},
+    structure=types_pb2.TypeStructure(tag="class", dataclass_type={
+        "x": Type(simple=Simple.INTEGER), "a": Type(simple=Simple.STRING)}),
+    annotation={"annotations": {"cache-key-metadata": {"serialization-format": "msgpack"}}})
+TABLE, TABLE_WORDS = described({}, structured_dataset_type=types_pb2.StructuredDatasetType(
+    columns=[{"name": "c", "literal_type": Type(simple=Simple.FLOAT)}]))
+SCHEMA = types_pb2.SchemaType(columns=[{"name": "c", "type": types_pb2.SchemaType.SchemaColumn.FLOAT}])
+_, SCHEMA_WORDS = described({}, schema=SCHEMA)
+
 BOTH = [
+    ("described_variant", f"struct({POINT_WORDS}) | none", {},
+     union(POINT, scalar(binary=literals_pb2.Binary(value=b"\x80", tag="msgpack")))),
+    ("columns", f"dataset({TABLE_WORDS})", {"uri": "s3://b/t", "format": ""},
+     scalar(structured_dataset=literals_pb2.StructuredDataset(uri="s3://b/t", metadata={
+         "structured_dataset_type": TABLE.structured_dataset_type}))),
+    ("older_table", f"dataset({SCHEMA_WORDS})", {"uri": "s3://b/t", "format": ""},
+     scalar(schema=literals_pb2.Schema(uri="s3://b/t", type=SCHEMA))),
     ("int_zero", "int", 0, integer(0)),
     ("int_least", "int", -2**63, integer(-2**63)),
     ("int_most", "int", 2**63 - 1, integer(2**63 - 1)),

@@ -525,16 +525,24 @@ static void move_pool(struct tri_transfer *transfer, void *item)
     move_f64(transfer, &pool->per_second);
 }
 
-/* A type without a tag has no field for it, as in graphs of older programs. */
+/*
+ * What a type does not have at the end of its fields is left out, as in graphs of older programs:
+ * tag; and behind it schema and extra.
+ */
 #define TYPE_FIELDS 4
+#define TAGGED_FIELDS 5
+#define DESCRIBED_FIELDS 7
 
 static void write_type(struct tri_transfer *transfer, const struct tr_type *type)
 {
     struct tr_buffer *buffer = transfer->buffer;
     uint32_t part_count = type->parts == NULL ? 0 : type->count;
     uint32_t value_count = type->values == NULL ? 0 : type->count;
-    bool has_tag = type->tag.size > 0;
-    tr_buffer_array(buffer, TYPE_FIELDS + (has_tag ? 1 : 0));
+    bool is_described = type->schema.size > 0 || type->extra.size > 0;
+    bool has_tag = is_described || type->tag.size > 0;
+    tr_buffer_array(buffer, is_described ? DESCRIBED_FIELDS
+                            : has_tag    ? TAGGED_FIELDS
+                                         : TYPE_FIELDS);
     tr_buffer_u64(buffer, type->kind);
     tr_buffer_text_value(buffer, type->format);
     tr_buffer_array(buffer, part_count);
@@ -547,6 +555,10 @@ static void write_type(struct tri_transfer *transfer, const struct tr_type *type
     }
     if (has_tag) {
         tr_buffer_text_value(buffer, type->tag);
+    }
+    if (is_described) {
+        tr_buffer_text_value(buffer, type->schema);
+        tr_buffer_text_value(buffer, type->extra);
     }
 }
 
@@ -584,9 +596,9 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
 {
     uint8_t kind = 0;
     struct tr_text format = tr_text_of("");
-    struct tr_text tag = tr_text_of("");
+    struct tr_type words = {.tag = tr_text_of("")};
     uint32_t fields = tr_read_array(&transfer->cursor);
-    if (fields < TYPE_FIELDS || fields > TYPE_FIELDS + 1) {
+    if (fields != TYPE_FIELDS && fields != TAGGED_FIELDS && fields != DESCRIBED_FIELDS) {
         fail(transfer, TR_MALFORMED);
     }
     move_kind(transfer, &kind, TR_TYPE_UNION);
@@ -602,8 +614,12 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
     for (uint32_t i = 0; values != NULL && i < value_count; i++) {
         move_text(transfer, &values[i]);
     }
-    if (fields > TYPE_FIELDS) {
-        move_text(transfer, &tag);
+    if (fields >= TAGGED_FIELDS) {
+        move_text(transfer, &words.tag);
+    }
+    if (fields == DESCRIBED_FIELDS) {
+        move_text(transfer, &words.schema);
+        move_text(transfer, &words.extra);
     }
     if (transfer->cursor.error != 0 || parts == NULL || values == NULL) {
         return;
@@ -611,8 +627,10 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
     const struct tr_type *type =
         make_type(transfer, kind, format, parts, part_count, values, value_count);
     if (fields > TYPE_FIELDS) {
-        bool may_be_tagged = tag.size > 0 && kind != TR_TYPE_UNION;
-        type = may_be_tagged ? tr_type_tagged(&transfer->types, type, tag) : NULL;
+        size_t said = fields == DESCRIBED_FIELDS ? words.schema.size + words.extra.size
+                                                 : words.tag.size;
+        bool may_be = said > 0 && kind != TR_TYPE_UNION;
+        type = may_be ? tr_type_described(&transfer->types, type, &words) : NULL;
     }
     if (type == NULL || type->index != index || type->kind != kind) {
         fail(transfer, TR_MALFORMED);

@@ -76,7 +76,7 @@ static void complete_field(ProtobufCMessage *message, const ProtobufCFieldDescri
 /* The depth was bounded when the message was unpacked. */
 static void complete(ProtobufCMessage *message, const struct filling *filling)
 {
-    if (message->descriptor == &flyteidl__core__identifier__descriptor) {
+    if (filling != NULL && message->descriptor == &flyteidl__core__identifier__descriptor) {
         Flyteidl__Core__Identifier *id = (Flyteidl__Core__Identifier *)message;
         fill(&id->project, filling->project);
         fill(&id->domain, filling->domain);
@@ -88,6 +88,11 @@ static void complete(ProtobufCMessage *message, const struct filling *filling)
             complete_field(message, field, filling);
         }
     }
+}
+
+void tri_flyte_sort(ProtobufCMessage *message)
+{
+    complete(message, NULL);
 }
 
 /* ------------------------------------------------------------------ one file */

@@ -18,9 +18,15 @@ TR_MUST_USE void *tri_flyte_new(struct tr_arena *arena,
 TR_MUST_USE Flyteidl__Core__LiteralType *tri_flyte_type_new(struct tr_arena *arena,
                                                             const struct tr_type *type);
 
-/* One of Flyte's types in a table. NULL when it is none of ours, or memory ended. */
+/*
+ * One of Flyte's types in a table; entries of its maps are put in order. NULL when it is none of
+ * ours, or memory ended.
+ */
 TR_MUST_USE const struct tr_type *tri_flyte_type_read(struct tr_types *types,
                                                       const Flyteidl__Core__LiteralType *type);
+
+/* Puts the entries of all maps in a message in the order of their keys: they have none. */
+void tri_flyte_sort(ProtobufCMessage *message);
 
 /* A text as C's string in an arena; NULL with TR_INVALID in `error` when it holds a zero byte. */
 TR_MUST_USE char *tri_flyte_string(struct tr_arena *arena, struct tr_text text, int *error);

@@ -1,6 +1,8 @@
 /*
- * Types in both directions. Ours are Flyte's but for what only SDKs look at: columns, schemas of
- * structs, tags of variants. These are dropped when a type is read and not written.
+ * Types in both directions. Ours are Flyte's but for what only SDKs look at, which goes along: the
+ * tag by which they know variants of unions, the schema of a struct as JSON, and all else (columns,
+ * annotations, types of a dataclass's fields) as the LiteralType that says nothing but that, packed
+ * and in base64. A union itself has none of these, only its variants.
  *
  * Types that are written lie in an arena as the library's messages and are packed from there. A
  * type that cannot be read (a generic one without a kind, an enum with too many values) gives NULL,
@@ -8,7 +10,9 @@
  */
 #include "actors/graph/flyte/flyte_inside.h"
 
+#include "actors/graph/document/json.h"
 #include "actors/graph/document/limits.h"
+#include "actors/graph/value/literal.h"
 #include "schemas/codec/error.h"
 
 typedef Flyteidl__Core__LiteralType literal_type;
@@ -42,12 +46,18 @@ static void set_blob(struct tr_arena *arena, const struct tr_type *type, literal
     }
 }
 
+/* What there is already says the columns, or that it is a Schema, which has no format. */
 static void set_dataset(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
 {
     int error = 0;
-    made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_STRUCTURED_DATASET_TYPE;
-    made->structured_dataset_type =
-        tri_flyte_new(arena, &flyteidl__core__structured_dataset_type__descriptor);
+    if (made->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SCHEMA) {
+        return;
+    }
+    if (made->type_case != FLYTEIDL__CORE__LITERAL_TYPE__TYPE_STRUCTURED_DATASET_TYPE) {
+        made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_STRUCTURED_DATASET_TYPE;
+        made->structured_dataset_type =
+            tri_flyte_new(arena, &flyteidl__core__structured_dataset_type__descriptor);
+    }
     if (made->structured_dataset_type != NULL) {
         made->structured_dataset_type->format = tri_flyte_string(arena, type->format, &error);
     }
@@ -89,15 +99,42 @@ static void set_tag(struct tr_arena *arena, const struct tr_type *type, literal_
     if (type->tag.size == 0) {
         return;
     }
-    made->structure = tri_flyte_new(arena, &flyteidl__core__type_structure__descriptor);
+    if (made->structure == NULL) {
+        made->structure = tri_flyte_new(arena, &flyteidl__core__type_structure__descriptor);
+    }
     if (made->structure != NULL) {
         made->structure->tag = tri_flyte_string(arena, type->tag, &error);
     }
 }
 
+/* The schema of a struct, which was made of such a message. */
+static void set_schema(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
+{
+    int error = 0;
+    struct tr_bytes packed = {.size = 0};
+    struct tr_bytes json = {.data = (const uint8_t *)type->schema.data, .size = type->schema.size};
+    if (json.size > 0 && tr_json_pack(arena, json, &packed) == 0) {
+        struct tr_cursor cursor = tr_cursor_of(packed);
+        made->metadata = tri_value_kind(&cursor) == TRI_VALUE_MAP
+                             ? tri_flyte_struct_new(arena, &cursor, &error)
+                             : NULL;
+    }
+}
+
+/* A type that says what `extra` does, and nothing else yet. */
+static literal_type *begin_type(struct tr_arena *arena, struct tr_text extra)
+{
+    struct tr_bytes packed;
+    literal_type *made = NULL;
+    if (extra.size > 0 && tri_base64_read(extra, arena, &packed)) {
+        made = tri_wire_unpack(arena, &flyteidl__core__literal_type__descriptor, packed);
+    }
+    return made != NULL ? made : tri_flyte_new(arena, &flyteidl__core__literal_type__descriptor);
+}
+
 literal_type *tri_flyte_type_new(struct tr_arena *arena, const struct tr_type *type)
 {
-    literal_type *made = tri_flyte_new(arena, &flyteidl__core__literal_type__descriptor);
+    literal_type *made = begin_type(arena, type->extra);
     if (made == NULL) {
         return NULL;
     }
@@ -129,6 +166,7 @@ literal_type *tri_flyte_type_new(struct tr_arena *arena, const struct tr_type *t
         break;
     }
     set_tag(arena, type, made);
+    set_schema(arena, type, made);
     return arena->error == 0 ? made : NULL;
 }
 
@@ -180,7 +218,7 @@ static const struct tr_type *read_simple(struct tr_types *types, int64_t number)
  * The recursion is bounded when the message is unpacked, the type by TR_TYPE_DEPTH_MAX. A Schema is
  * the older form of a StructuredDataset and has no format.
  */
-static const struct tr_type *read_untagged(struct tr_types *types, const literal_type *type)
+static const struct tr_type *read_plain(struct tr_types *types, const literal_type *type)
 {
     const struct tr_type *element;
     switch (type->type_case) {
@@ -209,12 +247,97 @@ static const struct tr_type *read_untagged(struct tr_types *types, const literal
     }
 }
 
+/* A message's values as JSON, keys in order; "" where it cannot be said so. */
+static struct tr_text json_of(struct tr_arena *arena, const Google__Protobuf__Struct *value)
+{
+    struct tr_report report;
+    struct tr_buffer packed;
+    struct tr_buffer json;
+    struct tr_text text = tr_text_of("");
+    tr_report_init(&report);
+    tr_buffer_init(&packed, 0);
+    tr_buffer_init(&json, 0);
+    struct tr_literal_reader reader = {.report = &report, .arena = arena};
+    const struct tr_tree *tree = tri_flyte_struct(arena, &report, value);
+    if (tree != NULL && tr_literal_read(&reader, NULL, tree, &packed) &&
+        tr_literal_json(NULL, tr_buffer_bytes(&packed), &json) == 0) {
+        text = tr_arena_text(arena, tr_buffer_text(&json));
+    }
+    tr_buffer_fini(&json);
+    tr_buffer_fini(&packed);
+    tr_report_fini(&report);
+    return text;
+}
+
+/* What our types do not say of a type; false where there is nothing. Parts are shared. */
+static bool take_rest(const literal_type *type, literal_type *rest,
+                      Flyteidl__Core__TypeStructure *structure,
+                      Flyteidl__Core__StructuredDatasetType *dataset)
+{
+    bool is_struct = type->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SIMPLE &&
+                     type->simple == FLYTEIDL__CORE__SIMPLE_TYPE__STRUCT;
+    rest->metadata = is_struct ? NULL : type->metadata;
+    rest->annotation = type->annotation;
+    if (type->structure != NULL && type->structure->n_dataclass_type > 0) {
+        structure->n_dataclass_type = type->structure->n_dataclass_type;
+        structure->dataclass_type = type->structure->dataclass_type;
+        rest->structure = structure;
+    }
+    if (type->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SCHEMA) {
+        rest->type_case = type->type_case;
+        rest->schema = type->schema;
+    } else if (type->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_STRUCTURED_DATASET_TYPE) {
+        const Flyteidl__Core__StructuredDatasetType *whole = type->structured_dataset_type;
+        dataset->n_columns = whole->n_columns;
+        dataset->columns = whole->columns;
+        dataset->external_schema_type = whole->external_schema_type;
+        dataset->external_schema_bytes = whole->external_schema_bytes;
+        if (protobuf_c_message_get_packed_size(&dataset->base) > 0) {
+            rest->type_case = type->type_case;
+            rest->structured_dataset_type = dataset;
+        }
+    }
+    return protobuf_c_message_get_packed_size(&rest->base) > 0;
+}
+
+static struct tr_text extra_of(struct tr_arena *arena, const literal_type *type)
+{
+    literal_type rest = FLYTEIDL__CORE__LITERAL_TYPE__INIT;
+    Flyteidl__Core__TypeStructure structure = FLYTEIDL__CORE__TYPE_STRUCTURE__INIT;
+    Flyteidl__Core__StructuredDatasetType dataset = FLYTEIDL__CORE__STRUCTURED_DATASET_TYPE__INIT;
+    struct tr_buffer text;
+    if (!take_rest(type, &rest, &structure, &dataset)) {
+        return tr_text_of("");
+    }
+    uint8_t *packed = tr_arena_alloc(arena, protobuf_c_message_get_packed_size(&rest.base) + 1);
+    if (packed == NULL) {
+        return tr_text_of("");
+    }
+    struct tr_bytes bytes = {.data = packed, .size = protobuf_c_message_pack(&rest.base, packed)};
+    tr_buffer_init(&text, 0);
+    tri_base64_write(bytes, &text);
+    struct tr_text extra = tr_arena_text(arena, tr_buffer_text(&text));
+    arena->error = arena->error != 0 ? arena->error : text.error;
+    tr_buffer_fini(&text);
+    return extra;
+}
+
 const struct tr_type *tri_flyte_type_read(struct tr_types *types, const literal_type *type)
 {
-    const struct tr_type *untagged = read_untagged(types, type);
-    const char *tag = type->structure == NULL ? "" : type->structure->tag;
-    bool is_union = untagged != NULL && untagged->kind == TR_TYPE_UNION;
-    return tag[0] == '\0' || is_union ? untagged : tr_type_tagged(types, untagged, tr_text_of(tag));
+    struct tr_type words = {.tag = tr_text_of(type->structure == NULL ? "" : type->structure->tag)};
+    const struct tr_type *plain = read_plain(types, type);
+    if (plain == NULL || plain->kind == TR_TYPE_UNION) {
+        return plain;
+    }
+    /* The message is ours, in an arena. */
+    tri_flyte_sort((ProtobufCMessage *)(uintptr_t)&type->base);
+    if (plain->kind == TR_TYPE_STRUCT && type->metadata != NULL) {
+        words.schema = json_of(types->arena, type->metadata);
+    }
+    words.extra = extra_of(types->arena, type);
+    return words.tag.size + words.schema.size + words.extra.size > 0
+               ? tr_type_described(types, plain, &words)
+               : plain;
 }
 
 char *tri_flyte_string(struct tr_arena *arena, struct tr_text text, int *error)

@@ -182,15 +182,34 @@ static void put_blob(struct maker *maker, const struct tr_type *type,
     }
 }
 
-static void put_dataset(struct maker *maker, Flyteidl__Core__Scalar *scalar)
+/* The older form of a dataset, where a Schema is declared. */
+static void put_table(struct maker *maker, struct tr_blob value, Flyteidl__Core__SchemaType *type,
+                      Flyteidl__Core__Scalar *scalar)
+{
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_SCHEMA;
+    scalar->schema = tri_flyte_new(maker->arena, &flyteidl__core__schema__descriptor);
+    if (scalar->schema != NULL) {
+        scalar->schema->uri = make_string(maker, value.uri);
+        scalar->schema->type = type;
+    }
+}
+
+static void put_dataset(struct maker *maker, const struct tr_type *type,
+                        Flyteidl__Core__Scalar *scalar)
 {
     struct tr_blob value = tr_read_blob(&maker->cursor);
     Flyteidl__Core__StructuredDataset *dataset =
         tri_flyte_new(maker->arena, &flyteidl__core__structured_dataset__descriptor);
     Flyteidl__Core__StructuredDatasetMetadata *metadata =
         tri_flyte_new(maker->arena, &flyteidl__core__structured_dataset_metadata__descriptor);
-    const struct tr_type of = {.kind = TR_TYPE_DATASET, .format = value.format};
+    struct tr_type of = *type;
+    of.tag = tr_text_of("");
+    of.format = value.format.size > 0 ? value.format : type->format;
     const Flyteidl__Core__LiteralType *made = tri_flyte_type_new(maker->arena, &of);
+    if (made != NULL && made->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SCHEMA) {
+        put_table(maker, value, made->schema, scalar);
+        return;
+    }
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_STRUCTURED_DATASET;
     scalar->structured_dataset = dataset;
     if (dataset != NULL && metadata != NULL && made != NULL) {
@@ -242,7 +261,7 @@ static void put_scalar(struct maker *maker, const struct tr_type *type,
         put_blob(maker, type, scalar);
         break;
     case TR_TYPE_DATASET:
-        put_dataset(maker, scalar);
+        put_dataset(maker, type, scalar);
         break;
     case TR_TYPE_UNION:
         put_union(maker, type, scalar);

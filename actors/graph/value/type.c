@@ -46,7 +46,8 @@ static uint32_t hash_of(const struct tr_type *type)
     for (uint32_t i = 0; type->values != NULL && i < type->count; i++) {
         hash = mix_text(hash, type->values[i]);
     }
-    return mix_text(mix_text(hash, type->format), type->tag);
+    hash = mix_text(mix_text(hash, type->format), type->tag);
+    return mix_text(mix_text(hash, type->schema), type->extra);
 }
 
 /*
@@ -56,7 +57,8 @@ static uint32_t hash_of(const struct tr_type *type)
 static bool equal(const struct tr_type *a, const struct tr_type *b)
 {
     if (a->kind != b->kind || a->count != b->count || !tr_text_equal(a->format, b->format) ||
-        !tr_text_equal(a->tag, b->tag)) {
+        !tr_text_equal(a->tag, b->tag) || !tr_text_equal(a->schema, b->schema) ||
+        !tr_text_equal(a->extra, b->extra)) {
         return false;
     }
     for (uint32_t i = 0; i < part_count(a); i++) {
@@ -150,6 +152,8 @@ static struct tr_type *copy(struct tr_types *types, const struct tr_type *wanted
     *type = *wanted;
     type->format = tr_arena_text(types->arena, wanted->format);
     type->tag = tr_arena_text(types->arena, wanted->tag);
+    type->schema = tr_arena_text(types->arena, wanted->schema);
+    type->extra = tr_arena_text(types->arena, wanted->extra);
     for (uint32_t i = 0; i < part_count(wanted); i++) {
         parts[i] = wanted->parts[i];
     }
@@ -185,7 +189,10 @@ static bool measure(struct tr_type *type)
  */
 static const struct tr_type *intern(struct tr_types *types, struct tr_type *wanted)
 {
-    wanted->tag = wanted->tag.data == NULL ? tr_text_of("") : wanted->tag;
+    struct tr_text *const words[] = {&wanted->tag, &wanted->schema, &wanted->extra};
+    for (size_t i = 0; i < TR_COUNT_OF(words); i++) {
+        *words[i] = words[i]->data == NULL ? tr_text_of("") : *words[i];
+    }
     if (!measure(wanted) || !grow_slots(types)) {
         return NULL;
     }
@@ -225,14 +232,16 @@ const struct tr_type *tr_type_format(struct tr_types *types, enum tr_type_kind k
     return intern(types, &wanted);
 }
 
-const struct tr_type *tr_type_tagged(struct tr_types *types, const struct tr_type *type,
-                                     struct tr_text tag)
+const struct tr_type *tr_type_described(struct tr_types *types, const struct tr_type *type,
+                                        const struct tr_type *words)
 {
-    if (type == NULL) {
+    if (type == NULL || (words->schema.size > 0 && type->kind != TR_TYPE_STRUCT)) {
         return NULL;
     }
     struct tr_type wanted = *type;
-    wanted.tag = tag;
+    wanted.tag = words->tag;
+    wanted.schema = words->schema;
+    wanted.extra = words->extra;
     return intern(types, &wanted);
 }
 

@@ -57,6 +57,8 @@ struct tr_type {
      * "" where nobody said; it decides nothing but which variant is meant.
      */
     struct tr_text tag;
+    struct tr_text schema; /* of a struct: what SDKs say about its fields, JSON (type_schema.h) */
+    struct tr_text extra;  /* what else Flyte says of the type, base64; it decides nothing */
 };
 
 /* A table of types; it lives in an arena. */
@@ -101,9 +103,10 @@ TR_MUST_USE const struct tr_type *tr_type_optional(struct tr_types *types,
 TR_MUST_USE const struct tr_type *tr_type_format(struct tr_types *types, enum tr_type_kind kind,
                                                  struct tr_text format);
 
-/* The same type with a tag. */
-TR_MUST_USE const struct tr_type *tr_type_tagged(struct tr_types *types, const struct tr_type *type,
-                                                 struct tr_text tag);
+/* The same type with what Flyte says of it in `words`: tag, schema (of a struct only), extra. */
+TR_MUST_USE const struct tr_type *tr_type_described(struct tr_types *types,
+                                                    const struct tr_type *type,
+                                                    const struct tr_type *words);
 
 /* Whether none is a value of it, so that an input may be left out. */
 bool tr_type_is_optional(const struct tr_type *type);
@@ -120,7 +123,7 @@ enum tr_castable {
 
 /*
  * By the rules of the Flyte IDL: the same type; enum and string into each other; enums of the same
- * values; formats that are equal or not given; lists and maps by their elements; from a union when
+ * values; formats that are equal or not given; structs whose schemas are, or have more fields; lists and maps by their elements; from a union when
  * every variant may, into a union when exactly one variant takes it (or the type is one of them).
  * Never between int and float. NULL (known at run time) goes anywhere and takes everything.
  */
@@ -151,7 +154,8 @@ struct tr_text tr_type_text(struct tr_arena *arena, const struct tr_type *type);
 
 /*
  * Reads a type expression: a name, [T], {string: T}, A | B, enum(a, b); behind each of them may
- * stand (format: "F", tag: "T"), or one of these. NULL with what is wrong in
+ * stand (format: "F", tag: "T", title: "C", schema: "S", extra: "E"), or some of these; a title is a
+ * schema that says nothing else. NULL with what is wrong in
  * `problem`, as tri_report_add takes it (rule and remedy), or with "" when memory ended.
  */
 TR_MUST_USE const struct tr_type *tr_type_parse(struct tr_types *types, struct tr_text text,

@@ -8,6 +8,7 @@
  */
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/type.h"
+#include "actors/graph/value/type_schema.h"
 
 /*
  * The same values in any order. Values within one enum are different, so equal counts and one
@@ -78,16 +79,36 @@ static bool may_be_tagged(struct tr_text a, struct tr_text b)
     return a.size == 0 || b.size == 0 || tr_text_equal(a, b);
 }
 
+/* The same of two schemas, one of which may have a title only. */
+static bool may_have_schema(struct tr_text schema, struct tr_text named)
+{
+    static const char begin[] = "{\"title\": ";
+    struct tr_arena arena;
+    if (may_be_tagged(schema, named)) {
+        return true;
+    }
+    if (named.size < sizeof begin || memcmp(named.data, begin, sizeof begin - 1) != 0) {
+        return false;
+    }
+    tr_arena_init(&arena);
+    bool is_one =
+        tr_text_equal(tr_schema_title(&arena, schema), tr_schema_title(&arena, named));
+    tr_arena_fini(&arena);
+    return is_one;
+}
+
 int64_t tr_type_variant_named(const struct tr_type *type, const struct tr_type *named)
 {
     int64_t variant = -1;
     uint32_t matches = 0;
     for (uint32_t i = 0; i < type->count; i++) {
         bool is_match = is_same(type->parts[i], named);
-        if (is_match && tr_text_equal(type->parts[i]->tag, named->tag)) {
+        if (is_match && tr_text_equal(type->parts[i]->tag, named->tag) &&
+            tr_text_equal(type->parts[i]->schema, named->schema)) {
             return i;
         }
-        if (is_match && may_be_tagged(type->parts[i]->tag, named->tag)) {
+        if (is_match && may_be_tagged(type->parts[i]->tag, named->tag) &&
+            may_have_schema(type->parts[i]->schema, named->schema)) {
             variant = i;
             matches++;
         }
@@ -149,6 +170,8 @@ static enum tr_castable between_kinds(const struct tr_type *from, const struct t
         return tr_type_castable(from->parts[0], to->parts[0]);
     case TR_TYPE_MAP:
         return tr_type_castable(from->parts[0], to->parts[0]);
+    case TR_TYPE_STRUCT:
+        return as_castable(tr_schema_castable(from->schema, to->schema));
     case TR_TYPE_NONE:
     case TR_TYPE_INT:
     case TR_TYPE_FLOAT:
@@ -158,7 +181,6 @@ static enum tr_castable between_kinds(const struct tr_type *from, const struct t
     case TR_TYPE_DURATION:
     case TR_TYPE_BYTES:
     case TR_TYPE_ERROR:
-    case TR_TYPE_STRUCT:
     case TR_TYPE_UNION:
         return TR_CASTABLE_YES;
     }
@@ -208,28 +230,44 @@ static void print_enum(const struct tr_type *type, struct tr_buffer *buffer)
 /* How much of a type is printed. */
 enum printing {
     FOR_PEOPLE, /* what it is */
-    NAMED,      /* with its tag, of which there are several */
+    TAGGED,     /* with its tag, of which there are several */
+    NAMED,      /* with its tag and the title of its schema */
     WHOLE,      /* all of it */
 };
 
 static void print(const struct tr_type *type, enum printing printing, struct tr_buffer *buffer);
 
-/* Whether another variant of a union is the same but for its tag. */
-static bool has_twin(const struct tr_type *type, uint32_t variant)
+static bool has_title(const struct tr_type *type)
 {
+    struct tr_arena arena;
+    tr_arena_init(&arena);
+    bool has_one = tr_schema_title(&arena, type->schema).size > 0;
+    tr_arena_fini(&arena);
+    return has_one;
+}
+
+/* How much of a variant has to be said so that no other of its union is meant. */
+static enum printing to_name(const struct tr_type *type, uint32_t variant)
+{
+    const struct tr_type *one = type->parts[variant];
+    enum printing needed = FOR_PEOPLE;
     for (uint32_t i = 0; i < type->count; i++) {
-        if (i != variant && is_same(type->parts[i], type->parts[variant])) {
-            return true;
+        const struct tr_type *other = type->parts[i];
+        if (i == variant || !is_same(one, other)) {
+            continue;
         }
+        enum printing than_other = !tr_text_equal(one->tag, other->tag) ? TAGGED
+                                   : has_title(one)                     ? NAMED
+                                                                        : WHOLE;
+        needed = than_other > needed ? than_other : needed;
     }
-    return false;
+    return needed;
 }
 
 static void print_one_variant(const struct tr_type *type, uint32_t variant, enum printing printing,
                               struct tr_buffer *buffer)
 {
-    bool is_named = printing == FOR_PEOPLE && has_twin(type, variant);
-    print(type->parts[variant], is_named ? NAMED : printing, buffer);
+    print(type->parts[variant], printing == FOR_PEOPLE ? to_name(type, variant) : printing, buffer);
 }
 
 /* `NAME: "text"` with backslashes before quotes and themselves. */
@@ -247,20 +285,29 @@ static void print_attribute(const char *name, struct tr_text text, struct tr_buf
 static void print_attributes(const struct tr_type *type, enum printing printing,
                              struct tr_buffer *buffer)
 {
-    bool has_format = printing == WHOLE && type->format.size > 0;
-    bool has_tag = printing != FOR_PEOPLE && type->tag.size > 0;
-    if (!has_format && !has_tag) {
-        return;
+    struct tr_arena arena;
+    tr_arena_init(&arena);
+    struct tr_text title = printing == NAMED ? tr_schema_title(&arena, type->schema)
+                                             : (struct tr_text){.size = 0};
+    const struct {
+        const char *name;
+        bool is_wanted;
+        struct tr_text text;
+    } rows[] = {{"format", printing == WHOLE, type->format},
+                {"tag", printing != FOR_PEOPLE, type->tag},
+                {"title", printing == NAMED, title},
+                {"schema", printing == WHOLE, type->schema},
+                {"extra", printing == WHOLE, type->extra}};
+    const char *before = "(";
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        if (rows[i].is_wanted && rows[i].text.size > 0) {
+            tr_buffer_add_string(buffer, before);
+            print_attribute(rows[i].name, rows[i].text, buffer);
+            before = ", ";
+        }
     }
-    tr_buffer_add_string(buffer, "(");
-    if (has_format) {
-        print_attribute("format", type->format, buffer);
-        tr_buffer_add_string(buffer, has_tag ? ", " : "");
-    }
-    if (has_tag) {
-        print_attribute("tag", type->tag, buffer);
-    }
-    tr_buffer_add_string(buffer, ")");
+    tr_buffer_add_string(buffer, before[0] == '(' ? "" : ")");
+    tr_arena_fini(&arena);
 }
 
 static void print_element(const struct tr_type *type, enum printing printing, const char *before,

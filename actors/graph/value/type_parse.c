@@ -12,7 +12,7 @@
  * as tri_report_add takes them.
  */
 #include "actors/graph/document/limits.h"
-#include "actors/graph/value/type.h"
+#include "actors/graph/value/literal.h"
 
 /* A place in the text of an expression, and the first thing that is wrong with it. */
 struct parser {
@@ -230,22 +230,49 @@ static bool parse_quoted(struct parser *parser, struct tr_text *text)
     return copy != NULL && accept(parser, '"') && !has_control_bytes(*text);
 }
 
+/* A schema that has a title and nothing else, which names one that has more. */
+static bool make_title(struct parser *parser, struct tr_text title, struct tr_text *schema)
+{
+    struct tr_buffer json;
+    tr_buffer_init(&json, 0);
+    tr_buffer_add_string(&json, "{\"title\": ");
+    tri_text_write(title, &json);
+    tr_buffer_add_string(&json, "}");
+    *schema = tr_arena_text(parser->types->arena, tr_buffer_text(&json));
+    bool is_fine = json.error == 0 && parser->types->arena->error == 0;
+    tr_buffer_fini(&json);
+    return is_fine;
+}
+
 /* One of the attributes behind a type, whose text becomes that of the type. */
 static bool parse_attribute(struct parser *parser, struct tr_type *attributes)
 {
     struct tr_text word = take_word(parser);
-    struct tr_text *text = tr_text_equal(word, tr_text_of("format")) ? &attributes->format
-                           : tr_text_equal(word, tr_text_of("tag"))  ? &attributes->tag
-                                                                     : NULL;
-    return text != NULL && accept(parser, ':') && parse_quoted(parser, text);
+    struct tr_text title = {.size = 0};
+    const struct {
+        const char *word;
+        struct tr_text *text;
+    } rows[] = {{"format", &attributes->format},
+                {"tag", &attributes->tag},
+                {"title", &title},
+                {"schema", &attributes->schema},
+                {"extra", &attributes->extra}};
+    size_t i = 0;
+    while (i < TR_COUNT_OF(rows) && !tr_text_equal(word, tr_text_of(rows[i].word))) {
+        i++;
+    }
+    if (i == TR_COUNT_OF(rows) || !accept(parser, ':') || !parse_quoted(parser, rows[i].text)) {
+        return false;
+    }
+    return title.size == 0 || make_title(parser, title, &attributes->schema);
 }
 
-/* What may stand behind a type: (format: "csv", tag: "str"). */
+/* What may stand behind a type: (format: "csv", tag: "str"), and what else Flyte says. */
 static const struct tr_type *parse_attributes(struct parser *parser, const struct tr_type *type)
 {
     static const char problem[] = "the brackets behind the type hold neither a format nor a tag\n"
                                   "write file(format: \"csv\") or int(tag: \"int\")";
-    struct tr_type attributes = {.format = tr_text_of(""), .tag = tr_text_of("")};
+    struct tr_type attributes = {.format = tr_text_of("")};
     if (type == NULL || !accept(parser, '(')) {
         return type;
     }
@@ -256,14 +283,16 @@ static const struct tr_type *parse_attributes(struct parser *parser, const struc
     } while (accept(parser, ','));
     bool has_format = type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY ||
                       type->kind == TR_TYPE_DATASET;
-    if (!accept(parser, ')') || (attributes.format.size > 0 && !has_format)) {
+    bool has_schema = type->kind == TR_TYPE_STRUCT;
+    if (!accept(parser, ')') || (attributes.format.size > 0 && !has_format) ||
+        (attributes.schema.size > 0 && !has_schema)) {
         return fail(parser, problem);
     }
     if (attributes.format.size > 0) {
         type = tr_type_format(parser->types, (enum tr_type_kind)type->kind, attributes.format);
     }
-    if (attributes.tag.size > 0) {
-        type = tr_type_tagged(parser->types, type, attributes.tag);
+    if (attributes.tag.size + attributes.schema.size + attributes.extra.size > 0) {
+        type = tr_type_described(parser->types, type, &attributes);
     }
     return type == NULL ? fail_limit(parser) : type;
 }

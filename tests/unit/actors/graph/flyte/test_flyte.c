@@ -39,7 +39,7 @@ struct golden {
     char *type;
     char *json;
     char *use;
-    uint8_t bytes[512];
+    uint8_t bytes[1024];
     size_t size;
 };
 
