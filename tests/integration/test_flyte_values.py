@@ -82,5 +82,52 @@ for name in ("one", "two", "three", "four"):
         self.assertEqual(caches, ["populated"])
 
 
+class FieldsTest(PackageTest):
+    """What is referred to inside of a dataclass is known before anything runs."""
+
+    POINT = """
+POINT = types_pb2.LiteralType(simple=types_pb2.STRUCT, structure={"dataclass_type": {
+    "x": INTEGER, "inner": types_pb2.LiteralType(
+        simple=types_pb2.STRUCT, structure={"dataclass_type": {"y": STRING}})}})
+def into(*path):
+    data = promise("n0")
+    for step in path:
+        data.promise.attr_path.add(**({"int_value": step} if isinstance(step, int)
+                                      else {"string_value": step}))
+    return data
+task("f.point", "{'x': 3, 'inner': {'y': 'z'}}", {}, POINT)
+task("f.points", "[{'x': 3, 'inner': {'y': 'z'}}]", {},
+     types_pb2.LiteralType(collection_type=POINT))
+task("f.add", "i['a'] + 1", {"a": INTEGER})
+task("f.say", "i['a']", {"a": STRING}, STRING)
+"""
+
+    def flow(self, made, *nodes):
+        lines = ", ".join(f"node('n{i + 1}', '{task}', a=into{path!r})"
+                          for i, (task, path) in enumerate(nodes))
+        self.package(self.POINT + f"workflow('f.w', {{}}, [node('n0', '{made}'), {lines}], "
+                     "{'o0': promise('n1')})")
+
+    def test_fields_that_are_there(self):
+        self.flow("f.point", ("f.add", ("x",)), ("f.say", ("inner", "y")))
+        self.assertEqual(self.document("run", "flows.tgz", "f.w")["outputs"], {"o0": 4})
+        self.flow("f.points", ("f.add", (0, "x")))
+        self.assertEqual(self.document("run", "flows.tgz", "f.w")["outputs"], {"o0": 4})
+
+    def test_fields_that_are_not(self):
+        self.flow("f.point", ("f.add", ("z",)), ("f.say", ("inner", "x")))
+        told = self.told()
+        self.assertIn("f.w.n1.inputs.a: Variable [o0] (type [struct]) doesn't have field [z].; it "
+                      "has inner, x [FieldNotFound]", told)
+        self.assertIn("f.w.n2.inputs.a: Variable [o0] (type [struct]) doesn't have field [x].; it "
+                      "has y [FieldNotFound]", told)
+
+    def test_fields_of_another_type(self):
+        self.flow("f.point", ("f.add", ("inner", "y")))
+        self.assertIn("f.w.n1.inputs.a: The output variable 'o0' has type [string], but it's "
+                      "assigned to the input variable 'a' which has type [int]. "
+                      "[MismatchingTypes]", self.told())
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -111,7 +111,8 @@ POINT, POINT_WORDS = described(
     annotation={"annotations": {"cache-key-metadata": {"serialization-format": "msgpack"}}})
 TABLE, TABLE_WORDS = described({}, structured_dataset_type=types_pb2.StructuredDatasetType(
     columns=[{"name": "c", "literal_type": Type(simple=Simple.FLOAT)}]))
-SCHEMA = types_pb2.SchemaType(columns=[{"name": "c", "type": types_pb2.SchemaType.SchemaColumn.FLOAT}])
+SCHEMA = types_pb2.SchemaType(
+    columns=[{"name": "c", "type": types_pb2.SchemaType.SchemaColumn.FLOAT}])
 _, SCHEMA_WORDS = described({}, schema=SCHEMA)
 
 BOTH = [

@@ -627,8 +627,8 @@ static void read_type(struct tri_transfer *transfer, uint32_t index)
     const struct tr_type *type =
         make_type(transfer, kind, format, parts, part_count, values, value_count);
     if (fields > TYPE_FIELDS) {
-        size_t said = fields == DESCRIBED_FIELDS ? words.schema.size + words.extra.size
-                                                 : words.tag.size;
+        size_t said =
+            fields == DESCRIBED_FIELDS ? words.schema.size + words.extra.size : words.tag.size;
         bool may_be = said > 0 && kind != TR_TYPE_UNION;
         type = may_be ? tr_type_described(&transfer->types, type, &words) : NULL;
     }

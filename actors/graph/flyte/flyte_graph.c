@@ -18,7 +18,7 @@
 #include "actors/graph/value/literal.h"
 #include "schemas/codec/error.h"
 
-#define START_NODE "start-node"
+#define START_NODE TRI_FLYTE_START_NODE
 #define POLICY(name) FLYTEIDL__CORE__WORKFLOW_METADATA__ON_FAILURE_POLICY__##name
 #define FINISH_RUNNABLE POLICY(FAIL_AFTER_EXECUTABLE_NODES_COMPLETE)
 
@@ -119,6 +119,23 @@ struct tr_tree *tri_flyte_list(struct tri_flyte_graph *graph, struct tr_tree **i
     return list;
 }
 
+struct tr_tree *tri_flyte_missing(struct tri_flyte_graph *graph, const char *code,
+                                  const char *words)
+{
+    tri_report_add(graph->report, (struct tri_place){0}, code, "%s", words);
+    return NULL;
+}
+
+/* Begins to tell of a part of what is told of now: ENTITY.NODE, ENTITY.NODE.inputs.NAME. */
+struct tr_text tri_flyte_begin(struct tri_flyte_graph *graph, const char *part, const char *name)
+{
+    struct tr_text whole = graph->report->subject;
+    struct tr_text inner =
+        whole.size == 0 ? tr_text_of(name)
+                        : tr_arena_print(graph->arena, "%.*s.%s%s", TRI_TEXT(whole), part, name);
+    return tri_report_subject(graph->report, inner);
+}
+
 struct tr_tree *tri_flyte_wrong(struct tri_flyte_graph *graph, const char *name, const char *words)
 {
     struct tr_text before = tri_report_subject(graph->report, tr_text_of(name));
@@ -178,9 +195,11 @@ struct tr_text tri_flyte_name_of(struct tri_flyte_graph *graph,
 static void put_target(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                        const char *key, const Flyteidl__Core__Identifier *id)
 {
-    struct tr_tree *name = id == NULL
-                               ? tri_flyte_refuse(graph->report, "a node does not say what it runs")
-                               : tri_flyte_text(graph->arena, tri_flyte_name_of(graph, id));
+    struct tr_tree *name =
+        id == NULL ? tri_flyte_missing(graph, "ValueRequired",
+                                       "a node does not say what it runs\n"
+                                       "let it name a task, a workflow or a launch plan")
+                   : tri_flyte_text(graph->arena, tri_flyte_name_of(graph, id));
     tri_flyte_put(graph, fields, key, name);
 }
 
@@ -274,7 +293,9 @@ static void put_map(struct tri_flyte_graph *graph, const flyte_node *node,
         put_workflow(graph, element, true, fields);
     } else {
         tri_flyte_put(graph, fields, "map",
-                      tri_flyte_refuse(graph->report, "a map runs neither a task nor a workflow"));
+                      tri_flyte_missing(graph, "ValueRequired",
+                                        "a map runs neither a task nor a workflow\n"
+                                        "let the map run a task, a workflow or a launch plan"));
     }
     if (array->parallelism > 0) {
         tri_flyte_put_count(graph, fields, "parallelism", array->parallelism);
@@ -300,7 +321,9 @@ static void put_gate(struct tri_flyte_graph *graph, const flyte_node *node,
         break;
     default:
         tri_flyte_put(graph, fields, "approve",
-                      tri_flyte_refuse(graph->report, "a gate does not say what it waits for"));
+                      tri_flyte_missing(graph, "NoConditionFound",
+                                        "a gate does not say what it waits for\n"
+                                        "let it approve, wait for a signal, or sleep"));
         break;
     }
 }
@@ -315,7 +338,8 @@ static struct tr_tree *arm_of(struct tri_flyte_graph *graph, const flyte_node *b
                               const Flyteidl__Core__IfBlock *block)
 {
     if (block == NULL || block->then_node == NULL) {
-        return tri_flyte_refuse(graph->report, "an arm of a branch has no node");
+        return tri_flyte_missing(graph, "BranchNodeIdNotFound",
+                                 "an arm of a branch has no node\ngive each arm a node");
     }
     struct tr_tree *arm = node_of(graph, block->then_node, true);
     struct tr_tree *when = tri_flyte_condition(graph, branch, block->condition);
@@ -352,7 +376,8 @@ static void put_branch(struct tri_flyte_graph *graph, const flyte_node *node,
     const Flyteidl__Core__IfElseBlock *block = node->branch_node->if_else;
     if (block == NULL) {
         tri_flyte_put(graph, fields, "switch",
-                      tri_flyte_refuse(graph->report, "a branch has no arms"));
+                      tri_flyte_missing(graph, "BranchNodeIdNotFound",
+                                        "a branch has no arms\ngive the branch an arm"));
         return;
     }
     /*
@@ -465,7 +490,9 @@ static void put_body(struct tri_flyte_graph *graph, const flyte_node *node,
         break;
     default:
         tri_flyte_put(graph, fields, "task",
-                      tri_flyte_refuse(graph->report, "the node is of a kind that is not known"));
+                      tri_flyte_missing(graph, "ValueRequired",
+                                        "the node is of a kind that is not known\n"
+                                        "let it be a task, a workflow, a branch, a gate or a map"));
         break;
     }
 }
@@ -477,14 +504,12 @@ static void put_body(struct tri_flyte_graph *graph, const flyte_node *node,
 static struct tr_tree *node_of(struct tri_flyte_graph *graph, const flyte_node *node, bool is_arm)
 {
     struct tri_flyte_fields fields = {0};
-    struct tr_text id = tr_text_of(node->id);
-    struct tr_text before = tri_report_subject(graph->report, id);
+    struct tr_text before = tri_flyte_begin(graph, "", node->id);
     bool has_inputs =
         node->n_inputs > 0 && node->target_case != FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE;
     put_body(graph, node, &fields);
     if (has_inputs) {
-        tri_flyte_put(graph, &fields, "with",
-                      tri_flyte_bindings(graph, node->inputs, node->n_inputs));
+        tri_flyte_put(graph, &fields, "with", tri_flyte_bindings(graph, node));
     }
     put_metadata(graph, node, &fields);
     if (!is_arm) {
@@ -532,7 +557,9 @@ static struct tr_tree *output_of(struct tri_flyte_graph *graph,
                                  const Flyteidl__Core__VariableMap *types,
                                  const Flyteidl__Core__Binding *output)
 {
+    struct tr_text before = tri_flyte_begin(graph, "outputs.", output->var);
     struct tr_tree *value = tri_flyte_binding(graph, output->binding);
+    (void)tri_report_subject(graph->report, before);
     const Flyteidl__Core__LiteralType *type = type_of(types, output->var);
     bool is_reference = output->binding != NULL &&
                         output->binding->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE;
@@ -563,6 +590,7 @@ struct tr_tree *tri_flyte_workflow(struct tri_flyte_graph *graph,
     struct tri_flyte_fields fields = {0};
     const Flyteidl__Core__TypedInterface *interface = workflow->interface;
     bool finishes = workflow->metadata != NULL && workflow->metadata->on_failure == FINISH_RUNNABLE;
+    graph->inputs = interface == NULL ? NULL : interface->inputs;
     tri_flyte_put(
         graph, &fields, "inputs",
         tri_flyte_variables(graph, interface == NULL ? NULL : interface->inputs, defaults));
@@ -611,6 +639,7 @@ static struct tr_tree *document_of(struct tri_flyte_graph *graph,
     tri_flyte_put_bool(graph, &document, "flyte", true);
     tri_flyte_put(graph, &document, "tasks", tri_flyte_fields_tree(graph, &tasks));
     tri_flyte_put(graph, &document, "workflows", tri_flyte_fields_tree(graph, &workflows));
+    graph->inputs = NULL; /* they are those of the task, which the spec does not name */
     tri_flyte_put(graph, &document, "nodes", nodes_of(graph, spec->nodes, spec->n_nodes));
     tri_flyte_put(graph, &document, "outputs",
                   outputs_of(graph, NULL, spec->outputs, spec->n_outputs));

@@ -2,7 +2,8 @@
  * From Flyte's graphs to the language's: futures.pb becomes the document that a dynamic task may
  * write itself (examples/README.md), and a package a definition, which the compiler then judges.
  * flyte_graph.c has nodes and workflows, flyte_graph_task.c tasks, flyte_graph_bind.c values and
- * conditions, flyte_package.c packages with their launch plans.
+ * conditions, flyte_graph_field.c types of fields, flyte_package.c packages with their launch
+ * plans.
  *
  * Everything is built as trees in one arena: NULL where memory ended or the report says why. Only
  * these files include this.
@@ -14,6 +15,9 @@
 #include <flyteidl/dynamic_job.pb-c.h>
 
 #include "actors/graph/flyte/flyte_inside.h"
+
+/* Inputs of a workflow are outputs of its start node in Flyte. */
+#define TRI_FLYTE_START_NODE "start-node"
 
 /* A graph of Flyte's while its document is being made. */
 struct tri_flyte_graph {
@@ -32,7 +36,8 @@ struct tri_flyte_graph {
     /* The nodes of the workflow that is being written: references are looked up among them. */
     Flyteidl__Core__Node **nodes;
     size_t node_count;
-    bool is_handler; /* what is written is a failure node */
+    const Flyteidl__Core__VariableMap *inputs; /* of that workflow; NULL: not known */
+    bool is_handler;                           /* what is written is a failure node */
 };
 
 /* A mapping that is being built. It has failed when a value was NULL: the report says why. */
@@ -76,14 +81,23 @@ struct tr_tree *tri_flyte_workflow(struct tri_flyte_graph *graph,
                                    const Flyteidl__Core__WorkflowTemplate *workflow,
                                    const Flyteidl__Core__ParameterMap *defaults);
 
+/* Says what is wrong with what is told of now, with Flyte's code for it: NULL. */
+struct tr_tree *tri_flyte_missing(struct tri_flyte_graph *graph, const char *code,
+                                  const char *words);
+
+/*
+ * Begins to tell of a part of what is told of now, "inputs." or "" and its name; gives back what
+ * was told of before, for tri_report_subject.
+ */
+struct tr_text tri_flyte_begin(struct tri_flyte_graph *graph, const char *part, const char *name);
+
 /* Says what is wrong about something by its name: NULL. */
 struct tr_tree *tri_flyte_wrong(struct tri_flyte_graph *graph, const char *name, const char *words);
 
 /* ------------------------------------------------------------------ flyte_graph_bind.c */
 
-/* What is bound, by name; those of a branch are its conditions' matter. */
-struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph,
-                                   Flyteidl__Core__Binding *const *bindings, size_t count);
+/* What a node's inputs are bound to, by name; those of a branch are its conditions' matter. */
+struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node);
 struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
                                   const Flyteidl__Core__BindingData *binding);
 
@@ -104,6 +118,22 @@ struct tr_tree *tri_flyte_condition(struct tri_flyte_graph *graph, const Flyteid
  * no such container, or memory ended.
  */
 bool tri_flyte_unfold_pod(struct tri_flyte_graph *graph, Flyteidl__Core__TaskTemplate *task);
+
+/* ------------------------------------------------------------------ flyte_graph_field.c */
+
+/* The type of an input of what a node runs, of each element where it is a map; NULL: not known. */
+const Flyteidl__Core__LiteralType *tri_flyte_input_type(const struct tri_flyte_graph *graph,
+                                                        const Flyteidl__Core__Node *node,
+                                                        const char *name);
+
+/* The type of what a reference leads to; NULL: not known, or no such field, which is told. */
+const Flyteidl__Core__LiteralType *tri_flyte_field_type(
+    struct tri_flyte_graph *graph, const Flyteidl__Core__OutputReference *promise);
+
+/* Tells it when a reference into a value does not fit the input that it is bound to. */
+void tri_flyte_check_field(struct tri_flyte_graph *graph,
+                           const Flyteidl__Core__OutputReference *promise, const char *input,
+                           const Flyteidl__Core__LiteralType *expected);
 
 /* ------------------------------------------------------------------ flyte_graph_task.c */
 

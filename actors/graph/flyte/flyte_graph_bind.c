@@ -10,7 +10,7 @@
 #include "actors/graph/flyte/flyte_graph.h"
 #include "actors/graph/value/literal.h"
 
-#define START_NODE "start-node"
+#define START_NODE TRI_FLYTE_START_NODE
 #define VALUE_OUTPUT "value" /* of a signal */
 
 /* ------------------------------------------------------------------ references */
@@ -74,7 +74,7 @@ static void put_reference(struct tri_flyte_graph *graph,
                           const Flyteidl__Core__OutputReference *promise, struct tr_buffer *buffer)
 {
     if (is_start(promise->node_id)) {
-        tr_buffer_add_string(buffer, "$" START_NODE);
+        tr_buffer_add_string(buffer, "$" TRI_FLYTE_START_NODE);
         put_brackets(buffer, promise->var);
     } else {
         tr_buffer_add_string(buffer, "$");
@@ -181,7 +181,8 @@ struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
                                   const Flyteidl__Core__BindingData *binding)
 {
     if (binding == NULL) {
-        return tri_flyte_refuse(graph->report, "a binding is empty");
+        return tri_flyte_missing(graph, "ValueRequired",
+                                 "a binding is empty\nbind a value, or leave the input out");
     }
     switch (binding->value_case) {
     case FLYTEIDL__CORE__BINDING_DATA__VALUE_SCALAR:
@@ -193,9 +194,9 @@ struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
     case FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE:
         return bind_promise(graph, binding->promise);
     default:
-        return tri_flyte_refuse(graph->report,
-                                "a binding is no value, list, map or reference\n"
-                                "bind the value itself, as literals elsewhere are not read here");
+        return tri_flyte_missing(graph, "MismatchingBindings",
+                                 "a binding is no value, list, map or reference\n"
+                                 "bind the value itself, as literals elsewhere are not read here");
     }
 }
 
@@ -218,15 +219,32 @@ static bool is_error(const struct tri_flyte_graph *graph, const Flyteidl__Core__
            scalar->value_case == FLYTEIDL__CORE__SCALAR__VALUE_NONE_TYPE;
 }
 
-struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph,
-                                   Flyteidl__Core__Binding *const *bindings, size_t count)
+/* A reference into a value is judged here: fields have no types in the language. */
+static void check_field(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
+                        const Flyteidl__Core__Binding *binding)
+{
+    const Flyteidl__Core__BindingData *data = binding->binding;
+    bool is_map = node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
+    bool has_path = data != NULL &&
+                    data->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE &&
+                    data->promise->n_attr_path > 0;
+    if (has_path) {
+        tri_flyte_check_field(graph, data->promise, binding->var,
+                              is_map ? NULL : tri_flyte_input_type(graph, node, binding->var));
+    }
+}
+
+struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node)
 {
     struct tri_flyte_fields fields = {0};
-    for (size_t i = 0; i < count; i++) {
-        tri_flyte_put(graph, &fields, bindings[i]->var,
-                      is_error(graph, bindings[i])
-                          ? tri_flyte_text(graph->arena, tr_text_of("$err"))
-                          : tri_flyte_binding(graph, bindings[i]->binding));
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const Flyteidl__Core__Binding *binding = node->inputs[i];
+        struct tr_text before = tri_flyte_begin(graph, "inputs.", binding->var);
+        check_field(graph, node, binding);
+        tri_flyte_put(graph, &fields, binding->var,
+                      is_error(graph, binding) ? tri_flyte_text(graph->arena, tr_text_of("$err"))
+                                               : tri_flyte_binding(graph, binding->binding));
+        (void)tri_report_subject(graph->report, before);
     }
     return tri_flyte_fields_tree(graph, &fields);
 }
@@ -267,7 +285,9 @@ static bool put_literal(struct tri_flyte_graph *graph, const Flyteidl__Core__Sca
         }
         return true;
     default:
-        (void)tri_flyte_refuse(graph->report, "a condition compares with a list or a struct");
+        (void)tri_flyte_missing(graph, "InvalidValue",
+                                "a condition compares with a list or a struct\n"
+                                "compare with a number, a text, a bool, a datetime or a duration");
         return false;
     }
 }
@@ -287,9 +307,11 @@ static bool put_variable(struct tri_flyte_graph *graph, const Flyteidl__Core__No
     if (bound != NULL && bound->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_SCALAR) {
         return put_literal(graph, bound->scalar, buffer);
     }
-    (void)tri_flyte_wrong(graph, var,
-                          "a condition names this, which the branch has not bound\n"
-                          "bind it among the inputs of the branch");
+    struct tr_text before = tri_flyte_begin(graph, "inputs.", var);
+    (void)tri_flyte_missing(graph, "VariableNameNotFound",
+                            "a condition names this, which the branch has not bound\n"
+                            "bind it among the inputs of the branch");
+    (void)tri_report_subject(graph->report, before);
     return false;
 }
 
@@ -298,7 +320,8 @@ static bool put_operand(struct tri_flyte_graph *graph, const Flyteidl__Core__Nod
 {
     Flyteidl__Core__Scalar scalar = FLYTEIDL__CORE__SCALAR__INIT;
     if (operand == NULL) {
-        (void)tri_flyte_refuse(graph->report, "a comparison has no operand");
+        (void)tri_flyte_missing(graph, "ValueRequired",
+                                "a comparison has no operand\ngive the comparison two sides");
         return false;
     }
     switch (operand->val_case) {
@@ -311,7 +334,9 @@ static bool put_operand(struct tri_flyte_graph *graph, const Flyteidl__Core__Nod
     case FLYTEIDL__CORE__OPERAND__VAL_VAR:
         return put_variable(graph, node, operand->var, buffer);
     default:
-        (void)tri_flyte_refuse(graph->report, "an operand of a comparison is empty");
+        (void)tri_flyte_missing(
+            graph, "ValueRequired",
+            "an operand of a comparison is empty\ngive the comparison two sides");
         return false;
     }
 }
@@ -323,7 +348,9 @@ static bool put_comparison(struct tri_flyte_graph *graph, const Flyteidl__Core__
     /* In the order of flyteidl's ComparisonExpression.Operator. */
     static const char *const operators[] = {" == ", " != ", " > ", " >= ", " < ", " <= "};
     if ((size_t)comparison->operator_ >= TR_COUNT_OF(operators)) {
-        (void)tri_flyte_refuse(graph->report, "a comparison is of a kind that is not known");
+        (void)tri_flyte_missing(
+            graph, "UnrecognizedValue",
+            "a comparison is of a kind that is not known\ncompare by ==, !=, <, <=, > or >=");
         return false;
     }
     bool is_fine = put_operand(graph, node, comparison->left_value, buffer);
@@ -345,7 +372,9 @@ static bool put_condition(struct tri_flyte_graph *graph, const Flyteidl__Core__N
     }
     if (condition == NULL ||
         condition->expr_case != FLYTEIDL__CORE__BOOLEAN_EXPRESSION__EXPR_CONJUNCTION) {
-        (void)tri_flyte_refuse(graph->report, "an arm of a branch has no condition");
+        (void)tri_flyte_missing(
+            graph, "BranchNodeHasNoCondition",
+            "an arm of a branch has no condition\ngive each arm but the last one");
         return false;
     }
     const Flyteidl__Core__ConjunctionExpression *both = condition->conjunction;

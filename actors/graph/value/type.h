@@ -123,9 +123,10 @@ enum tr_castable {
 
 /*
  * By the rules of the Flyte IDL: the same type; enum and string into each other; enums of the same
- * values; formats that are equal or not given; structs whose schemas are, or have more fields; lists and maps by their elements; from a union when
- * every variant may, into a union when exactly one variant takes it (or the type is one of them).
- * Never between int and float. NULL (known at run time) goes anywhere and takes everything.
+ * values; formats that are equal or not given; structs by their schemas (type_schema.h); lists and
+ * maps by their elements; from a union when every variant may, into a union when exactly one
+ * variant takes it (or the type is one of them). Never between int and float. NULL (known at run
+ * time) goes anywhere and takes everything.
  */
 enum tr_castable tr_type_castable(const struct tr_type *from, const struct tr_type *to);
 
@@ -154,9 +155,9 @@ struct tr_text tr_type_text(struct tr_arena *arena, const struct tr_type *type);
 
 /*
  * Reads a type expression: a name, [T], {string: T}, A | B, enum(a, b); behind each of them may
- * stand (format: "F", tag: "T", title: "C", schema: "S", extra: "E"), or some of these; a title is a
- * schema that says nothing else. NULL with what is wrong in
- * `problem`, as tri_report_add takes it (rule and remedy), or with "" when memory ended.
+ * stand (format: "F", tag: "T", title: "C", schema: "S", extra: "E"), or some of these; a title is
+ * a schema that says nothing else. NULL with what is wrong in `problem`, as tri_report_add takes it
+ * (rule and remedy), or with "" when memory ended.
  */
 TR_MUST_USE const struct tr_type *tr_type_parse(struct tr_types *types, struct tr_text text,
                                                 struct tr_text *problem);

@@ -91,8 +91,7 @@ static bool may_have_schema(struct tr_text schema, struct tr_text named)
         return false;
     }
     tr_arena_init(&arena);
-    bool is_one =
-        tr_text_equal(tr_schema_title(&arena, schema), tr_schema_title(&arena, named));
+    bool is_one = tr_text_equal(tr_schema_title(&arena, schema), tr_schema_title(&arena, named));
     tr_arena_fini(&arena);
     return is_one;
 }
@@ -287,8 +286,8 @@ static void print_attributes(const struct tr_type *type, enum printing printing,
 {
     struct tr_arena arena;
     tr_arena_init(&arena);
-    struct tr_text title = printing == NAMED ? tr_schema_title(&arena, type->schema)
-                                             : (struct tr_text){.size = 0};
+    struct tr_text title =
+        printing == NAMED ? tr_schema_title(&arena, type->schema) : (struct tr_text){.size = 0};
     const struct {
         const char *name;
         bool is_wanted;

@@ -58,9 +58,9 @@ static const struct tr_tree *resolve(const struct tr_tree *root, const struct tr
 
 static bool is_same_scalar(const struct tr_tree *a, const struct tr_tree *b)
 {
-    return a->kind == b->kind && (tr_tree_is_text(a) ? tr_text_equal(a->text, b->text)
-                                                     : a->kind != TR_TREE_INT ||
-                                                           a->integer == b->integer);
+    return a->kind == b->kind &&
+           (tr_tree_is_text(a) ? tr_text_equal(a->text, b->text)
+                               : a->kind != TR_TREE_INT || a->integer == b->integer);
 }
 
 static bool holds(const struct comparison *comparison, const struct tr_tree *from,

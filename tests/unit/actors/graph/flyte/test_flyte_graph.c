@@ -279,7 +279,7 @@ static const char *refuse(const Flyteidl__Core__DynamicJobSpec *spec)
     return help_errors(&help);
 }
 
-static void expect(const Flyteidl__Core__Node *node, const char *words)
+static void expect(const Flyteidl__Core__Node *node, const char *words, const char *code)
 {
     Flyteidl__Core__DynamicJobSpec spec;
     Flyteidl__Core__Node copy = *node;
@@ -288,8 +288,8 @@ static void expect(const Flyteidl__Core__Node *node, const char *words)
     spec.n_nodes = 1;
     spec.nodes = nodes;
     const char *found = refuse(&spec);
-    if (strstr(found, words) == NULL) {
-        fail_msg("'%s' and not '%s'", found, words);
+    if (strstr(found, words) == NULL || strstr(found, code) == NULL) {
+        fail_msg("'%s' and not '%s ... %s'", found, words, code);
     }
 }
 
@@ -311,21 +311,21 @@ static void test_nodes_that_are_none_are_named(void **state)
     flyteidl__core__branch_node__init(&branch);
     flyteidl__core__if_else_block__init(&block);
     node.id = node_id;
-    expect(&node, "n0: the node is of a kind that is not known");
+    expect(&node, "n0: the node is of a kind that is not known", "[ValueRequired]");
     node.target_case = FLYTEIDL__CORE__NODE__TARGET_TASK_NODE;
     node.task_node = &task;
-    expect(&node, "n0: a node does not say what it runs");
+    expect(&node, "n0: a node does not say what it runs", "[ValueRequired]");
     node.target_case = FLYTEIDL__CORE__NODE__TARGET_GATE_NODE;
     node.gate_node = &gate;
-    expect(&node, "n0: a gate does not say what it waits for");
+    expect(&node, "n0: a gate does not say what it waits for", "[NoConditionFound]");
     node.target_case = FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
     node.array_node = &array;
-    expect(&node, "n0: a map runs neither a task nor a workflow");
+    expect(&node, "n0: a map runs neither a task nor a workflow", "[ValueRequired]");
     node.target_case = FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE;
     node.branch_node = &branch;
-    expect(&node, "n0: a branch has no arms");
+    expect(&node, "n0: a branch has no arms", "[BranchNodeIdNotFound]");
     branch.if_else = &block;
-    expect(&node, "n0: an arm of a branch has no node");
+    expect(&node, "n0: an arm of a branch has no node", "[BranchNodeIdNotFound]");
 }
 
 static void test_bindings_and_conditions_that_are_none_are_named(void **state)
@@ -367,23 +367,24 @@ static void test_bindings_and_conditions_that_are_none_are_named(void **state)
     binding.var = var;
     node.n_inputs = 1;
     node.inputs = bindings;
-    expect(&node, "n0: a binding is empty");
+    expect(&node, "n0.inputs.x: a binding is empty", "[ValueRequired]");
     node.n_inputs = 0;
     node.target_case = FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE;
     node.branch_node = &branch;
     branch.if_else = &block;
     block.case_ = &first;
     first.then_node = &arm;
-    expect(&node, "n0: an arm of a branch has no condition");
+    expect(&node, "n0: an arm of a branch has no condition", "[BranchNodeHasNoCondition]");
     first.condition = &condition;
     condition.expr_case = FLYTEIDL__CORE__BOOLEAN_EXPRESSION__EXPR_COMPARISON;
     condition.comparison = &comparison;
-    expect(&node, "n0: a comparison has no operand");
+    expect(&node, "n0: a comparison has no operand", "[ValueRequired]");
     comparison.left_value = comparison.right_value = &operand;
-    expect(&node, "n0: an operand of a comparison is empty");
+    expect(&node, "n0: an operand of a comparison is empty", "[ValueRequired]");
     operand.val_case = FLYTEIDL__CORE__OPERAND__VAL_VAR;
     operand.var = var;
-    expect(&node, "x: a condition names this, which the branch has not bound");
+    expect(&node, "n0.inputs.x: a condition names this, which the branch has not bound",
+           "[VariableNameNotFound]");
 }
 
 /* The reference that stands in the document for an output of a node. */

@@ -40,8 +40,7 @@ static void test_schemas(void **state)
         {OBJECT("A", "\"u\": {\"anyOf\": [{\"type\": \"integer\"}, {\"type\": \"null\"}]}"),
          OBJECT("B", "\"u\": {\"anyOf\": [{\"type\": \"integer\"}, {\"type\": \"null\"}]}"), true},
         {OBJECT("A", "\"u\": {\"anyOf\": [{\"type\": \"integer\"}]}"),
-         OBJECT("B", "\"u\": {\"anyOf\": [{\"type\": \"integer\"}, {\"type\": \"null\"}]}"),
-         false},
+         OBJECT("B", "\"u\": {\"anyOf\": [{\"type\": \"integer\"}, {\"type\": \"null\"}]}"), false},
         {MARSHMALLOW("A", INTEGER("x") ", " TEXT("y")), MARSHMALLOW("B", INTEGER("x")), true},
         {MARSHMALLOW("A", INTEGER("x")), MARSHMALLOW("B", TEXT("x")), false},
         {"{\"pb_type\": \"a.B\"}", "{\"pb_type\": \"a.B\"}", true},
@@ -81,8 +80,8 @@ static void test_titles(void **state)
 }
 
 /* Two dataclasses as flytekit has them: of one kind and one tag. */
-#define CLASS(title, field)                                                                     \
-    "struct(tag: \"class\", schema: \"{\\\"properties\\\": {\\\"" field                        \
+#define CLASS(title, field)                                             \
+    "struct(tag: \"class\", schema: \"{\\\"properties\\\": {\\\"" field \
     "\\\": {\\\"type\\\": \\\"integer\\\"}}, \\\"title\\\": \\\"" title "\\\"}\")"
 
 static void test_variants_that_differ_by_their_schema(void **state)

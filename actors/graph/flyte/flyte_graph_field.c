@@ -1,0 +1,174 @@
+/*
+ * The types of what references lead to inside of values, as Flyte's compiler has them: elements of
+ * lists and maps, and fields of dataclasses, whose types an interface names. The language knows
+ * fields at run time only, so that they are judged here, before anything runs.
+ */
+#include "actors/graph/document/limits.h"
+#include "actors/graph/flyte/flyte_graph.h"
+
+typedef Flyteidl__Core__LiteralType literal_type;
+typedef Flyteidl__Core__VariableMap variable_map;
+
+static const Flyteidl__Core__TaskTemplate *find_task(const struct tri_flyte_graph *graph,
+                                                     const Flyteidl__Core__Identifier *id)
+{
+    for (size_t i = 0; id != NULL && i < graph->task_count; i++) {
+        if (tri_flyte_is_same(graph->tasks[i]->id, id)) {
+            return graph->tasks[i];
+        }
+    }
+    return NULL;
+}
+
+static const Flyteidl__Core__WorkflowTemplate *find_workflow(const struct tri_flyte_graph *graph,
+                                                             const Flyteidl__Core__Identifier *id)
+{
+    for (size_t i = 0; id != NULL && i < graph->workflow_count; i++) {
+        if (tri_flyte_is_same(graph->workflows[i]->id, id)) {
+            return graph->workflows[i];
+        }
+    }
+    return NULL;
+}
+
+/* The workflow that a plan starts; a plan that is not there may stand for the one of its name. */
+static const Flyteidl__Core__Identifier *started_by(const struct tri_flyte_graph *graph,
+                                                    const Flyteidl__Core__Identifier *plan)
+{
+    for (size_t i = 0; plan != NULL && i < graph->plan_count; i++) {
+        const Flyteidl__Admin__LaunchPlan *one = graph->plans[i];
+        if (tri_flyte_is_same(one->id, plan) && one->spec != NULL) {
+            return one->spec->workflow_id;
+        }
+    }
+    return plan;
+}
+
+/* The interface of what a node runs, for each element where it is a map; NULL: not known. */
+static const Flyteidl__Core__TypedInterface *interface_of(const struct tri_flyte_graph *graph,
+                                                          const Flyteidl__Core__Node *node)
+{
+    const Flyteidl__Core__TaskTemplate *task = NULL;
+    const Flyteidl__Core__WorkflowTemplate *workflow = NULL;
+    if (node->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE) {
+        task = find_task(graph, node->task_node->reference_id);
+    } else if (node->target_case == FLYTEIDL__CORE__NODE__TARGET_WORKFLOW_NODE) {
+        const Flyteidl__Core__WorkflowNode *target = node->workflow_node;
+        bool is_plan =
+            target->reference_case == FLYTEIDL__CORE__WORKFLOW_NODE__REFERENCE_LAUNCHPLAN_REF;
+        workflow = find_workflow(graph, is_plan ? started_by(graph, target->launchplan_ref)
+                                                : target->sub_workflow_ref);
+    }
+    return task != NULL ? task->interface : workflow != NULL ? workflow->interface : NULL;
+}
+
+static const literal_type *find_variable(const variable_map *variables, const char *name)
+{
+    for (size_t i = 0; variables != NULL && i < variables->n_variables; i++) {
+        const Flyteidl__Core__VariableMap__VariablesEntry *entry = variables->variables[i];
+        if (strcmp(entry->key, name) == 0 && entry->value != NULL) {
+            return entry->value->type;
+        }
+    }
+    return NULL;
+}
+
+const literal_type *tri_flyte_input_type(const struct tri_flyte_graph *graph,
+                                         const Flyteidl__Core__Node *node, const char *name)
+{
+    const Flyteidl__Core__TypedInterface *interface = interface_of(graph, node);
+    return interface == NULL ? NULL : find_variable(interface->inputs, name);
+}
+
+/* The type of an output of a node that runs something once; all others are left to the compiler. */
+static const literal_type *output_type(const struct tri_flyte_graph *graph, const char *id,
+                                       const char *name)
+{
+    bool is_start = id[0] == '\0' || strcmp(id, TRI_FLYTE_START_NODE) == 0;
+    for (size_t i = 0; !is_start && i < graph->node_count; i++) {
+        if (strcmp(graph->nodes[i]->id, id) == 0) {
+            const Flyteidl__Core__TypedInterface *interface = interface_of(graph, graph->nodes[i]);
+            return interface == NULL ? NULL : find_variable(interface->outputs, name);
+        }
+    }
+    return is_start ? find_variable(graph->inputs, name) : NULL;
+}
+
+static const literal_type *find_field(const Flyteidl__Core__TypeStructure *structure,
+                                      const char *name)
+{
+    for (size_t i = 0; i < structure->n_dataclass_type; i++) {
+        if (strcmp(structure->dataclass_type[i]->key, name) == 0) {
+            return structure->dataclass_type[i]->value;
+        }
+    }
+    return NULL;
+}
+
+/* In Flyte's words, and which fields there are. */
+static void refuse_field(struct tri_flyte_graph *graph, const char *var, const literal_type *type,
+                         const char *field)
+{
+    struct tr_buffer names;
+    const struct tr_type *read = tri_flyte_type_read(&graph->types, type);
+    struct tr_text text = read == NULL ? tr_text_of("") : tr_type_text(graph->arena, read);
+    tr_buffer_init(&names, 0);
+    for (size_t i = 0; i < type->structure->n_dataclass_type; i++) {
+        tr_buffer_add_string(&names, i == 0 ? "" : ", ");
+        tr_buffer_add_string(&names, type->structure->dataclass_type[i]->key);
+    }
+    tri_report_add(graph->report, (struct tri_place){0}, "FieldNotFound",
+                   "Variable [%s] (type [%.*s]) doesn't have field [%s].\nit has %.*s", var,
+                   TRI_SHOWN(text), field, TRI_SHOWN(tr_buffer_text(&names)));
+    tr_buffer_fini(&names);
+}
+
+const literal_type *tri_flyte_field_type(struct tri_flyte_graph *graph,
+                                         const Flyteidl__Core__OutputReference *promise)
+{
+    const literal_type *type = output_type(graph, promise->node_id, promise->var);
+    for (size_t i = 0; type != NULL && i < promise->n_attr_path; i++) {
+        const Flyteidl__Core__PromiseAttribute *step = promise->attr_path[i];
+        bool is_text = step->value_case == FLYTEIDL__CORE__PROMISE_ATTRIBUTE__VALUE_STRING_VALUE;
+        const Flyteidl__Core__TypeStructure *structure = type->structure;
+        if (type->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_COLLECTION_TYPE) {
+            type = type->collection_type;
+        } else if (type->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_MAP_VALUE_TYPE) {
+            type = type->map_value_type;
+        } else if (structure == NULL || structure->n_dataclass_type == 0 || !is_text) {
+            return NULL;
+        } else {
+            const literal_type *field = find_field(structure, step->string_value);
+            if (field == NULL) {
+                refuse_field(graph, promise->var, type, step->string_value);
+            }
+            type = field;
+        }
+    }
+    return type;
+}
+
+/*
+ * Flyte's rule for what is assigned. A struct, whose form is not known here, may be anything that
+ * its fields are.
+ */
+void tri_flyte_check_field(struct tri_flyte_graph *graph,
+                           const Flyteidl__Core__OutputReference *promise, const char *input,
+                           const literal_type *expected)
+{
+    const literal_type *found = tri_flyte_field_type(graph, promise);
+    if (found == NULL || expected == NULL) {
+        return;
+    }
+    const struct tr_type *from = tri_flyte_type_read(&graph->types, found);
+    const struct tr_type *to = tri_flyte_type_read(&graph->types, expected);
+    if (from == NULL || to == NULL || tr_type_castable(from, to) != TR_CASTABLE_NO) {
+        return;
+    }
+    struct tr_text from_text = tr_type_text(graph->arena, from);
+    struct tr_text to_text = tr_type_text(graph->arena, to);
+    tri_report_add(graph->report, (struct tri_place){0}, "MismatchingTypes",
+                   "The output variable '%s' has type [%.*s], but it's assigned to the input "
+                   "variable '%s' which has type [%.*s].",
+                   promise->var, TRI_SHOWN(from_text), input, TRI_SHOWN(to_text));
+}
