@@ -33,4 +33,12 @@ TR_MUST_USE int tr_definition_compile(const struct tr_invocation *invocation, co
                                       const char *store, struct tr_report *report,
                                       struct tr_graph **graph);
 
+/*
+ * Appends a workflow of a package as Flyte's compiler leaves it, a CompiledWorkflowClosure. As
+ * above, and TR_INVALID also for a definition that is no package.
+ */
+TR_MUST_USE int tr_definition_closure(const struct tr_invocation *invocation, const char *file,
+                                      struct tr_text name, struct tr_report *report,
+                                      struct tr_buffer *closure);
+
 #endif

@@ -435,3 +435,21 @@ int tr_package_compile(const char *path, const struct tr_package_options *option
     tr_arena_fini(&loading.arena);
     return error;
 }
+
+int tr_package_closure(const char *path, const struct tr_package_options *options,
+                       struct tr_text name, struct tr_report *report, struct tr_buffer *closure)
+{
+    struct loading loading = {.path = path, .options = options, .report = report};
+    tr_arena_init(&loading.arena);
+    (void)tri_report_source(report, tr_text_of(path));
+    int error = read_files(&loading);
+    if (error == 0) {
+        name_package(&loading);
+        error = loading.arena.error != 0
+                    ? loading.arena.error
+                    : tr_flyte_closure(&loading.package, name, report, closure);
+    }
+    tr_report_finish(report);
+    tr_arena_fini(&loading.arena);
+    return error;
+}

@@ -35,4 +35,12 @@ bool tr_package_is(const char *path);
 TR_MUST_USE int tr_package_compile(const char *path, const struct tr_package_options *options,
                                    struct tr_report *report, struct tr_graph **graph);
 
+/*
+ * Appends one of its workflows as Flyte's compiler leaves it (tr_flyte_closure). TR_NOT_FOUND: the
+ * package has none of that name; else as tr_package_compile.
+ */
+TR_MUST_USE int tr_package_closure(const char *path, const struct tr_package_options *options,
+                                   struct tr_text name, struct tr_report *report,
+                                   struct tr_buffer *closure);
+
 #endif

@@ -4,11 +4,14 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "actors/graph/document/limits.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/definition.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/common/document.h"
+#include "deploy/common/stream.h"
 #include "deploy/common/table.h"
 #include "deploy/follow/prepare.h"
 #include "deploy/history/route.h"
@@ -272,6 +275,34 @@ static int tell(const struct inspect *inspect)
     return error;
 }
 
+/* The workflow that is asked for, as a message to stdout. */
+static enum tr_exit_status write_closure(const struct inspect *inspect, struct entity entity)
+{
+    const struct tr_invocation *invocation = inspect->invocation;
+    if (inspect->name == NULL || entity.kind != WORKFLOW) {
+        return tr_command_refused(invocation->command,
+                                  "a message is written of one workflow; name it");
+    }
+    if (isatty(STDOUT_FILENO) == 1) {
+        return tr_command_mistake(invocation->command,
+                                  "a message is nothing for a terminal: lead stdout elsewhere");
+    }
+    struct tr_report report;
+    struct tr_buffer closure;
+    tr_stream_form(stdout, TR_STREAM_EXACT);
+    tr_report_init(&report);
+    tr_buffer_init(&closure, TR_GRAPH_BYTES_MAX);
+    int error = tr_definition_closure(invocation, invocation->arguments.words[0],
+                                      name_of(inspect->graph, entity), &report, &closure);
+    enum tr_exit_status status = tr_diagnostics_print_report(invocation, &report, error);
+    if (status == TR_EXIT_DONE && fwrite(closure.data, 1, closure.size, stdout) != closure.size) {
+        status = tr_command_failed(invocation->command, "%s", tr_error_text(TR_SYSTEM));
+    }
+    tr_buffer_fini(&closure);
+    tr_report_fini(&report);
+    return status;
+}
+
 static enum tr_exit_status tell_meant(struct inspect *inspect)
 {
     const struct tr_command *command = inspect->invocation->command;
@@ -285,6 +316,9 @@ static enum tr_exit_status tell_meant(struct inspect *inspect)
     if (!is_there && inspect->name != NULL) {
         return tr_command_refused(command, "there is no workflow, launch plan or task '%.80s'",
                                   inspect->name);
+    }
+    if (inspect->invocation->output == TR_OUTPUT_PROTO) {
+        return write_closure(inspect, first);
     }
     int error = tell(inspect);
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(command, "%s", tr_error_text(error));
@@ -317,13 +351,17 @@ const struct tr_command tr_command_inspect = {
     .name = "inspect",
     .summary = "show what a definition or a package holds",
     .words = "FILE [NAME]",
-    .text = "Workflows, launch plans and tasks with their inputs, defaults and outputs. With NAME\n"
-            "only that one, and the nodes of a workflow; behind a point the end of a name will do.",
+    .text =
+        "Workflows, launch plans and tasks with their inputs, defaults and outputs. With NAME\n"
+        "only that one, and the nodes of a workflow; behind a point the end of a name will do.\n"
+        "`-o proto` writes a workflow of a package as Flyte's compiler leaves it, a\n"
+        "CompiledWorkflowClosure. A file called *closure.pb is read as one.",
     .examples = "  troupe inspect flow.yaml\n"
                 "  troupe inspect flows.tgz map_reduce\n"
-                "  troupe inspect -o json flows.tgz",
+                "  troupe inspect -o json flows.tgz\n"
+                "  troupe inspect -o proto flows.tgz map_reduce > closure.pb",
     .options = options,
-    .outputs = "text|json|yaml",
+    .outputs = "text|json|yaml|proto",
     .completes = TR_COMPLETES_DEFINITIONS,
     .words_min = 1,
     .words_max = 2,

@@ -1,6 +1,7 @@
 /*
  * Any bytes as an archive, whose files are read as a package, and as a single entity of each kind:
- * they are refused with words, or are a definition, which compiles or is refused with words.
+ * they are refused with words, or are a definition, which compiles or is refused with words. The
+ * closure of one of its workflows can be read again.
  */
 #include "actors/graph/compiler/compile.h"
 #include "actors/graph/flyte/flyte.h"
@@ -24,6 +25,30 @@ static int add_file(void *self, struct tr_text name, bool is_program, struct tr_
         file->bytes = tr_arena_bytes(files->arena, bytes);
     }
     return files->arena->error;
+}
+
+/* What is written of a workflow is read again. */
+static void close_over(const struct tr_flyte_package *package, struct tr_text name)
+{
+    struct tr_report report;
+    struct tr_buffer first;
+    struct tr_buffer second;
+    struct tr_flyte_package again = *package;
+    tr_report_init(&report);
+    tr_buffer_init(&first, 0);
+    tr_buffer_init(&second, 0);
+    int error = tr_flyte_closure(package, name, &report, &first);
+    TR_ASSERT(error == 0 || error == TR_NOT_FOUND || error == TR_LIMIT);
+    if (error == 0) {
+        const struct tr_flyte_file file = {.name = tr_text_of("closure.pb"),
+                                           .bytes = tr_buffer_bytes(&first)};
+        again.files = &file;
+        again.file_count = 1;
+        (void)!tr_flyte_closure(&again, name, &report, &second);
+    }
+    tr_buffer_fini(&second);
+    tr_buffer_fini(&first);
+    tr_report_fini(&report);
 }
 
 static void compile(const struct files *files)
@@ -52,6 +77,9 @@ static void compile(const struct files *files)
     }
     TR_ASSERT(error == 0 || error == TR_INVALID || error == TR_LIMIT);
     TR_ASSERT(error != TR_INVALID || tr_report_total(&report) > 0);
+    if (error == 0 && graph->workflow_count > 0) {
+        close_over(&package, graph->workflows[0].name);
+    }
     tr_graph_free(graph);
     tr_report_fini(&report);
 }
@@ -85,7 +113,7 @@ static void look_at_archive(struct tr_bytes bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"0_e_1.pb", "0_e_2.pb", "0_e_3.pb"};
+    static const char *const names[] = {"0_e_1.pb", "0_e_2.pb", "0_e_3.pb", "closure.pb"};
     struct tr_bytes bytes = {.data = data, .size = size};
     for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
         look_at_entity(names[i], bytes);

@@ -107,7 +107,8 @@ TR_MUST_USE int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct t
 
 /* A file of a package: what its name ends with says what it holds, as `pyflyte package` has it. */
 struct tr_flyte_file {
-    struct tr_text name; /* ..._1.pb: a task, ..._2.pb: a workflow, ..._3.pb: a launch plan */
+    /* ..._1.pb: a task, ..._2.pb: a workflow, ..._3.pb: a launch plan, ...closure.pb: compiled */
+    struct tr_text name;
     struct tr_bytes bytes;
 };
 
@@ -135,5 +136,14 @@ struct tr_tree;
 TR_MUST_USE int tr_flyte_package_read(const struct tr_flyte_package *package,
                                       struct tr_arena *arena, struct tr_report *report,
                                       const struct tr_tree **definition);
+
+/*
+ * Appends the CompiledWorkflowClosure of one of its workflows, as Flyte's compiler leaves it: with
+ * start and end nodes, the arms of branches among the nodes, the edges, and all that it needs. The
+ * package has to be a right one. TR_NOT_FOUND: there is no such workflow; TR_INVALID, TR_LIMIT,
+ * TR_MEMORY.
+ */
+TR_MUST_USE int tr_flyte_closure(const struct tr_flyte_package *package, struct tr_text name,
+                                 struct tr_report *report, struct tr_buffer *buffer);
 
 #endif

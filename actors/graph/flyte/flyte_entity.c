@@ -10,6 +10,7 @@
 
 #include <flyteidl/admin_task.pb-c.h>
 #include <flyteidl/admin_workflow.pb-c.h>
+#include <flyteidl/compiler.pb-c.h>
 #include <stdlib.h>
 
 #include "actors/graph/document/limits.h"
@@ -169,6 +170,125 @@ static void add_entity(struct reading *reading, struct tr_text name, struct tri_
     }
 }
 
+/* ------------------------------------------------------------------ what was compiled */
+
+typedef Flyteidl__Core__Node flyte_node;
+
+static void take_arm(struct reading *reading, const flyte_node *branch, flyte_node *arm,
+                     struct tri_vector *arms);
+
+/*
+ * Takes the branch's name off those of its arms, which the compiler has put there, and notes the
+ * whole names. An arm that is a branch itself comes first, as its arms have its whole name.
+ */
+static void take_arms(struct reading *reading, const flyte_node *branch, struct tri_vector *arms)
+{
+    const Flyteidl__Core__IfElseBlock *block = branch->branch_node->if_else;
+    if (block == NULL) {
+        return;
+    }
+    take_arm(reading, branch, block->case_ == NULL ? NULL : block->case_->then_node, arms);
+    for (size_t i = 0; i < block->n_other; i++) {
+        take_arm(reading, branch, block->other[i]->then_node, arms);
+    }
+    if (block->default_case == FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT_ELSE_NODE) {
+        take_arm(reading, branch, block->else_node, arms);
+    }
+}
+
+static void take_arm(struct reading *reading, const flyte_node *branch, flyte_node *arm,
+                     struct tri_vector *arms)
+{
+    size_t size = strlen(branch->id);
+    if (arm == NULL) {
+        return;
+    }
+    if (arm->target_case == FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE) {
+        take_arms(reading, arm, arms);
+    }
+    const char **id = tri_vector_add(reading->arena, arms, sizeof(char *));
+    if (id != NULL && strncmp(arm->id, branch->id, size) == 0 && arm->id[size] == '-') {
+        *id = arm->id;
+        arm->id += size + 1;
+    } else if (id != NULL) {
+        *id = "";
+    }
+}
+
+static bool is_arm(const struct tri_vector *arms, const char *id)
+{
+    const char *const *names = arms->items;
+    for (uint32_t i = 0; i < arms->count; i++) {
+        if (strcmp(names[i], id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A template as it was before Flyte's compiler: arms stand in their branches only. */
+static void open_template(struct reading *reading, Flyteidl__Core__WorkflowTemplate *workflow)
+{
+    struct tri_vector arms = {0};
+    size_t kept = 0;
+    for (size_t i = 0; i < workflow->n_nodes; i++) {
+        const flyte_node *node = workflow->nodes[i];
+        bool is_known = is_arm(&arms, node->id);
+        if (!is_known && node->target_case == FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE) {
+            take_arms(reading, node, &arms);
+        }
+    }
+    for (size_t i = 0; i < workflow->n_nodes; i++) {
+        if (!is_arm(&arms, workflow->nodes[i]->id)) {
+            workflow->nodes[kept++] = workflow->nodes[i];
+        }
+    }
+    workflow->n_nodes = kept;
+}
+
+static void add_compiled(struct reading *reading, struct tr_text name,
+                         const Flyteidl__Core__CompiledWorkflow *compiled)
+{
+    struct tri_flyte_entity entity = {.kind = TRI_FLYTE_WORKFLOW};
+    if (compiled != NULL && compiled->template_ != NULL) {
+        open_template(reading, compiled->template_);
+        entity.message = &compiled->template_->base;
+        entity.id = compiled->template_->id;
+    }
+    add_entity(reading, name, entity);
+}
+
+/* Launch plans say no workflow there, so that they are none here. */
+static void read_closure(struct reading *reading, const struct tr_flyte_file *file)
+{
+    const Flyteidl__Core__CompiledWorkflowClosure *closure = tri_wire_unpack(
+        reading->arena, &flyteidl__core__compiled_workflow_closure__descriptor, file->bytes);
+    if (closure == NULL) {
+        if (reading->arena->error == 0) {
+            refuse(reading, file->name, "the file is no CompiledWorkflowClosure of Flyte's");
+        }
+        return;
+    }
+    add_compiled(reading, file->name, closure->primary);
+    for (size_t i = 0; i < closure->n_sub_workflows; i++) {
+        add_compiled(reading, file->name, closure->sub_workflows[i]);
+    }
+    for (size_t i = 0; i < closure->n_tasks; i++) {
+        Flyteidl__Core__TaskTemplate *task = closure->tasks[i]->template_;
+        struct tri_flyte_entity entity = {.kind = TRI_FLYTE_TASK};
+        entity.message = task == NULL ? NULL : &task->base;
+        entity.id = task == NULL ? NULL : task->id;
+        add_entity(reading, file->name, entity);
+    }
+}
+
+static bool is_closure(struct tr_text name)
+{
+    static const char end[] = "closure.pb";
+    size_t size = sizeof end - 1;
+    return name.size >= size && memcmp(name.data + name.size - size, end, size) == 0;
+}
+
 static void read_file(struct reading *reading, const struct tr_flyte_file *file)
 {
     static const ProtobufCMessageDescriptor *const descriptors[] = {
@@ -180,6 +300,10 @@ static void read_file(struct reading *reading, const struct tr_flyte_file *file)
         [TRI_FLYTE_WORKFLOW] = "the file is no WorkflowSpec of Flyte's",
         [TRI_FLYTE_PLAN] = "the file is no LaunchPlan of Flyte's"};
     unsigned kind = kind_of(file->name);
+    if (is_closure(file->name)) {
+        read_closure(reading, file);
+        return;
+    }
     if (kind == 0) {
         refuse(reading, file->name,
                "the file's name does not say what it holds\n"
