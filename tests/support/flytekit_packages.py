@@ -8,11 +8,13 @@ import typing
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from enum import Enum
+from math import inf, nan
 
-from flytekit import (CronSchedule, LaunchPlan, Resources, conditional, dynamic, map_task, task,
+from flytekit import (CronSchedule, HashMethod, LaunchPlan, Resources, conditional, dynamic, map_task, task,
                       workflow)
 from flytekit.types.error import FlyteError
 from flytekit.types.file import FlyteFile
+from google.protobuf.struct_pb2 import Struct
 from mashumaro.mixins.json import DataClassJSONMixin
 
 
@@ -220,6 +222,115 @@ def files(text: str) -> str:
     return read_file(file=write_file(text=text))
 
 
+# What came goes on as it came: messages of protobuf's, classes that look alike, infinite numbers,
+# hashes, files in classes.
+
+
+@dataclass
+class Length:
+    value: float
+
+
+@dataclass
+class Weight:
+    value: float
+
+
+@dataclass
+class Attached:
+    file: FlyteFile
+
+
+@task
+def make_message(a: int) -> Struct:
+    made = Struct()
+    made.update({"a": a, "b": [1, 2.5, None, {"c": True}]})
+    return made
+
+
+@task
+def read_message(message: Struct) -> str:
+    return f"{type(message).__name__} {message['a']} {message['b'][1]}"
+
+
+@task
+def make_either(a: int) -> typing.Union[Length, Weight]:
+    return Length(value=inf) if a == 0 else Weight(value=2.0 ** 60)
+
+
+@task
+def read_either(of: typing.Union[Length, Weight]) -> str:
+    return repr(of)
+
+
+@task
+def unreal() -> typing.List[float]:
+    return [nan, inf, -inf]
+
+
+@task
+def show_floats(of: typing.List[float]) -> str:
+    return repr(of)
+
+
+@task
+def maybe_each(of: typing.Dict[str, typing.Optional[int]]) -> typing.List[
+        typing.Union[int, str, None]]:
+    return [each for _, each in sorted(of.items())] + ["end"]
+
+
+@task
+def show_each(of: typing.List[typing.Union[int, str, None]]) -> str:
+    return repr(of)
+
+
+@task
+def attach(text: str) -> Attached:
+    with open("attached.txt", "w") as file:
+        file.write(text)
+    return Attached(file=FlyteFile("attached.txt"))
+
+
+@task
+def same_hash(a: int) -> typing.Annotated[int, HashMethod(lambda value: "same")]:
+    return a
+
+
+@task(cache=True, cache_version="1")
+def times_ten(a: int) -> int:
+    return a * 10
+
+
+@workflow
+def messages(a: int) -> str:
+    return read_message(message=make_message(a=a))
+
+
+@workflow
+def eithers(a: int) -> str:
+    return read_either(of=make_either(a=a))
+
+
+@workflow
+def unreal_numbers() -> str:
+    return show_floats(of=unreal())
+
+
+@workflow
+def maybes(of: typing.Dict[str, typing.Optional[int]]) -> str:
+    return show_each(of=maybe_each(of=of))
+
+
+@workflow
+def attached(text: str) -> str:
+    return read_file(file=attach(text=text).file)
+
+
+@workflow
+def hashed(a: int) -> int:
+    return times_ten(a=same_hash(a=a))
+
+
 @workflow
 def days() -> str:
     return day_of(when=day_or_time())
@@ -366,7 +477,9 @@ CASES = [
     (optionals, {"a": 0}), (optionals, {"a": 7}), (optional_inputs, {}),
     (optional_inputs, {"a": 1, "b": "s"}), (unions, {"a": 0}), (unions, {"a": 1}),
     (unions, {"a": 2}), (points, {"x": 7}), (points, {"x": 1}), (lines, {"x": 5}), (colors, {}),
-    (files, {"text": "hello\n"}), (days, {}), (outer, {"n0": 1, "err": 2, "o0": 4}),
+    (files, {"text": "hello\n"}), (days, {}), (messages, {"a": 3}), (eithers, {"a": 0}),
+    (eithers, {"a": 1}), (unreal_numbers, {}), (maybes, {"of": {"a": 1, "b": None}}),
+    (attached, {"text": "here"}), (hashed, {"a": 1}), (outer, {"n0": 1, "err": 2, "o0": 4}),
     (launches, {"a": 1}), (choose, {"a": 7}), (choose, {"a": 1}), (choose, {"a": 500}),
     (choose_or_fail, {"a": 2}), (choose_or_fail, {"a": 9}),
     (choose_twice, {"a": 1, "deep": True}), (choose_twice, {"a": 1, "deep": False}),

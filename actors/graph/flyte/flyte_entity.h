@@ -29,4 +29,7 @@ struct tri_flyte_entity {
 TR_MUST_USE bool tri_flyte_entities(const struct tr_flyte_package *package, struct tr_arena *arena,
                                     struct tr_report *report, struct tri_vector *entities);
 
+/* Warns of what entities say and nobody acts on here, once for each kind of thing. */
+void tri_flyte_note_unused(const struct tri_vector *entities, struct tr_report *report);
+
 #endif

@@ -403,6 +403,76 @@ static bool is_tasks(const flyte_node *node)
            node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
 }
 
+/* Of the task that a node runs; NULL: it runs none, or one that is not brought along. */
+static const Flyteidl__Core__TaskMetadata *task_metadata(const struct tri_flyte_graph *graph,
+                                                         const flyte_node *node)
+{
+    const Flyteidl__Core__TaskTemplate *task =
+        node->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE
+            ? tri_flyte_find_task(graph, node->task_node->reference_id)
+            : NULL;
+    return task == NULL ? NULL : task->metadata;
+}
+
+/*
+ * A node's say over its task's cache: each part that it gives counts, the others are the task's.
+ * Nothing is written where that comes to what the task says itself.
+ */
+static void put_cache(struct tri_flyte_graph *graph, const Flyteidl__Core__NodeMetadata *node,
+                      const Flyteidl__Core__TaskMetadata *given, struct tri_flyte_fields *fields)
+{
+    static const Flyteidl__Core__TaskMetadata none = FLYTEIDL__CORE__TASK_METADATA__INIT;
+    const Flyteidl__Core__TaskMetadata *task = given == NULL ? &none : given;
+    bool has_cacheable =
+        node->cacheable_value_case == FLYTEIDL__CORE__NODE_METADATA__CACHEABLE_VALUE_CACHEABLE;
+    bool has_version = node->cache_version_value_case ==
+                           FLYTEIDL__CORE__NODE_METADATA__CACHE_VERSION_VALUE_CACHE_VERSION &&
+                       node->cache_version[0] != '\0';
+    bool has_serializable =
+        node->cache_serializable_value_case ==
+        FLYTEIDL__CORE__NODE_METADATA__CACHE_SERIALIZABLE_VALUE_CACHE_SERIALIZABLE;
+    bool is_cached = has_cacheable ? node->cacheable : task->discoverable;
+    bool is_serialized = has_serializable ? node->cache_serializable : task->cache_serializable;
+    const char *version = has_version ? node->cache_version : task->discovery_version;
+    bool is_same = is_cached == task->discoverable &&
+                   (!is_cached || (is_serialized == task->cache_serializable &&
+                                   strcmp(version, task->discovery_version) == 0));
+    struct tri_flyte_fields cache = {0};
+    if (is_same || (is_cached && version[0] == '\0')) {
+        return;
+    }
+    if (!is_cached) {
+        tri_flyte_put_bool(graph, fields, "cache", false);
+        return;
+    }
+    tri_flyte_put_text(graph, &cache, "version", version);
+    tri_flyte_put_bool(graph, &cache, "serialize", is_serialized);
+    if (task->n_cache_ignore_input_vars > 0) {
+        tri_flyte_put(graph, &cache, "ignore", tri_flyte_ignored(graph, task));
+    }
+    tri_flyte_put(graph, fields, "cache", tri_flyte_fields_tree(graph, &cache));
+}
+
+/* By the node, else by its task, else, of a task, by the workflow. */
+static void put_interruptible(struct tri_flyte_graph *graph, const flyte_node *one,
+                              struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__NodeMetadata *node = one->metadata;
+    const Flyteidl__Core__TaskMetadata *task = task_metadata(graph, one);
+    bool is_task = one->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE;
+    bool has_own =
+        node != NULL && node->interruptible_value_case ==
+                            FLYTEIDL__CORE__NODE_METADATA__INTERRUPTIBLE_VALUE_INTERRUPTIBLE;
+    bool has_tasks =
+        task != NULL && task->interruptible_value_case ==
+                            FLYTEIDL__CORE__TASK_METADATA__INTERRUPTIBLE_VALUE_INTERRUPTIBLE;
+    if (has_own) {
+        tri_flyte_put_bool(graph, fields, "interruptible", node->interruptible);
+    } else if (is_task && !has_tasks && graph->is_interruptible) {
+        tri_flyte_put_bool(graph, fields, "interruptible", true);
+    }
+}
+
 /*
  * The name is the node's own; of a map all else is that of its elements' node. A timeout of a task
  * bounds each attempt; a node that runs no task has no attempts, and there it is a deadline.
@@ -415,8 +485,11 @@ static void put_metadata(struct tri_flyte_graph *graph, const flyte_node *node,
     if (metadata != NULL && metadata->name[0] != '\0') {
         tri_flyte_put_text(graph, fields, "name", metadata->name);
     }
-    if (is_map && node->array_node->node != NULL) {
-        metadata = node->array_node->node->metadata;
+    const flyte_node *one =
+        is_map && node->array_node->node != NULL ? node->array_node->node : node;
+    metadata = one->metadata;
+    if (is_tasks(node)) {
+        put_interruptible(graph, one, fields);
     }
     if (metadata == NULL) {
         return;
@@ -429,18 +502,7 @@ static void put_metadata(struct tri_flyte_graph *graph, const flyte_node *node,
     if (metadata->retries != NULL && metadata->retries->retries > 0) {
         tri_flyte_put_count(graph, fields, "retries", metadata->retries->retries);
     }
-    if (metadata->interruptible_value_case ==
-        FLYTEIDL__CORE__NODE_METADATA__INTERRUPTIBLE_VALUE_INTERRUPTIBLE) {
-        tri_flyte_put_bool(graph, fields, "interruptible", metadata->interruptible);
-    }
-    bool has_version = metadata->cache_version_value_case ==
-                       FLYTEIDL__CORE__NODE_METADATA__CACHE_VERSION_VALUE_CACHE_VERSION;
-    bool is_cached = metadata->cacheable_value_case ==
-                         FLYTEIDL__CORE__NODE_METADATA__CACHEABLE_VALUE_CACHEABLE &&
-                     metadata->cacheable;
-    if (is_cached && has_version && metadata->cache_version[0] != '\0') {
-        tri_flyte_put_text(graph, fields, "cache", metadata->cache_version);
-    }
+    put_cache(graph, metadata, task_metadata(graph, one), fields);
 }
 
 /*
@@ -591,6 +653,8 @@ struct tr_tree *tri_flyte_workflow(struct tri_flyte_graph *graph,
     const Flyteidl__Core__TypedInterface *interface = workflow->interface;
     bool finishes = workflow->metadata != NULL && workflow->metadata->on_failure == FINISH_RUNNABLE;
     graph->inputs = interface == NULL ? NULL : interface->inputs;
+    graph->is_interruptible =
+        workflow->metadata_defaults != NULL && workflow->metadata_defaults->interruptible;
     tri_flyte_put(
         graph, &fields, "inputs",
         tri_flyte_variables(graph, interface == NULL ? NULL : interface->inputs, defaults));
@@ -640,6 +704,7 @@ static struct tr_tree *document_of(struct tri_flyte_graph *graph,
     tri_flyte_put(graph, &document, "tasks", tri_flyte_fields_tree(graph, &tasks));
     tri_flyte_put(graph, &document, "workflows", tri_flyte_fields_tree(graph, &workflows));
     graph->inputs = NULL; /* they are those of the task, which the spec does not name */
+    graph->is_interruptible = false;
     tri_flyte_put(graph, &document, "nodes", nodes_of(graph, spec->nodes, spec->n_nodes));
     tri_flyte_put(graph, &document, "outputs",
                   outputs_of(graph, NULL, spec->outputs, spec->n_outputs));

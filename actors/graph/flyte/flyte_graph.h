@@ -37,7 +37,8 @@ struct tri_flyte_graph {
     Flyteidl__Core__Node **nodes;
     size_t node_count;
     const Flyteidl__Core__VariableMap *inputs; /* of that workflow; NULL: not known */
-    bool is_handler;                           /* what is written is a failure node */
+    bool is_interruptible; /* that workflow's nodes are, unless they or their tasks say otherwise */
+    bool is_handler;       /* what is written is a failure node */
 };
 
 /* A mapping that is being built. It has failed when a value was NULL: the report says why. */
@@ -121,6 +122,10 @@ bool tri_flyte_unfold_pod(struct tri_flyte_graph *graph, Flyteidl__Core__TaskTem
 
 /* ------------------------------------------------------------------ flyte_graph_field.c */
 
+/* The task of an id among what the graph brings along, or NULL. */
+const Flyteidl__Core__TaskTemplate *tri_flyte_find_task(const struct tri_flyte_graph *graph,
+                                                        const Flyteidl__Core__Identifier *id);
+
 /* The type of an input of what a node runs, of each element where it is a map; NULL: not known. */
 const Flyteidl__Core__LiteralType *tri_flyte_input_type(const struct tri_flyte_graph *graph,
                                                         const Flyteidl__Core__Node *node,
@@ -148,6 +153,10 @@ struct tr_tree *tri_flyte_value(struct tri_flyte_graph *graph,
 
 /* Whether a task has flytekit's settings for serializing a graph. */
 bool tri_flyte_serializes(const Flyteidl__Core__TaskTemplate *task);
+
+/* The inputs that a task's cache leaves out; NULL: none. */
+struct tr_tree *tri_flyte_ignored(struct tri_flyte_graph *graph,
+                                  const Flyteidl__Core__TaskMetadata *metadata);
 
 /* A task; and its settings that nodes have, too. */
 struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph,

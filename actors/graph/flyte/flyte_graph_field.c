@@ -9,8 +9,8 @@
 typedef Flyteidl__Core__LiteralType literal_type;
 typedef Flyteidl__Core__VariableMap variable_map;
 
-static const Flyteidl__Core__TaskTemplate *find_task(const struct tri_flyte_graph *graph,
-                                                     const Flyteidl__Core__Identifier *id)
+const Flyteidl__Core__TaskTemplate *tri_flyte_find_task(const struct tri_flyte_graph *graph,
+                                                        const Flyteidl__Core__Identifier *id)
 {
     for (size_t i = 0; id != NULL && i < graph->task_count; i++) {
         if (tri_flyte_is_same(graph->tasks[i]->id, id)) {
@@ -51,7 +51,7 @@ static const Flyteidl__Core__TypedInterface *interface_of(const struct tri_flyte
     const Flyteidl__Core__TaskTemplate *task = NULL;
     const Flyteidl__Core__WorkflowTemplate *workflow = NULL;
     if (node->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE) {
-        task = find_task(graph, node->task_node->reference_id);
+        task = tri_flyte_find_task(graph, node->task_node->reference_id);
     } else if (node->target_case == FLYTEIDL__CORE__NODE__TARGET_WORKFLOW_NODE) {
         const Flyteidl__Core__WorkflowNode *target = node->workflow_node;
         bool is_plan =

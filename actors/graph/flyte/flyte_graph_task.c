@@ -464,19 +464,25 @@ static void put_secrets(struct tri_flyte_graph *graph, const task_template *task
 
 /* ------------------------------------------------------------------ settings */
 
+struct tr_tree *tri_flyte_ignored(struct tri_flyte_graph *graph,
+                                  const Flyteidl__Core__TaskMetadata *metadata)
+{
+    size_t count = metadata->n_cache_ignore_input_vars;
+    struct tr_tree **names = tr_arena_array(graph->arena, count, sizeof(struct tr_tree *));
+    for (size_t i = 0; names != NULL && i < count; i++) {
+        names[i] = tri_flyte_text(graph->arena, tr_text_of(metadata->cache_ignore_input_vars[i]));
+    }
+    return count == 0 ? NULL : tri_flyte_list(graph, names, count);
+}
+
 static struct tr_tree *cache_of(struct tri_flyte_graph *graph,
                                 const Flyteidl__Core__TaskMetadata *metadata)
 {
     struct tri_flyte_fields cache = {0};
     tri_flyte_put_text(graph, &cache, "version", metadata->discovery_version);
     tri_flyte_put_bool(graph, &cache, "serialize", metadata->cache_serializable);
-    size_t count = metadata->n_cache_ignore_input_vars;
-    struct tr_tree **names = tr_arena_array(graph->arena, count, sizeof(struct tr_tree *));
-    for (size_t i = 0; names != NULL && i < count; i++) {
-        names[i] = tri_flyte_text(graph->arena, tr_text_of(metadata->cache_ignore_input_vars[i]));
-    }
-    if (count > 0) {
-        tri_flyte_put(graph, &cache, "ignore", tri_flyte_list(graph, names, count));
+    if (metadata->n_cache_ignore_input_vars > 0) {
+        tri_flyte_put(graph, &cache, "ignore", tri_flyte_ignored(graph, metadata));
     }
     return tri_flyte_fields_tree(graph, &cache);
 }

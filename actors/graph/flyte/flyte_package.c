@@ -37,13 +37,45 @@ static void put_cron(struct tri_flyte_graph *graph, const Flyteidl__Admin__CronS
     }
 }
 
+/*
+ * The older form has six fields, the last one a year, days of the week from 1 for Sunday, and `?`
+ * where a day is said by the other field. NULL: told, as it cannot be said in five fields.
+ */
+static struct tr_tree *old_cron(struct tri_flyte_graph *graph, const char *expression)
+{
+    char *copy = tri_flyte_string(graph->arena, tr_text_of(expression), &graph->arena->error);
+    const char *fields[7] = {0};
+    size_t count = 0;
+    char *rest = NULL;
+    char *word = copy == NULL ? NULL : strtok_r(copy, " ", &rest);
+    for (; word != NULL && count < TR_COUNT_OF(fields); word = strtok_r(NULL, " ", &rest)) {
+        fields[count++] = word;
+    }
+    if (copy == NULL || count != 6) {
+        return copy == NULL ? NULL : tri_flyte_text(graph->arena, tr_text_of(expression));
+    }
+    if (strcmp(fields[5], "*") != 0 && strcmp(fields[5], "?") != 0) {
+        return tri_flyte_missing(graph, "InvalidValue",
+                                 "the schedule names years\nlet its sixth field be a star");
+    }
+    char *weekdays = (char *)(uintptr_t)fields[4];
+    for (char *at = weekdays; *at != '\0'; at++) {
+        *at = (char)(*at >= '1' && *at <= '7' && (at == weekdays || at[-1] != '/') ? *at - 1 : *at);
+    }
+    for (size_t i = 2; i <= 4; i += 2) {
+        fields[i] = strcmp(fields[i], "?") == 0 ? "*" : fields[i];
+    }
+    return tri_flyte_text(graph->arena, tr_arena_print(graph->arena, "%s %s %s %s %s", fields[0],
+                                                       fields[1], fields[2], fields[3], fields[4]));
+}
+
 static struct tr_tree *schedule_of(struct tri_flyte_graph *graph,
                                    const Flyteidl__Admin__Schedule *schedule)
 {
     struct tri_flyte_fields fields = {0};
     switch (schedule->schedule_expression_case) {
     case FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_CRON_EXPRESSION:
-        tri_flyte_put_text(graph, &fields, "cron", schedule->cron_expression);
+        tri_flyte_put(graph, &fields, "cron", old_cron(graph, schedule->cron_expression));
         break;
     case FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_RATE:
         put_rate(graph, schedule->rate, &fields);
@@ -88,12 +120,17 @@ static size_t fixed_count(const launch_plan *plan)
     return plan->spec->fixed_inputs == NULL ? 0 : plan->spec->fixed_inputs->n_literals;
 }
 
+static bool has_labels(const launch_plan *plan)
+{
+    return plan->spec->labels != NULL && plan->spec->labels->n_values > 0;
+}
+
 /* Whether it is what flytekit gives each workflow: its defaults, under its name. */
 static bool is_default(const launch_plan *plan)
 {
     return plan->spec != NULL && plan->spec->workflow_id != NULL &&
            tri_flyte_is_same(plan->id, plan->spec->workflow_id) && fixed_count(plan) == 0 &&
-           schedule_in(plan) == NULL;
+           schedule_in(plan) == NULL && !has_labels(plan);
 }
 
 static struct tr_tree *defaults_of(struct tri_flyte_graph *graph,
@@ -143,6 +180,16 @@ static struct tr_tree *fixed_of(struct tri_flyte_graph *graph, const launch_plan
     return tri_flyte_fields_tree(graph, &fields);
 }
 
+static struct tr_tree *labels_of(struct tri_flyte_graph *graph,
+                                 const Flyteidl__Admin__Labels *labels)
+{
+    struct tri_flyte_fields fields = {0};
+    for (size_t i = 0; i < labels->n_values; i++) {
+        tri_flyte_put_text(graph, &fields, labels->values[i]->key, labels->values[i]->value);
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
 static struct tr_tree *plan_of(struct tri_flyte_graph *graph, const launch_plan *plan)
 {
     struct tri_flyte_fields fields = {0};
@@ -155,6 +202,9 @@ static struct tr_tree *plan_of(struct tri_flyte_graph *graph, const launch_plan 
     tri_flyte_put(graph, &fields, "inputs", defaults_of(graph, plan->spec->default_inputs));
     if (fixed_count(plan) > 0) {
         tri_flyte_put(graph, &fields, "fixed", fixed_of(graph, plan));
+    }
+    if (has_labels(plan)) {
+        tri_flyte_put(graph, &fields, "labels", labels_of(graph, plan->spec->labels));
     }
     if (schedule_in(plan) != NULL) {
         struct tr_text before = tri_report_subject(graph->report, tr_text_of(plan->id->name));
@@ -261,6 +311,7 @@ int tr_flyte_package_read(const struct tr_flyte_package *package, struct tr_aren
     const struct tr_tree *tree = NULL;
     tr_types_init(&graph.types, arena);
     if (tri_flyte_entities(package, arena, report, &entities) && sort_out(&graph, &entities)) {
+        tri_flyte_note_unused(&entities, report);
         tree = definition_of(&graph);
     }
     if (arena->error != 0) {

@@ -108,7 +108,13 @@ static void read_cache(struct tri_definition *definition, const struct tr_tree *
     static const struct tri_key keys[] = {
         {"version", read_version, 0}, {"serialize", read_serialize, 0}, {"ignore", read_ignore, 0}};
     struct tri_settings *settings = target;
+    const struct tr_tree resolved = tr_tree_resolve(value);
     settings->given |= TRI_CACHE;
+    /* A node of Flyte's may switch the cache of its task off. */
+    if (definition->has_any_names && resolved.kind == TR_TREE_BOOL && !resolved.boolean) {
+        settings->settings.cache.version = tr_text_of("");
+        return;
+    }
     if (value->kind != TR_TREE_MAP) {
         read_version(definition, value, settings);
         return;

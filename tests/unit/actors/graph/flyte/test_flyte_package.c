@@ -1,0 +1,326 @@
+/*
+ * What entities of Flyte's say about how their nodes run, as the compiled graph has it: caches and
+ * interruptions by the node, its task and its workflow, schedules and labels of launch plans, and
+ * what is only kept, which is told once.
+ */
+#include <flyteidl/admin_launch_plan.pb-c.h>
+#include <flyteidl/admin_task.pb-c.h>
+#include <flyteidl/admin_workflow.pb-c.h>
+
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/flyte/flyte.h"
+#include "tests/unit/actors/graph/help.h"
+
+static struct help help;
+
+/* A package of a task, a workflow that runs it in one node, and a launch plan of that. */
+static struct {
+    Flyteidl__Core__Identifier task_id;
+    Flyteidl__Core__Identifier workflow_id;
+    Flyteidl__Core__Identifier plan_id;
+    Flyteidl__Core__TaskMetadata task_metadata;
+    Flyteidl__Core__TaskTemplate task;
+    Flyteidl__Core__TaskNode task_node;
+    Flyteidl__Core__NodeMetadata node_metadata;
+    Flyteidl__Core__Node node;
+    Flyteidl__Core__Node *nodes[1];
+    Flyteidl__Core__WorkflowMetadata workflow_metadata;
+    Flyteidl__Core__WorkflowMetadataDefaults defaults;
+    Flyteidl__Core__WorkflowTemplate workflow;
+    Flyteidl__Admin__LaunchPlanSpec plan_spec;
+    Flyteidl__Admin__LaunchPlanMetadata plan_metadata;
+    Flyteidl__Admin__Schedule schedule;
+    Flyteidl__Admin__LaunchPlan plan;
+    struct tr_graph *graph;
+} given;
+
+static char *text(const char *string)
+{
+    return (char *)(uintptr_t)string;
+}
+
+static void name(Flyteidl__Core__Identifier *id, Flyteidl__Core__ResourceType type,
+                 const char *string)
+{
+    flyteidl__core__identifier__init(id);
+    id->resource_type = type;
+    id->name = text(string);
+}
+
+static void make_workflow(void)
+{
+    flyteidl__core__task_node__init(&given.task_node);
+    flyteidl__core__node_metadata__init(&given.node_metadata);
+    flyteidl__core__node__init(&given.node);
+    flyteidl__core__workflow_metadata__init(&given.workflow_metadata);
+    flyteidl__core__workflow_metadata_defaults__init(&given.defaults);
+    flyteidl__core__workflow_template__init(&given.workflow);
+    given.task_node.reference_case = FLYTEIDL__CORE__TASK_NODE__REFERENCE_REFERENCE_ID;
+    given.task_node.reference_id = &given.task_id;
+    given.node.id = text("n0");
+    given.node.metadata = &given.node_metadata;
+    given.node.target_case = FLYTEIDL__CORE__NODE__TARGET_TASK_NODE;
+    given.node.task_node = &given.task_node;
+    given.nodes[0] = &given.node;
+    given.workflow.id = &given.workflow_id;
+    given.workflow.metadata = &given.workflow_metadata;
+    given.workflow.metadata_defaults = &given.defaults;
+    given.workflow.n_nodes = 1;
+    given.workflow.nodes = given.nodes;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    help_init(&help);
+    name(&given.task_id, FLYTEIDL__CORE__RESOURCE_TYPE__TASK, "f.task");
+    name(&given.workflow_id, FLYTEIDL__CORE__RESOURCE_TYPE__WORKFLOW, "f.flow");
+    name(&given.plan_id, FLYTEIDL__CORE__RESOURCE_TYPE__LAUNCH_PLAN, "f.plan");
+    flyteidl__core__task_metadata__init(&given.task_metadata);
+    flyteidl__core__task_template__init(&given.task);
+    given.task.id = &given.task_id;
+    given.task.type = text("process");
+    given.task.metadata = &given.task_metadata;
+    make_workflow();
+    flyteidl__admin__launch_plan_spec__init(&given.plan_spec);
+    flyteidl__admin__launch_plan_metadata__init(&given.plan_metadata);
+    flyteidl__admin__schedule__init(&given.schedule);
+    flyteidl__admin__launch_plan__init(&given.plan);
+    given.plan_spec.workflow_id = &given.workflow_id;
+    given.plan_spec.entity_metadata = &given.plan_metadata;
+    given.plan.id = &given.plan_id;
+    given.plan.spec = &given.plan_spec;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tr_graph_free(given.graph);
+    given.graph = NULL;
+    help_fini(&help);
+    return 0;
+}
+
+static struct tr_flyte_file file_of(const char *file, const ProtobufCMessage *message)
+{
+    size_t size = protobuf_c_message_get_packed_size(message);
+    uint8_t *packed = tr_arena_alloc(&help.arena, size + 1);
+    assert_non_null(packed);
+    protobuf_c_message_pack(message, packed);
+    return (struct tr_flyte_file){.name = tr_text_of(file),
+                                  .bytes = {.data = packed, .size = size}};
+}
+
+/* Packs all of it and compiles that; the errors and warnings. */
+static const char *compile(void)
+{
+    Flyteidl__Core__Container container = FLYTEIDL__CORE__CONTAINER__INIT;
+    Flyteidl__Admin__TaskSpec task = FLYTEIDL__ADMIN__TASK_SPEC__INIT;
+    Flyteidl__Admin__WorkflowSpec workflow = FLYTEIDL__ADMIN__WORKFLOW_SPEC__INIT;
+    char *words[] = {text("true")};
+    const struct tr_tree *tree = NULL;
+    container.n_args = 1;
+    container.args = words;
+    given.task.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+    given.task.container = &container;
+    task.template_ = &given.task;
+    workflow.template_ = &given.workflow;
+    const struct tr_flyte_file files[] = {file_of("0_1.pb", &task.base),
+                                          file_of("1_2.pb", &workflow.base),
+                                          file_of("2_3.pb", &given.plan.base)};
+    const struct tr_flyte_package package = {.files = files,
+                                             .file_count = TR_COUNT_OF(files),
+                                             .project = tr_text_of("p"),
+                                             .domain = tr_text_of("d"),
+                                             .version = tr_text_of("v"),
+                                             .path = tr_text_of(""),
+                                             .python_path = tr_text_of("")};
+    if (tr_flyte_package_read(&package, &help.arena, &help.report, &tree) == 0) {
+        const struct tr_definition_source source = {.path = tr_text_of("p"),
+                                                    .folder = tr_text_of("/"),
+                                                    .text = tr_text_of(""),
+                                                    .tree = tree};
+        (void)!tr_graph_compile(&source, &help.report, &given.graph);
+    }
+    return help_errors(&help);
+}
+
+static const struct tr_settings *node_settings(void)
+{
+    assert_string_equal(compile(), "");
+    const struct tr_workflow *workflow = &given.graph->workflows[0];
+    for (uint32_t i = 0; i < workflow->node_count; i++) {
+        if (tr_text_equal(workflow->nodes[i].id, tr_text_of("n0"))) {
+            return workflow->nodes[i].settings;
+        }
+    }
+    fail_msg("there is no node n0");
+    return NULL;
+}
+
+static void set_cached(const char *version)
+{
+    given.task_metadata.discoverable = 1;
+    given.task_metadata.discovery_version = text(version);
+}
+
+static void set_node_cacheable(bool is_cacheable)
+{
+    given.node_metadata.cacheable_value_case =
+        FLYTEIDL__CORE__NODE_METADATA__CACHEABLE_VALUE_CACHEABLE;
+    given.node_metadata.cacheable = is_cacheable;
+}
+
+static void set_node_version(const char *version)
+{
+    given.node_metadata.cache_version_value_case =
+        FLYTEIDL__CORE__NODE_METADATA__CACHE_VERSION_VALUE_CACHE_VERSION;
+    given.node_metadata.cache_version = text(version);
+}
+
+static void test_a_node_that_says_nothing_has_its_tasks_settings(void **state)
+{
+    (void)state;
+    set_cached("1");
+    set_node_cacheable(true);
+    set_node_version("1");
+    const struct tr_settings *settings = node_settings();
+    assert_ptr_equal(settings, &given.graph->tasks[0].settings);
+    assert_true(tr_text_equal(settings->cache.version, tr_text_of("1")));
+}
+
+static void test_a_node_switches_the_cache_off(void **state)
+{
+    (void)state;
+    set_cached("1");
+    set_node_cacheable(false);
+    assert_int_equal(node_settings()->cache.version.size, 0);
+    assert_int_equal(given.graph->tasks[0].settings.cache.version.size, 1);
+}
+
+static void test_a_node_switches_the_cache_on(void **state)
+{
+    (void)state;
+    set_node_cacheable(true);
+    set_node_version("2");
+    assert_true(tr_text_equal(node_settings()->cache.version, tr_text_of("2")));
+}
+
+static void test_what_a_node_leaves_open_is_its_tasks(void **state)
+{
+    (void)state;
+    set_cached("1");
+    given.node_metadata.cache_serializable_value_case =
+        FLYTEIDL__CORE__NODE_METADATA__CACHE_SERIALIZABLE_VALUE_CACHE_SERIALIZABLE;
+    given.node_metadata.cache_serializable = 1;
+    const struct tr_settings *settings = node_settings();
+    assert_true(settings->cache.is_serialized);
+    assert_true(tr_text_equal(settings->cache.version, tr_text_of("1")));
+    assert_false(given.graph->tasks[0].settings.cache.is_serialized);
+}
+
+static void set_task_interruptible(bool is_interruptible)
+{
+    given.task_metadata.interruptible_value_case =
+        FLYTEIDL__CORE__TASK_METADATA__INTERRUPTIBLE_VALUE_INTERRUPTIBLE;
+    given.task_metadata.interruptible = is_interruptible;
+}
+
+static void test_interruptible_by_the_workflow(void **state)
+{
+    (void)state;
+    given.defaults.interruptible = 1;
+    assert_true(node_settings()->is_interruptible);
+}
+
+static void test_a_task_says_it_before_its_workflow(void **state)
+{
+    (void)state;
+    given.defaults.interruptible = 1;
+    set_task_interruptible(false);
+    assert_false(node_settings()->is_interruptible);
+}
+
+static void test_a_node_says_it_before_its_task(void **state)
+{
+    (void)state;
+    set_task_interruptible(true);
+    given.node_metadata.interruptible_value_case =
+        FLYTEIDL__CORE__NODE_METADATA__INTERRUPTIBLE_VALUE_INTERRUPTIBLE;
+    given.node_metadata.interruptible = 0;
+    assert_false(node_settings()->is_interruptible);
+}
+
+static void expect_cron(const char *expression, const char *expected)
+{
+    given.plan_metadata.schedule = &given.schedule;
+    given.schedule.schedule_expression_case =
+        FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_CRON_EXPRESSION;
+    given.schedule.cron_expression = text(expression);
+    assert_string_equal(compile(), "");
+    assert_true(tr_text_equal(given.graph->plans[0].schedule.cron_text, tr_text_of(expected)));
+    tr_graph_free(given.graph);
+    given.graph = NULL;
+}
+
+static void test_the_older_form_of_schedules(void **state)
+{
+    (void)state;
+    expect_cron("0 3 * * *", "0 3 * * *");
+    expect_cron("@daily", "@daily");
+    expect_cron("0 10 * * ? *", "0 10 * * *");
+    expect_cron("15 10 ? * 2-6 *", "15 10 * * 1-5");
+    expect_cron("0/10 * ? * MON *", "0/10 * * * MON");
+    given.schedule.cron_expression = text("0 10 * * ? 2026");
+    assert_non_null(strstr(compile(), "the schedule names years; let its sixth field be a star"));
+}
+
+static void test_a_plan_has_labels(void **state)
+{
+    (void)state;
+    Flyteidl__Admin__Labels labels = FLYTEIDL__ADMIN__LABELS__INIT;
+    Flyteidl__Admin__Labels__ValuesEntry entry = FLYTEIDL__ADMIN__LABELS__VALUES_ENTRY__INIT;
+    Flyteidl__Admin__Labels__ValuesEntry *entries[] = {&entry};
+    entry.key = text("team");
+    entry.value = text("blue");
+    labels.n_values = 1;
+    labels.values = entries;
+    given.plan_spec.labels = &labels;
+    assert_string_equal(compile(), "");
+    assert_non_null(
+        memmem(given.graph->plans[0].labels.data, given.graph->plans[0].labels.size, "blue", 4));
+}
+
+static void test_what_is_not_acted_on_is_told_once(void **state)
+{
+    (void)state;
+    Flyteidl__Core__TaskNodeOverrides overrides = FLYTEIDL__CORE__TASK_NODE_OVERRIDES__INIT;
+    overrides.container_image = text("other:1");
+    given.task_node.overrides = &overrides;
+    given.plan_spec.max_parallelism = 3;
+    const char *told = compile();
+    assert_non_null(strstr(told, "f.plan: a launch plan's max_parallelism is kept and not acted "
+                                 "on here"));
+    assert_non_null(strstr(told, "f.flow: a node's container image is kept and not acted on here"));
+    assert_non_null(given.graph);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_node_that_says_nothing_has_its_tasks_settings),
+        TEST(test_a_node_switches_the_cache_off),
+        TEST(test_a_node_switches_the_cache_on),
+        TEST(test_what_a_node_leaves_open_is_its_tasks),
+        TEST(test_interruptible_by_the_workflow),
+        TEST(test_a_task_says_it_before_its_workflow),
+        TEST(test_a_node_says_it_before_its_task),
+        TEST(test_the_older_form_of_schedules),
+        TEST(test_a_plan_has_labels),
+        TEST(test_what_is_not_acted_on_is_told_once),
+    };
+#undef TEST
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
