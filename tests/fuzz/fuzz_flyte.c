@@ -65,6 +65,11 @@ static void look_at(struct look *look, struct tr_bytes bytes)
     if (read_literal(look, literal, &value)) {
         write_again(look, tr_buffer_bytes(&value));
     }
+    for (int form = TR_FLYTE_HASH_OF_PROPELLER; form <= TR_FLYTE_HASH_OF_FLYTEKIT; form++) {
+        uint8_t hash[TR_FLYTE_HASH_BYTES];
+        int hashed = tr_flyte_hash(bytes, (enum tr_flyte_hash_form)form, hash);
+        TR_ASSERT(hashed == 0 || hashed == TR_MALFORMED || hashed == TR_LIMIT);
+    }
     int error = tr_flyte_error_read(&look->arena, bytes, &said);
     TR_ASSERT(error == 0 || error == TR_MALFORMED || error == TR_LIMIT);
     TR_ASSERT(error != 0 || (said.code.size > 0 && said.message.size > 0));

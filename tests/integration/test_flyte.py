@@ -209,9 +209,10 @@ class FlyteTest(LibraryTest):
                              [line.split(" ")[1] for line in made.splitlines()], seed)
 
     def test_golden_literals_are_what_the_library_writes(self):
-        written = self.python(ROOT / "tests/support/flyte_literals.py")
-        golden = (ROOT / "tests/golden/flyte/literals.txt").read_text()
-        self.assertEqual(written, golden)
+        for name in ("literals", "hashes"):
+            written = self.python("-B", ROOT / f"tests/support/flyte_{name}.py")
+            golden = (ROOT / f"tests/golden/flyte/{name}.txt").read_text()
+            self.assertEqual(written, golden)
 
     def echo(self, types, values):
         """Values through a task that only knows Flyte's library."""

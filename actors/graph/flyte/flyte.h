@@ -79,6 +79,20 @@ TR_MUST_USE const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struc
 TR_MUST_USE int tr_flyte_write(struct tr_text name, const struct tr_type *type, uint32_t variant,
                                struct tr_bytes value, tr_literal_put *put, void *self);
 
+/* ------------------------------------------------------------------- hashes */
+
+#define TR_FLYTE_HASH_BYTES 32
+
+/* Who makes it: propeller and datacatalog, or flytekit (flytekit.utils.pbhash). */
+enum tr_flyte_hash_form { TR_FLYTE_HASH_OF_PROPELLER, TR_FLYTE_HASH_OF_FLYTEKIT };
+
+/*
+ * The hash of a map of literals that Flyte's keys of cached results are made of. TR_MALFORMED: the
+ * document is none; TR_LIMIT, TR_MEMORY.
+ */
+TR_MUST_USE int tr_flyte_hash(struct tr_bytes document, enum tr_flyte_hash_form form,
+                              uint8_t hash[TR_FLYTE_HASH_BYTES]);
+
 /* ------------------------------------------------------------------- errors */
 
 /* What error.pb says; texts in the arena that it was read into. */

@@ -40,7 +40,7 @@ static int by_key(const void *left, const void *right)
     return strcmp((*a)->key, (*b)->key);
 }
 
-static bool is_entry(const ProtobufCMessageDescriptor *descriptor)
+bool tri_flyte_is_entry(const ProtobufCMessageDescriptor *descriptor)
 {
     return descriptor->n_fields == 2 && strcmp(descriptor->fields[0].name, "key") == 0 &&
            descriptor->fields[0].type == PROTOBUF_C_TYPE_STRING &&
@@ -61,7 +61,7 @@ static void complete_field(ProtobufCMessage *message, const ProtobufCFieldDescri
         for (size_t i = 0; i < count; i++) {
             complete(items[i], filling);
         }
-        if (count > 1 && is_entry(field->descriptor)) {
+        if (count > 1 && tri_flyte_is_entry(field->descriptor)) {
             qsort(items, count, sizeof(void *), by_key);
         }
         return;

@@ -421,8 +421,10 @@ static const Flyteidl__Core__TaskMetadata *task_metadata(const struct tri_flyte_
 static void put_cache(struct tri_flyte_graph *graph, const Flyteidl__Core__NodeMetadata *node,
                       const Flyteidl__Core__TaskMetadata *given, struct tri_flyte_fields *fields)
 {
-    static const Flyteidl__Core__TaskMetadata none = FLYTEIDL__CORE__TASK_METADATA__INIT;
+    Flyteidl__Core__TaskMetadata none;
     const Flyteidl__Core__TaskMetadata *task = given == NULL ? &none : given;
+    struct tri_flyte_fields cache = {0};
+    flyteidl__core__task_metadata__init(&none);
     bool has_cacheable =
         node->cacheable_value_case == FLYTEIDL__CORE__NODE_METADATA__CACHEABLE_VALUE_CACHEABLE;
     bool has_version = node->cache_version_value_case ==
@@ -437,7 +439,6 @@ static void put_cache(struct tri_flyte_graph *graph, const Flyteidl__Core__NodeM
     bool is_same = is_cached == task->discoverable &&
                    (!is_cached || (is_serialized == task->cache_serializable &&
                                    strcmp(version, task->discovery_version) == 0));
-    struct tri_flyte_fields cache = {0};
     if (is_same || (is_cached && version[0] == '\0')) {
         return;
     }

@@ -25,6 +25,9 @@ TR_MUST_USE Flyteidl__Core__LiteralType *tri_flyte_type_new(struct tr_arena *are
 TR_MUST_USE const struct tr_type *tri_flyte_type_read(struct tr_types *types,
                                                       const Flyteidl__Core__LiteralType *type);
 
+/* Whether messages of a kind are the entries of a map, keys that are text with their values. */
+bool tri_flyte_is_entry(const ProtobufCMessageDescriptor *descriptor);
+
 /* Puts the entries of all maps in a message in the order of their keys: they have none. */
 void tri_flyte_sort(ProtobufCMessage *message);
 

@@ -302,10 +302,13 @@ static bool take_rest(const literal_type *type, literal_type *rest,
 
 static struct tr_text extra_of(struct tr_arena *arena, const literal_type *type)
 {
-    literal_type rest = FLYTEIDL__CORE__LITERAL_TYPE__INIT;
-    Flyteidl__Core__TypeStructure structure = FLYTEIDL__CORE__TYPE_STRUCTURE__INIT;
-    Flyteidl__Core__StructuredDatasetType dataset = FLYTEIDL__CORE__STRUCTURED_DATASET_TYPE__INIT;
+    literal_type rest;
+    Flyteidl__Core__TypeStructure structure;
+    Flyteidl__Core__StructuredDatasetType dataset;
     struct tr_buffer text;
+    flyteidl__core__literal_type__init(&rest);
+    flyteidl__core__type_structure__init(&structure);
+    flyteidl__core__structured_dataset_type__init(&dataset);
     if (!take_rest(type, &rest, &structure, &dataset)) {
         return tr_text_of("");
     }

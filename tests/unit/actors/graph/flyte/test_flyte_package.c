@@ -115,11 +115,14 @@ static struct tr_flyte_file file_of(const char *file, const ProtobufCMessage *me
 /* Packs all of it and compiles that; the errors and warnings. */
 static const char *compile(void)
 {
-    Flyteidl__Core__Container container = FLYTEIDL__CORE__CONTAINER__INIT;
-    Flyteidl__Admin__TaskSpec task = FLYTEIDL__ADMIN__TASK_SPEC__INIT;
-    Flyteidl__Admin__WorkflowSpec workflow = FLYTEIDL__ADMIN__WORKFLOW_SPEC__INIT;
+    Flyteidl__Core__Container container;
+    Flyteidl__Admin__TaskSpec task;
+    Flyteidl__Admin__WorkflowSpec workflow;
     char *words[] = {text("true")};
     const struct tr_tree *tree = NULL;
+    flyteidl__core__container__init(&container);
+    flyteidl__admin__task_spec__init(&task);
+    flyteidl__admin__workflow_spec__init(&workflow);
     container.n_args = 1;
     container.args = words;
     given.task.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
@@ -279,9 +282,11 @@ static void test_the_older_form_of_schedules(void **state)
 static void test_a_plan_has_labels(void **state)
 {
     (void)state;
-    Flyteidl__Admin__Labels labels = FLYTEIDL__ADMIN__LABELS__INIT;
-    Flyteidl__Admin__Labels__ValuesEntry entry = FLYTEIDL__ADMIN__LABELS__VALUES_ENTRY__INIT;
+    Flyteidl__Admin__Labels labels;
+    Flyteidl__Admin__Labels__ValuesEntry entry;
     Flyteidl__Admin__Labels__ValuesEntry *entries[] = {&entry};
+    flyteidl__admin__labels__init(&labels);
+    flyteidl__admin__labels__values_entry__init(&entry);
     entry.key = text("team");
     entry.value = text("blue");
     labels.n_values = 1;
@@ -295,7 +300,8 @@ static void test_a_plan_has_labels(void **state)
 static void test_what_is_not_acted_on_is_told_once(void **state)
 {
     (void)state;
-    Flyteidl__Core__TaskNodeOverrides overrides = FLYTEIDL__CORE__TASK_NODE_OVERRIDES__INIT;
+    Flyteidl__Core__TaskNodeOverrides overrides;
+    flyteidl__core__task_node_overrides__init(&overrides);
     overrides.container_image = text("other:1");
     given.task_node.overrides = &overrides;
     given.plan_spec.max_parallelism = 3;
