@@ -251,6 +251,20 @@ static int read_json(struct tri_task *task, struct tr_literal_reader *reader,
 
 /* ------------------------------------------------------------------ Flyte's */
 
+/* Whether an element of a list does. */
+static bool has_element_elsewhere(struct tri_task *task, struct tr_bytes literal)
+{
+    struct tr_flyte_walk walk;
+    struct tr_bytes element;
+    struct tr_text uri;
+    bool is_one = false;
+    bool is_list = tr_flyte_elements(literal, &walk);
+    while (is_list && !is_one && tr_flyte_next_element(&walk, &element)) {
+        is_one = tr_flyte_is_elsewhere(&task->arena, element, &uri);
+    }
+    return is_one;
+}
+
 /* Whether one of the outputs lies in a file of its own, which a handler cannot read. */
 static bool is_elsewhere(struct tri_task *task, struct tr_bytes document)
 {
@@ -260,7 +274,8 @@ static bool is_elsewhere(struct tri_task *task, struct tr_bytes document)
     bool is_one = false;
     for (uint32_t i = 0; i < outputs->count && !is_one; i++) {
         is_one = tr_flyte_find(document, outputs->items[i].name, &literal) == 0 &&
-                 tr_flyte_is_elsewhere(&task->arena, literal, &uri);
+                 (tr_flyte_is_elsewhere(&task->arena, literal, &uri) ||
+                  has_element_elsewhere(task, literal));
     }
     return is_one;
 }

@@ -2,8 +2,8 @@
  * A map of literals of Flyte's as outputs: entry by entry, and a list element by element. A literal
  * may lie in a file of its own, as flytekit leaves large ones behind, which is read in its place.
  *
- * Only an output as a whole may lie in another file, not an element of a list. An entry with the
- * name of no output is passed over.
+ * An output as a whole may lie in another file, and so may each element of a list; what is deeper
+ * inside may not. An entry with the name of no output is passed over.
  */
 #include <string.h>
 
@@ -36,6 +36,27 @@ static int take_literal(struct tri_reading *reading, const struct tri_planned *p
     return error;
 }
 
+/* An element of a list, which may lie elsewhere, as outputs of a map's elements may. */
+static int take_element(struct tri_reading *reading, const struct tri_planned *planned,
+                        int64_t element, struct tr_bytes literal)
+{
+    const struct tr_exchange_keeper *keeper = reading->keeper;
+    const struct tr_type *type = planned->type->parts[0];
+    struct tr_text uri;
+    struct tr_bytes elsewhere;
+    if (!tr_flyte_is_elsewhere(&reading->arena, literal, &uri)) {
+        return reading->arena.error != 0 ? reading->arena.error
+                                         : take_literal(reading, planned, type, element, literal);
+    }
+    int error = keeper->open(keeper->self, uri, &elsewhere);
+    if (error != 0) {
+        return tri_exchange_kept(reading, planned, error);
+    }
+    error = take_literal(reading, planned, type, element, elsewhere);
+    keeper->close(keeper->self, elsewhere);
+    return error;
+}
+
 static int take_list(struct tri_reading *reading, const struct tri_planned *planned,
                      struct tr_flyte_walk *walk)
 {
@@ -47,8 +68,7 @@ static int take_list(struct tri_reading *reading, const struct tri_planned *plan
         /* The same bound as for lists in JSON. */
         error = count < TR_TREE_NODES_MAX * 64U ? 0 : TR_LIMIT;
         if (error == 0) {
-            error =
-                take_literal(reading, planned, planned->type->parts[0], (int64_t)count, literal);
+            error = take_element(reading, planned, (int64_t)count, literal);
         }
         count++;
     }

@@ -63,6 +63,28 @@ class PassedOnTest(PackageTest):
         self.assert_passed_on("STRUCT", 'scalar { generic { fields { key: "a" value { '
                                         'number_value: nan } } } }')
 
+    def test_elements_of_a_list_may_lie_in_files(self):
+        self.package("""
+program = '''
+import pathlib, sys
+from flyteidl.core import literals_pb2 as l
+out = pathlib.Path(sys.argv[1])
+def integer(value):
+    return l.Literal(scalar={"primitive": {"integer": value}})
+(out / "e.pb").write_bytes(integer(5).SerializeToString())
+items = [integer(4), l.Literal(offloaded_metadata={"uri": str(out / sys.argv[2])}), integer(6)]
+(out / "outputs.pb").write_bytes(l.LiteralMap(literals={"o0": l.Literal(
+    collection={"literals": items})}).SerializeToString())
+'''
+LIST = types_pb2.LiteralType(collection_type=INTEGER)
+for name in ("e", "gone"):
+    task(f"v.{name}", "", {}, LIST,
+         args=["python3", "-c", program, "{{.outputPrefix}}", f"{name}.pb"])
+""")
+        self.assertEqual(self.document("run", "flows.tgz", "v.e")["outputs"], {"o0": [4, 5, 6]})
+        error = self.document("run", "flows.tgz", "v.gone", status=1)["error"]
+        self.assertIn("the outputs cannot be opened", error["message"])
+
     def test_a_hash_stands_for_the_value_in_the_cache(self):
         self.package(MAKE + """
 for name, number, word in (("one", 1, "x"), ("two", 2, "x"), ("three", 2, "y"), ("four", 2, "")):

@@ -437,7 +437,7 @@ static struct tr_tree *value_of(const struct reader *reader, const struct tr_typ
         return from_map(reader, type, literal->map);
     case FLYTEIDL__CORE__LITERAL__VALUE_OFFLOADED_METADATA:
         return refuse(reader, "a literal in another value lies elsewhere\n"
-                              "only a whole output may be kept in a file of its own");
+                              "only an output or an element of its list may be kept in a file");
     default:
         return refuse(reader, "a literal holds no value of a kind that is known");
     }
