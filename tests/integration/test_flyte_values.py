@@ -151,5 +151,45 @@ task("f.say", "i['a']", {"a": STRING}, STRING)
                       "[MismatchingTypes]", self.told())
 
 
+class TablesTest(PackageTest):
+    """Columns of tables, by Flyte's rules for both of their kinds."""
+
+    TABLES = """
+COLUMNS = {"a": types_pb2.INTEGER, "b": types_pb2.STRING}
+def dataset(names, format=""):
+    return types_pb2.LiteralType(structured_dataset_type={"format": format, "columns": [
+        {"name": name, "literal_type": {"simple": kind}} for name, kind in names.items()]})
+def schema(names):
+    kinds = {types_pb2.INTEGER: 0, types_pb2.STRING: 2}
+    return types_pb2.LiteralType(schema={"columns": [
+        {"name": name, "type": kinds[kind]} for name, kind in names.items()]})
+def flow(given, wanted):
+    task("f.make", "'/x'", {}, given)
+    task("f.read", "1", {"t": wanted})
+    workflow("f.w", {}, [node("n0", "f.make"), node("n1", "f.read", t=promise("n0"))],
+             {"o0": promise("n1")})
+A, B = {"a": types_pb2.INTEGER}, {"b": types_pb2.INTEGER}
+"""
+
+    def test_tables_that_fit(self):
+        for given, wanted in (
+                ("dataset(COLUMNS)", "dataset(A)"), ("dataset({})", "dataset(A)"),
+                ("dataset(A)", "dataset({})"), ("schema(COLUMNS)", "dataset(A, 'parquet')"),
+                ("dataset(COLUMNS, 'Parquet')", "schema(A)"), ("schema(COLUMNS)", "schema(A)")):
+            self.package(self.TABLES + f"flow({given}, {wanted})")
+            self.assertIn("no errors", self.troupe("check", "flows.tgz")[1], (given, wanted))
+
+    def test_tables_that_do_not(self):
+        for given, wanted in (
+                ("dataset(A)", "dataset(COLUMNS)"), ("dataset(COLUMNS)", "dataset(B)"),
+                ("schema(A)", "dataset({}, 'csv')"), ("dataset(A, 'csv')", "schema({})"),
+                ("dataset(A)", "schema(B)"), ("schema(A)", "schema(COLUMNS)")):
+            self.package(self.TABLES + f"flow({given}, {wanted})")
+            self.assertIn("f.w.n1.inputs.t: The output variable 'o0' has type [dataset], but it's "
+                          "assigned to the input variable 't' which has type [dataset].; let it "
+                          "have the columns and the format that are asked for [MismatchingTypes]",
+                          self.told(), (given, wanted))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -135,7 +135,10 @@ const Flyteidl__Core__LiteralType *tri_flyte_input_type(const struct tri_flyte_g
 const Flyteidl__Core__LiteralType *tri_flyte_field_type(
     struct tri_flyte_graph *graph, const Flyteidl__Core__OutputReference *promise);
 
-/* Tells it when a reference into a value does not fit the input that it is bound to. */
+/*
+ * Tells it when a reference into a value does not fit the input that it is bound to, or a table has
+ * other columns.
+ */
 void tri_flyte_check_field(struct tri_flyte_graph *graph,
                            const Flyteidl__Core__OutputReference *promise, const char *input,
                            const Flyteidl__Core__LiteralType *expected);

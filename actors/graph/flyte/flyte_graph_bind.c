@@ -219,16 +219,13 @@ static bool is_error(const struct tri_flyte_graph *graph, const Flyteidl__Core__
            scalar->value_case == FLYTEIDL__CORE__SCALAR__VALUE_NONE_TYPE;
 }
 
-/* A reference into a value is judged here: fields have no types in the language. */
+/* A reference is judged here as far as the language cannot: by fields and columns. */
 static void check_field(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
                         const Flyteidl__Core__Binding *binding)
 {
     const Flyteidl__Core__BindingData *data = binding->binding;
     bool is_map = node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
-    bool has_path = data != NULL &&
-                    data->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE &&
-                    data->promise->n_attr_path > 0;
-    if (has_path) {
+    if (data != NULL && data->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE) {
         tri_flyte_check_field(graph, data->promise, binding->var,
                               is_map ? NULL : tri_flyte_input_type(graph, node, binding->var));
     }

@@ -1,8 +1,11 @@
 /*
  * The types of what references lead to inside of values, as Flyte's compiler has them: elements of
  * lists and maps, and fields of dataclasses, whose types an interface names. The language knows
- * fields at run time only, so that they are judged here, before anything runs.
+ * fields at run time only and nothing of columns, so that these are judged here, before anything
+ * runs.
  */
+#include <strings.h>
+
 #include "actors/graph/document/limits.h"
 #include "actors/graph/flyte/flyte_graph.h"
 
@@ -148,27 +151,122 @@ const literal_type *tri_flyte_field_type(struct tri_flyte_graph *graph,
     return type;
 }
 
+/* ------------------------------------------------------------------ tables */
+
+static bool is_schema(const literal_type *type)
+{
+    return type->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SCHEMA;
+}
+
+static bool is_table(const literal_type *type)
+{
+    return is_schema(type) ||
+           type->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_STRUCTURED_DATASET_TYPE;
+}
+
+static size_t column_count(const literal_type *type)
+{
+    return is_schema(type) ? type->schema->n_columns : type->structured_dataset_type->n_columns;
+}
+
+static const char *column_name(const literal_type *type, size_t index)
+{
+    return is_schema(type) ? type->schema->columns[index]->name
+                           : type->structured_dataset_type->columns[index]->name;
+}
+
+/* The type of a column of either kind of table, made in `simple` for a Schema; NULL: not said. */
+static const literal_type *column_type(const literal_type *type, size_t index, literal_type *simple)
+{
+    /* In the order of flyteidl's SchemaColumnType. */
+    static const Flyteidl__Core__SimpleType types[] = {
+        FLYTEIDL__CORE__SIMPLE_TYPE__INTEGER,  FLYTEIDL__CORE__SIMPLE_TYPE__FLOAT,
+        FLYTEIDL__CORE__SIMPLE_TYPE__STRING,   FLYTEIDL__CORE__SIMPLE_TYPE__BOOLEAN,
+        FLYTEIDL__CORE__SIMPLE_TYPE__DATETIME, FLYTEIDL__CORE__SIMPLE_TYPE__DURATION};
+    if (!is_schema(type)) {
+        return type->structured_dataset_type->columns[index]->literal_type;
+    }
+    size_t kind = (size_t)type->schema->columns[index]->type;
+    flyteidl__core__literal_type__init(simple);
+    simple->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SIMPLE;
+    simple->simple = kind < TR_COUNT_OF(types) ? types[kind] : FLYTEIDL__CORE__SIMPLE_TYPE__NONE;
+    return simple;
+}
+
+static bool is_castable(struct tri_flyte_graph *graph, const literal_type *from,
+                        const literal_type *to)
+{
+    const struct tr_type *one = from == NULL ? NULL : tri_flyte_type_read(&graph->types, from);
+    const struct tr_type *other = to == NULL ? NULL : tri_flyte_type_read(&graph->types, to);
+    return one == NULL || other == NULL || tr_type_castable(one, other) != TR_CASTABLE_NO;
+}
+
+/* Whether a table has a column of this name and type. */
+static bool has_column(struct tri_flyte_graph *graph, const literal_type *from,
+                       const literal_type *to, size_t index)
+{
+    literal_type given;
+    literal_type wanted;
+    for (size_t i = 0; i < column_count(from); i++) {
+        if (strcmp(column_name(from, i), column_name(to, index)) == 0) {
+            return is_castable(graph, column_type(from, i, &given),
+                               column_type(to, index, &wanted));
+        }
+    }
+    return false;
+}
+
+/*
+ * Flyte's rule for tables of both kinds: each column that is asked for is there, unless one of the
+ * two names none; and a Schema is written as parquet only.
+ */
+static bool may_be_table(struct tri_flyte_graph *graph, const literal_type *from,
+                         const literal_type *to)
+{
+    const literal_type *dataset = is_schema(from) ? to : from;
+    bool are_mixed = is_schema(from) != is_schema(to);
+    const char *format = are_mixed ? dataset->structured_dataset_type->format : "";
+    if (format[0] != '\0' && strcasecmp(format, "parquet") != 0) {
+        return false;
+    }
+    for (size_t i = 0; column_count(from) > 0 && i < column_count(to); i++) {
+        if (!has_column(graph, from, to, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ what is assigned */
+
 /*
  * Flyte's rule for what is assigned. A struct, whose form is not known here, may be anything that
- * its fields are.
+ * its fields are; all but tables and fields is left to the compiler.
  */
+static bool may_be_assigned(struct tri_flyte_graph *graph, const literal_type *from,
+                            const literal_type *to, bool is_field)
+{
+    return is_table(from) && is_table(to) ? may_be_table(graph, from, to)
+                                          : !is_field || is_castable(graph, from, to);
+}
+
 void tri_flyte_check_field(struct tri_flyte_graph *graph,
                            const Flyteidl__Core__OutputReference *promise, const char *input,
                            const literal_type *expected)
 {
     const literal_type *found = tri_flyte_field_type(graph, promise);
-    if (found == NULL || expected == NULL) {
+    if (found == NULL || expected == NULL ||
+        may_be_assigned(graph, found, expected, promise->n_attr_path > 0)) {
         return;
     }
     const struct tr_type *from = tri_flyte_type_read(&graph->types, found);
     const struct tr_type *to = tri_flyte_type_read(&graph->types, expected);
-    if (from == NULL || to == NULL || tr_type_castable(from, to) != TR_CASTABLE_NO) {
-        return;
-    }
-    struct tr_text from_text = tr_type_text(graph->arena, from);
-    struct tr_text to_text = tr_type_text(graph->arena, to);
+    struct tr_text from_text = from == NULL ? tr_text_of("") : tr_type_text(graph->arena, from);
+    struct tr_text to_text = to == NULL ? tr_text_of("") : tr_type_text(graph->arena, to);
     tri_report_add(graph->report, (struct tri_place){0}, "MismatchingTypes",
                    "The output variable '%s' has type [%.*s], but it's assigned to the input "
-                   "variable '%s' which has type [%.*s].",
-                   promise->var, TRI_SHOWN(from_text), input, TRI_SHOWN(to_text));
+                   "variable '%s' which has type [%.*s].%s",
+                   promise->var, TRI_SHOWN(from_text), input, TRI_SHOWN(to_text),
+                   is_table(found) ? "\nlet it have the columns and the format that are asked for"
+                                   : "");
 }
