@@ -523,7 +523,7 @@ static int open_segments(struct sqlite_log *self, bool makes)
     if (error == 0 && is_there && !self->is_read_only) {
         error = put_owner(self);
     }
-    /* They are made in order, and removed in the other: behind one that is missing there is none. */
+    /* They are made in order, and removed in reverse: behind a missing one there is none. */
     for (size_t i = 1; error == 0 && is_there && i < SEGMENTS_MAX; i++) {
         error = open_segment(self, i, false);
         is_there = self->segments[i].file != NULL;
