@@ -546,7 +546,10 @@ static int logged_maintain(struct tri_store *store)
         return judge(self, answer(self, tri_store_maintain(self->below)));
     }
     pthread_mutex_lock(&self->mutex);
-    int error = is_final(self->error) ? report(self, self->error, "%s", self->error_words) : 0;
+    int error = self->error;
+    if (error != 0) {
+        (void)report(self, error, "%s", self->error_words);
+    }
     pthread_mutex_unlock(&self->mutex);
     return self->broken != 0 ? self->broken : judge(self, error);
 }

@@ -13,7 +13,8 @@
  *   3. commit: one transaction of the store, synced as the durability level says.
  *   4. release: the calls of the committed batches are sent, and workers get the number.
  *   5. flush: the frames of stage 4 go to the pipes. A full pipe keeps them; nothing blocks.
- *   6. maintain: with nothing pending the store does its housekeeping (a checkpoint of its log).
+ *   6. maintain: with nothing pending the store does its housekeeping (a checkpoint of its log),
+ *      and says if what it has acknowledged waits for a shortage to end.
  *
  * Stage 4 must never come before stage 3: a crash could lose the cause of a call that is already
  * outside, and the call be made again under another identity. Stage 6 comes last because a
@@ -373,9 +374,11 @@ bool tri_journal_step(struct tri_journal *journal)
     /* Only when no batch waits. Batches that arrived meanwhile wait for at most one checkpoint. */
     if (journal->pending == NULL && journal->state == TRI_JOURNAL_WELL) {
         int error = tri_store_maintain(journal->store);
-        if (error != 0) {
+        if (error != 0 && !tr_error_is_shortage(error)) {
             fail(journal, error);
         }
+        /* What was acknowledged waits for the tables of the store; it is tried again there. */
+        atomic_store_explicit(&journal->waits_for, error, memory_order_relaxed);
     }
     return did_receive || did_commit;
 }

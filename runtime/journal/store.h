@@ -304,8 +304,8 @@ TR_MUST_USE static inline int tri_store_list_crashes(
 
 /*
  * Housekeeping between commits: the journal calls it after a commit when no other waits, so that
- * commits need not do it. It is cheap when nothing is due. Errors as commit; without these calls
- * commits do the housekeeping.
+ * commits need not do it. It is cheap when nothing is due. Errors as commit, of which a shortage
+ * ends by itself; without these calls commits do the housekeeping.
  */
 TR_MUST_USE static inline int tri_store_maintain(struct tri_store *store)
 {

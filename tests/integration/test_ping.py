@@ -139,7 +139,7 @@ class PingTest(PingCase):
         self.assertIn(f"{self.store}: nothing can be written: ", err)
         database.execute("ROLLBACK")
         self.troupe("watch", "it", "-q")
-        self.assertEqual(self.state(0)["state"], "healthy")
+        wait_until(lambda: self.looked()["state"] == "healthy", "the journal has heard of it")
         self.assertIsNone(engine.process.poll())
 
     def test_a_worker_that_does_not_return(self):

@@ -62,6 +62,8 @@ until echo "{}" >"$TROUPE_OUTPUTS"; do /bin/sleep 0.02; done 2>/dev/null""")
         running = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "it", "-o",
                              "json", "-j", "4")
         wait_until(lambda: len(self.counts()) == 4, "the first processes")
+        # Who reads lets the engine write its tables: what is in them can be looked at later, too.
+        self.assertEqual(self.document("list")[0]["phase"], "running")
         self.fill()
         self.write("go", "")
         self.assertIn("until there is room", running.wait_for("cannot be written now"))

@@ -203,6 +203,7 @@ static void test_the_log_waits_for_room(void **state)
     assert_int_equal(error, TR_STORE_FULL);
     assert_non_null(strstr(tri_store_explain(store), "free space"));
     assert_in_range(number, 2, 99);
+    assert_int_equal(tri_store_maintain(store), TR_STORE_FULL);
     tri_store_close(store); /* what could not be applied stays in the log */
     assert_true(has_file(stand, "troupe.db-log0"));
     store = stand_open(stand);
