@@ -286,7 +286,12 @@ class UnfinishedTest(Unfinished):
         self.assertEqual(list(self.folder.glob("*.troupe*")), [])
         self.assertIn("running", self.document("list")[0]["phase"])
         self.troupe("resume", "it", "-q")
-        self.assertEqual(self.begun(), before)
+        # One of the four may not have begun before; none begins twice, or as another attempt.
+        begun = self.begun()
+        self.assertEqual(sorted(set(begun)), begun)
+        self.assertLessEqual(set(before), set(begun))
+        self.assertEqual([line for line in begun if line != "first" and not line.endswith(" 0")],
+                         [])
         self.there("import", self.troupe("export", "it")[0].strip())
         self.assertEqual(self.document("get", "it", "--store", self.other)["phase"], "succeeded")
 
