@@ -227,10 +227,10 @@ static void drain(const struct logged *self)
 }
 
 /*
- * Waits for the end of the window, or for somebody who wants it applied; called without the mutex.
- * A wake before that only says that there is something, or that there is more of it.
+ * Waits for the end of the window, whose result is true, or for a reader who asks for it; called
+ * without the mutex. A wake before that only says that there is something, or more of it.
  */
-static bool wait_for_window(struct logged *self, int timeout_ms)
+static bool wait_for_window(struct logged *self, int timeout_ms, bool *is_asked)
 {
     struct pollfd events[] = {
         {.fd = self->wake, .events = POLLIN},
@@ -242,7 +242,7 @@ static bool wait_for_window(struct logged *self, int timeout_ms)
     }
     if (count > 0 && (events[1].revents & POLLIN) != 0) {
         self->log->ops->drain(self->log);
-        return true;
+        *is_asked = true;
     }
     return count == 0;
 }
@@ -260,8 +260,8 @@ static void maintain(struct logged *self)
     }
     pthread_mutex_lock(&self->mutex);
     self->is_applying = false;
+    self->error = error;
     if (error != 0) {
-        self->error = error;
         (void)snprintf(self->error_words, sizeof self->error_words, "%s",
                        tri_store_explain(self->below));
     }
@@ -273,18 +273,23 @@ static bool is_final(int error)
     return error != 0 && !tr_error_is_shortage(error);
 }
 
-/* One turn; called with the mutex. */
+/*
+ * One turn; called with the mutex. What a reader has asked for is kept until something is applied:
+ * he may have seen an entry in the log that is not in the list yet.
+ */
 static void turn(struct logged *self)
 {
     int timeout_ms = patience_ms(self);
+    bool is_asked = false;
     pthread_mutex_unlock(&self->mutex);
-    bool is_due = timeout_ms == 0 || wait_for_window(self, timeout_ms);
+    bool is_due = timeout_ms == 0 || wait_for_window(self, timeout_ms, &is_asked);
     pthread_mutex_lock(&self->mutex);
+    self->is_wanted = self->is_wanted || is_asked;
     if (self->list.first != NULL && (is_due || patience_ms(self) == 0)) {
         self->is_wanted = false;
         apply_waiting(self);
     }
-    if (self->error == 0 && self->list.first == NULL && !self->is_closing) {
+    if (!is_final(self->error) && self->list.first == NULL && !self->is_closing) {
         maintain(self);
     }
 }
