@@ -42,11 +42,11 @@ struct engine {
     uint32_t jobs;
 };
 
-static int greet(struct engine *engine)
+static int greet(struct engine *engine, bool asks_more)
 {
     struct tri_request answer;
     struct tr_welcome welcome;
-    struct tr_hello hello = {.program = tr_text_of(TR_PROGRAM_VERSION)};
+    struct tr_hello hello = {.program = tr_text_of(TR_PROGRAM_VERSION), .asks_more = asks_more};
     int error = tr_client_call(engine->client, &tr_hello_schema, &hello, &tr_welcome_schema,
                                HELLO_MS, NULL, NULL, &answer);
     if (error == 0 && answer.type != tr_welcome_schema.id) {
@@ -64,15 +64,15 @@ static int greet(struct engine *engine)
     return error;
 }
 
-/* Whether somebody opens. */
-static int knock(const char *folder, struct engine *out)
+/* Whether somebody opens, and stays for what is asked next. */
+static int knock(const char *folder, bool asks_more, struct engine *out)
 {
     struct engine engine;
     int error = tri_client_open(folder, &engine.client);
     if (error != 0) {
         return error;
     }
-    error = greet(&engine);
+    error = greet(&engine, asks_more);
     if (error != 0) {
         tri_client_close(engine.client);
         return error;
@@ -98,7 +98,7 @@ enum tr_exit_status tr_connect_if_live(const struct tr_invocation *invocation, c
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
     char words[TRI_PREFLIGHT_WORDS_BYTES];
-    int error = knock(folder, &engine);
+    int error = knock(folder, true, &engine);
     if (error == TR_NO_CONNECTION && is_damaged(folder, explain)) {
         return tr_command_failed(invocation->command, "%s", explain);
     }
@@ -134,7 +134,7 @@ void tr_connect_wait(const char *folder)
 {
     uint64_t end_ms = tr_clock_ms() + WAIT_MS;
     struct engine engine;
-    while (knock(folder, &engine) != 0) {
+    while (knock(folder, false, &engine) != 0) {
         if (tr_clock_ms() >= end_ms) {
             return;
         }
@@ -146,22 +146,25 @@ void tr_connect_wait(const char *folder)
 uint32_t tr_connect_jobs(const char *folder)
 {
     struct engine engine;
-    if (knock(folder, &engine) != 0) {
+    if (knock(folder, false, &engine) != 0) {
         return 0;
     }
     tri_client_close(engine.client);
     return engine.jobs;
 }
 
-/* One of both, or the store's error, with words. */
-static int become_or_find(const struct tr_live_options *options, char *explain,
+/* One of both, or the store's error, with words. An engine that is found stays if more is asked. */
+static int become_or_find(const struct tr_live_options *options, bool asks_more, char *explain,
                           struct tr_live **live, struct engine *engine)
 {
     uint64_t end_ms = tr_clock_ms() + REACH_MS;
     int error;
     do {
         error = tr_live_open(options, explain, live);
-        int knocked = error == TR_STORE_LOCKED ? knock(options->folder, engine) : TR_NOT_FOUND;
+        int knocked = TR_NOT_FOUND;
+        if (error == TR_STORE_LOCKED) {
+            knocked = knock(options->folder, asks_more, engine);
+        }
         if (knocked == 0) {
             return 0;
         }
@@ -244,7 +247,7 @@ enum tr_exit_status tr_connect_or_open(const struct tr_invocation *invocation,
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
     *connection = (struct tr_connection){.live = NULL};
-    int error = become_or_find(options, explain, &connection->live, &engine);
+    int error = become_or_find(options, true, explain, &connection->live, &engine);
     const char *option = engine.client == NULL ? NULL : engine_option(invocation);
     if (option != NULL) {
         tri_client_close(engine.client);
@@ -267,7 +270,7 @@ enum tr_exit_status tr_connect_as_engine(const struct tr_invocation *invocation,
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
-    int error = become_or_find(options, explain, live, &engine);
+    int error = become_or_find(options, false, explain, live, &engine);
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s", explain);
     }

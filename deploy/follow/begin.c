@@ -107,6 +107,9 @@ static enum tr_exit_status launch_there(struct tr_beginning *beginning, struct t
     }
     if (error == 0) {
         error = read_submitted(beginning, &answer);
+    } else if (error == TR_NO_CONNECTION) {
+        snprintf(beginning->outcome.message, sizeof beginning->outcome.message,
+                 "the engine ended before it answered; `troupe list` shows whether this has begun");
     }
     tr_buffer_fini(&graph);
     return judge(beginning, error);

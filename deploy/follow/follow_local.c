@@ -450,7 +450,7 @@ static int turn(struct follower *follower)
     if (has_ended) {
         finish(follower);
     }
-    if (follower->is_over && tr_serve_followers(follower->serve) == 0 && !is_telling(follower)) {
+    if (follower->is_over && !tr_serve_is_needed(follower->serve) && !is_telling(follower)) {
         follower->is_leaving = true;
         follower->live->hands_over = true;
     }

@@ -28,6 +28,9 @@
 /* How often followers are told that it goes on. */
 #define FOLLOWING_MS 500
 
+/* How long a command that said hello may take to ask for something. */
+#define AWAITED_MS 5000
+
 /* Numbers of executions in one row of an answer. */
 #define DORMANT_IN_A_ROW 4096
 
@@ -42,10 +45,18 @@ struct follower {
     uint64_t said_ms;
 };
 
+/* A client that said hello and is about to ask for something. */
+struct awaited {
+    struct tri_peer peer;
+    uint64_t end_ms;
+};
+
 struct tr_serve {
     struct tr_live *live;
     struct follower followers[TR_SERVE_FOLLOWERS_MAX];
     size_t follower_count;
+    struct awaited awaited[TR_SERVE_AWAITED_MAX];
+    size_t awaited_count;
     struct tr_serve_taps taps;
     struct tr_serve_records records;
     struct tr_taking *taking;
@@ -74,6 +85,35 @@ static void finish(struct tr_serve *serve, const struct tri_peer *peer, int erro
     answer(serve, peer, &tr_answered_schema, &answered);
 }
 
+static bool is_peer(const struct tri_peer *left, const struct tri_peer *right)
+{
+    return left->size == right->size && memcmp(left->name, right->name, left->size) == 0;
+}
+
+/* Beyond so many one more is not awaited: it finds another engine if this one leaves. */
+static void await(struct tr_serve *serve, const struct tri_peer *peer)
+{
+    if (serve->awaited_count < TR_SERVE_AWAITED_MAX) {
+        uint64_t end_ms = tr_live_now_ms(serve->live) + AWAITED_MS;
+        serve->awaited[serve->awaited_count++] = (struct awaited){.peer = *peer, .end_ms = end_ms};
+    }
+}
+
+/* Forgets a peer that was awaited (NULL: none), and those whose time is over. */
+static void await_no_longer(struct tr_serve *serve, const struct tri_peer *peer)
+{
+    uint64_t now_ms = tr_live_now_ms(serve->live);
+    size_t kept = 0;
+    for (size_t i = 0; i < serve->awaited_count; i++) {
+        const struct awaited *awaited = &serve->awaited[i];
+        bool has_asked = peer != NULL && is_peer(&awaited->peer, peer);
+        if (!has_asked && awaited->end_ms > now_ms) {
+            serve->awaited[kept++] = *awaited;
+        }
+    }
+    serve->awaited_count = kept;
+}
+
 /* ----------------------------------------------------------------- the requests */
 
 static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
@@ -92,6 +132,9 @@ static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
         .jobs = tr_live_jobs(serve->live),
     };
     answer(serve, peer, &tr_welcome_schema, &welcome);
+    if (hello.asks_more) {
+        await(serve, peer);
+    }
     return 0;
 }
 
@@ -119,11 +162,6 @@ static bool is_runnable(struct tr_serve *serve, const struct tri_peer *peer,
     tr_buffer_fini(&words);
     tr_report_fini(&report);
     return error == 0;
-}
-
-static bool is_peer(const struct tri_peer *left, const struct tri_peer *right)
-{
-    return left->size == right->size && memcmp(left->name, right->name, left->size) == 0;
 }
 
 /* The engine stays for a follower, and tells it of the end. */
@@ -702,6 +740,7 @@ static void act(struct tr_serve *serve, const struct tri_peer *peer,
                 const struct tri_request *request)
 {
     int error = TR_UNKNOWN_TYPE;
+    await_no_longer(serve, peer);
     for (size_t i = 0; i < TR_COUNT_OF(requests); i++) {
         if (requests[i].schema->id == request->type) {
             error = requests[i].act(serve, peer, request);
@@ -751,6 +790,7 @@ void tr_serve_step(struct tr_serve *serve)
     while (tri_endpoint_next(serve->live->endpoint, &peer, &request) == 0) {
         act(serve, &peer, &request);
     }
+    await_no_longer(serve, NULL);
     tend_followers(serve);
     tr_taking_step(serve->taking);
     tr_serve_taps_step(&serve->taps, serve->live);
@@ -762,8 +802,8 @@ uint32_t tr_serve_timeout_ms(const struct tr_serve *serve)
     if (serve->taps.count + serve->records.count > 0) {
         return TR_TAP_LOOK_MS;
     }
-    bool is_awaited = serve->follower_count > 0 || tr_taking_is_writing(serve->taking);
-    return is_awaited ? FOLLOWING_MS : UINT32_MAX;
+    bool is_needed = tr_serve_is_needed(serve) || tr_taking_is_writing(serve->taking);
+    return is_needed ? FOLLOWING_MS : UINT32_MAX;
 }
 
 void tr_serve_hand_over(struct tr_serve *serve)
@@ -777,6 +817,11 @@ void tr_serve_hand_over(struct tr_serve *serve)
 size_t tr_serve_followers(const struct tr_serve *serve)
 {
     return serve->follower_count;
+}
+
+bool tr_serve_is_needed(const struct tr_serve *serve)
+{
+    return serve->follower_count + serve->awaited_count > 0;
 }
 
 int tr_serve_new(struct tr_live *live, struct tr_serve **out)

@@ -9,8 +9,9 @@
 
 #include "deploy/engine/assemble.h"
 
-/* How many may follow at once, and how many taps may be open for others. */
+/* How many may follow at once, how many are awaited, and how many taps may be open for others. */
 #define TR_SERVE_FOLLOWERS_MAX 1024
+#define TR_SERVE_AWAITED_MAX 64
 #define TR_SERVE_TAPS_MAX 8
 
 /* Actors that one request lets go on. */
@@ -35,5 +36,11 @@ void tr_serve_hand_over(struct tr_serve *serve);
 
 /* How many other commands follow something here. */
 size_t tr_serve_followers(const struct tr_serve *serve);
+
+/*
+ * Whether a command needs this engine: it follows something, or has said hello and is about to ask,
+ * which it is given five seconds for.
+ */
+bool tr_serve_is_needed(const struct tr_serve *serve);
 
 #endif

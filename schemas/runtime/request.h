@@ -41,9 +41,12 @@
 
 /*
  * The first request of a command, and what the engine is: a command of `troupe` in a process, which
- * runs `jobs` processes of tasks at once (0: they run elsewhere).
+ * runs `jobs` processes of tasks at once (0: they run elsewhere). `asks_more`: a request follows,
+ * and the engine does not leave before it.
  */
-#define TR_HELLO_FIELDS(FIELD, ARRAY) FIELD(text, program, 1, 0)
+#define TR_HELLO_FIELDS(FIELD, ARRAY) \
+    FIELD(text, program, 1, 0)        \
+    FIELD(bool, asks_more, 1, 0)
 #define TR_WELCOME_FIELDS(FIELD, ARRAY) \
     FIELD(text, program, 1, 0)          \
     FIELD(text, command, 1, 0)          \

@@ -93,14 +93,45 @@ static void require_refusal(const struct tri_request *answer)
     assert_true(answered.message.size > 0);
 }
 
-static void require_alive(void)
+static void say_hello(bool asks_more)
 {
-    struct tr_hello hello = {.program = tr_text_of("test")};
+    struct tr_hello hello = {.program = tr_text_of("test"), .asks_more = asks_more};
     struct tri_request answer;
     uint32_t number;
     assert_int_equal(tri_client_ask(client, &tr_hello_schema, &hello, &number), 0);
     hear(number, &answer);
     assert_int_equal(answer.type, tr_welcome_schema.id);
+}
+
+static void require_alive(void)
+{
+    say_hello(false);
+}
+
+/* An engine that has nothing else to do may not leave between a hello and what is asked next. */
+static void test_who_is_about_to_ask_is_awaited(void **state)
+{
+    (void)state;
+    struct tri_request answer;
+    say_hello(false);
+    assert_false(tr_serve_is_needed(serve));
+    say_hello(true);
+    assert_true(tr_serve_is_needed(serve));
+    ask(tr_list_dormant_schema.id, 1, (struct tr_bytes){(const uint8_t *)"\x90", 1}, &answer);
+    assert_false(tr_serve_is_needed(serve));
+}
+
+/* Somebody may have been killed between the two. */
+static void test_nobody_is_awaited_for_ever(void **state)
+{
+    (void)state;
+    say_hello(true);
+    uint64_t end_ms = tr_live_now_ms(live) + ANSWER_MS;
+    while (tr_serve_is_needed(serve)) {
+        assert_true(tr_live_now_ms(live) < end_ms);
+        assert_int_equal(tr_live_rest(live, tr_serve_timeout_ms(serve)), 0);
+        tr_serve_step(serve);
+    }
 }
 
 static const struct tr_schema *const schemas[] = {TR_REQUEST_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -225,6 +256,8 @@ static void test_who_submits_follows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_is_about_to_ask_is_awaited),
+        cmocka_unit_test(test_nobody_is_awaited_for_ever),
         cmocka_unit_test(test_bytes_that_are_no_body_are_refused),
         cmocka_unit_test(test_odd_values_have_an_answer),
         cmocka_unit_test(test_changed_bytes_have_an_answer),
