@@ -260,8 +260,12 @@
 #define TR_COMMIT_LOG_BYTES_MAX (64ULL << 20)
 #define TR_COMMIT_LOG_SEGMENT_BYTES (8ULL << 20)
 
-/* How long a command waits for an engine to write its tables; then it shows what they have. */
-#define TR_COMMIT_LOG_READER_MS 1000
+/*
+ * How long a command waits for an engine that writes nothing to its tables, and how long for one
+ * that says it cannot; then it shows what they have.
+ */
+#define TR_COMMIT_LOG_READER_MS 10000
+#define TR_COMMIT_LOG_SHORTAGE_MS 1000
 
 /* How long a commit waits for another program's lock on the database, before it is busy. */
 #define TR_STORE_BUSY_MS 2000

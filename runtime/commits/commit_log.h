@@ -39,6 +39,11 @@ struct tri_commit_log_ops {
                 int (*each)(void *self, struct tr_bytes entry), void *self);
     /* Entries up to `sequence` are in the store and will never be read again. */
     void (*release)(struct tri_commit_log *log, uint64_t sequence);
+    /*
+     * Tells those who wait for the store why it cannot be written now; 0: it can again. They then
+     * show what it has. What they cannot be told they wait for a while longer.
+     */
+    void (*tell)(struct tri_commit_log *log, int error);
     /* A descriptor that is readable when somebody wants to read the store; -1: none. */
     int (*descriptor)(struct tri_commit_log *log);
     /* Makes it unreadable again. */

@@ -66,6 +66,7 @@ struct logged {
     uint64_t sequence;        /* of the last entry */
     struct waiting *doubtful; /* an entry that may be in the log or not; it comes again */
     uint64_t released;
+    int told;                      /* the shortage that readers have heard of, or 0 */
     struct tri_commit_batch batch; /* the applier's */
     int broken;                    /* the error after which nothing is written, or 0 */
     int wake;                      /* eventfd: the applier has something to do */
@@ -377,6 +378,10 @@ static int make_room(struct logged *self)
         (void)report(self, error, "%s", self->error_words);
     }
     pthread_mutex_unlock(&self->mutex);
+    if (error != self->told) {
+        self->log->ops->tell(self->log, error);
+        self->told = error;
+    }
     if (applied > self->released) {
         self->log->ops->release(self->log, applied);
         self->released = applied;

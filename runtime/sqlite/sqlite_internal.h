@@ -359,9 +359,10 @@ TR_MUST_USE int tri_sqlite_log_open(struct tri_sqlite *store, const char *vfs, b
                                     struct tri_commit_log **log);
 
 /*
- * For readers: waits until the tables have what the log has now, at most TR_COMMIT_LOG_READER_MS;
- * an engine that stands still does not keep them longer. Without an engine it applies the rest by
- * opening the store for writing, with the errors of that. Outside a transaction.
+ * For readers: waits until the tables have what the log has now, however long that takes. An engine
+ * that writes nothing keeps them TR_COMMIT_LOG_READER_MS, one that tells of a shortage
+ * TR_COMMIT_LOG_SHORTAGE_MS. Without an engine it applies the rest by opening the store for
+ * writing, with the errors of that. Outside a transaction.
  */
 TR_MUST_USE int tri_sqlite_log_wait(struct tri_sqlite *store,
                                     const struct tri_store_options *options);

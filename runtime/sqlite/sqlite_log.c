@@ -20,12 +20,14 @@
  * segment 0, then reads the log, and writes files of his own. Who appends looks at that page after
  * the sync, and acknowledges only if it still has his own. So an entry that is acknowledged was
  * written before the page was changed, and is read by whoever changed it. Both see the same page,
- * since they are on one machine.
+ * since they are on one machine. An owner writes that page again only to tell of a shortage, and
+ * only while it is his.
  *
  * Files are reached through SQLite's file systems, so that the simulator's disk has them, too.
  */
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -44,13 +46,16 @@
 /* By how much a segment grows at once. */
 #define GROWTH_BYTES (256U << 10)
 
+/* How often a reader looks again at a log that was moved on while he looked. */
+#define LOOKS_MAX 100
+
 /* SQLite's file systems read and write less than 128 KiB at once. */
 #define PIECE_BYTES 65536
 
 /* The beginning of the first page of segment 0. */
 struct owner {
     uint32_t magic;
-    uint32_t reserved;
+    uint32_t shortage; /* why the tables cannot be written now, an enum tr_error; 0: they can */
     uint64_t incarnation;
 };
 
@@ -291,6 +296,14 @@ static void release(struct tri_commit_log *log, uint64_t sequence)
     of(log)->released = sequence;
 }
 
+/* Only these bytes: the page may be another's by now, who then tells of a shortage of ours. */
+static void tell(struct tri_commit_log *log, int error)
+{
+    uint32_t shortage = (uint32_t)error;
+    (void)write_bytes(of(log)->segments[0].file, offsetof(struct owner, shortage),
+                      (const uint8_t *)&shortage, sizeof shortage);
+}
+
 /* ---- Reading. -------------------------------------------------------------------------------- */
 
 /* Where an entry may be. */
@@ -510,6 +523,7 @@ static const struct tri_commit_log_ops log_ops = {
     .append = append,
     .read = read_log,
     .release = release,
+    .tell = tell,
     .descriptor = descriptor,
     .drain = drain,
     .explain = explain_log,
@@ -577,30 +591,62 @@ int tri_sqlite_log_open(struct tri_sqlite *store, const char *vfs, bool makes,
 
 /* ---- Readers. -------------------------------------------------------------------------------- */
 
+/* What the files say to a reader. */
+struct ahead {
+    uint64_t end;     /* sequence of the last entry behind the mark, or that of the mark */
+    bool is_shortage; /* the tables cannot be written now */
+};
+
 /*
- * The sequence of the last entry that the files have behind the mark, or that of the mark. The
- * heads are enough: an entry that is being written is applied soon, and one that never was whole is
- * settled by the next opening for writing.
+ * Looks at the files. The heads are enough: an entry that is being written is applied soon, and one
+ * that never was whole is settled by the next opening for writing. A log that cannot be read, or is
+ * just being removed, has nothing for readers.
  */
-static int find_end(struct tri_sqlite *store, const struct tri_commit_log_mark *mark, uint64_t *end)
+static int look_ahead(struct tri_sqlite *store, const struct tri_commit_log_mark *mark,
+                      struct ahead *ahead)
 {
     struct sqlite_log *self = NULL;
+    struct owner owner = {0};
     struct found found;
     int code = SQLITE_OK;
     int error = log_new(store, NULL, &self);
     if (error != 0) {
         return error;
     }
-    *end = mark->sequence;
     error = open_segments(self, false);
     bool is_found = error == 0 && find_entry(self, mark->sequence + 1, 0, &found, &code) &&
                     found.head.log == mark->log;
+    ahead->end = mark->sequence;
+    ahead->is_shortage =
+        is_found && read_bytes(self->segments[0].file, 0, (uint8_t *)&owner, sizeof owner, &code) &&
+        owner.shortage != 0;
     while (is_found) {
-        *end = found.head.sequence;
+        ahead->end = found.head.sequence;
         is_found = find_next(self, &found, &code);
     }
     close_log(&self->log, false);
-    return 0; /* a log that cannot be read, or is just being removed, has nothing for readers */
+    return 0;
+}
+
+/*
+ * The same, for sure: an entry is where it was written until the mark has moved over it. So what
+ * was found is all there was, unless the mark has moved meanwhile, which is seen afterwards.
+ */
+static int find_end(struct tri_sqlite *store, struct tri_commit_log_mark *mark, struct ahead *ahead)
+{
+    struct tri_commit_log_mark before;
+    int error = tri_commit_log_mark(&store->store, mark);
+    for (uint32_t tries = 0; error == 0 && tries < LOOKS_MAX; tries++) {
+        before = *mark;
+        error = look_ahead(store, mark, ahead);
+        if (error == 0) {
+            error = tri_commit_log_mark(&store->store, mark);
+        }
+        if (error == 0 && mark->sequence == before.sequence) {
+            break;
+        }
+    }
+    return error;
 }
 
 /* Nobody will apply what an engine has left: it is done here, by opening the store for writing. */
@@ -623,23 +669,34 @@ static int apply_rest(struct tri_sqlite *store, const struct tri_store_options *
                                           store->path, words);
 }
 
+/*
+ * One look later. The engine has heard of the reader as the log was opened; without one the reader
+ * writes the tables.
+ */
+static int look_again(struct tri_sqlite *store, const struct tri_store_options *options,
+                      bool is_held, struct tri_commit_log_mark *mark)
+{
+    int error = is_held ? 0 : apply_rest(store, options);
+    (void)poll(NULL, 0, 1);
+    return error != 0 ? error : tri_commit_log_mark(&store->store, mark);
+}
+
 int tri_sqlite_log_wait(struct tri_sqlite *store, const struct tri_store_options *options)
 {
     struct tri_commit_log_mark mark = {0};
-    uint64_t end = 0;
-    int error = tri_commit_log_mark(&store->store, &mark);
-    if (error != 0 || options->vfs != NULL || store->is_immutable) {
-        return error;
+    struct ahead ahead = {.end = 0};
+    if (options->vfs != NULL || store->is_immutable) {
+        return 0;
     }
-    error = find_end(store, &mark, &end);
-    for (uint32_t i = 0; error == 0 && mark.sequence < end && i < TR_COMMIT_LOG_READER_MS; i++) {
+    int error = find_end(store, &mark, &ahead);
+    uint32_t patience_ms = ahead.is_shortage ? TR_COMMIT_LOG_SHORTAGE_MS : TR_COMMIT_LOG_READER_MS;
+    uint32_t still_ms = 0;
+    while (error == 0 && mark.sequence < ahead.end && still_ms < patience_ms) {
+        uint64_t before = mark.sequence;
         bool is_held = false;
         (void)tri_store_folder_holder(options->folder, &is_held);
-        error = is_held ? 0 : apply_rest(store, options);
-        (void)poll(NULL, 0, 1); /* the engine has heard of it as the log was opened */
-        if (error == 0) {
-            error = tri_commit_log_mark(&store->store, &mark);
-        }
+        error = look_again(store, options, is_held, &mark);
+        still_ms = mark.sequence == before ? still_ms + 1 : 0;
     }
     return error;
 }

@@ -3,11 +3,14 @@
  * acknowledged before it is in the tables, who sees it when, and what happens if it cannot be
  * written there.
  */
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
@@ -78,6 +81,37 @@ static void test_a_reader_may_ask_too_early(void **state)
     while (text[0] == '\0') { /* the test's own limit of time ends a wait without end */
         stand_ask(stand, "SELECT key_serial FROM actors", text, sizeof text);
     }
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+/* Lets the tables be written after a while. */
+static void *unlock_later(void *database)
+{
+    (void)poll(NULL, 0, 2 * TR_COMMIT_LOG_SHORTAGE_MS);
+    assert_int_equal(sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    return NULL;
+}
+
+/* A large window takes its time: a reader waits, and is not shown what was before. */
+static void test_a_reader_waits_for_slow_tables(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *store = stand_open(stand);
+    char path[128];
+    sqlite3 *database = NULL;
+    pthread_t thread;
+    stand_path(stand, "troupe.db", path, sizeof path);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    assert_int_equal(sqlite3_exec(database, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(pthread_create(&thread, NULL, unlock_later, database), 0);
+    struct tri_store *reader = stand_open_reader(stand);
+    assert_int_equal(reader->last_number, 1);
+    tri_store_close(reader);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
     tri_store_close(store);
     stand_free(stand);
 }
@@ -199,6 +233,19 @@ static void limit_room(struct tri_store *store)
                      SQLITE_OK);
 }
 
+/* Readers have heard that the tables have no room: they do not wait for long, and see those. */
+static void expect_no_patience(struct stand *stand, uint64_t number)
+{
+    struct timespec begin;
+    struct timespec end;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    struct tri_store *reader = stand_open_reader(stand);
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    assert_in_range(reader->last_number, 0, number - 1);
+    assert_true((end.tv_sec - begin.tv_sec) * 1000 < TR_COMMIT_LOG_READER_MS);
+    tri_store_close(reader);
+}
+
 /* Tables without room: a commit soon waits for it, and all that were acknowledged are there. */
 static void test_the_log_waits_for_room(void **state)
 {
@@ -219,6 +266,7 @@ static void test_the_log_waits_for_room(void **state)
     assert_non_null(strstr(tri_store_explain(store), "free space"));
     assert_in_range(number, 2, 99);
     assert_int_equal(tri_store_maintain(store), TR_STORE_FULL);
+    expect_no_patience(stand, number - 1);
     tri_store_close(store); /* what could not be applied stays in the log */
     assert_true(has_file(stand, "troupe.db-log0"));
     store = stand_open(stand);
@@ -294,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_reader_sees_what_is_acknowledged),
         cmocka_unit_test(test_a_reader_may_ask_too_early),
+        cmocka_unit_test(test_a_reader_waits_for_slow_tables),
         cmocka_unit_test(test_the_window_ends_by_itself),
         cmocka_unit_test(test_a_window_writes_what_is_left),
         cmocka_unit_test(test_closing_applies_all_and_leaves_no_log),
