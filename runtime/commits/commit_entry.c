@@ -170,6 +170,36 @@ int tri_commit_entry_check(struct tr_bytes entry)
     return offset == ops.size ? 0 : TR_INVALID;
 }
 
+struct tr_bytes tri_commit_entry_trimmed(struct tr_bytes entry,
+                                         const struct tri_commit_entry_head *head)
+{
+    return (struct tr_bytes){.data = entry.data, .size = sizeof *head + head->size_bytes};
+}
+
+int tri_commit_entry_restore(struct tr_bytes trimmed, struct tri_commit_entry_head *head,
+                             uint8_t **entry)
+{
+    struct tri_commit_entry_head found = {0};
+    if (trimmed.size < sizeof found || tri_commit_entry_head(trimmed.data, &found) != 0 ||
+        trimmed.size != sizeof found + found.size_bytes) {
+        return TR_INVALID;
+    }
+    size_t size = tri_commit_entry_bytes(&found);
+    uint8_t *whole = tr_alloc_zero(1, size);
+    if (whole == NULL) {
+        return TR_MEMORY;
+    }
+    memcpy(whole, trimmed.data, trimmed.size);
+    int error = tri_commit_entry_check((struct tr_bytes){.data = whole, .size = size});
+    if (error != 0) {
+        tr_free(whole);
+        return error;
+    }
+    *head = found;
+    *entry = whole;
+    return 0;
+}
+
 int tri_commit_entry_unpack(struct tr_bytes entry, struct tri_commit_batch *batch)
 {
     struct tri_commit_entry_head head;

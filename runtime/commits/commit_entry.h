@@ -51,6 +51,17 @@ TR_MUST_USE int tri_commit_entry_head(const uint8_t *bytes, struct tri_commit_en
  */
 TR_MUST_USE int tri_commit_entry_check(struct tr_bytes entry);
 
+/* An entry without the zeros at its end, as a table keeps it. */
+struct tr_bytes tri_commit_entry_trimmed(struct tr_bytes entry,
+                                         const struct tri_commit_entry_head *head);
+
+/*
+ * The same entry again as it was made and checked, which the caller frees (tr_free). TR_INVALID: it
+ * is none, or damaged. TR_MEMORY.
+ */
+TR_MUST_USE int tri_commit_entry_restore(struct tr_bytes trimmed,
+                                         struct tri_commit_entry_head *head, uint8_t **entry);
+
 /* Adds the operations of a checked entry to a batch, which then points to its bytes. TR_MEMORY. */
 TR_MUST_USE int tri_commit_entry_unpack(struct tr_bytes entry, struct tri_commit_batch *batch);
 

@@ -86,6 +86,15 @@ struct tri_commit_log_mark {
 TR_MUST_USE int tri_commit_log_mark(struct tri_store *store, struct tri_commit_log_mark *mark);
 
 /*
+ * Gives a store the mark of a log of this number, unless it has one, which `mark` gets: the mark is
+ * there before the first entry, and an entry without one is foreign. Where a database may lose its
+ * last commits, this comes before the log is claimed, so that an entry is never there without it.
+ * Errors of a commit.
+ */
+TR_MUST_USE int tri_commit_log_begin(struct tri_store *store, uint64_t number,
+                                     struct tri_commit_log_mark *mark);
+
+/*
  * Applies to the store what its log has more than it. Errors are those of the log and of commits,
  * and TR_STORE_DAMAGED for an entry that the store refuses; `explain` (TRI_STORE_EXPLAIN_BYTES, or
  * NULL) gets the words.

@@ -30,6 +30,25 @@ int tri_commit_log_mark(struct tri_store *store, struct tri_commit_log_mark *mar
     return error;
 }
 
+int tri_commit_log_begin(struct tri_store *store, uint64_t number, struct tri_commit_log_mark *mark)
+{
+    struct tri_commit_log_mark found = {0};
+    int error = tri_commit_log_mark(store, &found);
+    if (error == 0 && found.log == 0) {
+        found.log = number;
+        struct tri_op op = {.kind = TRI_OP_PUT_META,
+                            .number = TRI_META_LOG,
+                            .data = {.data = (const uint8_t *)&found, .size = sizeof found}};
+        const struct tri_commit commit = {
+            .ops = &op, .count = 1, .last_number = store->last_number};
+        error = tri_store_commit(store, &commit);
+    }
+    if (error == 0) {
+        *mark = found;
+    }
+    return error;
+}
+
 /* Entries that are gathered for one commit; the batch points to their bytes. */
 struct recovery {
     struct tri_store *store;

@@ -10,8 +10,10 @@
  * Invariants:
  *   - An entry is in the log, synced, before it is in the list, and in the list before its commit
  *     is acknowledged. So whatever was acknowledged is below or in the log.
- *   - The applier takes entries from the front of the list, all of them or none, and moves the mark
- *     in the commit that has them. So what is below is always the state at one entry.
+ *   - The applier takes all entries of the list at once, and moves the mark in the commit that has
+ *     them. So what is below is always the state at one entry.
+ *   - Entries whose commit failed come again as they are, before any others: it may not be known
+ *     whether a database has a commit, and only the same one can be told to be there already.
  *   - An entry's place in the log is given up only after the commit that has it (`applied`).
  *
  * A shortage below (a full disk, another program's lock) is told by the next commit, which first
@@ -76,7 +78,8 @@ struct logged {
 
     pthread_mutex_t mutex; /* guards all below */
     pthread_cond_t changed;
-    struct waiting_list list;
+    struct waiting_list taken; /* those of the commit below that is under way, or has failed */
+    struct waiting_list list;  /* those behind them */
     bool is_applying;
     bool is_wanted; /* what waits is applied at once */
     bool is_closing;
@@ -164,38 +167,47 @@ static int apply(struct logged *self, const struct waiting_list *list)
     return error;
 }
 
-/*
- * Applies all that waits; called with the mutex, and returns with it. Entries stay in the list
- * until they are below, so that after an error the next try takes them again, and whatever joined.
- */
-static void apply_waiting(struct logged *self)
+static bool is_empty(const struct logged *self)
 {
-    struct waiting_list taken = self->list;
-    uint64_t sequence = 0;
-    self->is_applying = true;
-    list_init(&self->list);
-    if (taken.first == NULL) {
-        self->is_applying = false;
-        return;
-    }
-    pthread_mutex_unlock(&self->mutex);
-    for (const struct waiting *entry = taken.first; entry != NULL; entry = entry->next) {
-        sequence = entry->sequence;
-    }
-    int error = apply(self, &taken);
-    pthread_mutex_lock(&self->mutex);
+    return self->taken.first == NULL && self->list.first == NULL;
+}
+
+static uint64_t waiting_bytes(const struct logged *self)
+{
+    return self->taken.size_bytes + self->list.size_bytes;
+}
+
+static void note_error(struct logged *self, int error)
+{
     self->error = error;
-    if (error == 0) {
-        self->applied = sequence;
-        list_free(&taken);
-    } else {
+    if (error != 0) {
         (void)snprintf(self->error_words, sizeof self->error_words, "%s",
                        error == TR_MEMORY ? tr_error_text(error) : tri_store_explain(self->below));
-        *taken.end = self->list.first; /* what joined meanwhile comes behind */
-        taken.end = self->list.first != NULL ? self->list.end : taken.end;
-        taken.size_bytes += self->list.size_bytes;
-        taken.count += self->list.count;
-        self->list = taken;
+    }
+}
+
+/* The next commit below; called with the mutex, and returns with it. */
+static void apply_waiting(struct logged *self)
+{
+    uint64_t sequence = 0;
+    if (is_empty(self)) {
+        return;
+    }
+    if (self->taken.first == NULL) {
+        self->taken = self->list;
+        list_init(&self->list);
+    }
+    self->is_applying = true;
+    pthread_mutex_unlock(&self->mutex);
+    for (const struct waiting *entry = self->taken.first; entry != NULL; entry = entry->next) {
+        sequence = entry->sequence;
+    }
+    int error = apply(self, &self->taken);
+    pthread_mutex_lock(&self->mutex);
+    note_error(self, error);
+    if (error == 0) {
+        self->applied = sequence;
+        list_free(&self->taken);
     }
     self->is_applying = false;
     pthread_cond_broadcast(&self->changed);
@@ -207,7 +219,7 @@ static void apply_waiting(struct logged *self)
 static int patience_ms(const struct logged *self)
 {
     bool is_full = self->list.size_bytes >= self->limits.window_bytes;
-    if (self->list.first == NULL) {
+    if (is_empty(self)) {
         return -1;
     }
     if (self->error != 0) {
@@ -261,11 +273,7 @@ static void maintain(struct logged *self)
     }
     pthread_mutex_lock(&self->mutex);
     self->is_applying = false;
-    self->error = error;
-    if (error != 0) {
-        (void)snprintf(self->error_words, sizeof self->error_words, "%s",
-                       tri_store_explain(self->below));
-    }
+    note_error(self, error);
     pthread_cond_broadcast(&self->changed);
 }
 
@@ -286,11 +294,11 @@ static void turn(struct logged *self)
     bool is_due = timeout_ms == 0 || wait_for_window(self, timeout_ms, &is_asked);
     pthread_mutex_lock(&self->mutex);
     self->is_wanted = self->is_wanted || is_asked;
-    if (self->list.first != NULL && (is_due || patience_ms(self) == 0)) {
+    if (!is_empty(self) && (is_due || patience_ms(self) == 0)) {
         self->is_wanted = false;
         apply_waiting(self);
     }
-    if (!is_final(self->error) && self->list.first == NULL && !self->is_closing) {
+    if (!is_final(self->error) && is_empty(self) && !self->is_closing) {
         maintain(self);
     }
 }
@@ -299,8 +307,7 @@ static void *applier_main(void *argument)
 {
     struct logged *self = argument;
     pthread_mutex_lock(&self->mutex);
-    while (!is_final(self->error) &&
-           !(self->is_closing && (self->list.first == NULL || self->error != 0))) {
+    while (!is_final(self->error) && !(self->is_closing && (is_empty(self) || self->error != 0))) {
         turn(self);
     }
     pthread_mutex_unlock(&self->mutex);
@@ -359,7 +366,7 @@ static void press(struct logged *self)
 static bool must_wait(const struct logged *self)
 {
     uint32_t count_max = self->limits.commits_without_thread;
-    return self->error != 0 || self->list.size_bytes >= self->limits.bytes_max ||
+    return self->error != 0 || waiting_bytes(self) >= self->limits.bytes_max ||
            (!self->has_thread && self->list.count >= count_max);
 }
 
@@ -474,12 +481,12 @@ static int settle(struct logged *self)
 {
     pthread_mutex_lock(&self->mutex);
     bool was_pressed = false;
-    while (self->is_applying || (self->list.first != NULL && !is_final(self->error) &&
-                                 !(was_pressed && self->error != 0))) {
+    while (self->is_applying ||
+           (!is_empty(self) && !is_final(self->error) && !(was_pressed && self->error != 0))) {
         press(self);
         was_pressed = true;
     }
-    int error = self->list.first != NULL ? self->error : 0;
+    int error = is_empty(self) ? 0 : self->error;
     if (error != 0) {
         (void)report(self, error, "%s", self->error_words);
     }
@@ -586,6 +593,7 @@ static const char *logged_explain(struct tri_store *store)
 static void logged_free(struct logged *self)
 {
     waiting_free(self->doubtful);
+    list_free(&self->taken);
     list_free(&self->list);
     tri_commit_batch_fini(&self->batch);
     if (self->wake >= 0) {
@@ -609,8 +617,8 @@ static void logged_close(struct tri_store *store)
     } else if (self->broken == 0) {
         (void)settle(self);
     }
-    bool is_applied = self->list.first == NULL && self->error == 0 && self->doubtful == NULL &&
-                      (self->broken == 0);
+    bool is_applied =
+        is_empty(self) && self->error == 0 && self->doubtful == NULL && (self->broken == 0);
     self->log->ops->close(self->log, is_applied);
     tri_store_close(self->below);
     logged_free(self);
@@ -633,20 +641,10 @@ static const struct tri_store_ops logged_ops = {
 
 /* ---- Opening. -------------------------------------------------------------------------------- */
 
-/* The mark of a log is in the store before its first entry: an entry without one is foreign. */
 static int begin_log(struct logged *self, uint64_t number)
 {
     struct tri_commit_log_mark mark = {0};
-    int error = tri_commit_log_mark(self->below, &mark);
-    if (error == 0 && mark.log == 0) {
-        mark.log = number;
-        struct tri_op op = {.kind = TRI_OP_PUT_META,
-                            .number = TRI_META_LOG,
-                            .data = {.data = (const uint8_t *)&mark, .size = sizeof mark}};
-        const struct tri_commit commit = {
-            .ops = &op, .count = 1, .last_number = self->below->last_number};
-        error = tri_store_commit(self->below, &commit);
-    }
+    int error = tri_commit_log_begin(self->below, number, &mark);
     self->number = mark.log;
     self->sequence = mark.sequence;
     self->applied = mark.sequence;
@@ -684,6 +682,7 @@ int tri_commit_log_store(struct tri_store *store, struct tri_commit_log *log,
                             .limits = *limits,
                             .wake = -1,
                             .words = "no error so far"};
+    list_init(&self->taken);
     list_init(&self->list);
     (void)pthread_mutex_init(&self->mutex, NULL);
     (void)pthread_cond_init(&self->changed, NULL);

@@ -119,10 +119,7 @@ static int lock_folder(struct tri_postgres *self, const struct tri_store_options
 static int find_and_claim(struct tri_postgres *self)
 {
     int error = tri_postgres_find_tables(self);
-    if (error != 0) {
-        return error;
-    }
-    return self->read_only ? check_readable(self) : tri_postgres_take_over(self);
+    return error != 0 || self->read_only ? error : tri_postgres_take_over(self);
 }
 
 static int begin_store(struct tri_postgres *self, const struct tri_store_options *options)
@@ -187,9 +184,23 @@ int tri_postgres_open(const struct tri_store_options *options, char *explain,
     struct tri_postgres *self = NULL;
     int error = begin(options, 0, options->read_only ? "reading" : "opening", find_and_claim,
                       explain, &self);
-    if (error == 0) {
-        *store = &self->store;
+    if (error != 0) {
+        return error;
     }
+    struct tri_store *opened = &self->store;
+    error = options->read_only ? tri_postgres_log_wait(self, options)
+                               : tri_postgres_log_open(self, options, &opened);
+    if (error == 0 && options->read_only) {
+        error = check_readable(self);
+    }
+    if (error == 0) {
+        *store = opened;
+        return 0;
+    }
+    if (explain != NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", self->words);
+    }
+    close_store(&self->store);
     return error;
 }
 

@@ -185,6 +185,9 @@ static int change(struct tri_postgres *self)
         error = tri_postgres_functions_upgrade(self);
     }
     if (error == 0) {
+        error = tri_postgres_tables_upgrade(self);
+    }
+    if (error == 0) {
         error = upgrade_records(self);
     }
     if (error == 0) {

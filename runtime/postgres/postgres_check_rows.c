@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/commits/commit_entry.h"
+#include "runtime/memory.h"
 #include "runtime/postgres/postgres_check.h"
 
 /* Rows between two words of progress. */
@@ -126,6 +128,24 @@ static void visit_graph(struct tri_postgres_check *check, const void *self, cons
                              bytes_at(library, rows, row, 1));
 }
 
+static void visit_entry(struct tri_postgres_check *check, const void *self, const PGresult *rows,
+                        int row)
+{
+    struct tri_commit_entry_head head = {0};
+    uint64_t sequence = tri_postgres_number(check->store, rows, row, 0);
+    uint8_t *entry = NULL;
+    char place[64];
+    (void)self;
+    int error =
+        tri_commit_entry_restore(bytes_at(check->store->library, rows, row, 1), &head, &entry);
+    tr_free(entry);
+    if (error != 0 || head.sequence != sequence) {
+        (void)snprintf(place, sizeof place, "commit_entries (sequence %llu)",
+                       (unsigned long long)sequence);
+        tri_findings_tell(&check->findings, place, TRI_REMEDY_BACKUP, "the entry is damaged");
+    }
+}
+
 static void visit_orphan(struct tri_postgres_check *check, const void *self, const PGresult *rows,
                          int row)
 {
@@ -187,6 +207,14 @@ static int check_graphs(struct tri_postgres_check *check)
     return error;
 }
 
+static int check_entries(struct tri_postgres_check *check)
+{
+    tri_findings_begin(&check->findings, "commit_entries");
+    int error = read_table(check, "SELECT sequence, data FROM commit_entries", visit_entry, NULL);
+    tri_findings_end(&check->findings, error == 0);
+    return error;
+}
+
 static int check_orphans(struct tri_postgres_check *check)
 {
     tri_findings_begin(&check->findings, "pages of actors");
@@ -223,6 +251,9 @@ int tri_postgres_check_rows(struct tri_postgres_check *check)
     }
     if (error == 0 && tri_postgres_may_read(check, "graphs")) {
         error = check_graphs(check);
+    }
+    if (error == 0 && tri_postgres_may_read(check, "commit_entries")) {
+        error = check_entries(check);
     }
     if (error == 0 && tri_postgres_may_read(check, "actors") &&
         tri_postgres_may_read(check, "pages")) {

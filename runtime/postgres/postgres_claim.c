@@ -34,10 +34,16 @@ static const char find_holder[] = "SELECT a.pid::text, coalesce(a.application_na
 static const char end_session[] =
     "SELECT pg_terminate_backend(a.pid)" HOLDERS " AND a.application_name = $2";
 
+/* That of a log is for one incarnation, since others are fenced anyway. */
 static void lock_key(const struct tri_postgres *self, char *text, size_t size)
 {
-    (void)snprintf(text, size, "%llu",
-                   (unsigned long long)TRI_POSTGRES_APPLICATION << 32 | self->schema_oid);
+    uint64_t class = TRI_POSTGRES_APPLICATION;
+    uint32_t object = self->schema_oid;
+    if (self->is_log) {
+        class ++;
+        object += (uint32_t)(self->store.incarnation * 0x9e3779b1U);
+    }
+    (void)snprintf(text, size, "%llu", (unsigned long long)(class << 32 | object));
 }
 
 int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
@@ -65,6 +71,21 @@ int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
     }
     *host = found;
     return 0;
+}
+
+int tri_postgres_has_engine(struct tri_postgres *self, bool *has)
+{
+    char key[32];
+    const char *parameters[] = {key};
+    PGresult *result = NULL;
+    lock_key(self, key, sizeof key);
+    int error = tri_postgres_query(self, find_holder, 1, parameters, 0,
+                                   "looking who has the store's lock", &result);
+    if (error == 0) {
+        *has = self->library->ntuples(result) > 0;
+        self->library->clear(result);
+    }
+    return error;
 }
 
 /* Somebody else has the lock: who it is. `is_ours`: an earlier session of ours, still ending. */
@@ -127,8 +148,7 @@ static int raise_incarnation(struct tri_postgres *self, const struct tri_fence_r
     return tri_postgres_execute(self, sql, "raising the incarnation");
 }
 
-/* People see by it who is connected. */
-static int name_session(struct tri_postgres *self)
+int tri_postgres_name_session(struct tri_postgres *self)
 {
     char name[TRI_POSTGRES_NAME_BYTES];
     const char *parameters[] = {name};
@@ -148,6 +168,9 @@ static int take_over(struct tri_postgres *self, struct tri_fence_row *host)
     int error = tri_postgres_execute(self, "BEGIN", "opening");
     if (error == 0) {
         error = tri_postgres_read_host(self, true, host);
+    }
+    if (error == 0) {
+        error = tri_postgres_tables_upgrade(self);
     }
     if (error == 0) {
         error = tri_postgres_records_upgrade(self);
@@ -170,7 +193,7 @@ int tri_postgres_take_over(struct tri_postgres *self)
         return error;
     }
     tri_fence_take(&self->fence, &self->store, &host);
-    return name_session(self);
+    return tri_postgres_name_session(self);
 }
 
 static int end_earlier_session(struct tri_postgres *self)
@@ -189,14 +212,17 @@ static int end_earlier_session(struct tri_postgres *self)
     return error;
 }
 
+int tri_postgres_replace_session(struct tri_postgres *self)
+{
+    int error = end_earlier_session(self);
+    return error != 0 ? error : take_lock(self);
+}
+
 /* A writer's connection is made: nothing is written before all of this. */
 static int claim_again(struct tri_postgres *self)
 {
     struct tri_fence_row host = {0};
-    int error = end_earlier_session(self);
-    if (error == 0) {
-        error = take_lock(self);
-    }
+    int error = tri_postgres_replace_session(self);
     if (error == TR_STORE_LOCKED) {
         return TR_FENCED; /* the words name who has it */
     }

@@ -19,6 +19,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "runtime/commits/commit_log.h"
 #include "runtime/journal/store_folder.h"
 #include "runtime/postgres/postgres_internal.h"
 
@@ -58,12 +59,22 @@ static const struct {
     [TRI_OP_PUT_RECORD] = {true, TRI_PG_COUNT},
 };
 
+/* The statement that goes with those of a kind. */
+static const struct {
+    bool is_there;
+    enum tri_postgres_sql sql;
+} companions[TRI_OP_KINDS] = {
+    [TRI_OP_DELETE_ACTOR] = {true, TRI_PG_DELETE_ACTOR_PAGES},
+    [TRI_OP_PUT_META] = {true, TRI_PG_DELETE_ENTRIES}, /* of the log, up to its mark */
+};
+
 /* The types of the columns of an operation's parts. */
 static const enum tri_column_type type_of_part[] = {
     [TRI_PART_GROUP] = TRI_COLUMN_INTEGER,       [TRI_PART_SERIAL] = TRI_COLUMN_INTEGER,
     [TRI_PART_INCARNATION] = TRI_COLUMN_INTEGER, [TRI_PART_TYPE] = TRI_COLUMN_INTEGER,
     [TRI_PART_NUMBER] = TRI_COLUMN_INTEGER,      [TRI_PART_DATA] = TRI_COLUMN_BYTES,
     [TRI_PART_CHECKSUM] = TRI_COLUMN_INTEGER,    [TRI_PART_RECEIVER] = TRI_COLUMN_INTEGER,
+    [TRI_PART_MARK] = TRI_COLUMN_INTEGER,
 };
 
 static bool is_of_records(const struct tri_op *op)
@@ -220,6 +231,16 @@ static bool is_full(const struct tri_arrays *arrays)
     return arrays->rows >= STATEMENT_ROWS_MAX || arrays->bytes >= STATEMENT_BYTES_MAX;
 }
 
+/* Cells other than the log's mark are behind no entry. */
+static uint64_t mark_of(const struct tri_op *op)
+{
+    struct tri_commit_log_mark mark = {0};
+    if (op->number == TRI_META_LOG && op->data.size == sizeof mark) {
+        memcpy(&mark, op->data.data, sizeof mark);
+    }
+    return mark.sequence;
+}
+
 static struct tri_column_value part_of(const struct tri_op *op, enum tri_postgres_part part)
 {
     struct tri_column_value value = {.type = type_of_part[part]};
@@ -247,6 +268,9 @@ static struct tri_column_value part_of(const struct tri_op *op, enum tri_postgre
         break;
     case TRI_PART_RECEIVER:
         value.integer = op->to_group;
+        break;
+    case TRI_PART_MARK:
+        value.integer = mark_of(op);
         break;
     case TRI_PART_END:
         break;
@@ -364,8 +388,8 @@ static int send_share(struct tri_postgres *self, const struct share *share)
         return send_records(self, share);
     }
     int error = send_objects(self, statement_of(share), share);
-    if (error == 0 && share->ops->kind == TRI_OP_DELETE_ACTOR) {
-        error = send_objects(self, TRI_PG_DELETE_ACTOR_PAGES, share);
+    if (error == 0 && companions[share->ops->kind].is_there) {
+        error = send_objects(self, companions[share->ops->kind].sql, share);
     }
     return error;
 }
@@ -391,8 +415,8 @@ static int prepare_share(struct tri_postgres *self, const struct share *share)
     const struct tri_op *op = share->ops;
     if (!is_of_records(op)) {
         int error = prepare(self, statement_of(share));
-        if (error == 0 && op->kind == TRI_OP_DELETE_ACTOR) {
-            error = prepare(self, TRI_PG_DELETE_ACTOR_PAGES);
+        if (error == 0 && companions[op->kind].is_there) {
+            error = prepare(self, companions[op->kind].sql);
         }
         return error;
     }

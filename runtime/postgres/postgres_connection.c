@@ -140,12 +140,13 @@ static int read_session(struct tri_postgres *self)
 /* A schema's name may be as long as all of it, so only its beginning is taken. */
 void tri_postgres_session_name(const struct tri_postgres *self, char name[TRI_POSTGRES_NAME_BYTES])
 {
-    char what[24];
+    char what[32];
     (void)snprintf(what, sizeof what, "%s", self->task);
     if (!self->read_only && self->store.incarnation != 0) {
-        (void)snprintf(what, sizeof what, "%llu", (unsigned long long)self->store.incarnation);
+        (void)snprintf(what, sizeof what, "%llu%s", (unsigned long long)self->store.incarnation,
+                       self->is_log ? "/log" : "");
     }
-    (void)snprintf(name, TRI_POSTGRES_NAME_BYTES, "troupe/%.32s/%s", self->schema, what);
+    (void)snprintf(name, TRI_POSTGRES_NAME_BYTES, "troupe/%.28s/%.24s", self->schema, what);
 }
 
 static int set_up_session(struct tri_postgres *self)

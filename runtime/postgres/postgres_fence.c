@@ -25,6 +25,19 @@ enum tri_fence_finding tri_fence_find(const struct tri_fence *fence, const struc
     return is_in ? TRI_FENCE_IS_IN : TRI_FENCE_SHUT_OUT;
 }
 
+enum tri_fence_finding tri_fence_find_entry(const struct tri_log_row *ours, bool is_in_doubt,
+                                            const struct tri_log_row *row)
+{
+    if (row->incarnation != ours->incarnation) {
+        return row->incarnation > ours->incarnation ? TRI_FENCE_SHUT_OUT : TRI_FENCE_LOST;
+    }
+    if (row->last_sequence <= ours->last_sequence) {
+        return row->last_sequence == ours->last_sequence ? TRI_FENCE_AS_LEFT : TRI_FENCE_LOST;
+    }
+    bool is_in = is_in_doubt && row->last_sequence == ours->last_sequence + 1;
+    return is_in ? TRI_FENCE_IS_IN : TRI_FENCE_SHUT_OUT;
+}
+
 int tri_fence_error(enum tri_fence_finding finding)
 {
     static const int errors[] = {

@@ -36,6 +36,16 @@ enum tri_fence_finding {
 enum tri_fence_finding tri_fence_find(const struct tri_fence *fence, const struct tri_store *store,
                                       const struct tri_fence_row *row);
 
+/* The row of the log: who may append, and the last entry. Also what a writer knows of it. */
+struct tri_log_row {
+    uint64_t incarnation;
+    uint64_t last_sequence;
+};
+
+/* The same of the log's row, where the entry behind `ours` may be in doubt. */
+enum tri_fence_finding tri_fence_find_entry(const struct tri_log_row *ours, bool is_in_doubt,
+                                            const struct tri_log_row *row);
+
 /* The error of a finding: 0, TR_FENCED or TR_STORE_FAILED. */
 int tri_fence_error(enum tri_fence_finding finding);
 

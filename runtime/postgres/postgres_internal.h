@@ -6,7 +6,8 @@
  * host's row means), postgres_claim.c (the lock, the incarnation, and reconnecting),
  * postgres_record.c (the tables of records), postgres_array.c (many rows as parameters),
  * postgres_commit.c, postgres_cursor.c, postgres_load.c, postgres_query.c and postgres_reader.c
- * (reading records), postgres_view.c (views and indexes), postgres_error.c (errors in words).
+ * (reading records), postgres_log.c (the commit log), postgres_view.c (views and indexes),
+ * postgres_error.c (errors in words).
  */
 #ifndef TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
 #define TR_RUNTIME_POSTGRES_POSTGRES_INTERNAL_H
@@ -22,8 +23,12 @@
 /* 'TROU': the mark of a store of ours, and half of the key of its lock. */
 #define TRI_POSTGRES_APPLICATION 0x54524f55
 
-/* The version of the tables; a program reads this and all earlier versions. */
-#define TRI_POSTGRES_FORMAT 1
+/*
+ * The version of the tables; a program reads this and all earlier versions, and brings them to this
+ * one where it writes. The first with a commit log is named.
+ */
+#define TRI_POSTGRES_FORMAT 2
+#define TRI_POSTGRES_FORMAT_LOG 2
 
 /* PostgreSQL's own limit of a name, with its closing zero. */
 #define TRI_POSTGRES_NAME_BYTES 64
@@ -47,6 +52,8 @@ enum tri_postgres_sql {
     TRI_PG_PUT_CRASH,
     TRI_PG_DELETE_CRASH,
     TRI_PG_FENCE,
+    TRI_PG_APPEND_ENTRY,
+    TRI_PG_DELETE_ENTRIES,
     TRI_PG_COUNT
 };
 
@@ -61,6 +68,7 @@ enum tri_postgres_part {
     TRI_PART_DATA,
     TRI_PART_CHECKSUM,
     TRI_PART_RECEIVER,
+    TRI_PART_MARK, /* of a log: up to which entry the tables are */
 };
 
 struct tri_postgres_statement {
@@ -116,6 +124,7 @@ struct tri_postgres {
     int commits_descriptor; /* tri_store_folder_tell; -1: nobody is told */
     enum tr_durability durability;
     bool read_only;
+    bool is_log;     /* the session of a log, with a lock and a name of its own */
     int patience_ms; /* of a reader of moments: how long an answer may take; 0: of no such */
     bool has_moment; /* such a reader is in a transaction whose snapshot it reads */
     int broken;      /* the error after which nothing is written, or 0 */
@@ -127,6 +136,7 @@ struct tri_postgres {
     const struct tr_views *views;                      /* may be NULL */
     struct tri_arrays arrays;
     uint32_t schema_oid;
+    uint64_t format; /* of its tables */
     char schema[TRI_POSTGRES_NAME_BYTES];
     char place[256]; /* host, database and schema: how errors begin; never a password */
     char words[TRI_STORE_EXPLAIN_BYTES];
@@ -259,6 +269,9 @@ bool tri_postgres_has_function(const struct tri_postgres *self, const PGresult *
 /* Within a transaction: waits until nobody else makes or changes tables of stores. */
 TR_MUST_USE int tri_postgres_lock_tables(struct tri_postgres *self);
 
+/* Within a write transaction: brings the tables of an earlier format to this one. */
+TR_MUST_USE int tri_postgres_tables_upgrade(struct tri_postgres *self);
+
 /* Runs SQL that changes tables. A role that may not is told who may, and what to type. */
 TR_MUST_USE int tri_postgres_alter(struct tri_postgres *self, const char *sql, const char *what);
 
@@ -278,6 +291,37 @@ TR_MUST_USE int tri_postgres_take_over(struct tri_postgres *self);
  * TR_BUSY until its next one, with the words of the error that has ended this one.
  */
 TR_MUST_USE int tri_postgres_resume(struct tri_postgres *self);
+
+/*
+ * A writer's connection is made again: ends its earlier session and takes its lock, which waits for
+ * the end of that. So nothing that was sent there is executed later. TR_STORE_LOCKED (another has
+ * it), TR_BUSY.
+ */
+TR_MUST_USE int tri_postgres_replace_session(struct tri_postgres *self);
+
+/* Gives the session its name, by which people see who is connected. */
+TR_MUST_USE int tri_postgres_name_session(struct tri_postgres *self);
+
+/* Whether some session has the lock. */
+TR_MUST_USE int tri_postgres_has_engine(struct tri_postgres *self, bool *has);
+
+/* --- postgres_log.c --- */
+
+/*
+ * Once the store is claimed: shuts out whoever appended to its log before, and applies what the log
+ * has. With `options->log` a log is put in front of the store, and `*opened` becomes both.
+ */
+TR_MUST_USE int tri_postgres_log_open(struct tri_postgres *store,
+                                      const struct tri_store_options *options,
+                                      struct tri_store **opened);
+
+/*
+ * For readers, outside a transaction: waits until the tables have what the log has now; an engine
+ * that writes nothing keeps them TR_COMMIT_LOG_READER_MS. Without an engine it applies the rest by
+ * opening the store for writing; a role that may not sees what the tables have.
+ */
+TR_MUST_USE int tri_postgres_log_wait(struct tri_postgres *self,
+                                      const struct tri_store_options *options);
 
 /* --- postgres_record.c --- */
 

@@ -28,6 +28,7 @@
 struct postgres_reader {
     struct tr_reader reader;
     struct tri_postgres *store;
+    struct tri_store_options options; /* its folder is the reader's, its locator the store's */
     struct tri_postgres_queries queries;
 };
 
@@ -66,11 +67,15 @@ static int connect_again(struct tri_postgres *self)
     return error == TR_STORE_FAILED ? TR_BUSY : error; /* it could be reached before */
 }
 
-static int take_moment(struct tri_postgres *self)
+static int take_moment(struct postgres_reader *reader)
 {
+    struct tri_postgres *self = reader->store;
     struct tri_fence_row host = {0};
-    int error = tri_postgres_execute(self, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+    int error = tri_postgres_log_wait(self, &reader->options);
+    if (error == 0) {
+        error = tri_postgres_execute(self, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
                                      "taking a snapshot");
+    }
     if (error == 0) {
         error = tri_postgres_read_host(self, false, &host);
     }
@@ -95,12 +100,12 @@ static int refresh(struct tr_reader *reader)
     bool is_old = self->connection != NULL;
     int error = connect_again(self);
     if (error == 0) {
-        error = take_moment(self);
+        error = take_moment(of(reader));
     }
     if (error == TR_BUSY && is_old && self->connection == NULL) {
         error = connect_again(self);
         if (error == 0) {
-            error = take_moment(self);
+            error = take_moment(of(reader));
         }
     }
     return error;
@@ -334,7 +339,7 @@ static const struct tri_reader_ops ops = {
 static int open_reader(struct postgres_reader *reader, const struct tr_reader_options *options,
                        char *explain)
 {
-    const struct tri_store_options store_options = {
+    reader->options = (struct tri_store_options){
         .locator = options->locator,
         .durability = TR_DURABILITY_PROCESS,
         .read_only = true,
@@ -342,11 +347,13 @@ static int open_reader(struct postgres_reader *reader, const struct tr_reader_op
         .record_count = options->record_count,
     };
     int patience_ms = options->patience_ms > 0 ? options->patience_ms : PATIENCE_MS;
-    int error = tri_postgres_open_reading(&store_options, patience_ms, explain, &reader->store);
+    int error = tri_postgres_open_reading(&reader->options, patience_ms, explain, &reader->store);
     if (error != 0) {
         return error;
     }
-    error = take_moment(reader->store);
+    reader->options.folder = options->folder != NULL ? reader->reader.folder : NULL;
+    reader->options.locator = reader->store->locator;
+    error = take_moment(reader);
     if (error != 0) {
         if (explain != NULL) {
             (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", reader->store->words);

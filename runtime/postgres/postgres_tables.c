@@ -22,11 +22,33 @@
 #define VACUUMED_EARLY "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000"
 #define OFTEN_WRITTEN " WITH (fillfactor = 60, " VACUUMED_EARLY ")"
 
-/* The tables besides those of records, each of which must be there. */
-static const char *const tables[] = {
-    "troupe",   "host", "counters",       "actors", "pages",
-    "messages", "meta", "record_schemas", "graphs", "crashes",
+/* The tables besides those of records, each of which must be there since a format. */
+static const struct {
+    const char *name;
+    uint64_t since;
+} tables[] = {
+    {"troupe", 1},
+    {"host", 1},
+    {"counters", 1},
+    {"actors", 1},
+    {"pages", 1},
+    {"messages", 1},
+    {"meta", 1},
+    {"record_schemas", 1},
+    {"graphs", 1},
+    {"crashes", 1},
+    {"commit_log", TRI_POSTGRES_FORMAT_LOG},
+    {"commit_entries", TRI_POSTGRES_FORMAT_LOG},
 };
+
+/* Entries go as they come, so an entry of a few kilobytes stays in its row. */
+#define LOG_TABLES                                                                  \
+    "CREATE TABLE commit_log(id bigint PRIMARY KEY, incarnation bigint NOT NULL,"   \
+    " last_sequence bigint NOT NULL) WITH (fillfactor = 20);"                       \
+    "CREATE TABLE commit_entries(sequence bigint PRIMARY KEY, data bytea NOT NULL)" \
+    " WITH (toast_tuple_target = 8160, " VACUUMED_EARLY ");"                        \
+    "ALTER TABLE commit_entries ALTER COLUMN data SET STORAGE EXTERNAL;"            \
+    "INSERT INTO commit_log VALUES(1, 0, 0);"
 
 static const char create_tables[] =
     "CREATE TABLE troupe(id bigint PRIMARY KEY, application bigint NOT NULL,"
@@ -59,7 +81,7 @@ static const char create_tables[] =
     "CREATE TABLE crashes(kind bigint NOT NULL, key_group bigint NOT NULL,"
     " key_serial bigint NOT NULL, number bigint NOT NULL, incarnation bigint NOT NULL,"
     " data bytea NOT NULL, checksum bigint NOT NULL,"
-    " PRIMARY KEY(kind, key_group, key_serial, number));"
+    " PRIMARY KEY(kind, key_group, key_serial, number));" LOG_TABLES
     "CREATE FUNCTION fence(of_incarnation bigint, before bigint, number bigint, sum bigint)"
     " RETURNS void LANGUAGE plpgsql AS $$"
     " BEGIN"
@@ -178,6 +200,17 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
          " AND t.key_serial = k.c AND t.number = k.d",
          {TRI_PART_TYPE, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER}},
     [TRI_PG_FENCE] = {"fence", "SELECT fence($1::bigint, $2::bigint, $3::bigint, $4::bigint)", {0}},
+    [TRI_PG_APPEND_ENTRY] =
+        {"append_entry",
+         "WITH row AS (UPDATE commit_log SET last_sequence = $2::bigint WHERE id = 1"
+         " AND incarnation = $1::bigint AND last_sequence = $2::bigint - 1 RETURNING last_sequence)"
+         " INSERT INTO commit_entries(sequence, data) SELECT last_sequence, $3::bytea FROM row"
+         " RETURNING sequence",
+         {0}},
+    [TRI_PG_DELETE_ENTRIES] = {"delete_entries",
+                               "DELETE FROM commit_entries t USING unnest($1::bigint[]) AS k(mark)"
+                               " WHERE t.sequence <= k.mark",
+                               {TRI_PART_MARK}},
 };
 
 /*
@@ -252,7 +285,8 @@ static int look(struct tri_postgres *self, struct schema_contents *contents)
     char names[256] = "{";
     size_t at = 1;
     for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
-        int size = snprintf(names + at, sizeof names - at, "%s%s", i == 0 ? "" : ",", tables[i]);
+        int size =
+            snprintf(names + at, sizeof names - at, "%s%s", i == 0 ? "" : ",", tables[i].name);
         at += (size_t)size;
     }
     (void)snprintf(names + at, sizeof names - at, "}");
@@ -284,6 +318,15 @@ static int report_foreign(struct tri_postgres *self)
         self->place, self->schema);
 }
 
+static uint64_t count_tables(uint64_t format)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
+        count += tables[i].since <= format;
+    }
+    return count;
+}
+
 /* Reads the mark; a table of another program may have the same name. */
 static int check_mark(struct tri_postgres *self, const struct schema_contents *contents)
 {
@@ -313,7 +356,8 @@ static int check_mark(struct tri_postgres *self, const struct schema_contents *c
                                    self->place, self->schema, (unsigned long long)format,
                                    TRI_POSTGRES_FORMAT);
     }
-    return contents->our_count == TR_COUNT_OF(tables)
+    self->format = format;
+    return contents->our_count >= count_tables(format)
                ? 0
                : tri_postgres_damaged(self, "tables of the store are missing");
 }
@@ -458,6 +502,20 @@ int tri_postgres_alter(struct tri_postgres *self, const char *sql, const char *w
         error = tri_postgres_error(self, result, what);
     }
     self->library->clear(result);
+    return error;
+}
+
+int tri_postgres_tables_upgrade(struct tri_postgres *self)
+{
+    char sql[96];
+    int error = 0;
+    if (self->format < TRI_POSTGRES_FORMAT_LOG) {
+        error = tri_postgres_alter(self, LOG_TABLES, "adding the tables of the log");
+    }
+    if (error == 0 && self->format < TRI_POSTGRES_FORMAT) {
+        (void)snprintf(sql, sizeof sql, "UPDATE troupe SET format = %d", TRI_POSTGRES_FORMAT);
+        error = tri_postgres_alter(self, sql, "changing the tables' format");
+    }
     return error;
 }
 

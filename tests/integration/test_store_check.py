@@ -143,6 +143,11 @@ class DatabaseTest(postgres.PostgresTest):
                             "DELETE FROM record_attempt")
         self.assertEqual(self.findings(status=0), {})
 
+    def test_entries_of_the_log(self):
+        self.change("INSERT INTO commit_entries VALUES(7, 'no entry')")
+        self.assertEqual(set(self.findings()),
+                         {("commit_entries (sequence 7)", "the entry is damaged")})
+
     def test_the_host_s_row(self):
         self.change("UPDATE host SET last_number = 77")
         told = ("host", "the host's row is missing, or fails its checksum")

@@ -65,7 +65,7 @@ class DatabaseTest(postgres.PostgresTest):
                          f"the store {locator} is there already, and stays as it is\n")
         self.assertEqual(json.loads(self.troupe("store", "init", locator, "-o", "json")[0]),
                          {"store": locator, "made": False})
-        self.assertEqual(self.run_sql("SELECT format FROM troupe.troupe"), [("1",)])
+        self.assertEqual(self.run_sql("SELECT format FROM troupe.troupe"), [("2",)])
         self.assertEqual(self.run_sql("SELECT incarnation FROM troupe.host"), [("0",)])
 
     def test_nobody_else_makes_one(self):
@@ -111,7 +111,7 @@ class DatabaseTest(postgres.PostgresTest):
         self.assertIn("record attempt has version 99, and this version of the program knows",
                       self.troupe("store", "upgrade", locator, status=4)[1])
         self.run_sql("UPDATE troupe.troupe SET format = 9")
-        self.assertIn('the schema "troupe" has format 9, and this version of the program knows 1',
+        self.assertIn('the schema "troupe" has format 9, and this version of the program knows 2',
                       self.troupe("store", "upgrade", locator, status=4)[1])
 
 

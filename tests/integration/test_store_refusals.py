@@ -299,6 +299,13 @@ class SchemaTest(Refusals):
         for verb in ("init", "check", "upgrade"):
             self.refused("a newer store", verb, self.locator())
 
+    def test_a_damaged_log(self):
+        self.write("flow.yaml", "troupe: 1\nworkflows: {w: {nodes: {n: {sleep: 1ms}}}}\n")
+        self.troupe("store", "init", self.locator())
+        self.run_sql("UPDATE troupe.commit_log SET last_sequence = 1")
+        self.refused("the log has lost an entry, or one is damaged", "flow.yaml", "--store",
+                     self.locator(), command="run")
+
     def test_rights(self):
         guest = self.locator("guest")
         self.refused("no right to make a schema", "init", guest)

@@ -13,10 +13,10 @@ from faults import ROUNDS, TASKS, FaultTest, postgres, seed_of, wait_until
 DOORS = postgres.DOORS + "local replication all trust\n"
 SETTINGS = {"max_wal_size": "64MB", "min_wal_size": "32MB", "wal_keep_size": "64MB"}
 
-LOST = re.compile(r"holds (\d+) commits of this store, up to number \d+, where (\d+) were "
-                  r"acknowledged, up to \d+: the database has lost commits, because it was "
-                  r"restored, or a standby took over that had not got all; start again from what "
-                  r"there is")
+LOST = re.compile(r"holds (\d+) commits of (?:this store, up to number \d+|the log of this store), "
+                  r"where (\d+) were acknowledged(?:, up to \d+)?: the database has lost commits, "
+                  r"because it was restored, or a standby took over that had not got all; start "
+                  r"again from what there is")
 
 
 class Standby(postgres.Server):

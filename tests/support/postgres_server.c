@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/commits/commit_log.h"
 #include "runtime/postgres/postgres_internal.h"
 
 #define FOLDER_BYTES 64
@@ -307,7 +308,12 @@ void postgres_server_explain(struct tr_reader *reader, const struct tr_reader_qu
 
 void postgres_server_run_as(struct tri_store *store, const char *sql)
 {
-    if (tri_postgres_execute(tri_postgres_of(store), sql, "a test's statement") != 0) {
+    struct tri_commit_log_mark mark;
+    if (tri_commit_log_mark(store, &mark) != 0) { /* a log's thread stands still now */
+        fail(sql, tri_store_explain(store));
+    }
+    if (tri_postgres_execute(tri_postgres_of(tri_commit_log_below(store)), sql,
+                             "a test's statement") != 0) {
         fail(sql, tri_store_explain(store));
     }
 }

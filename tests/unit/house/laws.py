@@ -83,7 +83,7 @@ INCLUDES = {
     "runtime/commits": [*FOR_RUNTIME, "runtime/commits/", "runtime/journal/"],
     "runtime/sqlite": [*FOR_RUNTIME, "runtime/sqlite/", "runtime/commits/", "runtime/journal/",
                        "runtime/env/", "runtime/trace/"],
-    "runtime/postgres": [*FOR_RUNTIME, "runtime/postgres/", "runtime/journal/",
+    "runtime/postgres": [*FOR_RUNTIME, "runtime/postgres/", "runtime/commits/", "runtime/journal/",
                          "runtime/env/library.h"],
     "runtime/actor": [*FOR_RUNTIME, "runtime/actor/", "runtime/env/", "runtime/journal/",
                       "runtime/link/", "runtime/trace/"],

@@ -21,6 +21,8 @@ enum stand_kind {
     STAND_MODEL,
     STAND_DATABASE,
     STAND_POSTGRES,
+    STAND_FOLDER_LOG, /* with a commit log in front; stands of these kinds have the kind without */
+    STAND_POSTGRES_LOG,
     STAND_COUNT
 };
 
@@ -62,11 +64,21 @@ size_t stand_count_records(struct stand *stand, const struct tr_schema *schema);
 struct stand_test {
     const char *name;
     CMUnitTestFunction function;
+    bool is_of_tables;
 };
 
-#define STAND_TEST(function) \
-    {                        \
-#function, function  \
+#define STAND_TEST(function)       \
+    {                              \
+#function, function, false \
+    }
+
+/*
+ * One of a store without a log. What tables refuse, a log finds out after it has acknowledged it;
+ * it has room of its own; and it is only for actors and messages that come once.
+ */
+#define STAND_TEST_OF_TABLES(function) \
+    {                                  \
+#function, function, true      \
     }
 #define STAND_TESTS_MAX 32
 

@@ -332,7 +332,7 @@ static const struct stand_test tests[] = {
     STAND_TEST(test_refuses_options_that_make_no_sense),
     STAND_TEST(test_one_engine_at_a_time),
     STAND_TEST(test_the_fence_shuts_out_the_first_of_two),
-    STAND_TEST(test_a_full_disk_is_tried_again),
+    STAND_TEST_OF_TABLES(test_a_full_disk_is_tried_again),
     STAND_TEST(test_after_a_failed_write_nothing_is_written),
     STAND_TEST(test_a_killed_process_loses_nothing),
 };

@@ -47,9 +47,11 @@ static struct tri_store *open_through(struct stand *stand, struct proxy *proxy)
     return store;
 }
 
-static struct pair begin(bool has_proxy)
+/* A log is in front of the store, or none: the kind of the stand. */
+static struct pair begin(void **state, bool has_proxy)
 {
-    struct pair pair = {.stand = stand_new(STAND_POSTGRES), .other = stand_new(STAND_MODEL)};
+    const enum stand_kind *kind = *state;
+    struct pair pair = {.stand = stand_new(*kind), .other = stand_new(STAND_MODEL)};
     pair.proxy = has_proxy ? proxy_new(postgres_server_folder()) : NULL;
     pair.store = open_through(pair.stand, pair.proxy);
     pair.model = stand_open(pair.other);
@@ -73,11 +75,14 @@ static uint64_t draw(struct pair *pair, uint64_t below)
     return (pair->random >> 33) % below;
 }
 
+/* Commits are entries of a log, one after the other, from the first one on. */
 static uint64_t number_in_database(const struct pair *pair)
 {
-    char sql[96];
+    char sql[160];
     char text[32];
-    (void)snprintf(sql, sizeof sql, "SELECT last_number FROM %s.host", pair->stand->folder);
+    (void)snprintf(sql, sizeof sql, "SELECT %s FROM %s.%s",
+                   pair->stand->log != NULL ? "last_sequence" : "last_number", pair->stand->folder,
+                   pair->stand->log != NULL ? "commit_log" : "host");
     postgres_server_run(sql, text, sizeof text);
     return strtoull(text, NULL, 10);
 }
@@ -126,8 +131,7 @@ static void compare(struct pair *pair)
 
 static void test_a_cut_connection_loses_and_doubles_nothing(void **state)
 {
-    (void)state;
-    struct pair pair = begin(true);
+    struct pair pair = begin(state, true);
     for (uint64_t number = 1; number <= 120; number++) {
         /* Of a commit of some thousand bytes, and of what the server says to it. */
         if (number % 3 == 0) {
@@ -186,8 +190,7 @@ static void *restart_server(void *self)
 
 static void test_ended_sessions_lose_and_double_nothing(void **state)
 {
-    (void)state;
-    struct pair pair = begin(false);
+    struct pair pair = begin(state, false);
     struct meanwhile meanwhile = {.is_over = false};
     pthread_t thread;
     (void)snprintf(meanwhile.schema, sizeof meanwhile.schema, "%s", pair.stand->folder);
@@ -204,8 +207,7 @@ static void test_ended_sessions_lose_and_double_nothing(void **state)
 
 static void test_a_killed_server_loses_and_doubles_nothing(void **state)
 {
-    (void)state;
-    struct pair pair = begin(false);
+    struct pair pair = begin(state, false);
     struct meanwhile meanwhile = {.is_over = false};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, restart_server, &meanwhile), 0);
@@ -309,10 +311,15 @@ static void test_a_database_that_has_lost_our_opening_is_said(void **state)
 
 int main(void)
 {
+    static enum stand_kind plain = STAND_POSTGRES;
+    static enum stand_kind logged = STAND_POSTGRES_LOG;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_cut_connection_loses_and_doubles_nothing),
-        cmocka_unit_test(test_ended_sessions_lose_and_double_nothing),
-        cmocka_unit_test(test_a_killed_server_loses_and_doubles_nothing),
+        cmocka_unit_test_prestate(test_a_cut_connection_loses_and_doubles_nothing, &plain),
+        cmocka_unit_test_prestate(test_a_cut_connection_loses_and_doubles_nothing, &logged),
+        cmocka_unit_test_prestate(test_ended_sessions_lose_and_double_nothing, &plain),
+        cmocka_unit_test_prestate(test_ended_sessions_lose_and_double_nothing, &logged),
+        cmocka_unit_test_prestate(test_a_killed_server_loses_and_doubles_nothing, &plain),
+        cmocka_unit_test_prestate(test_a_killed_server_loses_and_doubles_nothing, &logged),
         cmocka_unit_test(test_who_lost_the_connection_and_the_lock_is_fenced),
         cmocka_unit_test(test_who_was_away_while_another_wrote_is_fenced),
         cmocka_unit_test(test_a_database_behind_what_was_acknowledged_is_said),

@@ -59,6 +59,32 @@ static void test_every_row_has_one_meaning(void **state)
     }
 }
 
+/* The log of incarnation 5, of which 70 entries were acknowledged. */
+static void test_every_row_of_a_log_has_one_meaning(void **state)
+{
+    (void)state;
+    static const struct {
+        struct tri_log_row row;
+        enum tri_fence_finding settled;
+        enum tri_fence_finding in_doubt; /* with entry 71 in doubt */
+    } rows[] = {
+        {{5, 70}, TRI_FENCE_AS_LEFT, TRI_FENCE_AS_LEFT},
+        {{5, 71}, TRI_FENCE_SHUT_OUT, TRI_FENCE_IS_IN},
+        {{5, 72}, TRI_FENCE_SHUT_OUT, TRI_FENCE_SHUT_OUT},
+        {{5, 69}, TRI_FENCE_LOST, TRI_FENCE_LOST},
+        {{6, 70}, TRI_FENCE_SHUT_OUT, TRI_FENCE_SHUT_OUT},
+        {{6, 71}, TRI_FENCE_SHUT_OUT, TRI_FENCE_SHUT_OUT},
+        {{6, 3}, TRI_FENCE_SHUT_OUT, TRI_FENCE_SHUT_OUT},
+        {{4, 70}, TRI_FENCE_LOST, TRI_FENCE_LOST},
+        {{0, 0}, TRI_FENCE_LOST, TRI_FENCE_LOST},
+    };
+    const struct tri_log_row ours = {5, 70};
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        assert_int_equal(tri_fence_find_entry(&ours, false, &rows[i].row), rows[i].settled);
+        assert_int_equal(tri_fence_find_entry(&ours, true, &rows[i].row), rows[i].in_doubt);
+    }
+}
+
 static void test_findings_have_errors(void **state)
 {
     (void)state;
@@ -138,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_row_has_one_meaning),
+        cmocka_unit_test(test_every_row_of_a_log_has_one_meaning),
         cmocka_unit_test(test_findings_have_errors),
         cmocka_unit_test(test_an_opening_takes_the_row_and_raises_the_incarnation),
         cmocka_unit_test(test_a_commit_that_is_in_is_done_once_more_without_writing),
