@@ -183,6 +183,7 @@ void sim_check_end(struct sim_host *host)
     if (!sim_shadow_is_empty(host->shadow, what, sizeof what)) {
         sim_fail("host %u: everybody has ended, and its store still holds a %s", host->index, what);
     }
+    sim_database_settle(host);
     if (host->world->play->check_end != NULL) {
         host->world->play->check_end(host);
     }

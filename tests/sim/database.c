@@ -28,11 +28,39 @@ static uint64_t soon(struct tri_database *database, uint64_t most_ns)
     return *database->now_ns + sim_below(&database->chance, most_ns + 1);
 }
 
+/* --- Entries of the log. --- */
+
+struct tri_database_entry *tri_database_entry_new(struct tr_bytes bytes, uint64_t sequence)
+{
+    struct tri_database_entry *entry = tri_model_must(malloc(sizeof *entry + bytes.size));
+    *entry = (struct tri_database_entry){.references = 1, .sequence = sequence, .size = bytes.size};
+    memcpy(entry->bytes, bytes.data, bytes.size);
+    return entry;
+}
+
+static struct tri_database_entry *entry_ref(struct tri_database_entry *entry)
+{
+    if (entry != NULL) {
+        entry->references++;
+    }
+    return entry;
+}
+
+void tri_database_entry_unref(struct tri_database_entry *entry)
+{
+    while (entry != NULL && --entry->references == 0) {
+        struct tri_database_entry *before = entry->before;
+        free(entry);
+        entry = before;
+    }
+}
+
 /* --- Messages and sessions. --- */
 
 static void free_message(struct tri_database_message *message)
 {
     if (message != NULL) {
+        tri_database_entry_unref(message->entry);
         free((void *)(uintptr_t)message->commit.ops);
         free(message->bytes);
         free(message);
@@ -134,6 +162,7 @@ void tri_database_leave(struct tri_database *database, bool is_silent)
 {
     database->life++;
     database->news.must_say_so = false;
+    database->news.may_say_so = false;
     database->news.has_died = false;
     struct tri_database_session *session = database->sessions;
     for (; session != NULL; session = session->next) {
@@ -149,6 +178,17 @@ void tri_database_leave(struct tri_database *database, bool is_silent)
 static void clear_state(struct tri_database_state *state)
 {
     tri_model_version_clear(&state->version);
+    tri_database_entry_unref(state->entries);
+    state->entries = NULL;
+}
+
+/* The same contents, for what is changed next. */
+static struct tri_database_state share(const struct tri_database_state *from)
+{
+    return (struct tri_database_state){.row = from->row,
+                                       .version = tri_model_version_share(&from->version),
+                                       .log = from->log,
+                                       .entries = entry_ref(from->entries)};
 }
 
 /* This is the state from now on; `state` is taken over. */
@@ -177,13 +217,57 @@ static bool fence_lets(const struct tri_database *database, const struct tri_fen
     return is_turn && is_next;
 }
 
+/* Up to which entry the commit brings the tables; 0: it does not say. */
+static uint64_t mark_of(const struct tri_commit *commit)
+{
+    struct tri_commit_log_mark mark = {0};
+    for (size_t i = 0; i < commit->count; i++) {
+        const struct tri_op *op = &commit->ops[i];
+        if (op->kind == TRI_OP_PUT_META && op->number == TRI_META_LOG) {
+            memcpy(&mark, op->data.data, sizeof mark);
+        }
+    }
+    return mark.sequence;
+}
+
+/*
+ * Entries that the commit has applied are deleted. Those behind them stay, and with them, unseen,
+ * those before: readers begin behind the mark.
+ */
 static void apply(struct tri_database *database, const struct tri_commit *commit)
 {
-    struct tri_database_state next = {
-        .row = {.incarnation = database->now.row.incarnation,
-                .last_number = commit->last_number,
-                .commits = database->now.row.commits + 1},
-        .version = tri_model_version_after(&database->now.version, commit, commit->count)};
+    uint64_t mark = mark_of(commit);
+    struct tri_database_state next = share(&database->now);
+    tri_model_version_set(&next.version,
+                          tri_model_version_after(&database->now.version, commit, commit->count));
+    next.row.last_number = commit->last_number;
+    next.row.commits++;
+    if (next.entries != NULL && next.entries->sequence <= mark) {
+        tri_database_entry_unref(next.entries);
+        next.entries = NULL;
+    }
+    advance(database, next);
+}
+
+static bool log_lets(const struct tri_database *database, const struct tri_log_row *fence)
+{
+    const struct tri_log_row *row = &database->now.log;
+    bool is_turn =
+        row->incarnation == fence->incarnation || database->bug == TRI_DATABASE_LETS_OLD_ONES;
+    bool is_next = row->last_sequence == fence->last_sequence ||
+                   database->bug == TRI_DATABASE_COUNTS_NOTHING ||
+                   database->bug == TRI_DATABASE_TAKES_FOR_FAILED;
+    return is_turn && is_next;
+}
+
+static void append(struct tri_database *database, struct tri_database_entry *entry)
+{
+    struct tri_database_state next = share(&database->now);
+    struct tri_database_entry *added = tri_database_entry_new(
+        (struct tr_bytes){.data = entry->bytes, .size = entry->size}, entry->sequence);
+    added->before = next.entries;
+    next.entries = added;
+    next.log.last_sequence = entry->sequence;
     advance(database, next);
 }
 
@@ -197,13 +281,20 @@ static void execute_message(struct tri_database *database, struct tri_database_s
     if (!message->is_at_work) {
         finish_work(database);
     }
-    if (message->is_at_work || fence_lets(database, &message->fence)) {
-        if (message->opening != database->openings) {
+    bool is_let = message->entry != NULL ? log_lets(database, &message->log)
+                                         : fence_lets(database, &message->fence);
+    if (message->is_at_work || is_let) {
+        bool is_entry = message->entry != NULL;
+        if (message->opening != (is_entry ? database->log_claims : database->openings)) {
             database->news.wrong = "a session of an earlier life has written";
         }
         database->news.late++;
         database->news.is_overtaken = true;
-        apply(database, &message->commit);
+        if (message->entry != NULL) {
+            append(database, message->entry);
+        } else {
+            apply(database, &message->commit);
+        }
     } else {
         database->news.refused++;
     }
@@ -249,6 +340,32 @@ void tri_database_send(struct tri_database *database, struct tri_database_sessio
     session->message = message;
 }
 
+bool tri_database_append(struct tri_database *database, const struct tri_log_row *fence,
+                         struct tri_database_entry *entry)
+{
+    finish_work(database);
+    if (!log_lets(database, fence)) {
+        database->news.refused++;
+        return false;
+    }
+    append(database, entry);
+    return true;
+}
+
+void tri_database_send_entry(struct tri_database *database, struct tri_database_session *session,
+                             const struct tri_log_row *fence, struct tri_database_entry *entry,
+                             bool is_at_work)
+{
+    finish_work(database);
+    struct tri_database_message *message = tri_model_must(calloc(1, sizeof *message));
+    *message = (struct tri_database_message){.log = *fence,
+                                             .opening = database->log_claims,
+                                             .due_ns = soon(database, database->plan.late_ns_max),
+                                             .is_at_work = is_at_work && log_lets(database, fence),
+                                             .entry = entry_ref(entry)};
+    session->message = message;
+}
+
 struct tri_fence_row tri_database_read_row(struct tri_database *database)
 {
     finish_work(database);
@@ -256,11 +373,30 @@ struct tri_fence_row tri_database_read_row(struct tri_database *database)
     return database->now.row;
 }
 
+struct tri_log_row tri_database_read_log(struct tri_database *database)
+{
+    (void)tri_database_read_row(database);
+    return database->now.log;
+}
+
+void tri_database_claim_log(struct tri_database *database, uint64_t incarnation, uint64_t applied,
+                            bool is_answered)
+{
+    finish_work(database);
+    struct tri_database_state next = share(&database->now);
+    next.log.incarnation = incarnation;
+    next.log.last_sequence = next.log.last_sequence > applied ? next.log.last_sequence : applied;
+    advance(database, next);
+    database->log_claims++;
+    if (is_answered) {
+        tri_database_acknowledge(database);
+    }
+}
+
 void tri_database_raise(struct tri_database *database, bool is_answered)
 {
     finish_work(database);
-    struct tri_database_state next = {.row = database->now.row,
-                                      .version = tri_model_version_share(&database->now.version)};
+    struct tri_database_state next = share(&database->now);
     next.row.incarnation += database->bug == TRI_DATABASE_KEEPS_NUMBER ? 0 : 1;
     advance(database, next);
     database->openings++;
@@ -276,19 +412,21 @@ void tri_database_acknowledge(struct tri_database *database)
         database->news.wrong = "commits were lost, and the host goes on as if they were there";
     }
     database->acknowledged = database->now.row;
+    database->acknowledged_log = database->now.log;
     database->unreplicated = 0;
 }
 
 /* --- The lock. --- */
 
-void tri_database_end_named(struct tri_database *database, uint64_t incarnation,
-                            const struct tri_database_session *but)
+static void end_some(struct tri_database *database, uint64_t incarnation, bool is_log,
+                     const struct tri_database_session *but)
 {
     struct tri_database_session *next = NULL;
     struct tri_database_session *session = database->sessions;
     for (; session != NULL; session = next) {
         next = session->next;
-        if (session == but || !session->has_lock || session->incarnation != incarnation) {
+        if (session == but || !session->has_lock || session->incarnation != incarnation ||
+            session->is_log != is_log) {
             continue;
         }
         /* Who is at work may be behind the point from which there is no way back. */
@@ -300,6 +438,18 @@ void tri_database_end_named(struct tri_database *database, uint64_t incarnation,
     }
 }
 
+void tri_database_end_named(struct tri_database *database, uint64_t incarnation,
+                            const struct tri_database_session *but)
+{
+    end_some(database, incarnation, false, but);
+}
+
+void tri_database_end_logs(struct tri_database *database, uint64_t incarnation,
+                           const struct tri_database_session *but)
+{
+    end_some(database, incarnation, true, but);
+}
+
 int tri_database_lock(struct tri_database *database, struct tri_database_session *session,
                       uint64_t *holder)
 {
@@ -307,7 +457,7 @@ int tri_database_lock(struct tri_database *database, struct tri_database_session
     struct tri_database_session *other = database->sessions;
     for (; other != NULL; other = next) {
         next = other->next;
-        if (other == session || !other->has_lock) {
+        if (other == session || !other->has_lock || other->is_log) {
             continue;
         }
         if (!other->is_alone || other->ends_ns > *database->now_ns + LOCK_WAIT_NS) {
@@ -410,12 +560,15 @@ static void go_back(struct tri_database *database, size_t count)
     }
 }
 
-/* Whether what was acknowledged is not all there. */
+/* Whether what was acknowledged is not all there. Tables may lack what a log has. */
 static bool is_behind(const struct tri_database *database)
 {
-    const struct tri_fence_row *row = &database->now.row;
-    const struct tri_fence_row *acknowledged = &database->acknowledged;
-    return row->incarnation < acknowledged->incarnation || row->commits < acknowledged->commits;
+    const struct tri_database_state *now = &database->now;
+    bool has_lost_entries = now->log.last_sequence < database->acknowledged_log.last_sequence ||
+                            now->log.incarnation < database->acknowledged_log.incarnation;
+    bool has_lost_commits = now->row.commits < database->acknowledged.commits;
+    return now->row.incarnation < database->acknowledged.incarnation ||
+           (database->has_log ? has_lost_entries : has_lost_commits);
 }
 
 void tri_database_fail_over(struct tri_database *database)
@@ -429,6 +582,7 @@ void tri_database_fail_over(struct tri_database *database)
     go_back(database, (size_t)sim_below(&database->chance, most + 1));
     database->unreplicated = 0;
     if (!is_behind(database)) {
+        database->news.may_say_so = database->stores > 0;
         return;
     }
     TR_ASSERT(is_asynchronous);
@@ -436,6 +590,7 @@ void tri_database_fail_over(struct tri_database *database)
     database->news.has_lost = true;
     database->news.must_say_so = database->stores > 0;
     database->acknowledged = database->now.row;
+    database->acknowledged_log = database->now.log;
 }
 
 void tri_database_forgive(struct tri_database *database)

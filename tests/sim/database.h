@@ -59,6 +59,7 @@ struct tri_database_news {
     bool is_overtaken; /* a commit that was found not to be in has come in later */
     bool has_lost;     /* acknowledged commits are lost: until tri_database_forgive */
     bool must_say_so;  /* the host that is up has to report this loss, and end */
+    bool may_say_so;   /* its tables have gone back, and its log has what they lack */
     const char *wrong; /* what must never be, or NULL */
     uint64_t cuts;     /* counts, of all that went wrong */
     uint64_t late;     /* commits that were executed after their connection was lost */

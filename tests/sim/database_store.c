@@ -62,6 +62,14 @@ static int dead(struct database_store *self)
     return tri_model_say(self->words, TR_STORE_FAILED, "model: this process has ended");
 }
 
+/* Tables behind a log may get what that has lost: saying so is the matter of the log. */
+static void acknowledge(const struct database_store *self)
+{
+    if (!self->database->has_log || !self->database->news.must_say_so) {
+        tri_database_acknowledge(self->database);
+    }
+}
+
 /* --- Reconnecting: tri_postgres_resume. --- */
 
 /* What a client with an injected bug makes of the row; what its fence has to say, as it is. */
@@ -111,7 +119,7 @@ static int claim_again(struct database_store *self, struct tri_database_session 
         return error;
     }
     database->news.settled += was_in_doubt && self->fence.is_settled;
-    tri_database_acknowledge(database);
+    acknowledge(self);
     return 0;
 }
 
@@ -254,7 +262,7 @@ static int database_commit(struct tri_store *store, const struct tri_commit *com
     if (error == 0) {
         tri_fence_acknowledge(&self->fence, store, commit->last_number);
         self->database->news.is_overtaken = false;
-        tri_database_acknowledge(self->database);
+        acknowledge(self);
         return 0;
     }
     if (self->session == 0) {
@@ -382,6 +390,7 @@ static void database_close(struct tri_store *store)
     }
     if (!self->read_only) {
         self->database->news.must_say_so = false; /* it has nobody to say it any more */
+        self->database->news.may_say_so = false;
     }
     self->database->stores--;
     free(self);
@@ -492,6 +501,15 @@ int tri_database_open(struct tri_database *database, const struct tri_store_opti
         return error;
     }
     database->stores++;
-    *store = &self->store;
+    struct tri_store *opened = &self->store;
+    if (!options->read_only) {
+        error = tri_database_log_open(database, &self->store, self->life, options->log,
+                                      explain != NULL ? explain : self->words, &opened);
+    }
+    if (error != 0) {
+        tri_store_close(&self->store);
+        return error;
+    }
+    *store = opened;
     return 0;
 }

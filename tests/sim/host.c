@@ -95,6 +95,7 @@ static int open_inner(struct sim_host *host, struct tri_store **inner)
                                               .commits_without_thread = plan->log_commits};
     int error;
     if (host->database != NULL) {
+        options.log = plan->log_commits > 0 ? &log : NULL;
         error = tri_database_open(host->database, &options, words, inner);
     } else if (plan->uses_sqlite) {
         options.vfs = tri_disk_name(host->disk);

@@ -100,6 +100,7 @@ static void draw_database(struct sim_plan *plan, uint64_t seed)
     if (plan->database.standby == TRI_STANDBY_NONE) {
         plan->database.fail_over = 0;
     }
+    plan->log_commits = sim_below(&random, 4) == 0 ? 0 : (uint32_t)sim_between(&random, 1, 12);
 }
 
 struct sim_plan sim_plan_of(uint64_t seed)

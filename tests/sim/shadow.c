@@ -461,7 +461,8 @@ void sim_shadow_go_back(struct sim_shadow *shadow, struct tri_store *store,
     int error = tri_store_load(store, &visitor);
     TR_ASSERT(error == 0);
     for (size_t i = 0; cells != NULL && i < cells->count; i++) {
-        if (cells->rows[i].op.number != TRI_META_CLOCK) { /* which is in no batch */
+        uint64_t cell = cells->rows[i].op.number;
+        if (cell != TRI_META_CLOCK && cell != TRI_META_LOG) { /* which are in no batch */
             apply(shadow, &cells->rows[i].op);
         }
     }

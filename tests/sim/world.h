@@ -255,6 +255,9 @@ void sim_database_fail_over(struct sim_host *host);
 /* Its sessions do what is due; what must never be ends the run. */
 void sim_database_turn(struct sim_host *host);
 
+/* At the end: what is left in its log is applied, as by the next start. */
+void sim_database_settle(struct sim_host *host);
+
 /* Whether a host may fail to start, or end, with this error for its database's sake. */
 bool sim_database_excuses_start(const struct sim_host *host, int error);
 bool sim_database_excuses_end(const struct sim_host *host, int error);
