@@ -5,16 +5,14 @@
 
 #include "schemas/codec/error.h"
 
-static int print_one(const struct tr_problem *problem, FILE *stream)
+/* Writes what was printed and ends the buffer; its error. */
+static int write_out(struct tr_buffer *buffer, FILE *stream)
 {
-    struct tr_buffer buffer;
-    tr_buffer_init(&buffer, 0);
-    tr_problem_print(problem, &buffer);
-    int error = buffer.error;
+    int error = buffer->error;
     if (error == 0) {
-        fprintf(stream, "%.*s\n", (int)buffer.size, (const char *)buffer.data);
+        fprintf(stream, "%.*s", (int)buffer->size, (const char *)buffer->data);
     }
-    tr_buffer_fini(&buffer);
+    tr_buffer_fini(buffer);
     return error;
 }
 
@@ -25,27 +23,31 @@ static void note_more(const struct tr_report *report)
     }
 }
 
-static int print_all(const struct tr_problem *problems, uint32_t count, FILE *stream)
-{
-    int error = 0;
-    for (uint32_t i = 0; error == 0 && i < count; i++) {
-        error = print_one(&problems[i], stream);
-    }
-    return error;
-}
-
 int tr_problems_print(struct tr_report *report, FILE *stream)
 {
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
     tr_report_finish(report);
-    int error = print_all(report->problems, report->count, stream);
+    tr_report_print_head(report, &buffer);
+    for (uint32_t i = 0; i < report->count; i++) {
+        tr_report_print_error(report, i, &buffer);
+        tr_buffer_add_string(&buffer, "\n");
+    }
+    int error = write_out(&buffer, stream);
     note_more(report);
     return error;
 }
 
 int tr_warnings_print(struct tr_report *report, FILE *stream)
 {
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
     tr_report_finish(report);
-    return print_all(report->warnings, report->warning_count, stream);
+    for (uint32_t i = 0; i < report->warning_count; i++) {
+        tr_problem_print(&report->warnings[i], &buffer);
+        tr_buffer_add_string(&buffer, "\n");
+    }
+    return write_out(&buffer, stream);
 }
 
 static void write_all(const struct tr_problem *problems, uint32_t count,

@@ -7,7 +7,7 @@
 #include "actors/graph/document/report.h"
 #include "deploy/common/document.h"
 
-/* Prints each error as a line; finishes the report. TR_MEMORY. */
+/* Prints the errors, each as a line, behind the report's head; finishes the report. TR_MEMORY. */
 TR_MUST_USE int tr_problems_print(struct tr_report *report, FILE *stream);
 
 /* The same of each warning. */

@@ -47,11 +47,12 @@ static int print_problems(struct tr_report *report, struct tr_buffer *message)
     struct tr_buffer line;
     tr_buffer_init(&line, 0);
     tr_report_finish(report);
+    tr_report_print_head(report, message);
     uint32_t shown = 0;
     while (shown < report->count) {
         tr_buffer_cut(&line, 0);
         tr_buffer_add_string(&line, shown == 0 ? "" : "\n");
-        tr_problem_print(&report->problems[shown], &line);
+        tr_report_print_error(report, shown, &line);
         if (shown > 0 && message->size + line.size > MESSAGE_BYTES_MAX) {
             break;
         }

@@ -509,7 +509,49 @@ class WrongTest(PackageTest):
     def test_all_is_told_at_once(self):
         self.package("workflow('f.w', {}, [node('n0', 'f.gone'), node('n1', 'f.away')], "
                      "{'o0': promise('n0')})")
-        self.assertEqual(len(self.told().splitlines()), 2)
+        self.assertEqual(self.told(), """\
+flows.tgz: Collected Errors: 2
+\tError 0: Code: TaskReferenceNotFound, Node Id: f.w.n1, Description: there is no task 'f.away'; \
+put it into the package, too
+\tError 1: Code: TaskReferenceNotFound, Node Id: f.w.n0, Description: there is no task 'f.gone'; \
+put it into the package, too
+""")
+        told = self.document("check", "flows.tgz", status=2)
+        self.assertEqual([(each["subject"], each["code"]) for each in told],
+                         [("f.w.n1", "TaskReferenceNotFound"), ("f.w.n0", "TaskReferenceNotFound")])
+
+    def test_codes_are_those_of_flytes_compiler(self):
+        """Each of these in a workflow of its own, all of a list in one package and one report."""
+        for codes in (self.CODES_OF_NODES, self.CODES_OF_GRAPHS):
+            self.package("""
+task("f.t", "1", {"a": INTEGER})
+def flow(name, *nodes, **outputs):
+    return workflow("f." + name, {"i": INTEGER, "s": STRING}, nodes, outputs)
+""" + "\n".join(f"flow({name!r}, {rest})" for name, _, rest in codes))
+            told = self.told()
+            self.assertTrue(told.startswith(f"flows.tgz: Collected Errors: {len(codes)}\n"), told)
+            for name, code, _ in codes:
+                self.assertRegex(told, rf"\tError \d+: Code: {code}, Node Id: f\.{name}[.,]")
+
+    # Of each workflow its name, the code of Flyte's compiler, and its nodes: what cannot be read
+    # as a graph, and what is wrong with graphs.
+    CODES_OF_NODES = (
+        ("target", "ValueRequired", "core_workflow_pb2.Node(id='n0')"),
+        ("value", "MismatchingBindings", "node('n0', 'f.t', a=literals_pb2.BindingData())"),
+        ("gate", "NoConditionFound", "core_workflow_pb2.Node(id='n0', gate_node={})"),
+        ("branch", "BranchNodeIdNotFound", "core_workflow_pb2.Node(id='n0', branch_node={})"),
+    )
+    CODES_OF_GRAPHS = (
+        ("task", "TaskReferenceNotFound", "node('n0', 'f.gone')"),
+        ("flow", "WorkflowReferenceNotFound", "node('n0', 'f.gone', identifier_pb2.WORKFLOW)"),
+        ("node", "NodeReferenceNotFound", "node('n0', 'f.t', a=promise('n9'))"),
+        ("var", "VariableNameNotFound", "node('n0', 'f.t', a=promise('', 'gone'))"),
+        ("unbound", "ParameterNotBound", "node('n0', 'f.t')"),
+        ("types", "MismatchingTypes", "node('n0', 'f.t', a=promise('', 's'))"),
+        ("cycle", "CycleDetected", "node('n0', 'f.t', a=promise('n1')), "
+                                   "node('n1', 'f.t', a=promise('n0'))"),
+        ("after", "NodeReferenceNotFound", "node('n0', 'f.t', after=['n9'], a=scalar(1))"),
+    )
 
     def test_a_file_that_is_not_there(self):
         _, stderr = self.troupe("run", "gone.tgz", status=2)

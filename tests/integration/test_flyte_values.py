@@ -139,10 +139,11 @@ task("f.say", "i['a']", {"a": STRING}, STRING)
     def test_fields_that_are_not(self):
         self.flow("f.point", ("f.add", ("z",)), ("f.say", ("inner", "x")))
         told = self.told()
-        self.assertIn("f.w.n1.inputs.a: Variable [o0] (type [struct]) doesn't have field [z].; it "
-                      "has inner, x [FieldNotFound]", told)
-        self.assertIn("f.w.n2.inputs.a: Variable [o0] (type [struct]) doesn't have field [x].; it "
-                      "has y [FieldNotFound]", told)
+        code = "Code: FieldNotFound, Node Id: "
+        self.assertIn(code + "f.w.n1.inputs.a, Description: Variable [o0] (type [struct]) doesn't "
+                      "have field [z].; it has inner, x\n", told)
+        self.assertIn(code + "f.w.n2.inputs.a, Description: Variable [o0] (type [struct]) doesn't "
+                      "have field [x].; it has y\n", told)
 
     def test_fields_of_another_type(self):
         self.flow("f.point", ("f.add", ("inner", "y")))

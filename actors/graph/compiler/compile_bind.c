@@ -183,6 +183,18 @@ static bool resolve_steps(struct tri_builder *builder, struct tri_place place,
     return true;
 }
 
+/* Flyte's inputs are variables of its start node. */
+static bool fail_unknown(struct tri_builder *builder, struct tri_place place,
+                         const struct tri_reference *reference)
+{
+    bool is_input = reference->scope == TRI_REFERENCE_INPUT;
+    return fail_reference(builder, place,
+                          is_input ? "VariableNameNotFound" : "NodeReferenceNotFound", reference,
+                          is_input ? "there is no such input" : "there is no such input or node",
+                          tri_compile_scope_nearest(builder, reference->name),
+                          "name an input of the workflow or one of its nodes");
+}
+
 /*
  * What a reference means in a node: an input of the workflow, an output of a node, or the error.
  * The steps behind it are followed by type as far as types are known; what is in a struct is found
@@ -202,10 +214,7 @@ bool tri_compile_resolve(struct tri_builder *builder, uint32_t node, struct tri_
                resolve_steps(builder, place, reference, 0, binding);
     }
     if (scope == NULL || scope->kind == TRI_SCOPE_ARM) {
-        return fail_reference(builder, place, "NodeReferenceNotFound", reference,
-                              "there is no such input or node",
-                              tri_compile_scope_nearest(builder, reference->name),
-                              "name an input of the workflow or one of its nodes");
+        return fail_unknown(builder, place, reference);
     }
     if (scope->kind == TRI_SCOPE_INPUT) {
         binding->kind = TR_BINDING_REFERENCE;

@@ -24,6 +24,9 @@
  */
 #define PROBLEM_TEXT_BYTES_MAX 2048
 
+/* The code of Flyte's compiler for what has none of its own. */
+#define FLYTES_CODE "WorkflowBuildError"
+
 /* Bytes 10xxxxxx go on a character of UTF-8, and make no column. */
 struct tri_place tri_place_in(uint32_t source, struct tr_text text, size_t at)
 {
@@ -205,6 +208,15 @@ void tr_report_finish(struct tr_report *report)
     report->warnings = sorted(&report->warned, &report->warning_count);
 }
 
+static void print_rule(const struct tr_problem *problem, struct tr_buffer *buffer)
+{
+    tr_buffer_add_visible(buffer, problem->rule);
+    if (problem->remedy.size > 0) {
+        tr_buffer_add_string(buffer, "; ");
+        tr_buffer_add_visible(buffer, problem->remedy);
+    }
+}
+
 void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer)
 {
     if (problem->file.size > 0) {
@@ -219,12 +231,40 @@ void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer
         tr_buffer_add_visible(buffer, problem->subject);
         tr_buffer_add_string(buffer, ": ");
     }
-    tr_buffer_add_visible(buffer, problem->rule);
-    if (problem->remedy.size > 0) {
-        tr_buffer_add_string(buffer, "; ");
-        tr_buffer_add_visible(buffer, problem->remedy);
-    }
+    print_rule(problem, buffer);
     if (problem->code != NULL) {
         tr_buffer_print(buffer, " [%s]", problem->code);
     }
+}
+
+/* A single error says all in its own line; Flyte's compiler has a frame for several. */
+static bool has_head(const struct tr_report *report)
+{
+    return report->is_flytes && tr_report_total(report) > 1;
+}
+
+void tr_report_print_head(const struct tr_report *report, struct tr_buffer *buffer)
+{
+    if (!has_head(report)) {
+        return;
+    }
+    if (report->count > 0 && report->problems[0].file.size > 0) {
+        tr_buffer_add_visible(buffer, report->problems[0].file);
+        tr_buffer_add_string(buffer, ": ");
+    }
+    tr_buffer_print(buffer, "Collected Errors: %u\n", tr_report_total(report));
+}
+
+void tr_report_print_error(const struct tr_report *report, uint32_t index, struct tr_buffer *buffer)
+{
+    const struct tr_problem *problem = &report->problems[index];
+    if (!has_head(report)) {
+        tr_problem_print(problem, buffer);
+        return;
+    }
+    tr_buffer_print(buffer, "\tError %u: Code: %s, Node Id: ", index,
+                    problem->code == NULL ? FLYTES_CODE : problem->code);
+    tr_buffer_add_visible(buffer, problem->subject);
+    tr_buffer_add_string(buffer, ", Description: ");
+    print_rule(problem, buffer);
 }

@@ -46,6 +46,7 @@ struct tr_report {
     uint32_t more;               /* errors beyond TR_PROBLEMS_MAX, counted only */
     struct tr_problem *warnings; /* the same of warnings, which are no errors */
     uint32_t warning_count;      /* at most TR_PROBLEMS_MAX */
+    bool is_flytes;              /* of a definition of Flyte's: in the form of its compiler */
 
     /* private */
     struct tr_arena arena;
@@ -75,6 +76,19 @@ void tr_report_finish(struct tr_report *report);
  * a terminal is shown.
  */
 void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer);
+
+/*
+ * What stands before all errors of a finished report, as a line with its end: nothing, or, of
+ * several errors of a definition of Flyte's, FILE: Collected Errors: COUNT
+ */
+void tr_report_print_head(const struct tr_report *report, struct tr_buffer *buffer);
+
+/*
+ * One of the errors as one line without its end, as tr_problem_print has it, or below a head as
+ * Flyte's compiler has it: Error INDEX: Code: CODE, Node Id: SUBJECT, Description: RULE; REMEDY
+ */
+void tr_report_print_error(const struct tr_report *report, uint32_t index,
+                           struct tr_buffer *buffer);
 
 /* The number of a file with this name; the same name gets the same number. */
 uint32_t tri_report_source(struct tr_report *report, struct tr_text name);

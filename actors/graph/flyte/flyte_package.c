@@ -310,6 +310,7 @@ int tr_flyte_package_read(const struct tr_flyte_package *package, struct tr_aren
     struct tri_vector entities = {0};
     const struct tr_tree *tree = NULL;
     tr_types_init(&graph.types, arena);
+    report->is_flytes = true;
     if (tri_flyte_entities(package, arena, report, &entities) && sort_out(&graph, &entities)) {
         tri_flyte_note_unused(&entities, report);
         tree = definition_of(&graph);

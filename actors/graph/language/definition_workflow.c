@@ -230,6 +230,7 @@ static void read_flyte(struct tri_definition *definition, const struct tr_tree *
 {
     (void)target;
     (void)tri_keys_read_bool(definition, value, &definition->has_any_names);
+    definition->report->is_flytes = definition->has_any_names;
 }
 
 /*
