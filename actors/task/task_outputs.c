@@ -109,7 +109,31 @@ struct document {
     enum tr_document_form form;
     struct tr_bytes bytes;
     const struct tr_tree *object; /* JSON only */
+    bool has_files;               /* Flyte's: a literal lies in a file of its own */
 };
+
+/* A handler opens no file: the document is left to the files service. */
+static int leave_file(void *self, struct tr_report *report, struct tr_text uri,
+                      struct tr_bytes *file)
+{
+    struct document *document = self;
+    (void)uri;
+    *file = (struct tr_bytes){.size = 0};
+    document->has_files = true;
+    tri_report_add(report, (struct tri_place){0}, NULL, "a literal lies in a file");
+    return TR_INVALID;
+}
+
+static void close_nothing(void *self, struct tr_bytes file)
+{
+    (void)self;
+    (void)file;
+}
+
+static struct tr_flyte_files no_files(struct document *document)
+{
+    return (struct tr_flyte_files){.open = leave_file, .close = close_nothing, .self = document};
+}
 
 /* What the first problem of a report says, in the handling's memory. */
 static struct tr_text first_problem(struct tri_task *task, struct tr_report *report)
@@ -129,17 +153,17 @@ static struct tr_text first_problem(struct tri_task *task, struct tr_report *rep
 
 /* The value of an output; NULL with an empty report: it is not there. */
 static const struct tr_tree *find_value(struct tri_task *task, struct tr_report *report,
-                                        const struct document *document,
-                                        const struct tr_variable *output)
+                                        struct document *document, const struct tr_variable *output)
 {
     struct tr_bytes literal;
     if (document->form == TR_DOCUMENT_JSON) {
         const char *name = tr_arena_print(&task->arena, "%.*s", TRI_TEXT(output->name)).data;
         return tr_tree_find(document->object, name);
     }
+    struct tr_flyte_files files = no_files(document);
     return tr_flyte_find(document->bytes, output->name, &literal) != 0
                ? NULL
-               : tr_flyte_literal(&task->arena, report, output->type, literal);
+               : tr_flyte_literal(&task->arena, report, output->type, literal, &files);
 }
 
 /*
@@ -147,14 +171,14 @@ static const struct tr_tree *find_value(struct tri_task *task, struct tr_report 
  * there, the default, none where the type allows it.
  */
 static int read_output(struct tri_task *task, struct tr_literal_reader *reader,
-                       const struct document *document, const struct tr_variable *output,
+                       struct document *document, const struct tr_variable *output,
                        struct tr_buffer *slots, struct tr_text *problem)
 {
     static const struct tr_tree none = {.kind = TR_TREE_NULL, .weight = 1};
     const struct tr_tree *value = find_value(task, reader->report, document, output);
     bool is_missing = value == NULL && tr_report_total(reader->report) == 0;
-    if (task->arena.error != 0) {
-        return task->arena.error;
+    if (task->arena.error != 0 || document->has_files) {
+        return task->arena.error != 0 ? task->arena.error : TR_LIMIT;
     }
     if (is_missing && output->has_default) {
         tr_buffer_add(slots, output->default_value.data, output->default_value.size);
@@ -178,8 +202,7 @@ static int read_output(struct tri_task *task, struct tr_literal_reader *reader,
 }
 
 static int read_outputs(struct tri_task *task, struct tr_literal_reader *reader,
-                        const struct document *document, struct tr_buffer *slots,
-                        struct tr_text *problem)
+                        struct document *document, struct tr_buffer *slots, struct tr_text *problem)
 {
     const struct tr_variables *outputs = &task->task->interface.outputs;
     tr_buffer_array(slots, outputs->count);
@@ -251,38 +274,8 @@ static int read_json(struct tri_task *task, struct tr_literal_reader *reader,
 
 /* ------------------------------------------------------------------ Flyte's */
 
-/* Whether an element of a list does. */
-static bool has_element_elsewhere(struct tri_task *task, struct tr_bytes literal)
-{
-    struct tr_flyte_walk walk;
-    struct tr_bytes element;
-    struct tr_text uri;
-    bool is_one = false;
-    bool is_list = tr_flyte_elements(literal, &walk);
-    while (is_list && !is_one && tr_flyte_next_element(&walk, &element)) {
-        is_one = tr_flyte_is_elsewhere(&task->arena, element, &uri);
-    }
-    return is_one;
-}
-
-/* Whether one of the outputs lies in a file of its own, which a handler cannot read. */
-static bool is_elsewhere(struct tri_task *task, struct tr_bytes document)
-{
-    const struct tr_variables *outputs = &task->task->interface.outputs;
-    struct tr_bytes literal;
-    struct tr_text uri;
-    bool is_one = false;
-    for (uint32_t i = 0; i < outputs->count && !is_one; i++) {
-        is_one = tr_flyte_find(document, outputs->items[i].name, &literal) == 0 &&
-                 (tr_flyte_is_elsewhere(&task->arena, literal, &uri) ||
-                  has_element_elsewhere(task, literal));
-    }
-    return is_one;
-}
-
 static int read_flyte(struct tri_task *task, struct tr_literal_reader *reader,
-                      const struct document *document, struct tr_buffer *slots,
-                      struct tr_text *problem)
+                      struct document *document, struct tr_buffer *slots, struct tr_text *problem)
 {
     struct tr_bytes literal;
     if (tr_flyte_find(document->bytes, TRI_LITERAL_TEXT(""), &literal) == TR_MALFORMED) {
@@ -290,19 +283,21 @@ static int read_flyte(struct tri_task *task, struct tr_literal_reader *reader,
                       TRI_LITERAL_TEXT("the outputs: outputs.pb is no LiteralMap of Flyte's"),
                       problem);
     }
-    return is_elsewhere(task, document->bytes)
-               ? TR_LIMIT
-               : read_outputs(task, reader, document, slots, problem);
+    return read_outputs(task, reader, document, slots, problem);
 }
 
 /* A graph of Flyte's, as the document that decides it; a large one is the files service's. */
 static int read_futures(struct tri_task *task, struct tr_literal_reader *reader,
-                        const struct document *document, struct tr_buffer *slots,
-                        struct tr_text *problem)
+                        struct document *document, struct tr_buffer *slots, struct tr_text *problem)
 {
+    struct tr_flyte_files files = no_files(document);
     struct tr_buffer decision;
     tr_buffer_init(&decision, 0);
-    int error = tr_flyte_graph(document->bytes, tri_task_depth(task), reader->report, &decision);
+    int error =
+        tr_flyte_graph(document->bytes, tri_task_depth(task), reader->report, &files, &decision);
+    if (document->has_files) {
+        error = TR_LIMIT;
+    }
     if (error == TR_INVALID) {
         tr_report_finish(reader->report);
         struct tr_text subject = reader->report->problems[0].subject;

@@ -274,9 +274,8 @@ static void print_place(const struct tri_reading *reading, int64_t element,
     }
 }
 
-/* What a report has to say, behind where it is. */
-static int refuse_value(struct tri_reading *reading, const struct tri_planned *planned,
-                        int64_t element, struct tr_report *report)
+int tri_exchange_refuse_value(struct tri_reading *reading, const struct tri_planned *planned,
+                              int64_t element, struct tr_report *report)
 {
     char place[96];
     tr_report_finish(report);
@@ -288,9 +287,10 @@ static int refuse_value(struct tri_reading *reading, const struct tri_planned *p
                                    TRI_TEXT(planned->name), place);
     }
     const struct tr_problem *problem = &report->problems[0];
-    return tri_exchange_refuse(reading, "MismatchingTypes", "the output '%.*s': %s%.*s%s%.*s",
-                               TRI_TEXT(planned->name), place, TRI_SHOWN(problem->rule),
-                               problem->remedy.size > 0 ? "; " : "", TRI_SHOWN(problem->remedy));
+    const char *code = reading->file_code != NULL ? reading->file_code : "MismatchingTypes";
+    return tri_exchange_refuse(reading, code, "the output '%.*s': %s%.*s%s%.*s",
+                               TRI_TEXT(planned->name), place, TRI_TEXT(problem->rule),
+                               problem->remedy.size > 0 ? "; " : "", TRI_TEXT(problem->remedy));
 }
 
 int tri_exchange_pack(struct tri_reading *reading, const struct tri_planned *planned,
@@ -303,7 +303,8 @@ int tri_exchange_pack(struct tri_reading *reading, const struct tri_planned *pla
     if (error == 0) {
         error = reading->values.error;
     }
-    return error == 0 && !is_read ? refuse_value(reading, planned, element, report) : error;
+    return error == 0 && !is_read ? tri_exchange_refuse_value(reading, planned, element, report)
+                                  : error;
 }
 
 /*
@@ -429,14 +430,14 @@ static int read_futures(struct tri_reading *reading, struct tr_bytes document,
 {
     struct tr_report report;
     tr_report_init(&report);
-    int error = tr_flyte_graph(document, reading->depth, &report, decision);
+    struct tr_flyte_files files = tri_exchange_files(reading);
+    int error = tr_flyte_graph(document, reading->depth, &report, &files, decision);
     if (error == TR_INVALID) {
         tr_report_finish(&report);
         const struct tr_problem *problem = &report.problems[0];
-        error =
-            tri_exchange_refuse(reading, "DynamicWorkflowBuildFailed", "%s: %.*s%s%.*s",
-                                TR_FLYTE_FUTURES, TRI_SHOWN(problem->subject),
-                                problem->subject.size > 0 ? ": " : "", TRI_SHOWN(problem->rule));
+        error = tri_exchange_refuse(reading, "DynamicWorkflowBuildFailed", "%s: %.*s%s%.*s",
+                                    TR_FLYTE_FUTURES, TRI_SHOWN(problem->subject),
+                                    problem->subject.size > 0 ? ": " : "", TRI_TEXT(problem->rule));
     }
     reading->is_decision = true;
     tr_report_fini(&report);

@@ -1,15 +1,42 @@
 /*
  * A map of literals of Flyte's as outputs: entry by entry, and a list element by element. A literal
- * may lie in a file of its own, as flytekit leaves large ones behind, which is read in its place.
- *
- * An output as a whole may lie in another file, and so may each element of a list; what is deeper
- * inside may not. An entry with the name of no output is passed over.
+ * may lie in a file of its own, as flytekit leaves large ones behind, which is read in its place,
+ * wherever it stands. An entry with the name of no output is passed over.
  */
 #include <string.h>
 
 #include "actors/graph/document/limits.h"
 #include "actors/graph/flyte/flyte.h"
 #include "actors/values/exchange_inside.h"
+#include "schemas/runtime/files.h"
+
+/* What the keeper says stands behind the name of the output; here behind where the literal is. */
+static int open_file(void *self, struct tr_report *report, struct tr_text uri,
+                     struct tr_bytes *file)
+{
+    struct tri_reading *reading = self;
+    int error = reading->keeper->open(reading->keeper->self, uri, file);
+    if (error == TR_INVALID) {
+        reading->file_code = reading->problem->code;
+        tri_report_add(report, (struct tri_place){0}, reading->file_code, "a literal %s",
+                       reading->problem->words);
+    }
+    return error;
+}
+
+static void close_file(void *self, struct tr_bytes file)
+{
+    const struct tri_reading *reading = self;
+    reading->keeper->close(reading->keeper->self, file);
+}
+
+struct tr_flyte_files tri_exchange_files(struct tri_reading *reading)
+{
+    return (struct tr_flyte_files){.open = open_file,
+                                   .close = close_file,
+                                   .self = reading,
+                                   .left_bytes = TR_OUTPUTS_BYTES_MAX};
+}
 
 /* Packs a literal as a value of a type. */
 static int take_literal(struct tri_reading *reading, const struct tri_planned *planned,
@@ -22,6 +49,7 @@ static int take_literal(struct tri_reading *reading, const struct tri_planned *p
     uint8_t room[2048];
     struct tr_arena arena;
     struct tr_report report;
+    struct tr_flyte_files files = tri_exchange_files(reading);
     int error = reading->keeper->turn(reading->keeper->self);
     if (error != 0) {
         return error;
@@ -29,31 +57,10 @@ static int take_literal(struct tri_reading *reading, const struct tri_planned *p
     memset(room, 0, sizeof room);
     tr_arena_init_with(&arena, room, sizeof room);
     tr_report_init(&report);
-    const struct tr_tree *tree = tr_flyte_literal(&arena, &report, type, literal);
+    const struct tr_tree *tree = tr_flyte_literal(&arena, &report, type, literal, &files);
     error = tri_exchange_pack(reading, planned, type, element, &arena, &report, tree);
     tr_report_fini(&report);
     tr_arena_fini(&arena);
-    return error;
-}
-
-/* An element of a list, which may lie elsewhere, as outputs of a map's elements may. */
-static int take_element(struct tri_reading *reading, const struct tri_planned *planned,
-                        int64_t element, struct tr_bytes literal)
-{
-    const struct tr_exchange_keeper *keeper = reading->keeper;
-    const struct tr_type *type = planned->type->parts[0];
-    struct tr_text uri;
-    struct tr_bytes elsewhere;
-    if (!tr_flyte_is_elsewhere(&reading->arena, literal, &uri)) {
-        return reading->arena.error != 0 ? reading->arena.error
-                                         : take_literal(reading, planned, type, element, literal);
-    }
-    int error = keeper->open(keeper->self, uri, &elsewhere);
-    if (error != 0) {
-        return tri_exchange_kept(reading, planned, error);
-    }
-    error = take_literal(reading, planned, type, element, elsewhere);
-    keeper->close(keeper->self, elsewhere);
     return error;
 }
 
@@ -68,7 +75,8 @@ static int take_list(struct tri_reading *reading, const struct tri_planned *plan
         /* The same bound as for lists in JSON. */
         error = count < TR_TREE_NODES_MAX * 64U ? 0 : TR_LIMIT;
         if (error == 0) {
-            error = take_element(reading, planned, (int64_t)count, literal);
+            error =
+                take_literal(reading, planned, planned->type->parts[0], (int64_t)count, literal);
         }
         count++;
     }
@@ -94,25 +102,35 @@ static int take_output(struct tri_reading *reading, struct tri_found *found,
     return error;
 }
 
-/* The same of a value that may lie elsewhere. */
+/* A list in a file of its own, element by element, too. */
+static int take_list_file(struct tri_reading *reading, struct tri_found *found,
+                          const struct tr_flyte_elsewhere *where)
+{
+    struct tr_report report;
+    struct tr_bytes file;
+    tr_report_init(&report);
+    int error = open_file(reading, &report, where->uri, &file);
+    bool is_open = error == 0;
+    if (is_open && tr_flyte_is_size(where, file, &report)) {
+        error = take_output(reading, found, file);
+    } else if (is_open || error == TR_INVALID) {
+        error = tri_exchange_refuse_value(reading, &found->planned, -1, &report);
+    }
+    if (is_open) {
+        close_file(reading, file);
+    }
+    tr_report_fini(&report);
+    return error;
+}
+
 static int take_entry(struct tri_reading *reading, struct tri_found *found, struct tr_bytes literal)
 {
-    const struct tr_exchange_keeper *keeper = reading->keeper;
-    struct tr_text uri;
-    struct tr_bytes elsewhere;
-    if (!tr_flyte_is_elsewhere(&reading->arena, literal, &uri)) {
-        if (reading->arena.error != 0) {
-            return reading->arena.error;
-        }
-        return take_output(reading, found, literal);
+    struct tr_flyte_elsewhere where;
+    bool is_list = found->planned.type->kind == TR_TYPE_LIST;
+    if (is_list && tr_flyte_is_elsewhere(&reading->arena, literal, &where)) {
+        return take_list_file(reading, found, &where);
     }
-    int error = keeper->open(keeper->self, uri, &elsewhere);
-    if (error != 0) {
-        return tri_exchange_kept(reading, &found->planned, error);
-    }
-    error = take_output(reading, found, elsewhere);
-    keeper->close(keeper->self, elsewhere);
-    return error;
+    return reading->arena.error != 0 ? reading->arena.error : take_output(reading, found, literal);
 }
 
 int tri_exchange_read_flyte(struct tri_reading *reading, struct tr_bytes document)

@@ -5,6 +5,7 @@
 #ifndef TR_ACTORS_VALUES_EXCHANGE_INSIDE_H
 #define TR_ACTORS_VALUES_EXCHANGE_INSIDE_H
 
+#include "actors/graph/flyte/flyte.h"
 #include "actors/values/exchange.h"
 
 /* A variable of a plan, its type in the memory of the plan's types. */
@@ -35,6 +36,7 @@ struct tri_reading {
     bool is_decision;
     const struct tr_exchange_keeper *keeper;
     struct tr_exchange_problem *problem;
+    const char *file_code; /* of the failure, where a file was not opened */
 };
 
 /* Reads a document: what is there is packed and found. TR_INVALID: the problem says why. */
@@ -44,6 +46,16 @@ TR_MUST_USE int tri_exchange_read_flyte(struct tri_reading *reading, struct tr_b
 /* Says why the document is no outputs: TR_INVALID. */
 int tri_exchange_refuse(struct tri_reading *reading, const char *code, const char *format, ...)
     TR_PRINTF(3, 4);
+
+/* What opens the files of literals for one value, or a graph, of the document. */
+struct tr_flyte_files tri_exchange_files(struct tri_reading *reading);
+
+/*
+ * The same of what a report has to say of a value; `element` is its position in the list, or -1.
+ */
+TR_MUST_USE int tri_exchange_refuse_value(struct tri_reading *reading,
+                                          const struct tri_planned *planned, int64_t element,
+                                          struct tr_report *report);
 
 /* Where the reading of the document has come to. */
 struct tri_place tri_exchange_place(const struct tri_reading *reading);

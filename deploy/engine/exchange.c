@@ -285,7 +285,8 @@ static int open_literal(void *self, struct tr_text uri, struct tr_bytes *literal
     }
     int error = open_outputs(tri_path_local(uri), keeping->fence, keeping->folder, literal,
                              keeping->explain);
-    bool is_users = error == TR_SYSTEM || error == TR_INVALID || error == TR_LIMIT;
+    bool is_users =
+        error == TR_SYSTEM || error == TR_INVALID || error == TR_LIMIT || error == TR_NOT_FOUND;
     return is_users || error == TR_OUTSIDE
                ? fail_path(keeping, uri, is_users ? TR_INVALID : error, keeping->explain)
                : error;

@@ -13,7 +13,9 @@
 
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiler/compile.h"
+#include "actors/graph/document/limits.h"
 #include "actors/graph/flyte/flyte.h"
+#include "actors/values/path.h"
 #include "deploy/common/file.h"
 #include "deploy/flyte/archive.h"
 #include "deploy/flyte/code.h"
@@ -31,6 +33,7 @@ struct loading {
     struct tr_arena arena;
     struct tri_vector files; /* struct tr_flyte_file */
     struct tr_bytes code;    /* the archive with the code of a fast package */
+    struct tr_flyte_files literals;
     struct tr_flyte_package package;
 };
 
@@ -167,7 +170,40 @@ static int read_files(struct loading *loading)
     }
     loading->package.files = loading->files.items;
     loading->package.file_count = loading->files.count;
+    loading->package.literals = &loading->literals;
     return error;
+}
+
+/* ------------------------------------------------------------------ literals in files */
+
+/* Tells why a literal that lies in a file is not there. */
+static int refuse_literal(struct tr_report *report, struct tr_text uri, const char *words)
+{
+    tri_report_add(report, (struct tri_place){0}, "InvalidValue", "a literal names '%.*s': %s",
+                   TRI_TEXT(uri), words);
+    return TR_INVALID;
+}
+
+/* What bindings and defaults name, as far as it is on this machine. */
+static int open_literal(void *self, struct tr_report *report, struct tr_text uri,
+                        struct tr_bytes *file)
+{
+    struct loading *loading = self;
+    if (!tri_path_is_local(uri)) {
+        return refuse_literal(report, uri, "it lies elsewhere\nkeep it on this machine");
+    }
+    const char *path = tr_arena_print(&loading->arena, "%.*s", TRI_TEXT(tri_path_local(uri))).data;
+    int error = loading->arena.error != 0 ? loading->arena.error : tr_file_map(path, file);
+    if (error == TR_NOT_FOUND) {
+        return refuse_literal(report, uri, "there is no such file\ncheck its name");
+    }
+    return error == TR_SYSTEM ? refuse_literal(report, uri, strerror(errno)) : error;
+}
+
+static void close_literal(void *self, struct tr_bytes file)
+{
+    (void)self;
+    tr_file_unmap(file);
 }
 
 /* ------------------------------------------------------------------ what ids leave open */
@@ -417,6 +453,10 @@ int tr_package_compile(const char *path, const struct tr_package_options *option
     struct loading loading = {.path = path, .options = options, .report = report};
     tr_arena_init(&loading.arena);
     (void)tri_report_source(report, tr_text_of(path));
+    loading.literals = (struct tr_flyte_files){.open = open_literal,
+                                               .close = close_literal,
+                                               .self = &loading,
+                                               .left_bytes = TR_FILE_BYTES_MAX};
     int error = read_files(&loading);
     if (error == 0) {
         error = check_store(&loading);

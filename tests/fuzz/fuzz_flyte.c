@@ -14,6 +14,7 @@ struct look {
     struct tr_arena arena;
     struct tr_report report;
     const struct tr_type *type;
+    struct tr_bytes bytes; /* the input behind its first line */
 };
 
 static int put(void *self, struct tr_text text)
@@ -23,11 +24,33 @@ static int put(void *self, struct tr_text text)
     return buffer->error;
 }
 
+/* In the file of a literal lies the input itself, or nothing where its name is odd. */
+static int open_file(void *self, struct tr_report *report, struct tr_text uri,
+                     struct tr_bytes *file)
+{
+    const struct look *look = self;
+    if (uri.size % 2 == 1) {
+        tri_report_add(report, (struct tri_place){0}, NULL, "there is no such file");
+        return TR_INVALID;
+    }
+    *file = look->bytes;
+    return 0;
+}
+
+static void close_file(void *self, struct tr_bytes file)
+{
+    (void)self;
+    (void)file;
+}
+
 /* Reads a literal; false with words. */
 static bool read_literal(struct look *look, struct tr_bytes literal, struct tr_buffer *value)
 {
     struct tr_literal_reader reader = {.report = &look->report, .arena = &look->arena};
-    const struct tr_tree *tree = tr_flyte_literal(&look->arena, &look->report, look->type, literal);
+    struct tr_flyte_files files = {
+        .open = open_file, .close = close_file, .self = look, .left_bytes = 1U << 16};
+    const struct tr_tree *tree =
+        tr_flyte_literal(&look->arena, &look->report, look->type, literal, &files);
     bool is_read = tree != NULL && tr_literal_read(&reader, look->type, tree, value);
     TR_ASSERT(is_read || look->arena.error != 0 || tr_report_total(&look->report) > 0);
     return is_read && look->arena.error == 0;
@@ -56,12 +79,12 @@ static void look_at(struct look *look, struct tr_bytes bytes)
     struct tr_buffer value;
     struct tr_bytes literal;
     struct tr_flyte_error said;
-    struct tr_text uri;
+    struct tr_flyte_elsewhere where;
     tr_buffer_init(&value, 0);
     if (tr_flyte_find(bytes, tr_text_of("x"), &literal) != 0) {
         literal = bytes;
     }
-    (void)tr_flyte_is_elsewhere(&look->arena, literal, &uri);
+    (void)tr_flyte_is_elsewhere(&look->arena, literal, &where);
     if (read_literal(look, literal, &value)) {
         write_again(look, tr_buffer_bytes(&value));
     }
@@ -76,13 +99,15 @@ static void look_at(struct look *look, struct tr_bytes bytes)
     tr_buffer_fini(&value);
 }
 
-static void look_at_graph(struct tr_bytes bytes)
+static void look_at_graph(struct look *look, struct tr_bytes bytes)
 {
+    struct tr_flyte_files files = {
+        .open = open_file, .close = close_file, .self = look, .left_bytes = 1U << 16};
     struct tr_report report;
     struct tr_buffer document;
     tr_report_init(&report);
     tr_buffer_init(&document, 0);
-    int error = tr_flyte_graph(bytes, 1, &report, &document);
+    int error = tr_flyte_graph(bytes, 1, &report, &files, &document);
     TR_ASSERT(error == 0 || error == TR_INVALID || error == TR_LIMIT);
     TR_ASSERT(error != TR_INVALID || tr_report_total(&report) > 0);
     tr_buffer_fini(&document);
@@ -106,8 +131,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     look.type = tr_utf8_valid(name) ? tr_type_parse(&types, name, &problem) : NULL;
     if (look.type != NULL) {
         struct tr_bytes bytes = {.data = feed + 1, .size = size - head - 1};
+        look.bytes = bytes;
         look_at(&look, bytes);
-        look_at_graph(bytes);
+        look_at_graph(&look, bytes);
     }
     tr_report_fini(&look.report);
     tr_arena_fini(&look.arena);

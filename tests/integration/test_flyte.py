@@ -378,7 +378,7 @@ literal = literals_pb2.Literal(offloaded_metadata={"uri": "s3://bucket/a.pb"})
 (out / "outputs.pb").write_bytes(
     literals_pb2.LiteralMap(literals={"a": literal}).SerializeToString())
 """)["error"]
-        self.assertIn("the output 'a' names 's3://bucket/a.pb': it lies elsewhere",
+        self.assertIn("the output 'a': a literal names 's3://bucket/a.pb': it lies elsewhere",
                       error["message"])
 
     def test_the_example(self):
@@ -497,6 +497,21 @@ output("o0", **promise("choice"))
         self.assertEqual(rows["d/many"], "map")
         self.assertEqual(rows["d/below"], "workflow")
         self.assertEqual(rows["d/nap"], "sleep")
+
+    def test_bindings_may_lie_in_files(self):
+        script = """
+task("m.total", "sum(i['xs'])", {"xs": types_pb2.LiteralType(collection_type=INTEGER)})
+five = literals_pb2.Literal(scalar={"primitive": {"integer": 5}})
+(out / "five.pb").write_bytes(five.SerializeToString())
+here = {"offloaded_metadata": {"uri": str(out / "five.pb"), "size_bytes": SIZE}}
+node("total", "m.total", xs={"collection": {"bindings": [scalar(1), here]}})
+output("o0", **promise("total"))
+"""
+        self.assertEqual(self.decide(script.replace("SIZE", "6"))["outputs"], {"o0": 6})
+        error = self.decide(script.replace("SIZE", "7"), status=1)["error"]
+        self.assertIn("DynamicWorkflowBuildFailed", error["code"])
+        self.assertRegex(error["message"], "futures.pb: total.inputs.xs: the literal in "
+                         "'.*/five.pb' has 7 bytes, and the file has 6")
 
     def test_people_are_asked(self):
         script = """

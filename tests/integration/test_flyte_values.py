@@ -63,28 +63,6 @@ class PassedOnTest(PackageTest):
         self.assert_passed_on("STRUCT", 'scalar { generic { fields { key: "a" value { '
                                         'number_value: nan } } } }')
 
-    def test_elements_of_a_list_may_lie_in_files(self):
-        self.package("""
-program = '''
-import pathlib, sys
-from flyteidl.core import literals_pb2 as l
-out = pathlib.Path(sys.argv[1])
-def integer(value):
-    return l.Literal(scalar={"primitive": {"integer": value}})
-(out / "e.pb").write_bytes(integer(5).SerializeToString())
-items = [integer(4), l.Literal(offloaded_metadata={"uri": str(out / sys.argv[2])}), integer(6)]
-(out / "outputs.pb").write_bytes(l.LiteralMap(literals={"o0": l.Literal(
-    collection={"literals": items})}).SerializeToString())
-'''
-LIST = types_pb2.LiteralType(collection_type=INTEGER)
-for name in ("e", "gone"):
-    task(f"v.{name}", "", {}, LIST,
-         args=["python3", "-c", program, "{{.outputPrefix}}", f"{name}.pb"])
-""")
-        self.assertEqual(self.document("run", "flows.tgz", "v.e")["outputs"], {"o0": [4, 5, 6]})
-        error = self.document("run", "flows.tgz", "v.gone", status=1)["error"]
-        self.assertIn("the outputs cannot be opened", error["message"])
-
     def test_a_hash_stands_for_the_value_in_the_cache(self):
         self.package(MAKE + """
 for name, number, word in (("one", 1, "x"), ("two", 2, "x"), ("three", 2, "y"), ("four", 2, "")):
@@ -150,6 +128,132 @@ task("f.say", "i['a']", {"a": STRING}, STRING)
         self.assertIn("f.w.n1.inputs.a: The output variable 'o0' has type [string], but it's "
                       "assigned to the input variable 'a' which has type [int]. "
                       "[MismatchingTypes]", self.told())
+
+
+class FilesTest(PackageTest):
+    """Literals that lie in files of their own, wherever they stand."""
+
+    # A task that leaves five in e.pb, and whose output is what an expression makes of `here`.
+    WRITE = """
+LIST = types_pb2.LiteralType(collection_type=INTEGER)
+LISTS = types_pb2.LiteralType(collection_type=LIST)
+MAP = types_pb2.LiteralType(map_value_type=LIST)
+MAYBE = types_pb2.LiteralType(union_type={"variants": [
+    {"simple": types_pb2.INTEGER, "structure": {"tag": "int"}},
+    {"simple": types_pb2.NONE, "structure": {"tag": "none"}}]})
+def writes(name, kind, literal):
+    program = f'''
+import pathlib, sys
+from flyteidl.core import literals_pb2 as l, types_pb2
+out = pathlib.Path(sys.argv[1])
+def many(*literals):
+    return l.Literal(collection={{"literals": literals}})
+def integer(value):
+    return l.Literal(scalar={{"primitive": {{"integer": value}}}})
+def here(name="e.pb", **more):
+    return l.Literal(offloaded_metadata={{"uri": str(out / name), **more}})
+(out / "e.pb").write_bytes(integer(5).SerializeToString())
+(out / "l.pb").write_bytes(many(integer(5), here()).SerializeToString())
+made = {literal}
+(out / "outputs.pb").write_bytes(l.LiteralMap(literals={{"o0": made}}).SerializeToString())
+'''
+    return task(name, "", {}, kind, args=["python3", "-c", program, "{{.outputPrefix}}"])
+"""
+
+    def outputs(self, kind, literal):
+        self.package(self.WRITE + f"writes('v.flow', {kind}, {literal!r})")
+        return self.document("run", "flows.tgz", "v.flow")["outputs"]["o0"]
+
+    def test_in_outputs(self):
+        for kind, literal, value in (
+                ("INTEGER", "here(size_bytes=6)", 5),
+                ("LIST", "many(integer(4), here(), integer(6))", [4, 5, 6]),
+                ("LIST", "here('l.pb')", [5, 5]),
+                ("LISTS", "many(many(here()), here('l.pb'))", [[5], [5, 5]]),
+                ("MAP", "l.Literal(map={'literals': {'k': here('l.pb'), 'm': many(here())}})",
+                 {"k": [5, 5], "m": [5]}),
+                ("MAYBE", "l.Literal(scalar={'union': {'value': here(), 'type': {'simple': 1, "
+                 "'structure': {'tag': 'int'}}}})", 5)):
+            self.assertEqual(self.outputs(kind, literal), value, literal)
+
+    def test_files_that_are_not(self):
+        for kind, literal, words in (
+                ("LIST", "many(here('gone'))", "the output 'o0': [0]: a literal names '/"),
+                ("LIST", "many(here('gone'))", "gone': the outputs cannot be opened: No such file"),
+                ("MAP", "l.Literal(map={'literals': {'k': many(l.Literal(offloaded_metadata={"
+                 "'uri': 's3://bucket/a.pb'}))}})", "the output 'o0': a literal names "
+                 "'s3://bucket/a.pb': it lies elsewhere; keep it on this machine"),
+                ("INTEGER", "here(size_bytes=7)", "e.pb' has 7 bytes, and the file has 6; write "
+                 "the file anew, whole"),
+                ("LIST", "here('l.pb', size_bytes=7)", "l.pb' has 7 bytes, and the file has ")):
+            self.package(self.WRITE + f"writes('v.flow', {kind}, {literal!r})")
+            error = self.document("run", "flows.tgz", "v.flow", status=1)["error"]
+            self.assertIn(words, error["message"])
+
+    def test_the_hash_beside_a_file_counts(self):
+        """flytekit hashes a literal that it puts into a file, and says it beside its name."""
+        self.package(self.WRITE + """
+def hashed(name, number, word):
+    writes(f"v.{name}", INTEGER, f"l.Literal(hash={word!r}, offloaded_metadata={{'uri': "
+           f"str(out / 'n.pb'), 'size_bytes': (out / 'n.pb').write_bytes("
+           f"integer({number}).SerializeToString())}})")
+    workflow(f"v.of_{name}", {}, [node("n0", f"v.{name}"), node("n1", "v.ten", a=promise("n0"))],
+             {"o0": promise("n1")})
+spec = task("v.ten", "i['a'] * 10", {"a": INTEGER})
+spec.template.metadata.discoverable, spec.template.metadata.discovery_version = True, "1"
+members[-1] = (members[-1][0], spec.SerializeToString())
+for name, number, word in (("one", 1, "x"), ("two", 2, "x"), ("three", 2, "y")):
+    hashed(name, number, word)
+""")
+        given = [self.document("run", "flows.tgz", f"v.of_{name}")["outputs"]["o0"]
+                 for name in ("one", "two", "three")]
+        self.assertEqual(given, [10, 10, 20])
+
+    # A workflow whose inputs are bound to files, and have defaults in files.
+    BOUND = """
+import pathlib
+pathlib.Path("five.pb").write_bytes(integer(5).SerializeToString())
+pathlib.Path("text.pb").write_bytes(
+    literals_pb2.Literal(scalar={"primitive": {"string_value": "$n0.o0"}}).SerializeToString())
+LIST = types_pb2.LiteralType(collection_type=INTEGER)
+def here(name="five.pb", **more):
+    return {"uri": str(pathlib.Path(name).absolute()), **more}
+def bound(**more):
+    return literals_pb2.BindingData(offloaded_metadata=here(**more))
+many = literals_pb2.BindingData(collection={"bindings": [scalar(1), bound()]})
+task("f.t", "sum(i['a']) + i['b']", {"a": LIST, "b": INTEGER})
+task("f.s", "i['a']", {"a": STRING}, STRING)
+workflow("f.w", {"x": INTEGER}, [node("n0", "f.t", a=many, b=promise("", "x")),
+                                 node("n1", "f.s", a=bound(name="text.pb"))],
+         {"o0": promise("n0"), "o1": promise("n1"), "o2": bound()},
+         {"o0": INTEGER, "o1": STRING, "o2": INTEGER})
+made = plan("f.w", "f.w", {"x": 1})
+made.spec.default_inputs.parameters["x"].default.CopyFrom(
+    literals_pb2.Literal(offloaded_metadata=here(size_bytes=6)))
+members[-1] = (members[-1][0], made.SerializeToString())
+"""
+
+    def test_in_bindings_and_defaults(self):
+        self.package(self.BOUND)
+        done = self.document("run", "flows.tgz", "f.w")
+        self.assertEqual(done["outputs"], {"o0": 11, "o1": "$n0.o0", "o2": 5})
+        flow, = self.document("inspect", "flows.tgz", "f.w")
+        self.assertEqual(flow["inputs"][0]["default"], 5)
+
+    def test_bindings_to_files_that_are_not(self):
+        self.package(self.BOUND.replace("[scalar(1), bound()]",
+                                        "[scalar(1), bound(size_bytes=9)]"))
+        self.assertRegex(self.told(), "flows.tgz: f.w.n0.inputs.a: the literal in '.*/five.pb' has "
+                         "9 bytes, and the file has 6; write the file anew, whole "
+                         r"\[InvalidValue\]")
+        self.package(self.BOUND.replace('bound(name="text.pb")', 'bound(name="gone.pb")'))
+        self.assertRegex(self.told(), "flows.tgz: f.w.n1.inputs.a: a literal names "
+                         r"'.*/gone.pb': there is no such file; check its name \[InvalidValue\]")
+        self.package(self.BOUND + "made.spec.default_inputs.parameters['x'].default."
+                     "offloaded_metadata.uri = 's3://b/x.pb'\n"
+                     "members[-1] = (members[-1][0], made.SerializeToString())")
+        self.assertEqual(self.told(), "flows.tgz: f.w.inputs.x: a literal names 's3://b/x.pb': it "
+                         "lies elsewhere; keep it on this machine [InvalidValue]\n")
 
 
 class TablesTest(PackageTest):

@@ -56,17 +56,39 @@ static inline bool tr_flyte_is_whole(const struct tr_flyte_walk *walk)
 TR_MUST_USE int tr_flyte_find(struct tr_bytes document, struct tr_text name,
                               struct tr_bytes *literal);
 
-/* Where a literal lies that is kept outside of its document, or false: it is here. */
-bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal, struct tr_text *uri);
+/* Where a literal lies that is kept in a file of its own, outside of its document. */
+struct tr_flyte_elsewhere {
+    struct tr_text uri;
+    uint64_t size_bytes; /* of the file; 0: it is not said */
+};
+
+/* Whether a literal does; if so, where. */
+bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal,
+                           struct tr_flyte_elsewhere *where);
+
+/* Whether a file is as large as its literal says; told in the report where it is not. */
+bool tr_flyte_is_size(const struct tr_flyte_elsewhere *where, struct tr_bytes file,
+                      struct tr_report *report);
+
+/* Who opens the files of such literals, wherever they stand in a document. */
+struct tr_flyte_files {
+    /* The bytes of a file, until they are closed. TR_INVALID: the report says why. */
+    int (*open)(void *self, struct tr_report *report, struct tr_text uri, struct tr_bytes *file);
+    void (*close)(void *self, struct tr_bytes file);
+    void *self;
+    uint64_t left_bytes; /* so many more may be read; counted down by what is */
+};
 
 /*
  * A literal as the tree that JSON of its value would give, for a place of a type; it may hold any
  * value all the same, which the reader of the tree finds out. NULL when it is no literal, which is
- * then in the report, or when memory ended (arena->error).
+ * then in the report, or when memory ended (arena->error). `files` NULL: a literal that lies in a
+ * file is refused.
  */
 TR_MUST_USE const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struct tr_report *report,
                                                    const struct tr_type *type,
-                                                   struct tr_bytes literal);
+                                                   struct tr_bytes literal,
+                                                   struct tr_flyte_files *files);
 
 /* ------------------------------------------------------------------ writing */
 
@@ -115,7 +137,7 @@ TR_MUST_USE int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes docu
  * TR_MEMORY.
  */
 TR_MUST_USE int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *report,
-                               struct tr_buffer *document);
+                               struct tr_flyte_files *files, struct tr_buffer *document);
 
 /* ----------------------------------------------------------------- packages */
 
@@ -139,6 +161,7 @@ struct tr_flyte_package {
     bool has_code;              /* of a fast package: it is where `python_path` says */
     void (*note)(void *self, const char *words); /* what of it does not act here; NULL: nobody */
     void *self;
+    struct tr_flyte_files *literals; /* those in bindings and defaults that lie in files, or NULL */
 };
 
 /*

@@ -134,7 +134,8 @@ bool tr_flyte_next_element(struct tr_flyte_walk *walk, struct tr_bytes *literal)
     return next_of(walk, COLLECTION_LITERAL, literal);
 }
 
-bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal, struct tr_text *uri)
+bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal,
+                           struct tr_flyte_elsewhere *where)
 {
     struct tr_bytes bytes;
     if (!find_field(literal, LITERAL_OFFLOADED, &bytes)) {
@@ -145,8 +146,22 @@ bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal, stru
     if (offloaded == NULL) {
         return false;
     }
-    *uri = tr_text_of(offloaded->uri);
+    *where = (struct tr_flyte_elsewhere){.uri = tr_text_of(offloaded->uri),
+                                         .size_bytes = offloaded->size_bytes};
     return true;
+}
+
+bool tr_flyte_is_size(const struct tr_flyte_elsewhere *where, struct tr_bytes file,
+                      struct tr_report *report)
+{
+    if (where->size_bytes == 0 || where->size_bytes == file.size) {
+        return true;
+    }
+    tri_report_add(report, (struct tri_place){0}, "InvalidValue",
+                   "the literal in '%.*s' has %llu bytes, and the file has %zu\n"
+                   "write the file anew, whole",
+                   TRI_TEXT(where->uri), (unsigned long long)where->size_bytes, file.size);
+    return false;
 }
 
 /* ------------------------------------------------------------------ errors */

@@ -94,7 +94,8 @@ void tri_flyte_put_duration(struct tri_flyte_graph *graph, struct tri_flyte_fiel
     primitive.duration = &duration;
     scalar.value_case = FLYTEIDL__CORE__SCALAR__VALUE_PRIMITIVE;
     scalar.primitive = &primitive;
-    tri_flyte_put(graph, fields, key, tri_flyte_scalar(graph->arena, graph->report, NULL, &scalar));
+    tri_flyte_put(graph, fields, key,
+                  tri_flyte_scalar(graph->arena, graph->report, NULL, &scalar, NULL));
 }
 
 struct tr_tree *tri_flyte_fields_tree(struct tri_flyte_graph *graph,
@@ -656,9 +657,9 @@ struct tr_tree *tri_flyte_workflow(struct tri_flyte_graph *graph,
     graph->inputs = interface == NULL ? NULL : interface->inputs;
     graph->is_interruptible =
         workflow->metadata_defaults != NULL && workflow->metadata_defaults->interruptible;
-    tri_flyte_put(
-        graph, &fields, "inputs",
-        tri_flyte_variables(graph, interface == NULL ? NULL : interface->inputs, defaults));
+    tri_flyte_put(graph, &fields, "inputs",
+                  tri_flyte_variables(graph, "inputs.",
+                                      interface == NULL ? NULL : interface->inputs, defaults));
     tri_flyte_put(graph, &fields, "nodes", nodes_of(graph, workflow->nodes, workflow->n_nodes));
     tri_flyte_put(graph, &fields, "outputs",
                   outputs_of(graph, interface == NULL ? NULL : interface->outputs,
@@ -713,11 +714,12 @@ static struct tr_tree *document_of(struct tri_flyte_graph *graph,
 }
 
 int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *report,
-                   struct tr_buffer *document)
+                   struct tr_flyte_files *files, struct tr_buffer *document)
 {
     struct tr_arena arena;
     tr_arena_init(&arena);
-    struct tri_flyte_graph graph = {.arena = &arena, .report = report, .depth = depth};
+    struct tri_flyte_graph graph = {
+        .arena = &arena, .report = report, .files = files, .depth = depth};
     tr_types_init(&graph.types, &arena);
     const Flyteidl__Core__DynamicJobSpec *spec =
         tri_wire_unpack(&arena, &flyteidl__core__dynamic_job_spec__descriptor, futures);

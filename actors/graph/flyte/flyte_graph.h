@@ -32,6 +32,7 @@ struct tri_flyte_graph {
     Flyteidl__Admin__LaunchPlan **plans;
     size_t plan_count;
     const struct tr_flyte_package *package; /* NULL: it is futures.pb */
+    struct tr_flyte_files *files;           /* of literals that lie in some; NULL: refused */
     uint32_t depth; /* distinguishes names in futures.pb from those of graphs around it */
     /* The nodes of the workflow that is being written: references are looked up among them. */
     Flyteidl__Core__Node **nodes;
@@ -167,8 +168,11 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph,
 void tri_flyte_put_resources(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                              const Flyteidl__Core__Resources *resources);
 
-/* Variables by their names, with their types and, but for NULL, their defaults. */
-struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
+/*
+ * Variables by their names, with their types and, but for NULL, their defaults. What is wrong is
+ * told of the part "inputs." or "outputs.".
+ */
+struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph, const char *part,
                                     const Flyteidl__Core__VariableMap *variables,
                                     const Flyteidl__Core__ParameterMap *defaults);
 

@@ -142,7 +142,21 @@ static bool escape(struct tri_flyte_graph *graph, struct tr_tree *tree)
 static struct tr_tree *bind_scalar(struct tri_flyte_graph *graph,
                                    const Flyteidl__Core__Scalar *scalar)
 {
-    struct tr_tree *tree = tri_flyte_scalar(graph->arena, graph->report, NULL, scalar);
+    struct tr_tree *tree =
+        tri_flyte_scalar(graph->arena, graph->report, NULL, scalar, graph->files);
+    return tree != NULL && escape(graph, tree) ? tree : NULL;
+}
+
+/* A value in a file of its own. */
+static struct tr_tree *bind_elsewhere(struct tri_flyte_graph *graph,
+                                      Flyteidl__Core__LiteralOffloadedMetadata *where)
+{
+    Flyteidl__Core__Literal literal;
+    flyteidl__core__literal__init(&literal);
+    literal.value_case = FLYTEIDL__CORE__LITERAL__VALUE_OFFLOADED_METADATA;
+    literal.offloaded_metadata = where;
+    struct tr_tree *tree =
+        tri_flyte_literal(graph->arena, graph->report, NULL, &literal, graph->files);
     return tree != NULL && escape(graph, tree) ? tree : NULL;
 }
 
@@ -193,10 +207,12 @@ struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
         return bind_map(graph, binding->map);
     case FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE:
         return bind_promise(graph, binding->promise);
+    case FLYTEIDL__CORE__BINDING_DATA__VALUE_OFFLOADED_METADATA:
+        return bind_elsewhere(graph, binding->offloaded_metadata);
     default:
         return tri_flyte_missing(graph, "MismatchingBindings",
                                  "a binding is no value, list, map or reference\n"
-                                 "bind the value itself, as literals elsewhere are not read here");
+                                 "bind a value, or leave the input out");
     }
 }
 
@@ -255,7 +271,8 @@ struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph, const Flyteidl
 static bool put_literal(struct tri_flyte_graph *graph, const Flyteidl__Core__Scalar *scalar,
                         struct tr_buffer *buffer)
 {
-    const struct tr_tree *tree = tri_flyte_scalar(graph->arena, graph->report, NULL, scalar);
+    const struct tr_tree *tree =
+        tri_flyte_scalar(graph->arena, graph->report, NULL, scalar, graph->files);
     if (tree == NULL) {
         return false;
     }

@@ -30,7 +30,7 @@ struct tr_tree *tri_flyte_value(struct tri_flyte_graph *graph,
                                 const Flyteidl__Core__Literal *value)
 {
     const struct tr_type *found = type == NULL ? NULL : tri_flyte_type_read(&graph->types, type);
-    return tri_flyte_literal(graph->arena, graph->report, found, value);
+    return tri_flyte_literal(graph->arena, graph->report, found, value, graph->files);
 }
 
 /* A type goes by way of its text. */
@@ -95,7 +95,7 @@ static struct tr_tree *variable_of(struct tri_flyte_graph *graph,
  * Variables by their names. A map of protobuf's has no order, and the same graph has to be the same
  * document, so entries are sorted, in place, as the message is used for nothing else.
  */
-struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
+struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph, const char *part,
                                     const Flyteidl__Core__VariableMap *variables,
                                     const Flyteidl__Core__ParameterMap *defaults)
 {
@@ -105,7 +105,9 @@ struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
     }
     for (size_t i = 0; variables != NULL && i < variables->n_variables; i++) {
         const Flyteidl__Core__VariableMap__VariablesEntry *entry = variables->variables[i];
+        struct tr_text before = tri_flyte_begin(graph, part, entry->key);
         tri_flyte_put(graph, &fields, entry->key, variable_of(graph, entry, defaults));
+        (void)tri_report_subject(graph->report, before);
     }
     return tri_flyte_fields_tree(graph, &fields);
 }
@@ -532,9 +534,9 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
     }
     if (interface != NULL) {
         tri_flyte_put(graph, &fields, "inputs",
-                      tri_flyte_variables(graph, interface->inputs, NULL));
+                      tri_flyte_variables(graph, "inputs.", interface->inputs, NULL));
         tri_flyte_put(graph, &fields, "outputs",
-                      tri_flyte_variables(graph, interface->outputs, NULL));
+                      tri_flyte_variables(graph, "outputs.", interface->outputs, NULL));
     }
     if (has_container) {
         put_container(graph, task, &fields);

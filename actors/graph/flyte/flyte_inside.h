@@ -37,12 +37,14 @@ TR_MUST_USE char *tri_flyte_string(struct tr_arena *arena, struct tr_text text, 
 /* A literal as a tree, for what stands in other documents. NULL as tr_flyte_literal. */
 TR_MUST_USE struct tr_tree *tri_flyte_literal(struct tr_arena *arena, struct tr_report *report,
                                               const struct tr_type *type,
-                                              const Flyteidl__Core__Literal *literal);
+                                              const Flyteidl__Core__Literal *literal,
+                                              struct tr_flyte_files *files);
 
 /* The same for a scalar. */
 TR_MUST_USE struct tr_tree *tri_flyte_scalar(struct tr_arena *arena, struct tr_report *report,
                                              const struct tr_type *type,
-                                             const Flyteidl__Core__Scalar *scalar);
+                                             const Flyteidl__Core__Scalar *scalar,
+                                             struct tr_flyte_files *files);
 
 /* Free-form values: a JSON object of protobuf's, and msgpack of a task's. NULL and told, too. */
 TR_MUST_USE struct tr_tree *tri_flyte_struct(struct tr_arena *arena, struct tr_report *report,

@@ -133,6 +133,15 @@ static bool is_default(const launch_plan *plan)
            schedule_in(plan) == NULL && !has_labels(plan);
 }
 
+static void put_value(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                      const char *name, const Flyteidl__Core__LiteralType *type,
+                      const Flyteidl__Core__Literal *value)
+{
+    struct tr_text before = tri_flyte_begin(graph, "inputs.", name);
+    tri_flyte_put(graph, fields, name, tri_flyte_value(graph, type, value));
+    (void)tri_report_subject(graph->report, before);
+}
+
 static struct tr_tree *defaults_of(struct tri_flyte_graph *graph,
                                    const Flyteidl__Core__ParameterMap *defaults)
 {
@@ -144,8 +153,7 @@ static struct tr_tree *defaults_of(struct tri_flyte_graph *graph,
         if (has_default) {
             const Flyteidl__Core__LiteralType *type =
                 parameter->var == NULL ? NULL : parameter->var->type;
-            tri_flyte_put(graph, &fields, defaults->parameters[i]->key,
-                          tri_flyte_value(graph, type, parameter->default_));
+            put_value(graph, &fields, defaults->parameters[i]->key, type, parameter->default_);
         }
     }
     return tri_flyte_fields_tree(graph, &fields);
@@ -173,9 +181,7 @@ static struct tr_tree *fixed_of(struct tri_flyte_graph *graph, const launch_plan
     struct tri_flyte_fields fields = {0};
     for (size_t i = 0; i < fixed_count(plan); i++) {
         const char *name = fixed->literals[i]->key;
-        tri_flyte_put(
-            graph, &fields, name,
-            tri_flyte_value(graph, input_type(workflow, name), fixed->literals[i]->value));
+        put_value(graph, &fields, name, input_type(workflow, name), fixed->literals[i]->value);
     }
     return tri_flyte_fields_tree(graph, &fields);
 }
@@ -194,8 +200,8 @@ static struct tr_tree *plan_of(struct tri_flyte_graph *graph, const launch_plan 
 {
     struct tri_flyte_fields fields = {0};
     if (plan->spec == NULL || plan->spec->workflow_id == NULL) {
-        return tri_flyte_wrong(graph, plan->id->name,
-                               "the launch plan does not say which workflow it starts");
+        return tri_flyte_missing(graph, "ValueRequired",
+                                 "the launch plan does not say which workflow it starts");
     }
     tri_flyte_put(graph, &fields, "workflow",
                   tri_flyte_text(graph->arena, tri_flyte_name_of(graph, plan->spec->workflow_id)));
@@ -207,9 +213,7 @@ static struct tr_tree *plan_of(struct tri_flyte_graph *graph, const launch_plan 
         tri_flyte_put(graph, &fields, "labels", labels_of(graph, plan->spec->labels));
     }
     if (schedule_in(plan) != NULL) {
-        struct tr_text before = tri_report_subject(graph->report, tr_text_of(plan->id->name));
         tri_flyte_put(graph, &fields, "schedule", schedule_of(graph, schedule_in(plan)));
-        (void)tri_report_subject(graph->report, before);
     }
     return tri_flyte_fields_tree(graph, &fields);
 }
@@ -261,7 +265,9 @@ static struct tr_tree *plans_of(struct tri_flyte_graph *graph)
     for (size_t i = 0; i < graph->plan_count; i++) {
         const launch_plan *plan = graph->plans[i];
         if (!is_default(plan) || find_workflow(graph, plan->id) == NULL) {
+            struct tr_text before = tri_report_subject(graph->report, tr_text_of(plan->id->name));
             tri_flyte_put_named(graph, &plans, plan->id, plan_of(graph, plan));
+            (void)tri_report_subject(graph->report, before);
         }
     }
     return tri_flyte_fields_tree(graph, &plans);
@@ -306,7 +312,8 @@ static bool sort_out(struct tri_flyte_graph *graph, const struct tri_vector *ent
 int tr_flyte_package_read(const struct tr_flyte_package *package, struct tr_arena *arena,
                           struct tr_report *report, const struct tr_tree **definition)
 {
-    struct tri_flyte_graph graph = {.arena = arena, .report = report, .package = package};
+    struct tri_flyte_graph graph = {
+        .arena = arena, .report = report, .package = package, .files = package->literals};
     struct tri_vector entities = {0};
     const struct tr_tree *tree = NULL;
     tr_types_init(&graph.types, arena);

@@ -8,8 +8,9 @@
  * is made all the same, and the reader of trees refuses it. A tree has no places; messages show a
  * path.
  *
- * Recursion follows the message, whose nesting was bounded when it was unpacked. NULL means that
- * the report says why, or that memory ended.
+ * Recursion follows the message, whose nesting was bounded when it was unpacked, and files that
+ * name files, no more than FILES_DEPTH_MAX of them. NULL means that the report says why, or that
+ * memory ended.
  */
 #include <stdlib.h>
 
@@ -17,14 +18,20 @@
 #include "actors/graph/flyte/flyte_inside.h"
 #include "actors/graph/value/literal.h"
 #include "actors/graph/value/note.h"
+#include "schemas/codec/error.h"
 
 #define TAG_MSGPACK "msgpack"
 #define NANOSECONDS 1000000000LL
+
+/* A literal in a file may name another one, and so on, this often. */
+#define FILES_DEPTH_MAX 4U
 
 /* Where a value is going. */
 struct reader {
     struct tr_arena *arena;
     struct tr_report *report;
+    struct tr_flyte_files *files; /* NULL: nobody opens any */
+    uint32_t depth;               /* in so many of them */
 };
 
 static struct tr_tree *from_literal(const struct reader *reader, const struct tr_type *type,
@@ -425,6 +432,63 @@ static struct tr_tree *from_map(const struct reader *reader, const struct tr_typ
     return tri_flyte_map(reader->arena, reader->report, &pairs);
 }
 
+static struct tr_tree *refuse_file(const struct reader *reader, struct tr_text uri,
+                                   const char *words)
+{
+    tri_report_add(reader->report, (struct tri_place){0}, "InvalidValue",
+                   "the literal in '%.*s' %s", TRI_TEXT(uri), words);
+    return NULL;
+}
+
+/* What a file holds, which is open. */
+static struct tr_tree *from_bytes(const struct reader *reader, const struct tr_type *type,
+                                  const struct tr_flyte_elsewhere *where, struct tr_bytes file)
+{
+    struct reader inner = *reader;
+    if (!tr_flyte_is_size(where, file, reader->report)) {
+        return NULL;
+    }
+    if (file.size > reader->files->left_bytes) {
+        return refuse_file(reader, where->uri,
+                           "and those before it are too large together\n"
+                           "hand on files or directories, which are not read");
+    }
+    const Flyteidl__Core__Literal *message =
+        tri_wire_unpack(reader->arena, &flyteidl__core__literal__descriptor, file);
+    if (message == NULL) {
+        return reader->arena->error != 0
+                   ? NULL
+                   : refuse_file(reader, where->uri, "is no Literal of Flyte's");
+    }
+    reader->files->left_bytes -= file.size;
+    inner.depth++;
+    return from_literal(&inner, type, message);
+}
+
+/* A literal in a file of its own: a message copies what it holds, so the file may be closed. */
+static struct tr_tree *from_file(const struct reader *reader, const struct tr_type *type,
+                                 const Flyteidl__Core__LiteralOffloadedMetadata *offloaded)
+{
+    const struct tr_flyte_elsewhere where = {.uri = tr_text_of(offloaded->uri),
+                                             .size_bytes = offloaded->size_bytes};
+    struct tr_bytes file;
+    if (reader->files == NULL || reader->depth == FILES_DEPTH_MAX) {
+        return refuse_file(reader, where.uri,
+                           reader->files == NULL
+                               ? "is not read here\ngive the value itself"
+                               : "is named by a file that another one names, and so on\n"
+                                 "keep the value in one file");
+    }
+    int error = reader->files->open(reader->files->self, reader->report, where.uri, &file);
+    if (error != 0) {
+        reader->arena->error = error == TR_INVALID ? reader->arena->error : error;
+        return NULL;
+    }
+    struct tr_tree *tree = from_bytes(reader, type, &where, file);
+    reader->files->close(reader->files->self, file);
+    return tree;
+}
+
 static struct tr_tree *value_of(const struct reader *reader, const struct tr_type *type,
                                 const Flyteidl__Core__Literal *literal)
 {
@@ -436,8 +500,7 @@ static struct tr_tree *value_of(const struct reader *reader, const struct tr_typ
     case FLYTEIDL__CORE__LITERAL__VALUE_MAP:
         return from_map(reader, type, literal->map);
     case FLYTEIDL__CORE__LITERAL__VALUE_OFFLOADED_METADATA:
-        return refuse(reader, "a literal in another value lies elsewhere\n"
-                              "only an output or an element of its list may be kept in a file");
+        return from_file(reader, type, literal->offloaded_metadata);
     default:
         return refuse(reader, "a literal holds no value of a kind that is known");
     }
@@ -452,21 +515,24 @@ static struct tr_tree *from_literal(const struct reader *reader, const struct tr
 
 struct tr_tree *tri_flyte_literal(struct tr_arena *arena, struct tr_report *report,
                                   const struct tr_type *type,
-                                  const Flyteidl__Core__Literal *literal)
+                                  const Flyteidl__Core__Literal *literal,
+                                  struct tr_flyte_files *files)
 {
-    const struct reader reader = {.arena = arena, .report = report};
+    const struct reader reader = {.arena = arena, .report = report, .files = files};
     return from_literal(&reader, type, literal);
 }
 
 struct tr_tree *tri_flyte_scalar(struct tr_arena *arena, struct tr_report *report,
-                                 const struct tr_type *type, const Flyteidl__Core__Scalar *scalar)
+                                 const struct tr_type *type, const Flyteidl__Core__Scalar *scalar,
+                                 struct tr_flyte_files *files)
 {
-    const struct reader reader = {.arena = arena, .report = report};
+    const struct reader reader = {.arena = arena, .report = report, .files = files};
     return from_scalar(&reader, type, scalar);
 }
 
 const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struct tr_report *report,
-                                       const struct tr_type *type, struct tr_bytes literal)
+                                       const struct tr_type *type, struct tr_bytes literal,
+                                       struct tr_flyte_files *files)
 {
     const Flyteidl__Core__Literal *message =
         tri_wire_unpack(arena, &flyteidl__core__literal__descriptor, literal);
@@ -474,5 +540,5 @@ const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struct tr_report 
         return arena->error != 0 ? NULL
                                  : tri_flyte_refuse(report, "the bytes are no Literal of Flyte's");
     }
-    return tri_flyte_literal(arena, report, type, message);
+    return tri_flyte_literal(arena, report, type, message, files);
 }

@@ -84,7 +84,7 @@ static struct tr_bytes literal_of(const struct golden *golden)
 static const char *read_literal(const char *type, struct tr_bytes literal)
 {
     const struct tr_tree *tree =
-        tr_flyte_literal(&help.arena, &help.report, help_type(&help, type), literal);
+        tr_flyte_literal(&help.arena, &help.report, help_type(&help, type), literal, NULL);
     return tree == NULL ? help_errors(&help) : help_value(&help, type, tree);
 }
 
@@ -153,7 +153,7 @@ static void write_again(const struct golden *golden, struct tr_buffer *document)
     struct tr_buffer value;
     const struct tr_type *type = help_type(&help, golden->type);
     const struct tr_tree *tree =
-        tr_flyte_literal(&help.arena, &help.report, type, literal_of(golden));
+        tr_flyte_literal(&help.arena, &help.report, type, literal_of(golden), NULL);
     struct tr_literal_reader reader = {.report = &help.report, .arena = &help.arena};
     tr_buffer_init(&value, 0);
     assert_non_null(tree);
@@ -240,7 +240,7 @@ static void test_what_is_no_literal_is_told(void **state)
          "the key 'a' stands here again"},
         {"struct", BYTES("\x0a\x0f\x1a\x0d\x0a\x02\x80\x80\x12\x07msgpack"),
          "the bytes are no msgpack, as their tag says they are"},
-        {"int", BYTES("\x42\x03\x0a\x01/"), "a literal in another value lies elsewhere"},
+        {"int", BYTES("\x42\x03\x0a\x01/"), "the literal in '/' is not read here"},
         {"int", BYTES("\x0a\x05\x0a\x03\x1a\x01x"), "'x' is no value of type int"},
         {"[int]", BYTES("\x1a\x00"), "a mapping is no value of type [int]"},
         {"enum(a, b)", BYTES("\x0a\x05\x0a\x03\x1a\x01x"), "'x' is no value of type enum(a, b)"},
@@ -286,9 +286,11 @@ static void test_nesting_has_a_bound(void **state)
     tr_buffer_add(&document, "\x0a\x02\x2a\x00", 4);
     nest(&document, 40);
     const struct tr_type *type = help_type(&help, "struct");
-    assert_non_null(tr_flyte_literal(&help.arena, &help.report, type, tr_buffer_bytes(&document)));
+    assert_non_null(
+        tr_flyte_literal(&help.arena, &help.report, type, tr_buffer_bytes(&document), NULL));
     nest(&document, 3000);
-    assert_null(tr_flyte_literal(&help.arena, &help.report, type, tr_buffer_bytes(&document)));
+    assert_null(
+        tr_flyte_literal(&help.arena, &help.report, type, tr_buffer_bytes(&document), NULL));
     assert_non_null(strstr(help_errors(&help), "the bytes are no Literal of Flyte's"));
     tr_buffer_fini(&document);
 }
@@ -339,10 +341,99 @@ static void test_the_last_of_a_name_counts(void **state)
 static void test_a_literal_may_lie_elsewhere(void **state)
 {
     (void)state;
-    struct tr_text uri;
-    assert_true(tr_flyte_is_elsewhere(&help.arena, BYTES("\x42\x08\x0a\x04/x.y\x10\x05"), &uri));
-    assert_true(tr_text_equal(uri, tr_text_of("/x.y")));
-    assert_false(tr_flyte_is_elsewhere(&help.arena, BYTES("\x0a\x00"), &uri));
+    struct tr_flyte_elsewhere where;
+    assert_true(tr_flyte_is_elsewhere(&help.arena, BYTES("\x42\x08\x0a\x04/x.y\x10\x05"), &where));
+    assert_true(tr_text_equal(where.uri, tr_text_of("/x.y")));
+    assert_int_equal(where.size_bytes, 5);
+    assert_false(tr_flyte_is_elsewhere(&help.arena, BYTES("\x0a\x00"), &where));
+}
+
+/* Files by their names, and how many of them are open. */
+static struct {
+    const char *name;
+    struct tr_bytes bytes;
+} given_files[4];
+static int open_files;
+
+static int open_given(void *self, struct tr_report *report, struct tr_text uri,
+                      struct tr_bytes *file)
+{
+    (void)self;
+    for (size_t i = 0; i < TR_COUNT_OF(given_files); i++) {
+        if (given_files[i].name != NULL && tr_text_equal(uri, tr_text_of(given_files[i].name))) {
+            *file = given_files[i].bytes;
+            open_files++;
+            return 0;
+        }
+    }
+    tri_report_add(report, (struct tri_place){0}, NULL, "there is no %.*s", TRI_TEXT(uri));
+    return TR_INVALID;
+}
+
+static void close_given(void *self, struct tr_bytes file)
+{
+    (void)self;
+    (void)file;
+    open_files--;
+}
+
+/* What a literal of type [int] is, or what is wrong with it. */
+static const char *read_with_files(struct tr_bytes literal, uint64_t left_bytes)
+{
+    struct tr_flyte_files files = {
+        .open = open_given, .close = close_given, .left_bytes = left_bytes};
+    const struct tr_tree *tree =
+        tr_flyte_literal(&help.arena, &help.report, help_type(&help, "[int]"), literal, &files);
+    assert_int_equal(open_files, 0);
+    return help_value(&help, "[int]", tree);
+}
+
+/* [1, what lies in /a]; of /a 8 bytes are said. */
+#define LIST_OF_FILE                                                 \
+    BYTES("\x12\x14\x0a\x06\x0a\x04\x0a\x02\x08\x01\x0a\x0a\x42\x08" \
+          "\x0a\x04/a.b\x10\x06")
+/* In place of a value: what lies in /a.b, of no size that is said. */
+#define NAMES_A BYTES("\x42\x06\x0a\x04/a.b")
+#define SEVEN BYTES("\x0a\x04\x0a\x02\x08\x07")
+
+static void test_a_literal_inside_may_lie_elsewhere(void **state)
+{
+    (void)state;
+    memset(given_files, 0, sizeof given_files);
+    given_files[0].name = "/a.b";
+    given_files[0].bytes = SEVEN;
+    assert_string_equal(read_with_files(LIST_OF_FILE, 100), "[1, 7]");
+    /* A file that names a file. */
+    given_files[0].bytes = BYTES("\x42\x04\x0a\x02/b");
+    given_files[1].name = "/b";
+    given_files[1].bytes = SEVEN;
+    assert_string_equal(read_with_files(LIST_OF_FILE, 100), "[1, 7]");
+}
+
+static void test_files_of_literals_that_are_wrong(void **state)
+{
+    (void)state;
+    memset(given_files, 0, sizeof given_files);
+    assert_string_equal(read_with_files(LIST_OF_FILE, 100), "t: there is no /a.b");
+    given_files[0].name = "/a.b";
+    given_files[0].bytes = BYTES("\x0a\x04\x0a");
+    assert_string_equal(read_with_files(LIST_OF_FILE, 100),
+                        "t: the literal in '/a.b' has 6 bytes, and the file has 3; write the file "
+                        "anew, whole [InvalidValue]");
+    assert_string_equal(read_with_files(NAMES_A, 100),
+                        "t: the literal in '/a.b' is no Literal of Flyte's [InvalidValue]");
+    given_files[0].bytes = SEVEN;
+    assert_string_equal(read_with_files(LIST_OF_FILE, 5),
+                        "t: the literal in '/a.b' and those before it are too large together; hand "
+                        "on files or directories, which are not read [InvalidValue]");
+    given_files[0].bytes = NAMES_A;
+    assert_string_equal(
+        read_with_files(NAMES_A, 100),
+        "t: the literal in '/a.b' is named by a file that another one names, and so "
+        "on; keep the value in one file [InvalidValue]");
+    assert_null(tr_flyte_literal(&help.arena, &help.report, NULL, NAMES_A, NULL));
+    assert_string_equal(help_errors(&help), "t: the literal in '/a.b' is not read here; give the "
+                                            "value itself [InvalidValue]");
 }
 
 static void test_error_documents(void **state)
@@ -389,7 +480,7 @@ static bool pass(const struct tr_type *type, struct tr_bytes value, uint64_t all
     if (error == 0) {
         error = tr_flyte_find(tr_buffer_bytes(&document), tr_text_of("x"), &literal);
     }
-    if (error == 0 && tr_flyte_literal(&arena, &report, type, literal) == NULL) {
+    if (error == 0 && tr_flyte_literal(&arena, &report, type, literal, NULL) == NULL) {
         error = arena.error;
     }
     tr_memory_hook_set(NULL, NULL);
@@ -433,6 +524,8 @@ int main(void)
         TEST(test_a_value_of_another_type_is_malformed),
         TEST(test_the_last_of_a_name_counts),
         TEST(test_a_literal_may_lie_elsewhere),
+        TEST(test_a_literal_inside_may_lie_elsewhere),
+        TEST(test_files_of_literals_that_are_wrong),
         TEST(test_error_documents),
         TEST(test_wherever_memory_ends),
     };

@@ -125,7 +125,8 @@ static void test_what_flytekit_compiles_is_a_graph(void **state)
         tr_buffer_init(&futures, 0);
         read_file(name, &futures);
         tr_buffer_cut(&document, 0);
-        assert_int_equal(tr_flyte_graph(tr_buffer_bytes(&futures), 1, &help.report, &document), 0);
+        assert_int_equal(
+            tr_flyte_graph(tr_buffer_bytes(&futures), 1, &help.report, NULL, &document), 0);
         compile(cases[i].outputs);
         compare(cases[i].name);
         tr_buffer_fini(&futures);
@@ -140,7 +141,7 @@ static void test_futures_may_be_cut_off(void **state)
     read_file("mixed.futures.pb", &futures);
     for (size_t size = 0; size < futures.size; size += 7) {
         struct tr_bytes cut = {.data = futures.data, .size = size};
-        int error = tr_flyte_graph(cut, 1, &help.report, &document);
+        int error = tr_flyte_graph(cut, 1, &help.report, NULL, &document);
         assert_true(error == 0 || error == TR_INVALID);
         assert_true(error == 0 || help_errors(&help)[0] != '\0');
     }
@@ -175,7 +176,7 @@ static void test_unknown_templates_of_containers_stay(void **state)
     spec.n_tasks = 1;
     spec.tasks = tasks;
     struct tr_bytes futures = {.data = bytes, .size = protobuf_c_message_pack(&spec.base, bytes)};
-    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), 0);
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, NULL, &document), 0);
     tr_buffer_add(&document, "", 1);
     assert_non_null(strstr((const char *)document.data,
                            "[\"sh\", \"{{.input}} {{`{{`}}.Names}} {{`{{`}}x\", "
@@ -236,7 +237,7 @@ static const char *map_task(char *names, char *input)
     spec.tasks = tasks;
     struct tr_bytes futures = {.data = bytes, .size = protobuf_c_message_pack(&spec.base, bytes)};
     tr_buffer_cut(&document, 0);
-    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), 0);
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, NULL, &document), 0);
     tr_buffer_add(&document, "", 1);
     return (const char *)document.data;
 }
@@ -274,7 +275,7 @@ static const char *refuse(const Flyteidl__Core__DynamicJobSpec *spec)
     static uint8_t bytes[4096];
     size_t size = protobuf_c_message_pack(&spec->base, bytes);
     struct tr_bytes futures = {.data = bytes, .size = size};
-    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), TR_INVALID);
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, NULL, &document), TR_INVALID);
     assert_int_equal(document.size, 0);
     return help_errors(&help);
 }
@@ -412,7 +413,7 @@ static void expect_reference(const char *from, const char *var, struct tri_refer
     promise.var = (char *)(uintptr_t)var;
     struct tr_bytes futures = {.data = bytes, .size = protobuf_c_message_pack(&spec.base, bytes)};
     tr_buffer_cut(&document, 0);
-    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), 0);
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, NULL, &document), 0);
     const struct tr_tree *tree =
         tr_yaml_read(&help.arena, &help.report, 0, tr_buffer_text(&document));
     assert_non_null(tree);
@@ -464,7 +465,7 @@ static void test_bytes_that_are_no_graph(void **state)
     (void)state;
     static const uint8_t bytes[] = {0xff};
     struct tr_bytes futures = {.data = bytes, .size = sizeof bytes};
-    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), TR_INVALID);
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, NULL, &document), TR_INVALID);
     assert_non_null(strstr(help_errors(&help), "futures.pb is no DynamicJobSpec of Flyte's"));
 }
 
