@@ -16,7 +16,8 @@
  * `aborted`, not as `failed`, so an abort makes no failures.
  *
  * The map fails as soon as too few elements are left for `needed` (min_successes) to succeed;
- * what lives is told to end, and the map ends behind the last of it.
+ * what lives is told to end, and the map ends behind the last of it. With `run_all` it fails when
+ * all have ended.
  */
 #include "actors/array/array.h"
 #include "actors/services/growth.h"
@@ -330,6 +331,19 @@ static int settle(struct tri_array *array, const struct tr_node_ended *ended,
     return error != 0 ? error : keep_error(array, ended, &to);
 }
 
+/* All elements have ended: none is left to be spawned, and none lives. */
+static bool is_over(const struct tr_array_state *state)
+{
+    return state->live == 0 && state->next == state->count;
+}
+
+static bool has_failed(const struct tri_array *array)
+{
+    const struct tr_array_state *state = array->state;
+    return state->step == TRI_ARRAY_RUNNING && state->count - state->failed < state->needed &&
+           (!array->node->runs_all || is_over(state));
+}
+
 /*
  * Called whenever a count has changed. Too few can succeed: it fails now. It is ending: it ends
  * with its last child. All have ended: their outputs are gathered; if not all succeeded, what the
@@ -338,13 +352,13 @@ static int settle(struct tri_array *array, const struct tr_node_ended *ended,
 int tri_array_evaluate(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
-    if (state->step == TRI_ARRAY_RUNNING && state->count - state->failed < state->needed) {
+    if (has_failed(array)) {
         return tri_array_end_in(array, TR_NODE_PHASE_FAILED);
     }
     if (state->step == TRI_ARRAY_ENDING) {
         return state->live == 0 ? tri_array_end_in(array, state->ending) : 0;
     }
-    if (state->live == 0 && state->next == state->count) {
+    if (is_over(state)) {
         return tri_array_has_to_keep(array) ? tri_array_keep_some(array) : tri_array_gather(array);
     }
     return has_free_slot(array) ? tri_array_go_on(array) : 0;

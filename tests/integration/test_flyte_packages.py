@@ -285,6 +285,45 @@ workflow("flows.launches", {}, [
                          {"o0": 6, "o1": 8, "o2": 14, "o3": 2})
 
 
+class NodesTest(PackageTest):
+    """What nodes and maps say about how they run."""
+
+    MAP = """
+LIST = types_pb2.LiteralType(collection_type=INTEGER)
+task("m.odd", "(open('MARKS/%d' % i['a'], 'w'), 1 // (i['a'] % 2))[1]", {"a": INTEGER})
+map = array("n0", "m.odd", a=numbers(1, 2, 3, 4, 5))
+map.array_node.parallelism = 1
+def flow():
+    workflow("m.flow", {}, [map], {"o0": promise("n0")}, {"o0": LIST})
+"""
+
+    def marks(self, script):
+        """Which elements have begun."""
+        marks = self.folder / "marks"
+        shutil.rmtree(marks, ignore_errors=True)
+        marks.mkdir()
+        self.package(self.MAP.replace("MARKS", str(marks)) + script + "\nflow()")
+        error = self.document("run", "flows.tgz", "m.flow", status=1)["error"]
+        self.assertIn("integer", error["message"])
+        return sorted(int(path.name) for path in marks.iterdir())
+
+    def test_all_elements_of_a_map_run(self):
+        self.assertEqual(self.marks(""), [1, 2])
+        self.assertEqual(self.marks("map.array_node.run_all_sub_nodes = True"), [1, 2, 3, 4, 5])
+
+    def test_a_maps_timeout_bounds_all_of_it(self):
+        slow = "import time; time.sleep(60)"
+        self.package(f"""
+task("m.slow", "", {{"a": INTEGER}}, args=["python3", "-c", {slow!r}])
+map = array("n0", "m.slow", a=numbers(1, 2))
+map.metadata.timeout.nanos = 300000000
+map.array_node.node.metadata.timeout.seconds = 50
+workflow("m.flow", {{}}, [map], {{}})
+""")
+        error = self.document("run", "flows.tgz", "m.flow", status=1)["error"]
+        self.assertIn("deadline", error["message"])
+
+
 class CodeTest(PackageTest):
     """Fast packages, which bring the code of their tasks along."""
 

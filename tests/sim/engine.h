@@ -169,6 +169,7 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(decided_plainly)       \
     S(texts_bound)           \
     S(texts_without_form)    \
+    S(maps_run_to_failure)   \
     S(retries_left_out)      \
     S(labels_inherited)      \
     S(labels_outweighed)     \

@@ -177,9 +177,12 @@ static void run_elements(struct mapping *mapping)
         mapping->failures += mapping->elements[i].phase != TR_NODE_PHASE_SUCCEEDED ? 1 : 0;
         (void)sim_expect(model, mapping->path, i, &mapping->elements[i]);
     }
-    if (mapping->count - mapping->failures < mapping->needed) {
+    /* Which elements run before it fails is chance, unless all do. */
+    bool has_failed = mapping->count - mapping->failures < mapping->needed;
+    if (has_failed && !mapping->node->runs_all) {
         sim_cut_from(model, first);
     }
+    sim_engine_seen.maps_run_to_failure += has_failed && mapping->node->runs_all ? 1 : 0;
 }
 
 struct sim_given sim_run_map(struct sim_flow *flow, const struct tr_node *node, struct tr_text path,

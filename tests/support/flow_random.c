@@ -189,6 +189,9 @@ static void write_map(struct generator *g, struct interface *outputs)
     } else if (may_fail) {
         tr_buffer_print(g->text, ", min_success_ratio: 0.%u", below(g, 10));
     }
+    if (g->text->size % 4 == 0) { /* no draw: seeds make the flows that they have made before */
+        tr_buffer_add_string(g->text, ", run_all: true");
+    }
     *outputs = callee->outputs;
     for (uint32_t i = 0; i < outputs->count; i++) {
         if (may_fail) {

@@ -73,6 +73,18 @@ def node(id, name, kind=identifier_pb2.TASK, after=(), **bindings):
     return made
 
 
+def array(id, name, after=(), **bindings):
+    """A map over a task; what the test adds goes into the node or its element's."""
+    made = core_workflow_pb2.Node(id=id, inputs=bind(bindings), upstream_node_ids=after)
+    made.array_node.node.id = "element"
+    made.array_node.node.task_node.reference_id.CopyFrom(entity_id(identifier_pb2.TASK, name))
+    return made
+
+
+def numbers(*values):
+    return literals_pb2.BindingData(collection={"bindings": [scalar(each) for each in values]})
+
+
 def workflow(name, inputs, nodes, outputs, types=None, file=None):
     spec = workflow_pb2.WorkflowSpec()
     template = spec.template

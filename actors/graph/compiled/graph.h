@@ -256,6 +256,7 @@ struct tr_node {
     uint32_t min_successes;   /* 0: by the ratio */
     double min_success_ratio; /* of the elements, rounded up */
     uint32_t errors_output;   /* the output that lists errors, or TR_GRAPH_NONE */
+    bool runs_all;            /* all elements run, also when too few are left to succeed */
 
     /* BRANCH: its arms, in the workflow's arms, tried in their order */
     uint32_t arm_first;

@@ -95,6 +95,7 @@ static void add_node(struct tri_builder *builder, const struct tri_node *source,
     node->parallelism = source->parallelism;
     node->min_successes = source->min_successes;
     node->min_success_ratio = source->min_success_ratio;
+    node->runs_all = source->runs_all;
     node->sleep_ns = source->sleep_ns;
     node->parent = parent;
     built->source = source;

@@ -301,6 +301,9 @@ static void put_map(struct tri_flyte_graph *graph, const flyte_node *node,
     if (array->parallelism > 0) {
         tri_flyte_put_count(graph, fields, "parallelism", array->parallelism);
     }
+    if (array->run_all_sub_nodes) {
+        tri_flyte_put_bool(graph, fields, "run_all", true);
+    }
     put_over(graph, node, fields);
     put_criterion(graph, array, fields);
 }
@@ -476,8 +479,9 @@ static void put_interruptible(struct tri_flyte_graph *graph, const flyte_node *o
 }
 
 /*
- * The name is the node's own; of a map all else is that of its elements' node. A timeout of a task
- * bounds each attempt; a node that runs no task has no attempts, and there it is a deadline.
+ * Name and deadline are the node's own; of a map all else is that of its elements' node. A timeout
+ * of a task bounds each attempt; a map and a node that runs no task have no attempts of their own,
+ * and there it is a deadline.
  */
 static void put_metadata(struct tri_flyte_graph *graph, const flyte_node *node,
                          struct tri_flyte_fields *fields)
@@ -487,20 +491,20 @@ static void put_metadata(struct tri_flyte_graph *graph, const flyte_node *node,
     if (metadata != NULL && metadata->name[0] != '\0') {
         tri_flyte_put_text(graph, fields, "name", metadata->name);
     }
+    if (metadata != NULL && (is_map || !is_tasks(node))) {
+        tri_flyte_put_duration(graph, fields, "deadline", metadata->timeout);
+    }
     const flyte_node *one =
         is_map && node->array_node->node != NULL ? node->array_node->node : node;
     metadata = one->metadata;
-    if (is_tasks(node)) {
-        put_interruptible(graph, one, fields);
-    }
-    if (metadata == NULL) {
-        return;
-    }
-    tri_flyte_put_duration(graph, fields, is_tasks(node) ? "timeout" : "deadline",
-                           metadata->timeout);
     if (!is_tasks(node)) {
         return;
     }
+    put_interruptible(graph, one, fields);
+    if (metadata == NULL) {
+        return;
+    }
+    tri_flyte_put_duration(graph, fields, "timeout", metadata->timeout);
     if (metadata->retries != NULL && metadata->retries->retries > 0) {
         tri_flyte_put_count(graph, fields, "retries", metadata->retries->retries);
     }

@@ -19,7 +19,6 @@ struct note {
 #define WORKFLOW &flyteidl__core__workflow_metadata__descriptor
 #define NODE &flyteidl__core__node_metadata__descriptor
 #define OVERRIDES &flyteidl__core__task_node_overrides__descriptor
-#define ARRAY &flyteidl__core__array_node__descriptor
 #define TASK &flyteidl__core__task_metadata__descriptor
 
 static const struct note notes[] = {
@@ -45,7 +44,6 @@ static const struct note notes[] = {
     {OVERRIDES, "extended_resources", "a node's extended resources"},
     {OVERRIDES, "container_image", "a node's container image"},
     {OVERRIDES, "pod_template", "a node's pod template"},
-    {ARRAY, "run_all_sub_nodes", "a map's run_all_sub_nodes"},
     {TASK, "tags", "a task's tags"},
     {TASK, "pod_template_name", "a task's pod template"},
     {TASK, "metadata", "a task's labels and annotations"},

@@ -106,6 +106,7 @@ struct tri_node {
     double min_success_ratio;
     struct tri_place success_place; /* of the first of the two */
     struct tri_name errors;
+    bool runs_all;
     const struct tr_type *signal_type;
     int64_t sleep_ns;
     const struct tri_name *after;

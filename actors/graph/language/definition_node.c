@@ -109,6 +109,13 @@ static void read_errors(struct tri_definition *definition, const struct tr_tree 
     (void)tri_keys_read_name(definition, value, &node->errors);
 }
 
+static void read_run_all(struct tri_definition *definition, const struct tr_tree *value,
+                         void *target)
+{
+    struct tri_node *node = target;
+    (void)tri_keys_read_bool(definition, value, &node->runs_all);
+}
+
 static void read_signal_type(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
@@ -164,6 +171,7 @@ static const struct tri_key node_keys[] = {
     {"min_successes", read_min_successes, BODY_MAP},
     {"min_success_ratio", read_min_success_ratio, BODY_MAP},
     {"errors", read_errors, BODY_MAP},
+    {"run_all", read_run_all, BODY_MAP},
     {"type", read_signal_type, TRI_BODY_SIGNAL},
     {"after", read_after, BODY_ANY},
     {"optional", read_optional, BODY_ANY},

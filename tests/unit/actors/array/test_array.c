@@ -26,6 +26,7 @@ static const char definition[] =
     "      pairs: {map: pair, with: {a: $a, b: $b}}\n"
     "      mute: {map: quiet, with: {a: $a}}\n"
     "      late: {map: square, with: {a: $a}, deadline: 5s}\n"
+    "      every: {map: square, with: {a: $a}, parallelism: 2, run_all: true}\n"
     "      words: {map: wordy, with: {a: $b}}\n"
     "      flows: {map: inner, with: {a: $a}}\n"
     "  inner:\n"
@@ -362,6 +363,22 @@ static void test_after_a_failure_no_element_begins(void **state)
     array_stand_close();
 }
 
+static void test_all_elements_run_where_they_have_to(void **state)
+{
+    (void)state;
+    array_stand_open(definition, odd_fails, false);
+    array_stand_start("every", "[[0, 1, 2, 3, 4, 5], 7]");
+    array_stand_run();
+    assert_int_equal(array_stand.spawned, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_false(array_stand.children[i].was_aborted);
+    }
+    expect_failure("KeyError",
+                   "2 x it is odd [KeyError], first [1]; 1 x it is odd [OOMKilled], first [3]");
+    assert_int_equal(array_stand.end.failed_element, 1);
+    array_stand_close();
+}
+
 /* Ends only when it is told to hard. */
 static void stubborn(enum array_stand_event event, const struct tr_node_start *start,
                      struct array_stand_act *act)
@@ -422,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_a_share_is_rounded_up),
         cmocka_unit_test(test_a_failure_ends_the_others),
         cmocka_unit_test(test_after_a_failure_no_element_begins),
+        cmocka_unit_test(test_all_elements_run_where_they_have_to),
         cmocka_unit_test(test_an_abort_waits_for_every_child),
         cmocka_unit_test(test_a_deadline_bounds_the_whole),
     };
