@@ -132,6 +132,19 @@ static bool is_shown(const struct tr_node *node)
     return node->kind != TR_NODE_START && node->kind != TR_NODE_END;
 }
 
+/* What of it nobody acts on, in Flyte's JSON. */
+static void write_extra(struct tr_document *document, const struct tr_node *node)
+{
+    struct tr_buffer text;
+    tr_buffer_init(&text, 0);
+    if (node->extra.size > 0 && tr_literal_json(NULL, node->extra, &text) == 0) {
+        tr_document_json(document, "extra", tr_buffer_text(&text));
+    } else {
+        tr_document_null(document, "extra");
+    }
+    tr_buffer_fini(&text);
+}
+
 static void write_nodes(struct tr_document *document, const struct tr_graph *graph,
                         const struct tr_workflow *workflow)
 {
@@ -153,6 +166,7 @@ static void write_nodes(struct tr_document *document, const struct tr_graph *gra
             }
         }
         tr_document_end(document);
+        write_extra(document, node);
         tr_document_end(document);
     }
 }

@@ -58,10 +58,11 @@ print(json.dumps(json_format.MessageToDict(closure)))
 
 
 class ClosureTest(PackageTest):
-    def closure(self, file, name, *words):
+    def closure(self, file, name, *words, noted=False):
+        """What stdout is; with `noted` stderr has warnings."""
         done = subprocess.run([PROGRAM, "inspect", file, name, "-o", "proto", *words],
                               cwd=self.folder, env=self.environment(), capture_output=True)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual((done.returncode, done.stderr != b""), (0, noted), done.stderr)
         return done.stdout
 
     def read(self, data):
@@ -113,6 +114,55 @@ class ClosureTest(PackageTest):
         alone = self.read(self.closure("flows.tgz", "c.inner"))
         self.assertNotIn("subWorkflows", alone)
         self.assertEqual(len(alone["tasks"]), 1)
+
+    # Nodes that say all that they may, a map whose parallelism is 0 and one that leaves it open.
+    SAYING = """
+task("c.t", "i['a']", {"a": INTEGER})
+one = node("n0", "c.t", a=scalar(1))
+overrides = one.task_node.overrides
+overrides.container_image = "other:1"
+overrides.extended_resources.gpu_accelerator.device = "a100"
+overrides.pod_template.pod_spec.update({"priority": 5})
+overrides.resources.requests.add(name=tasks_pb2.Resources.CPU, value="500m")
+one.metadata.config["k"] = "v"
+one.metadata.cacheable = False
+one.metadata.cache_serializable = False
+two = array("n1", "c.t", a=numbers(1))
+two.array_node.execution_mode = core_workflow_pb2.ArrayNode.FULL_STATE
+two.array_node.data_mode = core_workflow_pb2.ArrayNode.INDIVIDUAL_INPUT_FILES
+two.array_node.parallelism = 0
+two.array_node.run_all_sub_nodes = True
+two.metadata.timeout.seconds = 60
+two.array_node.node.metadata.timeout.seconds = 6
+two.array_node.node.metadata.interruptible = False
+three = array("n2", "c.t", a=numbers(1))
+spec = workflow("c.flow", {}, [one, two, three], {"o0": promise("n0")})
+spec.template.metadata_defaults.interruptible = True
+members[-1] = (members[-1][0], spec.SerializeToString())
+"""
+
+    def test_all_that_nodes_say_is_given_back(self):
+        self.package(self.SAYING)
+        closure = self.closure("flows.tgz", "c.flow", noted=True)
+        template = self.read(closure)["primary"]["template"]
+        one, two, three = template["nodes"][2:]
+        self.assertEqual(one["metadata"], {"config": {"k": "v"}, "cacheable": False,
+                                           "cacheSerializable": False})
+        self.assertEqual(one["taskNode"]["overrides"], {
+            "containerImage": "other:1", "podTemplate": {"podSpec": {"priority": 5.0}},
+            "extendedResources": {"gpuAccelerator": {"device": "a100"}},
+            "resources": {"requests": [{"name": "CPU", "value": "500m"}]}})
+        self.assertEqual(two["metadata"], {"timeout": "60s"})
+        array = two["arrayNode"]
+        self.assertEqual(array["node"].pop("metadata"), {"timeout": "6s", "interruptible": False})
+        del array["node"]
+        self.assertEqual(array, {"executionMode": "FULL_STATE", "parallelism": 0,
+                                 "dataMode": "INDIVIDUAL_INPUT_FILES", "runAllSubNodes": True})
+        self.assertNotIn("parallelism", three["arrayNode"])
+        self.assertEqual(template["metadataDefaults"], {"interruptible": True})
+        (self.folder / "closure.pb").write_bytes(closure)
+        self.assertEqual(self.document("inspect", "closure.pb", "c.flow"),
+                         self.document("inspect", "flows.tgz", "c.flow"))
 
     def test_there_and_back(self):
         self.package(WHOLE.replace('''    node("n3", "c.plan", identifier_pb2.LAUNCH_PLAN, '''

@@ -191,7 +191,8 @@ workflow flows.main.sums(err: int, n0: int = 5, o0: int) -> (o0: int, n0: int)
         self.assertEqual(sums["inputs"][1],
                          {"name": "n0", "type": "int", "has_default": True, "default": 5})
         self.assertEqual(sums["nodes"][1], {"node": "n1.x", "kind": "task",
-                                            "target": "flows.more.double", "after": ["n0"]})
+                                            "target": "flows.more.double", "after": ["n0"],
+                                            "extra": None})
         _, stderr = self.troupe("inspect", "flows.tgz", "gone", status=2)
         self.assertEqual(stderr, "troupe inspect: there is no workflow, launch plan or task "
                                  "'gone'\n")
@@ -322,6 +323,41 @@ workflow("m.flow", {{}}, [map], {{}})
 """)
         error = self.document("run", "flows.tgz", "m.flow", status=1)["error"]
         self.assertIn("deadline", error["message"])
+
+
+    def test_what_is_not_acted_on_stays(self):
+        self.package("""
+task("m.t", "i['a']", {"a": INTEGER})
+LIST = types_pb2.LiteralType(collection_type=INTEGER)
+one = node("n0", "m.t", a=scalar(1))
+overrides = one.task_node.overrides
+overrides.container_image = "other:1"
+overrides.extended_resources.gpu_accelerator.device = "a100"
+overrides.extended_resources.gpu_accelerator.unpartitioned = True
+overrides.pod_template.pod_spec.update({"priority": 5})
+overrides.resources.requests.add(name=tasks_pb2.Resources.CPU, value="500m")
+one.metadata.config["k"] = "v"
+one.metadata.retries.retries = 2
+two = array("n1", "m.t", a=numbers(1))
+two.array_node.execution_mode = core_workflow_pb2.ArrayNode.FULL_STATE
+two.array_node.data_mode = core_workflow_pb2.ArrayNode.INDIVIDUAL_INPUT_FILES
+two.array_node.parallelism = 0
+two.array_node.run_all_sub_nodes = True
+two.array_node.node.task_node.overrides.container_image = "other:2"
+three = array("n2", "m.t", a=numbers(1))
+workflow("m.flow", {}, [one, two, three], {"o0": promise("n0")})
+""")
+        nodes = self.document("inspect", "flows.tgz", "m.flow")[0]["nodes"]
+        self.assertEqual([each["extra"] for each in nodes], [
+            {"metadata": {"config": {"k": "v"}}, "taskNode": {"overrides": {
+                "containerImage": "other:1", "podTemplate": {"podSpec": {"priority": 5}},
+                "extendedResources": {"gpuAccelerator": {"device": "a100", "unpartitioned": True}},
+                "resources": {"requests": [{"name": "CPU", "value": "500m"}]}}}},
+            {"arrayNode": {"executionMode": "FULL_STATE", "dataMode": "INDIVIDUAL_INPUT_FILES",
+                           "parallelism": 0,
+                           "node": {"taskNode": {"overrides": {"containerImage": "other:2"}}}}},
+            None])
+        self.assertEqual(self.document("run", "flows.tgz", "m.flow")["outputs"], {"o0": 1})
 
 
 class CodeTest(PackageTest):

@@ -267,6 +267,12 @@ struct tr_node {
     const struct tr_type *signal_type;
 
     int64_t sleep_ns; /* SLEEP */
+
+    /*
+     * What its definition says beside that nobody acts on: of Flyte's, overrides, configuration and
+     * the like, a flyteidl.core.Node as JSON, a packed map; empty: nothing.
+     */
+    struct tr_bytes extra;
 };
 
 /*

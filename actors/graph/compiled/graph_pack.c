@@ -399,7 +399,7 @@ static void move_node_settings(struct tri_transfer *transfer, struct tr_node *no
 static void move_node(struct tri_transfer *transfer, void *item)
 {
     struct tr_node *node = item;
-    begin(transfer, 27);
+    begin(transfer, 28);
     move_text(transfer, &node->id);
     move_text(transfer, &node->name);
     move_kind(transfer, &node->kind, TR_NODE_SLEEP);
@@ -427,6 +427,7 @@ static void move_node(struct tri_transfer *transfer, void *item)
     move_type(transfer, &node->signal_type);
     move_ns(transfer, &node->sleep_ns);
     move_bool(transfer, &node->runs_all);
+    move_bytes(transfer, &node->extra);
 }
 
 static void move_notification(struct tri_transfer *transfer, void *item)
@@ -453,7 +454,7 @@ static void move_workflow(struct tri_transfer *transfer, void *item)
     move_text(transfer, &workflow->folder);
     move_variables(transfer, &workflow->interface.inputs);
     move_variables(transfer, &workflow->interface.outputs);
-    MOVE_ITEMS(transfer, workflow->nodes, &workflow->node_count, 27, move_node);
+    MOVE_ITEMS(transfer, workflow->nodes, &workflow->node_count, 28, move_node);
     move_u32(transfer, &workflow->end);
     MOVE_ITEMS(transfer, workflow->order, &workflow->order_count, 0, move_number_item);
     MOVE_ITEMS(transfer, workflow->upstream, &workflow->upstream_count, 0, move_number_item);

@@ -426,7 +426,8 @@ static bool check_node(struct check *check, uint32_t index)
     const struct tr_node *node = &workflow->nodes[index];
     bool is_parent = node->parent == TR_GRAPH_NONE ||
                      (node->parent < index && workflow->nodes[node->parent].kind == TR_NODE_BRANCH);
-    return is_parent && check_target(node) &&
+    bool is_extra = node->extra.size == 0 || tr_literal_check(NULL, node->extra) == 0;
+    return is_parent && is_extra && check_target(node) &&
            in_range(node->input_first, node->input_count, workflow->binding_count) &&
            is_index(node->errors_output, node->outputs.count) &&
            check_variables(&node->outputs, false) && check_kind(check, index) &&

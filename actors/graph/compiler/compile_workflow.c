@@ -80,6 +80,20 @@ static struct tr_node *begin_node(struct tri_builder *builder, enum tr_node_kind
     return node;
 }
 
+static struct tr_bytes pack_extra(struct tri_builder *builder, const struct tr_tree *extra)
+{
+    struct tri_compiler *compiler = builder->compiler;
+    struct tr_literal_reader reader = {.report = compiler->report, .arena = compiler->scratch};
+    struct tr_bytes packed = {.size = 0};
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    if (extra != NULL && tr_literal_read(&reader, NULL, extra, &buffer)) {
+        packed = tr_arena_bytes(&compiler->graph->arena, tr_buffer_bytes(&buffer));
+    }
+    tr_buffer_fini(&buffer);
+    return packed;
+}
+
 /* Lays out a body and, behind it, the nodes of its arms. */
 static void add_node(struct tri_builder *builder, const struct tri_node *source, struct tr_text id,
                      uint32_t parent, enum tr_node_role role)
@@ -96,6 +110,7 @@ static void add_node(struct tri_builder *builder, const struct tri_node *source,
     node->min_successes = source->min_successes;
     node->min_success_ratio = source->min_success_ratio;
     node->runs_all = source->runs_all;
+    node->extra = pack_extra(builder, source->extra);
     node->sleep_ns = source->sleep_ns;
     node->parent = parent;
     built->source = source;

@@ -59,6 +59,13 @@ TR_MUST_USE struct tr_tree *tri_flyte_msgpack(struct tr_arena *arena, struct tr_
 TR_MUST_USE Google__Protobuf__Struct *tri_flyte_struct_new(struct tr_arena *arena,
                                                            struct tr_cursor *cursor, int *error);
 
+/*
+ * A message as the tree of its JSON; with `takes_hashes` a literal that has a hash is that alone.
+ * NULL: memory ended.
+ */
+TR_MUST_USE struct tr_tree *tri_flyte_json(struct tr_arena *arena, const ProtobufCMessage *message,
+                                           bool takes_hashes);
+
 /* Trees of single values. NULL without memory. */
 TR_MUST_USE struct tr_tree *tri_flyte_text(struct tr_arena *arena, struct tr_text text);
 

@@ -115,6 +115,7 @@ struct tri_node {
     int64_t deadline_ns;
     struct tri_settings settings;
     struct tri_name first_override; /* the first of its keys that belongs to settings */
+    const struct tr_tree *extra;    /* in a document of Flyte's; NULL: nothing */
     const struct tri_arm *arms;
     uint32_t arm_count;
 };

@@ -248,6 +248,10 @@ static void read_keys(struct tri_definition *definition, const struct tr_tree *t
             k++;
         }
         bool is_when = tr_text_equal(key->text, tr_text_of("when"));
+        if (definition->has_any_names && tr_text_equal(key->text, tr_text_of("extra"))) {
+            node->extra = tree->pairs[i].value; /* no word of the language */
+            continue;
+        }
         if (k == TR_COUNT_OF(node_keys) || (is_when && !is_arm)) {
             tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys), own);
         } else if ((node_keys[k].bodies & own) == 0) {
