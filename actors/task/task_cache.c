@@ -42,8 +42,10 @@ static bool has_digest(struct tri_task *task, const struct tri_path *path)
     return tri_path_is_local(path->uri) || tri_path_is_blob(path->uri);
 }
 
+/* Flyte's keys are made of literals, which hold paths as such; others of their content alone. */
 static struct tri_resolver input_resolver(const struct tri_task *task)
 {
+    bool is_flytes = tr_cache_is_flytes(task->settings, task->start.inputs);
     return (struct tri_resolver){
         .variables = &task->task->interface.inputs,
         .slots = task->start.inputs,
@@ -51,7 +53,7 @@ static struct tri_resolver input_resolver(const struct tri_task *task)
         .left_out_count = task->settings->cache.ignored_count,
         .wants = has_digest,
         .ask = ask_digest,
-        .scope = TR_PATHS_CONTENT,
+        .scope = is_flytes ? TR_PATHS_DECLARED : TR_PATHS_CONTENT,
     };
 }
 
@@ -68,8 +70,8 @@ static int make_key(struct tri_task *task, const struct tri_resolver *resolver)
     tr_buffer_init(&digests, 0);
     int error = tri_resolve_apply(task, resolver, &inputs);
     if (error == 0) {
-        error = tr_cache_key(task->graph, task->task, task->settings, tr_buffer_bytes(&inputs), key,
-                             &digests);
+        error = tr_cache_key(task->graph, task->task, task->settings, tr_buffer_bytes(&inputs),
+                             resolver->scope == TR_PATHS_DECLARED, key, &digests);
     }
     if (error == 0) {
         error = tri_task_note(task, true);
@@ -137,6 +139,25 @@ static int give_up_cache(struct tri_task *task)
     return error != 0 ? error : tri_task_go(task, TR_STEP_TOKEN);
 }
 
+/* A digest as it is noted: as bytes, or, where it stands in the place of a path, as text. */
+static void write_digest(const struct tri_task *task, struct tr_bytes digest,
+                         struct tr_buffer *said)
+{
+    if (!tr_cache_is_flytes(task->settings, task->start.inputs)) {
+        tr_buffer_bytes_value(said, digest);
+        return;
+    }
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    tr_buffer_add_string(&words, "content:");
+    for (size_t i = 0; i < digest.size; i++) {
+        tr_buffer_print(&words, "%02x", digest.data[i]);
+    }
+    tr_buffer_text_value(said, tr_buffer_text(&words));
+    said->error = said->error != 0 ? said->error : words.error;
+    tr_buffer_fini(&words);
+}
+
 int tri_task_digest_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     struct tr_blob_stored stored;
@@ -149,7 +170,7 @@ int tri_task_digest_answered(struct tri_task *task, const struct tri_reply *repl
     }
     struct tr_buffer said;
     tr_buffer_init(&said, 0);
-    tr_buffer_bytes_value(&said, stored.digest);
+    write_digest(task, stored.digest, &said);
     error = said.error != 0 ? said.error : tri_resolve_note(task, tr_buffer_bytes(&said));
     tr_buffer_fini(&said);
     return error != 0 ? error : digest_next(task);

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "actors/graph/compiled/pack.h"
+#include "actors/graph/flyte/flyte.h"
 #include "actors/graph/value/slot.h"
+#include "schemas/codec/error.h"
 
 /*
  * Raised when the key is made from anything else: old results are then computed again, never
@@ -68,12 +70,102 @@ static int add_digests(struct tr_bytes inputs, struct tr_buffer *digests)
     return cursor.error != 0 ? TR_MALFORMED : digests->error;
 }
 
+static bool is_ignored(const struct tr_cache *cache, uint32_t input)
+{
+    for (uint32_t i = 0; i < cache->ignored_count; i++) {
+        if (cache->ignored[i] == input) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ Flyte's keys */
+
+bool tr_cache_is_flytes(const struct tr_settings *settings, struct tr_bytes inputs)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(inputs, &cursor);
+    bool is_fine = settings->cache.signature.size > 0 && inputs.size <= TR_CACHE_FLYTE_BYTES_MAX;
+    for (uint32_t i = 0; is_fine && i < count; i++) {
+        struct tr_offloaded where;
+        struct tr_bytes slot = tr_read_any(&cursor);
+        is_fine = cursor.error == 0 &&
+                  (is_ignored(&settings->cache, i) || !tr_slot_is_offloaded(slot, &where));
+    }
+    return is_fine;
+}
+
+static int put(void *self, struct tr_text text)
+{
+    struct tr_buffer *document = self;
+    tr_buffer_add_text(document, text);
+    return document->error;
+}
+
+/* The inputs that count as a map of literals. */
+static int write_literals(const struct tr_task *task, const struct tr_settings *settings,
+                          struct tr_bytes inputs, struct tr_buffer *document)
+{
+    const struct tr_variables *variables = &task->interface.inputs;
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(inputs, &cursor);
+    uint32_t written = 0;
+    int error = cursor.error != 0 ? TR_MALFORMED : 0;
+    for (uint32_t i = 0; error == 0 && i < variables->count && written < count; i++) {
+        if (is_ignored(&settings->cache, i)) {
+            continue;
+        }
+        struct tr_bytes slot = tr_read_any(&cursor);
+        const struct tr_variable *variable = &variables->items[i];
+        error = cursor.error != 0
+                    ? TR_MALFORMED
+                    : tr_flyte_write(variable->name, variable->type, 0, slot, put, document);
+        written++;
+    }
+    return error != 0 || written == count ? error : TR_MALFORMED;
+}
+
+static int digest_literals(const struct tr_task *task, const struct tr_settings *settings,
+                           struct tr_bytes inputs, uint8_t *out)
+{
+    uint8_t hash[TR_FLYTE_HASH_BYTES];
+    struct tr_buffer document;
+    tr_buffer_init(&document, 0);
+    int error = write_literals(task, settings, inputs, &document);
+    if (error == 0) {
+        error = tr_flyte_hash(tr_buffer_bytes(&document), TR_FLYTE_HASH_OF_PROPELLER, hash);
+    }
+    if (error == 0) {
+        memcpy(out, hash, TR_CACHE_INPUTS_BYTES);
+    }
+    tr_buffer_fini(&document);
+    return error;
+}
+
+/* The version of Flyte's dataset, in which blanks around the cache's version do not count. */
+static void write_dataset_version(const struct tr_cache *cache, struct tr_buffer *buffer)
+{
+    struct tr_text version = cache->version;
+    while (version.size > 0 && version.data[0] == ' ') {
+        version = (struct tr_text){.data = version.data + 1, .size = version.size - 1};
+    }
+    while (version.size > 0 && version.data[version.size - 1] == ' ') {
+        version.size--;
+    }
+    tr_buffer_add_text(buffer, version);
+    tr_buffer_add_string(buffer, "-");
+    tr_buffer_add_text(buffer, cache->signature);
+}
+
+/* ------------------------------------------------------------------ all keys */
+
 /*
  * Everything is written with its size or its count in front, so no two different lists of parts
  * give the same bytes.
  */
 int tr_cache_key(const struct tr_graph *graph, const struct tr_task *task,
-                 const struct tr_settings *settings, struct tr_bytes inputs,
+                 const struct tr_settings *settings, struct tr_bytes inputs, bool is_flytes,
                  uint8_t key[TR_CACHE_KEY_BYTES], struct tr_buffer *digests)
 {
     struct tr_buffer buffer;
@@ -84,14 +176,23 @@ int tr_cache_key(const struct tr_graph *graph, const struct tr_task *task,
     tr_buffer_text_value(&buffer, graph->domain);
     tr_buffer_text_value(&buffer, task->name);
     digest_part(&buffer, key + TASK_AT, TR_CACHE_TASK_BYTES);
-    tr_buffer_array(&buffer, 3);
-    tr_buffer_text_value(&buffer, settings->cache.version);
-    write_variables(&task->interface.inputs, &buffer);
-    write_variables(&task->interface.outputs, &buffer);
+    if (settings->cache.signature.size > 0) {
+        write_dataset_version(&settings->cache, &buffer);
+    } else {
+        tr_buffer_array(&buffer, 3);
+        tr_buffer_text_value(&buffer, settings->cache.version);
+        write_variables(&task->interface.inputs, &buffer);
+        write_variables(&task->interface.outputs, &buffer);
+    }
     digest_part(&buffer, key + VERSION_AT, TR_CACHE_VERSION_BYTES);
     digest(inputs, key, TR_CACHE_INPUTS_BYTES);
     int error = buffer.error;
     tr_buffer_fini(&buffer);
+    if (error == 0 && is_flytes) {
+        error = digest_literals(task, settings, inputs, key);
+        /* What cannot be a literal of Flyte's keeps the digest that it has. */
+        error = error == TR_INVALID || error == TR_MALFORMED || error == TR_LIMIT ? 0 : error;
+    }
     return error != 0 ? error : add_digests(inputs, digests);
 }
 
@@ -131,16 +232,6 @@ int tr_cache_write_task(const struct tr_graph *graph, const struct tr_task *task
     tr_buffer_add_string(buffer, "/");
     tr_buffer_add_text(buffer, task->name);
     return buffer->error;
-}
-
-static bool is_ignored(const struct tr_cache *cache, uint32_t input)
-{
-    for (uint32_t i = 0; i < cache->ignored_count; i++) {
-        if (cache->ignored[i] == input) {
-            return true;
-        }
-    }
-    return false;
 }
 
 int tr_cache_write_inputs(const struct tr_task *task, const struct tr_settings *settings,

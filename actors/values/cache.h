@@ -7,6 +7,11 @@
  * (tri_resolve_apply). Under it lies one document in the store's folder, under a name that has the
  * three parts of the key: cache/ab/INPUTS-TASK-VERSION. So what was made of the same inputs lies in
  * one folder, and `troupe explain` finds the nearest entry of a miss without reading all.
+ *
+ * Of a task of Flyte's INPUTS is the beginning of the hash in the artifact's tag that Flyte gives
+ * the same literals (flyte_cached-HASH), and VERSION that of the SHA-256 of its dataset's version
+ * (CACHE_VERSION-IN-OUT). So a store can be compared with Flyte's. Where inputs are larger than
+ * TR_CACHE_FLYTE_BYTES_MAX or lie in the blob store, INPUTS is as of any other task.
  */
 #ifndef TR_ACTORS_VALUES_CACHE_H
 #define TR_ACTORS_VALUES_CACHE_H
@@ -27,16 +32,27 @@
 #define TR_CACHE_COMPARED_MAX 64
 #define TR_CACHE_INPUT_BYTES 8
 
+/* The most that is hashed as Flyte does it, one value at a time, in a handler. */
+#define TR_CACHE_FLYTE_BYTES_MAX 16384U
+
 /* So many elements of a map have their misses kept, the first ones. */
 #define TR_CACHE_MISSES_MAX 1000
 
 /*
- * Makes the key. `inputs` are the slots that count, as content; the digest of each is appended to
- * `digests`, of the first TR_CACHE_COMPARED_MAX of them. TR_MEMORY, TR_LIMIT, TR_MALFORMED.
+ * Whether the key of these inputs, all of them, is made of their literals as Flyte makes it. They
+ * keep their types then, and a digest stands in the place of a local path.
+ */
+bool tr_cache_is_flytes(const struct tr_settings *settings, struct tr_bytes inputs);
+
+/*
+ * Makes the key. `inputs` are the slots that count, with `is_flytes` as above, else as content; the
+ * digest of each is appended to `digests`, of the first TR_CACHE_COMPARED_MAX of them. TR_MEMORY,
+ * TR_LIMIT, TR_MALFORMED.
  */
 TR_MUST_USE int tr_cache_key(const struct tr_graph *graph, const struct tr_task *task,
                              const struct tr_settings *settings, struct tr_bytes inputs,
-                             uint8_t key[TR_CACHE_KEY_BYTES], struct tr_buffer *digests);
+                             bool is_flytes, uint8_t key[TR_CACHE_KEY_BYTES],
+                             struct tr_buffer *digests);
 
 /* Where the document of a key lies, below the store's folder. */
 void tr_cache_path(struct tr_bytes key, char path[TR_CACHE_PATH_BYTES]);

@@ -5,9 +5,11 @@ with all that came beside the value.
 Tasks are programs that use Flyte's own library (support/flyte_package.py puts packages together).
 """
 
+import json
+import shutil
 import unittest
 
-from test_flyte_packages import PackageTest
+from test_flyte_packages import SUPPORT, PackageTest
 
 # Two tasks: one that writes a literal, one that tells what it was given.
 MAKE = """
@@ -80,6 +82,121 @@ for name in ("one", "two", "three", "four"):
         caches = [row["cache"] for row in self.document("get", "@last")["nodes"]
                   if row["node"] == "n1"]
         self.assertEqual(caches, ["populated"])
+
+
+class KeysTest(PackageTest):
+    """Keys of cached results, as propeller and datacatalog make them of the same literals."""
+
+    # What is put behind a package: what Flyte makes of it, as the names of files in the cache.
+    FLYTES = """
+sys.path.insert(0, SUPPORT)
+import base64, json
+from flyte_hashes import flytes, hashed
+def letters(digest):
+    return base64.urlsafe_b64encode(digest).decode()
+def bare(message):
+    for part in (message.inputs, message.outputs):
+        for variable in part.variables.values():
+            variable.description = ""
+            variable.type.ClearField("metadata")
+            variable.type.ClearField("annotation")
+    return message
+def version_of(interface, version):
+    bare(interface)
+    whole = "-".join([version, *(letters(flytes(part))[:8]
+                                 for part in (interface.inputs, interface.outputs))])
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+def key_of(spec, **literals):
+    tag = flytes(hashed(literals_pb2.LiteralMap(literals=literals)))
+    return [tag.hex()[:32], version_of(spec.template.interface,
+                                       spec.template.metadata.discovery_version)]
+def cached(name, kinds, **options):
+    spec = task(name, "1", kinds)
+    spec.template.metadata.discoverable, spec.template.metadata.discovery_version = True, "1.0"
+    for key in options.get("ignored", ()):
+        spec.template.metadata.cache_ignore_input_vars.append(key)
+    for key in kinds:
+        spec.template.interface.inputs.variables[key].description = "said " + key
+        spec.template.interface.inputs.variables[key].type.metadata.update({"title": key})
+    members[-1] = (members[-1][0], spec.SerializeToString())
+    return spec
+def kind(text):
+    return text_format.Parse(text, types_pb2.LiteralType())
+def literal(text):
+    return text_format.Parse(text, literals_pb2.Literal())
+keys = {}
+"""
+
+    def keys(self, script):
+        self.package(MAKE + self.FLYTES.replace("SUPPORT", repr(str(SUPPORT))) + script
+                     + "\nopen('keys.json', 'w').write(json.dumps(keys))")
+        return json.loads((self.folder / "keys.json").read_text())
+
+    def entries(self):
+        """The two parts of each name in the cache that depend on literals and on interfaces."""
+        found = []
+        for path in (self.store / "cache").glob("*/*"):
+            inputs, _, version = path.name.split("-")
+            found.append([inputs, version])
+        return sorted(found)
+
+    def test_keys_are_flytes(self):
+        keys = self.keys("""
+for name, type_text, literal_text in (
+        ("int", "simple: INTEGER", "scalar { primitive { integer: 7 } }"),
+        ("zero", "simple: INTEGER", "scalar { primitive { integer: 0 } }"),
+        ("float", "simple: FLOAT", "scalar { primitive { float_value: 2.5 } }"),
+        ("string", "simple: STRING", "scalar { primitive { string_value: 'a \\\\303\\\\274' } }"),
+        ("bool", "simple: BOOLEAN", "scalar { primitive { boolean: true } }"),
+        ("datetime", "simple: DATETIME",
+         "scalar { primitive { datetime { seconds: 1553860800 nanos: 5000000 } } }"),
+        ("duration", "simple: DURATION",
+         "scalar { primitive { duration { seconds: 3 nanos: 1000 } } }"),
+        ("bytes", "simple: BINARY", "scalar { binary { value: 'x' tag: 'own' } }"),
+        ("struct", "simple: STRUCT",
+         "scalar { binary { value: '\\\\201\\\\241a\\\\003' tag: 'msgpack' } }"),
+        ("generic", "simple: STRUCT",
+         "scalar { generic { fields { key: 'a' value { number_value: 3 } } } }"),
+        ("path", "simple: STRUCT", "scalar { generic { fields { key: 'a' value { "
+         "string_value: '/there/is/no/such/file' } } } }"),
+        ("list", "collection_type { simple: INTEGER }",
+         "collection { literals { scalar { primitive { integer: 1 } } } "
+         "literals { scalar { primitive { integer: 2 } } hash: 'two' } }"),
+        ("map", "map_value_type { simple: STRING }",
+         "map { literals { key: 'k' value { scalar { primitive { string_value: 'v' } } } } }"),
+        ("enum", "enum_type { values: 'a' values: 'b' }",
+         "scalar { primitive { string_value: 'b' } }"),
+        ("union", "union_type { variants { simple: INTEGER structure { tag: 'int' } } "
+         "variants { simple: NONE structure { tag: 'none' } } }",
+         "scalar { union { value { scalar { primitive { integer: 1 } } } "
+         "type { simple: INTEGER structure { tag: 'int' } } } }"),
+        ("hashed", "simple: INTEGER", "scalar { primitive { integer: 1 } } hash: 'h'")):
+    make(f"k.make_{name}", kind(type_text), literal_text)
+    spec = cached(f"k.{name}", {"a": kind(type_text)})
+    keys[name] = key_of(spec, a=literal(literal_text))
+    workflow(f"k.of_{name}", {}, [node("n0", f"k.make_{name}"),
+                                  node("n1", f"k.{name}", a=promise("n0"))], {"o0": promise("n1")})
+""")
+        for name, key in keys.items():
+            shutil.rmtree(self.store / "cache", ignore_errors=True)
+            self.document("run", "flows.tgz", f"k.of_{name}")
+            self.assertEqual(self.entries(), [key], name)
+
+    def test_ignored_inputs_are_not_in_keys(self):
+        keys = self.keys("""
+spec = cached("k.t", {"a": INTEGER, "b": STRING}, ignored=["b"])
+keys["t"] = key_of(spec, a=integer(3))
+""")
+        self.document("run", "flows.tgz", "k.t", "-i", "a=3", "-i", "b=x")
+        self.document("run", "flows.tgz", "k.t", "-i", "a=3", "-i", "b=y")
+        self.assertEqual(self.entries(), [keys["t"]])
+
+    def test_files_of_this_machine_count_by_content(self):
+        self.keys("cached('k.t', {'a': kind('blob { format: \"\" }')})")
+        for name, content in (("one", "x"), ("two", "x"), ("three", "y"), ("one", "z")):
+            self.write(name, content)
+            self.document("run", "flows.tgz", "k.t", "-i", f"a={name}")
+        self.assertEqual(len(self.entries()), 3)
 
 
 class FieldsTest(PackageTest):

@@ -52,18 +52,35 @@ def objecthash(value):
     return sha(b"n") if value is None else sha(b"f", number(value).encode())
 
 
-def hashed(value):
-    """Literals that have a hash are that alone; in the JSON of ours nothing else is called so."""
-    if isinstance(value, dict):
-        return {"hash": value["hash"]} if "hash" in value else {
-            key: hashed(each) for key, each in value.items()}
-    return [hashed(each) for each in value] if isinstance(value, list) else value
+def hashify(literal):
+    """As propeller does it: a hash stands for its literal; what is in a scalar is left as it is."""
+    bare = literals_pb2.Literal()
+    if literal.hash:
+        bare.hash = literal.hash
+    elif literal.WhichOneof("value") == "collection":
+        bare.collection.SetInParent()
+        bare.collection.literals.extend(map(hashify, literal.collection.literals))
+    elif literal.WhichOneof("value") == "map":
+        bare.map.CopyFrom(hashed(literal.map))
+    else:
+        return literal
+    return bare
+
+
+def hashed(message):
+    return literals_pb2.LiteralMap(
+        literals={key: hashify(each) for key, each in message.literals.items()})
+
+
+def flytes(message):
+    """What propeller hashes of any message."""
+    return objecthash(json_format.MessageToDict(message))
 
 
 def hashes(message):
     whole = json_format.MessageToDict(message)
     stable = json.dumps(whole, sort_keys=True, separators=(",", ":"))
-    return objecthash(hashed(whole)), sha(stable.encode())
+    return flytes(hashed(message)), sha(stable.encode())
 
 
 def cases():
@@ -76,6 +93,15 @@ def cases():
             literals={"x": primitive(float_value=value)})
     yield "texts", literals_pb2.LiteralMap(
         literals={key: text(key) for key in ("a\"\\/\b\f\n\r\t\x01\x7f", "ü€", "😀", "Z", "a")})
+    inner = literals_pb2.Literal(scalar=integer(1).scalar, hash="h")
+    yield "hash_in_union", literals_pb2.LiteralMap(literals={"x": scalar(union={
+        "value": inner, "type": {"simple": 1}})})
+    yield "hash_in_list", literals_pb2.LiteralMap(literals={"x": literals_pb2.Literal(
+        collection={"literals": [inner, integer(2)]}, metadata={"k": "v"})})
+    yield "words_of_a_map", literals_pb2.LiteralMap(literals={"x": literals_pb2.Literal(
+        map={"literals": {"a": literals_pb2.Literal(scalar=integer(1).scalar,
+                                                    metadata={"k": "v"})}},
+        metadata={"k": "v"})})
     free = struct_pb2.Struct()
     free.update({"b": [1, 2.5, None, {"c": True}], "a": "", "n": -3})
     yield "free", literals_pb2.LiteralMap(literals={"x": scalar(generic=free)})

@@ -70,9 +70,10 @@ struct tr_backoff {
 };
 
 struct tr_cache {
-    struct tr_text version;  /* empty: not cached */
-    bool is_serialized;      /* equal work waits for the one that runs */
-    const uint32_t *ignored; /* inputs that the key leaves out, ascending */
+    struct tr_text version;   /* empty: not cached */
+    struct tr_text signature; /* of a task of Flyte's: hashes of its interface, IN-OUT */
+    bool is_serialized;       /* equal work waits for the one that runs */
+    const uint32_t *ignored;  /* inputs that the key leaves out, ascending */
     uint32_t ignored_count;
 };
 

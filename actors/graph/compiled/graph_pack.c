@@ -263,7 +263,7 @@ static void move_secret(struct tri_transfer *transfer, void *item)
  */
 static void move_settings(struct tri_transfer *transfer, struct tr_settings *settings)
 {
-    begin(transfer, 28);
+    begin(transfer, 29);
     move_u32(transfer, &settings->retries);
     MOVE_ITEMS(transfer, settings->retry_on, &settings->retry_on_count, 0, move_text_item);
     MOVE_ITEMS(transfer, settings->never_retry_on, &settings->never_retry_on_count, 0,
@@ -296,6 +296,7 @@ static void move_settings(struct tri_transfer *transfer, struct tr_settings *set
     move_text(transfer, &settings->software.runtime);
     MOVE_ITEMS(transfer, settings->software.mounts, &settings->software.mount_count, 0,
                move_text_item);
+    move_text(transfer, &settings->cache.signature);
 }
 
 static void move_task(struct tri_transfer *transfer, void *item)

@@ -407,15 +407,13 @@ static bool is_tasks(const flyte_node *node)
            node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
 }
 
-/* Of the task that a node runs; NULL: it runs none, or one that is not brought along. */
-static const Flyteidl__Core__TaskMetadata *task_metadata(const struct tri_flyte_graph *graph,
-                                                         const flyte_node *node)
+/* The task that a node runs; NULL: it runs none, or one that is not brought along. */
+static const Flyteidl__Core__TaskTemplate *task_of(const struct tri_flyte_graph *graph,
+                                                   const flyte_node *node)
 {
-    const Flyteidl__Core__TaskTemplate *task =
-        node->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE
-            ? tri_flyte_find_task(graph, node->task_node->reference_id)
-            : NULL;
-    return task == NULL ? NULL : task->metadata;
+    return node->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE
+               ? tri_flyte_find_task(graph, node->task_node->reference_id)
+               : NULL;
 }
 
 /*
@@ -423,11 +421,11 @@ static const Flyteidl__Core__TaskMetadata *task_metadata(const struct tri_flyte_
  * Nothing is written where that comes to what the task says itself.
  */
 static void put_cache(struct tri_flyte_graph *graph, const Flyteidl__Core__NodeMetadata *node,
-                      const Flyteidl__Core__TaskMetadata *given, struct tri_flyte_fields *fields)
+                      const Flyteidl__Core__TaskTemplate *given, struct tri_flyte_fields *fields)
 {
     Flyteidl__Core__TaskMetadata none;
-    const Flyteidl__Core__TaskMetadata *task = given == NULL ? &none : given;
-    struct tri_flyte_fields cache = {0};
+    const Flyteidl__Core__TaskMetadata *task =
+        given == NULL || given->metadata == NULL ? &none : given->metadata;
     flyteidl__core__task_metadata__init(&none);
     bool has_cacheable =
         node->cacheable_value_case == FLYTEIDL__CORE__NODE_METADATA__CACHEABLE_VALUE_CACHEABLE;
@@ -450,12 +448,7 @@ static void put_cache(struct tri_flyte_graph *graph, const Flyteidl__Core__NodeM
         tri_flyte_put_bool(graph, fields, "cache", false);
         return;
     }
-    tri_flyte_put_text(graph, &cache, "version", version);
-    tri_flyte_put_bool(graph, &cache, "serialize", is_serialized);
-    if (task->n_cache_ignore_input_vars > 0) {
-        tri_flyte_put(graph, &cache, "ignore", tri_flyte_ignored(graph, task));
-    }
-    tri_flyte_put(graph, fields, "cache", tri_flyte_fields_tree(graph, &cache));
+    tri_flyte_put(graph, fields, "cache", tri_flyte_cache(graph, given, version, is_serialized));
 }
 
 /* By the node, else by its task, else, of a task, by the workflow. */
@@ -463,7 +456,8 @@ static void put_interruptible(struct tri_flyte_graph *graph, const flyte_node *o
                               struct tri_flyte_fields *fields)
 {
     const Flyteidl__Core__NodeMetadata *node = one->metadata;
-    const Flyteidl__Core__TaskMetadata *task = task_metadata(graph, one);
+    const Flyteidl__Core__TaskTemplate *run = task_of(graph, one);
+    const Flyteidl__Core__TaskMetadata *task = run == NULL ? NULL : run->metadata;
     bool is_task = one->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE;
     bool has_own =
         node != NULL && node->interruptible_value_case ==
@@ -508,7 +502,7 @@ static void put_metadata(struct tri_flyte_graph *graph, const flyte_node *node,
     if (metadata->retries != NULL && metadata->retries->retries > 0) {
         tri_flyte_put_count(graph, fields, "retries", metadata->retries->retries);
     }
-    put_cache(graph, metadata, task_metadata(graph, one), fields);
+    put_cache(graph, metadata, task_of(graph, one), fields);
 }
 
 /*
@@ -601,7 +595,7 @@ static void put_extra(struct tri_flyte_graph *graph, const flyte_node *node,
     }
     if (!is_empty(&extra.node.base)) {
         tri_flyte_put(graph, fields, "extra",
-                      tri_flyte_json(graph->arena, &extra.node.base, false));
+                      tri_flyte_json(graph->arena, &extra.node.base, TRI_FLYTE_JSON_WHOLE));
     }
 }
 

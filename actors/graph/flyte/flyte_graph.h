@@ -33,6 +33,7 @@ struct tri_flyte_graph {
     size_t plan_count;
     const struct tr_flyte_package *package; /* NULL: it is futures.pb */
     struct tr_flyte_files *files;           /* of literals that lie in some; NULL: refused */
+    struct tri_vector signatures;           /* struct tri_flyte_signed, of tasks that are cached */
     uint32_t depth; /* distinguishes names in futures.pb from those of graphs around it */
     /* The nodes of the workflow that is being written: references are looked up among them. */
     Flyteidl__Core__Node **nodes;
@@ -40,6 +41,12 @@ struct tri_flyte_graph {
     const Flyteidl__Core__VariableMap *inputs; /* of that workflow; NULL: not known */
     bool is_interruptible; /* that workflow's nodes are, unless they or their tasks say otherwise */
     bool is_handler;       /* what is written is a failure node */
+};
+
+/* What stands for a task's interface in keys of the cache, as it came. */
+struct tri_flyte_signed {
+    const Flyteidl__Core__TaskTemplate *task;
+    struct tr_text signature;
 };
 
 /* A mapping that is being built. It has failed when a value was NULL: the report says why. */
@@ -158,9 +165,10 @@ struct tr_tree *tri_flyte_value(struct tri_flyte_graph *graph,
 /* Whether a task has flytekit's settings for serializing a graph. */
 bool tri_flyte_serializes(const Flyteidl__Core__TaskTemplate *task);
 
-/* The inputs that a task's cache leaves out; NULL: none. */
-struct tr_tree *tri_flyte_ignored(struct tri_flyte_graph *graph,
-                                  const Flyteidl__Core__TaskMetadata *metadata);
+/* A cache of a task, whose inputs that are to be ignored `metadata` names. */
+struct tr_tree *tri_flyte_cache(struct tri_flyte_graph *graph,
+                                const Flyteidl__Core__TaskTemplate *task, const char *version,
+                                bool is_serialized);
 
 /* A task; and its settings that nodes have, too. */
 struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph,

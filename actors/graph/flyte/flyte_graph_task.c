@@ -466,7 +466,7 @@ static void put_secrets(struct tri_flyte_graph *graph, const task_template *task
 
 /* ------------------------------------------------------------------ settings */
 
-struct tr_tree *tri_flyte_ignored(struct tri_flyte_graph *graph,
+static struct tr_tree *ignored_of(struct tri_flyte_graph *graph,
                                   const Flyteidl__Core__TaskMetadata *metadata)
 {
     size_t count = metadata->n_cache_ignore_input_vars;
@@ -474,31 +474,59 @@ struct tr_tree *tri_flyte_ignored(struct tri_flyte_graph *graph,
     for (size_t i = 0; names != NULL && i < count; i++) {
         names[i] = tri_flyte_text(graph->arena, tr_text_of(metadata->cache_ignore_input_vars[i]));
     }
-    return count == 0 ? NULL : tri_flyte_list(graph, names, count);
+    return tri_flyte_list(graph, names, count);
 }
 
-static struct tr_tree *cache_of(struct tri_flyte_graph *graph,
-                                const Flyteidl__Core__TaskMetadata *metadata)
+/*
+ * Made before the task is changed into what runs here, and kept: of a task that is not cached by
+ * itself it is made for the first node that wants it.
+ */
+static struct tr_text signature_of(struct tri_flyte_graph *graph, const task_template *task)
+{
+    const struct tri_flyte_signed *known = graph->signatures.items;
+    for (uint32_t i = 0; i < graph->signatures.count; i++) {
+        if (known[i].task == task) {
+            return known[i].signature;
+        }
+    }
+    struct tri_flyte_signed *added =
+        tri_vector_add(graph->arena, &graph->signatures, sizeof *added);
+    if (added == NULL) {
+        return tr_text_of("");
+    }
+    *added = (struct tri_flyte_signed){
+        .task = task, .signature = tri_flyte_signature(graph->arena, task->interface)};
+    return added->signature;
+}
+
+struct tr_tree *tri_flyte_cache(struct tri_flyte_graph *graph, const task_template *task,
+                                const char *version, bool is_serialized)
 {
     struct tri_flyte_fields cache = {0};
-    tri_flyte_put_text(graph, &cache, "version", metadata->discovery_version);
-    tri_flyte_put_bool(graph, &cache, "serialize", metadata->cache_serializable);
-    if (metadata->n_cache_ignore_input_vars > 0) {
-        tri_flyte_put(graph, &cache, "ignore", tri_flyte_ignored(graph, metadata));
+    tri_flyte_put_text(graph, &cache, "version", version);
+    tri_flyte_put_bool(graph, &cache, "serialize", is_serialized);
+    if (task != NULL && task->metadata != NULL && task->metadata->n_cache_ignore_input_vars > 0) {
+        tri_flyte_put(graph, &cache, "ignore", ignored_of(graph, task->metadata));
+    }
+    if (task != NULL) {
+        tri_flyte_put(graph, &cache, "signature",
+                      tri_flyte_text(graph->arena, signature_of(graph, task)));
     }
     return tri_flyte_fields_tree(graph, &cache);
 }
 
-static void put_metadata(struct tri_flyte_graph *graph,
-                         const Flyteidl__Core__TaskMetadata *metadata,
+static void put_metadata(struct tri_flyte_graph *graph, const task_template *task,
                          struct tri_flyte_fields *fields)
 {
+    const Flyteidl__Core__TaskMetadata *metadata = task->metadata;
     if (metadata->retries != NULL && metadata->retries->retries > 0) {
         tri_flyte_put_count(graph, fields, "retries", metadata->retries->retries);
     }
     tri_flyte_put_duration(graph, fields, "timeout", metadata->timeout);
     if (metadata->discoverable) {
-        tri_flyte_put(graph, fields, "cache", cache_of(graph, metadata));
+        tri_flyte_put(graph, fields, "cache",
+                      tri_flyte_cache(graph, task, metadata->discovery_version,
+                                      metadata->cache_serializable));
     }
     if (metadata->interruptible_value_case ==
         FLYTEIDL__CORE__TASK_METADATA__INTERRUPTIBLE_VALUE_INTERRUPTIBLE) {
@@ -526,6 +554,9 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
         (void)tri_report_subject(graph->report, before);
         return NULL;
     }
+    if (task->metadata != NULL && task->metadata->discoverable) {
+        (void)signature_of(graph, task);
+    }
     if (is_map_task(task) && !become_inner(task)) {
         return tri_flyte_wrong(
             graph, name,
@@ -551,7 +582,7 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
         }
     }
     if (task->metadata != NULL) {
-        put_metadata(graph, task->metadata, &fields);
+        put_metadata(graph, task, &fields);
     }
     return tri_flyte_fields_tree(graph, &fields);
 }

@@ -223,6 +223,39 @@ static void write_tree(const struct tr_tree *tree, struct tr_buffer *buffer)
     tr_buffer_add_string(buffer, is_map ? "}" : "]");
 }
 
+/* ------------------------------------------------------------------ interfaces */
+
+/* So many letters of a hash stand in a signature. */
+#define SIGNATURE_LETTERS 8
+
+static void write_beginning(struct tr_arena *arena, const Flyteidl__Core__VariableMap *variables,
+                            char letters[SIGNATURE_LETTERS + 1])
+{
+    static const Flyteidl__Core__VariableMap none = FLYTEIDL__CORE__VARIABLE_MAP__INIT;
+    uint8_t hash[TR_FLYTE_HASH_BYTES] = {0};
+    char text[sodium_base64_ENCODED_LEN(TR_FLYTE_HASH_BYTES,
+                                        sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
+    const struct tr_tree *tree = tri_flyte_json(
+        arena, variables == NULL ? &none.base : &variables->base, TRI_FLYTE_JSON_BARE_TYPES);
+    if (tree != NULL) {
+        hash_tree(tree, hash, arena);
+    }
+    (void)sodium_bin2base64(text, sizeof text, hash, sizeof hash,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    memcpy(letters, text, SIGNATURE_LETTERS);
+    letters[SIGNATURE_LETTERS] = '\0';
+}
+
+struct tr_text tri_flyte_signature(struct tr_arena *arena,
+                                   const Flyteidl__Core__TypedInterface *interface)
+{
+    char inputs[SIGNATURE_LETTERS + 1];
+    char outputs[SIGNATURE_LETTERS + 1];
+    write_beginning(arena, interface == NULL ? NULL : interface->inputs, inputs);
+    write_beginning(arena, interface == NULL ? NULL : interface->outputs, outputs);
+    return arena->error != 0 ? tr_text_of("") : tr_arena_print(arena, "%s-%s", inputs, outputs);
+}
+
 /* ------------------------------------------------------------------ documents */
 
 int tr_flyte_hash(struct tr_bytes document, enum tr_flyte_hash_form form,
@@ -234,9 +267,11 @@ int tr_flyte_hash(struct tr_bytes document, enum tr_flyte_hash_form form,
     tr_buffer_init(&text, 0);
     const Flyteidl__Core__LiteralMap *map =
         tri_wire_unpack(&arena, &flyteidl__core__literal_map__descriptor, document);
-    bool takes_hashes = form == TR_FLYTE_HASH_OF_PROPELLER;
     const struct tr_tree *whole =
-        map == NULL ? NULL : tri_flyte_json(&arena, &map->base, takes_hashes);
+        map == NULL ? NULL
+                    : tri_flyte_json(&arena, &map->base,
+                                     form == TR_FLYTE_HASH_OF_PROPELLER ? TRI_FLYTE_JSON_HASHED
+                                                                        : TRI_FLYTE_JSON_WHOLE);
     uint8_t found[TR_FLYTE_HASH_BYTES] = {0};
     if (whole != NULL && form == TR_FLYTE_HASH_OF_PROPELLER) {
         hash_tree(whole, found, &arena);

@@ -4,6 +4,7 @@
 #ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_INSIDE_H
 #define TR_ACTORS_GRAPH_FLYTE_FLYTE_INSIDE_H
 
+#include <flyteidl/interface.pb-c.h>
 #include <flyteidl/literals.pb-c.h>
 #include <flyteidl/types.pb-c.h>
 
@@ -59,12 +60,23 @@ TR_MUST_USE struct tr_tree *tri_flyte_msgpack(struct tr_arena *arena, struct tr_
 TR_MUST_USE Google__Protobuf__Struct *tri_flyte_struct_new(struct tr_arena *arena,
                                                            struct tr_cursor *cursor, int *error);
 
-/*
- * A message as the tree of its JSON; with `takes_hashes` a literal that has a hash is that alone.
- * NULL: memory ended.
- */
+/* What of a message its JSON says. */
+enum tri_flyte_json_form {
+    TRI_FLYTE_JSON_WHOLE,
+    TRI_FLYTE_JSON_HASHED,     /* of a literal that has a hash that alone, as propeller hashes it */
+    TRI_FLYTE_JSON_BARE_TYPES, /* types without what SDKs say about them, as propeller has them */
+};
+
+/* A message as the tree of its JSON. NULL: memory ended. */
 TR_MUST_USE struct tr_tree *tri_flyte_json(struct tr_arena *arena, const ProtobufCMessage *message,
-                                           bool takes_hashes);
+                                           enum tri_flyte_json_form form);
+
+/*
+ * What stands for an interface in Flyte's keys of cached results: the beginnings of the hashes of
+ * its inputs and of its outputs, IN-OUT. NULL is one without any. Empty: memory ended.
+ */
+TR_MUST_USE struct tr_text tri_flyte_signature(struct tr_arena *arena,
+                                               const Flyteidl__Core__TypedInterface *interface);
 
 /* Trees of single values. NULL without memory. */
 TR_MUST_USE struct tr_tree *tri_flyte_text(struct tr_arena *arena, struct tr_text text);

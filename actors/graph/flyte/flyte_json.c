@@ -15,7 +15,7 @@
 /* A message on its way. */
 struct printing {
     struct tr_arena *arena;
-    bool takes_hashes; /* in the place of the literals that have them */
+    enum tri_flyte_json_form form;
 };
 
 static struct tr_tree *tree_of(const struct printing *printing, const ProtobufCMessage *message);
@@ -297,6 +297,33 @@ static struct tr_tree *of_field(const struct printing *printing, const ProtobufC
     return is_map ? of_map(printing, items, count) : of_list(printing, field, items, count);
 }
 
+/* An annotation with this key is for the cache's keys. */
+static bool is_for_keys(const Flyteidl__Core__LiteralType *type)
+{
+    const Google__Protobuf__Struct *said =
+        type->annotation == NULL ? NULL : type->annotation->annotations;
+    for (size_t i = 0; said != NULL && i < said->n_fields; i++) {
+        if (strcmp(said->fields[i]->key, "cache-key-metadata") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What SDKs say about a type, and people about a variable. */
+static bool is_beside_type(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+    if (message->descriptor == &flyteidl__core__variable__descriptor) {
+        return strcmp(field->name, "description") == 0;
+    }
+    if (message->descriptor != &flyteidl__core__literal_type__descriptor) {
+        return false;
+    }
+    return strcmp(field->name, "metadata") == 0 ||
+           (strcmp(field->name, "annotation") == 0 &&
+            !is_for_keys((const Flyteidl__Core__LiteralType *)message));
+}
+
 static struct tr_tree *of_fields(const struct printing *printing, const ProtobufCMessage *message)
 {
     struct tri_vector pairs = {0};
@@ -306,6 +333,9 @@ static struct tr_tree *of_fields(const struct printing *printing, const Protobuf
         const char *base = (const char *)message;
         size_t count = is_list ? *(const size_t *)(const void *)(base + field->quantifier_offset)
                                : (size_t)is_said(message, field);
+        if (printing->form == TRI_FLYTE_JSON_BARE_TYPES && is_beside_type(message, field)) {
+            continue;
+        }
         if (count > 0 && !add(printing, &pairs, json_name(printing, field->name),
                               of_field(printing, message, field, count))) {
             return NULL;
@@ -334,6 +364,32 @@ static struct tr_tree *of_free(const struct printing *printing,
     }
 }
 
+/*
+ * A hash stands for its literal. Lists and maps are taken apart, without what is said about them;
+ * what is in a scalar is as it is.
+ */
+static struct tr_tree *of_hashed(const struct printing *printing,
+                                 const Flyteidl__Core__Literal *literal)
+{
+    const struct printing whole = {.arena = printing->arena, .form = TRI_FLYTE_JSON_WHOLE};
+    Flyteidl__Core__Literal bare;
+    flyteidl__core__literal__init(&bare);
+    if (literal->hash[0] != '\0') {
+        bare.hash = literal->hash;
+        return of_fields(printing, &bare.base);
+    }
+    bare.value_case = literal->value_case;
+    if (literal->value_case == FLYTEIDL__CORE__LITERAL__VALUE_COLLECTION) {
+        bare.collection = literal->collection;
+        return of_fields(printing, &bare.base);
+    }
+    if (literal->value_case == FLYTEIDL__CORE__LITERAL__VALUE_MAP) {
+        bare.map = literal->map;
+        return of_fields(printing, &bare.base);
+    }
+    return of_fields(&whole, &literal->base);
+}
+
 /* The depth was bounded when the message was unpacked. */
 static struct tr_tree *tree_of(const struct printing *printing, const ProtobufCMessage *message)
 {
@@ -358,19 +414,16 @@ static struct tr_tree *tree_of(const struct printing *printing, const ProtobufCM
         const Google__Protobuf__ListValue *value = (const Google__Protobuf__ListValue *)message;
         return of_list(printing, &descriptor->fields[0], value->values, value->n_values);
     }
-    const Flyteidl__Core__Literal *literal = (const Flyteidl__Core__Literal *)message;
-    if (printing->takes_hashes && descriptor == &flyteidl__core__literal__descriptor &&
-        literal->hash[0] != '\0') {
-        struct tri_vector pairs = {0};
-        struct tr_tree *hash = tri_flyte_text(printing->arena, tr_text_of(literal->hash));
-        return add(printing, &pairs, tr_text_of("hash"), hash) ? close_map(printing, &pairs) : NULL;
+    if (printing->form == TRI_FLYTE_JSON_HASHED &&
+        descriptor == &flyteidl__core__literal__descriptor) {
+        return of_hashed(printing, (const Flyteidl__Core__Literal *)message);
     }
     return of_fields(printing, message);
 }
 
 struct tr_tree *tri_flyte_json(struct tr_arena *arena, const ProtobufCMessage *message,
-                               bool takes_hashes)
+                               enum tri_flyte_json_form form)
 {
-    const struct printing printing = {.arena = arena, .takes_hashes = takes_hashes};
+    const struct printing printing = {.arena = arena, .form = form};
     return tree_of(&printing, message);
 }

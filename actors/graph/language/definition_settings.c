@@ -99,6 +99,13 @@ static void read_ignore(struct tri_definition *definition, const struct tr_tree 
     (void)tri_keys_read_names(definition, value, &settings->ignored, &settings->ignored_count);
 }
 
+static void read_signature(struct tri_definition *definition, const struct tr_tree *value,
+                           void *target)
+{
+    struct tri_settings *settings = target;
+    (void)tri_keys_read_text(definition, value, &settings->settings.cache.signature);
+}
+
 /*
  * A version alone, or a mapping. The version is required, because the key of the cache does not
  * hold the program: without one, a changed program would be given the results of the old one.
@@ -106,7 +113,12 @@ static void read_ignore(struct tri_definition *definition, const struct tr_tree 
 static void read_cache(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     static const struct tri_key keys[] = {
-        {"version", read_version, 0}, {"serialize", read_serialize, 0}, {"ignore", read_ignore, 0}};
+        {"version", read_version, 0},
+        {"serialize", read_serialize, 0},
+        {"ignore", read_ignore, 0},
+        {"signature", read_signature, 0}, /* in a document of Flyte's only */
+    };
+    size_t count = TR_COUNT_OF(keys) - (definition->has_any_names ? 0 : 1);
     struct tri_settings *settings = target;
     const struct tr_tree resolved = tr_tree_resolve(value);
     settings->given |= TRI_CACHE;
@@ -119,7 +131,7 @@ static void read_cache(struct tri_definition *definition, const struct tr_tree *
         read_version(definition, value, settings);
         return;
     }
-    tri_keys_read_keys(definition, value, "cache", keys, TR_COUNT_OF(keys), settings);
+    tri_keys_read_keys(definition, value, "cache", keys, count, settings);
     if (tr_tree_find(value, "version") == NULL) {
         tri_report_add(definition->report, value->place, "ValueRequired",
                        "cache has no version\nadd version: v1, and change it with the code");

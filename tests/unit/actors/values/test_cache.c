@@ -3,6 +3,7 @@
  */
 #include "actors/values/cache.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ struct wish {
     int a;
     int b;
     bool ignores_b;
-    uint32_t more; /* inputs beside a and b, all of them 0 */
+    uint32_t more;         /* inputs beside a and b, all of them 0 */
+    const char *signature; /* of a task of Flyte's, whose inputs are called 1 and 2; or NULL */
 };
 
 #define INPUTS_MAX 80
@@ -40,7 +42,7 @@ static void make(const struct wish *wish)
     memset(&settings, 0, sizeof settings);
     graph = (struct tr_graph){.project = tr_text_of("demo"), .domain = tr_text_of("dev")};
     for (uint32_t i = 0; i < 2 + wish->more; i++) {
-        snprintf(names[i], sizeof names[i], "%c", (int)('a' + i));
+        snprintf(names[i], sizeof names[i], "%c", (int)((wish->signature != NULL ? '1' : 'a') + i));
         if (i >= 2) {
             snprintf(names[i], sizeof names[i], "n%u", i);
         }
@@ -54,6 +56,7 @@ static void make(const struct wish *wish)
     task.interface.inputs = (struct tr_variables){.items = inputs, .count = 2 + wish->more};
     task.interface.outputs = (struct tr_variables){.items = &output, .count = 1};
     settings.cache.version = tr_text_of(wish->version == NULL ? "v1" : wish->version);
+    settings.cache.signature = tr_text_of(wish->signature != NULL ? wish->signature : "");
     settings.cache.ignored = &second;
     settings.cache.ignored_count = wish->ignores_b ? 1 : 0;
 }
@@ -83,8 +86,9 @@ static void subject_of(struct wish wish, struct made *made)
     for (uint32_t i = 0; i < wish.more; i++) {
         tr_buffer_i64(&slots, i + 1 == wish.more ? wish.b : 0);
     }
-    assert_int_equal(
-        tr_cache_key(&graph, &task, &settings, tr_buffer_bytes(&slots), made->key, &digests), 0);
+    assert_int_equal(tr_cache_key(&graph, &task, &settings, tr_buffer_bytes(&slots),
+                                  wish.signature != NULL, made->key, &digests),
+                     0);
     assert_int_equal(tr_cache_write_task(&graph, &task, &made->task), 0);
     assert_int_equal(
         tr_cache_write_inputs(&task, &settings, tr_buffer_bytes(&digests), &made->inputs), 0);
@@ -201,9 +205,95 @@ static void test_documents(void **state)
     made_fini(&made);
 }
 
+/* Keys of tasks of the language stay: what was found under them before is found today. */
+static void test_keys_stay(void **state)
+{
+    (void)state;
+    struct made made;
+    char path[TR_CACHE_PATH_BYTES];
+    subject_of((struct wish){.a = 1, .b = 2}, &made);
+    tr_cache_path(made.subject.key, path);
+    assert_string_equal(
+        path, "cache/f3/f30d7cd2485f8205f1459c7a259121a5-f185c5f6573fe062-40a8ece936032a86");
+    made_fini(&made);
+}
+
+static void expect_beginning(const uint8_t *bytes, size_t size, const uint8_t *whole)
+{
+    assert_memory_equal(bytes, whole, size);
+}
+
+/* Vectors of datacatalog's: a map of two literals, and a version with an interface. */
+static void test_keys_of_flytes_tasks(void **state)
+{
+    (void)state;
+    static const char tag[] = "GQid5LjHbakcW68DS3P2jp80QLbiF0olFHF2hTh5bg8";
+    static const char dataset[] = "1.0.0-UxVtPm0k-GKw-c0Pw";
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    struct made made;
+    struct wish wish = {.version = "1.0.0", .a = 1, .b = 2, .signature = "UxVtPm0k-GKw-c0Pw"};
+    subject_of(wish, &made);
+    assert_int_equal(sodium_base642bin(hash, sizeof hash, tag, sizeof tag - 1, NULL, NULL, NULL,
+                                       sodium_base64_VARIANT_URLSAFE_NO_PADDING),
+                     0);
+    expect_beginning(made.key, TR_CACHE_INPUTS_BYTES, hash);
+    crypto_hash_sha256(hash, (const uint8_t *)dataset, sizeof dataset - 1);
+    expect_beginning(made.key + TR_CACHE_INPUTS_BYTES + TR_CACHE_TASK_BYTES, TR_CACHE_VERSION_BYTES,
+                     hash);
+    made_fini(&made);
+    wish.version = " 1.0.0 ";
+    subject_of(wish, &made);
+    expect_beginning(made.key + TR_CACHE_INPUTS_BYTES + TR_CACHE_TASK_BYTES, TR_CACHE_VERSION_BYTES,
+                     hash);
+    made_fini(&made);
+}
+
+static void test_differences_of_flytes_keys(void **state)
+{
+    (void)state;
+    static const char signature[] = "UxVtPm0k-GKw-c0Pw";
+    const struct wish one = {.a = 1, .b = 2, .signature = signature};
+    expect(one, one, false, false, "");
+    expect(one, (struct wish){.a = 1, .b = 3, .signature = signature}, false, false, "2;");
+    expect(one, (struct wish){.a = 1, .b = 2, .signature = "UxVtPm0k-UxVtPm0k"}, false, true, "");
+    expect((struct wish){.a = 1, .b = 2, .ignores_b = true, .signature = signature},
+           (struct wish){.a = 1, .b = 3, .ignores_b = true, .signature = signature}, false, false,
+           "");
+}
+
+/* Whether Flyte's form is taken: of small inputs that are here. */
+static void test_what_is_hashed_as_flyte_does(void **state)
+{
+    (void)state;
+    static char large[TR_CACHE_FLYTE_BYTES_MAX];
+    const struct wish wish = {.signature = "x"};
+    struct tr_buffer slots;
+    make(&wish);
+    tr_buffer_init(&slots, 0);
+    tr_buffer_array(&slots, 2);
+    tr_buffer_i64(&slots, 1);
+    tr_slot_write_offloaded(&slots, &(struct tr_offloaded){.uri = tr_text_of("/x")});
+    assert_false(tr_cache_is_flytes(&settings, tr_buffer_bytes(&slots)));
+    settings.cache.ignored_count = 1;
+    assert_true(tr_cache_is_flytes(&settings, tr_buffer_bytes(&slots)));
+    settings.cache.signature = tr_text_of("");
+    assert_false(tr_cache_is_flytes(&settings, tr_buffer_bytes(&slots)));
+    settings.cache.signature = tr_text_of("x");
+    tr_buffer_cut(&slots, 0);
+    tr_buffer_array(&slots, 1);
+    memset(large, 'x', sizeof large);
+    tr_buffer_text_value(&slots, (struct tr_text){.data = large, .size = sizeof large});
+    assert_false(tr_cache_is_flytes(&settings, tr_buffer_bytes(&slots)));
+    tr_buffer_fini(&slots);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_stay),
+        cmocka_unit_test(test_keys_of_flytes_tasks),
+        cmocka_unit_test(test_differences_of_flytes_keys),
+        cmocka_unit_test(test_what_is_hashed_as_flyte_does),
         cmocka_unit_test(test_what_differs),
         cmocka_unit_test(test_where_documents_lie),
         cmocka_unit_test(test_documents),

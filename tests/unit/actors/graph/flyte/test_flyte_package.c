@@ -168,6 +168,37 @@ static void set_cached(const char *version)
     given.task_metadata.discovery_version = text(version);
 }
 
+/* Two integers, about which an SDK and a person say something, which counts for nothing. */
+static void test_a_cached_task_has_flytes_signature(void **state)
+{
+    (void)state;
+    Flyteidl__Core__TypedInterface interface = FLYTEIDL__CORE__TYPED_INTERFACE__INIT;
+    Flyteidl__Core__VariableMap map = FLYTEIDL__CORE__VARIABLE_MAP__INIT;
+    Flyteidl__Core__VariableMap__VariablesEntry entries[2];
+    Flyteidl__Core__VariableMap__VariablesEntry *items[] = {&entries[0], &entries[1]};
+    Flyteidl__Core__Variable variable = FLYTEIDL__CORE__VARIABLE__INIT;
+    Flyteidl__Core__LiteralType type = FLYTEIDL__CORE__LITERAL_TYPE__INIT;
+    Google__Protobuf__Struct said = GOOGLE__PROTOBUF__STRUCT__INIT;
+    type.type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SIMPLE;
+    type.simple = FLYTEIDL__CORE__SIMPLE_TYPE__INTEGER;
+    type.metadata = &said;
+    variable.type = &type;
+    variable.description = text("a number");
+    for (size_t i = 0; i < 2; i++) {
+        flyteidl__core__variable_map__variables_entry__init(&entries[i]);
+        entries[i].key = text(i == 0 ? "1" : "2");
+        entries[i].value = &variable;
+    }
+    map.n_variables = 2;
+    map.variables = items;
+    interface.outputs = &map;
+    given.task.interface = &interface;
+    set_cached("1.0.0");
+    assert_string_equal(compile(), "");
+    const struct tr_cache *cache = &given.graph->tasks[0].settings.cache;
+    assert_true(tr_text_equal(cache->signature, tr_text_of("GKw-c0Pw-UxVtPm0k")));
+}
+
 static void set_node_cacheable(bool is_cacheable)
 {
     given.node_metadata.cacheable_value_case =
@@ -180,6 +211,14 @@ static void set_node_version(const char *version)
     given.node_metadata.cache_version_value_case =
         FLYTEIDL__CORE__NODE_METADATA__CACHE_VERSION_VALUE_CACHE_VERSION;
     given.node_metadata.cache_version = text(version);
+}
+
+static void test_a_nodes_cache_has_it_too(void **state)
+{
+    (void)state;
+    set_node_cacheable(true);
+    set_node_version("2");
+    assert_true(tr_text_equal(node_settings()->cache.signature, tr_text_of("GKw-c0Pw-GKw-c0Pw")));
 }
 
 static void test_a_node_that_says_nothing_has_its_tasks_settings(void **state)
@@ -317,6 +356,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_a_node_that_says_nothing_has_its_tasks_settings),
+        TEST(test_a_cached_task_has_flytes_signature),
+        TEST(test_a_nodes_cache_has_it_too),
         TEST(test_a_node_switches_the_cache_off),
         TEST(test_a_node_switches_the_cache_on),
         TEST(test_what_a_node_leaves_open_is_its_tasks),
