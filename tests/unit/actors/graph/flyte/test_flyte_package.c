@@ -176,9 +176,10 @@ static void test_a_cached_task_has_flytes_signature(void **state)
     Flyteidl__Core__VariableMap map = FLYTEIDL__CORE__VARIABLE_MAP__INIT;
     Flyteidl__Core__VariableMap__VariablesEntry entries[2];
     Flyteidl__Core__VariableMap__VariablesEntry *items[] = {&entries[0], &entries[1]};
-    Flyteidl__Core__Variable variable = FLYTEIDL__CORE__VARIABLE__INIT;
+    Flyteidl__Core__Variable variable;
     Flyteidl__Core__LiteralType type = FLYTEIDL__CORE__LITERAL_TYPE__INIT;
     Google__Protobuf__Struct said = GOOGLE__PROTOBUF__STRUCT__INIT;
+    flyteidl__core__variable__init(&variable);
     type.type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SIMPLE;
     type.simple = FLYTEIDL__CORE__SIMPLE_TYPE__INTEGER;
     type.metadata = &said;
@@ -230,6 +231,43 @@ static void test_a_node_that_says_nothing_has_its_tasks_settings(void **state)
     const struct tr_settings *settings = node_settings();
     assert_ptr_equal(settings, &given.graph->tasks[0].settings);
     assert_true(tr_text_equal(settings->cache.version, tr_text_of("1")));
+}
+
+static void test_a_nodes_attempts_are_its_own(void **state)
+{
+    (void)state;
+    Flyteidl__Core__RetryStrategy of_task = FLYTEIDL__CORE__RETRY_STRATEGY__INIT;
+    Flyteidl__Core__RetryStrategy of_node = FLYTEIDL__CORE__RETRY_STRATEGY__INIT;
+    Google__Protobuf__Duration timeout = GOOGLE__PROTOBUF__DURATION__INIT;
+    of_task.retries = 1;
+    of_node.retries = 2;
+    timeout.seconds = 5;
+    given.task_metadata.retries = &of_task;
+    given.node_metadata.retries = &of_node;
+    given.node_metadata.timeout = &timeout;
+    const struct tr_settings *settings = node_settings();
+    assert_int_equal(settings->retries, 2);
+    assert_int_equal(settings->timeout_ns, 5000000000);
+    assert_int_equal(given.graph->tasks[0].settings.retries, 1);
+}
+
+static void test_a_node_asks_for_resources(void **state)
+{
+    (void)state;
+    Flyteidl__Core__TaskNodeOverrides overrides;
+    Flyteidl__Core__Resources resources = FLYTEIDL__CORE__RESOURCES__INIT;
+    Flyteidl__Core__Resources__ResourceEntry entry;
+    Flyteidl__Core__Resources__ResourceEntry *entries[] = {&entry};
+    flyteidl__core__task_node_overrides__init(&overrides);
+    flyteidl__core__resources__resource_entry__init(&entry);
+    entry.name = FLYTEIDL__CORE__RESOURCES__RESOURCE_NAME__CPU;
+    entry.value = text("500m");
+    resources.n_requests = 1;
+    resources.requests = entries;
+    overrides.resources = &resources;
+    given.task_node.overrides = &overrides;
+    assert_int_equal(node_settings()->resources.cpu_millis, 500);
+    assert_int_equal(given.graph->tasks[0].settings.resources.cpu_millis, 0);
 }
 
 static void test_a_node_switches_the_cache_off(void **state)
@@ -358,6 +396,8 @@ int main(void)
         TEST(test_a_node_that_says_nothing_has_its_tasks_settings),
         TEST(test_a_cached_task_has_flytes_signature),
         TEST(test_a_nodes_cache_has_it_too),
+        TEST(test_a_nodes_attempts_are_its_own),
+        TEST(test_a_node_asks_for_resources),
         TEST(test_a_node_switches_the_cache_off),
         TEST(test_a_node_switches_the_cache_on),
         TEST(test_what_a_node_leaves_open_is_its_tasks),
