@@ -595,28 +595,50 @@ put it into the package, too
         self.assertEqual([(each["subject"], each["code"]) for each in told],
                          [("f.w.n1", "TaskReferenceNotFound"), ("f.w.n0", "TaskReferenceNotFound")])
 
+    def test_what_was_told_is_not_told_again(self):
+        """What refers to something that cannot be read is judged as far as it can be."""
+        self.package("""
+spec = task("f.bad", "1", {"a": INTEGER})
+spec.template.interface.inputs.variables["a"].type.Clear()
+members[-1] = (members[-1][0], spec.SerializeToString())
+task("f.good", "1", {"a": INTEGER})
+workflow("f.w", {}, [
+    core_workflow_pb2.Node(id="n0", gate_node={}),
+    node("n1", "f.good", a=promise("n0", "gone")),
+    node("n2", "f.bad", b=promise("n1")),
+    node("n3", "f.good", a=promise("n2"), after=["n0"]),
+    node("n4", "f.good")], {"o0": promise("n0"), "o1": promise("n2")})
+workflow("f.v", {"x": INTEGER}, [node("n0", "f.good", a=promise("", "x"))],
+         {"o0": literals_pb2.BindingData()})
+plan("f.v", "f.v", {"x": 1})
+plan("f.p", "f.v", {"y": 1})
+workflow("f.u", {}, [node("n0", "f.v", identifier_pb2.WORKFLOW, z=scalar(1)),
+                     node("n1", "f.p", identifier_pb2.LAUNCH_PLAN, z=scalar(1))],
+         {"o0": promise("n0")})
+""")
+        self.assertEqual(sorted(re.findall("Code: (.*), Description", self.told())), [
+            "MismatchingBindings, Node Id: f.v.outputs.o0", "MismatchingTypes, Node Id: "
+            "f.bad.inputs.a", "NoConditionFound, Node Id: f.w.n0", "ParameterNotBound, Node Id: "
+            "f.w.n4"])
+
     def test_codes_are_those_of_flytes_compiler(self):
-        """Each of these in a workflow of its own, all of a list in one package and one report."""
-        for codes in (self.CODES_OF_NODES, self.CODES_OF_GRAPHS):
-            self.package("""
+        """Each of these in a workflow of its own, all in one package and one report."""
+        self.package("""
 task("f.t", "1", {"a": INTEGER})
 def flow(name, *nodes, **outputs):
     return workflow("f." + name, {"i": INTEGER, "s": STRING}, nodes, outputs)
-""" + "\n".join(f"flow({name!r}, {rest})" for name, _, rest in codes))
-            told = self.told()
-            self.assertTrue(told.startswith(f"flows.tgz: Collected Errors: {len(codes)}\n"), told)
-            for name, code, _ in codes:
-                self.assertRegex(told, rf"\tError \d+: Code: {code}, Node Id: f\.{name}[.,]")
+""" + "\n".join(f"flow({name!r}, {rest})" for name, _, rest in self.CODES))
+        told = self.told()
+        self.assertTrue(told.startswith(f"flows.tgz: Collected Errors: {len(self.CODES)}\n"), told)
+        for name, code, _ in self.CODES:
+            self.assertRegex(told, rf"\tError \d+: Code: {code}, Node Id: f\.{name}[.,]")
 
-    # Of each workflow its name, the code of Flyte's compiler, and its nodes: what cannot be read
-    # as a graph, and what is wrong with graphs.
-    CODES_OF_NODES = (
+    # Of each workflow its name, the code of Flyte's compiler, and its nodes.
+    CODES = (
         ("target", "ValueRequired", "core_workflow_pb2.Node(id='n0')"),
         ("value", "MismatchingBindings", "node('n0', 'f.t', a=literals_pb2.BindingData())"),
         ("gate", "NoConditionFound", "core_workflow_pb2.Node(id='n0', gate_node={})"),
         ("branch", "BranchNodeIdNotFound", "core_workflow_pb2.Node(id='n0', branch_node={})"),
-    )
-    CODES_OF_GRAPHS = (
         ("task", "TaskReferenceNotFound", "node('n0', 'f.gone')"),
         ("flow", "WorkflowReferenceNotFound", "node('n0', 'f.gone', identifier_pb2.WORKFLOW)"),
         ("node", "NodeReferenceNotFound", "node('n0', 'f.t', a=promise('n9'))"),

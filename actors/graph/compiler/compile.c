@@ -62,7 +62,9 @@ void tri_compile_place_tasks(struct tri_compiler *compiler)
     graph->task_count = 0;
     for (uint32_t i = 0; graph->tasks != NULL && i < count; i++) {
         struct tr_text before = tri_report_subject(compiler->report, tasks[i].name.text);
-        tri_compile_resolve_settings(compiler, &tasks[i].settings, &tasks[i].task.interface);
+        if (!tasks[i].is_told) {
+            tri_compile_resolve_settings(compiler, &tasks[i].settings, &tasks[i].task.interface);
+        }
         graph->tasks[i] = tasks[i].task;
         graph->tasks[i].settings = tasks[i].settings.settings;
         graph->task_count++;

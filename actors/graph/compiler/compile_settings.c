@@ -328,6 +328,10 @@ static void compile_plan(struct tri_compiler *compiler, const struct tri_plan *s
                        TRI_SHOWN(source->workflow.text));
         return;
     }
+    const struct tri_workflow *workflows = definition->workflows.items;
+    if (workflows[entity->index].is_told) {
+        return;
+    }
     plan->workflow = entity->index;
     const struct tr_workflow *workflow = &compiler->graph->workflows[plan->workflow];
     uint8_t *is_given = tr_arena_alloc(compiler->scratch, workflow->interface.inputs.count);

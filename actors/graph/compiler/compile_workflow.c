@@ -391,6 +391,15 @@ static const struct tri_entity *find_target(const struct tri_definition *definit
     return entity;
 }
 
+/* Whether what a name stands for could not be read, which was told. */
+static bool is_told(const struct tri_definition *definition, const struct tri_entity *entity)
+{
+    const struct tri_task *tasks = definition->tasks.items;
+    const struct tri_workflow *workflows = definition->workflows.items;
+    return (entity->kind == TRI_ENTITY_TASK && tasks[entity->index].is_told) ||
+           (entity->kind == TRI_ENTITY_WORKFLOW && workflows[entity->index].is_told);
+}
+
 /*
  * Looks up what a node calls. A node whose target is wrong is broken: what it
  * gives is unknown, and references to it are not told as errors of their own. `target` of a gate is
@@ -405,13 +414,15 @@ static void resolve_target(struct tri_builder *builder, uint32_t index)
     struct tr_node *node = &builder->workflow->nodes[index];
     const struct tri_node *source = built->source;
     struct tr_text before = tri_compile_begin_subject(builder, index);
-    if (node->kind == TR_NODE_APPROVE || node->kind == TR_NODE_SIGNAL) {
+    if (source->is_told) {
+        built->is_broken = true;
+    } else if (node->kind == TR_NODE_APPROVE || node->kind == TR_NODE_SIGNAL) {
         node->signal_id = tr_arena_text(&builder->compiler->graph->arena, source->target.text);
     } else if (source->target.text.size > 0) {
         const struct tri_entity *entity = find_target(builder->definition, source->target.text);
         if (entity == NULL || !may_call(source->body, entity->kind)) {
             report_missing(builder, source, entity);
-        } else {
+        } else if (!is_told(builder->definition, entity)) {
             node->target = entity->index;
             node->target_kind = kinds[entity->kind];
             built->interface =
@@ -542,7 +553,9 @@ static void compile_workflow(struct tri_compiler *compiler, uint32_t index)
                                   .source = &sources[index],
                                   .workflow = &compiler->graph->workflows[index]};
     struct tr_text before = tri_report_subject(compiler->report, sources[index].name.text);
-    build(&builder);
+    if (!sources[index].is_told) {
+        build(&builder);
+    }
     compiler->states[index] = TRI_STATE_DONE;
     (void)tri_report_subject(compiler->report, before);
 }

@@ -98,6 +98,12 @@ void tri_flyte_put_duration(struct tri_flyte_graph *graph, struct tri_flyte_fiel
                   tri_flyte_scalar(graph->arena, graph->report, NULL, &scalar, NULL));
 }
 
+void tri_flyte_put_or_told(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                           const char *key, struct tr_tree *value)
+{
+    tri_flyte_put(graph, fields, key, value != NULL ? value : make(graph, TR_TREE_NULL));
+}
+
 struct tr_tree *tri_flyte_fields_tree(struct tri_flyte_graph *graph,
                                       const struct tri_flyte_fields *fields)
 {
@@ -664,7 +670,7 @@ static struct tr_tree *nodes_of(struct tri_flyte_graph *graph, flyte_node **node
         bool is_end =
             strcmp(nodes[i]->id, START_NODE) == 0 || strcmp(nodes[i]->id, "end-node") == 0;
         if (!is_end) {
-            tri_flyte_put(graph, &fields, nodes[i]->id, node_of(graph, nodes[i], false));
+            tri_flyte_put_or_told(graph, &fields, nodes[i]->id, node_of(graph, nodes[i], false));
         }
     }
     return tri_flyte_fields_tree(graph, &fields);
@@ -734,7 +740,8 @@ struct tr_tree *tri_flyte_workflow(struct tri_flyte_graph *graph,
                              workflow->outputs, workflow->n_outputs));
     if (workflow->failure_node != NULL) {
         graph->is_handler = true;
-        tri_flyte_put(graph, &fields, "on_failure", node_of(graph, workflow->failure_node, true));
+        tri_flyte_put_or_told(graph, &fields, "on_failure",
+                              node_of(graph, workflow->failure_node, true));
         graph->is_handler = false;
     }
     if (finishes) {
@@ -749,7 +756,7 @@ void tri_flyte_put_named(struct tri_flyte_graph *graph, struct tri_flyte_fields 
 {
     struct tr_text name = id == NULL ? tr_text_of("") : tri_flyte_name_of(graph, id);
     const char *key = tr_arena_print(graph->arena, "%.*s", TRI_TEXT(name)).data;
-    tri_flyte_put(graph, fields, key == NULL ? "" : key, value);
+    tri_flyte_put_or_told(graph, fields, key == NULL ? "" : key, value);
 }
 
 /*

@@ -67,7 +67,14 @@ void tri_flyte_put_bool(struct tri_flyte_graph *graph, struct tri_flyte_fields *
 void tri_flyte_put_duration(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                             const char *key, const Google__Protobuf__Duration *value);
 
-/* Adds something under the name of its id. */
+/*
+ * Adds something under a name, or null for what could not be made, which was told: all else is
+ * judged beside it.
+ */
+void tri_flyte_put_or_told(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                           const char *key, struct tr_tree *value);
+
+/* The same under the name of an id. */
 void tri_flyte_put_named(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
                          const Flyteidl__Core__Identifier *id, struct tr_tree *value);
 

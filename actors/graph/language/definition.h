@@ -54,6 +54,7 @@ struct tri_task {
     uint32_t source;
     struct tr_task task; /* all of it but the settings' names */
     struct tri_settings settings;
+    bool is_told; /* it could not be read, which was told */
 };
 
 /* Variables while they are collected. */
@@ -116,6 +117,7 @@ struct tri_node {
     struct tri_settings settings;
     struct tri_name first_override; /* the first of its keys that belongs to settings */
     const struct tr_tree *extra;    /* in a document of Flyte's; NULL: nothing */
+    bool is_told;                   /* it could not be read, which was told */
     const struct tri_arm *arms;
     uint32_t arm_count;
 };
@@ -132,6 +134,7 @@ struct tri_arm {
 
 struct tri_workflow {
     struct tri_name name;
+    bool is_told; /* it could not be read, which was told */
     uint32_t source;
     struct tr_text folder;
     struct tr_text description;

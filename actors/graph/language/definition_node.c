@@ -304,6 +304,11 @@ bool tri_definition_read_node(struct tri_definition *definition, const struct tr
     const struct tr_tree *value = NULL;
     *node = (struct tri_node){.id = id, .place = tree->place, .min_success_ratio = 1};
     node->name = tr_text_of("");
+    node->is_told = tri_keys_is_told(definition, tree);
+    if (node->is_told) {
+        node->body = TRI_BODY_TASK;
+        return true;
+    }
     if (!tri_keys_expect_map(definition, tree, "a node")) {
         return false;
     }

@@ -239,6 +239,9 @@ static void read_plan(struct tri_definition *definition, const struct tr_tree *t
     plan->description = plan->labels = plan->schedule.cron_text = tr_text_of("");
     plan->schedule.timezone = tr_text_of("UTC");
     plan->schedule.kickoff_input = TR_GRAPH_NONE;
+    if (tri_keys_is_told(definition, tree)) {
+        return; /* a plan of no workflow */
+    }
     tri_keys_read_keys(definition, tree, "a launch plan", keys, TR_COUNT_OF(keys), plan);
     if (plan->schedule.is_set && plan->name.text.size > TR_GRAPH_NAME_BYTES_MAX) {
         tri_report_add(definition->report, plan->name.place, "InvalidValue",

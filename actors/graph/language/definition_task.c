@@ -283,6 +283,10 @@ static void read_task(struct tri_definition *definition, const struct tr_tree *t
     task->task.folder = definition->folder;
     task->task.origin = tri_definition_origin(definition, task->name.place);
     task->task.type = task->task.description = tr_text_of("");
+    task->is_told = tri_keys_is_told(definition, tree);
+    if (task->is_told) {
+        return;
+    }
     /*
      * The first pass reads what only tasks have and knows the names of the settings; the second
      * reads the settings. Templates come last: they need the inputs, and a mapping has no order.

@@ -195,6 +195,10 @@ static void read_workflow(struct tri_definition *definition, const struct tr_tre
     workflow->source = definition->source;
     workflow->folder = definition->folder;
     workflow->description = workflow->labels = tr_text_of("");
+    workflow->is_told = tri_keys_is_told(definition, tree);
+    if (workflow->is_told) {
+        return;
+    }
     tri_keys_read_keys(definition, tree, "a workflow", keys, TR_COUNT_OF(keys), workflow);
     check_inputs(definition, workflow);
     const struct tr_tree *nodes = tr_tree_find(tree, "nodes");

@@ -17,6 +17,16 @@
 #include "actors/graph/document/limits.h"
 #include "schemas/codec/spelling.h"
 
+/* Nothing of a definition in which this stands is used, so there has to be an error. */
+bool tri_keys_is_told(struct tri_definition *definition, const struct tr_tree *tree)
+{
+    bool is_told = definition->has_any_names && tree->kind == TR_TREE_NULL;
+    if (is_told && tr_report_total(definition->report) == 0) {
+        tri_report_add(definition->report, tree->place, "InvalidValue", "it cannot be read");
+    }
+    return is_told;
+}
+
 bool tri_keys_expect_map(struct tri_definition *definition, const struct tr_tree *tree,
                          const char *what)
 {

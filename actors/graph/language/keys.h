@@ -54,6 +54,12 @@ struct tr_text tri_keys_nearest(struct tri_definition *definition, struct tr_tex
 struct tr_text tri_keys_did_you_mean(struct tri_definition *definition, struct tr_text nearest,
                                      const char *otherwise);
 
+/*
+ * Whether something stands for what could not be read of a document of Flyte's, which was told:
+ * it is known by its name, and nothing else is told of it or of what refers to it.
+ */
+bool tri_keys_is_told(struct tri_definition *definition, const struct tr_tree *tree);
+
 /* Checks that a tree is a mapping or a list; told if not. */
 bool tri_keys_expect_map(struct tri_definition *definition, const struct tr_tree *tree,
                          const char *what);
