@@ -729,6 +729,20 @@ class FlytekitTest(ProgramTest):
         self.assertEqual(len(paths), 8, made)
         self.assertEqual({pathlib.Path(path).parent.name for path in paths}, {"blobs"})
 
+    def test_keys_of_the_cache_are_flytes(self):
+        shutil.copy(SUPPORT / "flytekit_keys.py", self.folder / "src/flows/all.py")
+        self.package("--fast")
+        environment = self.environment() | {"PYTHONPATH": str(SUPPORT)}
+        key = json.loads(subprocess.run([KIT_PYTHON, "-m", "flows.all", "../flows.tgz"],
+                                        cwd=self.folder / "src", env=environment, check=True,
+                                        text=True, capture_output=True).stdout.splitlines()[-1])
+        for skip in ("one", "two"):
+            done = self.document("run", "flows.tgz", "flows.all.main", "-i", f"skip={skip}")
+            self.assertEqual(done["outputs"], {"o0": 3})
+        entry, = (self.store / "cache").glob("*/*")
+        inputs, _, version = entry.name.split("-")
+        self.assertEqual([inputs, version], key)
+
     @unittest.skipUnless(os.environ.get("TROUPE_TEST_1000"), "takes an hour of Python's starts")
     def test_a_thousand_elements(self):
         self.package("--fast")
