@@ -518,7 +518,8 @@ class LiveImportTest(Unfinished):
         self.begin_engine()
         _, stderr = self.there("import", path, status=4)
         self.assertRegex(stderr, r"the engine's memory (has no room for it|is at its limit) "
-                         r"\(limits.memory of the settings\); say it again when something has ended")
+                         r"\(limits.memory of the settings\); say it again when something has "
+                         r"ended")
         self.assertEqual(self.names_there(), [])
         self.there("run", "flow.yaml", "over", "--name", "wide", "-q")  # the name is free
         self.there("prune", "wide", "--yes")
