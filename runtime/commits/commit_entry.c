@@ -107,32 +107,6 @@ int tri_commit_entry_head(const uint8_t *bytes, struct tri_commit_entry_head *he
     return 0;
 }
 
-/* Reads the next operation; false if it reaches beyond the entry. */
-static bool read_op(struct tr_bytes ops, size_t *offset, struct tri_op *op)
-{
-    struct tri_batch_op head;
-    if (ops.size - *offset < sizeof head) {
-        return false;
-    }
-    memcpy(&head, ops.data + *offset, sizeof head);
-    size_t at = *offset + sizeof head;
-    if (ops.size - at < head.size) {
-        return false;
-    }
-    *op = (struct tri_op){
-        .kind = (enum tri_op_kind)head.kind,
-        .type = head.type,
-        .key_size = head.key_size,
-        .incarnation = head.incarnation,
-        .key = head.key,
-        .to_group = head.to_group,
-        .number = head.number,
-        .data = {.data = ops.data + at, .size = head.size},
-    };
-    *offset = at + head.size;
-    return true;
-}
-
 /* A row's key lies in its bytes. */
 static bool has_key(const struct tri_op *op)
 {
@@ -163,7 +137,8 @@ int tri_commit_entry_check(struct tr_bytes entry)
     size_t offset = 0;
     for (uint32_t i = 0; i < head.op_count; i++) {
         const struct tri_commit one = {.ops = &op, .count = 1};
-        if (!read_op(ops, &offset, &op) || tri_commit_unsound(&one) != NULL || !has_key(&op)) {
+        if (!tri_batch_read_op(ops, &offset, &op) || tri_commit_unsound(&one) != NULL ||
+            !has_key(&op)) {
             return TR_INVALID;
         }
     }
@@ -208,7 +183,7 @@ int tri_commit_entry_unpack(struct tr_bytes entry, struct tri_commit_batch *batc
     int error = tri_commit_entry_head(entry.data, &head);
     TR_ASSERT(error == 0);
     for (uint32_t i = 0; error == 0 && i < head.op_count; i++) {
-        bool is_whole = read_op(ops_of(entry, &head), &offset, &op);
+        bool is_whole = tri_batch_read_op(ops_of(entry, &head), &offset, &op);
         TR_ASSERT(is_whole);
         error = tri_commit_batch_add(batch, &op);
     }

@@ -127,6 +127,31 @@ void tri_batch_fini(struct tri_batch *batch)
     *batch = (struct tri_batch){0};
 }
 
+bool tri_batch_read_op(struct tr_bytes bytes, size_t *offset, struct tri_op *op)
+{
+    struct tri_batch_op head;
+    if (bytes.size - *offset < sizeof head) {
+        return false;
+    }
+    memcpy(&head, bytes.data + *offset, sizeof head);
+    size_t at = *offset + sizeof head;
+    if (bytes.size - at < head.size) {
+        return false;
+    }
+    *op = (struct tri_op){
+        .kind = (enum tri_op_kind)head.kind,
+        .type = head.type,
+        .key_size = head.key_size,
+        .incarnation = head.incarnation,
+        .key = head.key,
+        .to_group = head.to_group,
+        .number = head.number,
+        .data = {.data = bytes.data + at, .size = head.size},
+    };
+    *offset = at + head.size;
+    return true;
+}
+
 /*
  * Operations come in the order in which the worker added them, which is the order of time. Their
  * bytes are views into the batch, so the batch has to outlive every use of them.
@@ -137,21 +162,8 @@ bool tri_batch_next(struct tr_bytes batch, size_t *offset, struct tri_op *op)
     if (at >= batch.size) {
         return false;
     }
-    struct tri_batch_op head;
-    TR_ASSERT(batch.size - at >= sizeof head);
-    memcpy(&head, batch.data + at, sizeof head);
-    at += sizeof head;
-    TR_ASSERT(batch.size - at >= head.size);
-    *op = (struct tri_op){
-        .kind = (enum tri_op_kind)head.kind,
-        .type = head.type,
-        .key_size = head.key_size,
-        .incarnation = head.incarnation,
-        .key = head.key,
-        .to_group = head.to_group,
-        .number = head.number,
-        .data = {.data = batch.data + at, .size = head.size},
-    };
-    *offset = at + head.size;
+    bool is_whole = tri_batch_read_op(batch, &at, op);
+    TR_ASSERT(is_whole);
+    *offset = at;
     return true;
 }

@@ -78,6 +78,12 @@ static inline bool tri_batch_is_empty(const struct tri_batch *batch)
     return batch->op_count == 0;
 }
 
+/*
+ * Reads the operation at an offset within bytes, which moves behind it; false: it reaches beyond
+ * them.
+ */
+bool tri_batch_read_op(struct tr_bytes bytes, size_t *offset, struct tri_op *op);
+
 /* Reads the operations of a batch one by one; false at the end. `offset` begins at 0. */
 bool tri_batch_next(struct tr_bytes batch, size_t *offset, struct tri_op *op);
 
