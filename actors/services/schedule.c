@@ -346,6 +346,9 @@ static uint64_t hash_times(const struct tr_schedule *times)
     for (size_t i = 0; i < TR_COUNT_OF(words); i++) {
         hash = (hash ^ words[i]) * 1099511628211ULL;
     }
+    if (times->offset_ns != 0) {
+        hash = (hash ^ (uint64_t)times->offset_ns) * 1099511628211ULL;
+    }
     for (size_t i = 0; i < times->timezone.size; i++) {
         hash = (hash ^ (uint8_t)times->timezone.data[i]) * 1099511628211ULL;
     }

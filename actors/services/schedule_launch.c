@@ -145,10 +145,14 @@ static void print_times(const struct tr_schedule *times, struct tr_buffer *text)
 {
     if (times->every_ns == 0) {
         tr_buffer_add_text(text, times->cron_text);
-        return;
+    } else {
+        tr_buffer_add_string(text, "every ");
+        tr_duration_print(times->every_ns, text);
     }
-    tr_buffer_add_string(text, "every ");
-    tr_duration_print(times->every_ns, text);
+    if (times->offset_ns != 0) {
+        tr_buffer_add_string(text, " + ");
+        tr_duration_print(times->offset_ns, text);
+    }
 }
 
 /*

@@ -354,9 +354,13 @@ struct tr_cron {
     bool is_any_weekday; /* `weekdays` began with a star: the day has to match, too */
 };
 
+/* The longest offset of a schedule: a year. */
+#define TR_SCHEDULE_OFFSET_NS_MAX (366LL * 86400 * 1000000000)
+
 struct tr_schedule {
     bool is_set;
-    int64_t every_ns; /* 0: by `cron` */
+    int64_t every_ns;  /* 0: by `cron` */
+    int64_t offset_ns; /* it fires so much later than these say */
     struct tr_cron cron;
     struct tr_text cron_text;
     struct tr_text timezone; /* an IANA name */

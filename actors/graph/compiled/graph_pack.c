@@ -484,10 +484,21 @@ static void move_plan_value(struct tri_transfer *transfer, void *item)
     move_bytes(transfer, &value->value);
 }
 
+/* Of a schedule; one with an offset has a field more. */
+#define SCHEDULE_FIELDS 14U
+
 static void move_schedule(struct tri_transfer *transfer, struct tr_schedule *schedule)
 {
     uint8_t weekdays = schedule->cron.weekdays;
-    begin(transfer, 14);
+    uint32_t fields = SCHEDULE_FIELDS + (schedule->offset_ns != 0 ? 1 : 0);
+    if (!is_reading(transfer)) {
+        tr_buffer_array(transfer->buffer, fields);
+    } else {
+        fields = tr_read_array(&transfer->cursor);
+    }
+    if (fields != SCHEDULE_FIELDS && fields != SCHEDULE_FIELDS + 1) {
+        fail(transfer, TR_MALFORMED);
+    }
     move_bool(transfer, &schedule->is_set);
     move_ns(transfer, &schedule->every_ns);
     move_u64(transfer, &schedule->cron.minutes);
@@ -502,6 +513,9 @@ static void move_schedule(struct tri_transfer *transfer, struct tr_schedule *sch
     move_kind(transfer, &schedule->catch_up, TR_CATCH_UP_NONE);
     move_kind(transfer, &schedule->overlap, TR_OVERLAP_REPLACE);
     move_index(transfer, &schedule->kickoff_input);
+    if (fields > SCHEDULE_FIELDS) {
+        move_ns(transfer, &schedule->offset_ns);
+    }
     schedule->cron.weekdays = weekdays;
 }
 

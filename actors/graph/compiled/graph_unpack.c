@@ -99,7 +99,8 @@ static bool check_cron(const struct tr_cron *cron)
 
 /*
  * schedule_time.c divides by `every_ns` in whole seconds, and goes by the cron's bits where it is
- * 0. The scheduled time is written for the kickoff input as it is, so that has to be a datetime.
+ * 0; `offset_ns` it adds in whole seconds. The scheduled time is written for the kickoff input as it
+ * is, so that has to be a datetime.
  */
 static bool check_schedule(const struct tr_schedule *schedule, const struct tr_variables *inputs)
 {
@@ -112,6 +113,10 @@ static bool check_schedule(const struct tr_schedule *schedule, const struct tr_v
         if (type == NULL || type->kind != TR_TYPE_DATETIME) {
             return false;
         }
+    }
+    if (schedule->offset_ns % NS_PER_SECOND != 0 ||
+        schedule->offset_ns > TR_SCHEDULE_OFFSET_NS_MAX) {
+        return false;
     }
     return schedule->every_ns == 0 ? check_cron(&schedule->cron)
                                    : schedule->every_ns % NS_PER_SECOND == 0;

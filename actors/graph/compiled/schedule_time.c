@@ -141,11 +141,15 @@ static bool next_by_cron(const struct tr_cron *cron, const struct tr_zone *zone,
 int tr_schedule_next(const struct tr_schedule *schedule, const struct tr_zone *zone, int64_t after,
                      int64_t *next)
 {
-    if (schedule->every_ns == 0) {
-        return next_by_cron(&schedule->cron, zone, after, next) ? 0 : TR_NOT_FOUND;
-    }
     int64_t every = schedule->every_ns / NS_PER_SECOND;
-    *next = (floor_divide(after, every) + 1) * every;
+    int64_t offset = schedule->offset_ns / NS_PER_SECOND;
+    int64_t time;
+    if (every != 0) {
+        time = (floor_divide(after - offset, every) + 1) * every;
+    } else if (!next_by_cron(&schedule->cron, zone, after - offset, &time)) {
+        return TR_NOT_FOUND;
+    }
+    *next = time + offset;
     return 0;
 }
 

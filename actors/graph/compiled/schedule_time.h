@@ -4,7 +4,8 @@
  * Cron means the clocks of its zone. Like Vixie's cron, a time that the clocks jump over fires at
  * the first moment after the jump, and one that they show twice fires the first time; but a
  * schedule that fires in every hour keeps to the hours that pass, neither more often nor less.
- * `every` counts from 1970 on, so that 10m fires at :00, :10, :20, whenever it was registered.
+ * `every` counts from 1970 on, so that 10m fires at :00, :10, :20, whenever it was registered. With
+ * an offset all times are so much later.
  */
 #ifndef TR_ACTORS_GRAPH_COMPILED_SCHEDULE_TIME_H
 #define TR_ACTORS_GRAPH_COMPILED_SCHEDULE_TIME_H

@@ -47,6 +47,22 @@ static void read_every(struct tri_definition *definition, const struct tr_tree *
     }
 }
 
+static void read_offset(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target)
+{
+    struct tri_plan *plan = target;
+    int64_t offset;
+    if (!tri_keys_read_duration(definition, value, &offset)) {
+        return;
+    }
+    if (offset % NS_PER_SECOND != 0 || offset > TR_SCHEDULE_OFFSET_NS_MAX) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "an offset is whole seconds, and a year at most\nwrite offset: 90s or 2h");
+        return;
+    }
+    plan->schedule.offset_ns = offset;
+}
+
 /* The names of all zones, while the nearest one is looked for. */
 struct zone_names {
     struct tri_definition *definition;
@@ -163,6 +179,7 @@ static void read_schedule(struct tri_definition *definition, const struct tr_tre
         {"cron", read_cron, 0},         {"every", read_every, 0},
         {"timezone", read_timezone, 0}, {"catch_up", read_catch_up, 0},
         {"overlap", read_overlap, 0},   {"kickoff_input", read_kickoff, 0},
+        {"offset", read_offset, 0},
     };
     struct tri_plan *plan = target;
     plan->schedule.is_set = true;

@@ -243,6 +243,10 @@ static void test_schedules(void **state)
     EXPECT_PLAN(graph, TR_MALFORMED, schedule->every_ns = 999999999);
     EXPECT_PLAN(graph, TR_MALFORMED, schedule->every_ns = 1000000001);
     EXPECT_PLAN(graph, TR_MALFORMED, schedule->every_ns = -1000000000);
+    EXPECT_PLAN(graph, 0, schedule->offset_ns = TR_SCHEDULE_OFFSET_NS_MAX);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->offset_ns = TR_SCHEDULE_OFFSET_NS_MAX + 1000000000);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->offset_ns = 1000);
+    EXPECT_PLAN(graph, TR_MALFORMED, schedule->offset_ns = -1000000000);
     EXPECT_PLAN(graph, TR_MALFORMED, cron->minutes = 0);
     EXPECT_PLAN(graph, TR_MALFORMED, cron->minutes = 1ULL << 60);
     EXPECT_PLAN(graph, TR_MALFORMED, cron->hours = 0);

@@ -71,6 +71,26 @@ static void test_every_counts_from_1970(void **state)
     tr_zone_close(zone);
 }
 
+static void test_an_offset_moves_all_times(void **state)
+{
+    (void)state;
+    struct tr_schedule schedule = by_cron("0 22 * * *");
+    struct tr_zone *zone = zone_of("Europe/Berlin");
+    int64_t next;
+    schedule.offset_ns = 3 * 3600 * 1000000000LL;
+    assert_int_equal(tr_schedule_next(&schedule, zone, at("2026-08-20T22:00:00Z"), &next), 0);
+    assert_int_equal(next, at("2026-08-20T23:00:00Z"));
+    assert_int_equal(tr_schedule_next(&schedule, zone, next, &next), 0);
+    assert_int_equal(next, at("2026-08-21T23:00:00Z"));
+    schedule = (struct tr_schedule){
+        .is_set = true, .every_ns = 600 * 1000000000LL, .offset_ns = 90 * 1000000000LL};
+    assert_int_equal(tr_schedule_next(&schedule, zone, at("2026-08-20T03:01:00Z"), &next), 0);
+    assert_int_equal(next, at("2026-08-20T03:01:30Z"));
+    assert_int_equal(tr_schedule_next(&schedule, zone, next, &next), 0);
+    assert_int_equal(next, at("2026-08-20T03:11:30Z"));
+    tr_zone_close(zone);
+}
+
 static void test_dates(void **state)
 {
     (void)state;
@@ -241,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_counts_from_1970),
+        cmocka_unit_test(test_an_offset_moves_all_times),
         cmocka_unit_test(test_dates),
         cmocka_unit_test(test_days_of_the_month_and_weekdays),
         cmocka_unit_test(test_clocks_that_jump),
