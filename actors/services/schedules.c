@@ -1,6 +1,7 @@
 /*
- * The schedules of a store: launch plans that were applied, each an actor below this one
- * (schedule.c), found by project, domain and name.
+ * What `troupe apply` registers in a store. The schedules: launch plans that were applied, each an
+ * actor below this one (schedule.c), found by project, domain and name. And the entities of
+ * packages, which are rows of the store alone.
  *
  * The pages are one table (rows.h) with two kinds of rows: a plan, with its actor, and a graph,
  * with how many plans are of it. As long as there is one, the graph is held in the graph registry.
@@ -11,6 +12,7 @@
  */
 #include "actors/engine.h"
 #include "actors/store/rows.h"
+#include "schemas/engine/entity.h"
 #include "schemas/engine/schedule.h"
 
 /* Plans that are told something in one handler. */
@@ -348,6 +350,29 @@ static int handle_kept(struct tr_context *context, struct tr_schedules_state *st
     return error == TR_NOT_FOUND ? 0 : error; /* the caller has gone */
 }
 
+/* ------------------------------------------------------------------------- entities */
+
+/* How many fields of an entity are its id. */
+#define ID_FIELDS 5
+
+/* Whether one is there already, and what it holds, the program has looked up. */
+static int handle_entity(struct tr_context *context, const struct tr_message *message)
+{
+    struct tr_entity_keep keep;
+    struct tr_entity entity;
+    struct tr_entity_kept kept = {.error = 0};
+    int error = tr_message_read(message, entity_keep, &keep);
+    if (error == 0) {
+        error = tr_entity_unpack(keep.entity, tr_entity_schema.version, &entity);
+    }
+    if (error != 0) {
+        return error;
+    }
+    error = keep.is_forgotten ? tr_record_delete(context, &tr_entity_schema, &entity, ID_FIELDS)
+                              : tr_record(context, &tr_entity_schema, &entity);
+    return error != 0 ? error : tr_reply(context, message, &tr_entity_kept_schema, &kept);
+}
+
 /* ------------------------------------------------------------------------- waking all */
 
 /*
@@ -396,6 +421,9 @@ static int schedules_handle(struct tr_context *context, void *state,
     }
     if (tr_message_is(message, &tr_schedule_wake_schema)) {
         return handle_wake(context, state, message);
+    }
+    if (tr_message_is(message, &tr_entity_keep_schema)) {
+        return handle_entity(context, message);
     }
     if (tr_message_is(message, &tr_graph_hold_schema)) {
         return handle_hold(context, state, message);

@@ -34,6 +34,15 @@ TR_MUST_USE int tr_definition_compile(const struct tr_invocation *invocation, co
                                       struct tr_graph **graph);
 
 /*
+ * The same, and appends what a package holds to `entities`, as apply_plans has it
+ * (schemas/runtime/request.h); of any other definition nothing. After an error of its own the graph
+ * is there all the same, and the caller's.
+ */
+TR_MUST_USE int tr_definition_apply(const struct tr_invocation *invocation, const char *file,
+                                    const char *store, struct tr_report *report,
+                                    struct tr_graph **graph, struct tr_buffer *entities);
+
+/*
  * Appends a workflow of a package as Flyte's compiler leaves it, a CompiledWorkflowClosure. As
  * above, and TR_INVALID also for a definition that is no package.
  */

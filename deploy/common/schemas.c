@@ -3,6 +3,7 @@
  */
 #include "deploy/common/schemas.h"
 
+#include "schemas/engine/entity.h"
 #include "schemas/engine/flow.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/notify.h"
@@ -19,6 +20,7 @@
 #include "schemas/runtime/tap.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const entity[] = {TR_ENTITY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const history[] = {TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -39,10 +41,11 @@ static const struct tr_schema_list lists[] = {
     {tap, TR_COUNT_OF(tap)},           {recording, TR_COUNT_OF(recording)},
     {recovery, TR_COUNT_OF(recovery)}, {inquiry, TR_COUNT_OF(inquiry)},
     {schedule, TR_COUNT_OF(schedule)}, {refresh, TR_COUNT_OF(refresh)},
-    {notify, TR_COUNT_OF(notify)},
+    {notify, TR_COUNT_OF(notify)},     {entity, TR_COUNT_OF(entity)},
 };
 
-const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema, &tr_backend_schema,
+const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema, &tr_entity_schema,
+                                                      &tr_backend_schema,
                                                       TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 const size_t tr_program_record_count = TR_COUNT_OF(tr_program_records);
 

@@ -242,6 +242,8 @@ static void name_package(struct loading *loading)
     loading->package.project = given(options->project, "default");
     loading->package.domain = given(options->domain, "development");
     loading->package.note = options->note;
+    loading->package.find = options->find;
+    loading->package.keep = options->keep;
     loading->package.self = options->self;
     loading->package.warm = tr_text_of(options->is_cold ? "off" : "");
     loading->package.version =
@@ -377,6 +379,9 @@ static int find_code(struct loading *loading)
     }
     if (error != 0) {
         return error;
+    }
+    if (options->code == NULL) {
+        loading->package.code = last_part(tr_arena_text(&loading->arena, tr_text_of(folder)));
     }
     loading->package.has_code = options->code != NULL || loading->code.size > 0;
     loading->package.python_path = join_lists(

@@ -8,6 +8,7 @@
 
 #include "actors/graph/compiled/graph.h"
 #include "actors/graph/document/report.h"
+#include "schemas/engine/entity.h"
 
 struct tr_package_options {
     const char *project; /* for ids that leave it open; NULL: default */
@@ -22,6 +23,9 @@ struct tr_package_options {
      */
     const char *store;
     void (*note)(void *self, const char *words); /* what is not as it was asked for; NULL: nobody */
+    /* What was applied with other packages, and whoever keeps this one: as of tr_flyte_package. */
+    int (*find)(void *self, struct tr_arena *arena, struct tr_entity *entity);
+    int (*keep)(void *self, const struct tr_entity *entity);
     void *self;
 };
 

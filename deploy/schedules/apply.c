@@ -1,22 +1,26 @@
 /*
- * `troupe apply [FILE]`: registers the launch plans of a definition that have a schedule; without
- * FILE it shows those that are registered, as `troupe schedules` does.
+ * `troupe apply [FILE]`: registers the launch plans of a definition that have a schedule, and keeps
+ * what a package of Flyte's holds, for others to refer to; without FILE it shows the plans that are
+ * registered, as `troupe schedules` does.
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/compiled/schedule_time.h"
-#include "actors/graph/compiler/compile.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/connect.h"
+#include "deploy/cli/definition.h"
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
+#include "deploy/flyte/package.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/inputs/runnable.h"
 #include "deploy/schedules/schedules_print.h"
 #include "deploy/server/apply_plans.h"
+#include "schemas/engine/entity.h"
 #include "schemas/engine/schedule.h"
 #include "schemas/runtime/request.h"
 
@@ -26,7 +30,10 @@ struct apply {
     struct tr_store_place store;
     struct tr_settings_file settings;
     struct tr_arena arena;
-    struct tri_vector applied; /* struct tr_applied_plan */
+    struct tri_vector applied;          /* struct tr_applied_plan */
+    struct tr_buffer entities;          /* of a package */
+    uint32_t kinds[TR_ENTITY_PLAN + 1]; /* how many of each there are now */
+    uint32_t changed;                   /* entities that were not there, or are not any more */
     char explain[TR_APPLY_EXPLAIN_BYTES];
 };
 
@@ -48,16 +55,40 @@ static int check_plans(const struct apply *apply, struct tr_report *report)
     return error;
 }
 
-static enum tr_exit_status compile(struct apply *apply)
+/* For a store, or NULL: only looks at it. */
+static enum tr_exit_status compile(struct apply *apply, const char *store)
 {
     struct tr_report report;
     tr_report_init(&report);
-    int error = tr_graph_check_file(apply->invocation->arguments.words[0], &report, &apply->graph);
+    tr_buffer_cut(&apply->entities, 0);
+    int error = tr_definition_apply(apply->invocation, apply->invocation->arguments.words[0], store,
+                                    &report, &apply->graph, &apply->entities);
     if (error == 0 && tr_report_total(&report) == 0) {
         error = check_plans(apply, &report);
     }
     enum tr_exit_status status = tr_diagnostics_print_report(apply->invocation, &report, error);
     tr_report_fini(&report);
+    return status;
+}
+
+/* The code of a package goes into the store, which is made only for one that is right. */
+static enum tr_exit_status compile_for_store(struct apply *apply)
+{
+    bool is_package = tr_package_is(apply->invocation->arguments.words[0]);
+    enum tr_exit_status status = TR_EXIT_DONE;
+    char folder[PATH_MAX];
+    tr_store_look(apply->invocation, folder);
+    if (!is_package || access(folder, F_OK) != 0) {
+        status = compile(apply, NULL);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = tr_store_find(apply->invocation, true, &apply->store);
+    }
+    if (status == TR_EXIT_DONE && is_package) {
+        tr_graph_free(apply->graph);
+        apply->graph = NULL;
+        status = compile(apply, apply->store.folder);
+    }
     return status;
 }
 
@@ -96,9 +127,14 @@ static uint64_t next_ms(const struct tr_graph *graph, struct tr_text plan, uint6
     return error == 0 ? (uint64_t)next * 1000 : 0;
 }
 
-static void take_applied(void *self, struct tr_text plan, uint8_t change)
+static void take_applied(void *self, struct tr_text plan, uint8_t change, uint8_t kind)
 {
     struct apply *apply = self;
+    if (kind != TR_ENTITY_NONE && kind < TR_COUNT_OF(apply->kinds)) {
+        apply->kinds[kind] += change == TR_SCHEDULE_DELETED ? 0 : 1;
+        apply->changed += change == TR_SCHEDULE_UNCHANGED ? 0 : 1;
+        return;
+    }
     struct tr_applied_plan *applied =
         tri_vector_add(&apply->arena, &apply->applied, sizeof *applied);
     if (applied != NULL) {
@@ -114,7 +150,7 @@ static int take_row(void *self, const struct tri_request *row)
                     ? tr_plan_applied_unpack(row->body, row->version, &applied)
                     : 0;
     if (error == 0 && row->type == tr_plan_applied_schema.id) {
-        take_applied(self, applied.plan, applied.change);
+        take_applied(self, applied.plan, applied.change, applied.kind);
     }
     return error;
 }
@@ -129,6 +165,7 @@ static int apply_there(struct apply *apply, struct tri_client *client)
     struct tr_apply_plans plans = {
         .graph = tr_buffer_bytes(&graph),
         .deletes = tr_arguments_has(&apply->invocation->arguments, "delete"),
+        .entities = tr_buffer_bytes(&apply->entities),
     };
     if (error == 0) {
         error = tr_client_call(client, &tr_apply_plans_schema, &plans, &tr_answered_schema, 0,
@@ -157,8 +194,9 @@ static int apply_here(struct apply *apply, struct tr_live *live)
     if (error != 0) {
         return error;
     }
-    return tr_live_apply(live, copy, tr_arguments_has(&apply->invocation->arguments, "delete"),
-                         take_applied, apply, apply->explain);
+    return tr_live_apply(live, copy, tr_buffer_bytes(&apply->entities),
+                         tr_arguments_has(&apply->invocation->arguments, "delete"), take_applied,
+                         apply, apply->explain);
 }
 
 static enum tr_exit_status reach_and_apply(struct apply *apply)
@@ -181,14 +219,26 @@ static enum tr_exit_status reach_and_apply(struct apply *apply)
         error = apply->arena.error;
     }
     if (error != 0) {
-        return tr_command_failed(apply->invocation->command, "%s",
-                                 apply->explain[0] != '\0' ? apply->explain : tr_error_text(error));
+        const char *words = apply->explain[0] != '\0' ? apply->explain : tr_error_text(error);
+        return error == TR_EXISTS ? tr_command_refused(apply->invocation->command, "%s", words)
+                                  : tr_command_failed(apply->invocation->command, "%s", words);
     }
     if (was_here) {
         tr_command_note(apply->invocation,
                         "no engine runs here now; schedules fire while `troupe serve` does");
     }
     return TR_EXIT_DONE;
+}
+
+/* What of a package is kept now. */
+static void tell_entities(const struct apply *apply)
+{
+    const struct tr_graph *graph = apply->graph;
+    tr_command_note(apply->invocation,
+                    "%.*s/%.*s has the package's %u tasks, %u workflows and %u launch plans: %u of "
+                    "them changed",
+                    TRI_TEXT(graph->project), TRI_TEXT(graph->domain), apply->kinds[TR_ENTITY_TASK],
+                    apply->kinds[TR_ENTITY_WORKFLOW], apply->kinds[TR_ENTITY_PLAN], apply->changed);
 }
 
 static enum tr_exit_status apply_file(struct apply *apply)
@@ -198,10 +248,7 @@ static enum tr_exit_status apply_file(struct apply *apply)
     enum tr_exit_status status =
         tr_diagnostics_load_settings(apply->invocation, folder, &apply->settings);
     if (status == TR_EXIT_DONE) {
-        status = compile(apply);
-    }
-    if (status == TR_EXIT_DONE) {
-        status = tr_store_find(apply->invocation, true, &apply->store);
+        status = compile_for_store(apply);
     }
     if (status == TR_EXIT_DONE) {
         status = offload(apply);
@@ -217,7 +264,9 @@ static enum tr_exit_status apply_file(struct apply *apply)
     for (uint32_t i = 0; i < apply->applied.count; i++) {
         applied[i].next_ms = next_ms(apply->graph, applied[i].plan, now_ms);
     }
-    if (apply->applied.count == 0) {
+    if (apply->entities.size > 0) {
+        tell_entities(apply);
+    } else if (apply->applied.count == 0) {
         tr_command_note(apply->invocation, "%s has no launch plan with a schedule",
                         apply->invocation->arguments.words[0]);
     }
@@ -242,16 +291,21 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         return list(invocation);
     }
     tr_arena_init(&apply.arena);
+    tr_buffer_init(&apply.entities, TR_ENDPOINT_BYTES_MAX);
     enum tr_exit_status status = apply_file(&apply);
     tr_settings_fini(&apply.settings);
     tr_arena_fini(&apply.arena);
+    tr_buffer_fini(&apply.entities);
     tr_graph_free(apply.graph);
     return status;
 }
 
 static const struct tr_option options[] = {
-    {0, "delete", NULL, "forget plans of its project and domain that FILE does not have", NULL, 0,
+    {0, "delete", NULL, "forget what its project and domain have that FILE does not", NULL, 0,
      false},
+    TR_PACKAGE_OPTIONS,
+    TR_PACKAGE_RUN_OPTIONS,
+    {0, "no-warm", NULL, "start each attempt of a package's tasks on its own", NULL, 0, false},
     {0},
 };
 
@@ -261,9 +315,13 @@ const struct tr_command tr_command_apply = {
     .words = "[FILE]",
     .text = "Schedules fire while `troupe serve` runs on the store; each execution is named\n"
             "PLAN-TIME, so that it starts once. Applying again replaces a plan, and what it has\n"
-            "fired stays fired; a pause stays, too. Without FILE it shows what is registered.",
+            "fired stays fired; a pause stays, too. Without FILE it shows what is registered.\n"
+            "Of a package of Flyte's the tasks, workflows and launch plans are kept under their\n"
+            "ids, for references in other packages: the same again changes nothing, and another\n"
+            "content needs another --version.",
     .examples = "  troupe apply nightly.yaml\n"
                 "  troupe apply nightly.yaml --delete\n"
+                "  troupe apply flows.tgz --version v1\n"
                 "  troupe apply -o json",
     .options = options,
     .outputs = "table|json|yaml|name",

@@ -8,7 +8,9 @@
 
 #include "deploy/common/clock.h"
 #include "deploy/engine/keep_graph.h"
+#include "deploy/server/apply_entities.h"
 #include "schemas/codec/error.h"
+#include "schemas/engine/entity.h"
 #include "schemas/engine/schedule.h"
 
 struct apply {
@@ -53,7 +55,7 @@ static int ask(struct apply *apply, const struct tr_schema *schema, const void *
         error = kept.error;
     }
     if (error == 0) {
-        apply->applied(apply->self, plan, kept.change);
+        apply->applied(apply->self, plan, kept.change, TR_ENTITY_NONE);
     }
     return error;
 }
@@ -155,17 +157,33 @@ static int apply_all(struct apply *apply)
     return error;
 }
 
-int tr_live_apply(struct tr_live *live, struct tr_graph *graph, bool deletes,
-                  tr_plan_applied *applied, void *self, char *explain)
+/* What nothing of Flyte's is in comes without a list. */
+static int keep_entities(struct apply *apply, struct tr_bytes entities,
+                         const struct tr_graph *graph)
+{
+    return entities.size == 0
+               ? 0
+               : tr_live_keep_entities(apply->live, entities, graph->project, graph->domain,
+                                       apply->deletes, apply->applied, apply->self, apply->explain);
+}
+
+int tr_live_apply(struct tr_live *live, struct tr_graph *graph, struct tr_bytes entities,
+                  bool deletes, tr_plan_applied *applied, void *self, char *explain)
 {
     struct apply apply = {
         .live = live, .deletes = deletes, .applied = applied, .self = self, .explain = explain};
     uint64_t number;
     explain[0] = '\0';
-    char words[TRI_STORE_EXPLAIN_BYTES];
-    int error = tr_live_keep_graph(live, graph, words);
+    char words[TRI_STORE_EXPLAIN_BYTES] = "";
+    int error = keep_entities(&apply, entities, graph);
+    if (error == 0) {
+        error = tr_live_keep_graph(live, graph, words);
+    }
     if (error != 0) {
-        snprintf(explain, TR_APPLY_EXPLAIN_BYTES, "%.*s", TR_APPLY_EXPLAIN_BYTES - 1, words);
+        if (explain[0] == '\0') {
+            snprintf(explain, TR_APPLY_EXPLAIN_BYTES, "%.*s", TR_APPLY_EXPLAIN_BYTES - 1,
+                     words[0] != '\0' ? words : tr_error_text(error));
+        }
         tr_graph_free(graph);
         return error;
     }

@@ -404,10 +404,10 @@ struct showing {
     const struct tri_peer *peer;
 };
 
-static void show_plan(void *self, struct tr_text plan, uint8_t change)
+static void show_plan(void *self, struct tr_text plan, uint8_t change, uint8_t kind)
 {
     const struct showing *showing = self;
-    struct tr_plan_applied row = {.plan = plan, .change = change};
+    struct tr_plan_applied row = {.plan = plan, .change = change, .kind = kind};
     answer(showing->serve, showing->peer, &tr_plan_applied_schema, &row);
 }
 
@@ -423,7 +423,8 @@ static int on_apply_plans(struct tr_serve *serve, const struct tri_peer *peer,
         error = tr_graph_unpack(apply.graph, &graph);
     }
     if (error == 0) {
-        error = tr_live_apply(serve->live, graph, apply.deletes, show_plan, &showing, explain);
+        error = tr_live_apply(serve->live, graph, apply.entities, apply.deletes, show_plan,
+                              &showing, explain);
         finish(serve, peer, error, explain);
         error = 0;
     }

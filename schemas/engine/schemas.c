@@ -2,6 +2,7 @@
  * The functions and tables of what workflows say, remember and record, and the words of their
  * steps: made from the definitions of those headers that need no other code.
  */
+#include "schemas/engine/entity.h"
 #include "schemas/engine/flow.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/notify.h"
@@ -18,6 +19,7 @@
 #include "schemas/engine/state_task.h"
 #include "schemas/engine/state_workflow.h"
 
+TR_ENTITY_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_FLOW_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_HISTORY_SCHEMAS(TR_SCHEMA_DEFINE)
 TR_NOTIFY_SCHEMAS(TR_SCHEMA_DEFINE)
@@ -50,6 +52,7 @@ const size_t tr_history_schema_count = TR_COUNT_OF(tr_history_schemas);
     }
 
 WORD_FUNCTION(tr_circuit_word, TR_CIRCUITS)
+WORD_FUNCTION(tr_entity_kind_word, TR_ENTITY_KINDS)
 WORD_FUNCTION(tr_launch_step_words, TR_LAUNCH_STEPS)
 WORD_FUNCTION(tr_notification_status_word, TR_NOTIFICATION_STATES)
 WORD_FUNCTION(tr_notify_kind_word, TR_NOTIFY_KINDS)

@@ -134,13 +134,17 @@
 /*
  * Registers the launch plans of a packed graph that have a schedule; with `deletes` those of its
  * project and domain that are not in it are forgotten. `change` is an enum tr_schedule_change.
+ * `entities` is a list of what a package of Flyte's holds, each a packed entity, which is kept,
+ * too; then `kind` is one of enum tr_entity_kind and `plan` its name.
  */
 #define TR_APPLY_PLANS_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, graph, 1, 0)               \
-    FIELD(bool, deletes, 1, 0)
+    FIELD(bool, deletes, 1, 0)              \
+    FIELD(bytes, entities, 1, 0)
 #define TR_PLAN_APPLIED_FIELDS(FIELD, ARRAY) \
     FIELD(text, plan, 1, 0)                  \
-    FIELD(u8, change, 1, 0)
+    FIELD(u8, change, 1, 0)                  \
+    FIELD(u8, kind, 1, 0)
 
 /* Pauses the schedule of a plan, "PROJECT/DOMAIN/PLAN", or lets it go on: who, and why. */
 #define TR_PAUSE_SCHEDULE_FIELDS(FIELD, ARRAY) \

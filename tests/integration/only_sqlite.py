@@ -9,6 +9,8 @@ ROWS = {
     "test_authoring.InitTest.test_mistakes_are_named": "a copy of the program is run",
     "test_backup": "a backup is of SQLite's file; a database is backed up by its own means",
     "test_example_plugins.PageTest": "the page installs a program, which is not the test's",
+    "test_flyte_apply.ApplyTest.test_entities_go_along_with_their_store":
+        "a backup is of SQLite's file",
     "test_flyte_packages.CodeTest.test_code_goes_along_with_its_store":
         "a backup is of SQLite's file",
     "test_helper.HelperTest.test_a_program_without_it_goes_on": "a copy of the program is run",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "schemas/engine/entity.h"
 #include "schemas/engine/flow.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/notify.h"
@@ -55,6 +56,7 @@
     L(retention, TR_RETENTION_SCHEMAS)           \
     L(notify, TR_NOTIFY_SCHEMAS)                 \
     L(schedule, TR_SCHEDULE_SCHEMAS)             \
+    L(entity, TR_ENTITY_SCHEMAS)                 \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \
     L(sample, TR_SAMPLE_SCHEMAS)                 \

@@ -14,6 +14,7 @@
 #define TR_ACTORS_GRAPH_FLYTE_FLYTE_H
 
 #include "actors/graph/value/literal_stream.h"
+#include "schemas/engine/entity.h"
 
 /* ------------------------------------------------------------------ reading */
 
@@ -159,7 +160,15 @@ struct tr_flyte_package {
     struct tr_text python_path; /* the variable PYTHONPATH; empty: the engine's */
     struct tr_text warm;        /* the variable TROUPE_WARM; empty: the engine's */
     bool has_code;              /* of a fast package: it is where `python_path` says */
+    struct tr_text code;        /* the name of that code in the store, or empty */
     void (*note)(void *self, const char *words); /* what of it does not act here; NULL: nobody */
+    /*
+     * Finds what was applied with another package, by the five fields of its id; the others go into
+     * the arena. TR_NOT_FOUND, and other errors, which end the reading. NULL: there is nothing.
+     */
+    int (*find)(void *self, struct tr_arena *arena, struct tr_entity *entity);
+    /* Hears of each entity of the package itself, for keeping it; an error ends it. NULL: nobody */
+    int (*keep)(void *self, const struct tr_entity *entity);
     void *self;
     struct tr_flyte_files *literals; /* those in bindings and defaults that lie in files, or NULL */
 };

@@ -45,8 +45,8 @@ struct closing {
 
 /* ------------------------------------------------------------------ what is needed */
 
-static const struct tri_flyte_entity *find(const struct closing *closing,
-                                           enum tri_flyte_entity_kind kind, const identifier *id)
+static const struct tri_flyte_entity *find(const struct closing *closing, enum tr_entity_kind kind,
+                                           const identifier *id)
 {
     for (uint32_t i = 0; id != NULL && i < closing->entity_count; i++) {
         const struct tri_flyte_entity *entity = &closing->entities[i];
@@ -58,8 +58,8 @@ static const struct tri_flyte_entity *find(const struct closing *closing,
 }
 
 /* Adds a message to those that are needed; false where it is there, or nobody has it. */
-static bool need(struct closing *closing, struct tri_vector *needed,
-                 enum tri_flyte_entity_kind kind, const identifier *id)
+static bool need(struct closing *closing, struct tri_vector *needed, enum tr_entity_kind kind,
+                 const identifier *id)
 {
     const struct tri_flyte_entity *entity = find(closing, kind, id);
     void **items = needed->items;
@@ -100,7 +100,7 @@ static void need_node(struct closing *closing, const flyte_node *node)
         return;
     }
     if (node->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE) {
-        (void)need(closing, &closing->tasks, TRI_FLYTE_TASK, node->task_node->reference_id);
+        (void)need(closing, &closing->tasks, TR_ENTITY_TASK, node->task_node->reference_id);
     } else if (node->target_case == FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE) {
         need_branch(closing, node->branch_node->if_else);
     } else if (node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE) {
@@ -108,7 +108,7 @@ static void need_node(struct closing *closing, const flyte_node *node)
     } else if (node->target_case == FLYTEIDL__CORE__NODE__TARGET_WORKFLOW_NODE) {
         const Flyteidl__Core__WorkflowNode *target = node->workflow_node;
         if (target->reference_case == FLYTEIDL__CORE__WORKFLOW_NODE__REFERENCE_LAUNCHPLAN_REF) {
-            (void)need(closing, &closing->plans, TRI_FLYTE_PLAN, target->launchplan_ref);
+            (void)need(closing, &closing->plans, TR_ENTITY_PLAN, target->launchplan_ref);
         } else {
             need_workflow(closing, target->sub_workflow_ref);
         }
@@ -117,8 +117,8 @@ static void need_node(struct closing *closing, const flyte_node *node)
 
 static void need_workflow(struct closing *closing, const identifier *id)
 {
-    const struct tri_flyte_entity *entity = find(closing, TRI_FLYTE_WORKFLOW, id);
-    if (entity == NULL || !need(closing, &closing->workflows, TRI_FLYTE_WORKFLOW, id)) {
+    const struct tri_flyte_entity *entity = find(closing, TR_ENTITY_WORKFLOW, id);
+    if (entity == NULL || !need(closing, &closing->workflows, TR_ENTITY_WORKFLOW, id)) {
         return;
     }
     const workflow_template *workflow = (const workflow_template *)entity->message;
@@ -486,7 +486,7 @@ static Flyteidl__Core__CompiledLaunchPlan *compile_plan(struct closing *closing,
     Flyteidl__Core__TypedInterface *interface =
         tri_flyte_new(closing->arena, &flyteidl__core__typed_interface__descriptor);
     const struct tri_flyte_entity *started =
-        spec == NULL ? NULL : find(closing, TRI_FLYTE_WORKFLOW, spec->workflow_id);
+        spec == NULL ? NULL : find(closing, TR_ENTITY_WORKFLOW, spec->workflow_id);
     if (compiled == NULL || template == NULL || interface == NULL) {
         return NULL;
     }
@@ -557,7 +557,7 @@ static const identifier *find_name(const struct closing *closing, struct tr_text
 {
     for (uint32_t i = 0; i < closing->entity_count; i++) {
         const struct tri_flyte_entity *entity = &closing->entities[i];
-        if (entity->kind == TRI_FLYTE_WORKFLOW &&
+        if (entity->kind == TR_ENTITY_WORKFLOW &&
             tr_text_equal(tr_text_of(entity->id->name), name)) {
             return entity->id;
         }

@@ -6,7 +6,7 @@
  * through once by its descriptors: ids are completed, entries of maps sorted by their keys. What is
  * packed again then is equal where the entities are.
  */
-#include "actors/graph/flyte/flyte_entity.h"
+#include "actors/graph/flyte/flyte_applied.h"
 
 #include <flyteidl/admin_task.pb-c.h>
 #include <flyteidl/admin_workflow.pb-c.h>
@@ -113,7 +113,7 @@ static unsigned kind_of(struct tr_text name)
     size_t size = sizeof end - 1;
     const char *at = name.data + name.size - size;
     bool is_one = name.size > size && at[0] == '_' && memcmp(at + 2, end + 2, size - 2) == 0 &&
-                  at[1] >= '0' + TRI_FLYTE_TASK && at[1] <= '0' + TRI_FLYTE_PLAN;
+                  at[1] >= '0' + TR_ENTITY_TASK && at[1] <= '0' + TR_ENTITY_PLAN;
     return is_one ? (unsigned)(at[1] - '0') : 0;
 }
 
@@ -125,14 +125,14 @@ static void refuse(struct reading *reading, struct tr_text name, const char *wor
 }
 
 /* The entity in what was unpacked: tasks and workflows lie in what registers them. */
-static struct tri_flyte_entity entity_of(enum tri_flyte_entity_kind kind, ProtobufCMessage *message)
+static struct tri_flyte_entity entity_of(enum tr_entity_kind kind, ProtobufCMessage *message)
 {
     struct tri_flyte_entity entity = {.kind = kind};
-    if (kind == TRI_FLYTE_TASK) {
+    if (kind == TR_ENTITY_TASK) {
         Flyteidl__Core__TaskTemplate *task = ((Flyteidl__Admin__TaskSpec *)message)->template_;
         entity.message = task == NULL ? NULL : &task->base;
         entity.id = task == NULL ? NULL : task->id;
-    } else if (kind == TRI_FLYTE_WORKFLOW) {
+    } else if (kind == TR_ENTITY_WORKFLOW) {
         Flyteidl__Core__WorkflowTemplate *workflow =
             ((Flyteidl__Admin__WorkflowSpec *)message)->template_;
         entity.message = workflow == NULL ? NULL : &workflow->base;
@@ -147,9 +147,9 @@ static struct tri_flyte_entity entity_of(enum tri_flyte_entity_kind kind, Protob
 static void add_entity(struct reading *reading, struct tr_text name, struct tri_flyte_entity entity)
 {
     static const Flyteidl__Core__ResourceType types[] = {
-        [TRI_FLYTE_TASK] = FLYTEIDL__CORE__RESOURCE_TYPE__TASK,
-        [TRI_FLYTE_WORKFLOW] = FLYTEIDL__CORE__RESOURCE_TYPE__WORKFLOW,
-        [TRI_FLYTE_PLAN] = FLYTEIDL__CORE__RESOURCE_TYPE__LAUNCH_PLAN};
+        [TR_ENTITY_TASK] = FLYTEIDL__CORE__RESOURCE_TYPE__TASK,
+        [TR_ENTITY_WORKFLOW] = FLYTEIDL__CORE__RESOURCE_TYPE__WORKFLOW,
+        [TR_ENTITY_PLAN] = FLYTEIDL__CORE__RESOURCE_TYPE__LAUNCH_PLAN};
     if (entity.id == NULL || entity.id->name[0] == '\0') {
         refuse(reading, name, "the entity has no id\nserialize it with a name");
         return;
@@ -168,6 +168,26 @@ static void add_entity(struct reading *reading, struct tr_text name, struct tri_
         *added = entity;
         added->packed = (struct tr_bytes){.data = packed, .size = size};
     }
+}
+
+bool tri_flyte_unpack(struct tr_arena *arena, struct tr_bytes packed,
+                      struct tri_flyte_entity *entity)
+{
+    static const ProtobufCMessageDescriptor *const descriptors[] = {
+        [TR_ENTITY_TASK] = &flyteidl__core__task_template__descriptor,
+        [TR_ENTITY_WORKFLOW] = &flyteidl__core__workflow_template__descriptor,
+        [TR_ENTITY_PLAN] = &flyteidl__admin__launch_plan__descriptor};
+    bool is_kind = entity->kind >= TR_ENTITY_TASK && entity->kind <= TR_ENTITY_PLAN;
+    entity->message = is_kind ? tri_wire_unpack(arena, descriptors[entity->kind], packed) : NULL;
+    if (entity->message == NULL) {
+        return false;
+    }
+    entity->id = entity->kind == TR_ENTITY_TASK
+                     ? ((Flyteidl__Core__TaskTemplate *)entity->message)->id
+                 : entity->kind == TR_ENTITY_WORKFLOW
+                     ? ((Flyteidl__Core__WorkflowTemplate *)entity->message)->id
+                     : ((Flyteidl__Admin__LaunchPlan *)entity->message)->id;
+    return entity->id != NULL;
 }
 
 /* ------------------------------------------------------------------ what was compiled */
@@ -249,7 +269,7 @@ static void open_template(struct reading *reading, Flyteidl__Core__WorkflowTempl
 static void add_compiled(struct reading *reading, struct tr_text name,
                          const Flyteidl__Core__CompiledWorkflow *compiled)
 {
-    struct tri_flyte_entity entity = {.kind = TRI_FLYTE_WORKFLOW};
+    struct tri_flyte_entity entity = {.kind = TR_ENTITY_WORKFLOW};
     if (compiled != NULL && compiled->template_ != NULL) {
         open_template(reading, compiled->template_);
         entity.message = &compiled->template_->base;
@@ -275,7 +295,7 @@ static void read_closure(struct reading *reading, const struct tr_flyte_file *fi
     }
     for (size_t i = 0; i < closure->n_tasks; i++) {
         Flyteidl__Core__TaskTemplate *task = closure->tasks[i]->template_;
-        struct tri_flyte_entity entity = {.kind = TRI_FLYTE_TASK};
+        struct tri_flyte_entity entity = {.kind = TR_ENTITY_TASK};
         entity.message = task == NULL ? NULL : &task->base;
         entity.id = task == NULL ? NULL : task->id;
         add_entity(reading, file->name, entity);
@@ -292,13 +312,13 @@ static bool is_closure(struct tr_text name)
 static void read_file(struct reading *reading, const struct tr_flyte_file *file)
 {
     static const ProtobufCMessageDescriptor *const descriptors[] = {
-        [TRI_FLYTE_TASK] = &flyteidl__admin__task_spec__descriptor,
-        [TRI_FLYTE_WORKFLOW] = &flyteidl__admin__workflow_spec__descriptor,
-        [TRI_FLYTE_PLAN] = &flyteidl__admin__launch_plan__descriptor};
+        [TR_ENTITY_TASK] = &flyteidl__admin__task_spec__descriptor,
+        [TR_ENTITY_WORKFLOW] = &flyteidl__admin__workflow_spec__descriptor,
+        [TR_ENTITY_PLAN] = &flyteidl__admin__launch_plan__descriptor};
     static const char *const refusals[] = {
-        [TRI_FLYTE_TASK] = "the file is no TaskSpec of Flyte's",
-        [TRI_FLYTE_WORKFLOW] = "the file is no WorkflowSpec of Flyte's",
-        [TRI_FLYTE_PLAN] = "the file is no LaunchPlan of Flyte's"};
+        [TR_ENTITY_TASK] = "the file is no TaskSpec of Flyte's",
+        [TR_ENTITY_WORKFLOW] = "the file is no WorkflowSpec of Flyte's",
+        [TR_ENTITY_PLAN] = "the file is no LaunchPlan of Flyte's"};
     unsigned kind = kind_of(file->name);
     if (is_closure(file->name)) {
         read_closure(reading, file);
@@ -312,7 +332,7 @@ static void read_file(struct reading *reading, const struct tr_flyte_file *file)
     }
     ProtobufCMessage *message = tri_wire_unpack(reading->arena, descriptors[kind], file->bytes);
     if (message != NULL) {
-        add_entity(reading, file->name, entity_of((enum tri_flyte_entity_kind)kind, message));
+        add_entity(reading, file->name, entity_of((enum tr_entity_kind)kind, message));
     } else if (reading->arena->error == 0) {
         refuse(reading, file->name, refusals[kind]);
     }
@@ -320,8 +340,10 @@ static void read_file(struct reading *reading, const struct tr_flyte_file *file)
 
 /* ------------------------------------------------------------------ all of them */
 
-static int by_id(const struct tri_flyte_entity *a, const struct tri_flyte_entity *b)
+int tri_flyte_entity_order(const void *left, const void *right)
 {
+    const struct tri_flyte_entity *a = left;
+    const struct tri_flyte_entity *b = right;
     int order = (a->kind > b->kind) - (a->kind < b->kind);
     order = order != 0 ? order : strcmp(a->id->name, b->id->name);
     order = order != 0 ? order : strcmp(a->id->version, b->id->version);
@@ -334,7 +356,7 @@ static int in_order(const void *left, const void *right)
 {
     const struct tri_flyte_entity *a = left;
     const struct tri_flyte_entity *b = right;
-    int order = by_id(a, b);
+    int order = tri_flyte_entity_order(a, b);
     size_t size = a->packed.size < b->packed.size ? a->packed.size : b->packed.size;
     order = order != 0 ? order : memcmp(a->packed.data, b->packed.data, size);
     return order != 0 ? order
@@ -369,7 +391,7 @@ static void drop_repeated(struct tr_report *report, struct tri_vector *entities)
         const struct tri_flyte_entity *last = kept == 0 ? NULL : &items[kept - 1];
         bool is_named = last != NULL && last->kind == items[i].kind &&
                         strcmp(last->id->name, items[i].id->name) == 0;
-        if (is_named && by_id(last, &items[i]) != 0) {
+        if (is_named && tri_flyte_entity_order(last, &items[i]) != 0) {
             refuse_version(report, &items[i]);
         } else if (is_named && in_order(last, &items[i]) != 0) {
             refuse_collision(report, &items[i]);
@@ -402,5 +424,5 @@ bool tri_flyte_entities(const struct tr_flyte_package *package, struct tr_arena 
         qsort(entities->items, entities->count, sizeof(struct tri_flyte_entity), in_order);
     }
     drop_repeated(report, entities);
-    return tr_report_total(report) == 0;
+    return tri_flyte_add_applied(package, arena, report, entities) && tr_report_total(report) == 0;
 }

@@ -7,23 +7,25 @@
 
 #include "actors/graph/flyte/flyte_graph.h"
 
-/* In the order of the numbers in the names of their files. */
-enum tri_flyte_entity_kind {
-    TRI_FLYTE_TASK = 1,
-    TRI_FLYTE_WORKFLOW,
-    TRI_FLYTE_PLAN,
-};
-
 struct tri_flyte_entity {
-    enum tri_flyte_entity_kind kind;
+    enum tr_entity_kind kind;
     const Flyteidl__Core__Identifier *id;
     ProtobufCMessage *message; /* a TaskTemplate, a WorkflowTemplate or a LaunchPlan */
     struct tr_bytes packed;    /* maps in the order of their keys: the same for equal entities */
+    const struct tr_entity *applied; /* with another package, whose row it is; NULL: of this one */
 };
+
+/* Orders entities by their kinds and ids, for qsort and bsearch. */
+int tri_flyte_entity_order(const void *left, const void *right);
+
+/* Unpacks the message of an entity of a kind, as it was packed here. False: it is none. */
+TR_MUST_USE bool tri_flyte_unpack(struct tr_arena *arena, struct tr_bytes packed,
+                                  struct tri_flyte_entity *entity);
 
 /*
  * Reads all files of a package. Ids are filled in wherever they stand; what is there twice is there
- * once. The entities are sorted by kind and id. False: the report says what is wrong, or memory
+ * once. The entities are sorted by kind and id; behind them stands what was applied with others and
+ * is referred to. False: the report says what is wrong, or memory
  * ended.
  */
 TR_MUST_USE bool tri_flyte_entities(const struct tr_flyte_package *package, struct tr_arena *arena,

@@ -12,7 +12,7 @@
  * position at their end: the names of the graphs around are known inside, and must not clash. Equal
  * graphs give equal texts, because positions and not addresses or hashes make the names unique.
  */
-#include "actors/graph/flyte/flyte_graph.h"
+#include "actors/graph/flyte/flyte_applied.h"
 
 #include "actors/graph/document/limits.h"
 #include "actors/graph/value/literal.h"
@@ -182,7 +182,8 @@ static size_t position_of(const struct tri_flyte_graph *graph, const Flyteidl__C
 }
 
 /*
- * In a package the name of the id: one package is one project, one domain and one version. Of what
+ * In a package the name of the id: one package is one project, one domain and one version; what
+ * came with others has a longer one. Of what
  * futures.pb brings along it is LAST-DEPTH-POSITION, where LAST is what stands behind the last
  * point, cut to 40 bytes. What it does not bring along the definition has to have, under its name
  * or LAST alone (compiler/compile_workflow.c).
@@ -190,6 +191,10 @@ static size_t position_of(const struct tri_flyte_graph *graph, const Flyteidl__C
 struct tr_text tri_flyte_name_of(struct tri_flyte_graph *graph,
                                  const Flyteidl__Core__Identifier *id)
 {
+    const struct tr_entity *applied = tri_flyte_applied(graph, id);
+    if (applied != NULL) {
+        return tri_flyte_applied_name(graph, applied);
+    }
     size_t position = graph->package != NULL ? SIZE_MAX : position_of(graph, id);
     const char *point = strrchr(id->name, '.');
     const char *last = point == NULL ? id->name : point + 1;
@@ -200,13 +205,17 @@ struct tr_text tri_flyte_name_of(struct tri_flyte_graph *graph,
 
 /* Puts the name of what a node runs under a key. */
 static void put_target(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
-                       const char *key, const Flyteidl__Core__Identifier *id)
+                       const char *key, enum tr_entity_kind kind,
+                       const Flyteidl__Core__Identifier *id)
 {
-    struct tr_tree *name =
-        id == NULL ? tri_flyte_missing(graph, "ValueRequired",
-                                       "a node does not say what it runs\n"
-                                       "let it name a task, a workflow or a launch plan")
-                   : tri_flyte_text(graph->arena, tri_flyte_name_of(graph, id));
+    struct tr_tree *name = NULL;
+    if (id == NULL) {
+        (void)tri_flyte_missing(graph, "ValueRequired",
+                                "a node does not say what it runs\n"
+                                "let it name a task, a workflow or a launch plan");
+    } else if (tri_flyte_check_reference(graph, kind, id)) {
+        name = tri_flyte_text(graph->arena, tri_flyte_name_of(graph, id));
+    }
     tri_flyte_put(graph, fields, key, name);
 }
 
@@ -231,7 +240,7 @@ static void put_task(struct tri_flyte_graph *graph, const flyte_node *node, cons
                      struct tri_flyte_fields *fields)
 {
     const Flyteidl__Core__TaskNode *task = node->task_node;
-    put_target(graph, fields, key, task->reference_id);
+    put_target(graph, fields, key, TR_ENTITY_TASK, task->reference_id);
     if (task->overrides != NULL) {
         tri_flyte_put_resources(graph, fields, task->overrides->resources);
     }
@@ -247,6 +256,7 @@ static void put_workflow(struct tri_flyte_graph *graph, const flyte_node *node, 
                is_map    ? "map"
                : is_plan ? "launch"
                          : "workflow",
+               is_plan ? TR_ENTITY_PLAN : TR_ENTITY_WORKFLOW,
                is_plan ? workflow->launchplan_ref : workflow->sub_workflow_ref);
 }
 

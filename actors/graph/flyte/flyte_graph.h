@@ -19,6 +19,8 @@
 /* Inputs of a workflow are outputs of its start node in Flyte. */
 #define TRI_FLYTE_START_NODE "start-node"
 
+struct tri_flyte_entity;
+
 /* A graph of Flyte's while its document is being made. */
 struct tri_flyte_graph {
     struct tr_arena *arena;
@@ -34,6 +36,8 @@ struct tri_flyte_graph {
     const struct tr_flyte_package *package; /* NULL: it is futures.pb */
     struct tr_flyte_files *files;           /* of literals that lie in some; NULL: refused */
     struct tri_vector signatures;           /* struct tri_flyte_signed, of tasks that are cached */
+    const struct tri_flyte_entity *applied; /* those that came with other packages */
+    size_t applied_count;
     uint32_t depth; /* distinguishes names in futures.pb from those of graphs around it */
     /* The nodes of the workflow that is being written: references are looked up among them. */
     Flyteidl__Core__Node **nodes;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "actors/graph/document/limits.h"
-#include "actors/graph/flyte/flyte_graph.h"
+#include "actors/graph/flyte/flyte_applied.h"
 #include "actors/graph/value/template.h"
 #include "schemas/codec/error.h"
 
@@ -243,7 +243,8 @@ static bool take_code(const struct tri_flyte_graph *graph, const task_template *
     }
     container->args += end + 1;
     container->n_args -= end + 1;
-    return graph->package == NULL || graph->package->has_code;
+    return graph->package == NULL || graph->package->has_code ||
+           tri_flyte_applied(graph, task->id) != NULL;
 }
 
 /* ------------------------------------------------------------------ templates */
@@ -366,16 +367,25 @@ static struct tr_tree *environment_of(struct tri_flyte_graph *graph, const task_
 {
     const Flyteidl__Core__Container *container = task->container;
     const struct tr_flyte_package *package = graph->package;
+    const struct tr_entity *applied = tri_flyte_applied(graph, task->id);
     struct tr_text none = tr_text_of("");
     struct tri_flyte_fields fields = {0};
     for (size_t i = 0; i < container->n_env; i++) {
         tri_flyte_put_text(graph, &fields, container->env[i]->key, container->env[i]->value);
     }
     put_identity(graph, &fields, task);
-    put_variable(graph, &fields, container, "PATH", package == NULL ? none : package->path);
+    put_variable(graph, &fields, container, "PATH",
+                 applied != NULL   ? applied->path
+                 : package == NULL ? none
+                                   : package->path);
     put_variable(graph, &fields, container, PYTHON_PATH,
-                 package == NULL ? none : package->python_path);
-    put_variable(graph, &fields, container, WARM, package == NULL ? none : package->warm);
+                 applied != NULL   ? applied->python_path
+                 : package == NULL ? none
+                                   : package->python_path);
+    put_variable(graph, &fields, container, WARM,
+                 applied != NULL   ? applied->warm
+                 : package == NULL ? none
+                                   : package->warm);
     return tri_flyte_fields_tree(graph, &fields);
 }
 

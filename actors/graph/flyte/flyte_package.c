@@ -6,8 +6,10 @@
  * gives every workflow a launch plan of its name, which holds the defaults of its inputs. Here the
  * workflow takes these defaults, and the plan is gone: whoever launches it launches the workflow.
  */
+#include <stdlib.h>
+
 #include "actors/graph/document/limits.h"
-#include "actors/graph/flyte/flyte_entity.h"
+#include "actors/graph/flyte/flyte_applied.h"
 #include "schemas/codec/error.h"
 
 typedef Flyteidl__Admin__LaunchPlan launch_plan;
@@ -27,13 +29,51 @@ static void put_rate(struct tri_flyte_graph *graph, const Flyteidl__Admin__Fixed
                                  tr_arena_print(graph->arena, "%u%c", rate->value, units[unit])));
 }
 
+/*
+ * An ISO 8601 duration, P1W or P1DT2H30M5S, in seconds; 0: it is none, or has years or months,
+ * which have no length of their own.
+ */
+static uint64_t iso_seconds(const char *text)
+{
+    static const char letters[] = "WDHMS";
+    static const uint64_t seconds[] = {7 * 86400, 86400, 3600, 60, 1};
+    uint64_t sum = 0;
+    bool is_time = false;
+    if (*text++ != 'P') {
+        return 0;
+    }
+    while (*text != '\0') {
+        char *end = NULL;
+        if (*text == 'T' && !is_time) {
+            is_time = true;
+            text++;
+            continue;
+        }
+        unsigned long count = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+        const char *letter = end == NULL || *end == '\0' ? NULL : strchr(letters, *end);
+        if (letter == NULL || (*letter == 'W' || *letter == 'D') == is_time || count > 1000000000) {
+            return 0;
+        }
+        sum += count * seconds[letter - letters];
+        text = end + 1;
+    }
+    return sum;
+}
+
 static void put_cron(struct tri_flyte_graph *graph, const Flyteidl__Admin__CronSchedule *cron,
                      struct tri_flyte_fields *fields)
 {
+    uint64_t offset = iso_seconds(cron->offset);
     tri_flyte_put_text(graph, fields, "cron", cron->schedule);
-    if (cron->offset[0] != '\0') {
-        tri_report_warn(graph->report, (struct tri_place){0},
-                        "the schedule's offset '%s' is not looked at", cron->offset);
+    if (offset != 0) {
+        tri_flyte_put(graph, fields, "offset",
+                      tri_flyte_text(graph->arena, tr_arena_print(graph->arena, "%llus",
+                                                                  (unsigned long long)offset)));
+    } else if (cron->offset[0] != '\0') {
+        (void)tri_flyte_missing(graph, "InvalidValue",
+                                "the schedule's offset is no duration of weeks, days, hours, "
+                                "minutes and seconds\nwrite it as PT1H30M or P2D");
+        fields->has_failed = true;
     }
 }
 
@@ -203,6 +243,12 @@ static struct tr_tree *plan_of(struct tri_flyte_graph *graph, const launch_plan 
         return tri_flyte_missing(graph, "ValueRequired",
                                  "the launch plan does not say which workflow it starts");
     }
+    struct tr_text outside = tri_report_subject(graph->report, tr_text_of(plan->id->name));
+    bool is_there = tri_flyte_check_reference(graph, TR_ENTITY_WORKFLOW, plan->spec->workflow_id);
+    (void)tri_report_subject(graph->report, outside);
+    if (!is_there) {
+        return NULL;
+    }
     tri_flyte_put(graph, &fields, "workflow",
                   tri_flyte_text(graph->arena, tri_flyte_name_of(graph, plan->spec->workflow_id)));
     tri_flyte_put(graph, &fields, "inputs", defaults_of(graph, plan->spec->default_inputs));
@@ -212,7 +258,8 @@ static struct tr_tree *plan_of(struct tri_flyte_graph *graph, const launch_plan 
     if (has_labels(plan)) {
         tri_flyte_put(graph, &fields, "labels", labels_of(graph, plan->spec->labels));
     }
-    if (schedule_in(plan) != NULL) {
+    /* One that was applied with another package starts by itself as that one says. */
+    if (schedule_in(plan) != NULL && tri_flyte_applied(graph, plan->id) == NULL) {
         tri_flyte_put(graph, &fields, "schedule", schedule_of(graph, schedule_in(plan)));
     }
     return tri_flyte_fields_tree(graph, &fields);
@@ -285,7 +332,6 @@ static const struct tr_tree *definition_of(struct tri_flyte_graph *graph)
     return tri_flyte_fields_tree(graph, &fields);
 }
 
-/* Entities are sorted by their kinds, so those of a kind are next to each other. */
 static bool sort_out(struct tri_flyte_graph *graph, const struct tri_vector *entities)
 {
     const struct tri_flyte_entity *items = entities->items;
@@ -298,15 +344,41 @@ static bool sort_out(struct tri_flyte_graph *graph, const struct tri_vector *ent
     }
     for (size_t i = 0; i < room; i++) {
         void *message = items[i].message;
-        if (items[i].kind == TRI_FLYTE_TASK) {
+        if (items[i].applied != NULL && graph->applied_count++ == 0) {
+            graph->applied = &items[i]; /* they stand at the end */
+        }
+        if (items[i].kind == TR_ENTITY_TASK) {
             graph->tasks[graph->task_count++] = message;
-        } else if (items[i].kind == TRI_FLYTE_WORKFLOW) {
+        } else if (items[i].kind == TR_ENTITY_WORKFLOW) {
             graph->workflows[graph->workflow_count++] = message;
         } else {
             graph->plans[graph->plan_count++] = message;
         }
     }
     return true;
+}
+
+/* Shows each entity of the package itself, for keeping it. */
+static int keep(const struct tr_flyte_package *package, const struct tri_vector *entities)
+{
+    const struct tri_flyte_entity *items = entities->items;
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < entities->count; i++) {
+        const struct tr_entity entity = {
+            .project = tr_text_of(items[i].id->project),
+            .domain = tr_text_of(items[i].id->domain),
+            .kind = (uint8_t)items[i].kind,
+            .name = tr_text_of(items[i].id->name),
+            .version = tr_text_of(items[i].id->version),
+            .message = items[i].packed,
+            .code = package->code,
+            .path = package->path,
+            .python_path = package->python_path,
+            .warm = package->warm,
+        };
+        error = items[i].applied != NULL ? 0 : package->keep(package->self, &entity);
+    }
+    return error;
 }
 
 int tr_flyte_package_read(const struct tr_flyte_package *package, struct tr_arena *arena,
@@ -321,6 +393,9 @@ int tr_flyte_package_read(const struct tr_flyte_package *package, struct tr_aren
     if (tri_flyte_entities(package, arena, report, &entities) && sort_out(&graph, &entities)) {
         tri_flyte_note_unused(&entities, report);
         tree = definition_of(&graph);
+    }
+    if (tree != NULL && arena->error == 0 && package->keep != NULL) {
+        arena->error = keep(package, &entities);
     }
     if (arena->error != 0) {
         return arena->error;

@@ -1,0 +1,245 @@
+/*
+ * Looking up what a package refers to. One entity leads to the next: a launch plan to its workflow,
+ * that to its tasks. What is found is put behind the package's own, and gone through as well, until
+ * nothing new comes. So a definition always has all that it needs, and an execution of it does not
+ * depend on what is kept later.
+ */
+#include "actors/graph/flyte/flyte_applied.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "schemas/codec/error.h"
+
+typedef Flyteidl__Core__Identifier identifier;
+typedef Flyteidl__Core__Node flyte_node;
+
+struct looking {
+    const struct tr_flyte_package *package;
+    struct tr_arena *arena;
+    struct tr_report *report;
+    struct tri_vector *entities;
+    uint32_t own; /* so many of them are the package's, sorted */
+};
+
+/* ------------------------------------------------------------------ what is known */
+
+static bool is_known(const struct looking *looking, enum tr_entity_kind kind, const identifier *id)
+{
+    const struct tri_flyte_entity *items = looking->entities->items;
+    struct tri_flyte_entity wanted = {.kind = kind, .id = id};
+    if (looking->own > 0 &&
+        bsearch(&wanted, items, looking->own, sizeof *items, tri_flyte_entity_order) != NULL) {
+        return true;
+    }
+    for (uint32_t i = looking->own; i < looking->entities->count; i++) {
+        if (items[i].kind == kind && tri_flyte_is_same(items[i].id, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ what is found */
+
+/* The entity in a row that was kept, which is not trusted: a store may be damaged. */
+static bool take(struct looking *looking, struct tr_entity *row)
+{
+    struct tri_flyte_entity entity = {.kind = row->kind, .packed = row->message, .applied = row};
+    if (!tri_flyte_unpack(looking->arena, row->message, &entity)) {
+        char words[256];
+        snprintf(words, sizeof words, "the %s '%.100s' is damaged in the store\napply it again",
+                 tr_entity_kind_word(row->kind), row->name.data);
+        tri_report_add(looking->report, (struct tri_place){0}, NULL, "%s", words);
+        return false;
+    }
+    struct tri_flyte_entity *added =
+        tri_vector_add(looking->arena, looking->entities, sizeof *added);
+    if (added != NULL) {
+        *added = entity;
+    }
+    return added != NULL;
+}
+
+/* What is not found is told where a definition refers to it. */
+static bool look_up(struct looking *looking, enum tr_entity_kind kind, const identifier *id)
+{
+    struct tr_entity *row = NULL;
+    if (id == NULL || is_known(looking, kind, id)) {
+        return true;
+    }
+    row = tr_arena_alloc(looking->arena, sizeof *row);
+    if (row == NULL) {
+        return false;
+    }
+    *row = (struct tr_entity){.project = tr_text_of(id->project),
+                              .domain = tr_text_of(id->domain),
+                              .kind = (uint8_t)kind,
+                              .name = tr_text_of(id->name),
+                              .version = tr_text_of(id->version)};
+    int error = looking->package->find(looking->package->self, looking->arena, row);
+    if (error == TR_NOT_FOUND) {
+        return true;
+    }
+    if (error != 0) {
+        looking->arena->error = looking->arena->error != 0 ? looking->arena->error : error;
+        return false;
+    }
+    return take(looking, row);
+}
+
+/* ------------------------------------------------------------------ what refers */
+
+static bool look_up_node(struct looking *looking, const flyte_node *node);
+
+static bool look_up_arms(struct looking *looking, const Flyteidl__Core__IfElseBlock *block)
+{
+    bool is_right = true;
+    if (block == NULL) {
+        return true;
+    }
+    if (block->case_ != NULL) {
+        is_right = look_up_node(looking, block->case_->then_node);
+    }
+    for (size_t i = 0; is_right && i < block->n_other; i++) {
+        is_right = look_up_node(looking, block->other[i]->then_node);
+    }
+    if (is_right && block->default_case == FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT_ELSE_NODE) {
+        is_right = look_up_node(looking, block->else_node);
+    }
+    return is_right;
+}
+
+/* The depth was bounded when the message was unpacked. */
+static bool look_up_node(struct looking *looking, const flyte_node *node)
+{
+    if (node == NULL) {
+        return true;
+    }
+    switch (node->target_case) {
+    case FLYTEIDL__CORE__NODE__TARGET_TASK_NODE:
+        return look_up(looking, TR_ENTITY_TASK, node->task_node->reference_id);
+    case FLYTEIDL__CORE__NODE__TARGET_WORKFLOW_NODE: {
+        const Flyteidl__Core__WorkflowNode *target = node->workflow_node;
+        bool is_plan =
+            target->reference_case == FLYTEIDL__CORE__WORKFLOW_NODE__REFERENCE_LAUNCHPLAN_REF;
+        bool is_workflow =
+            target->reference_case == FLYTEIDL__CORE__WORKFLOW_NODE__REFERENCE_SUB_WORKFLOW_REF;
+        return is_plan       ? look_up(looking, TR_ENTITY_PLAN, target->launchplan_ref)
+               : is_workflow ? look_up(looking, TR_ENTITY_WORKFLOW, target->sub_workflow_ref)
+                             : true;
+    }
+    case FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE:
+        return look_up_arms(looking, node->branch_node->if_else);
+    case FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE:
+        return look_up_node(looking, node->array_node->node);
+    default:
+        return true;
+    }
+}
+
+static bool look_up_workflow(struct looking *looking,
+                             const Flyteidl__Core__WorkflowTemplate *workflow)
+{
+    bool is_right = look_up_node(looking, workflow->failure_node);
+    for (size_t i = 0; is_right && i < workflow->n_nodes; i++) {
+        is_right = look_up_node(looking, workflow->nodes[i]);
+    }
+    return is_right;
+}
+
+/* A workflow that was applied brings the defaults of its inputs along, in the plan of its name. */
+static bool look_up_all(struct looking *looking, const struct tri_flyte_entity *entity)
+{
+    const Flyteidl__Admin__LaunchPlan *plan = (const void *)entity->message;
+    switch (entity->kind) {
+    case TR_ENTITY_WORKFLOW:
+        return look_up_workflow(looking, (const void *)entity->message) &&
+               (entity->applied == NULL || look_up(looking, TR_ENTITY_PLAN, entity->id));
+    case TR_ENTITY_PLAN:
+        return plan->spec == NULL || look_up(looking, TR_ENTITY_WORKFLOW, plan->spec->workflow_id);
+    default:
+        return true;
+    }
+}
+
+bool tri_flyte_add_applied(const struct tr_flyte_package *package, struct tr_arena *arena,
+                           struct tr_report *report, struct tri_vector *entities)
+{
+    struct looking looking = {.package = package,
+                              .arena = arena,
+                              .report = report,
+                              .entities = entities,
+                              .own = entities->count};
+    bool is_right = true;
+    for (uint32_t i = 0; package->find != NULL && is_right && i < entities->count; i++) {
+        /* A copy, since those that are added may move all. */
+        const struct tri_flyte_entity entity = ((struct tri_flyte_entity *)entities->items)[i];
+        is_right = look_up_all(&looking, &entity);
+    }
+    return is_right;
+}
+
+/* ------------------------------------------------------------------ in the definition */
+
+const struct tr_entity *tri_flyte_applied(const struct tri_flyte_graph *graph, const identifier *id)
+{
+    for (size_t i = 0; id != NULL && i < graph->applied_count; i++) {
+        const struct tri_flyte_entity *entity = &graph->applied[i];
+        if (tri_flyte_is_same(entity->id, id)) {
+            return entity->applied;
+        }
+    }
+    return NULL;
+}
+
+/* NAME:VERSION, and of another project or domain that in front of it, as Flyte writes ids. */
+struct tr_text tri_flyte_applied_name(const struct tri_flyte_graph *graph,
+                                      const struct tr_entity *entity)
+{
+    bool is_near = tr_text_equal(entity->project, graph->package->project) &&
+                   tr_text_equal(entity->domain, graph->package->domain);
+    return is_near ? tr_arena_print(graph->arena, "%.*s:%.*s", TRI_TEXT(entity->name),
+                                    TRI_TEXT(entity->version))
+                   : tr_arena_print(graph->arena, "%.*s:%.*s:%.*s:%.*s", TRI_TEXT(entity->project),
+                                    TRI_TEXT(entity->domain), TRI_TEXT(entity->name),
+                                    TRI_TEXT(entity->version));
+}
+
+static bool is_packages(const struct tri_flyte_graph *graph, const identifier *id)
+{
+    return tr_text_equal(tr_text_of(id->project), graph->package->project) &&
+           tr_text_equal(tr_text_of(id->domain), graph->package->domain) &&
+           tr_text_equal(tr_text_of(id->version), graph->package->version);
+}
+
+static bool is_there(const struct tri_flyte_graph *graph, enum tr_entity_kind kind,
+                     const identifier *id)
+{
+    bool is_found = kind == TR_ENTITY_TASK && tri_flyte_find_task(graph, id) != NULL;
+    for (size_t i = 0; !is_found && kind != TR_ENTITY_TASK && i < graph->workflow_count; i++) {
+        is_found = tri_flyte_is_same(graph->workflows[i]->id, id);
+    }
+    for (size_t i = 0; !is_found && kind == TR_ENTITY_PLAN && i < graph->plan_count; i++) {
+        is_found = tri_flyte_is_same(graph->plans[i]->id, id);
+    }
+    return is_found;
+}
+
+bool tri_flyte_check_reference(struct tri_flyte_graph *graph, enum tr_entity_kind kind,
+                               const identifier *id)
+{
+    if (graph->package == NULL || is_packages(graph, id) || is_there(graph, kind, id)) {
+        return true;
+    }
+    struct tr_text words = tr_arena_print(
+        graph->arena,
+        "there is no %s '%s' of version %s in project %s, domain %s\n"
+        "apply the package that has it: troupe apply PACKAGE --project %s --domain %s --version %s",
+        tr_entity_kind_word((uint8_t)kind), id->name, id->version, id->project, id->domain,
+        id->project, id->domain, id->version);
+    (void)tri_flyte_missing(
+        graph, kind == TR_ENTITY_TASK ? "TaskReferenceNotFound" : "WorkflowReferenceNotFound",
+        words.data == NULL ? "" : words.data);
+    return false;
+}

@@ -1,0 +1,65 @@
+/*
+ * Entities of Flyte's packages that `troupe apply` keeps: tasks, workflows and launch plans, each a
+ * row under its id, which never changes. What refers to one by its id finds it here.
+ *
+ *     the program        schedules
+ *     entity_keep    ->
+ *                    <-  entity_kept
+ */
+#ifndef TR_SCHEMAS_ENGINE_ENTITY_H
+#define TR_SCHEMAS_ENGINE_ENTITY_H
+
+#include "schemas/codec/field.h"
+
+/* In the order of the numbers in the names of a package's files. */
+#define TR_ENTITY_KINDS(K)     \
+    K(NONE, 0, "?")            \
+    K(TASK, 1, "task")         \
+    K(WORKFLOW, 2, "workflow") \
+    K(PLAN, 3, "launch plan")
+
+enum tr_entity_kind {
+#define TRI_ENTITY_KIND(name, number, word) TR_ENTITY_##name = (number),
+    TR_ENTITY_KINDS(TRI_ENTITY_KIND)
+#undef TRI_ENTITY_KIND
+};
+
+/* The word of a kind; "?" for what is none of them. */
+const char *tr_entity_kind_word(uint8_t kind);
+
+/* The largest entity that is kept. */
+#define TR_ENTITY_BYTES_MAX (512U << 10)
+
+/*
+ * A row for each. `message` is a TaskTemplate, a WorkflowTemplate or a LaunchPlan of Flyte's, with
+ * complete ids and maps in the order of their keys. `code` is the name of its package's code in the
+ * store, or empty; the three behind it are variables of its tasks, which say where flytekit and the
+ * modules are. `applied_ms` is when it was applied.
+ */
+#define TR_ENTITY_FIELDS(FIELD, ARRAY)  \
+    FIELD(text, project, 1, TR_ROW_KEY) \
+    FIELD(text, domain, 1, TR_ROW_KEY)  \
+    FIELD(u8, kind, 1, TR_ROW_KEY)      \
+    FIELD(text, name, 1, TR_ROW_KEY)    \
+    FIELD(text, version, 1, TR_ROW_KEY) \
+    FIELD(bytes, message, 1, 0)         \
+    FIELD(text, code, 1, 0)             \
+    FIELD(text, path, 1, 0)             \
+    FIELD(text, python_path, 1, 0)      \
+    FIELD(text, warm, 1, 0)             \
+    FIELD(u64, applied_ms, 1, 0)
+
+/* Keeps a packed entity as a row, or forgets the row of its id. Asked. */
+#define TR_ENTITY_KEEP_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, entity, 1, 0)              \
+    FIELD(bool, is_forgotten, 1, 0)
+#define TR_ENTITY_KEPT_FIELDS(FIELD, ARRAY) FIELD(i64, error, 1, 0)
+
+#define TR_ENTITY_SCHEMAS(S)                                               \
+    S(entity_keep, 458, TR_MESSAGE, 1, TR_DURABLE, TR_ENTITY_KEEP_FIELDS)  \
+    S(entity_kept, 459, TR_MESSAGE, 1, TR_PRIORITY, TR_ENTITY_KEPT_FIELDS) \
+    S(entity, 27, TR_RECORD, 1, 0, TR_ENTITY_FIELDS)
+
+TR_ENTITY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+#endif
