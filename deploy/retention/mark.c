@@ -124,11 +124,13 @@ static int add_blob(void *self, const char *file, uint64_t changed)
     return error != 0 ? error : tr_references_add(search->references, file, false, is_read(file));
 }
 
-/* A folder of code is named by its content, as a blob is, and stands by itself. */
+/* A folder of code is named by its content, as a blob is; its slash tells them apart. */
 static int add_code(const struct search *search, const char *path, const char *file)
 {
+    char name[NAME_MAX + sizeof "/"];
     (void)path;
-    return tr_references_add(search->references, file, false, false);
+    (void)snprintf(name, sizeof name, "%s/", file);
+    return tr_references_add(search->references, name, false, false);
 }
 
 static int add_graph(void *self, const struct tr_graphs_entry *graph)

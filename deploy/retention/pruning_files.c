@@ -253,7 +253,8 @@ int tr_prune_code(const struct tr_prune_request *request, const struct tr_refere
         bool is_own = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
         bool is_old = !is_own && fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                       made_ms(&status) < before_ms;
-        bool is_named = entry->d_name[0] != '.' && tr_references_has(references, entry->d_name);
+        (void)snprintf(name, sizeof name, "%s/", entry->d_name);
+        bool is_named = entry->d_name[0] != '.' && tr_references_has(references, name);
         (void)snprintf(name, sizeof name, TR_STORE_CODE "/%s", entry->d_name);
         if (is_old && !is_named) {
             error =

@@ -1,7 +1,8 @@
 /*
  * Which files of a store something names. A blob and a graph are named by 64 hexadecimal digits,
  * wherever they stand: in a text, a path, a packed value; a graph also by the number that its hash
- * begins with. Whatever looks like a name is one, so that a file which is needed is never taken for
+ * begins with; a folder of code by such digits, too, and here a slash stands behind them. Whatever
+ * looks like a name is one, so that a file which is needed is never taken for
  * one that is not, in whichever form the name is written.
  *
  *     tr_references_add(…) for each file; tr_references_sort;

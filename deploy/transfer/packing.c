@@ -19,6 +19,7 @@
 #include "runtime/blob/holes.h"
 #include "runtime/memory.h"
 #include "runtime/store_blobs.h"
+#include "schemas/runtime/process.h"
 
 static int fail(const struct tr_packing *packing, int error, const char *what)
 {
@@ -291,7 +292,7 @@ static void add_folder(struct tr_packing *packing, const char *name)
     tr_archive_add(&packing->writer, &tr_archive_file_schema, &file);
 }
 
-/* A blob that is a folder: all that is in it. */
+/* A folder of blobs or of code: all that is in it. */
 static int add_tree(struct tr_packing *packing, char *path)
 {
     char *const roots[] = {path, NULL};
@@ -362,6 +363,25 @@ static int add_blob(struct tr_packing *packing, const char *file)
                                    : add_file(packing, path, name, status.st_mode);
 }
 
+/* The name has a slash at its end. */
+static int add_code(struct tr_packing *packing, const char *name)
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/" TR_STORE_CODE "/%.*s", packing->folder,
+                        TR_REFERENCE_DIGITS, name);
+    return size < 0 || (size_t)size >= sizeof path ? fail(packing, TR_LIMIT, name)
+                                                   : add_tree(packing, path);
+}
+
+static int add_named(struct tr_packing *packing, struct tri_store *store, const char *file,
+                     bool is_graph)
+{
+    bool is_code = strchr(file, '/') != NULL;
+    return is_graph  ? add_graph(packing, store, file)
+           : is_code ? add_code(packing, file)
+                     : add_blob(packing, file);
+}
+
 int tr_packing_finish(struct tr_packing *packing)
 {
     const char *file;
@@ -373,7 +393,7 @@ int tr_packing_finish(struct tr_packing *packing)
         error = tr_graphs_open(packing->folder, packing->explain, &store);
     }
     while (error == 0 && tr_references_each(packing->references, &place, &file, &is_graph)) {
-        error = is_graph ? add_graph(packing, store, file) : add_blob(packing, file);
+        error = add_named(packing, store, file, is_graph);
     }
     tri_store_close(store);
     if (error == 0) {

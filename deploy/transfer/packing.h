@@ -1,6 +1,6 @@
 /*
- * Packing executions for another store: all that the history has of them, and every graph and blob
- * that is named there.
+ * Packing executions for another store: all that the history has of them, and every graph, blob
+ * and folder of code that is named there.
  */
 #ifndef TR_DEPLOY_TRANSFER_PACKING_H
 #define TR_DEPLOY_TRANSFER_PACKING_H

@@ -20,8 +20,15 @@
 #include "runtime/blob/below.h"
 #include "runtime/memory.h"
 #include "runtime/store_blobs.h"
+#include "schemas/runtime/process.h"
 
 #define ASIDE "import.new"
+#define CODE TR_STORE_CODE "/"
+
+/* Code is read-only (deploy/flyte/code.c), and may be for others to read. */
+#define CODE_FOLDER_MODE 0755
+#define CODE_FILE_MODE 0444
+#define CODE_PROGRAM_MODE 0555
 
 /* Files that are written. */
 struct files {
@@ -31,7 +38,7 @@ struct files {
     int descriptor;          /* of the file that is being written; -1: none */
     uint64_t size;           /* of what is written of it */
     char path[PATH_MAX];     /* of it, below the store's folder */
-    char settling[PATH_MAX]; /* the blob or the graph that it is or lies in; empty: none */
+    char settling[PATH_MAX]; /* the blob, graph or code that it is or lies in; empty: none */
 };
 
 static int fail(const struct files *files, int error, const char *what)
@@ -70,7 +77,7 @@ static bool has_digest(struct tr_text path)
 
 bool tr_unpacking_is_path(struct tr_text path)
 {
-    static const char *const folders[] = {"blobs/", "graphs/"};
+    static const char *const folders[] = {"blobs/", "graphs/", CODE};
     for (size_t i = 0; i < TR_COUNT_OF(folders); i++) {
         size_t size = strlen(folders[i]);
         if (path.size > size && path.size < PATH_MAX - sizeof ASIDE &&
@@ -141,7 +148,48 @@ static int settle_blob(struct files *files, const char *path)
     return strcmp(slash + 1, name) == 0 ? 0 : fail(files, TR_MALFORMED, files->settling);
 }
 
-/* Gives the blob or the graph that was written last its place. */
+/* What is in a folder is on the disk: rows that name it are kept longer than the machine runs. */
+static int sync_folder(int store, const char *name)
+{
+    int folder = openat(store, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int error = folder < 0 || syncfs(folder) != 0 ? TR_SYSTEM : 0;
+    if (folder >= 0) {
+        close(folder);
+    }
+    return error;
+}
+
+/*
+ * Its name is that of the archive that it was unpacked from, so that nobody can say whether it is
+ * what its name says; that of a store which has it stays, and is young again to who prunes.
+ */
+static int settle_code(struct files *files)
+{
+    char aside[PATH_MAX];
+    const char *place = files->settling;
+    if (utimensat(files->store, place, NULL, AT_SYMLINK_NOFOLLOW) == 0) {
+        return 0;
+    }
+    snprintf(aside, sizeof aside, ASIDE "/%.2000s", place);
+    bool has_folder =
+        mkdirat(files->store, TR_STORE_CODE, CODE_FOLDER_MODE) == 0 || errno == EEXIST;
+    int error = has_folder ? sync_folder(files->store, aside) : TR_SYSTEM;
+    if (error == 0 && renameat(files->store, aside, files->store, place) != 0 && errno != EEXIST &&
+        errno != ENOTEMPTY) {
+        error = TR_SYSTEM;
+    }
+    if (error == 0) {
+        error = sync_folder(files->store, TR_STORE_CODE);
+    }
+    return error == 0 ? 0 : fail(files, error, place);
+}
+
+static bool is_code(const char *path)
+{
+    return strncmp(path, CODE, strlen(CODE)) == 0;
+}
+
+/* Gives the blob, the graph or the code that was written last its place. */
 static int settle(struct files *files)
 {
     char path[PATH_MAX];
@@ -154,9 +202,10 @@ static int settle(struct files *files)
         int size = snprintf(path, sizeof path, "%.2000s/" ASIDE "/%.2000s",
                             files->unpacking->folder, files->settling);
         bool is_graph = strncmp(files->settling, "graphs/", strlen("graphs/")) == 0;
-        error = size < 0   ? TR_LIMIT
-                : is_graph ? settle_graph(files, path)
-                           : settle_blob(files, path);
+        error = size < 0                   ? TR_LIMIT
+                : is_graph                 ? settle_graph(files, path)
+                : is_code(files->settling) ? settle_code(files)
+                                           : settle_blob(files, path);
         snprintf(path, sizeof path, ASIDE "/%.2000s", files->settling);
         (void)!tri_below_remove(files->store, tr_text_of(path));
     }
@@ -169,7 +218,8 @@ static int settle(struct files *files)
 static int make_folder(const struct files *files, const char *path)
 {
     int folder = -1;
-    int error = tri_below_folder(files->store, tr_text_of(path), 0700, &folder);
+    mode_t mode = is_code(files->path) ? CODE_FOLDER_MODE : 0700;
+    int error = tri_below_folder(files->store, tr_text_of(path), mode, &folder);
     if (folder >= 0) {
         close(folder);
     }
@@ -189,10 +239,20 @@ static int make_link(const struct tri_below_place *place, struct tr_bytes target
     return error;
 }
 
-/* Makes what is no folder; a file is open from then on. */
+static mode_t mode_of(const struct files *files, uint8_t kind)
+{
+    bool is_program = kind == TR_ARCHIVE_PROGRAM;
+    return is_code(files->path) ? (is_program ? CODE_PROGRAM_MODE : CODE_FILE_MODE)
+                                : (is_program ? 0700 : 0600);
+}
+
+/* Makes what is no folder; a file is open from then on. Code has no links. */
 static int make_file(struct files *files, const char *path, const struct tr_archive_file *file)
 {
     struct tri_below_place place;
+    if (file->kind == TR_ARCHIVE_LINK && is_code(files->path)) {
+        return fail(files, TR_MALFORMED, path);
+    }
     int error = tri_below_find(files->store, tr_text_of(path), 0700, &place);
     if (error != 0) {
         return fail(files, error, path);
@@ -200,9 +260,9 @@ static int make_file(struct files *files, const char *path, const struct tr_arch
     if (file->kind == TR_ARCHIVE_LINK) {
         error = make_link(&place, file->bytes);
     } else {
-        mode_t mode = file->kind == TR_ARCHIVE_PROGRAM ? 0700 : 0600;
-        files->descriptor = openat(place.folder, place.last,
-                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        files->descriptor =
+            openat(place.folder, place.last, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                   mode_of(files, file->kind));
         error = files->descriptor < 0 ? TR_SYSTEM : 0;
     }
     if (error != 0) {

@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tarfile
 import unittest
@@ -412,6 +413,39 @@ def main():
         self.troupe("restore", "saved")
         done = self.document("rerun", "e", "--name", "again", "--from", "flows.code.main")
         self.assertEqual(done["outputs"], {"o0": 3})
+
+    def test_code_goes_along_with_an_export(self):
+        """What has not begun yet finds its modules in the other store, which may have them."""
+        self.package(self.FAST + self.CODE % 4 + """
+gate = core_workflow_pb2.Node(id="ok")
+gate.gate_node.approve.signal_id = "ok"
+workflow("flows.wait", {}, [gate, node("n0", "flows.code.main", after=["ok"])],
+         {"o0": promise("n0")})
+""")
+        words = ["flows.tgz", "flows.wait", "--python", "venv/bin/python"]
+        there = self.folder / "there"
+        there.mkdir()
+        for name in ("e", "f"):
+            engine = self.start("run", *words, "--name", name)
+            engine.wait_for("waits for approval")
+            engine.signal(signal.SIGTERM)
+            self.assertEqual(engine.end()[0], 4)
+            path = self.troupe("export", name)[0].strip()
+            self.troupe("import", path, "--store", there)
+        self.end_keeper()
+        shutil.rmtree(self.store / "code")
+        code, = (there / "code").iterdir()
+        module, = code.glob("flows/code.py")
+        self.assertEqual((module.stat().st_mode & 0o777, code.stat().st_mode & 0o777),
+                         (0o444, 0o755))
+        for name in ("e", "f"):
+            engine = self.start("resume", name, "--store", there)
+            engine.wait_for("waits for approval")
+            self.troupe("approve", name, "ok", "--store", there)
+            self.assertEqual(engine.end()[0], 0)
+            self.assertEqual(self.document("get", name, "--store", there)["outputs"], {"o0": 4})
+        self.troupe("prune", "e", "f", "--unnamed-older-than", "0s", "--yes", "--store", there)
+        self.assertEqual(list((there / "code").iterdir()), [])
 
     def test_code_is_pruned_with_its_graphs(self):
         for number in (1, 2):

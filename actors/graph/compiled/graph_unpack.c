@@ -99,8 +99,8 @@ static bool check_cron(const struct tr_cron *cron)
 
 /*
  * schedule_time.c divides by `every_ns` in whole seconds, and goes by the cron's bits where it is
- * 0; `offset_ns` it adds in whole seconds. The scheduled time is written for the kickoff input as it
- * is, so that has to be a datetime.
+ * 0; `offset_ns` is added in whole seconds. The scheduled time is written for the kickoff input as
+ * it is, so that has to be a datetime.
  */
 static bool check_schedule(const struct tr_schedule *schedule, const struct tr_variables *inputs)
 {
