@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "actors/graph/compiler/compile.h"
+#include "deploy/cli/diagnostics.h"
 #include "deploy/cli/store.h"
 #include "deploy/flyte/package.h"
 #include "deploy/history/entities.h"
@@ -20,6 +21,7 @@ struct compiling {
     struct tr_reader *reader;   /* NULL: nobody has asked yet, or there is no store */
     struct tr_buffer *entities; /* gets those of the package; NULL: nobody keeps them */
     uint32_t entity_count;
+    struct tr_settings_file settings;
 };
 
 static void note(void *self, const char *words)
@@ -91,8 +93,32 @@ static struct tr_package_options options_of(struct compiling *compiling, const c
     };
 }
 
+/*
+ * What the settings say of images. A mistake in them is told as any command tells it, and nothing
+ * is compiled.
+ */
+static int find_pythons(struct compiling *compiling, const char *store,
+                        struct tr_package_options *options)
+{
+    if (tr_diagnostics_load_settings(compiling->invocation, store, &compiling->settings) !=
+        TR_EXIT_DONE) {
+        return TR_INVALID;
+    }
+    const struct tr_settings_python *rows = compiling->settings.pythons.items;
+    size_t count = compiling->settings.pythons.count;
+    struct tr_package_python *pythons =
+        tr_arena_array(&compiling->settings.arena, count, sizeof *pythons);
+    for (size_t i = 0; pythons != NULL && i < count; i++) {
+        pythons[i] = (struct tr_package_python){.images = rows[i].images, .python = rows[i].python};
+    }
+    options->pythons = pythons;
+    options->python_count = pythons == NULL ? 0 : count;
+    return compiling->settings.arena.error;
+}
+
 static void finish(struct compiling *compiling)
 {
+    tr_settings_fini(&compiling->settings);
     if (compiling->reader != NULL) {
         tr_reader_close(compiling->reader);
     }
@@ -104,8 +130,11 @@ static int compile(struct compiling *compiling, const char *file, const char *st
     if (!tr_package_is(file)) {
         return tr_graph_check_file(file, compiling->report, graph);
     }
-    const struct tr_package_options options = options_of(compiling, store);
-    int error = tr_package_compile(file, &options, compiling->report, graph);
+    struct tr_package_options options = options_of(compiling, store);
+    int error = store == NULL ? 0 : find_pythons(compiling, store, &options);
+    if (error == 0) {
+        error = tr_package_compile(file, &options, compiling->report, graph);
+    }
     finish(compiling);
     return error;
 }

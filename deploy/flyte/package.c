@@ -19,11 +19,9 @@
 #include "deploy/common/file.h"
 #include "deploy/flyte/archive.h"
 #include "deploy/flyte/code.h"
+#include "deploy/flyte/python.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
-
-/* The program of flytekit's that runs a task. */
-#define EXECUTE "pyflyte-execute"
 
 /* What is known of a package on its way. */
 struct loading {
@@ -252,24 +250,6 @@ static void name_package(struct loading *loading)
 
 /* ------------------------------------------------------------------ what tasks find */
 
-/*
- * The folder of flytekit's programs: beside the Python that was named, or in the environment that
- * is active; "" where those of $PATH are as good as any.
- */
-static struct tr_text programs_of(struct loading *loading)
-{
-    const char *python = loading->options->python;
-    const char *environment = getenv("VIRTUAL_ENV");
-    if (python != NULL) {
-        const char *slash = strrchr(python, '/');
-        return slash == NULL ? tr_text_of("")
-                             : (struct tr_text){.data = python, .size = (size_t)(slash - python)};
-    }
-    return environment == NULL || environment[0] == '\0'
-               ? tr_text_of("")
-               : tr_arena_print(&loading->arena, "%s/bin", environment);
-}
-
 /* Two lists of folders as one; either may be empty. */
 static struct tr_text join_lists(struct loading *loading, struct tr_text first, const char *second)
 {
@@ -281,68 +261,64 @@ static struct tr_text join_lists(struct loading *loading, struct tr_text first, 
                           has_second ? second : "");
 }
 
-/* Whether one of the folders of a list has flytekit's program. */
-static bool finds_program(const char *folders)
+/* The variable PATH of tasks that a Python runs: first its folder, which has flytekit's programs. */
+static int path_beside(struct loading *loading, const char *python, struct tr_text *path)
 {
-    char path[PATH_MAX];
-    while (folders != NULL && *folders != '\0') {
-        size_t size = strcspn(folders, ":");
-        int length = snprintf(path, sizeof path, "%.*s/%s", (int)size, folders, EXECUTE);
-        if (length > 0 && (size_t)length < sizeof path && access(path, X_OK) == 0) {
-            return true;
-        }
-        folders += size;
-        folders += *folders == ':' ? 1 : 0;
-    }
-    return false;
-}
-
-static int find_programs(struct loading *loading)
-{
-    const char *python = loading->options->python;
-    const char *path = getenv("PATH");
-    struct tr_text programs = programs_of(loading);
-    if (python != NULL && programs.size == 0) {
-        return refuse(loading, "--python names no path\nwrite it with its folder, as in "
-                               "--python venv/bin/python");
-    }
     char absolute[PATH_MAX];
-    if (programs.size > 0) {
-        const char *folder = tr_arena_print(&loading->arena, "%.*s", TRI_TEXT(programs)).data;
-        if (folder == NULL || tr_file_absolute(folder, absolute) != 0) {
-            return loading->arena.error != 0 ? TR_MEMORY : TR_SYSTEM;
-        }
-        programs = tr_arena_text(&loading->arena, tr_text_of(absolute));
+    const char *slash = strrchr(python, '/');
+    const char *folder =
+        slash == NULL ? ""
+                      : tr_arena_print(&loading->arena, "%.*s", (int)(slash - python), python).data;
+    if (folder == NULL || tr_file_absolute(slash == python ? "/" : folder, absolute) != 0) {
+        return loading->arena.error != 0 ? TR_MEMORY : TR_SYSTEM;
     }
-    loading->package.path = join_lists(loading, programs, path);
+    *path =
+        join_lists(loading, tr_arena_text(&loading->arena, tr_text_of(absolute)), getenv("PATH"));
     return loading->arena.error;
 }
 
-/* Whether a task of the graph is flytekit's. */
-static bool needs_program(const struct tr_graph *graph)
+/* By the images that tasks were packaged for, as the settings say. */
+static int find_by_image(struct loading *loading)
 {
-    for (uint32_t i = 0; i < graph->task_count; i++) {
-        const struct tr_task *task = &graph->tasks[i];
-        if (task->argc > 0 && tr_text_equal(task->argv[0], tr_text_of(EXECUTE))) {
-            return true;
-        }
+    const struct tr_package_options *options = loading->options;
+    struct tr_flyte_path *paths =
+        tr_arena_array(&loading->arena, options->python_count, sizeof *paths);
+    int error = loading->arena.error;
+    for (size_t i = 0; error == 0 && i < options->python_count; i++) {
+        paths[i].images = options->pythons[i].images;
+        error = path_beside(loading, options->pythons[i].python, &paths[i].path);
     }
-    return false;
+    loading->package.paths = paths;
+    loading->package.path_count = error == 0 ? options->python_count : 0;
+    return error;
 }
 
-/* Each task would fail where flytekit is not found, which is told before anything begins. */
-static int check_program(struct loading *loading, const struct tr_graph *graph)
+/*
+ * The Python that was named is for all tasks; else each task's image chooses, and those that no
+ * pattern suits have the environment that is active, or what $PATH finds.
+ */
+static int find_programs(struct loading *loading)
 {
-    struct tr_text given = loading->package.path;
-    const char *path = given.size == 0
-                           ? getenv("PATH")
-                           : tr_arena_print(&loading->arena, "%.*s", TRI_TEXT(given)).data;
-    if (loading->arena.error != 0 || !needs_program(graph) || finds_program(path)) {
-        return loading->arena.error;
+    const struct tr_package_options *options = loading->options;
+    const char *environment = getenv("VIRTUAL_ENV");
+    if (options->python != NULL && strchr(options->python, '/') == NULL) {
+        return refuse(loading, "--python names no path\nwrite it with its folder, as in "
+                               "--python venv/bin/python");
     }
-    return refuse(loading, "there is no " EXECUTE ", which runs its tasks\n"
-                           "activate the environment that has flytekit, or name its Python: "
-                           "--python venv/bin/python");
+    if (options->python != NULL) {
+        return options->store != NULL && access(options->python, X_OK) != 0
+                   ? refuse(loading,
+                            "--python names no program\nname the Python that has flytekit, "
+                            "as in --python venv/bin/python")
+                   : path_beside(loading, options->python, &loading->package.path);
+    }
+    int error = find_by_image(loading);
+    if (error == 0 && environment != NULL && environment[0] != '\0') {
+        struct tr_text python = tr_arena_print(&loading->arena, "%s/bin/python", environment);
+        error = python.data == NULL ? TR_MEMORY
+                                    : path_beside(loading, python.data, &loading->package.path);
+    }
+    return error;
 }
 
 /* flytekit hands on paths to fsspec, which would find nothing behind them. */
@@ -441,7 +417,7 @@ static int compile(struct loading *loading, struct tr_graph **graph)
     struct tr_graph *made = NULL;
     error = tr_graph_compile(&source, loading->report, &made);
     if (error == 0 && loading->options->store != NULL) {
-        error = check_program(loading, made);
+        error = tr_python_check(made, loading->options->store, loading->report);
     }
     if (error != 0) {
         tr_graph_free(made);

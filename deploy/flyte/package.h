@@ -10,13 +10,22 @@
 #include "actors/graph/document/report.h"
 #include "schemas/engine/entity.h"
 
+/* A Python for the tasks that were packaged for images of a shell's pattern. */
+struct tr_package_python {
+    const char *images;
+    const char *python; /* a path */
+};
+
 struct tr_package_options {
     const char *project; /* for ids that leave it open; NULL: default */
     const char *domain;  /* the same; NULL: development */
     const char *version; /* the same; NULL: the SHA-256 of the package */
-    const char *python;  /* beside it are flytekit's programs; NULL: $VIRTUAL_ENV, else $PATH */
-    const char *code;    /* a folder with the modules of the tasks; NULL: a fast package's own */
-    bool is_cold;        /* its tasks are not forked from warm workers */
+    /* Beside it are flytekit's programs; NULL: by image, else of $VIRTUAL_ENV, else of $PATH. */
+    const char *python;
+    const struct tr_package_python *pythons; /* the first one that suits */
+    size_t python_count;
+    const char *code; /* a folder with the modules of the tasks; NULL: a fast package's own */
+    bool is_cold;     /* its tasks are not forked from warm workers */
     /*
      * The store whose tasks will run it: code is unpacked there, and flytekit has to be found.
      * NULL: the package is only looked at.

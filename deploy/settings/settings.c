@@ -242,6 +242,29 @@ static void read_task_types(struct tri_definition *definition, const struct tr_t
     }
 }
 
+/* In their order, as the first that suits an image counts. */
+static void read_python(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target)
+{
+    struct tr_settings_file *settings = target;
+    if (!tri_keys_expect_map(definition, value, "python")) {
+        return;
+    }
+    for (uint32_t i = 0; i < value->count; i++) {
+        struct tr_text images;
+        struct tr_text path;
+        struct tr_settings_python *added = NULL;
+        if (tri_keys_read_text(definition, value->pairs[i].key, &images) &&
+            tri_keys_read_text(definition, value->pairs[i].value, &path)) {
+            added = add(settings, &settings->pythons, sizeof *added);
+        }
+        if (added != NULL) {
+            added->images = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(images)).data;
+            added->python = tri_settings_place(settings, path);
+        }
+    }
+}
+
 static void read_default_plugin(struct tri_definition *definition, const struct tr_tree *value,
                                 void *target)
 {
@@ -479,6 +502,7 @@ static const struct tri_key keys[] = {
     {"durability", read_durability, 0},
     {"warm", read_warm, 0},
     {"resources", read_resources, 0},
+    {"python", read_python, 0},
     {"retention", read_retention, 0},
     {"limits", read_limits, 0},
     {"task_types", read_task_types, 0},

@@ -57,6 +57,12 @@ struct tr_settings_quota {
     uint32_t per_domain;
 };
 
+/* A Python for tasks of Flyte's packages, by a shell's pattern for their images. */
+struct tr_settings_python {
+    const char *images;
+    const char *python; /* a path */
+};
+
 struct tr_settings_file {
     char path[PATH_MAX]; /* that was read; empty: there is none */
     uint32_t jobs;       /* 0: nothing is said */
@@ -72,6 +78,7 @@ struct tr_settings_file {
     struct tri_vector endpoints;            /* struct tr_engine_endpoint */
     struct tri_vector quotas;               /* struct tr_settings_quota */
     struct tri_vector secrets;              /* struct tr_secret_source; none: nothing is said */
+    struct tri_vector pythons;              /* struct tr_settings_python */
     struct tri_vector object_stores;        /* struct tr_object_store */
     const char *blobs;     /* the folder of blobs, or their URI; NULL: where the store has them */
     const char *sendmail;  /* the program that sends mail; NULL: TR_SENDMAIL */

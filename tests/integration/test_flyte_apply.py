@@ -14,7 +14,7 @@ import unittest
 from program import ProgramTest
 import test_flyte_packages
 from test_flyte import KIT_PYTHON, have_library
-from test_flyte_packages import EXECUTE, SUMS, PackageTest
+from test_flyte_packages import SUMS, PackageTest
 
 # What is applied, and what refers to it: each kind of reference.
 APPLIED = SUMS + """
@@ -216,10 +216,7 @@ class AppliedCodeTest(PackageTest):
 
     def setUp(self):
         super().setUp()
-        self.programs = self.folder / "venv/bin"
-        self.programs.mkdir(parents=True)
-        (self.programs / "pyflyte-execute").write_text(EXECUTE)
-        (self.programs / "pyflyte-execute").chmod(0o755)
+        self.make_python("venv")
 
     def test_code_is_that_of_its_own_package(self):
         fast, code = test_flyte_packages.CodeTest.FAST, test_flyte_packages.CodeTest.CODE
@@ -231,7 +228,7 @@ class AppliedCodeTest(PackageTest):
         self.assertIn("[ValueCollision]", self.troupe("apply", "flows.tgz", "--version", "v1",
                                                       *python, status=2)[1])
         self.troupe("prune", *now)
-        kept, = (self.store / "code").iterdir()
+        kept, = (self.store / "code").glob("[!.]*")
         self.package(fast + code % 3 + REFERENCE + """
 workflow("user.main", {}, [reference("n0", "flows.code.main"), node("n1", "flows.code.main")],
          {"o0": promise("n0"), "o1": promise("n1")})

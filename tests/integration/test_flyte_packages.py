@@ -41,8 +41,22 @@ exec python3 -c 'import importlib, sys; importlib.import_module(sys.argv[1]).mai
 """
 
 
+# One that stands for a Python: it says what it is asked whether it has.
+PYTHON_SAYS = "#!/bin/sh\necho asked >>asked\nprintf '{}'\n"
+HAS_ALL = "version\\t1.16.24\\nend\\n"
+
+
 class PackageTest(LibraryTest):
     """Tests that write packages."""
+
+    def make_python(self, folder, says=HAS_ALL):
+        """A folder of programs that stand for those of an environment with flytekit."""
+        programs = self.folder / folder / "bin"
+        programs.mkdir(parents=True, exist_ok=True)
+        for name, text in (("pyflyte-execute", EXECUTE), ("python", PYTHON_SAYS.format(says))):
+            (programs / name).write_text(text)
+            (programs / name).chmod(0o755)
+        return programs
 
     def package(self, script, write="write()"):
         self.write("package.py", (SUPPORT / "flyte_package.py").read_text() + script + "\n" + write)
@@ -380,10 +394,7 @@ def main():
 
     def setUp(self):
         super().setUp()
-        self.programs = self.folder / "venv/bin"
-        self.programs.mkdir(parents=True)
-        (self.programs / "pyflyte-execute").write_text(EXECUTE)
-        (self.programs / "pyflyte-execute").chmod(0o755)
+        self.programs = self.make_python("venv")
 
     def run_main(self, *words, status=0):
         return self.document("run", "flows.tgz", "main", "--python", "venv/bin/python", *words,
@@ -393,13 +404,13 @@ def main():
         self.package(self.FAST + self.CODE % 1)
         self.assertEqual(self.run_main()["outputs"], {"o0": 1})
         self.assertEqual(self.run_main()["outputs"], {"o0": 1})
-        folders = list((self.store / "code").iterdir())
+        folders = list((self.store / "code").glob("[!.]*"))
         self.assertEqual(len(folders), 1)
         module = folders[0] / "flows/code.py"
         self.assertEqual(module.stat().st_mode & 0o777, 0o444)
         self.package(self.FAST + self.CODE % 2)
         self.assertEqual(self.run_main()["outputs"], {"o0": 2})
-        self.assertEqual(len(list((self.store / "code").iterdir())), 2)
+        self.assertEqual(len(list((self.store / "code").glob("[!.]*"))), 2)
 
     def test_code_goes_along_with_its_store(self):
         """Graphs name it by its content: a backup has it, and another place of the store does."""
@@ -451,11 +462,11 @@ workflow("flows.wait", {}, [gate, node("n0", "flows.code.main", after=["ok"])],
         for number in (1, 2):
             self.package(self.FAST + self.CODE % number)
             self.run_main("--name", f"e{number}")
-        self.assertEqual(len(list((self.store / "code").iterdir())), 2)
+        self.assertEqual(len(list((self.store / "code").glob("[!.]*"))), 2)
         (self.store / "code/.new-left").mkdir()
         now = ["--unnamed-older-than", "0s", "--yes"]
         self.troupe("prune", "e1", "--dry-run", *now[:2])
-        self.assertEqual(len(list((self.store / "code").iterdir())), 3)
+        self.assertTrue((self.store / "code/.new-left").exists())
         self.troupe("prune", "e1", *now)
         folder, = (self.store / "code").iterdir()
         self.assertIn("2}", (folder / "flows/code.py").read_text())
@@ -483,9 +494,71 @@ workflow("flows.wait", {}, [gate, node("n0", "flows.code.main", after=["ok"])],
                       "that has flytekit, or name its Python: --python venv/bin/python", stderr)
         _, stderr = self.troupe("run", "flows.tgz", "main", "--python", "python3", status=2)
         self.assertIn("--python names no path", stderr)
+        _, stderr = self.troupe("run", "flows.tgz", "main", "--python", "venv/python", status=2)
+        self.assertIn("--python names no program; name the Python that has flytekit", stderr)
         environment = self.environment() | {"VIRTUAL_ENV": str(self.programs.parent)}
         self.environment = lambda: environment
         self.assertEqual(self.document("run", "flows.tgz", "main")["outputs"], {"o0": 1})
+
+    def test_a_python_for_an_image(self):
+        """--python is before the settings, the first pattern that suits, and that $VIRTUAL_ENV."""
+        self.package("""
+for name, image in (("flows.one", "ghcr.io/team/gpu:1"), ("flows.two", "ghcr.io/team/cpu:1"),
+                    ("flows.three", "other")):
+    spec = task(name, "", {}, STRING, args=["pyflyte-execute", name])
+    spec.template.container.image = image
+    members[-1] = (members[-1][0], spec.SerializeToString())
+workflow("flows.all", {}, [node(f"n{i}", f"flows.{name}") for i, name in
+                           enumerate(("one", "two", "three"))],
+         {f"o{i}": promise(f"n{i}") for i in range(3)}, {f"o{i}": STRING for i in range(3)})
+""")
+        for name in ("gpu", "all", "active", "venv"):
+            (self.make_python(name) / "pyflyte-execute").write_text(
+                f"#!/bin/sh\nprintf '{{\"o0\": \"{name}\"}}' >$TROUPE_OUTPUTS\n")
+        self.store.mkdir()
+        self.store.joinpath("settings.yaml").write_text(
+            "python: {'ghcr.io/*/gpu:*': ../gpu/bin/python, 'ghcr.io/*': ../all/bin/python}\n")
+        environment = self.environment() | {"VIRTUAL_ENV": str(self.folder / "active")}
+        self.environment = lambda: environment
+        done = self.document("run", "flows.tgz", "flows.all")
+        self.assertEqual(done["outputs"], {"o0": "gpu", "o1": "all", "o2": "active"})
+        done = self.document("run", "flows.tgz", "flows.all", "--python", "venv/bin/python")
+        self.assertEqual(done["outputs"], {"o0": "venv", "o1": "venv", "o2": "venv"})
+
+    def test_a_python_is_asked_once(self):
+        self.package(self.FAST + self.CODE % 1)
+        self.run_main()
+        self.run_main()
+        self.assertEqual((self.folder / "asked").read_text(), "asked\n")
+        self.package(self.FAST + self.CODE % 2)
+        self.run_main()
+        self.assertEqual((self.folder / "asked").read_text(), "asked\nasked\n")
+
+    def test_what_a_python_does_not_have(self):
+        self.package(self.FAST + self.CODE % 1)
+        python = self.programs / "python"
+        for says, words in (
+                ("flytekit\\tflytekit\\tNo module named flytekit\\n",
+                 f"flows.tgz: {python} cannot import flytekit: No module named flytekit; install "
+                 f"it there: {python} -m pip install flytekit\n"),
+                ("version\\t2.0.1\\nend\\n",
+                 f"flows.tgz: {python} has flytekit 2.0.1, which is not that of Flyte 1; install "
+                 f"that: {python} -m pip install 'flytekit<2'\n"),
+                ("version\\t1.16.24\\nmodule\\tflows.code\\tflows\\tNo module named flows\\nend\\n",
+                 f"flows.tgz: flows.code: {python} does not find the module of its tasks; package "
+                 "it with --fast, or give the folder with its modules: --code FOLDER\n"),
+                ("version\\t1.16.24\\nmodule\\tflows.code\\tscipy\\tNo module named scipy\\nend\\n",
+                 f"flows.tgz: flows.code: {python} cannot import the module: No module named "
+                 f"scipy; install what it needs: {python} -m pip install scipy\n")):
+            self.make_python("venv", says)
+            _, stderr = self.troupe("run", "flows.tgz", "main", "--python", "venv/bin/python",
+                                    status=2)
+            self.assertTrue(stderr.endswith(words), stderr)
+        # What is no answer is no reason, and is asked again.
+        self.make_python("venv", "it is a strange one")
+        self.run_main()
+        self.make_python("venv")
+        self.run_main()
 
     def test_paths_are_no_patterns(self):
         self.package("""
@@ -733,6 +806,23 @@ class FlytekitTest(ProgramTest):
     def test_a_fast_package(self):
         self.package("--fast")
         self.run_all()
+
+    def test_a_module_that_needs_more(self):
+        """flytekit's own Python says what is missing."""
+        folder = self.folder / "src/flows"
+        (folder / "all.py").write_text("from flytekit import task\nimport flows.part\n"
+                                       "@task\ndef one() -> int:\n    return 1\n")
+        (folder / "part.py").touch()
+        self.package("--fast")
+        self.assertEqual(self.document("run", "flows.tgz", "one")["outputs"], {"o0": 1})
+        self.package()
+        _, stderr = self.troupe("run", "flows.tgz", "one", status=2)
+        self.assertIn("flows.tgz: flows.all: ", stderr)
+        self.assertIn(" does not find the module of its tasks; package it with --fast", stderr)
+        (folder / "part.py").write_text("import gone_package\n")
+        _, stderr = self.troupe("run", "flows.tgz", "one", "--code", "src", status=2)
+        self.assertIn("cannot import the module: No module named 'gone_package'; install what it "
+                      "needs: ", stderr)
 
     def test_without_warm_workers(self):
         self.package("--fast")

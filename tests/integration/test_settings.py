@@ -45,6 +45,8 @@ MISTAKES = [
      "'none' is no value for 'durability'; write one of: full process [InvalidValue]"),
     ("resources", "resources: cut", "resources: all", "all",
      "'all' is no value for 'resources'; write one of: cut strict [InvalidValue]"),
+    ("python", '"ghcr.io/team/gpu:*": ./gpu/bin/python', '"ghcr.io/team/gpu:*": [3]', "[3]",
+     "a list is no value for 'python'; write text [InvalidValue]"),
     ("warm", "warm: true", "warm: 3", "3",
      "'3' is no value for 'warm'; write true or false [InvalidValue]"),
     ("retention", "  cache: 90d", "  cash: 90d", "cash",

@@ -149,6 +149,12 @@ struct tr_flyte_file {
     struct tr_bytes bytes;
 };
 
+/* The variable PATH of tasks whose images suit a shell's pattern. */
+struct tr_flyte_path {
+    const char *images;
+    struct tr_text path;
+};
+
 /* A package of Flyte's, and what its tasks find on this machine in the place of their images. */
 struct tr_flyte_package {
     const struct tr_flyte_file *files;
@@ -156,7 +162,9 @@ struct tr_flyte_package {
     struct tr_text project; /* these three are for ids that leave them open */
     struct tr_text domain;
     struct tr_text version;
-    struct tr_text path;        /* the variable PATH; empty: the engine's */
+    struct tr_text path;               /* the variable PATH; empty: the engine's */
+    const struct tr_flyte_path *paths; /* before that: the first one that suits a task's image */
+    size_t path_count;
     struct tr_text python_path; /* the variable PYTHONPATH; empty: the engine's */
     struct tr_text warm;        /* the variable TROUPE_WARM; empty: the engine's */
     bool has_code;              /* of a fast package: it is where `python_path` says */

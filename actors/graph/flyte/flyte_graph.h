@@ -173,6 +173,10 @@ struct tr_tree *tri_flyte_value(struct tri_flyte_graph *graph,
                                 const Flyteidl__Core__LiteralType *type,
                                 const Flyteidl__Core__Literal *value);
 
+/* The variable PATH of a task of the package; empty: the engine's. */
+struct tr_text tri_flyte_path(const struct tr_flyte_package *package,
+                              const Flyteidl__Core__TaskTemplate *task);
+
 /* Whether a task has flytekit's settings for serializing a graph. */
 bool tri_flyte_serializes(const Flyteidl__Core__TaskTemplate *task);
 

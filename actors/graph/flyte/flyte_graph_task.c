@@ -7,6 +7,7 @@
  * their own inputs, so such a task becomes the one that it maps: its lists are taken off, and its
  * arguments name the inner task as flytekit itself would.
  */
+#include <fnmatch.h>
 #include <stdlib.h>
 
 #include "actors/graph/document/limits.h"
@@ -359,6 +360,17 @@ static void put_identity(struct tri_flyte_graph *graph, struct tri_flyte_fields 
     }
 }
 
+struct tr_text tri_flyte_path(const struct tr_flyte_package *package, const task_template *task)
+{
+    bool has_container = task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+    for (size_t i = 0; has_container && i < package->path_count; i++) {
+        if (fnmatch(package->paths[i].images, task->container->image, 0) == 0) {
+            return package->paths[i].path;
+        }
+    }
+    return package->path;
+}
+
 /*
  * The container's own environment, what flytekit looks for, and where the program and its modules
  * are found, as the image that would have them is not used.
@@ -377,7 +389,7 @@ static struct tr_tree *environment_of(struct tri_flyte_graph *graph, const task_
     put_variable(graph, &fields, container, "PATH",
                  applied != NULL   ? applied->path
                  : package == NULL ? none
-                                   : package->path);
+                                   : tri_flyte_path(package, task));
     put_variable(graph, &fields, container, PYTHON_PATH,
                  applied != NULL   ? applied->python_path
                  : package == NULL ? none

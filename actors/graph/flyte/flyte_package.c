@@ -372,7 +372,9 @@ static int keep(const struct tr_flyte_package *package, const struct tri_vector 
             .version = tr_text_of(items[i].id->version),
             .message = items[i].packed,
             .code = package->code,
-            .path = package->path,
+            .path = items[i].kind == TR_ENTITY_TASK
+                        ? tri_flyte_path(package, (const void *)items[i].message)
+                        : tr_text_of(""),
             .python_path = package->python_path,
             .warm = package->warm,
         };
