@@ -22,6 +22,7 @@ extern const struct tr_command tr_command_help;
 extern const struct tr_command tr_command_import;
 extern const struct tr_command tr_command_init;
 extern const struct tr_command tr_command_inspect;
+extern const struct tr_command tr_command_copilot;
 extern const struct tr_command tr_command_keeper;
 extern const struct tr_command tr_command_list;
 extern const struct tr_command tr_command_logs;

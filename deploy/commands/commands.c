@@ -44,6 +44,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_completion,
     &tr_command_help,
     &tr_command_version,
+    &tr_command_copilot,
     &tr_command_keeper,
     &tr_command_names,
     NULL,

@@ -261,7 +261,7 @@ static struct tr_text join_lists(struct loading *loading, struct tr_text first, 
                           has_second ? second : "");
 }
 
-/* The variable PATH of tasks that a Python runs: first its folder, which has flytekit's programs. */
+/* The variable PATH of tasks that a Python runs: its folder first, which has what flytekit adds. */
 static int path_beside(struct loading *loading, const char *python, struct tr_text *path)
 {
     char absolute[PATH_MAX];

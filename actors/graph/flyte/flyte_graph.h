@@ -139,6 +139,18 @@ struct tr_tree *tri_flyte_condition(struct tri_flyte_graph *graph, const Flyteid
  */
 bool tri_flyte_unfold_pod(struct tri_flyte_graph *graph, Flyteidl__Core__TaskTemplate *task);
 
+/* ------------------------------------------------------------------ flyte_copilot.c */
+
+/* The most words that a raw container with folders of data has before its own. */
+#define TRI_FLYTE_COPILOT_WORDS 16
+
+/*
+ * Writes the words that lay out the folders of a raw container's data and run what follows them;
+ * returns how many.
+ */
+size_t tri_flyte_copilot(struct tri_flyte_graph *graph, const Flyteidl__Core__TaskTemplate *task,
+                         struct tr_tree **words);
+
 /* ------------------------------------------------------------------ flyte_graph_field.c */
 
 /* The task of an id among what the graph brings along, or NULL. */

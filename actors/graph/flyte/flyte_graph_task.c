@@ -297,17 +297,22 @@ static struct tr_tree *keep_templates(struct tr_arena *arena, struct tr_tree *tr
 
 /* ------------------------------------------------------------------ containers */
 
-static struct tr_tree *words_of(struct tri_flyte_graph *graph,
-                                const Flyteidl__Core__Container *container)
+static struct tr_tree *words_of(struct tri_flyte_graph *graph, const task_template *task)
 {
+    const Flyteidl__Core__Container *container = task->container;
     size_t count = container->n_command + container->n_args;
-    struct tr_tree **words = tr_arena_array(graph->arena, count, sizeof(struct tr_tree *));
+    size_t first = 0;
+    struct tr_tree **words =
+        tr_arena_array(graph->arena, TRI_FLYTE_COPILOT_WORDS + count, sizeof(struct tr_tree *));
+    if (words != NULL && container->data_config != NULL && container->data_config->enabled) {
+        first = tri_flyte_copilot(graph, task, words);
+    }
     for (size_t i = 0; words != NULL && i < count; i++) {
         const char *word = i < container->n_command ? container->command[i]
                                                     : container->args[i - container->n_command];
-        words[i] = tri_flyte_text(graph->arena, tr_text_of(word));
+        words[first + i] = tri_flyte_text(graph->arena, tr_text_of(word));
     }
-    return tri_flyte_list(graph, words, count);
+    return tri_flyte_list(graph, words, first + count);
 }
 
 static bool has_variable(const Flyteidl__Core__Container *container, const char *name)
@@ -432,7 +437,7 @@ static void put_container(struct tri_flyte_graph *graph, const task_template *ta
                           struct tri_flyte_fields *fields)
 {
     const Flyteidl__Core__Container *container = task->container;
-    tri_flyte_put(graph, fields, "run", keep_templates(graph->arena, words_of(graph, container)));
+    tri_flyte_put(graph, fields, "run", keep_templates(graph->arena, words_of(graph, task)));
     tri_flyte_put(graph, fields, "env", keep_templates(graph->arena, environment_of(graph, task)));
     tri_flyte_put_resources(graph, fields, container->resources);
 }

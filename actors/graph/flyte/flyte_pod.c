@@ -217,6 +217,7 @@ bool tri_flyte_unfold_pod(struct tri_flyte_graph *graph, task_template *task)
     container->args = texts_of(graph, primary, "args", &container->n_args);
     take_environment(graph, task, primary, container);
     take_resources(graph, primary, container);
+    container->data_config = task->k8s_pod->data_config;
     task->container = container;
     task->target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
     return true;

@@ -190,6 +190,7 @@ INCLUDES = {
     "deploy/authoring": [*FOR_DEPLOY, "deploy/authoring/", "deploy/cli/", *ENGINE_ROOMS],
     "deploy/look": [*FOR_DEPLOY, "runtime/journal/", "runtime/link/", "deploy/look/",
                     "deploy/follow/", "deploy/cli/", *ENGINE_ROOMS],
+    "deploy/copilot": [*FOR_DEPLOY, "deploy/copilot/", "deploy/cli/", "deploy/common/"],
     "deploy/debug": [*FOR_DEPLOY, "runtime/host/sandbox.h", "runtime/trace/", "deploy/debug/",
                      "deploy/cli/", *ENGINE_ROOMS],
     "deploy/schedules": [*FOR_DEPLOY, "runtime/journal/", "runtime/trace/", "deploy/schedules/",
