@@ -92,9 +92,12 @@ class Worker:
         for name in missing:
             self.imports(name, lambda name=name: importlib.import_module(name))
         self.stamps = {file: stamp(file) for file in watched_files()}
+        end_runners()
         gc.collect()
-        self.loops = [each for each in gc.get_objects()
-                      if issubclass(type(each), asyncio.selector_events.BaseSelectorEventLoop)]
+        # Those of earlier imports are frozen, and no longer among the objects.
+        self.loops += [each for each in gc.get_objects()
+                       if issubclass(type(each), asyncio.selector_events.BaseSelectorEventLoop)]
+        self.loops = [each for each in self.loops if not each.is_closed()]
         gc.freeze()
         return self.obstacle(program)
 
@@ -213,6 +216,21 @@ def blas_threads():
                 count += getattr(library, name)() - 1
                 break
     return count
+
+
+def end_runners():
+    """Ends the threads in which flytekit runs coroutines, as for the inputs of a launch plan that a
+    module makes. It knows them by the process, and starts another in one that needs it.
+    """
+    asyn = sys.modules.get("flytekit.utils.asyn")
+    runners = getattr(getattr(asyn, "loop_manager", None), "_runner_map", {})
+    for runner in runners.values():
+        loop = getattr(runner, "_TaskRunner__loop", None)
+        thread = getattr(runner, "_TaskRunner__runner_thread", None)
+        if loop is not None and thread is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(10)
+    runners.clear()
 
 
 def loop_files(loop):
