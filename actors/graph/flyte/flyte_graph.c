@@ -700,7 +700,7 @@ static const Flyteidl__Core__LiteralType *type_of(const Flyteidl__Core__Variable
     return NULL;
 }
 
-/* An output that is no reference says its type. */
+/* An output that is no reference to a whole value says its type: the language knows no fields. */
 static struct tr_tree *output_of(struct tri_flyte_graph *graph,
                                  const Flyteidl__Core__VariableMap *types,
                                  const Flyteidl__Core__Binding *output)
@@ -709,8 +709,10 @@ static struct tr_tree *output_of(struct tri_flyte_graph *graph,
     struct tr_tree *value = tri_flyte_binding(graph, output->binding);
     (void)tri_report_subject(graph->report, before);
     const Flyteidl__Core__LiteralType *type = type_of(types, output->var);
-    bool is_reference = output->binding != NULL &&
-                        output->binding->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE;
+    bool is_reference =
+        output->binding != NULL &&
+        output->binding->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE &&
+        output->binding->promise->n_attr_path == 0;
     if (is_reference || type == NULL) {
         return value;
     }
