@@ -1,0 +1,89 @@
+"""All cases, and what flytekit's own local execution makes of them: as a module it prints them as a
+JSON list of {"workflow", "inputs", "covers", "outputs" or "fails"}."""
+
+import dataclasses
+import json
+import sys
+import typing
+from datetime import date, datetime, timedelta, timezone
+from enum import Enum
+
+from flows import all as more
+from flows import graph, many, values
+
+MODULES = [values, graph, many]
+
+
+def span(value):
+    """A duration as the outputs of an execution have it."""
+    microseconds = round(value / timedelta(microseconds=1))
+    text = ""
+    for unit, size in (("d", 86400000000), ("h", 3600000000), ("m", 60000000), ("s", 1000000),
+                       ("ms", 1000), ("us", 1)):
+        count, microseconds = divmod(microseconds, size)
+        text += f"{count}{unit}" if count else ""
+    return text or "0s"
+
+
+def as_json(value):
+    """As the outputs of an execution have it."""
+    if isinstance(value, datetime):
+        text = value.astimezone(timezone.utc).isoformat().replace("+00:00", "")
+        return (text.rstrip("0") if "." in text else text) + "Z"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return span(value)
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value):
+        return {each.name: as_json(getattr(value, each.name))
+                for each in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {key: as_json(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(each) for each in value]
+    return value
+
+
+def outputs_of(flow, inputs):
+    names = list(flow.python_interface.outputs)
+    made = flow(**inputs)
+    made = made if len(names) > 1 else () if not names else (made,)
+    return {name: as_json(value) for name, value in zip(names, made)}
+
+
+def case(flow, inputs, covers, fails=None):
+    made = {"workflow": flow.name, "inputs": as_json(inputs), "covers": covers}
+    try:
+        outputs = outputs_of(flow, inputs)
+    except Exception as error:  # whatever flytekit raises is a failure
+        if fails is None:
+            raise
+        while error.__cause__ is not None and fails not in str(error):
+            error = error.__cause__
+        assert fails in str(error), (flow.name, error)
+        return made | {"fails": fails}
+    assert fails is None, flow.name
+    return made | {"outputs": outputs}
+
+
+def case_of_all(flow, inputs):
+    """Of tests/support/flytekit_packages.py, whose names say what they cover."""
+    covers = flow.name.split(".")[-1].replace("_", " ")
+    try:
+        return case(flow, inputs, covers)
+    except Exception:  # whatever flytekit raises is a failure
+        return case(flow, inputs, covers, "")
+
+
+def main():
+    made = [case(*row) for module in MODULES for row in module.CASES]
+    made += [case_of_all(*row) for row in more.CASES]
+    print()
+    json.dump(made, sys.stdout)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Many small workflows of flytekit's: what comes out is what its own local execution gives.
+
+They are in flyte/flows/, each with what it covers, alone and together. flytekit packages all of
+them once, and one engine with warm workers runs them. With TROUPE_TEST_LONG an ordinary package,
+cold starts, an engine that is killed meanwhile, and flytekit 1.13 are tried as well.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, ROOT, ProgramTest, wait_until
+from test_flyte import KIT_PYTHON, have_library
+
+SUPPORT = ROOT / "tests/support"
+FLOWS = ROOT / "tests/integration/flyte"
+LONG = os.environ.get("TROUPE_TEST_LONG")
+OLD_PYTHON = PROGRAM.parent / "python-flytekit-1.13/bin/python"
+
+
+class FlowsTest(ProgramTest):
+    python = KIT_PYTHON
+    version = "flytekit"
+
+    @classmethod
+    def setUpClass(cls):
+        have_library(cls.python, cls.version)
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(FLOWS, self.folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(SUPPORT / "flytekit_packages.py", self.folder / "src/flows/all.py")
+
+    def environment(self):
+        environment = super().environment()
+        environment["PATH"] = f"{self.python.parent}:{environment['PATH']}"
+        environment["VIRTUAL_ENV"] = str(self.python.parent.parent)
+        return environment
+
+    def package(self, *words):
+        """Starts packaging; local executions go on beside it."""
+        return subprocess.Popen(
+            [self.python.parent / "pyflyte", "--pkgs", "flows", "package", "--image", "none:1",
+             "--source", ".", "-o", "../flows.tgz", "-f", *words],
+            cwd=self.folder / "src", env=self.environment(), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+
+    def cases(self):
+        done = subprocess.run([self.python, "-m", "flows.cases"], cwd=self.folder / "src",
+                              env=self.environment(), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def begin(self, *words):
+        packaging = self.package(*words)
+        cases = self.cases()
+        self.assertEqual(packaging.wait(), 0, packaging.stdout.read())
+        packaging.stdout.close()
+        return cases
+
+    def submit(self, cases, *words):
+        for number, case in enumerate(cases):
+            (self.folder / "inputs.json").write_text(json.dumps(case["inputs"]))
+            self.troupe("submit", "flows.tgz", case["workflow"], "--inputs", "inputs.json",
+                        "--name", f"c{number}", "-q", *words)
+
+    def judge(self, cases):
+        """Compares all that have ended with what was expected."""
+        for number, case in enumerate(cases):
+            with self.subTest(case["workflow"], inputs=case["inputs"], covers=case["covers"]):
+                found = self.document("get", f"c{number}")
+                if "fails" in case:
+                    self.assertEqual(found["phase"], "failed")
+                    self.assertIn(case["fails"], found["error"]["message"])
+                else:
+                    self.assertEqual((found["phase"], found.get("error")), ("succeeded", None))
+                    self.assertEqual(found["outputs"], case["outputs"])
+
+    def wait_for_all(self, cases):
+        ended = {"succeeded", "failed"}
+
+        def have_ended():
+            rows = self.document("list", "--limit", "0")
+            return sum(row["phase"] in ended for row in rows) >= len(cases)
+
+        wait_until(have_ended, "all have ended", 900)
+
+    def run_all(self, *words, serve=(), options=()):
+        cases = self.begin(*words)
+        self.start("serve", *serve).wait_for("serves")
+        self.submit(cases, *options)
+        self.wait_for_all(cases)
+        self.judge(cases)
+        complaints = self.store / "keeper.err"
+        self.assertNotIn("without a warm worker",
+                         complaints.read_text() if complaints.exists() else "")
+
+    def test_all(self):
+        self.run_all("--fast")
+
+    @unittest.skipUnless(LONG, "takes minutes")
+    def test_an_ordinary_package(self):
+        self.run_all(options=["--code", "src"])
+
+    @unittest.skipUnless(LONG, "takes minutes")
+    def test_cold(self):
+        self.run_all("--fast", serve=["--no-warm"])
+
+    @unittest.skipUnless(LONG, "takes a minute")
+    def test_an_engine_that_is_killed(self):
+        """Again and again while they run: what was begun goes on, and gives the same."""
+        cases = self.begin("--fast")
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.submit(cases)
+        draw = random.Random(18)
+        for _ in range(5):
+            time.sleep(draw.uniform(0.2, 2))
+            engine.signal(signal.SIGKILL)
+            engine.end()
+            engine = self.start("serve")
+            engine.wait_for("serves")
+        self.wait_for_all(cases)
+        self.judge(cases)
+
+
+@unittest.skipUnless(LONG, "needs another flytekit, which is large")
+class OlderFlytekitTest(FlowsTest):
+    """The same with flytekit 1.13."""
+
+    python = OLD_PYTHON
+    version = "flytekit==1.13.*"
+    test_an_ordinary_package = test_cold = test_an_engine_that_is_killed = None
+
+
+if __name__ == "__main__":
+    unittest.main()
