@@ -29,6 +29,13 @@ struct keeping {
 
 /* ------------------------------------------------------------------ the list */
 
+static bool read_entity(struct tr_bytes packed, struct tr_entity *entity)
+{
+    return tr_entity_unpack(packed, tr_entity_schema.version, entity) == 0 &&
+           entity->kind >= TR_ENTITY_TASK && entity->kind <= TR_ENTITY_PLAN &&
+           entity->name.size > 0;
+}
+
 static int read_list(struct keeping *keeping, struct tr_bytes list)
 {
     struct tr_cursor cursor = tr_cursor_of(list);
@@ -41,8 +48,7 @@ static int read_list(struct keeping *keeping, struct tr_bytes list)
     keeping->are_there = tr_arena_array(&keeping->arena, count, sizeof *keeping->are_there);
     for (uint32_t i = 0; keeping->arena.error == 0 && i < count; i++) {
         struct tr_bytes packed = tr_read_bytes(&cursor);
-        if (cursor.error != 0 ||
-            tr_entity_unpack(packed, tr_entity_schema.version, &keeping->entities[i]) != 0) {
+        if (cursor.error != 0 || !read_entity(packed, &keeping->entities[i])) {
             return TR_MALFORMED;
         }
         keeping->entities[i].applied_ms = tr_clock_wall_ms();

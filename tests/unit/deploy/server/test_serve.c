@@ -10,6 +10,7 @@
 #include "actors/graph/compiled/pack.h"
 #include "actors/graph/document/report.h"
 #include "schemas/codec/error.h"
+#include "schemas/engine/entity.h"
 #include "schemas/runtime/request.h"
 #include "tests/support/draw.h"
 #include "tests/support/sample_body.h"
@@ -231,6 +232,44 @@ static void test_what_the_engine_cannot_run_is_refused(void **state)
     require_alive();
 }
 
+static void apply(struct tr_bytes graph, struct tr_bytes entities, struct tri_request *answer)
+{
+    struct tr_apply_plans plans = {.graph = graph, .entities = entities};
+    uint32_t number;
+    assert_int_equal(tri_client_ask(client, &tr_apply_plans_schema, &plans, &number), 0);
+    hear(number, answer);
+}
+
+/* What stands in the place of entities is no list of them, or of what nobody knows. */
+static void test_entities_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    static const uint8_t lists[][8] = {{0xc1},       {0x91},       {0x91, 0xc4, 1, 0},
+                                       {0x91, 0x01}, {0x81, 1, 2}, {0xdd, 255, 255, 255, 255}};
+    uint8_t body[512];
+    struct draw draw = {.state = 9};
+    struct tri_request answer;
+    struct tr_graph *graph = help_graph("troupe: 1\nworkflows: {w: {nodes: {a: {sleep: 1s}}}}\n");
+    struct tr_buffer packed;
+    tr_buffer_init(&packed, 0);
+    assert_int_equal(tr_graph_pack(graph, &packed), 0);
+    for (size_t i = 0; i < TR_COUNT_OF(lists); i++) {
+        apply(tr_buffer_bytes(&packed), (struct tr_bytes){lists[i], sizeof lists[i]}, &answer);
+        require_refusal(&answer);
+    }
+    for (uint64_t variant = 0; variant < 100; variant++) {
+        size_t size = sample_body(&tr_entity_schema, 1, variant % VARIANTS, body + 3, 250);
+        body[0] = 0x91; /* a list of one, */
+        body[1] = 0xc4; /* which is so many bytes */
+        body[2] = (uint8_t)size;
+        body[3 + draw_below(&draw, size < 8 ? 1 : 8)] = (uint8_t)draw_u64(&draw);
+        apply(tr_buffer_bytes(&packed), (struct tr_bytes){body, size + 3}, &answer);
+    }
+    tr_buffer_fini(&packed);
+    tr_graph_free(graph);
+    require_alive();
+}
+
 /* An engine that came with a command leaves when nobody follows: who has not said yet that nobody
  * will is about to, and counts once when he does. */
 static void test_who_submits_follows(void **state)
@@ -262,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_odd_values_have_an_answer),
         cmocka_unit_test(test_changed_bytes_have_an_answer),
         cmocka_unit_test(test_what_the_engine_cannot_run_is_refused),
+        cmocka_unit_test(test_entities_that_are_none_are_refused),
         cmocka_unit_test(test_who_submits_follows),
     };
     return cmocka_run_group_tests(tests, open_engine, close_engine);
