@@ -52,8 +52,9 @@ class FlowsTest(ProgramTest):
             stderr=subprocess.STDOUT, text=True)
 
     def cases(self):
+        environment = self.environment() | {"FLYTE_LOCAL_CACHE_ENABLED": "false"}
         done = subprocess.run([self.python, "-m", "flows.cases"], cwd=self.folder / "src",
-                              env=self.environment(), capture_output=True, text=True)
+                              env=environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
 

@@ -8,6 +8,8 @@ import typing
 from datetime import date, datetime, timedelta, timezone
 from enum import Enum
 
+import flytekit
+
 from flows import all as more
 from flows import graph, many, values
 
@@ -77,9 +79,17 @@ def case_of_all(flow, inputs):
         return case(flow, inputs, covers, "")
 
 
+def is_known(flow):
+    """Whether this flytekit can run it: before 1.14 fields of dataclasses have lost their types."""
+    fields = {"flows.values.dataclass_fields", "flows.values.a_dataclass_with_a_file"}
+    version = [int(part) for part in flytekit.__version__.split(".")[:2]]
+    return version >= [1, 14] or flow.name not in fields
+
+
 def main():
-    made = [case(*row) for module in MODULES for row in module.CASES]
-    made += [case_of_all(*row) for row in more.CASES]
+    rows = [row for module in MODULES for row in module.CASES]
+    made = [case(*row) for row in rows if is_known(row[0])]
+    made += [case_of_all(*row) for row in more.CASES if is_known(row[0])]
     print()
     json.dump(made, sys.stdout)
     print()
