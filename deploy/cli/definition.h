@@ -19,8 +19,10 @@
 
 /* What its tasks find on this machine. */
 #define TR_PACKAGE_RUN_OPTIONS                                                                     \
-    {0,    "python",           "FILE", "the Python that has flytekit (else by image, of $VIRTUAL_ENV)", \
-     NULL, TR_COMPLETES_FILES, false},                                                             \
+    {0,      "python",                                                                             \
+     "FILE", "the Python that has flytekit (else by image, of $VIRTUAL_ENV)",                      \
+     NULL,   TR_COMPLETES_FILES,                                                                   \
+     false},                                                                                       \
     {                                                                                              \
         0, "code", "FOLDER", "the modules of a package's tasks", NULL, TR_COMPLETES_FOLDERS, false \
     }

@@ -21,7 +21,6 @@
 
 #include "actors/graph/document/buffer.h"
 #include "deploy/cli/commands.h"
-#include "runtime/memory.h"
 #include "schemas/codec/error.h"
 
 extern char **environ;
@@ -74,7 +73,7 @@ static bool is_end(char byte)
 }
 
 /* A text with a folder's path replaced wherever it stands as a whole; NULL without memory. */
-static char *replace(struct tr_copilot_folder *folder, const char *text)
+static char *replace(struct tr_arena *arena, struct tr_copilot_folder *folder, const char *text)
 {
     struct tr_buffer made;
     size_t size = folder->wanted == NULL ? 0 : strlen(folder->wanted);
@@ -92,19 +91,17 @@ static char *replace(struct tr_copilot_folder *folder, const char *text)
         }
     }
     tr_buffer_add(&made, "", 1);
-    char *copy = made.error != 0 ? NULL
-                                 : tr_text_copy((struct tr_text){.data = (const char *)made.data,
-                                                                 .size = made.size - 1});
+    arena->error = arena->error != 0 ? arena->error : made.error;
+    const char *copy = tr_arena_text(arena, tr_buffer_text(&made)).data;
     tr_buffer_fini(&made);
-    return copy;
+    return arena->error != 0 ? NULL : (char *)(uintptr_t)copy;
 }
 
-/* Both folders in a text, which is replaced by a copy that lives as long as the process. */
+/* Both folders in a text, in a copy of it. */
 static int replace_both(struct tr_copilot *copilot, char **text)
 {
-    char *first = replace(&copilot->inputs, *text);
-    char *both = first == NULL ? NULL : replace(&copilot->outputs, first);
-    tr_free(first);
+    char *first = replace(&copilot->arena, &copilot->inputs, *text);
+    char *both = first == NULL ? NULL : replace(&copilot->arena, &copilot->outputs, first);
     if (both == NULL) {
         return TR_MEMORY;
     }
@@ -115,13 +112,19 @@ static int replace_both(struct tr_copilot *copilot, char **text)
 /* The engine's own variables name files of the attempt and stay as they are. */
 static int replace_all(struct tr_copilot *copilot, char **words)
 {
-    int error = 0;
+    size_t count = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    copilot->environment = tr_arena_array(&copilot->arena, count + 1, sizeof(char *));
+    int error = copilot->arena.error;
     for (size_t i = 0; error == 0 && words[i] != NULL; i++) {
         error = replace_both(copilot, &words[i]);
     }
-    for (size_t i = 0; error == 0 && environ[i] != NULL; i++) {
-        bool is_ours = strncmp(environ[i], "TROUPE_", strlen("TROUPE_")) == 0;
-        error = is_ours ? 0 : replace_both(copilot, &environ[i]);
+    for (size_t i = 0; error == 0 && i <= count; i++) {
+        copilot->environment[i] = environ[i];
+        bool is_ours = i == count || strncmp(environ[i], "TROUPE_", strlen("TROUPE_")) == 0;
+        error = is_ours ? 0 : replace_both(copilot, &copilot->environment[i]);
     }
     return error;
 }
@@ -184,7 +187,7 @@ static int run_program(struct tr_copilot *copilot, char **words, int *status)
     }
     if (pid == 0) {
         show_folders(copilot);
-        (void)execvp(words[0], words);
+        (void)execvpe(words[0], words, copilot->environment);
         fprintf(stderr, "troupe copilot: %s: %s\n", words[0], strerror(errno));
         _exit(STATUS_NOT_FOUND);
     }
@@ -238,22 +241,25 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         .inputs.wanted = tr_arguments_value(arguments, "inputs"),
         .outputs.wanted = tr_arguments_value(arguments, "outputs"),
     };
-    char **words = tr_alloc_zero(arguments->word_count + 1, sizeof *words);
+    tr_arena_init(&copilot.arena);
+    char **words = tr_arena_array(&copilot.arena, arguments->word_count + 1, sizeof *words);
     int error = words == NULL ? TR_MEMORY : 0;
     for (size_t i = 0; error == 0 && i < arguments->word_count; i++) {
         words[i] = (char *)(uintptr_t)arguments->words[i];
     }
     if (error == 0) {
+        words[arguments->word_count] = NULL;
         error = prepare(&copilot, words);
     }
     if (error == 0) {
         error = run_program(&copilot, words, &status);
     }
+    if (error == 0 && status == 0 && copilot.outputs.wanted != NULL) {
+        error = tr_copilot_take_outputs(&copilot);
+    }
+    tr_arena_fini(&copilot.arena);
     if (error == 0 && status != 0) {
         return end_as(status);
-    }
-    if (error == 0 && copilot.outputs.wanted != NULL) {
-        error = tr_copilot_take_outputs(&copilot);
     }
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s",

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 
+#include "actors/graph/document/arena.h"
 #include "actors/graph/document/tree.h"
 #include "deploy/cli/command.h"
 
@@ -32,6 +33,8 @@ struct tr_copilot {
     const char *document;     /* inputs.pb */
     struct tr_copilot_folder inputs;
     struct tr_copilot_folder outputs;
+    char **environment;                 /* of the program */
+    struct tr_arena arena;              /* texts of the program's words and inputs */
     char words[TR_COPILOT_WORDS_BYTES]; /* what is wrong */
 };
 

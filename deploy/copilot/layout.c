@@ -251,9 +251,9 @@ static int lay_out_file(struct tr_copilot *copilot, const char *path, struct tr_
     char *from = tr_text_copy(tree->text);
     int error = from == NULL ? TR_MEMORY : copy_tree(copilot, from, path);
     tr_free(from);
-    char *place = error == 0 ? tr_text_copy(tr_text_of(path)) : NULL;
-    if (place != NULL) {
-        tree->text = tr_text_of(place); /* as long as the process */
+    if (error == 0) {
+        tree->text = tr_arena_text(&copilot->arena, tr_text_of(path));
+        error = copilot->arena.error;
     }
     return error;
 }
