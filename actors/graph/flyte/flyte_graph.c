@@ -265,10 +265,14 @@ static void put_over(struct tri_flyte_graph *graph, const flyte_node *node,
                      struct tri_flyte_fields *fields)
 {
     const Flyteidl__Core__ArrayNode *array = node->array_node;
+    bool has_task =
+        array->node != NULL && array->node->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE;
+    const Flyteidl__Core__Identifier *element =
+        has_task ? array->node->task_node->reference_id : NULL;
     struct tr_tree **names = tr_arena_array(graph->arena, node->n_inputs, sizeof(void *));
     size_t count = 0;
     for (size_t i = 0; names != NULL && i < node->n_inputs; i++) {
-        bool is_bound = false;
+        bool is_bound = element != NULL && tri_flyte_is_whole(graph, element, node->inputs[i]->var);
         for (size_t k = 0; k < array->n_bound_inputs; k++) {
             is_bound = is_bound || strcmp(array->bound_inputs[k], node->inputs[i]->var) == 0;
         }

@@ -45,6 +45,14 @@ struct tri_flyte_graph {
     const Flyteidl__Core__VariableMap *inputs; /* of that workflow; NULL: not known */
     bool is_interruptible; /* that workflow's nodes are, unless they or their tasks say otherwise */
     bool is_handler;       /* what is written is a failure node */
+    struct tri_vector
+        maps; /* struct tri_flyte_mapped: map tasks, which were made before all nodes */
+};
+
+/* A map task, and the inputs that it hands on whole, names between commas. */
+struct tri_flyte_mapped {
+    const Flyteidl__Core__TaskTemplate *task;
+    const char *whole;
 };
 
 /* What stands for a task's interface in keys of the cache, as it came. */
@@ -191,6 +199,13 @@ struct tr_text tri_flyte_path(const struct tr_flyte_package *package,
 
 /* Whether a task has flytekit's settings for serializing a graph. */
 bool tri_flyte_serializes(const Flyteidl__Core__TaskTemplate *task);
+
+/*
+ * Whether a map task hands an input on whole. SDKs before flytekit 1.14 say so in its arguments
+ * alone, and not at the node.
+ */
+bool tri_flyte_is_whole(const struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *task,
+                        const char *input);
 
 /* A cache of a task, whose inputs that are to be ignored `metadata` names. */
 struct tr_tree *tri_flyte_cache(struct tri_flyte_graph *graph,

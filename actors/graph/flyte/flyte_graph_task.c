@@ -161,6 +161,18 @@ static bool is_whole(const char *names, const char *name)
     return false;
 }
 
+bool tri_flyte_is_whole(const struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *task,
+                        const char *input)
+{
+    const struct tri_flyte_mapped *maps = graph->maps.items;
+    for (uint32_t i = 0; i < graph->maps.count; i++) {
+        if (tri_flyte_is_same(maps[i].task->id, task)) {
+            return is_whole(maps[i].whole, input);
+        }
+    }
+    return false;
+}
+
 /*
  * Variables of a map task, their lists taken off but for those in `whole`, which every element gets
  * as they are. The types are changed in the message, which lives in our arena.
@@ -186,13 +198,17 @@ static void take_lists_off(Flyteidl__Core__VariableMap *variables, const char *w
  * INNER takes the place of MAPPER, the four words from `vars` on are taken out, and the program is
  * the one that executes a single task.
  */
-static bool become_inner(const task_template *task)
+static bool become_inner(struct tri_flyte_graph *graph, const task_template *task)
 {
     Flyteidl__Core__Container *container = task->container;
     size_t inner = find_inner(container);
     size_t resolver = inner < 3 ? 0 : inner - 2; /* behind "--resolver", before "--" */
     if (resolver == 0 || task->interface == NULL) {
         return false;
+    }
+    struct tri_flyte_mapped *mapped = tri_vector_add(graph->arena, &graph->maps, sizeof *mapped);
+    if (mapped != NULL) {
+        *mapped = (struct tri_flyte_mapped){.task = task, .whole = container->args[inner + 1]};
     }
     take_lists_off(task->interface->inputs, container->args[inner + 1]);
     take_lists_off(task->interface->outputs, "");
@@ -584,7 +600,7 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
     if (task->metadata != NULL && task->metadata->discoverable) {
         (void)signature_of(graph, task);
     }
-    if (is_map_task(task) && !become_inner(task)) {
+    if (is_map_task(task) && !become_inner(graph, task)) {
         return tri_flyte_wrong(
             graph, name,
             "the map task does not say which task it maps\n"

@@ -80,8 +80,11 @@ def case_of_all(flow, inputs):
 
 
 def is_known(flow):
-    """Whether this flytekit can run it: before 1.14 fields of dataclasses have lost their types."""
-    fields = {"flows.values.dataclass_fields", "flows.values.a_dataclass_with_a_file"}
+    """Whether this flytekit can run it by itself: before 1.14 fields of dataclasses have lost their
+    types, and a dict is a struct, which inputs that are given as JSON are not.
+    """
+    fields = {"flows.values.dataclass_fields", "flows.values.a_dataclass_with_a_file",
+              "flows.values.untyped_json", "flows.all.points", "flows.all.attached"}
     version = [int(part) for part in flytekit.__version__.split(".")[:2]]
     return version >= [1, 14] or flow.name not in fields
 
