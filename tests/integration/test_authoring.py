@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
-from test_flyte import KIT_PYTHON, have_library
+from test_flyte import KIT, KIT_PYTHON, have_library
 
 TEMPLATES = ROOT / "deploy/authoring/share/templates"
 
@@ -52,7 +52,7 @@ class InitTest(ProgramTest):
 
     @unittest.skipUnless(os.environ.get("TROUPE_TEST_LONG"), "needs flytekit, which is large")
     def test_flytekit(self):
-        have_library(KIT_PYTHON, "flytekit")
+        have_library(KIT_PYTHON, KIT)
         words = self.begin("flytekit")
         path = os.environ["PATH"]
         os.environ["PATH"] = f"{KIT_PYTHON.parent}:{path}"

@@ -18,6 +18,7 @@ import unittest
 from program import PROGRAM, ROOT, ProgramTest
 
 PYTHON = PROGRAM.parent / "python-flyte/bin/python"
+KIT = "flytekit==1.16.*"  # the last of Flyte 1
 KIT_PYTHON = PROGRAM.parent / "python-flytekit/bin/python"
 PROTOS = ROOT / "schemas/flyteidl"
 
@@ -574,7 +575,7 @@ class FlytekitTest(ProgramTest):
 
     @classmethod
     def setUpClass(cls):
-        have_library(KIT_PYTHON, "flytekit")
+        have_library(KIT_PYTHON, KIT)
 
     def environment(self):
         environment = super().environment()

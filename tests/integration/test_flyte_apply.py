@@ -13,7 +13,7 @@ import unittest
 
 from program import ProgramTest
 import test_flyte_packages
-from test_flyte import KIT_PYTHON, have_library
+from test_flyte import KIT, KIT_PYTHON, have_library
 from test_flyte_packages import SUMS, PackageTest
 
 # What is applied, and what refers to it: each kind of reference.
@@ -284,7 +284,7 @@ def main(a: int) -> typing.Tuple[int, int, int]:
 
     @classmethod
     def setUpClass(cls):
-        have_library(KIT_PYTHON, "flytekit")
+        have_library(KIT_PYTHON, KIT)
 
     def environment(self):
         environment = super().environment()

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from program import ProgramTest
-from test_flyte import KIT_PYTHON, have_library
+from test_flyte import KIT, KIT_PYTHON, have_library
 from test_flyte_packages import PackageTest
 
 RAW = """
@@ -157,7 +157,7 @@ def main(a: float, b: float) -> tuple[float, str]:
 
     @classmethod
     def setUpClass(cls):
-        have_library(KIT_PYTHON, "flytekit")
+        have_library(KIT_PYTHON, KIT)
 
     def test_a_container_task(self):
         folder = self.folder / "src/flows"

@@ -16,7 +16,7 @@ import time
 import unittest
 
 from program import PROGRAM, ROOT, ProgramTest, wait_until
-from test_flyte import KIT_PYTHON, have_library
+from test_flyte import KIT, KIT_PYTHON, have_library
 
 SUPPORT = ROOT / "tests/support"
 FLOWS = ROOT / "tests/integration/flyte"
@@ -26,7 +26,7 @@ OLD_PYTHON = PROGRAM.parent / "python-flytekit-1.13/bin/python"
 
 class FlowsTest(ProgramTest):
     python = KIT_PYTHON
-    version = "flytekit"
+    version = KIT
 
     @classmethod
     def setUpClass(cls):

@@ -20,7 +20,7 @@ import unittest
 
 import stores
 from program import PROGRAM, ROOT, ProgramTest
-from test_flyte import KIT_PYTHON, PYTHON, LibraryTest, have_library
+from test_flyte import KIT, KIT_PYTHON, PYTHON, LibraryTest, have_library
 
 SUPPORT = ROOT / "tests/support"
 
@@ -768,7 +768,7 @@ class FlytekitTest(ProgramTest):
 
     @classmethod
     def setUpClass(cls):
-        have_library(KIT_PYTHON, "flytekit")
+        have_library(KIT_PYTHON, KIT)
 
     def setUp(self):
         super().setUp()

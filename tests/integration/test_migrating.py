@@ -11,7 +11,7 @@ import unittest
 
 from pages import PageTest, parts, sections
 from program import LIMIT_S, ROOT
-from test_flyte import KIT_PYTHON, have_library
+from test_flyte import KIT, KIT_PYTHON, have_library
 
 PARTS = sections((ROOT / "examples/MIGRATING.md").read_text())
 
@@ -27,7 +27,7 @@ class MigratingTest(PageTest):
 
     @unittest.skipUnless(os.environ.get("TROUPE_TEST_LONG"), "needs flytekit, which is large")
     def test_flytekit_gives_the_same(self):
-        have_library(KIT_PYTHON, "flytekit")
+        have_library(KIT_PYTHON, KIT)
         self.write("words.py", self.file("flytekit", "words.py"))
         done = subprocess.run([KIT_PYTHON.parent / "pyflyte", "run", "words.py", "main", "--text",
                                "to be or not"], cwd=self.folder, env=self.environment(), text=True,
