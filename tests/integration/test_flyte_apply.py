@@ -98,14 +98,17 @@ members[-1] = (members[-1][0], made.SerializeToString())
 """)
         told = self.troupe("check", "flows.tgz", status=2)[0]
         for words in (
-                "flows.tgz: user.main.n0: there is no task 'flows.more.double' of version v2 in "
-                "project default, domain development; apply the package that has it: troupe apply "
-                "PACKAGE --project default --domain development --version v2 "
-                "[TaskReferenceNotFound]\n",
-                "flows.tgz: user.main.n1: there is no launch plan 'flows.gone' of version v1 in "
-                "project default, domain far; apply the package that has it: troupe apply PACKAGE "
-                "--project default --domain far --version v1 [WorkflowReferenceNotFound]\n",
-                "flows.tgz: user.plan: there is no workflow 'flows.away' of version v3 in"):
+                "flows.tgz: Collected Errors: 3\n",
+                "Code: TaskReferenceNotFound, Node Id: user.main.n0, Description: there is no task "
+                "'flows.more.double' of version v2 in project default, domain development; apply "
+                "the package that has it: troupe apply PACKAGE --project default --domain "
+                "development --version v2\n",
+                "Code: WorkflowReferenceNotFound, Node Id: user.main.n1, Description: there is no "
+                "launch plan 'flows.gone' of version v1 in project default, domain far; apply the "
+                "package that has it: troupe apply PACKAGE --project default --domain far "
+                "--version v1\n",
+                "Code: WorkflowReferenceNotFound, Node Id: user.plan, Description: there is no "
+                "workflow 'flows.away' of version v3 in"):
             self.assertIn(words, told)
         self.assertEqual(self.troupe("run", "flows.tgz", "user.main", status=2)[1], told)
 

@@ -186,6 +186,7 @@ DIRECTIONS = [
     ("deploy/transfer", "deploy/offline/send.h", "deploy/server/serve.h"),
     ("deploy/backup", "deploy/offline/send.h", "deploy/engine/assemble.h"),
     ("deploy/cli", "deploy/engine/assemble.h", "deploy/follow/screen.h"),
+    ("deploy/copilot", "deploy/cli/command.h", "deploy/engine/assemble.h"),
     ("deploy/follow", "deploy/server/serve.h", "deploy/look/list.h"),
     ("deploy/authoring", "deploy/settings/installed.h", "deploy/look/list.h"),
     ("deploy/look", "deploy/follow/result.h", "deploy/commands/pause.h"),
