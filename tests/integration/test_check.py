@@ -121,8 +121,7 @@ class CheckTest(ProgramTest):
             archive.addfile(member, io.BytesIO(b"\x0a\x01x"))
         self.assertEqual(self.troupe("check", "flows.tgz", status=2)[0],
                          "flows.tgz: 0_flow.main_2.pb: the file is no WorkflowSpec of Flyte's\n")
-        self.assertIn("flows.tgz: this is a compressed archive, as `pyflyte package` writes one; "
-                      "`check`, `run` and `submit` take it; here a definition in YAML is wanted",
+        self.assertIn("flows.tgz: 0_flow.main_2.pb: the file is no WorkflowSpec of Flyte's\n",
                       self.troupe("apply", "flows.tgz", status=2)[1])
 
 

@@ -125,45 +125,22 @@ static struct tr_text folder_of(struct tr_arena *arena, struct tr_text path)
                             : tri_definition_path_join(arena, tr_text_of(current), folder);
 }
 
-/* Files that people of Flyte have in place of a definition, known by their begin or their name. */
-static const struct foreign {
-    const char *begin;
-    const char *end; /* of the name */
-    const char *words;
-} foreigners[] = {
-    {"\x1f\x8b", NULL,
-     "this is a compressed archive, as `pyflyte package` writes one\n"
-     "`check`, `run` and `submit` take it; here a definition in YAML is wanted"},
-    {NULL, ".pb",
-     "this is a document of Flyte's, as `pyflyte package` writes them\n"
-     "`check`, `run` and `submit` take it; here a definition in YAML is wanted"},
-    {NULL, ".py",
-     "this is a program in Python, which has to be run to know its workflows\n"
-     "package it: pyflyte --pkgs MODULE package --image none:1 -o flows.tgz --fast; or write a "
-     "definition in YAML: `troupe init` begins one"},
-};
-
-static bool is_foreign(const struct foreign *foreign, struct tr_text path, struct tr_text text)
+/* Says what a program of flytekit's is, which is no definition, and what helps. */
+static bool refuse_program(struct tr_text path, struct tr_report *report)
 {
-    size_t begin = foreign->begin == NULL ? 0 : strlen(foreign->begin);
-    size_t end = foreign->end == NULL ? 0 : strlen(foreign->end);
-    return begin + end > 0 && text.size >= begin && path.size >= end &&
-           memcmp(text.data, foreign->begin == NULL ? "" : foreign->begin, begin) == 0 &&
-           memcmp(path.data + path.size - end, foreign->end == NULL ? "" : foreign->end, end) == 0;
-}
-
-/* Says what a file is that is no definition, and what there is for those who have one. */
-static bool refuse_foreign(struct tr_text path, struct tr_text text, struct tr_report *report)
-{
-    for (size_t i = 0; i < TR_COUNT_OF(foreigners); i++) {
-        if (is_foreign(&foreigners[i], path, text)) {
-            struct tri_place place = {.source = tri_report_source(report, path)};
-            tri_report_add(report, place, NULL, "%s", foreigners[i].words);
-            tr_report_finish(report);
-            return true;
-        }
+    static const char end[] = ".py";
+    size_t size = sizeof end - 1;
+    if (path.size < size || memcmp(path.data + path.size - size, end, size) != 0) {
+        return false;
     }
-    return false;
+    struct tri_place place = {.source = tri_report_source(report, path)};
+    tri_report_add(
+        report, place, NULL, "%s",
+        "this is a program in Python, which has to be run to know its workflows\n"
+        "package it: pyflyte --pkgs MODULE package --image none:1 -o flows.tgz --fast; or write a "
+        "definition in YAML: `troupe init` begins one");
+    tr_report_finish(report);
+    return true;
 }
 
 int tr_graph_check_file(const char *path, struct tr_report *report, struct tr_graph **graph)
@@ -180,7 +157,7 @@ int tr_graph_check_file(const char *path, struct tr_report *report, struct tr_gr
         return error == TR_MEMORY ? error : TR_INVALID;
     }
     struct tr_text text = {.data = (const char *)data, .size = size};
-    if (refuse_foreign(tr_text_of(path), text, report)) {
+    if (refuse_program(tr_text_of(path), report)) {
         tr_free(data);
         return TR_INVALID;
     }

@@ -187,7 +187,7 @@ static void test_shorter_than_it_was(void **state)
 }
 
 /* What people of Flyte have is named, and is no error of YAML. */
-static void test_packages_of_flyte_are_named(void **state)
+static void test_programs_of_flyte_are_named(void **state)
 {
     struct place *place = *state;
     static const struct {
@@ -195,12 +195,6 @@ static void test_packages_of_flyte_are_named(void **state)
         const char *text;
         const char *words;
     } files[] = {
-        {"flyte-package.tgz", "\x1f\x8b\x08",
-         "this is a compressed archive, as `pyflyte package` writes one; `check`, `run` and "
-         "`submit` take it; here a definition in YAML is wanted"},
-        {"0_flow.main_2.pb", "\x0a\x03",
-         "this is a document of Flyte's, as `pyflyte package` writes them; `check`, `run` and "
-         "`submit` take it; here a definition in YAML is wanted"},
         {"flow.py", "import flytekit\n",
          "this is a program in Python, which has to be run to know its workflows; package it: "
          "pyflyte --pkgs MODULE package --image none:1 -o flows.tgz --fast; or write a definition "
@@ -222,7 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_includes, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_packages_of_flyte_are_named, make_folder,
+        cmocka_unit_test_setup_teardown(test_programs_of_flyte_are_named, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(test_errors_name_their_files, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_equal_names_in_one_line, make_folder, remove_folder),
