@@ -392,12 +392,13 @@ static int log_new(struct tri_postgres *store, struct postgres_log **log)
  * Shuts out who appended before, and applies what he has left. The mark comes first: of a database
  * that loses its last commits, the claim goes before it does, and is missed by the next append.
  */
-static int recover(struct tri_postgres *store, struct postgres_log *self)
+static int recover(struct tri_postgres *store, struct postgres_log *self, bool begins)
 {
     char words[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_commit_log_mark mark;
     uint64_t number = 1ULL << 32 | store->schema_oid;
-    int error = tri_commit_log_begin(&store->store, number, &mark);
+    int error = begins ? tri_commit_log_begin(&store->store, number, &mark)
+                       : tri_commit_log_mark(&store->store, &mark);
     if (error == 0) {
         error = claim(self, mark.sequence);
     }
@@ -464,9 +465,9 @@ int tri_postgres_log_open(struct tri_postgres *store, const struct tri_store_opt
     if (error != 0) {
         return error;
     }
-    error = recover(store, self);
-    bool is_wanted = error == 0 && options->log != NULL;
-    if (is_wanted) {
+    bool is_wanted = options->log != NULL;
+    error = recover(store, self, is_wanted);
+    if (error == 0 && is_wanted) {
         error = put_in_front(store, options, self, opened);
     }
     if (error != 0 || !is_wanted) {
