@@ -370,6 +370,15 @@ static bool must_wait(const struct logged *self)
            (!self->has_thread && self->list.count >= count_max);
 }
 
+/* Whoever waits for the tables hears why they cannot be written, and that they can again. */
+static void tell_readers(struct logged *self, int error)
+{
+    if (error != self->told) {
+        self->log->ops->tell(self->log, error);
+        self->told = error;
+    }
+}
+
 /* Keeps the bound of what waits, and gives up the places of what does not. */
 static int make_room(struct logged *self)
 {
@@ -385,10 +394,7 @@ static int make_room(struct logged *self)
         (void)report(self, error, "%s", self->error_words);
     }
     pthread_mutex_unlock(&self->mutex);
-    if (error != self->told) {
-        self->log->ops->tell(self->log, error);
-        self->told = error;
-    }
+    tell_readers(self, error);
     if (applied > self->released) {
         self->log->ops->release(self->log, applied);
         self->released = applied;
@@ -568,6 +574,7 @@ static int logged_maintain(struct tri_store *store)
         (void)report(self, error, "%s", self->error_words);
     }
     pthread_mutex_unlock(&self->mutex);
+    tell_readers(self, error);
     return self->broken != 0 ? self->broken : judge(self, error);
 }
 

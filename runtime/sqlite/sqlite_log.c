@@ -49,6 +49,9 @@
 /* How often a reader looks again at a log that was moved on while he looked. */
 #define LOOKS_MAX 100
 
+/* How often a reader that waits looks whether there is a shortage. */
+#define SHORTAGE_LOOK_MS 100
+
 /* SQLite's file systems read and write less than 128 KiB at once. */
 #define PIECE_BYTES 65536
 
@@ -669,6 +672,11 @@ static int apply_rest(struct tri_sqlite *store, const struct tri_store_options *
                                           store->path, words);
 }
 
+static uint32_t patience_ms(const struct ahead *ahead)
+{
+    return ahead->is_shortage ? TR_COMMIT_LOG_SHORTAGE_MS : TR_COMMIT_LOG_READER_MS;
+}
+
 /*
  * One look later. The engine has heard of the reader as the log was opened; without one the reader
  * writes the tables.
@@ -685,18 +693,22 @@ int tri_sqlite_log_wait(struct tri_sqlite *store, const struct tri_store_options
 {
     struct tri_commit_log_mark mark = {0};
     struct ahead ahead = {.end = 0};
+    struct ahead now = {.end = 0};
     if (options->vfs != NULL || store->is_immutable) {
         return 0;
     }
     int error = find_end(store, &mark, &ahead);
-    uint32_t patience_ms = ahead.is_shortage ? TR_COMMIT_LOG_SHORTAGE_MS : TR_COMMIT_LOG_READER_MS;
+    now = ahead;
     uint32_t still_ms = 0;
-    while (error == 0 && mark.sequence < ahead.end && still_ms < patience_ms) {
+    while (error == 0 && mark.sequence < ahead.end && still_ms < patience_ms(&now)) {
         uint64_t before = mark.sequence;
         bool is_held = false;
         (void)tri_store_folder_holder(options->folder, &is_held);
         error = look_again(store, options, is_held, &mark);
         still_ms = mark.sequence == before ? still_ms + 1 : 0;
+        if (error == 0 && still_ms % SHORTAGE_LOOK_MS == SHORTAGE_LOOK_MS - 1) {
+            error = look_ahead(store, &mark, &now);
+        }
     }
     return error;
 }
