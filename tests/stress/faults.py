@@ -19,7 +19,7 @@ from kills import IS_LONG, LIMIT_S, PROGRAM, KillTest, seed_of, wait_until  # no
 import postgres  # noqa: E402, F401: kills has said where it is
 
 # How often each fault comes.
-ROUNDS = 200 if IS_LONG else 5
+ROUNDS = 200 if IS_LONG else 3
 
 # The faults that are tried, all of them unless somebody looks for one.
 CHOSEN = os.environ.get("TROUPE_TEST_FAULTS", "")
