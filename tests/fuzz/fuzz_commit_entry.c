@@ -52,6 +52,21 @@ static void check(struct tr_bytes entry)
     tri_commit_batch_fini(&batch);
 }
 
+/* The same bytes as a table has them: what is taken for an entry is whole again, and the same. */
+static void check_trimmed(struct tr_bytes trimmed)
+{
+    struct tri_commit_entry_head head = {0};
+    uint8_t *whole = NULL;
+    if (tri_commit_entry_restore(trimmed, &head, &whole) != 0) {
+        return;
+    }
+    struct tr_bytes entry = {.data = whole, .size = tri_commit_entry_bytes(&head)};
+    TR_ASSERT(tri_commit_entry_check(entry) == 0);
+    TR_ASSERT(tri_commit_entry_trimmed(entry, &head).size == trimmed.size);
+    TR_ASSERT(memcmp(whole, trimmed.data, trimmed.size) == 0);
+    tr_free(whole);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) {
@@ -66,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_right(entry, used);
     }
     check((struct tr_bytes){.data = entry, .size = padded});
+    check_trimmed((struct tr_bytes){.data = entry, .size = used});
     free(entry);
     return 0;
 }
