@@ -162,6 +162,39 @@ static bool is_unused(const struct tr_prune_request *request, int folder, const 
     return is_found && made_ms(&status) < request->cache_before_ms;
 }
 
+/* A walk over the entries of one of the store's folders. */
+struct walk {
+    const struct tr_prune_request *request;
+    const struct tr_references *references; /* of code */
+    uint64_t before_ms;                     /* of code */
+    char *explain;
+    struct tr_pruned_part *part;
+};
+
+/* Does something with each entry, until there is an error or the request is to end. */
+static int each_entry(const struct walk *walk, const char *name,
+                      int (*visit)(const struct walk *walk, int folder, const char *name))
+{
+    int store = open_store(walk->request, walk->explain);
+    if (store < 0) {
+        return TR_SYSTEM;
+    }
+    int fd = openat(store, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    int error = 0;
+    while (folder != NULL && error == 0 && (entry = readdir(folder)) != NULL) {
+        error = is_stopping(walk->request) ? TR_CLOSED : visit(walk, fd, entry->d_name);
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    close(store);
+    return error;
+}
+
 /*
  * Who makes it or runs in it has its lock (plugins/process/process_software.c), and whoever waits
  * for that looks again whether the file is still there. So the lock goes last.
@@ -187,87 +220,57 @@ static int remove_environment(int folder, const char *name, bool *is_removed)
     return error;
 }
 
-static int prune_environment(const struct tr_prune_request *request, int folder, const char *name,
-                             char *explain, struct tr_pruned_part *part)
+static int prune_environment(const struct walk *walk, int folder, const char *name)
 {
     struct stat status;
     bool is_removed = true;
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode) ||
-        !is_unused(request, folder, name)) {
+    if (name[0] == '.' || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISDIR(status.st_mode) || !is_unused(walk->request, folder, name)) {
         return 0;
     }
     uint64_t bytes = tri_below_bytes(folder, name);
-    int error = request->is_dry ? 0 : remove_environment(folder, name, &is_removed);
+    int error = walk->request->is_dry ? 0 : remove_environment(folder, name, &is_removed);
     if (error != 0) {
-        return fail(explain, error, name);
+        return fail(walk->explain, error, name);
     }
-    part->count += is_removed ? 1 : 0;
-    part->bytes += is_removed ? bytes : 0;
+    walk->part->count += is_removed ? 1 : 0;
+    walk->part->bytes += is_removed ? bytes : 0;
     return 0;
 }
 
 int tr_prune_environments(const struct tr_prune_request *request, char *explain,
                           struct tr_pruned_part *part)
 {
-    int store = open_store(request, explain);
-    if (store < 0) {
-        return TR_SYSTEM;
-    }
-    int fd = openat(store, TR_STORE_ENVIRONMENTS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
-    int error = 0;
-    while (folder != NULL && error == 0 && (entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            error = is_stopping(request)
-                        ? TR_CLOSED
-                        : prune_environment(request, fd, entry->d_name, explain, part);
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    } else if (fd >= 0) {
-        close(fd);
-    }
-    close(store);
-    return error;
+    const struct walk walk = {.request = request, .explain = explain, .part = part};
+    return each_entry(&walk, TR_STORE_ENVIRONMENTS, prune_environment);
 }
 
 /* ----------------------------------------------------------------------------- code */
 
 /* What begins with a point is being unpacked, or was when a command was killed. */
+static int prune_code(const struct walk *walk, int folder, const char *name)
+{
+    struct stat status;
+    char path[NAME_MAX + sizeof TR_STORE_CODE "/"];
+    bool is_own = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    bool is_old = !is_own && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                  made_ms(&status) < walk->before_ms;
+    (void)snprintf(path, sizeof path, "%s/", name);
+    bool is_named = name[0] != '.' && tr_references_has(walk->references, path);
+    (void)snprintf(path, sizeof path, TR_STORE_CODE "/%s", name);
+    return is_old && !is_named ? tr_prune_folder(walk->request, path, walk->explain, walk->part)
+                               : 0;
+}
+
 int tr_prune_code(const struct tr_prune_request *request, const struct tr_references *references,
                   uint64_t before_ms, char *explain, struct tr_pruned_part *part)
 {
-    int store = open_store(request, explain);
-    if (store < 0) {
-        return TR_SYSTEM;
-    }
-    int fd = openat(store, TR_STORE_CODE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
-    int error = 0;
-    while (folder != NULL && error == 0 && (entry = readdir(folder)) != NULL) {
-        struct stat status;
-        char name[NAME_MAX + sizeof TR_STORE_CODE "/"];
-        bool is_own = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-        bool is_old = !is_own && fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-                      made_ms(&status) < before_ms;
-        (void)snprintf(name, sizeof name, "%s/", entry->d_name);
-        bool is_named = entry->d_name[0] != '.' && tr_references_has(references, name);
-        (void)snprintf(name, sizeof name, TR_STORE_CODE "/%s", entry->d_name);
-        if (is_old && !is_named) {
-            error =
-                is_stopping(request) ? TR_CLOSED : tr_prune_folder(request, name, explain, part);
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    } else if (fd >= 0) {
-        close(fd);
-    }
-    close(store);
-    return error;
+    const struct walk walk = {.request = request,
+                              .references = references,
+                              .before_ms = before_ms,
+                              .explain = explain,
+                              .part = part};
+    return each_entry(&walk, TR_STORE_CODE, prune_code);
 }
 
 /* ---------------------------------------------------------------------------- blobs */
