@@ -151,6 +151,7 @@ class DamageTest(States):
         engine = self.begin_and_hold()
         self.wait_for_states(self.jobs())
         self.kill(engine, signal.SIGKILL)
+        self.troupe("list")  # who reads brings what the log has into the tables first
         stored = Stored(self.store)
         damages = {key: DAMAGES[element % len(DAMAGES)]
                    for key, element in stored.elements().items()}
