@@ -281,6 +281,12 @@ int tri_disk_truncate(struct tri_disk *disk, struct tri_disk_file *file, size_t 
     return disk->is_off ? SQLITE_IOERR_TRUNCATE : SQLITE_OK;
 }
 
+static bool sync_lies(const struct tri_disk *disk, const struct tri_disk_file *file)
+{
+    const char *part = disk->faults.sync_lies_for;
+    return disk->faults.sync_lies || (part != NULL && strstr(file->name, part) != NULL);
+}
+
 int tri_disk_sync(struct tri_disk *disk, struct tri_disk_file *file, bool with_names)
 {
     if (disk->is_off || file->is_stale) {
@@ -295,7 +301,7 @@ int tri_disk_sync(struct tri_disk *disk, struct tri_disk_file *file, bool with_n
         lose_changes(disk, file);
         return SQLITE_IOERR_FSYNC;
     }
-    if (!disk->faults.sync_lies) {
+    if (!sync_lies(disk, file)) {
         sync_changes(file);
         if (with_names) {
             sync_names(disk);
@@ -486,6 +492,18 @@ bool tri_disk_damage(struct tri_disk *disk, const char *name, size_t offset, uin
     sync_changes(file);
     file->now.bytes[offset] ^= flip;
     file->synced.bytes[offset] ^= flip;
+    return true;
+}
+
+bool tri_disk_put(struct tri_disk *disk, const char *name, size_t offset, struct tr_bytes bytes)
+{
+    struct tri_disk_file *file = tri_disk_find(disk, name);
+    if (file == NULL) {
+        return false;
+    }
+    sync_changes(file);
+    content_write(&file->now, offset, bytes.data, bytes.size);
+    content_write(&file->synced, offset, bytes.data, bytes.size);
     return true;
 }
 

@@ -33,7 +33,9 @@ struct tri_disk_faults {
     uint64_t fail_sync_at;  /* the sync with this number fails, and what it did not write is lost */
     bool room_is_limited;   /* files can grow by room_bytes more in all, then the disk is full */
     uint64_t room_bytes;
-    bool sync_lies; /* injected: a sync says that it was done, and does nothing */
+    /* Injected: a sync says that it was done, and does nothing; of all files, or of these only. */
+    bool sync_lies;
+    const char *sync_lies_for; /* names with this in them; NULL: none */
 };
 
 /* What has happened since the disk was made. */
@@ -72,6 +74,9 @@ const uint8_t *tri_disk_file(const struct tri_disk *disk, const char *name, size
 
 /* Changes bytes of a file behind everybody's back, durably; false when there are none there. */
 bool tri_disk_damage(struct tri_disk *disk, const char *name, size_t offset, uint8_t flip);
+
+/* Puts other bytes into a file, which may get longer, behind everybody's back, durably. */
+bool tri_disk_put(struct tri_disk *disk, const char *name, size_t offset, struct tr_bytes bytes);
 
 /* Cuts a file short behind everybody's back, durably. */
 bool tri_disk_cut(struct tri_disk *disk, const char *name, size_t size);

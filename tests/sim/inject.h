@@ -84,6 +84,15 @@ sim_inject_link sim_inject_hides_down;
 sim_inject_link sim_inject_hides_up;
 bool sim_inject_keeps_interhost(struct sim_host *host, const struct tri_op *op);
 
+/* inject_log.c: what goes wrong with the log of commits in front of SQLite. */
+typedef void sim_inject_start(struct sim_host *host);
+sim_inject_start sim_inject_syncs_no_log;
+sim_inject_start sim_inject_skips_hole;
+sim_inject_start sim_inject_ignores_sequence;
+sim_inject_start sim_inject_reuses_early;
+sim_inject_start sim_inject_forgets_end;
+sim_inject_start sim_inject_takes_torn;
+
 /* All but how late it is. */
 bool sim_inject_keeps_clock(struct sim_host *host, const struct tri_op *op);
 

@@ -217,14 +217,14 @@ static void test_a_failed_sync_loses_for_good(void **state)
     assert_true(lost > 10);
 }
 
-static void test_a_sync_may_lie(void **state)
+/* In how many of 40 crashes the file loses what was written and, as a sync said, synced. */
+static size_t lost_behind_lies(struct tri_disk_faults faults)
 {
-    (void)state;
     size_t lost = 0;
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct tri_disk *disk = tri_disk_new(seed);
         sqlite3_file *file = certain_file(disk, 'a', 512);
-        tri_disk_faults(disk)->sync_lies = true;
+        *tri_disk_faults(disk) = faults;
         assert_int_equal(write_byte(file, 'b', 512, 0), SQLITE_OK);
         assert_int_equal(sync_file(file), SQLITE_OK);
         tri_disk_crash(disk);
@@ -233,7 +233,30 @@ static void test_a_sync_may_lie(void **state)
         lost += tri_disk_file(disk, "file", &size)[0] == 'a';
         tri_disk_free(disk);
     }
-    assert_true(lost > 10);
+    return lost;
+}
+
+static void test_a_sync_may_lie(void **state)
+{
+    (void)state;
+    assert_true(lost_behind_lies((struct tri_disk_faults){.sync_lies = true}) > 10);
+    assert_true(lost_behind_lies((struct tri_disk_faults){.sync_lies_for = "il"}) > 10);
+    assert_int_equal(lost_behind_lies((struct tri_disk_faults){.sync_lies_for = "-log"}), 0);
+}
+
+static void test_bytes_that_are_put_there_are_durable(void **state)
+{
+    (void)state;
+    struct tri_disk *disk = tri_disk_new(1);
+    const struct tr_bytes bytes = {.data = (const uint8_t *)"bc", .size = 2};
+    close_file(certain_file(disk, 'a', 2));
+    assert_true(tri_disk_put(disk, "file", 1, bytes));
+    assert_false(tri_disk_put(disk, "other", 1, bytes));
+    tri_disk_crash(disk);
+    size_t size = 0;
+    assert_memory_equal(tri_disk_file(disk, "file", &size), "abc", 3);
+    assert_int_equal(size, 3);
+    tri_disk_free(disk);
 }
 
 static void test_locks_keep_others_out(void **state)
@@ -283,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_faults_come_when_they_are_asked_for),
         cmocka_unit_test(test_a_failed_sync_loses_for_good),
         cmocka_unit_test(test_a_sync_may_lie),
+        cmocka_unit_test(test_bytes_that_are_put_there_are_durable),
         cmocka_unit_test(test_locks_keep_others_out),
     };
     return cmocka_run_group_tests_name("disk", tests, NULL, NULL);
