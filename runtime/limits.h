@@ -89,8 +89,12 @@
 #define TR_CUTS_OUTSTANDING_MAX 32
 #define TR_CUT_BYTES_OUTSTANDING_MAX (32ULL << 20)
 
-/* Operations of one commit: a larger commit batch becomes several commits of whole batches. */
+/*
+ * Operations of one commit, and the bytes of its batches: a larger commit batch becomes several
+ * commits of whole batches. PostgreSQL takes values up to 1 GiB, and a commit behind a log is one.
+ */
 #define TR_COMMIT_OPS_MAX 262144
+#define TR_COMMIT_BYTES_MAX (64ULL << 20)
 
 /* How long an idle worker spins before it sleeps. */
 #define TR_SPIN_NS 30000

@@ -210,13 +210,14 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
 {
     uint64_t number = journal->committed_number;
     const struct tri_pending *pending = journal->pending;
+    uint64_t size_bytes = 0;
     /*
-     * The bound is checked between batches only. A batch is never split over two commits: it is the
-     * state of a worker between two messages, and half of it would be a state that never existed.
+     * The bounds are checked between batches only. A batch is never split over two commits: it is
+     * the state of a worker between two messages, and half of it would be a state that never was.
      */
     uint64_t bound = journal->is_doubtful ? journal->doubtful_number : UINT64_MAX;
     while (pending != NULL && pending->number == number + 1 && number < bound &&
-           journal->commit.count < TR_COMMIT_OPS_MAX) {
+           journal->commit.count < TR_COMMIT_OPS_MAX && size_bytes < TR_COMMIT_BYTES_MAX) {
         int error = each_op(pending, journal, false);
         if (error != 0) {
             return error;
@@ -225,6 +226,7 @@ static int gather(struct tri_journal *journal, uint64_t now_ns, uint64_t *last_n
             journal->shares[pending->worker].batches++;
             journal->shares[pending->worker].bytes += pending->size;
         }
+        size_bytes += pending->size;
         number = pending->number;
         pending = pending->next;
     }

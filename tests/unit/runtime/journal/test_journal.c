@@ -2,6 +2,7 @@
  * The journal's turn: batches that come in any order are committed in theirs, without a gap; what
  * rides along leaves afterwards; and each worker hears how many of its batches are done.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/journal/journal.h"
@@ -29,6 +30,16 @@ static void end(void)
     tri_model_free(model);
 }
 
+static void send_taken(struct tri_batch *batch, uint64_t number, uint32_t worker)
+{
+    size_t size;
+    uint8_t *data = tri_batch_take(batch, number, worker, &size);
+    struct tri_channel *link = stage_worker(&stage, worker)->link;
+    assert_int_equal(tri_channel_send(link, TRI_PLACE_JOURNAL, data, size), 0);
+    stage_worker(&stage, worker)->cuts_outstanding++;
+    stage_worker(&stage, worker)->cut_bytes_outstanding += size;
+}
+
 /* A batch of a worker with one cell to write and one call to let go. */
 static void send_batch(uint64_t number, uint32_t worker)
 {
@@ -40,12 +51,23 @@ static void send_batch(uint64_t number, uint32_t worker)
     uint8_t call[8];
     memcpy(call, &number, sizeof number);
     tri_batch_add_call(&batch, TRI_PLACE_HTTP, (struct tr_bytes){call, sizeof call});
-    size_t size;
-    uint8_t *data = tri_batch_take(&batch, number, worker, &size);
-    struct tri_channel *link = stage_worker(&stage, worker)->link;
-    assert_int_equal(tri_channel_send(link, TRI_PLACE_JOURNAL, data, size), 0);
-    stage_worker(&stage, worker)->cuts_outstanding++;
-    stage_worker(&stage, worker)->cut_bytes_outstanding += size;
+    send_taken(&batch, number, worker);
+}
+
+/* A batch of a worker with pages of one actor, of so many bytes each. */
+static void send_pages(uint64_t number, uint64_t count, size_t size)
+{
+    struct tri_batch batch = {0};
+    uint8_t *bytes = calloc(size, 1);
+    for (uint64_t page = 1; page <= count; page++) {
+        struct tri_op op = {.kind = TRI_OP_PUT_PAGE,
+                            .key = {.group = 7, .serial = 1},
+                            .number = page,
+                            .data = {bytes, size}};
+        tri_batch_add(&batch, &op);
+    }
+    free(bytes);
+    send_taken(&batch, number, 0);
 }
 
 static uint64_t stored_number(void)
@@ -133,6 +155,35 @@ static void test_a_commit_of_unknown_outcome_is_repeated_alone(void **state)
     assert_int_equal(store->last_number, first + 1);
     assert_int_equal(stored_number(), first + 1);
     assert_int_equal(stage_worker(&stage, 0)->cuts_outstanding, 0);
+    end();
+}
+
+/* Batches are whole in any case, so the one that goes beyond a bound is the last of its commit. */
+static void test_many_operations_become_several_commits(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t first = store->last_number + 1;
+    send_pages(first + 1, 1, 8); /* both wait for the first */
+    send_pages(first + 2, 1, 8);
+    send_pages(first, TR_COMMIT_OPS_MAX, 8);
+    stage_run(&stage);
+    assert_int_equal(store->last_number, first + 2);
+    assert_int_equal(stage.host.journal.commit_count, 2);
+    end();
+}
+
+static void test_many_bytes_become_several_commits(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t first = store->last_number + 1;
+    send_pages(first + 1, 1, TR_COMMIT_BYTES_MAX / 2);
+    send_pages(first + 2, 1, 8);
+    send_pages(first, 1, TR_COMMIT_BYTES_MAX / 2);
+    stage_run(&stage);
+    assert_int_equal(store->last_number, first + 2);
+    assert_int_equal(stage.host.journal.commit_count, 2);
     end();
 }
 
@@ -267,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_no_number_is_committed_before_all_lower_ones),
         cmocka_unit_test(test_a_commit_that_may_be_tried_again_is),
         cmocka_unit_test(test_a_commit_of_unknown_outcome_is_repeated_alone),
+        cmocka_unit_test(test_many_operations_become_several_commits),
+        cmocka_unit_test(test_many_bytes_become_several_commits),
         cmocka_unit_test(test_a_failed_commit_lets_nothing_go),
         cmocka_unit_test(test_the_clock_is_kept_now_and_then),
         cmocka_unit_test(test_a_life_goes_on_where_the_last_one_was),
