@@ -26,6 +26,7 @@
  * Files are reached through SQLite's file systems, so that the simulator's disk has them, too.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -49,7 +50,8 @@
 /* How often a reader looks again at a log that was moved on while he looked. */
 #define LOOKS_MAX 100
 
-/* How often a reader that waits looks whether there is a shortage. */
+/* How often a reader that waits asks again, and how often he looks whether there is a shortage. */
+#define ASK_AGAIN_MS 2
 #define SHORTAGE_LOOK_MS 100
 
 /* SQLite's file systems read and write less than 128 KiB at once. */
@@ -678,9 +680,20 @@ static uint32_t patience_ms(const struct ahead *ahead)
 }
 
 /*
- * One look later. The engine has heard of the reader as the log was opened; without one the reader
- * writes the tables.
+ * The engine hears of a reader when he opens the log. He may have read an entry that was being
+ * written then, which the engine has not applied with those before it: so he opens it again.
  */
+static void ask_again(const struct tri_sqlite *store)
+{
+    char path[TRI_SQLITE_PATH_BYTES + 32];
+    segment_path(store->path, 0, path);
+    int log = open(path, O_RDONLY | O_CLOEXEC);
+    if (log >= 0) {
+        (void)close(log);
+    }
+}
+
+/* One look later. Without an engine the reader writes the tables. */
 static int look_again(struct tri_sqlite *store, const struct tri_store_options *options,
                       bool is_held, struct tri_commit_log_mark *mark)
 {
@@ -706,6 +719,9 @@ int tri_sqlite_log_wait(struct tri_sqlite *store, const struct tri_store_options
         (void)tri_store_folder_holder(options->folder, &is_held);
         error = look_again(store, options, is_held, &mark);
         still_ms = mark.sequence == before ? still_ms + 1 : 0;
+        if (still_ms % ASK_AGAIN_MS == ASK_AGAIN_MS - 1) {
+            ask_again(store);
+        }
         if (error == 0 && still_ms % SHORTAGE_LOOK_MS == SHORTAGE_LOOK_MS - 1) {
             error = look_ahead(store, &mark, &now);
         }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,6 +82,63 @@ static void test_a_reader_may_ask_too_early(void **state)
     while (text[0] == '\0') { /* the test's own limit of time ends a wait without end */
         stand_ask(stand, "SELECT key_serial FROM actors", text, sizeof text);
     }
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void *open_reader(void *stand)
+{
+    return stand_open_reader(stand);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Reads so many events of a file's openings. */
+static void expect_openings(int watch, int count)
+{
+    char events[4096];
+    while (count > 0) {
+        ssize_t size = read(watch, events, sizeof events);
+        assert_true(size > 0);
+        count -= (int)((size_t)size / sizeof(struct inotify_event));
+    }
+}
+
+/*
+ * An entry may be read before the engine counts it among those that wait: it is not applied with
+ * what the reader's first opening of the log has asked for. So he asks again and again.
+ */
+static void test_a_reader_asks_until_he_sees_all(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *store = stand_open(stand);
+    char path[128];
+    sqlite3 *database = NULL;
+    pthread_t thread;
+    void *reader = NULL;
+    stand_path(stand, "troupe.db", path, sizeof path);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    assert_int_equal(sqlite3_exec(database, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    stand_path(stand, "troupe.db-log0", path, sizeof path);
+    int watch = inotify_init1(IN_CLOEXEC);
+    assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+    uint64_t begun_ms = now_ms();
+    assert_int_equal(pthread_create(&thread, NULL, open_reader, stand), 0);
+    expect_openings(watch, 30);
+    assert_true(now_ms() - begun_ms < 2000);
+    assert_int_equal(sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(pthread_join(thread, &reader), 0);
+    assert_int_equal(((struct tri_store *)reader)->last_number, 1);
+    (void)close(watch);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    tri_store_close(reader);
     tri_store_close(store);
     stand_free(stand);
 }
@@ -342,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_reader_sees_what_is_acknowledged),
         cmocka_unit_test(test_a_reader_may_ask_too_early),
+        cmocka_unit_test(test_a_reader_asks_until_he_sees_all),
         cmocka_unit_test(test_a_reader_waits_for_slow_tables),
         cmocka_unit_test(test_the_window_ends_by_itself),
         cmocka_unit_test(test_a_window_writes_what_is_left),
