@@ -8,6 +8,7 @@
 #include "runtime/exchange.h"
 #include "runtime/figures.h"
 #include "runtime/journal/store.h"
+#include "runtime/link/wire_keys.h"
 #include "schemas/runtime/crash.h"
 
 struct tr_host;
@@ -21,6 +22,7 @@ struct tr_host;
 struct tr_peer {
     uint16_t number;
     const char *address; /* its listening address */
+    const uint8_t *key; /* its public key, TR_WIRE_KEY_BYTES; NULL: what is sent is not encrypted */
 };
 
 /* A group that is not on its host of origin, whose number its own begins with. */
@@ -76,6 +78,11 @@ struct tr_host_options {
      */
     uint16_t number;
     const char *listen; /* its address for the others, such as "tcp://127.0.0.1:7070" */
+    /*
+     * With keys all that hosts say to each other is encrypted, each peer has one, and only peers
+     * are let in. NULL: nothing is, and all addresses are of this machine.
+     */
+    const struct tr_wire_keys *keys;
     const struct tr_peer *peers;
     size_t peer_count;
     const struct tr_group_place *places; /* of groups that are not on their host of origin */

@@ -71,9 +71,16 @@ static int fill_directory(struct tri_directory *directory, const struct tr_host_
 {
     int error = 0;
     directory->number = options->number;
+    directory->has_keys = options->keys != NULL;
+    if (directory->has_keys) {
+        directory->keys = *options->keys;
+    }
     for (size_t i = 0; error == 0 && i < options->peer_count; i++) {
         const struct tr_peer *peer = &options->peers[i];
         error = tri_directory_add(directory, peer->number, tr_text_of(peer->address));
+        if (error == 0 && peer->key != NULL) {
+            error = tri_directory_set_key(directory, peer->number, peer->key);
+        }
     }
     for (size_t i = 0; error == 0 && i < options->place_count; i++) {
         const struct tr_group_place *place = &options->places[i];

@@ -10,7 +10,7 @@ struct tri_interhost_thread;
 
 /*
  * Opens the wire and starts the thread. TR_MEMORY, TR_SYSTEM (the address is in use or invalid),
- * TR_INVALID (not an address of this machine: connections are not encrypted yet).
+ * TR_INVALID (not an address of this machine, and this host has no keys; or a peer has none).
  */
 TR_MUST_USE int tri_interhost_thread_start(struct tr_host *host,
                                            struct tri_interhost_thread **thread);

@@ -56,6 +56,17 @@ int tri_directory_add(struct tri_directory *directory, uint16_t number, struct t
     return 0;
 }
 
+int tri_directory_set_key(struct tri_directory *directory, uint16_t number, const uint8_t *key)
+{
+    int place = tri_directory_place(directory, number);
+    if (place < 0) {
+        return TR_NOT_FOUND;
+    }
+    memcpy(directory->peers[place].key, key, TR_WIRE_KEY_BYTES);
+    directory->peers[place].has_key = true;
+    return 0;
+}
+
 /* The first route not below a group. */
 static uint32_t lower_bound(const struct tri_directory *directory, uint64_t group)
 {

@@ -9,6 +9,7 @@
 #define TR_RUNTIME_LINK_DIRECTORY_H
 
 #include "runtime/limits.h"
+#include "runtime/link/wire_keys.h"
 #include "schemas/codec/base.h"
 #include "schemas/codec/error.h"
 
@@ -16,6 +17,8 @@
 struct tri_neighbour {
     uint16_t number;
     char address[TR_ADDRESS_BYTES_MAX];
+    bool has_key;
+    uint8_t key[TR_WIRE_KEY_BYTES]; /* its public one */
 };
 
 /* A group that is not on its host of origin. */
@@ -26,6 +29,8 @@ struct tri_group_route {
 
 struct tri_directory {
     uint16_t number; /* of this host; 0: there are no other hosts, and all groups are here */
+    bool has_keys;   /* what hosts say to each other is encrypted, and each peer has a key */
+    struct tr_wire_keys keys; /* of this host */
     uint32_t peer_count;
     struct tri_neighbour *peers; /* in order of addition; the index is a host's place */
     uint32_t route_count;
@@ -41,6 +46,10 @@ void tri_directory_fini(struct tri_directory *directory);
  */
 TR_MUST_USE int tri_directory_add(struct tri_directory *directory, uint16_t number,
                                   struct tr_text address);
+
+/* Sets the public key of a peer, TR_WIRE_KEY_BYTES. TR_NOT_FOUND. */
+TR_MUST_USE int tri_directory_set_key(struct tri_directory *directory, uint16_t number,
+                                      const uint8_t *key);
 
 /*
  * Sets the host of a group, which may be this one. TR_NOT_FOUND (no such host), TR_LIMIT,

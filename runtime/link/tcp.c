@@ -9,8 +9,11 @@
 #include "runtime/link/tcp.h"
 
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 #include <zmq.h>
 
+#include "runtime/link/zap.h"
 #include "runtime/memory.h"
 
 /* Unsent frames to one host before it is busy. */
@@ -19,23 +22,37 @@
 /* Maximum size of our frames: a full one and its last message. */
 #define FRAME_BYTES_MAX (TR_INTERHOST_FRAME_BYTES + 2 * TR_MESSAGE_BYTES_MAX)
 
+/*
+ * How long a client may take to say who it is. One that is refused is sometimes left without an
+ * answer by ZeroMQ, and tries again after this time.
+ */
+#define HANDSHAKE_MS_MAX 3000
+
+/* How often a host that is away is tried: at first, and at the least. */
+#define RECONNECT_MS 100
+#define RECONNECT_MS_MAX 1000
+
 struct tcp_wire {
     struct tri_wire base;
     const struct tri_directory *directory;
+    struct tri_zap *zap; /* NULL without keys */
+    int events;          /* an epoll of the descriptors of both; -1: not open */
     void *pull;
     void **push; /* by the index of the directory's peers */
     zmq_msg_t received;
 };
 
-static bool is_of_this_machine(const char *address)
+static bool begins_with(const char *address, const char *beginning)
 {
-    static const char *const beginnings[] = {"tcp://127.0.0.1:", "tcp://[::1]:"};
-    for (size_t i = 0; i < TR_COUNT_OF(beginnings); i++) {
-        if (strncmp(address, beginnings[i], strlen(beginnings[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return strncmp(address, beginning, strlen(beginning)) == 0;
+}
+
+/* Without keys an address has to be of this machine. */
+static bool is_allowed(const struct tcp_wire *wire, const char *address)
+{
+    return wire->directory->has_keys
+               ? begins_with(address, "tcp://")
+               : begins_with(address, "tcp://127.0.0.1:") || begins_with(address, "tcp://[::1]:");
 }
 
 static bool set_option(void *socket, int option, int value)
@@ -60,12 +77,40 @@ static void *socket_new(void *context, int type)
                   set_option(socket, ZMQ_RCVHWM, HIGH_WATER_MARK) &&
                   set_option(socket, ZMQ_LINGER, 0) && set_option(socket, ZMQ_IMMEDIATE, 1) &&
                   set_option(socket, ZMQ_IPV6, 1) &&
+                  set_option(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS_MAX) &&
+                  set_option(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
+                  set_option(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MS_MAX) &&
                   zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &bytes_max, sizeof bytes_max) == 0;
     if (!is_set) {
         zmq_close(socket);
         return NULL;
     }
     return socket;
+}
+
+static bool set_key(void *socket, int option, const uint8_t *key)
+{
+    return zmq_setsockopt(socket, option, key, TR_WIRE_KEY_BYTES) == 0;
+}
+
+/* A server of CURVE: the one that asks who the other is. */
+static bool secure_pull(const struct tcp_wire *wire)
+{
+    return !wire->directory->has_keys ||
+           (set_option(wire->pull, ZMQ_CURVE_SERVER, 1) &&
+            set_key(wire->pull, ZMQ_CURVE_SECRETKEY, wire->directory->keys.secret_key) &&
+            zmq_setsockopt(wire->pull, ZMQ_ZAP_DOMAIN, TRI_ZAP_DOMAIN, strlen(TRI_ZAP_DOMAIN)) ==
+                0);
+}
+
+static bool secure_push(const struct tcp_wire *wire, uint32_t place)
+{
+    const struct tr_wire_keys *keys = &wire->directory->keys;
+    void *push = wire->push[place];
+    return !wire->directory->has_keys ||
+           (set_key(push, ZMQ_CURVE_SERVERKEY, wire->directory->peers[place].key) &&
+            set_key(push, ZMQ_CURVE_PUBLICKEY, keys->public_key) &&
+            set_key(push, ZMQ_CURVE_SECRETKEY, keys->secret_key));
 }
 
 static struct tcp_wire *wire_of(struct tri_wire *base)
@@ -89,6 +134,9 @@ static int tcp_send(struct tri_wire *base, uint16_t host, uint8_t *data, size_t 
 static int tcp_receive(struct tri_wire *base, struct tri_frame *frame)
 {
     struct tcp_wire *wire = wire_of(base);
+    if (wire->zap != NULL) {
+        tri_zap_answer(wire->zap);
+    }
     zmq_msg_init(&wire->received);
     if (zmq_msg_recv(&wire->received, wire->pull, ZMQ_DONTWAIT) < 0) {
         return TR_NOT_FOUND;
@@ -106,11 +154,7 @@ static void tcp_release(struct tri_wire *base, struct tri_frame *frame)
 
 static int tcp_descriptor(struct tri_wire *base)
 {
-    int descriptor = -1;
-    size_t size = sizeof descriptor;
-    int failed = zmq_getsockopt(wire_of(base)->pull, ZMQ_FD, &descriptor, &size);
-    TR_ASSERT(failed == 0);
-    return descriptor;
+    return wire_of(base)->events;
 }
 
 static void tcp_close(struct tri_wire *base)
@@ -124,6 +168,10 @@ static void tcp_close(struct tri_wire *base)
     if (wire->pull != NULL) {
         zmq_close(wire->pull);
     }
+    tri_zap_close(wire->zap);
+    if (wire->events >= 0) {
+        (void)close(wire->events);
+    }
     tr_free(wire->push);
     tr_free(wire);
 }
@@ -136,16 +184,22 @@ static const struct tri_wire_ops tcp_ops = {
     .close = tcp_close,
 };
 
+/* Before the first socket that asks it. */
+static int open_zap(struct tcp_wire *wire, void *context)
+{
+    return wire->directory->has_keys ? tri_zap_open(context, wire->directory, &wire->zap) : 0;
+}
+
 static int open_pull(struct tcp_wire *wire, void *context, const char *address)
 {
     wire->pull = socket_new(context, ZMQ_PULL);
-    if (wire->pull == NULL) {
+    if (wire->pull == NULL || !secure_pull(wire)) {
         return TR_SYSTEM;
     }
     if (address == NULL) {
         return 0; /* a host without an address receives nothing, and its links stay down */
     }
-    if (!is_of_this_machine(address)) {
+    if (!is_allowed(wire, address)) {
         return TR_INVALID;
     }
     return zmq_bind(wire->pull, address) != 0 ? TR_SYSTEM : 0;
@@ -153,15 +207,46 @@ static int open_pull(struct tcp_wire *wire, void *context, const char *address)
 
 static int open_push(struct tcp_wire *wire, void *context, uint32_t place)
 {
-    const char *address = wire->directory->peers[place].address;
-    if (!is_of_this_machine(address)) {
+    const struct tri_neighbour *peer = &wire->directory->peers[place];
+    if (!is_allowed(wire, peer->address) || (wire->directory->has_keys && !peer->has_key)) {
         return TR_INVALID;
     }
     wire->push[place] = socket_new(context, ZMQ_PUSH);
-    if (wire->push[place] == NULL || zmq_connect(wire->push[place], address) != 0) {
+    if (wire->push[place] == NULL || !secure_push(wire, place) ||
+        zmq_connect(wire->push[place], peer->address) != 0) {
         return TR_SYSTEM;
     }
     return 0;
+}
+
+static int watch(const struct tcp_wire *wire, int descriptor)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    return epoll_ctl(wire->events, EPOLL_CTL_ADD, descriptor, &event) != 0 ? TR_SYSTEM : 0;
+}
+
+static int open_events(struct tcp_wire *wire)
+{
+    int descriptor = -1;
+    size_t size = sizeof descriptor;
+    wire->events = epoll_create1(EPOLL_CLOEXEC);
+    if (wire->events < 0 || zmq_getsockopt(wire->pull, ZMQ_FD, &descriptor, &size) != 0) {
+        return TR_SYSTEM;
+    }
+    int error = watch(wire, descriptor);
+    return error == 0 && wire->zap != NULL ? watch(wire, tri_zap_descriptor(wire->zap)) : error;
+}
+
+static int open_sockets(struct tcp_wire *wire, void *context, const char *address)
+{
+    int error = open_zap(wire, context);
+    if (error == 0) {
+        error = open_pull(wire, context, address);
+    }
+    for (uint32_t i = 0; error == 0 && i < wire->directory->peer_count; i++) {
+        error = open_push(wire, context, i);
+    }
+    return error == 0 ? open_events(wire) : error;
 }
 
 int tri_tcp_wire_open(void *context, const struct tri_directory *directory, const char *address,
@@ -173,15 +258,19 @@ int tri_tcp_wire_open(void *context, const struct tri_directory *directory, cons
     }
     wire->base.ops = &tcp_ops;
     wire->directory = directory;
+    wire->events = -1;
     wire->push = tr_alloc_zero(directory->peer_count + 1, sizeof *wire->push);
-    int error = wire->push == NULL ? TR_MEMORY : open_pull(wire, context, address);
-    for (uint32_t i = 0; error == 0 && i < directory->peer_count; i++) {
-        error = open_push(wire, context, i);
-    }
+    int error = wire->push == NULL ? TR_MEMORY : open_sockets(wire, context, address);
     if (error != 0) {
         tcp_close(&wire->base);
         return error;
     }
     *out = &wire->base;
     return 0;
+}
+
+uint64_t tri_tcp_wire_refused(const struct tri_wire *wire)
+{
+    const struct tri_zap *zap = ((const struct tcp_wire *)wire)->zap;
+    return zap != NULL ? tri_zap_refused(zap) : 0;
 }

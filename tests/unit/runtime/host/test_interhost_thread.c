@@ -66,10 +66,14 @@ static const struct tr_behaviour *const behaviours[] = {&listener_behaviour, &sp
 
 static char folders[2][64];
 static char addresses[2][64];
+static bool has_keys;
+static struct tr_wire_keys keys[2];
 
 static struct tr_host_options options_of(uint32_t index, struct tr_peer *peer)
 {
-    *peer = (struct tr_peer){.number = (uint16_t)(2 - index), .address = addresses[1 - index]};
+    *peer = (struct tr_peer){.number = (uint16_t)(2 - index),
+                             .address = addresses[1 - index],
+                             .key = has_keys ? keys[1 - index].public_key : NULL};
     return (struct tr_host_options){
         .worker_count = 2,
         .durability = TR_DURABILITY_PROCESS,
@@ -78,6 +82,7 @@ static struct tr_host_options options_of(uint32_t index, struct tr_peer *peer)
         .behaviour_count = TR_COUNT_OF(behaviours),
         .number = (uint16_t)(index + 1),
         .listen = addresses[index],
+        .keys = has_keys ? &keys[index] : NULL,
         .peers = peer,
         .peer_count = 1,
     };
@@ -105,6 +110,8 @@ static int make_folders(void **state)
         snprintf(folders[i], sizeof folders[i], "/tmp/troupe-interhost-XXXXXX");
         assert_non_null(mkdtemp(folders[i]));
         snprintf(addresses[i], sizeof addresses[i], "tcp://127.0.0.1:%d", base + i);
+        memset(keys[i].secret_key, i + 1, sizeof keys[i].secret_key);
+        tr_wire_keys_derive(&keys[i]);
     }
     return 0;
 }
@@ -153,6 +160,13 @@ static void tells_across_tcp(void **state)
     assert_int_equal(reason, 0);
     tr_host_free(hosts[0]);
     tr_host_free(hosts[1]);
+}
+
+static void tells_across_encrypted_tcp(void **state)
+{
+    has_keys = true;
+    tells_across_tcp(state);
+    has_keys = false;
 }
 
 static void goes_on_when_the_other_host_starts_again(void **state)
@@ -214,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tells_across_tcp, make_folders, remove_folders),
+        cmocka_unit_test_setup_teardown(tells_across_encrypted_tcp, make_folders, remove_folders),
         cmocka_unit_test_setup_teardown(goes_on_when_the_other_host_starts_again, make_folders,
                                         remove_folders),
         cmocka_unit_test_setup_teardown(refuses_what_cannot_be, make_folders, remove_folders),

@@ -37,6 +37,12 @@ static void knows_its_peers(void **state)
     assert_int_equal(tri_directory_place(&directory, 4), 1);
     assert_int_equal(tri_directory_place(&directory, 9), -1);
     assert_string_equal(directory.peers[0].address, "tcp://127.0.0.1:1");
+    const uint8_t key[TR_WIRE_KEY_BYTES] = {1, 2, 3};
+    assert_int_equal(tri_directory_set_key(&directory, 9, key), TR_NOT_FOUND);
+    assert_int_equal(tri_directory_set_key(&directory, 4, key), 0);
+    assert_false(directory.peers[0].has_key);
+    assert_true(directory.peers[1].has_key);
+    assert_memory_equal(directory.peers[1].key, key, sizeof key);
     for (uint16_t i = 2; i < TR_HOSTS_MAX; i++) {
         assert_int_equal(tri_directory_add(&directory, (uint16_t)(100 + i), no_address), 0);
     }

@@ -1,0 +1,37 @@
+/*
+ * ZAP (ZeroMQ RFC 27): tells ZeroMQ which clients are let in, by the keys of a directory.
+ *
+ * CURVE alone encrypts, and lets in whoever has made a key pair. So before a socket of this context
+ * takes a connection, its client's public key is looked up among the peers of the directory.
+ * One thread uses it, that of the sockets; it never blocks.
+ */
+#ifndef TR_RUNTIME_LINK_ZAP_H
+#define TR_RUNTIME_LINK_ZAP_H
+
+#include "runtime/link/directory.h"
+
+/* The domain that sockets name (ZMQ_ZAP_DOMAIN). */
+#define TRI_ZAP_DOMAIN "troupe.hosts"
+
+struct tri_zap;
+
+/*
+ * Answers for a context from now on; the directory outlives it, and may change on its thread.
+ * TR_EXISTS (somebody answers for the context), TR_SYSTEM, TR_MEMORY.
+ */
+TR_MUST_USE int tri_zap_open(void *context, const struct tri_directory *directory,
+                             struct tri_zap **zap);
+
+/* A descriptor that becomes readable when there may be questions. */
+int tri_zap_descriptor(struct tri_zap *zap);
+
+/* Answers all questions there are. */
+void tri_zap_answer(struct tri_zap *zap);
+
+/* How many clients were refused. */
+uint64_t tri_zap_refused(const struct tri_zap *zap);
+
+/* NULL is fine. */
+void tri_zap_close(struct tri_zap *zap);
+
+#endif
