@@ -20,11 +20,21 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/env/child_limit.h"
 #include "runtime/process/spawn_plan.h"
+
+#if defined(__SANITIZE_THREAD__)
+/*
+ * TSan's own clone takes the child for a fork of a process with threads, of which it checks nothing
+ * any more; in our memory that is said of the parent, too. It does not replace glibc's other name.
+ */
+int __clone(int (*child)(void *), void *stack, int flags, void *argument, ...);
+#define clone __clone
+#endif
 
 #define STACK_BYTES (64U << 10)
 #define GUARD_BYTES 4096U
@@ -63,23 +73,37 @@ CHILD_CODE bool fail(struct launch *launch, enum step step, const char *what)
 }
 
 /*
- * Opens one of the three standard files. dup2 gives a descriptor that stays open at exec; the first
- * one does not. One file for both outputs is opened once, so that both share one offset and do not
- * overwrite each other.
+ * Plain system calls: what TSan puts in their place keeps books of descriptors, in which it would
+ * take those of the child for ours of the same numbers.
+ */
+CHILD_CODE int open_plainly(const char *name, int flags)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, name, flags, 0666);
+}
+
+/* As dup2, but that the result always stays open at exec. */
+CHILD_CODE bool put(int fd, int target)
+{
+    return fd == target ? fcntl(fd, F_SETFD, 0) == 0 : syscall(SYS_dup3, fd, target, 0) >= 0;
+}
+
+/*
+ * Opens one of the three standard files. One file for both outputs is opened once, so that both
+ * share one offset and do not overwrite each other.
  */
 CHILD_CODE bool open_file(struct launch *launch, int target)
 {
     const char *name = launch->plan->files[target];
     if (target == STDERR_FILENO && launch->plan->is_one_output) {
-        return dup2(STDOUT_FILENO, target) >= 0 || fail(launch, STEP_FILE, name);
+        return put(STDOUT_FILENO, target) || fail(launch, STEP_FILE, name);
     }
     if (name == NULL) {
-        return dup2(launch->null_fd, target) >= 0 || fail(launch, STEP_FILE, "/dev/null");
+        return put(launch->null_fd, target) || fail(launch, STEP_FILE, "/dev/null");
     }
     int flags = target == STDIN_FILENO ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC;
     /* Without O_NONBLOCK a pipe without another end would stop the keeper. */
-    int fd = open(name, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-    if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0 || dup2(fd, target) < 0) {
+    int fd = open_plainly(name, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0 || !put(fd, target)) {
         return fail(launch, STEP_FILE, name);
     }
     return true;
