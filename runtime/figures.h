@@ -31,6 +31,10 @@ struct tr_journal_figures {
     uint64_t current_ns; /* duration of the current commit so far; 0: none */
     uint64_t last_ns;    /* time since the last commit; before the first, since the start */
     int waits_for;       /* tr_host_waits_for */
+    /* Of a store with a log of commits: what is acknowledged and not in its tables yet. */
+    uint64_t log_commits;
+    uint64_t log_bytes;
+    uint64_t log_bytes_max; /* above this commits wait for the tables; 0: no log */
 };
 
 /* The services. */

@@ -90,6 +90,13 @@ static void write_journal(const struct tri_metrics_view *view)
     write_gauge(view, "troupe_journal_commit_age_seconds",
                 "How long the commit in hand has taken so far; 0: none is.",
                 (double)journal.current_ns * NS);
+    write_gauge(view, "troupe_commit_log_commits",
+                "Commits that are in the log and not in the store's tables yet.",
+                (double)journal.log_commits);
+    write_gauge(view, "troupe_commit_log_bytes", "Their bytes.", (double)journal.log_bytes);
+    write_gauge(view, "troupe_commit_log_bytes_limit",
+                "Above so many bytes commits wait for the tables; 0: the store has no log.",
+                (double)journal.log_bytes_max);
 }
 
 static double bytes_of(const char *folder, const char *name)

@@ -112,6 +112,16 @@ TR_MUST_USE int tri_commit_log_store(struct tri_store *store, struct tri_commit_
                                      const struct tri_commit_log_limits *limits, uint64_t number,
                                      char *explain, struct tri_store **logged);
 
+/* What of a log is not in the tables yet. */
+struct tri_commit_log_lag {
+    uint64_t commits;
+    uint64_t bytes;     /* of their entries */
+    uint64_t bytes_max; /* above this commits wait for the tables; 0: the store has no log */
+};
+
+/* Any thread may ask, while the store is open. */
+struct tri_commit_log_lag tri_commit_log_lag(struct tri_store *store);
+
 /* The store behind a log, for what is about one kind of store; any other store is its own. */
 struct tri_store *tri_commit_log_below(struct tri_store *store);
 

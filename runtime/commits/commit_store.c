@@ -706,6 +706,20 @@ int tri_commit_log_store(struct tri_store *store, struct tri_commit_log *log,
     return 0;
 }
 
+struct tri_commit_log_lag tri_commit_log_lag(struct tri_store *store)
+{
+    if (store->ops != &logged_ops) {
+        return (struct tri_commit_log_lag){0};
+    }
+    struct logged *self = of(store);
+    pthread_mutex_lock(&self->mutex);
+    struct tri_commit_log_lag lag = {.commits = self->taken.count + self->list.count,
+                                     .bytes = waiting_bytes(self),
+                                     .bytes_max = self->limits.bytes_max};
+    pthread_mutex_unlock(&self->mutex);
+    return lag;
+}
+
 struct tri_store *tri_commit_log_below(struct tri_store *store)
 {
     return store->ops == &logged_ops ? of(store)->below : store;

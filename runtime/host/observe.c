@@ -9,6 +9,7 @@
 
 #include <stdalign.h>
 
+#include "runtime/commits/commit_log.h"
 #include "runtime/host/control.h"
 #include "runtime/services/files_service.h"
 #include "runtime/services/process_service.h"
@@ -332,7 +333,11 @@ void tr_host_journal_figures(const struct tr_host *host, struct tr_journal_figur
 {
     *figures = (struct tr_journal_figures){.waits_for = tr_host_waits_for(host)};
     if (host->store != NULL) {
+        struct tri_commit_log_lag lag = tri_commit_log_lag(host->store);
         tri_journal_figures(&host->journal, tri_monotonic_ns(host->env), figures);
+        figures->log_commits = lag.commits;
+        figures->log_bytes = lag.bytes;
+        figures->log_bytes_max = lag.bytes_max;
     }
 }
 

@@ -180,6 +180,7 @@ class CountsTest(MetricsTest):
         self.assertIsNone(shown.value("troupe_executions"))
         self.assertEqual(shown.value("troupe_attempts"), 0)
         self.assertGreater(shown.value("troupe_journal_commit_seconds_count"), 0)
+        self.assertGreater(shown.value("troupe_commit_log_bytes_limit"), 0)
 
     def test_what_is_under_way_is_shown_over_a_restart(self):
         for number in (signal.SIGKILL, signal.SIGTERM):

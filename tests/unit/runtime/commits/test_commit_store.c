@@ -213,6 +213,26 @@ static void test_a_window_writes_what_is_left(void **state)
     stand_free(stand);
 }
 
+static void test_what_waits_for_the_tables_is_counted(void **state)
+{
+    (void)state;
+    struct stand *stand = begin(&patient);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(tri_commit_log_lag(store).commits, 0);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "b")), 0);
+    struct tri_commit_log_lag lag = tri_commit_log_lag(store);
+    assert_int_equal(lag.commits, 2);
+    assert_int_equal(lag.bytes, (uint64_t)2 * TRI_COMMIT_ENTRY_ALIGNMENT);
+    assert_int_equal(lag.bytes_max, patient.bytes_max);
+    tri_store_close(stand_open_reader(stand));
+    assert_int_equal(tri_commit_log_lag(store).commits, 0);
+    assert_int_equal(tri_commit_log_lag(store).bytes, 0);
+    assert_int_equal(tri_commit_log_lag(tri_commit_log_below(store)).bytes_max, 0);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static void test_closing_applies_all_and_leaves_no_log(void **state)
 {
     (void)state;
@@ -404,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_a_reader_waits_for_slow_tables),
         cmocka_unit_test(test_the_window_ends_by_itself),
         cmocka_unit_test(test_a_window_writes_what_is_left),
+        cmocka_unit_test(test_what_waits_for_the_tables_is_counted),
         cmocka_unit_test(test_closing_applies_all_and_leaves_no_log),
         cmocka_unit_test(test_who_opens_it_behind_a_kill_sees_all),
         cmocka_unit_test(test_the_fence_stands_before_the_log),
