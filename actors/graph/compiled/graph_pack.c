@@ -44,7 +44,10 @@ static void begin(struct tri_transfer *transfer, uint32_t fields)
     }
 }
 
-/* The two directions of each field: into the value while reading, out of it while writing. */
+/*
+ * The two directions of each field: into the value while reading, out of it while writing. Writing
+ * leaves every byte of the graph alone, since others may read it at the same time.
+ */
 static void move_u64(struct tri_transfer *transfer, uint64_t *value)
 {
     if (is_reading(transfer)) {
@@ -71,14 +74,18 @@ static void move_u32(struct tri_transfer *transfer, uint32_t *value)
 {
     uint64_t wide = *value;
     move_bounded(transfer, &wide, UINT32_MAX);
-    *value = (uint32_t)wide;
+    if (is_reading(transfer)) {
+        *value = (uint32_t)wide;
+    }
 }
 
 static void move_u16(struct tri_transfer *transfer, uint16_t *value)
 {
     uint64_t wide = *value;
     move_bounded(transfer, &wide, UINT16_MAX);
-    *value = (uint16_t)wide;
+    if (is_reading(transfer)) {
+        *value = (uint16_t)wide;
+    }
 }
 
 /* A kind: what is greater than the last one is malformed. */
@@ -86,7 +93,9 @@ static void move_kind(struct tri_transfer *transfer, uint8_t *value, uint8_t mos
 {
     uint64_t wide = *value;
     move_bounded(transfer, &wide, most);
-    *value = (uint8_t)wide;
+    if (is_reading(transfer)) {
+        *value = (uint8_t)wide;
+    }
 }
 
 /* A position, or none, which is written as nil. */
@@ -106,7 +115,9 @@ static void move_ns(struct tri_transfer *transfer, int64_t *value)
 {
     uint64_t wide = (uint64_t)*value;
     move_bounded(transfer, &wide, INT64_MAX);
-    *value = (int64_t)wide;
+    if (is_reading(transfer)) {
+        *value = (int64_t)wide;
+    }
 }
 
 static void move_f64(struct tri_transfer *transfer, double *value)
@@ -188,7 +199,7 @@ static void *move_items(struct tri_transfer *transfer, const void *items, uint32
         tr_buffer_array(transfer->buffer, *count);
     }
     for (uint32_t i = 0; i < *count && transfer->cursor.error == 0; i++) {
-        /* Writing changes nothing; the functions serve both directions. */
+        /* Writing changes nothing, so this may be said of a const graph. */
         uintptr_t base = copy != NULL ? (uintptr_t)copy : (uintptr_t)items;
         move(transfer, (void *)(base + i * size));
     }
@@ -516,7 +527,9 @@ static void move_schedule(struct tri_transfer *transfer, struct tr_schedule *sch
     if (fields > SCHEDULE_FIELDS) {
         move_ns(transfer, &schedule->offset_ns);
     }
-    schedule->cron.weekdays = weekdays;
+    if (is_reading(transfer)) {
+        schedule->cron.weekdays = weekdays;
+    }
 }
 
 static void move_plan(struct tri_transfer *transfer, void *item)
