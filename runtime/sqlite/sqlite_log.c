@@ -101,14 +101,22 @@ static int report(struct sqlite_log *self, int code, const char *what)
 
 /* ---- Segments. ------------------------------------------------------------------------------- */
 
+/*
+ * The name lies behind the file and lives as long: SQLite keeps the pointer (xOpen of sqlite3_vfs),
+ * and syncs the folder of that name with the first sync of a new file.
+ */
 static int open_file(sqlite3_vfs *vfs, const char *path, int flags, sqlite3_file **file)
 {
-    sqlite3_file *opened = tr_alloc_zero(1, (size_t)vfs->szOsFile);
+    size_t file_bytes = (size_t)vfs->szOsFile;
+    size_t name_bytes = strlen(path) + 1;
+    sqlite3_file *opened = tr_alloc_zero(1, file_bytes + name_bytes);
     if (opened == NULL) {
         return SQLITE_NOMEM;
     }
+    char *name = (char *)opened + file_bytes;
+    memcpy(name, path, name_bytes);
     errno = 0;
-    int code = vfs->xOpen(vfs, path, opened, flags | SQLITE_OPEN_WAL, NULL);
+    int code = vfs->xOpen(vfs, name, opened, flags | SQLITE_OPEN_WAL, NULL);
     if (code != SQLITE_OK) {
         if (opened->pMethods != NULL) {
             (void)opened->pMethods->xClose(opened);

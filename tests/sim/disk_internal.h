@@ -61,7 +61,8 @@ struct tri_disk_handle {
     struct tri_disk *disk;
     struct tri_disk_file *file;
     struct tri_disk_handle *next;
-    int lock; /* SQLITE_LOCK_... */
+    const char *given_name; /* as it was opened; SQLite's own keeps the pointer, too. Or NULL */
+    int lock;               /* SQLITE_LOCK_... */
     bool is_read_only;
     bool names_are_synced_first; /* a log or journal: its first sync syncs the folder too */
     bool is_temporary;

@@ -64,10 +64,17 @@ static int handle_truncate(sqlite3_file *base, sqlite3_int64 size)
     return tri_disk_truncate(handle->disk, handle->file, (size_t)size);
 }
 
+/* SQLite's own opens the folder by the name that it was given, which has to be there still. */
+static void check_name(const struct tri_disk_handle *handle)
+{
+    TR_ASSERT(handle->given_name == NULL || strcmp(handle->given_name, handle->file->name) == 0);
+}
+
 static int handle_sync(sqlite3_file *base, int flags)
 {
     (void)flags;
     struct tri_disk_handle *handle = handle_of(base);
+    check_name(handle);
     int code = tri_disk_sync(handle->disk, handle->file, handle->names_are_synced_first);
     if (code == SQLITE_OK) {
         handle->names_are_synced_first = false;
@@ -325,6 +332,7 @@ static int disk_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base
         .disk = disk,
         .file = file,
         .next = file->open,
+        .given_name = name,
         .is_read_only = (flags & SQLITE_OPEN_READONLY) != 0,
         .names_are_synced_first = (flags & SQLITE_OPEN_CREATE) != 0 && syncs_names,
         .is_temporary = name == NULL || (flags & SQLITE_OPEN_DELETEONCLOSE) != 0,
