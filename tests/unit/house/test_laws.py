@@ -173,6 +173,7 @@ DIRECTIONS = [
     ("deploy/common", "actors/graph/document/report.h", "actors/graph/language/keys.h"),
     ("deploy/inputs", "runtime/blob/blob.h", "deploy/history/graphs.h"),
     ("deploy/flyte", "deploy/common/file.h", "deploy/cli/command.h"),
+    ("deploy/door", "runtime/env/library.h", "deploy/engine/assemble.h"),
     ("deploy/history", "deploy/common/document.h", "deploy/recovery/reuse.h"),
     ("deploy/recovery", "deploy/history/executions.h", "deploy/engine/launch.h"),
     ("deploy/selection", "runtime/journal/reader.h", "deploy/history/executions.h"),
