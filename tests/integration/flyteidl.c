@@ -15,6 +15,8 @@
 #include <flyteidl/errors.pb-c.h>
 #include <flyteidl/execution.pb-c.h>
 #include <flyteidl/execution_envs.pb-c.h>
+#include <flyteidl/service_auth.pb-c.h>
+#include <flyteidl/service_identity.pb-c.h>
 #include <flyteidl/workflow_closure.pb-c.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +44,9 @@ static const ProtobufCMessageDescriptor *const roots[] = {
     &flyteidl__core__task_execution_identifier__descriptor,
     &flyteidl__core__task_log__descriptor,
     &flyteidl__core__workflow_closure__descriptor,
+    &flyteidl__service__oauth2_metadata_response__descriptor,
+    &flyteidl__service__public_client_auth_config_response__descriptor,
+    &flyteidl__service__user_info_response__descriptor,
 };
 
 static const ProtobufCMessageDescriptor *find(const char *name)

@@ -111,11 +111,19 @@ ROOTS = ["admin." + name for name in (
     "WorkflowClosure").split()] + ["core." + name for name in (
     "ArtifactQuery CatalogMetadata CompiledWorkflowClosure DynamicJobSpec ErrorDocument "
     "ExecutionError ExecutionEnvAssignment LogContext NodeExecutionIdentifier SignalIdentifier "
-    "TaskExecutionIdentifier TaskLog WorkflowClosure").split()]
+    "TaskExecutionIdentifier TaskLog WorkflowClosure").split()] + ["service." + name for name in (
+    "OAuth2MetadataResponse PublicClientAuthConfigResponse UserInfoResponse").split()]
 
-# Flyte's own files; those of its package admin have that in front of their names here.
-MODULES = ["admin." + path.stem[6:] if path.stem.startswith("admin_") else "core." + path.stem
-           for path in sorted(PROTOS.glob("*.proto")) if path.stem != "well_known"]
+
+def module_of(path):
+    """Flyte's own file; those of its packages admin and service have that in front of their
+    names here."""
+    package, _, name = path.stem.partition("_")
+    return f"{package}.{name}" if package in ("admin", "service") else f"core.{path.stem}"
+
+
+MODULES = [module_of(path) for path in sorted(PROTOS.glob("*.proto"))
+           if path.stem not in ("well_known", "grpc_health")]
 
 # Takes all inputs from inputs.pb, prints them, and gives them back.
 ECHO = """
@@ -144,6 +152,8 @@ def have_library(python, package):
 def declared():
     """What our definitions declare: (kind, message, member) and its number and type."""
     for path in sorted(PROTOS.glob("*.proto")):
+        if path.stem == "grpc_health":
+            continue  # no client would understand us otherwise (integration/api)
         package, inside = "", []
         for line in path.read_text().splitlines():
             line = line.split("//")[0].strip()
