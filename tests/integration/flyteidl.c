@@ -2,6 +2,9 @@
  * Our definitions of Flyte's messages, for a test that holds them against Flyte's own library: each
  * line of stdin is a message's name and its bytes in hexadecimal digits, and each line of stdout
  * the bytes that our library makes of it, or `none` where it takes them for no such message.
+ *
+ * With `json` as its word it prints their JSON instead; with `read` what stands in the lines is
+ * JSON and not bytes, and where that is no such message it prints `none` and why.
  */
 #include <flyteidl/admin_description_entity.pb-c.h>
 #include <flyteidl/admin_launch_plan.pb-c.h>
@@ -21,6 +24,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "actors/graph/flyte/flyte_message.h"
+
+#define MEMORY_MAX (64U << 20)
 
 /* What all other messages are parts of. */
 static const ProtobufCMessageDescriptor *const roots[] = {
@@ -87,7 +94,69 @@ static void print_again(const ProtobufCMessageDescriptor *descriptor, const uint
     protobuf_c_message_free_unpacked(message, NULL);
 }
 
-int main(void)
+static void print_digits(const struct tr_buffer *bytes)
+{
+    for (size_t i = 0; i < bytes->size; i++) {
+        printf("%02x", bytes->data[i]);
+    }
+    printf("\n");
+}
+
+/* On one line, as no text has an end of line that is not escaped. */
+static void print_json(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,
+                       const uint8_t *bytes, size_t size)
+{
+    struct tr_buffer json;
+    const ProtobufCMessage *message = tr_flyte_message_unpack(
+        arena, descriptor, (struct tr_bytes){.data = bytes, .size = size}, MEMORY_MAX);
+    tr_buffer_init(&json, 0);
+    if (message != NULL) {
+        tr_flyte_message_write_json(message, &json);
+    }
+    for (size_t i = 0; i < json.size; i++) {
+        putchar(json.data[i] == '\n' ? ' ' : json.data[i]);
+    }
+    printf(message == NULL || json.error != 0 ? "none\n" : "\n");
+    tr_buffer_fini(&json);
+}
+
+static void read_json(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,
+                      const char *json, size_t size)
+{
+    char problem[TR_FLYTE_PROBLEM_BYTES];
+    struct tr_buffer bytes;
+    ProtobufCMessage *message = tr_flyte_message_new(arena, descriptor);
+    int error = tr_flyte_message_read_json(
+        arena, message, (struct tr_text){.data = json, .size = size}, MEMORY_MAX, problem);
+    if (error != 0) {
+        printf("none %s\n", problem);
+        return;
+    }
+    tr_buffer_init(&bytes, 0);
+    tr_flyte_message_pack(message, &bytes);
+    print_digits(&bytes);
+    tr_buffer_fini(&bytes);
+}
+
+/* What a line says of a message of this kind. */
+static void print_line(const char *mode, const ProtobufCMessageDescriptor *descriptor,
+                       const char *text, size_t size)
+{
+    struct tr_arena arena;
+    uint8_t *bytes = malloc(size + 1);
+    tr_arena_init(&arena);
+    if (mode[0] == 'r') {
+        read_json(&arena, descriptor, text, size);
+    } else if (bytes != NULL && mode[0] == 'j') {
+        print_json(&arena, descriptor, bytes, read_digits(text, bytes));
+    } else if (bytes != NULL) {
+        print_again(descriptor, bytes, read_digits(text, bytes));
+    }
+    tr_arena_fini(&arena);
+    free(bytes);
+}
+
+int main(int argc, char **argv)
 {
     char *line = NULL;
     size_t room = 0;
@@ -99,12 +168,7 @@ int main(void)
             fprintf(stderr, "there is no message %s\n", name);
             return 1;
         }
-        uint8_t *bytes = malloc((size_t)length);
-        if (bytes == NULL) {
-            return 1;
-        }
-        print_again(find(name), bytes, read_digits(line + begin, bytes));
-        free(bytes);
+        print_line(argc > 1 ? argv[1] : "", find(name), line + begin, (size_t)(length - begin));
     }
     free(line);
     return 0;

@@ -71,6 +71,13 @@ def scalar(field):
     return draw.choice([0.0, -1.5, 2.0 ** draw.randint(-20, 20)])
 
 def fill(message, depth):
+    if message.DESCRIPTOR.full_name in ("google.protobuf.Duration", "google.protobuf.Timestamp"):
+        message.seconds = draw.choice([0, 1, -1, 1755682200, -315576000000 // 16])
+        sign = -1 if message.seconds < 0 and "Duration" in message.DESCRIPTOR.full_name else 1
+        message.nanos = sign * draw.choice([0, 1, 1000, 500000000, 999999999])
+        return
+    if message.DESCRIPTOR.full_name == "google.protobuf.Value":
+        message.bool_value = False  # JSON has none without a kind
     oneofs = {each.name: draw.choice(each.fields) for each in message.DESCRIPTOR.oneofs}
     for field in message.DESCRIPTOR.fields:
         one = field.containing_oneof
@@ -106,6 +113,56 @@ for name in sys.stdin.read().split():
     fill(message, draw.randint(1, 7))
     print(name, message.SerializeToString(deterministic=True).hex())
 """
+
+# Of lines with a name and either digits or JSON: the JSON that protobuf's library makes of it, and
+# the digits, an object a line.
+JSON = """
+import importlib, json, sys
+from google.protobuf import descriptor_pool, json_format, message_factory
+for name in sys.argv[1:]:
+    importlib.import_module(f"flyteidl.{name}_pb2")
+pool = descriptor_pool.Default()
+for line in sys.stdin:
+    name, rest = line.rstrip("\\n").split(" ", 1)
+    message = message_factory.GetMessageClass(pool.FindMessageTypeByName(name))()
+    if rest.startswith("{"):
+        json_format.Parse(rest, message)
+    else:
+        message.ParseFromString(bytes.fromhex(rest))
+    forms = [json_format.MessageToDict(message, preserving_proto_field_name=True,
+                                       always_print_fields_with_no_presence=True),
+             json_format.MessageToDict(message)]
+    print(json.dumps([*forms, message.SerializeToString(deterministic=True).hex()]))
+"""
+
+# What is no JSON of a message, and what is said of it.
+NO_JSON = [
+    ("admin.EmailMessage", "[]", "a list is no value here; write an object"),
+    ("admin.EmailMessage", "", "none"),
+    ("admin.EmailMessage", '{"bodi": ""}', "'bodi' is no field of flyteidl.admin.EmailMessage"),
+    ("admin.EmailMessage", '{"body": 3}', "body: an integer is no value here; write text"),
+    ("admin.EmailMessage", '{"subject_line": "", "subjectLine": ""}',
+     "'subjectLine' is there twice"),
+    ("admin.EmailMessage", '{"recipientsEmail": ["", 3]}',
+     "recipientsEmail[1]: an integer is no value here; write text"),
+    ("admin.EmailMessage", '{"recipientsEmail": [null]}',
+     "recipientsEmail[0]: nothing is no value here; write a value"),
+    ("admin.EmailMessage", '{"body": "a\\u0000b"}', "body: this text must not hold a zero byte"),
+    ("core.ErrorDocument", '{"error": {"kind": "FATAL"}}',
+     "error.kind: 'FATAL' is no value here; write one of Kind"),
+    ("core.TaskExecutionIdentifier", '{"retryAttempt": -1}', "retryAttempt: an integer is no value "
+     "here; write a whole number from 0 to 4294967295"),
+    ("core.TaskExecutionIdentifier", '{"retryAttempt": 1.5}', "retryAttempt: a number is no value "
+     "here; write a whole number from 0 to 4294967295"),
+    ("core.TaskLog", '{"ttl": "5"}',
+     "ttl: '5' is no value here; write a duration in seconds such as 1.5s"),
+    ("admin.TaskClosure", '{"created_at": "yesterday"}', "created_at: 'yesterday' is no value "
+     "here; write a time such as 2026-08-20T09:30:00Z"),
+    ("service.UserInfoResponse", '{"additional_claims": 3}',
+     "additional_claims: an integer is no value here; write an object"),
+    ("core.ArtifactQuery", '{"uri": "a", "artifact_id": {}}',
+     "artifact_id: 'artifact_id' excludes another field that is there, too"),
+]
 ROOTS = ["admin." + name for name in (
     "DescriptionEntity EmailMessage LaunchPlan TaskSpec TaskClosure WorkflowSpec "
     "WorkflowClosure").split()] + ["core." + name for name in (
@@ -135,8 +192,8 @@ pathlib.Path(sys.argv[2], "outputs.pb").write_bytes(inputs.SerializeToString())
 """
 
 
-def have_library(python, package):
-    """Installs a package, unless it is there; one test at a time."""
+def have_library(python, *packages):
+    """Installs packages, unless they are there; one test at a time."""
     folder = python.parents[1]
     with open(f"{folder}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -145,7 +202,7 @@ def have_library(python, package):
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                        package], check=True)
+                        *packages], check=True)
         (folder / "complete").touch()
 
 
@@ -218,6 +275,54 @@ class FlyteTest(LibraryTest):
                                    capture_output=True, check=True).stdout
             self.assertEqual(again.splitlines(),
                              [line.split(" ")[1] for line in made.splitlines()], seed)
+
+    def again(self, mode, lines):
+        done = subprocess.run([PROGRAM.parent / "tests/flyteidl_again", mode], input=lines,
+                              text=True, capture_output=True, check=True)
+        return done.stdout.splitlines()
+
+    def test_json_is_protobufs(self):
+        """Ours has null where a message is not set, as Flyte's gateway, and theirs leaves it out;
+        read again, by either library and in either form, it is the same message."""
+        def without_null(value):
+            if isinstance(value, dict):
+                return {key: without_null(each) for key, each in value.items() if each is not None}
+            return [without_null(each) for each in value] if isinstance(value, list) else value
+        many = 20 if os.environ.get("TROUPE_TEST_LONG") else 4
+        names = [f"flyteidl.{name}" for name in ROOTS] * 3
+        for seed in range(many):
+            made = self.python("-c", RANDOM, str(seed), *MODULES, stdin=" ".join(names))
+            # What Any holds has to be a message that both know.
+            made = "".join(line + "\n" for line in made.splitlines() if "LaunchPlan" not in line)
+            ours = self.again("json", made)
+            kinds = [line.split(" ")[0] for line in made.splitlines()]
+            rows = [json.loads(line) for line in
+                    self.python("-c", JSON, *MODULES, stdin=made).splitlines()]
+            self.assertEqual(len(rows), len(ours))
+            for text, (theirs, _, _) in zip(ours, rows):
+                self.assertEqual(without_null(json.loads(text)), without_null(theirs))
+            again = self.python("-c", JSON, *MODULES, stdin="".join(
+                f"{kind} {text}\n" for kind, text in zip(kinds, ours)))
+            self.assertEqual([json.loads(line)[2] for line in again.splitlines()],
+                             [row[2] for row in rows])
+            for form in (0, 1):
+                lines = "".join(f"{kind} {json.dumps(row[form])}\n"
+                                for kind, row in zip(kinds, rows))
+                self.assertEqual(self.same(kinds, self.again("read", lines)),
+                                 [row[2] for row in rows])
+
+    def same(self, kinds, digits):
+        """The same messages with their maps in order, which have none."""
+        made = "".join(f"{kind} {each}\n" for kind, each in zip(kinds, digits))
+        return [json.loads(line)[2] for line in
+                self.python("-c", JSON, *MODULES, stdin=made).splitlines()]
+
+    def test_what_is_no_json_is_told(self):
+        for kind, text, words in NO_JSON:
+            with self.subTest(kind=kind, text=text):
+                said, = self.again("read", f"flyteidl.{kind} {text}\n")
+                self.assertTrue(said.startswith("none"), said)
+                self.assertIn(words, said)
 
     def test_golden_literals_are_what_the_library_writes(self):
         for name in ("literals", "hashes"):

@@ -60,10 +60,14 @@ TR_MUST_USE struct tr_tree *tri_flyte_msgpack(struct tr_arena *arena, struct tr_
 TR_MUST_USE Google__Protobuf__Struct *tri_flyte_struct_new(struct tr_arena *arena,
                                                            struct tr_cursor *cursor, int *error);
 
+/* How large an element of a field that is a list is in memory. */
+size_t tri_flyte_item_bytes(const ProtobufCFieldDescriptor *field);
+
 /* What of a message its JSON says. */
 enum tri_flyte_json_form {
     TRI_FLYTE_JSON_WHOLE,
     TRI_FLYTE_JSON_HASHED,     /* of a literal that has a hash that alone, as propeller hashes it */
+    TRI_FLYTE_JSON_FIELDS,     /* all fields, with their names as defined (flyte_message.h) */
     TRI_FLYTE_JSON_BARE_TYPES, /* types without what SDKs say about them, as propeller has them */
 };
 

@@ -2,7 +2,8 @@
  * Messages as the JSON that protobuf says for them, in the form of Flyte's programs: names in camel
  * case, what is a default left out, 64-bit integers as texts, enumerators by their names, times and
  * durations as texts with three digits at a time. Keys of Flyte's cache are made of it
- * (flyte_hash.c), and people are shown what Flyte says of a node.
+ * (flyte_hash.c), and people are shown what Flyte says of a node. Clients of Flyte's gateway get
+ * the names that are declared, and defaults, too (flyte_message.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -205,6 +206,9 @@ static struct tr_tree *close_map(const struct printing *printing, const struct t
 /* snake_case as camelCase. */
 static struct tr_text json_name(const struct printing *printing, const char *name)
 {
+    if (printing->form == TRI_FLYTE_JSON_FIELDS) {
+        return tr_text_of(name);
+    }
     char *copy = tr_arena_alloc(printing->arena, strlen(name) + 1);
     size_t size = 0;
     for (; copy != NULL && *name != '\0'; name++) {
@@ -237,14 +241,31 @@ static struct tr_tree *of_map(const struct printing *printing, ProtobufCMessage 
     return close_map(printing, &pairs);
 }
 
+size_t tri_flyte_item_bytes(const ProtobufCFieldDescriptor *field)
+{
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_MESSAGE:
+    case PROTOBUF_C_TYPE_STRING:
+        return sizeof(void *);
+    case PROTOBUF_C_TYPE_BYTES:
+        return sizeof(ProtobufCBinaryData);
+    case PROTOBUF_C_TYPE_DOUBLE:
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
+        return sizeof(uint64_t);
+    default:
+        return sizeof(uint32_t); /* enumerators and booleans, too */
+    }
+}
+
 static struct tr_tree *of_list(const struct printing *printing,
                                const ProtobufCFieldDescriptor *field, const void *items,
                                size_t count)
 {
-    size_t size = field->type == PROTOBUF_C_TYPE_MESSAGE || field->type == PROTOBUF_C_TYPE_STRING
-                      ? sizeof(void *)
-                  : field->type == PROTOBUF_C_TYPE_BYTES ? sizeof(ProtobufCBinaryData)
-                                                         : sizeof(int32_t);
+    size_t size = tri_flyte_item_bytes(field);
     struct tr_tree *list = make(printing, TR_TREE_LIST);
     struct tr_tree **trees = tr_arena_array(printing->arena, count, sizeof *trees);
     for (size_t i = 0; list != NULL && trees != NULL && i < count; i++) {
@@ -290,7 +311,9 @@ static struct tr_tree *of_field(const struct printing *printing, const ProtobufC
 {
     const void *at = (const char *)message + field->offset;
     if (field->label != PROTOBUF_C_LABEL_REPEATED) {
-        return of_value(printing, field, at);
+        bool is_missing =
+            field->type == PROTOBUF_C_TYPE_MESSAGE && *(ProtobufCMessage *const *)at == NULL;
+        return is_missing ? make(printing, TR_TREE_NULL) : of_value(printing, field, at);
     }
     const void *items = *(void *const *)at;
     bool is_map = field->type == PROTOBUF_C_TYPE_MESSAGE && tri_flyte_is_entry(field->descriptor);
@@ -336,8 +359,11 @@ static struct tr_tree *of_fields(const struct printing *printing, const Protobuf
         if (printing->form == TRI_FLYTE_JSON_BARE_TYPES && is_beside_type(message, field)) {
             continue;
         }
-        if (count > 0 && !add(printing, &pairs, json_name(printing, field->name),
-                              of_field(printing, message, field, count))) {
+        /* One of several that is not the one says nothing, not even that. */
+        bool is_shown = count > 0 || (printing->form == TRI_FLYTE_JSON_FIELDS &&
+                                      (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) == 0);
+        if (is_shown && !add(printing, &pairs, json_name(printing, field->name),
+                             of_field(printing, message, field, count))) {
             return NULL;
         }
     }

@@ -178,13 +178,19 @@ static void give_back(void *self, void *block)
     (void)block;
 }
 
-void *tri_wire_unpack(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,
-                      struct tr_bytes bytes)
+void *tri_wire_unpack_within(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,
+                             struct tr_bytes bytes, uint64_t bytes_max)
 {
-    struct room room = {.arena = arena, .bytes_max = arena->used_bytes + TR_FLYTE_BYTES_MAX};
+    struct room room = {.arena = arena, .bytes_max = arena->used_bytes + bytes_max};
     ProtobufCAllocator allocator = {.alloc = allocate, .free = give_back, .allocator_data = &room};
     if (!check(descriptor, bytes, 0)) {
         return NULL;
     }
     return protobuf_c_message_unpack(descriptor, &allocator, bytes.size, bytes.data);
+}
+
+void *tri_wire_unpack(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,
+                      struct tr_bytes bytes)
+{
+    return tri_wire_unpack_within(arena, descriptor, bytes, TR_FLYTE_BYTES_MAX);
 }

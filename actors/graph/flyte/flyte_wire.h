@@ -51,4 +51,9 @@ TR_MUST_USE void *tri_wire_unpack(struct tr_arena *arena,
                                   const ProtobufCMessageDescriptor *descriptor,
                                   struct tr_bytes bytes);
 
+/* The same within less memory. */
+TR_MUST_USE void *tri_wire_unpack_within(struct tr_arena *arena,
+                                         const ProtobufCMessageDescriptor *descriptor,
+                                         struct tr_bytes bytes, uint64_t bytes_max);
+
 #endif

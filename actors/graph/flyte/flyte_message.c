@@ -1,0 +1,49 @@
+/*
+ * Messages from bytes, to bytes and to JSON: what is generic already, for who has the descriptors.
+ * JSON is read in flyte_json_read.c.
+ */
+#include "actors/graph/flyte/flyte_message.h"
+
+#include "actors/graph/flyte/flyte_inside.h"
+#include "schemas/codec/error.h"
+
+void *tr_flyte_message_new(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor)
+{
+    return tri_flyte_new(arena, descriptor);
+}
+
+void *tr_flyte_message_unpack(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,
+                              struct tr_bytes bytes, uint64_t bytes_max)
+{
+    return tri_wire_unpack_within(arena, descriptor, bytes, bytes_max);
+}
+
+/* What the library writes, piece by piece. */
+struct appender {
+    ProtobufCBuffer base;
+    struct tr_buffer *buffer;
+};
+
+static void append(ProtobufCBuffer *base, size_t size, const uint8_t *data)
+{
+    tr_buffer_add(((struct appender *)base)->buffer, data, size);
+}
+
+void tr_flyte_message_pack(const ProtobufCMessage *message, struct tr_buffer *bytes)
+{
+    struct appender appender = {.base = {.append = append}, .buffer = bytes};
+    (void)protobuf_c_message_pack_to_buffer(message, &appender.base);
+}
+
+void tr_flyte_message_write_json(const ProtobufCMessage *message, struct tr_buffer *json)
+{
+    struct tr_arena arena;
+    tr_arena_init(&arena);
+    const struct tr_tree *tree = tri_flyte_json(&arena, message, TRI_FLYTE_JSON_FIELDS);
+    if (tree != NULL) {
+        tr_tree_write(tree, json);
+    } else if (json->error == 0) {
+        json->error = arena.error != 0 ? arena.error : TR_MEMORY;
+    }
+    tr_arena_fini(&arena);
+}
