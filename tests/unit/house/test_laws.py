@@ -173,6 +173,7 @@ DIRECTIONS = [
     ("deploy/common", "actors/graph/document/report.h", "actors/graph/language/keys.h"),
     ("deploy/inputs", "runtime/blob/blob.h", "deploy/history/graphs.h"),
     ("deploy/flyte", "deploy/common/file.h", "deploy/cli/command.h"),
+    ("deploy/api", "deploy/door/door.h", "deploy/door/connection.h"),
     ("deploy/door", "runtime/env/library.h", "deploy/engine/assemble.h"),
     ("deploy/history", "deploy/common/document.h", "deploy/recovery/reuse.h"),
     ("deploy/recovery", "deploy/history/executions.h", "deploy/engine/launch.h"),
@@ -212,6 +213,8 @@ USES = [
     ("runtime/store.c", "void a(void) { PQclear(b); }"),
     ("actors/a.c", "#include <protobuf-c/protobuf-c.h>"),
     ("actors/a.c", "#include <flyteidl/types.pb-c.h>"),
+    ("deploy/a.c", "#include <nghttp2/nghttp2.h>"),
+    ("deploy/a.c", "int a = SSL_read(b, c);"),
     ("runtime/page.c", "void *a = malloc(1);"),
     ("schemas/codec.c", "void *a = calloc(1, 1);"),
     ("actors/a.c", "void *a = realloc(b, 1);"),
@@ -378,7 +381,7 @@ class Bans(Planted):
     def test_banned_words_are_found_outside_their_files(self):
         self.readme("runtime/link", "runtime/tap", "runtime/env", "runtime/http", "runtime/keeper",
                     "runtime/journal", "runtime/sqlite", "runtime/postgres", "plugins/builtin",
-                    "actors/graph", "deploy/flyte")
+                    "actors/graph", "deploy/flyte", "deploy/door", "deploy/api")
         for form, words, excepted, _ in laws.BANS:
             for word in words:
                 with self.subTest(word=word):

@@ -1,0 +1,22 @@
+/*
+ * The limits of calls, beside those of the door that they come through (../door/door_limits.h).
+ */
+#ifndef TR_DEPLOY_API_API_LIMITS_H
+#define TR_DEPLOY_API_API_LIMITS_H
+
+/* Bytes of all requests together that have not come as a whole. */
+#define TR_API_COLLECTED_BYTES_MAX (256ULL << 20)
+
+/* Memory that one request may take when it is taken apart. */
+#define TR_API_MESSAGE_BYTES_MAX (256ULL << 20)
+
+/* Words of an error. */
+#define TR_API_WORDS_BYTES 2048
+
+/* Variables in one path. */
+#define TR_API_VARIABLES_MAX 16
+
+/* The longest time that a client may give a call; longer ones are as if none were given. */
+#define TR_API_TIMEOUT_MS_MAX (365ULL * 24 * 3600 * 1000)
+
+#endif

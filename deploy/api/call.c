@@ -1,0 +1,198 @@
+/*
+ * Calls between the door and the services: made when a head has come, freed when the exchange has
+ * gone, ended once.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "actors/graph/flyte/flyte_message.h"
+#include "deploy/api/call_inside.h"
+#include "deploy/api/methods.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+#include "schemas/codec/utf8.h"
+
+struct tr_api_call *tri_call_new(struct tr_api *api, struct tr_door_exchange *exchange,
+                                 const struct tri_call_form *form,
+                                 const struct tr_api_method *method)
+{
+    struct tr_api_call *call = tr_alloc_zero(1, sizeof *call);
+    if (call == NULL) {
+        tr_door_exchange_reset(exchange);
+        return NULL;
+    }
+    call->api = api;
+    call->exchange = exchange;
+    call->form = form;
+    call->method = method;
+    tr_arena_init(&call->arena);
+    tr_door_exchange_state_set(exchange, call);
+    return call;
+}
+
+void tri_call_free(struct tr_api_call *call)
+{
+    call->is_over = true;
+    if (call->is_handled && call->method->gone != NULL) {
+        call->method->gone(call);
+    }
+    call->api->collected_bytes -= call->collected_bytes;
+    tr_grpc_reader_fini(&call->reader);
+    tri_buffer_fini(&call->body);
+    tr_arena_fini(&call->arena);
+    tr_free(call);
+}
+
+bool tri_call_collect(struct tr_api_call *call, size_t size)
+{
+    if (call->api->collected_bytes + size > TR_API_COLLECTED_BYTES_MAX) {
+        tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED,
+                    "the requests that are coming in have %llu bytes already "
+                    "(TR_API_COLLECTED_BYTES_MAX); try again later",
+                    (unsigned long long)call->api->collected_bytes);
+        return false;
+    }
+    call->collected_bytes += size;
+    call->api->collected_bytes += size;
+    return true;
+}
+
+void tri_call_short(struct tr_api_call *call, int error)
+{
+    if (error == TR_LIMIT) {
+        tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED,
+                    "the request takes more than %llu bytes of memory (TR_API_MESSAGE_BYTES_MAX)",
+                    (unsigned long long)TR_API_MESSAGE_BYTES_MAX);
+    } else {
+        tr_api_fail(call, TR_API_UNAVAILABLE, "%s", tr_error_text(error));
+    }
+}
+
+const void *tri_call_unpack(struct tr_api_call *call, struct tr_bytes bytes)
+{
+    const void *request = tr_flyte_message_unpack(&call->arena, call->method->request, bytes,
+                                                  TR_API_MESSAGE_BYTES_MAX);
+    if (request == NULL && call->arena.error != 0) {
+        tri_call_short(call, call->arena.error);
+    } else if (request == NULL) {
+        tr_api_fail(call, TR_API_INVALID_ARGUMENT,
+                    "these bytes are no %s, or nest too deeply, or have text that is no UTF-8 or "
+                    "holds a zero byte",
+                    call->method->request->name);
+    }
+    return request;
+}
+
+void tri_call_handle(struct tr_api_call *call, const void *request)
+{
+    if (call->method->role > call->api->everybody) {
+        tr_api_fail(call, TR_API_PERMISSION_DENIED, "you may not call %s.%s", call->method->service,
+                    call->method->name);
+        return;
+    }
+    call->is_handled = true;
+    call->method->handle(call, request);
+}
+
+/* ------------------------------------------------------------- for the services */
+
+uint64_t tr_api_call_number(const struct tr_api_call *call)
+{
+    return tr_door_exchange_number(call->exchange);
+}
+
+struct tr_api_call *tr_api_call_find(struct tr_api *api, uint64_t number)
+{
+    struct tr_door_exchange *exchange = tr_door_find(api->door, number);
+    return exchange == NULL ? NULL : tr_door_exchange_state(exchange);
+}
+
+int tr_api_post(struct tr_api *api, void (*run)(void *argument), void *argument)
+{
+    return tr_door_post(api->door, run, argument);
+}
+
+struct tr_api *tr_api_call_api(const struct tr_api_call *call)
+{
+    return call->api;
+}
+
+void *tr_api_call_state(const struct tr_api_call *call)
+{
+    return call->state;
+}
+
+void tr_api_call_state_set(struct tr_api_call *call, void *state)
+{
+    call->state = state;
+}
+
+bool tr_api_call_serves(const struct tr_api_call *call, struct tr_text service)
+{
+    return tr_api_has_service(call->api->methods, call->api->method_count, service);
+}
+
+struct tr_arena *tr_api_call_arena(struct tr_api_call *call)
+{
+    return &call->arena;
+}
+
+static void end(struct tr_api_call *call, enum tr_api_code code, const char *words)
+{
+    if (!call->is_over) {
+        call->is_over = true;
+        if (!tr_door_exchange_has_ended(call->exchange)) {
+            call->form->finish(call, code, words);
+        }
+    }
+}
+
+void tr_api_answer(struct tr_api_call *call, const ProtobufCMessage *response)
+{
+    TR_ASSERT(!call->method->is_stream && response->descriptor == call->method->response);
+    if (call->is_over) {
+        return;
+    }
+    int error = call->form->send(call, response);
+    if (error == TR_BUSY) {
+        tr_api_fail(call, TR_API_RESOURCE_EXHAUSTED,
+                    "the client has not taken %u bytes of earlier answers "
+                    "(TR_DOOR_CONNECTION_UNSENT_BYTES)",
+                    TR_DOOR_CONNECTION_UNSENT_BYTES);
+    } else if (error == 0) {
+        end(call, TR_API_OK, "");
+    }
+}
+
+int tr_api_send(struct tr_api_call *call, const ProtobufCMessage *response)
+{
+    TR_ASSERT(call->method->is_stream && response->descriptor == call->method->response);
+    return call->is_over ? TR_CLOSED : call->form->send(call, response);
+}
+
+void tr_api_finish(struct tr_api_call *call)
+{
+    TR_ASSERT(call->method->is_stream);
+    end(call, TR_API_OK, "");
+}
+
+/* Words of strangers may be cut off within a character. */
+static void make_readable(char *words)
+{
+    bool is_readable = tr_utf8_valid(tr_text_of(words));
+    for (; !is_readable && *words != '\0'; words++) {
+        *words = (unsigned char)*words < 0x80 ? *words : '?';
+    }
+}
+
+void tr_api_fail(struct tr_api_call *call, enum tr_api_code code, const char *format, ...)
+{
+    char words[TR_API_WORDS_BYTES];
+    va_list values;
+    TR_ASSERT(code != TR_API_OK);
+    va_start(values, format);
+    (void)vsnprintf(words, sizeof words, format, values);
+    va_end(values);
+    make_readable(words);
+    end(call, code, words);
+}

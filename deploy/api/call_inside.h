@@ -1,0 +1,80 @@
+/*
+ * What the files of this room know of a call. No service includes this.
+ */
+#ifndef TR_DEPLOY_API_CALL_INSIDE_H
+#define TR_DEPLOY_API_CALL_INSIDE_H
+
+#include "deploy/api/api.h"
+#include "deploy/api/api_limits.h"
+#include "deploy/api/call.h"
+#include "deploy/api/grpc.h"
+#include "deploy/door/door.h"
+
+struct tr_api {
+    struct tr_door *door;
+    const struct tr_api_method *methods;
+    size_t method_count;
+    uint8_t everybody; /* enum tr_api_role */
+    uint64_t message_bytes_max;
+    uint64_t collected_bytes; /* of requests that are coming */
+};
+
+/* How a client speaks. A call knows its exchange; the response has not ended in any of these. */
+struct tri_call_form {
+    /* A piece of the request's body, and its end. */
+    void (*body)(struct tr_api_call *call, struct tr_bytes piece);
+    void (*end)(struct tr_api_call *call);
+    /* A message that goes out: the one or one of several. 0, or as tr_api_send. */
+    int (*send)(struct tr_api_call *call, const ProtobufCMessage *response);
+    /* The end, with words if the code is not TR_API_OK. */
+    void (*finish)(struct tr_api_call *call, enum tr_api_code code, const char *words);
+};
+
+struct tr_api_call {
+    struct tr_api *api;
+    struct tr_door_exchange *exchange;
+    const struct tri_call_form *form;
+    const struct tr_api_method *method;
+    void *state;     /* the handler's */
+    bool is_handled; /* the handler knows it */
+    struct tr_arena arena;
+    uint64_t collected_bytes; /* of the api's */
+    bool is_over;
+    bool has_begun;     /* something was sent */
+    bool is_compressed; /* gRPC: the client has said that messages may be */
+    struct tr_grpc_reader reader;
+    struct tri_buffer body;   /* REST */
+    struct tr_text variables; /* REST: the template in METHOD's rest */
+};
+
+extern const struct tri_call_form tri_grpc_form;
+extern const struct tri_call_form tri_rest_form;
+
+/* Finds out what is called and makes a call of it, or answers at once. */
+void tri_grpc_begin(struct tr_api *api, struct tr_door_exchange *exchange);
+void tri_rest_begin(struct tr_api *api, struct tr_door_exchange *exchange);
+
+/* Answers without a call. */
+void tri_grpc_refuse(struct tr_door_exchange *exchange, enum tr_api_code code, const char *words);
+void tri_rest_refuse(struct tr_door_exchange *exchange, int status, enum tr_api_code code,
+                     const char *words);
+
+/* A call of an exchange; without memory the exchange is reset, and it is NULL. */
+TR_MUST_USE struct tr_api_call *tri_call_new(struct tr_api *api, struct tr_door_exchange *exchange,
+                                             const struct tri_call_form *form,
+                                             const struct tr_api_method *method);
+void tri_call_free(struct tr_api_call *call);
+
+/* Whether so many more bytes of a request may be kept; else it has failed. */
+TR_MUST_USE bool tri_call_collect(struct tr_api_call *call, size_t size);
+
+/* Says that there is no memory, or that a limit of it is reached. */
+void tri_call_short(struct tr_api_call *call, int error);
+
+/* Has the method handle a request. */
+void tri_call_handle(struct tr_api_call *call, const void *request);
+
+/* The request from its bytes; NULL: the call has failed. */
+TR_MUST_USE const void *tri_call_unpack(struct tr_api_call *call, struct tr_bytes bytes);
+
+#endif
