@@ -10,6 +10,7 @@
 #include "deploy/cli/diagnostics.h"
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
+#include "deploy/commands/serve_http.h"
 #include "deploy/common/notify.h"
 #include "deploy/follow/follow_local.h"
 
@@ -31,18 +32,26 @@ static void note_begin(struct tr_service_log *log, const struct tr_live *live)
     }
 }
 
-static enum tr_exit_status serve(const struct tr_invocation *invocation, struct tr_live *live)
+static enum tr_exit_status serve(const struct tr_invocation *invocation, struct tr_live *live,
+                                 const struct tr_serve_http *http)
 {
     struct tr_service_log *log;
+    struct tr_api *api;
     int error = tr_service_log_new(invocation, live, &log);
     if (error != 0) {
         return tr_command_failed(invocation->command, "the history cannot be watched: %s",
                                  tr_error_text(error));
     }
     note_begin(log, live);
+    enum tr_exit_status status = tr_serve_http_open(invocation, http, log, &api);
+    if (status != TR_EXIT_DONE) {
+        tr_service_log_free(log);
+        return status;
+    }
     tr_notify("READY=1");
-    enum tr_exit_status status = tr_follow_local_service(invocation, live, log);
+    status = tr_follow_local_service(invocation, live, log);
     tr_notify("STOPPING=1");
+    tr_api_close(api);
     tr_service_log_last(log);
     tr_service_log_free(log);
     return status;
@@ -53,6 +62,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct tr_store_place store;
     struct tr_live_options options;
     struct tr_settings_file settings;
+    struct tr_serve_http http = {.pair = NULL};
     struct tr_live *live;
     enum tr_exit_status status = tr_store_find(invocation, true, &store);
     if (status != TR_EXIT_DONE) {
@@ -64,12 +74,16 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     }
     options.fires_schedules = true;
     if (status == TR_EXIT_DONE) {
+        status = tr_serve_http_read(invocation, &settings, &http);
+    }
+    if (status == TR_EXIT_DONE) {
         status = tr_connect_as_engine(invocation, &options, &live);
     }
     if (status == TR_EXIT_DONE) {
-        status = serve(invocation, live);
+        status = serve(invocation, live, &http);
         tr_live_close(live);
     }
+    tr_serve_http_fini(&http);
     tr_settings_fini(&settings);
     return status;
 }
@@ -77,6 +91,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 static const struct tr_option options_table[] = {
     TR_ENGINE_OPTIONS,
     TR_NO_WARM_OPTION,
+    TR_SERVE_HTTP_OPTIONS,
     {0},
 };
 
@@ -88,9 +103,14 @@ const struct tr_command tr_command_serve = {
         "Goes on with all that is unfinished and takes what other commands hand it, until\n"
         "SIGTERM, SIGHUP or Ctrl-C: then it commits and leaves with 0, and the next engine\n"
         "goes on. Tells on stderr which executions begin and end; -q warnings alone, -v every\n"
-        "phase, -o json one document a line. deploy/package/troupe.service is a unit for systemd.",
+        "phase, -o json one document a line. deploy/package/troupe.service is a unit for systemd.\n"
+        "--http answers Flyte's clients, by gRPC and REST at one port: on this machine (PORT is\n"
+        "one of 127.0.0.1), and with --tls on others, too. Port 0 is any that is free; which one\n"
+        "is told. What is answered today: deploy/FLYTE_CLIENTS.md.",
     .examples = "  troupe serve\n"
-                "  troupe serve --store /var/lib/troupe --jobs 8 -o json",
+                "  troupe serve --store /var/lib/troupe --jobs 8 -o json\n"
+                "  troupe serve --http 30080\n"
+                "  troupe serve --http 0.0.0.0:443 --tls cert.pem,key.pem",
     .options = options_table,
     .outputs = "text|json",
     .has_store = true,

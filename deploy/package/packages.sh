@@ -45,6 +45,8 @@ packages_to_test=(
     "zsh|completes what is typed, as bash does"
     "fish|the same"
     "postgresql|a server for the store in PostgreSQL"
+    "curl|asks the port of troupe serve"
+    "openssl|makes certificates for it"
     "prometheus|its promtool checks metrics and alerts"
     "python3-aiohttp|serves the doubles of back ends that plugins are tested against"
 )

@@ -513,6 +513,7 @@ static const struct tri_key keys[] = {
     {"blobs", tri_settings_read_blobs, 0},
     {"blobs_cache", tri_settings_read_blobs_cache, 0},
     {"mail", read_mail, 0},
+    {"http", tri_settings_read_http, 0},
     {"store", read_store, 0},
     {"default_plugin", read_default_plugin, 0},
 };

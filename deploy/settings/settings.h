@@ -63,6 +63,20 @@ struct tr_settings_python {
     const char *python; /* a path */
 };
 
+/* The largest request of HTTP, and the least that this may be; the most connections. */
+#define TR_SETTINGS_REQUEST_BYTES_MIN (1ULL << 20)
+#define TR_SETTINGS_REQUEST_BYTES_MAX (1ULL << 30)
+#define TR_SETTINGS_CONNECTIONS_MAX 1000000
+
+/* Where Flyte's clients are answered. */
+struct tr_settings_http {
+    struct tri_vector addresses; /* const char *; none: nowhere */
+    const char *certificate;     /* paths; NULL: nothing is said */
+    const char *key;
+    uint64_t request_bytes; /* each 0: nothing is said */
+    uint32_t connections;
+};
+
 struct tr_settings_file {
     char path[PATH_MAX]; /* that was read; empty: there is none */
     uint32_t jobs;       /* 0: nothing is said */
@@ -80,6 +94,7 @@ struct tr_settings_file {
     struct tri_vector secrets;              /* struct tr_secret_source; none: nothing is said */
     struct tri_vector pythons;              /* struct tr_settings_python */
     struct tri_vector object_stores;        /* struct tr_object_store */
+    struct tr_settings_http http;
     const char *blobs;     /* the folder of blobs, or their URI; NULL: where the store has them */
     const char *sendmail;  /* the program that sends mail; NULL: TR_SENDMAIL */
     const char *mail_from; /* NULL: nothing is said */

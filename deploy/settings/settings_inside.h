@@ -1,6 +1,6 @@
 /*
  * What the files of settings.h share: settings.c reads the file, settings_plugins.c what it says
- * of plugins, settings_stores.c what it says of object stores.
+ * of plugins, settings_stores.c what it says of object stores, settings_http.c of HTTP.
  */
 #ifndef TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
 #define TR_DEPLOY_SETTINGS_SETTINGS_INSIDE_H
@@ -44,6 +44,10 @@ void tri_settings_read_blobs_cache(struct tri_definition *definition, const stru
 /* Reads `blobs`; `target` is a struct tr_settings_file. */
 void tri_settings_read_blobs(struct tri_definition *definition, const struct tr_tree *value,
                              void *target);
+
+/* Reads `http`; `target` is a struct tr_settings_file. */
+void tri_settings_read_http(struct tri_definition *definition, const struct tr_tree *value,
+                            void *target);
 
 /* Reads `plugins`; `target` is a struct tr_settings_file. */
 void tri_settings_read_plugins(struct tri_definition *definition, const struct tr_tree *value,

@@ -24,7 +24,7 @@ COMMANDS = {
     "schedules": ("[pause PLAN... | resume PLAN... | trigger PLAN]",
                   "-m --message -y --yes -o"),
     "backfill": ("PLAN", "--from --to --parallelism --label -o"),
-    "serve": ("", "-j --jobs --durability --resources --no-warm -o"),
+    "serve": ("", "-j --jobs --durability --resources --no-warm --http --tls -o"),
     "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),
     "list": ("", "--workflow --plan --phase -l --label --since --until --parent -a --all --waiting "
              "--sort -r --reverse --limit --offset -o"),
@@ -58,7 +58,7 @@ COMMANDS = {
 }
 EVERYWHERE = "-h --help -q --quiet -v --verbose"
 PAGES = ("README.md", "deploy/README.md", "deploy/METRICS.md", "deploy/OPERATING.md",
-         "deploy/POSTGRESQL.md",
+         "deploy/POSTGRESQL.md", "deploy/FLYTE_CLIENTS.md",
          "examples/README.md", "examples/COMMANDS.md", "examples/TUTORIAL.md",
          "examples/MIGRATING.md", "examples/TROUBLESHOOTING.md")
 # A line of an example, one that is typed along, or what stands between backticks.

@@ -2,6 +2,8 @@
 """Libraries that are opened when they are needed: who needs one that is not there is told so, and
 nobody else."""
 
+import pathlib
+import signal
 import subprocess
 import unittest
 
@@ -13,7 +15,9 @@ tasks: {show: {inputs: {f: file}, run: [cat, "{{.inputs.f}}"]}}
 workflows: {main: {inputs: {f: file}, nodes: {show: {task: show, with: {f: $f}}}}}
 """
 
-CURL, PQ, ARCHIVE = LIBRARIES = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13")
+CURL, PQ, ARCHIVE = OTHERS = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13")
+NGHTTP2, MICROHTTPD, SSL = HTTP = ("libnghttp2.so.14", "libmicrohttpd.so.12", "libssl.so.3")
+LIBRARIES = OTHERS + HTTP
 
 
 class LibrariesTest(ProgramTest):
@@ -55,6 +59,32 @@ class LibrariesTest(ProgramTest):
                       "too old; install the package libarchive13",
                       self.troupe("run", "flows.tgz", "main", status=2)[1])
 
+    def test_without_those_of_http(self):
+        for name, package in ((NGHTTP2, "libnghttp2-14"), (MICROHTTPD, "libmicrohttpd12"),
+                              (SSL, "libssl3")):
+            with self.subTest(name):
+                self.hide(name)
+                words = ("serve", "--http", "0") + (("--tls", "a,b") if name == SSL else ())
+                self.assertIn(f"Flyte's clients cannot be answered: {name} is not there, or too "
+                              f"old; install the package {package}",
+                              self.troupe(*words, status=4)[1])
+                (self.libraries / name).unlink()
+
+    def test_a_service_without_a_port_has_none_of_it(self):
+        """No library, no thread; with a port there are both."""
+        for words, is_there in (((), False), (("--http", "0"), True)):
+            with self.subTest(words):
+                serving = self.start("serve", *words)
+                serving.wait_for("answers" if is_there else "serves")
+                pid = serving.process.pid
+                maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
+                names = [(thread / "comm").read_text().strip()
+                         for thread in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+                self.assertEqual(MICROHTTPD in maps, is_there)
+                self.assertEqual("troupe-door" in names, is_there)
+                serving.signal(signal.SIGTERM)
+                self.assertEqual(serving.end()[0], 0)
+
     def test_who_needs_none_is_not_told(self):
         self.hide(*LIBRARIES)
         self.write("f.txt", "text\n")
@@ -67,7 +97,7 @@ class LibrariesTest(ProgramTest):
                                text=True).stdout.splitlines()
         linked = {line.split()[0] for line in lines}
         self.assertIn("libsqlite3.so.0", linked)
-        self.assertEqual(linked & {*LIBRARIES, "libxml2.so.2"}, set())
+        self.assertEqual(linked & {*LIBRARIES, "libxml2.so.2", "libz.so.1"}, set())
 
 
 if __name__ == "__main__":

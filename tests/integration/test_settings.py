@@ -154,6 +154,21 @@ MISTAKES = [
      "'nobody' is no address of a mail; write one such as troupe@example.org [InvalidValue]"),
 ]
 
+HTTP = [
+    ("http", "http:  ", "htpp:  ", "htpp",
+     "'htpp' is no key of the settings; the nearest one is 'http' [InvalidValue]"),
+    ("listen", '"127.0.0.1:30080"', '"127.0.0.1"', '"127.0.0.1"',
+     "'127.0.0.1' is no address; write PORT, HOST:PORT or [HOST]:PORT with an IP address or "
+     "localhost, or unix:PATH [InvalidValue]"),
+    ("certificate", "./http.pem", "./https.pem", "./https.pem", FILE.format("https.pem")),
+    ("key", "key: ./http.key", "key: ./https.key", "./https.key", FILE.format("https.key")),
+    ("request_bytes", "request_bytes: 64Mi", "request_bytes: 2Gi", "2Gi",
+     "this is too little or too much for a request; write from 1Mi to 1Gi [InvalidValue]"),
+    ("connections", "connections: 10000", "connections: 0", "0",
+     "'0' is no value for 'connections'; " + COUNT.format("1 to 1000000")),
+]
+MISTAKES += HTTP
+
 # The same of Armada's own keys, of which its plugin says itself what is wrong, at the key.
 ARMADA_MISTAKES = [
     ("queue", "queue: research", "queue: a/b", "queue",
@@ -247,7 +262,7 @@ class SettingsTest(ProgramTest):
         """What the example names beside it."""
         self.build("mine", 10101)
         self.build("theirs", 10102)
-        for name in ("ca.pem", "client.pem", "client.key"):
+        for name in ("ca.pem", "client.pem", "client.key", "http.pem", "http.key"):
             (self.store / name).write_text("")
         (self.store / "blobs-of-all").mkdir()
         script = self.store / "get-secret"
@@ -297,6 +312,19 @@ class SettingsTest(ProgramTest):
     def test_each_key_is_checked(self):
         self.lay_out()
         self.assert_each_is_told(SETTINGS, MISTAKES)
+
+    def test_a_certificate_has_a_key(self):
+        self.lay_out()
+        changed = SETTINGS.replace("  key: ./http.key\n", "")
+        self.settings.write_text(changed)
+        place = changed[:changed.index("  listen:")].count("\n") + 1
+        self.assertEqual(self.troupe("plugins", status=2)[1],
+                         f"{self.settings}:{place}:3: http has one of 'certificate' and 'key'; "
+                         "write both, or none [ValueRequired]\n")
+        self.settings.write_text("http: {listen: [" + ", ".join(9 * ["1"]) + "]}\n")
+        self.assertEqual(self.troupe("plugins", status=2)[1],
+                         f"{self.settings}:1:16: these are more than 8 addresses; write fewer "
+                         "[InvalidValue]\n")
 
     def test_each_key_of_armada_is_checked(self):
         self.assert_each_is_told(ARMADA, [

@@ -1,0 +1,162 @@
+/*
+ * `troupe serve --http`: which addresses, and what people are told of them.
+ */
+#include "deploy/commands/serve_http.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+#define HOST_BYTES 256
+#define UNIX_PREFIX "unix:"
+
+/* ------------------------------------------------------------------- reading */
+
+static enum tr_exit_status read_addresses(const struct tr_invocation *invocation,
+                                          struct tr_serve_http *http)
+{
+    const struct tr_arguments *arguments = &invocation->arguments;
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        if (strcmp(arguments->given[i].option->name, "http") != 0) {
+            continue;
+        }
+        if (http->options.address_count == TR_DOOR_ADDRESSES_MAX) {
+            return tr_command_mistake(invocation->command,
+                                      "--http: these are more than %d addresses",
+                                      TR_DOOR_ADDRESSES_MAX);
+        }
+        http->addresses[http->options.address_count++] = arguments->given[i].value;
+    }
+    return TR_EXIT_DONE;
+}
+
+/* Of CERT,KEY the last comma parts them. */
+static enum tr_exit_status read_pair(const struct tr_invocation *invocation, const char *pair,
+                                     struct tr_serve_http *http)
+{
+    const char *comma = strrchr(pair, ',');
+    if (comma == NULL || comma == pair || comma[1] == '\0') {
+        return tr_command_mistake(invocation->command,
+                                  "--tls: '%.200s' is not CERT,KEY; write the paths of two PEM "
+                                  "files with a comma between",
+                                  pair);
+    }
+    http->pair = tr_text_copy(tr_text_of(pair));
+    if (http->pair == NULL) {
+        return tr_command_failed(invocation->command, "%s", tr_error_text(TR_MEMORY));
+    }
+    char *key = http->pair + (comma - pair);
+    *key = '\0';
+    http->options.certificate = http->pair;
+    http->options.key = key + 1;
+    return TR_EXIT_DONE;
+}
+
+static enum tr_exit_status check_addresses(const struct tr_invocation *invocation,
+                                           const struct tr_serve_http *http)
+{
+    char words[TR_DOOR_WORDS_BYTES];
+    bool has_tls = http->options.certificate != NULL;
+    for (size_t i = 0; i < http->options.address_count; i++) {
+        if (tr_door_address_check(http->addresses[i], has_tls, words) != 0) {
+            return tr_command_mistake(invocation->command, "--http: %s", words);
+        }
+    }
+    return TR_EXIT_DONE;
+}
+
+enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
+                                       const struct tr_settings_file *settings,
+                                       struct tr_serve_http *http)
+{
+    const char *pair = tr_arguments_value(&invocation->arguments, "tls");
+    *http = (struct tr_serve_http){
+        .options = {.certificate = settings->http.certificate,
+                    .key = settings->http.key,
+                    .request_bytes_max = settings->http.request_bytes,
+                    .connections_max = settings->http.connections,
+                    .everybody = TR_API_ADMIN},
+    };
+    enum tr_exit_status status = read_addresses(invocation, http);
+    const char *const *listen = settings->http.addresses.items;
+    for (uint32_t i = 0; http->options.address_count == 0 && i < settings->http.addresses.count;
+         i++) {
+        http->addresses[i] = listen[i];
+    }
+    if (http->options.address_count == 0) {
+        http->options.address_count = settings->http.addresses.count;
+    }
+    http->options.addresses = http->addresses;
+    if (status == TR_EXIT_DONE && pair != NULL && http->options.address_count == 0) {
+        return tr_command_mistake(invocation->command,
+                                  "--tls: there is no address that it is for; give one with "
+                                  "--http");
+    }
+    if (status == TR_EXIT_DONE && pair != NULL) {
+        status = read_pair(invocation, pair, http);
+    }
+    return status != TR_EXIT_DONE ? status : check_addresses(invocation, http);
+}
+
+void tr_serve_http_fini(struct tr_serve_http *http)
+{
+    tr_free(http->pair);
+    http->pair = NULL;
+}
+
+/* ------------------------------------------------------------------- opening */
+
+/* By which name others reach an address that is all of this machine's. */
+static void print_endpoint(const char *address, char *text, size_t size)
+{
+    static const char *const all[] = {"0.0.0.0:", "[::]:"};
+    char host[HOST_BYTES] = "";
+    for (size_t i = 0; i < TR_COUNT_OF(all); i++) {
+        if (strncmp(address, all[i], strlen(all[i])) == 0 &&
+            gethostname(host, sizeof host - 1) == 0) {
+            (void)snprintf(text, size, "dns:///%s:%s", host, address + strlen(all[i]));
+            return;
+        }
+    }
+    bool is_unix = strncmp(address, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0;
+    (void)snprintf(text, size, "%s%s", is_unix ? "" : "dns:///", address);
+}
+
+static void tell(struct tr_service_log *log, const struct tr_api *api, bool has_tls)
+{
+    char text[HOST_BYTES + TR_DOOR_ADDRESS_BYTES_MAX + 64];
+    char endpoint[HOST_BYTES + TR_DOOR_ADDRESS_BYTES_MAX + 16];
+    for (size_t i = 0; i < tr_api_address_count(api); i++) {
+        (void)snprintf(text, sizeof text, "answers Flyte's clients at %s", tr_api_address(api, i));
+        tr_service_log_note(log, false, text);
+    }
+    const char *first = tr_api_address(api, 0);
+    bool is_secure = has_tls && strncmp(first, UNIX_PREFIX, strlen(UNIX_PREFIX)) != 0;
+    print_endpoint(first, endpoint, sizeof endpoint);
+    tr_service_log_note(log, false, "which find it by these lines of ~/.flyte/config.yaml:");
+    tr_service_log_note(log, false, "admin:");
+    (void)snprintf(text, sizeof text, "  endpoint: %s", endpoint);
+    tr_service_log_note(log, false, text);
+    tr_service_log_note(log, false, is_secure ? "  insecure: false" : "  insecure: true");
+}
+
+enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
+                                       const struct tr_serve_http *http, struct tr_service_log *log,
+                                       struct tr_api **api)
+{
+    char words[TR_DOOR_WORDS_BYTES] = "";
+    *api = NULL;
+    if (http->options.address_count == 0) {
+        return TR_EXIT_DONE;
+    }
+    int error = tr_api_open(&http->options, words, api);
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "Flyte's clients cannot be answered: %s",
+                                 words[0] != '\0' ? words : tr_error_text(error));
+    }
+    tell(log, *api, http->options.certificate != NULL);
+    return TR_EXIT_DONE;
+}

@@ -1,0 +1,44 @@
+/*
+ * The options of `troupe serve` that open a port for Flyte's clients (deploy/api/).
+ */
+#ifndef TR_DEPLOY_COMMANDS_SERVE_HTTP_H
+#define TR_DEPLOY_COMMANDS_SERVE_HTTP_H
+
+#include "deploy/api/api.h"
+#include "deploy/cli/command.h"
+#include "deploy/follow/service_log.h"
+#include "deploy/settings/settings.h"
+
+/* For the command's table. */
+#define TR_SERVE_HTTP_OPTIONS                                                                    \
+    {0, "http", "ADDRESS", "answer Flyte's clients there", NULL, 0, true},                       \
+    {                                                                                            \
+        0, "tls", "CERT,KEY", "speak TLS there, with these PEM files", NULL, TR_COMPLETES_FILES, \
+            false                                                                                \
+    }
+
+/* How the port is to be. */
+struct tr_serve_http {
+    struct tr_api_options options;
+    const char *addresses[TR_DOOR_ADDRESSES_MAX];
+    char *pair; /* CERT and KEY, each a string */
+};
+
+/*
+ * Reads them, the command line before the settings, which both outlive; without an address there is
+ * no port. What is wrong is said on stderr. To be ended in any case.
+ */
+enum tr_exit_status tr_serve_http_read(const struct tr_invocation *invocation,
+                                       const struct tr_settings_file *settings,
+                                       struct tr_serve_http *http);
+void tr_serve_http_fini(struct tr_serve_http *http);
+
+/*
+ * Opens the port and tells where it is and what clients write to find it; NULL without an address.
+ * What is wrong is said on stderr.
+ */
+enum tr_exit_status tr_serve_http_open(const struct tr_invocation *invocation,
+                                       const struct tr_serve_http *http, struct tr_service_log *log,
+                                       struct tr_api **api);
+
+#endif
