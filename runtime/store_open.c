@@ -4,7 +4,9 @@
  */
 #include "runtime/store_open.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "runtime/journal/store_folder.h"
 #include "runtime/postgres/postgres.h"
@@ -53,20 +55,52 @@ int tri_store_locate(const char *folder, const char **locator, char *explain, ch
     return 0;
 }
 
+/* A store in a database has hosts; this engine is that of its folder. */
+static int open_as_host(const struct tri_store_options *given, char *explain,
+                        struct tri_store **store)
+{
+    char machine[HOST_NAME_MAX + 1] = "";
+    uint8_t place[TRI_STORE_PLACE_BYTES_MAX];
+    struct tri_store_options options = *given;
+    struct tri_store_member member = {.machine = machine, .folder = given->folder, .blobs = ""};
+    int error = tri_store_folder_make(given->folder, explain);
+    if (error == 0) {
+        error = tri_store_place_ensure(given->folder, place, &member.place.size, explain);
+    }
+    if (error != 0) {
+        return error;
+    }
+    (void)gethostname(machine, sizeof machine - 1);
+    if (given->member != NULL) {
+        const struct tr_bytes bytes = {.data = place, .size = member.place.size};
+        member = *given->member;
+        member.place = bytes;
+        member.machine = machine;
+        member.folder = given->folder;
+    }
+    member.place.data = place;
+    options.member = &member;
+    return tri_postgres_open(&options, explain, store);
+}
+
 int tri_store_open(const struct tri_store_options *given, char *explain, struct tri_store **store)
 {
     char bound[TRI_STORE_LOCATOR_BYTES];
+    char words[TRI_STORE_EXPLAIN_BYTES];
     struct tri_store_options options = *given;
+    explain = explain != NULL ? explain : words;
     int error = tri_store_locate(options.folder, &options.locator, explain, bound);
     if (error != 0) {
         return error;
     }
     struct tri_store *opened = NULL;
-    error = options.locator == NULL ? tri_sqlite_open(&options, explain, &opened)
-                                    : tri_postgres_open(&options, explain, &opened);
     bool has_engine = !options.read_only && options.folder != NULL;
-    if (error == 0 && has_engine && options.locator != NULL) {
-        error = tri_store_place_claim(opened, options.folder, options.takes_over, explain);
+    if (options.locator == NULL) {
+        error = tri_sqlite_open(&options, explain, &opened);
+    } else if (has_engine) {
+        error = open_as_host(&options, explain, &opened);
+    } else {
+        error = tri_postgres_open(&options, explain, &opened);
     }
     if (error == 0 && has_engine && options.vfs == NULL) {
         error = tri_store_files_take(opened, options.folder, options.durability, explain);

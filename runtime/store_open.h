@@ -12,8 +12,9 @@
  * (runtime/journal/store_folder.h), has one of its URIs (postgresql://…, postgres://…); else
  * SQLite's in `options->folder`. What it does, its errors and `explain` are those of
  * tri_sqlite_open and tri_postgres_open; opened for writing, it takes in the files of an earlier
- * program (store_files.h), and one in a database has to be that of the folder (store_place.h). A
- * locator of another form is TR_INVALID; in the folder's file it is
+ * program (store_files.h), and one in a database is opened as the host of the folder
+ * (store_place.h), of which `options->member` may say more. TR_STORE_FOREIGN: another host has the
+ * work of the store. A locator of another form is TR_INVALID; in the folder's file it is
  * TR_STORE_DAMAGED.
  */
 TR_MUST_USE int tri_store_open(const struct tri_store_options *options, char *explain,

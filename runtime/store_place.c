@@ -1,10 +1,9 @@
 /*
- * The folder of a store is known by what lies in it, not by its path: a file with the bytes of the
- * store's cell, which no other folder has, since they name a process and an incarnation of the
- * store. So a folder may be moved, or mounted on another machine.
+ * The folder of a host is known by what lies in it, not by its path: a file with bytes that no
+ * other folder has, since they name a machine, a path, a process and a moment. So a folder may be
+ * moved, or mounted on another machine.
  *
- * The file is on the disk before the cell is committed. A process that ends in between leaves a
- * store without the folder, which is claimed anew.
+ * The file is on the disk before the store hears of it.
  */
 #include "runtime/store_place.h"
 
@@ -13,42 +12,42 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "runtime/memory.h"
+#include "schemas/codec/error.h"
 #include "schemas/runtime/place.h"
 
 #define FILE_NAME "place"
 
-/* A host's name, a path and two numbers. */
-#define BYTES_MAX (HOST_NAME_MAX + PATH_MAX + 64)
+_Static_assert(TRI_STORE_PLACE_BYTES_MAX >= HOST_NAME_MAX + PATH_MAX + 64, "room for a place");
 
-/* Bytes of a path in words. */
-#define SHOWN_MAX 150
-
-struct place {
-    uint8_t bytes[BYTES_MAX];
-    size_t size; /* 0: none */
-};
-
-static int read_cell(struct tri_store *store, struct place *place)
+static int path_of(const char *folder, char path[PATH_MAX])
 {
-    int error =
-        tri_store_read_meta(store, TRI_META_PLACE, place->bytes, sizeof place->bytes, &place->size);
-    return error == TR_NOT_FOUND ? 0 : error;
+    int size = snprintf(path, PATH_MAX, "%s/" FILE_NAME, folder);
+    return size > 0 && size < PATH_MAX ? 0 : TR_INVALID;
 }
 
-static void read_file(const char *path, struct place *place)
+int tri_store_place_read(const char *folder, uint8_t *bytes, size_t *size)
 {
+    char path[PATH_MAX];
+    int error = path_of(folder, path);
+    if (error != 0) {
+        return error;
+    }
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    ssize_t size = file < 0 ? 0 : read(file, place->bytes, sizeof place->bytes);
+    ssize_t count = file < 0 ? 0 : read(file, bytes, TRI_STORE_PLACE_BYTES_MAX);
     if (file >= 0) {
         (void)close(file);
     }
-    place->size = size > 0 ? (size_t)size : 0;
+    if (count <= 0) {
+        return TR_NOT_FOUND;
+    }
+    *size = (size_t)count;
+    return 0;
 }
 
-static int write_file(const char *path, const struct place *place)
+static int write_file(const char *path, const uint8_t *bytes, size_t size)
 {
     char part[PATH_MAX + 16];
     (void)snprintf(part, sizeof part, "%s.new", path);
@@ -56,94 +55,48 @@ static int write_file(const char *path, const struct place *place)
     if (file < 0) {
         return TR_STORE_FAILED;
     }
-    bool is_written = write(file, place->bytes, place->size) == (ssize_t)place->size &&
-                      fsync(file) == 0 && rename(part, path) == 0;
+    bool is_written =
+        write(file, bytes, size) == (ssize_t)size && fsync(file) == 0 && rename(part, path) == 0;
     int number = errno;
     (void)close(file);
     errno = number;
     return is_written ? 0 : TR_STORE_FAILED;
 }
 
-static int make(const struct tri_store *store, const char *folder, struct place *place)
+static int make(const char *folder, uint8_t *bytes, size_t *size)
 {
     char host[HOST_NAME_MAX + 1] = "";
+    struct timespec now = {.tv_sec = 0};
     (void)gethostname(host, sizeof host - 1);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
     const struct tr_store_place value = {
         .host = {.data = (const uint8_t *)host, .size = strlen(host)},
         .folder = {.data = (const uint8_t *)folder, .size = strlen(folder)},
         .process = (uint64_t)getpid(),
-        .incarnation = store->incarnation};
-    struct tr_writer writer = tr_writer_of(place->bytes, sizeof place->bytes);
+        .incarnation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
+    struct tr_writer writer = tr_writer_of(bytes, TRI_STORE_PLACE_BYTES_MAX);
     int error = tr_store_place_pack(&value, &writer);
-    place->size = tr_writer_size(&writer);
+    *size = tr_writer_size(&writer);
     return error;
 }
 
-static int put_cell(struct tri_store *store, const struct place *place)
+int tri_store_place_ensure(const char *folder, uint8_t *bytes, size_t *size, char *explain)
 {
-    const struct tri_op op = {.kind = TRI_OP_PUT_META,
-                              .number = TRI_META_PLACE,
-                              .data = {.data = place->bytes, .size = place->size}};
-    const struct tri_commit commit = {.ops = &op, .count = 1, .last_number = store->last_number};
-    return tri_store_commit(store, &commit);
-}
-
-/* The folder becomes the store's. */
-static int take(struct tri_store *store, const char *folder, const char *path, char *explain)
-{
-    struct place place;
-    int error = make(store, folder, &place);
-    if (error == 0) {
-        error = write_file(path, &place);
+    char path[PATH_MAX];
+    int error = tri_store_place_read(folder, bytes, size);
+    if (error != TR_NOT_FOUND) {
+        return error;
     }
-    if (error != 0) {
+    error = path_of(folder, path);
+    if (error == 0) {
+        error = make(folder, bytes, size);
+    }
+    if (error == 0) {
+        error = write_file(path, bytes, *size);
+    }
+    if (error != 0 && explain != NULL) {
         (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%.400s cannot be written: %s", path,
                        error == TR_STORE_FAILED ? strerror(errno) : tr_error_text(error));
-        return error;
-    }
-    error = put_cell(store, &place);
-    if (error != 0) {
-        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_store_explain(store));
     }
     return error;
-}
-
-static int refuse(const struct place *place, const char *folder, char *explain)
-{
-    struct tr_store_place known = {.process = 0};
-    const struct tr_bytes body = {.data = place->bytes, .size = place->size};
-    (void)!tr_store_place_unpack(body, tr_store_place_schema.version, &known);
-    int size = known.folder.size > SHOWN_MAX ? SHOWN_MAX : (int)known.folder.size;
-    (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
-                   "the store was last used with the folder %.*s of the host %.*s, where processes "
-                   "of its tasks may still run; use that one or, when nothing of it runs any more, "
-                   "type troupe store take-over --store %.*s",
-                   size, (const char *)known.folder.data,
-                   known.host.size > 64 ? 64 : (int)known.host.size, (const char *)known.host.data,
-                   SHOWN_MAX, folder);
-    return TR_STORE_FOREIGN;
-}
-
-int tri_store_place_claim(struct tri_store *store, const char *folder, bool takes_over,
-                          char *explain)
-{
-    char words[TRI_STORE_EXPLAIN_BYTES];
-    char path[PATH_MAX];
-    struct place known = {.size = 0};
-    struct place own;
-    explain = explain != NULL ? explain : words;
-    if (snprintf(path, sizeof path, "%s/" FILE_NAME, folder) >= (int)sizeof path) {
-        return TR_INVALID;
-    }
-    int error = read_cell(store, &known);
-    if (error != 0) {
-        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_store_explain(store));
-        return error;
-    }
-    read_file(path, &own);
-    if (known.size > 0 && known.size == own.size && memcmp(known.bytes, own.bytes, own.size) == 0) {
-        return 0;
-    }
-    return known.size == 0 || takes_over ? take(store, folder, path, explain)
-                                         : refuse(&known, folder, explain);
 }

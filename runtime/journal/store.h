@@ -142,13 +142,31 @@ struct tri_graph_entry {
 /* How much a log of commits may be ahead of its store: runtime/commits/commit_log.h. */
 struct tri_commit_log_limits;
 
+/*
+ * Who opens a store that several hosts may have: known by the bytes in the file `place` of its
+ * folder (runtime/store_place.h); the rest is for people, and for the others.
+ */
+struct tri_store_member {
+    struct tr_bytes place;
+    const char *name;          /* one of its own; NULL: of the machine */
+    const char *machine;       /* the name of the machine */
+    const char *folder;        /* of the store, there */
+    const char *blobs;         /* where all hosts find its blobs; "": only it does */
+    uint32_t lease_ms;         /* silent for so long it may be fenced; 0: as it was */
+    uint32_t process_lease_ms; /* its processes end so long behind its last word; 0: as it was */
+};
+
+/* Bytes of a host's name. */
+#define TRI_STORE_MEMBER_NAME_BYTES_MAX 64
+
 /* How a store is opened. */
 struct tri_store_options {
     const char *folder;  /* created if missing, mode 0700; with a locator it may be NULL */
     const char *locator; /* of a database, in place of one in the folder; or NULL */
     enum tr_durability durability; /* PROCESS or FULL */
     bool takes_over; /* of a store in a database: its engine works in this folder from now on */
-    bool read_only;  /* takes no lock and no fence; commits are refused */
+    const struct tri_store_member *member;  /* the same: as which host; NULL: as whoever has it */
+    bool read_only;                         /* takes no lock and no fence; commits are refused */
     const struct tr_schema *const *records; /* the record schemas, each a table */
     size_t record_count;
     const struct tr_views *views;            /* views and indexes of the records; NULL: none */
@@ -212,6 +230,7 @@ struct tri_store {
     const struct tri_store_ops *ops;
     uint64_t incarnation; /* this host's; raised by each opening for writing */
     uint64_t last_number; /* of the last commit; for a reader, of its last load */
+    uint64_t host;        /* of several that a store may have; 0: it has no such */
 };
 
 /*

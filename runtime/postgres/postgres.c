@@ -39,6 +39,9 @@ static void release_store_memory(struct tri_store *store)
 static void close_store(struct tri_store *store)
 {
     struct tri_postgres *self = tri_postgres_of(store);
+    if (self->is_claimed && self->connection != NULL && self->broken == 0) {
+        (void)!tri_postgres_leave(self); /* else it is waited for */
+    }
     tri_postgres_disconnect(self);
     tri_postgres_records_fini(self);
     tri_arrays_fini(&self->arrays);
@@ -153,6 +156,8 @@ static int begin(const struct tri_store_options *options, int patience_ms, const
     self->durability = options->durability;
     self->read_only = options->read_only;
     self->views = options->views;
+    self->member = options->member;
+    self->takes_over = options->takes_over;
     self->patience_ms = patience_ms;
     (void)snprintf(self->place, sizeof self->place, "the database");
     (void)tri_postgres_report(self, 0, "no error so far");
@@ -205,7 +210,7 @@ int tri_postgres_open(const struct tri_store_options *options, char *explain,
 }
 
 int tri_postgres_open_reading(const struct tri_store_options *options, int patience_ms,
-                              char *explain, struct tri_postgres **store)
+                              const char *task, char *explain, struct tri_postgres **store)
 {
-    return begin(options, patience_ms, "reading", tri_postgres_find_tables, explain, store);
+    return begin(options, patience_ms, task, tri_postgres_find_tables, explain, store);
 }

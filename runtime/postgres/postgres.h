@@ -6,6 +6,7 @@
 
 #include "runtime/journal/reader.h"
 #include "runtime/journal/store_care.h"
+#include "runtime/members/registry.h"
 
 /* Whether a locator is one of PostgreSQL's: postgresql://… or postgres://…; NULL is none. */
 bool tri_postgres_is_locator(const char *locator);
@@ -31,6 +32,15 @@ TR_MUST_USE int tri_postgres_open(const struct tri_store_options *options, char 
 /* The contract of tr_reader_open, for the store that `options->locator` names. */
 TR_MUST_USE int tri_postgres_reader_open(const struct tr_reader_options *options, char *explain,
                                          struct tr_reader **reader);
+
+/*
+ * Opens the registry of the hosts of the store that `options->locator` names, in a session of its
+ * own, which waits a moment for answers and makes a lost connection again. Errors: those of
+ * tri_postgres_open for reading. It speaks for no host until it joins, or is told which
+ * (tri_registry, self and incarnation).
+ */
+TR_MUST_USE int tri_postgres_registry_open(const struct tri_store_options *options, char *explain,
+                                           struct tri_registry **registry);
 
 /* The contracts of tri_store_init, tri_store_upgrade and tri_store_check. */
 TR_MUST_USE int tri_postgres_init(const struct tri_store_options *options, char *explain,

@@ -182,10 +182,10 @@ static int change(struct tri_postgres *self)
         error = read_catalog(self, &before);
     }
     if (error == 0) {
-        error = tri_postgres_functions_upgrade(self);
+        error = tri_postgres_tables_upgrade(self);
     }
     if (error == 0) {
-        error = tri_postgres_tables_upgrade(self);
+        error = tri_postgres_functions_upgrade(self);
     }
     if (error == 0) {
         error = upgrade_records(self);

@@ -30,6 +30,11 @@ static const char find_columns[] =
     " FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0"
     " AND NOT a.attisdropped WHERE c.relnamespace = $1::oid AND c.relkind = 'r'";
 
+static const char find_fences[] =
+    "SELECT number, incarnation, last_number, checksum FROM fences ORDER BY number";
+static const char find_owner[] =
+    "SELECT FROM partitions p JOIN fences f ON f.number = p.host WHERE p.number = 0";
+
 static const char find_rights[] =
     "SELECT relname::text, has_table_privilege(oid, 'SELECT'), has_table_privilege(oid, 'INSERT'),"
     " has_table_privilege(oid, 'UPDATE'), has_table_privilege(oid, 'DELETE')"
@@ -235,19 +240,43 @@ static void check_rights(struct tri_postgres_check *check)
 
 /* ------------------------------------------------------------------------ all of it */
 
-static int check_host(struct tri_postgres_check *check)
+static int check_owner(struct tri_postgres_check *check)
 {
-    struct tri_fence_row host = {0};
-    if (!tri_postgres_may_read(check, "host")) {
+    PGresult *owner = NULL;
+    if (!tri_postgres_may_read(check, "partitions")) {
         return 0;
     }
-    int error = tri_postgres_read_host(check->store, false, &host);
-    if (error == TR_STORE_DAMAGED) {
-        tri_findings_tell(&check->findings, "host", TRI_REMEDY_BACKUP,
-                          "the host's row is missing, or fails its checksum");
-        error = 0;
+    int error =
+        tri_postgres_query(check->store, find_owner, 0, NULL, 1, "looking at the hosts", &owner);
+    if (error == 0 && count_of(check, owner) != 1) {
+        tri_findings_tell(&check->findings, "partitions (number 0)", TRI_REMEDY_BACKUP,
+                          "no host has the work of the store, or one without a fence");
     }
+    check->store->library->clear(owner);
     return error;
+}
+
+static int check_host(struct tri_postgres_check *check)
+{
+    PGresult *fences = NULL;
+    if (!tri_postgres_may_read(check, "fences")) {
+        return 0;
+    }
+    int error =
+        tri_postgres_query(check->store, find_fences, 0, NULL, 1, "looking at the hosts", &fences);
+    for (int row = 0; error == 0 && row < count_of(check, fences); row++) {
+        struct tri_op op = {.key = {tri_postgres_number(check->store, fences, row, 1),
+                                    tri_postgres_number(check->store, fences, row, 2)}};
+        if (tri_postgres_number(check->store, fences, row, 3) != tri_checksum(0, &op)) {
+            char place[48];
+            (void)snprintf(place, sizeof place, "fences (host %llu)",
+                           (unsigned long long)tri_postgres_number(check->store, fences, row, 0));
+            tri_findings_tell(&check->findings, place, TRI_REMEDY_BACKUP,
+                              "the host's row fails its checksum");
+        }
+    }
+    check->store->library->clear(fences);
+    return error != 0 ? error : check_owner(check);
 }
 
 static int check_schema(struct tri_postgres_check *check)

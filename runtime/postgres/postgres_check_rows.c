@@ -133,6 +133,7 @@ static void visit_entry(struct tri_postgres_check *check, const void *self, cons
 {
     struct tri_commit_entry_head head = {0};
     uint64_t sequence = tri_postgres_number(check->store, rows, row, 0);
+    uint64_t host = tri_postgres_number(check->store, rows, row, 2);
     uint8_t *entry = NULL;
     char place[64];
     (void)self;
@@ -140,8 +141,8 @@ static void visit_entry(struct tri_postgres_check *check, const void *self, cons
         tri_commit_entry_restore(bytes_at(check->store->library, rows, row, 1), &head, &entry);
     tr_free(entry);
     if (error != 0 || head.sequence != sequence) {
-        (void)snprintf(place, sizeof place, "commit_entries (sequence %llu)",
-                       (unsigned long long)sequence);
+        (void)snprintf(place, sizeof place, "commit_entries (host %llu, sequence %llu)",
+                       (unsigned long long)host, (unsigned long long)sequence);
         tri_findings_tell(&check->findings, place, TRI_REMEDY_BACKUP, "the entry is damaged");
     }
 }
@@ -210,7 +211,8 @@ static int check_graphs(struct tri_postgres_check *check)
 static int check_entries(struct tri_postgres_check *check)
 {
     tri_findings_begin(&check->findings, "commit_entries");
-    int error = read_table(check, "SELECT sequence, data FROM commit_entries", visit_entry, NULL);
+    int error =
+        read_table(check, "SELECT sequence, data, host FROM commit_entries", visit_entry, NULL);
     tri_findings_end(&check->findings, error == 0);
     return error;
 }

@@ -1,7 +1,7 @@
 /*
  * Who may write: the lock, the incarnation, and what follows a lost connection.
  *
- * The lock is an advisory one of the session, keyed by the schema. It ends with the session, so
+ * The lock is an advisory one of the session, keyed by schema and host. It ends with the session, so
  * there are no stale locks; but a server may notice late that a client is gone, so whoever wants it
  * waits for a moment (lock_timeout). The lock gives an early error; what protects the data is
  * the host's row, which each commit changes and which must be as this store has left it.
@@ -16,12 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/members/member.h"
 #include "runtime/postgres/postgres_internal.h"
 
-static const char read_host[] =
-    "SELECT incarnation, last_number, commits, checksum FROM host WHERE id = 1";
-static const char read_host_for_update[] =
-    "SELECT incarnation, last_number, commits, checksum FROM host WHERE id = 1 FOR UPDATE";
+#define HOST_ROW \
+    "SELECT f.incarnation, f.last_number, f.commits, f.checksum, f.number FROM fences f"
+static const char read_host[] = HOST_ROW " WHERE f.number = $1::bigint";
+static const char read_host_for_update[] = HOST_ROW " WHERE f.number = $1::bigint FOR UPDATE";
+static const char read_owner[] =
+    HOST_ROW " JOIN partitions p ON p.host = f.number WHERE p.number = 0";
+static const char read_earlier_host[] =
+    "SELECT incarnation, last_number, commits, checksum, 0::bigint FROM host WHERE id = 1";
+static const char read_last_number[] = "SELECT max(last_number) FROM fences";
 
 /* Who has the lock; a name is that of one incarnation (tri_postgres_session_name). */
 #define HOLDERS                                                                                   \
@@ -34,11 +40,14 @@ static const char find_holder[] = "SELECT a.pid::text, coalesce(a.application_na
 static const char end_session[] =
     "SELECT pg_terminate_backend(a.pid)" HOLDERS " AND a.application_name = $2";
 
-/* That of a log is for one incarnation, since others are fenced anyway. */
+/*
+ * Each host has its own; that of host 0 is the schema's. That of a log is for one incarnation,
+ * since others are fenced anyway.
+ */
 static void lock_key(const struct tri_postgres *self, char *text, size_t size)
 {
     uint64_t class = TRI_POSTGRES_APPLICATION;
-    uint32_t object = self->schema_oid;
+    uint32_t object = self->schema_oid + (uint32_t)(self->host * 0x85ebca6bU);
     if (self->is_log) {
         class ++;
         object += (uint32_t)(self->store.incarnation * 0x9e3779b1U);
@@ -46,12 +55,29 @@ static void lock_key(const struct tri_postgres *self, char *text, size_t size)
     (void)snprintf(text, size, "%llu", (unsigned long long)(class << 32 | object));
 }
 
+/* Which row: that of this host, for a reader that of whoever has the work. */
+static int ask_host(struct tri_postgres *self, bool is_for_update, PGresult **result)
+{
+    char number[24];
+    const char *parameters[] = {number};
+    const char *sql = is_for_update ? read_host_for_update : read_host;
+    size_t count = 1;
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)self->host);
+    if (self->format < TRI_POSTGRES_FORMAT_HOSTS) {
+        sql = read_earlier_host;
+        count = 0;
+    } else if (self->read_only) {
+        sql = read_owner;
+        count = 0;
+    }
+    return tri_postgres_query(self, sql, count, parameters, 1, "reading the host's row", result);
+}
+
 int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
                            struct tri_fence_row *host)
 {
     PGresult *result = NULL;
-    int error = tri_postgres_query(self, is_for_update ? read_host_for_update : read_host, 0, NULL,
-                                   1, "reading the host's row", &result);
+    int error = ask_host(self, is_for_update, &result);
     if (error != 0) {
         return error;
     }
@@ -63,6 +89,8 @@ int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
         found.last_number = tri_postgres_number(self, result, 0, 1);
         found.commits = tri_postgres_number(self, result, 0, 2);
         checksum = tri_postgres_number(self, result, 0, 3);
+        self->host = tri_postgres_number(self, result, 0, 4);
+        self->log_host = self->host;
     }
     self->library->clear(result);
     struct tri_op op = {.key = {found.incarnation, found.last_number}};
@@ -133,19 +161,10 @@ static int take_lock(struct tri_postgres *self)
     if (error != TR_BUSY || self->connection == NULL) {
         return error;
     }
+    tri_postgres_rollback(self); /* in which nothing could be asked */
     bool is_ours = false;
     error = report_holder(self, &is_ours);
     return error == TR_STORE_LOCKED && is_ours ? TR_BUSY : error;
-}
-
-static int raise_incarnation(struct tri_postgres *self, const struct tri_fence_row *host)
-{
-    char sql[256];
-    struct tri_op op = {.key = {host->incarnation + 1, host->last_number}};
-    (void)snprintf(sql, sizeof sql,
-                   "UPDATE host SET incarnation = %llu, checksum = %u WHERE id = 1; COMMIT",
-                   (unsigned long long)host->incarnation + 1, tri_checksum(0, &op));
-    return tri_postgres_execute(self, sql, "raising the incarnation");
 }
 
 int tri_postgres_name_session(struct tri_postgres *self)
@@ -162,37 +181,136 @@ int tri_postgres_name_session(struct tri_postgres *self)
     return error;
 }
 
-/* One transaction: a crash leaves the old store, or one that is upgraded, fenced and ready. */
-static int take_over(struct tri_postgres *self, struct tri_fence_row *host)
+/* ---- Whose turn it is. ----------------------------------------------------------------------- */
+
+static int upgrade(struct tri_postgres *self)
+{
+    int error = tri_postgres_tables_upgrade(self);
+    if (error == 0) {
+        error = tri_postgres_records_upgrade(self);
+    }
+    return error != 0 ? error : tri_postgres_views_upgrade(self);
+}
+
+/* Another host has the work, and this one may not take it without being told to. */
+static int refuse(struct tri_postgres *self, const struct tri_postgres_host *owner)
+{
+    return tri_postgres_report(self, TR_STORE_FOREIGN,
+                               "the store was last used with the folder %.150s of the host %s, "
+                               "where processes of its tasks may still run; use that one or, when "
+                               "nothing of it runs any more, type troupe store take-over --store "
+                               "%.150s",
+                               owner->folder, owner->machine, self->member->folder);
+}
+
+/* The host that has the work loses it, since somebody says that nothing of it runs any more. */
+static int take_from(struct tri_postgres *self, const struct tri_postgres_host *owner,
+                     uint64_t incarnation)
+{
+    char why[TRI_MEMBER_WHY_BYTES];
+    struct tri_fence_row row = {0};
+    uint64_t own = self->host;
+    self->host = owner->number;
+    int error = tri_postgres_read_host(self, true, &row);
+    row.incarnation = incarnation;
+    if (error == 0) {
+        error = tri_postgres_put_fence(self, owner->number, &row);
+    }
+    self->host = own;
+    self->log_host = own;
+    (void)snprintf(why, sizeof why, "host %s was taken over by troupe store take-over",
+                   owner->number != 0 ? owner->name : "?");
+    if (error == 0) {
+        error = tri_postgres_hand_on(self, owner->number, own, incarnation, TRI_MEMBER_DEAD, why);
+    }
+    return error != 0 ? error : tri_postgres_keep(self, owner->number, TRI_MEMBER_PROCESSES_NONE);
+}
+
+/* Finds out which host this is, and whether the work is its own or becomes it. */
+static int find_turn(struct tri_postgres *self, uint64_t incarnation)
+{
+    struct tri_postgres_host owner = {.number = 0};
+    struct tri_postgres_host own = {.number = 0};
+    int error = tri_postgres_find_owner(self, &owner);
+    if (error != 0 || self->member == NULL) {
+        self->host = owner.number;
+        return error;
+    }
+    error = tri_postgres_find_member(self, self->member, &own);
+    bool is_anothers = owner.number != 0 && owner.number != own.number;
+    if (error == 0 && owner.number == 0) {
+        error = tri_postgres_find_earlier(self, self->member, &owner, &is_anothers);
+    }
+    if (error != 0) {
+        return error;
+    }
+    if (is_anothers && !self->takes_over) {
+        return refuse(self, &owner);
+    }
+    error = tri_postgres_enrol(self, self->member, true, &self->host);
+    return error == 0 && owner.number != self->host ? take_from(self, &owner, incarnation) : error;
+}
+
+/* The numbers go on behind those of all hosts, since the rows of all of them are here. */
+static int raise_incarnation(struct tri_postgres *self, struct tri_fence_row *host,
+                             uint64_t incarnation)
+{
+    PGresult *result = NULL;
+    int error =
+        tri_postgres_query(self, read_last_number, 0, NULL, 1, "reading the last number", &result);
+    if (error != 0) {
+        return error;
+    }
+    uint64_t last_number = tri_postgres_number(self, result, 0, 0);
+    self->library->clear(result);
+    host->last_number = last_number > host->last_number ? last_number : host->last_number;
+    const struct tri_fence_row raised = {
+        .incarnation = incarnation, .last_number = host->last_number, .commits = host->commits};
+    return tri_postgres_put_fence(self, self->host, &raised);
+}
+
+/*
+ * One transaction: a crash leaves the old store, or one that is upgraded, fenced and ready. The
+ * lock is taken within it, once it is known whose.
+ */
+static int take_over(struct tri_postgres *self, struct tri_fence_row *host, uint64_t *incarnation)
 {
     int error = tri_postgres_execute(self, "BEGIN", "opening");
+    if (error == 0) {
+        error = upgrade(self);
+    }
+    self->format = error == 0 ? TRI_POSTGRES_FORMAT : self->format;
+    if (error == 0) {
+        error = tri_postgres_draw(self, incarnation);
+    }
+    if (error == 0) {
+        error = find_turn(self, *incarnation);
+    }
+    if (error == 0) {
+        error = take_lock(self);
+    }
     if (error == 0) {
         error = tri_postgres_read_host(self, true, host);
     }
     if (error == 0) {
-        error = tri_postgres_tables_upgrade(self);
+        error = raise_incarnation(self, host, *incarnation);
     }
-    if (error == 0) {
-        error = tri_postgres_records_upgrade(self);
-    }
-    if (error == 0) {
-        error = tri_postgres_views_upgrade(self);
-    }
-    return error != 0 ? error : raise_incarnation(self, host);
+    return error != 0 ? error : tri_postgres_execute(self, "COMMIT", "raising the incarnation");
 }
 
 int tri_postgres_take_over(struct tri_postgres *self)
 {
     struct tri_fence_row host = {0};
-    int error = take_lock(self);
-    if (error == 0) {
-        error = take_over(self, &host);
-    }
+    uint64_t incarnation = 0;
+    int error = take_over(self, &host, &incarnation);
     if (error != 0) {
         tri_postgres_rollback(self);
         return error;
     }
-    tri_fence_take(&self->fence, &self->store, &host);
+    tri_fence_take(&self->fence, &self->store, &host, incarnation);
+    self->store.host = self->member != NULL ? self->host : 0;
+    self->is_claimed = self->member != NULL;
+    self->member = NULL; /* it is the caller's, and known by its number from now on */
     return tri_postgres_name_session(self);
 }
 
@@ -224,7 +342,7 @@ static int claim_again(struct tri_postgres *self)
     struct tri_fence_row host = {0};
     int error = tri_postgres_replace_session(self);
     if (error == TR_STORE_LOCKED) {
-        return TR_FENCED; /* the words name who has it */
+        return tri_postgres_say_fenced(self); /* else the words name who has it */
     }
     if (error == 0) {
         error = tri_postgres_read_host(self, true, &host);
@@ -236,7 +354,7 @@ static int claim_again(struct tri_postgres *self)
     if (error != 0) {
         tri_fence_explain(&self->fence, &self->store, &host, self->place, self->words);
     }
-    return error;
+    return error == TR_FENCED ? tri_postgres_say_fenced(self) : error;
 }
 
 int tri_postgres_resume(struct tri_postgres *self)

@@ -74,7 +74,7 @@ static const enum tri_column_type type_of_part[] = {
     [TRI_PART_INCARNATION] = TRI_COLUMN_INTEGER, [TRI_PART_TYPE] = TRI_COLUMN_INTEGER,
     [TRI_PART_NUMBER] = TRI_COLUMN_INTEGER,      [TRI_PART_DATA] = TRI_COLUMN_BYTES,
     [TRI_PART_CHECKSUM] = TRI_COLUMN_INTEGER,    [TRI_PART_RECEIVER] = TRI_COLUMN_INTEGER,
-    [TRI_PART_MARK] = TRI_COLUMN_INTEGER,
+    [TRI_PART_MARK] = TRI_COLUMN_INTEGER,        [TRI_PART_LOG] = TRI_COLUMN_INTEGER,
 };
 
 static bool is_of_records(const struct tri_op *op)
@@ -182,8 +182,9 @@ static int send_plain(struct tri_postgres *self, const char *sql)
 static int send_fence(struct tri_postgres *self, const struct tri_commit *commit)
 {
     struct tri_op host = {.key = {self->store.incarnation, commit->last_number}};
-    uint64_t numbers[] = {htobe64(self->store.incarnation), htobe64(self->fence.commits),
-                          htobe64(commit->last_number), htobe64(tri_checksum(0, &host))};
+    uint64_t numbers[] = {htobe64(self->host), htobe64(self->store.incarnation),
+                          htobe64(self->fence.commits), htobe64(commit->last_number),
+                          htobe64(tri_checksum(0, &host))};
     const char *values[TR_COUNT_OF(numbers)];
     int sizes[TR_COUNT_OF(numbers)];
     int formats[TR_COUNT_OF(numbers)];
@@ -241,9 +242,22 @@ static uint64_t mark_of(const struct tri_op *op)
     return mark.sequence;
 }
 
-static struct tri_column_value part_of(const struct tri_op *op, enum tri_postgres_part part)
+/* Each log has a mark of its own. */
+static struct tri_op placed(const struct tri_postgres *self, const struct tri_op *given)
+{
+    struct tri_op op = *given;
+    if (op.kind == TRI_OP_PUT_META) {
+        op.number = tri_postgres_cell(self, op.number);
+    }
+    return op;
+}
+
+static struct tri_column_value part_of(const struct tri_postgres *self, const struct tri_op *given,
+                                       enum tri_postgres_part part)
 {
     struct tri_column_value value = {.type = type_of_part[part]};
+    const struct tri_op moved = placed(self, given);
+    const struct tri_op *op = &moved;
     switch (part) {
     case TRI_PART_GROUP:
         value.integer = op->key.group;
@@ -270,7 +284,10 @@ static struct tri_column_value part_of(const struct tri_op *op, enum tri_postgre
         value.integer = op->to_group;
         break;
     case TRI_PART_MARK:
-        value.integer = mark_of(op);
+        value.integer = mark_of(given);
+        break;
+    case TRI_PART_LOG:
+        value.integer = self->log_host;
         break;
     case TRI_PART_END:
         break;
@@ -294,7 +311,7 @@ static int send_objects(struct tri_postgres *self, enum tri_postgres_sql sql,
         }
         for (size_t i = 0; i < self->arrays.count; i++) {
             struct tri_column_value value =
-                part_of(&share->ops[at], (enum tri_postgres_part)statement->parts[i]);
+                part_of(self, &share->ops[at], (enum tri_postgres_part)statement->parts[i]);
             tri_arrays_append(&self->arrays, i, &value);
         }
         tri_arrays_end_row(&self->arrays);
@@ -556,7 +573,7 @@ static int explain_fence(struct tri_postgres *self)
     }
     tri_fence_explain(&self->fence, &self->store, &host, self->place, self->words);
     error = tri_fence_error(tri_fence_find(&self->fence, &self->store, &host));
-    return error != 0 ? error : TR_FENCED;
+    return error != 0 && error != TR_FENCED ? error : tri_postgres_say_fenced(self);
 }
 
 /* Whether the commit is in already: one of unknown outcome may have been found to be. */

@@ -143,10 +143,18 @@ void tri_postgres_session_name(const struct tri_postgres *self, char name[TRI_PO
     char what[32];
     (void)snprintf(what, sizeof what, "%s", self->task);
     if (!self->read_only && self->store.incarnation != 0) {
-        (void)snprintf(what, sizeof what, "%llu%s", (unsigned long long)self->store.incarnation,
-                       self->is_log ? "/log" : "");
+        (void)snprintf(what, sizeof what, "%llu/%llu%s", (unsigned long long)self->host,
+                       (unsigned long long)self->store.incarnation,
+                       self->part != NULL ? self->part : "");
     }
     (void)snprintf(name, TRI_POSTGRES_NAME_BYTES, "troupe/%.28s/%.24s", self->schema, what);
+}
+
+void tri_postgres_sessions_of(const struct tri_postgres *self, uint64_t host,
+                              char name[TRI_POSTGRES_NAME_BYTES])
+{
+    (void)snprintf(name, TRI_POSTGRES_NAME_BYTES, "troupe/%.28s/%llu/", self->schema,
+                   (unsigned long long)host);
 }
 
 static int set_up_session(struct tri_postgres *self)

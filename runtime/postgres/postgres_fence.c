@@ -79,10 +79,10 @@ void tri_fence_explain(const struct tri_fence *fence, const struct tri_store *st
 }
 
 void tri_fence_take(struct tri_fence *fence, struct tri_store *store,
-                    const struct tri_fence_row *row)
+                    const struct tri_fence_row *row, uint64_t incarnation)
 {
     *fence = (struct tri_fence){.commits = row->commits};
-    store->incarnation = row->incarnation + 1;
+    store->incarnation = incarnation;
     store->last_number = row->last_number;
 }
 

@@ -56,9 +56,9 @@ int tri_fence_error(enum tri_fence_finding finding);
 void tri_fence_explain(const struct tri_fence *fence, const struct tri_store *store,
                        const struct tri_fence_row *row, const char *place, char *words);
 
-/* The store was opened: this was its row, and the incarnation is raised by one. */
+/* The store was opened: this was its row, whose incarnation is raised to this one. */
 void tri_fence_take(struct tri_fence *fence, struct tri_store *store,
-                    const struct tri_fence_row *row);
+                    const struct tri_fence_row *row, uint64_t incarnation);
 
 /*
  * A lost connection is made again, and nobody else can write: ends a doubt by the row. Errors:

@@ -25,10 +25,11 @@
 
 /*
  * The version of the tables; a program reads this and all earlier versions, and brings them to this
- * one where it writes. The first with a commit log is named.
+ * one where it writes. The first with a commit log and the first with several hosts are named.
  */
-#define TRI_POSTGRES_FORMAT 2
+#define TRI_POSTGRES_FORMAT 3
 #define TRI_POSTGRES_FORMAT_LOG 2
+#define TRI_POSTGRES_FORMAT_HOSTS 3
 
 /* PostgreSQL's own limit of a name, with its closing zero. */
 #define TRI_POSTGRES_NAME_BYTES 64
@@ -69,6 +70,7 @@ enum tri_postgres_part {
     TRI_PART_CHECKSUM,
     TRI_PART_RECEIVER,
     TRI_PART_MARK, /* of a log: up to which entry the tables are */
+    TRI_PART_LOG,  /* the host whose log that is */
 };
 
 struct tri_postgres_statement {
@@ -124,7 +126,13 @@ struct tri_postgres {
     int commits_descriptor; /* tri_store_folder_tell; -1: nobody is told */
     enum tr_durability durability;
     bool read_only;
-    bool is_log;     /* the session of a log, with a lock and a name of its own */
+    const char *part;  /* of a session beside the store's, which its name ends with; NULL: that */
+    bool is_log;       /* the session of a log, with a lock and a name of its own */
+    uint64_t host;     /* whose fence, lock and log they are; 0: of one without a folder */
+    uint64_t log_host; /* whose log is applied now */
+    bool is_claimed;   /* it is this store's turn to write */
+    const struct tri_store_member *member; /* while it is opened; NULL: whoever has the work */
+    bool takes_over;                       /* also what another host has */
     int patience_ms; /* of a reader of moments: how long an answer may take; 0: of no such */
     bool has_moment; /* such a reader is in a transaction whose snapshot it reads */
     int broken;      /* the error after which nothing is written, or 0 */
@@ -145,6 +153,12 @@ struct tri_postgres {
 static inline struct tri_postgres *tri_postgres_of(struct tri_store *store)
 {
     return (struct tri_postgres *)store;
+}
+
+/* The cell of a number: each host's log has a mark of its own. */
+static inline uint64_t tri_postgres_cell(const struct tri_postgres *self, uint64_t cell)
+{
+    return cell == TRI_META_LOG ? cell | self->log_host << 32 : cell;
 }
 
 /* --- postgres.c --- */
@@ -277,7 +291,10 @@ TR_MUST_USE int tri_postgres_alter(struct tri_postgres *self, const char *sql, c
 
 /* --- postgres_claim.c --- */
 
-/* Reads and checks the host's row; `is_for_update` waits for whoever is changing it. */
+/*
+ * Reads and checks the host's row; `is_for_update` waits for whoever is changing it. A reader takes
+ * that of the host that has the work, and is of this host from then on.
+ */
 TR_MUST_USE int tri_postgres_read_host(struct tri_postgres *self, bool is_for_update,
                                        struct tri_fence_row *host);
 
@@ -304,6 +321,70 @@ TR_MUST_USE int tri_postgres_name_session(struct tri_postgres *self);
 
 /* Whether some session has the lock. */
 TR_MUST_USE int tri_postgres_has_engine(struct tri_postgres *self, bool *has);
+
+/* --- postgres_hosts.c --- */
+
+/* A host, as the claim of a store sees it. */
+struct tri_postgres_host {
+    uint64_t number; /* 0: none */
+    uint64_t state;  /* enum tri_member_state; 0: none */
+    char name[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
+    char machine[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
+    char folder[200];
+};
+
+/*
+ * Within a transaction: waits for its turn among all that change owners and members, and draws an
+ * incarnation that nobody has had.
+ */
+TR_MUST_USE int tri_postgres_draw(struct tri_postgres *self, uint64_t *incarnation);
+
+/* The host of the member's place, or that which has the work; all zero if there is none. */
+TR_MUST_USE int tri_postgres_find_member(struct tri_postgres *self,
+                                         const struct tri_store_member *member,
+                                         struct tri_postgres_host *host);
+TR_MUST_USE int tri_postgres_find_owner(struct tri_postgres *self, struct tri_postgres_host *host);
+
+/*
+ * Whether a store without hosts is that of another folder than the member's, as an earlier program
+ * has written it down; of that `host` gets machine and folder.
+ */
+TR_MUST_USE int tri_postgres_find_earlier(struct tri_postgres *self,
+                                          const struct tri_store_member *member,
+                                          struct tri_postgres_host *host, bool *is_another);
+
+/*
+ * Within a transaction: the host is up from now on; a member that is not known is given a number.
+ * `runs`: it may have processes (enum tri_member_processes, UNBOUND), else that stays as it was.
+ * TR_EXISTS: another host has its name.
+ */
+TR_MUST_USE int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member *member,
+                                   bool runs, uint64_t *number);
+
+/*
+ * Within a transaction: takes all that a host has the work of, and gives it to another: the fence
+ * and the log of the one get an incarnation that it does not know. `state` is that of a host that
+ * has lost it, and `why` says it in words.
+ */
+TR_MUST_USE int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
+                                     uint64_t incarnation, uint64_t state, const char *why);
+
+/* Within a transaction: what of a host's processes may run (enum tri_member_processes). */
+TR_MUST_USE int tri_postgres_keep(struct tri_postgres *self, uint64_t number, uint64_t processes);
+
+/* Writes the host's row with its checksum. */
+TR_MUST_USE int tri_postgres_put_fence(struct tri_postgres *self, uint64_t number,
+                                       const struct tri_fence_row *row);
+
+/* The words for a host that was fenced, which replace others if it was; TR_FENCED. */
+int tri_postgres_say_fenced(struct tri_postgres *self);
+
+/* This host has ended in order: nobody needs to wait for it. Errors of a query. */
+TR_MUST_USE int tri_postgres_leave(struct tri_postgres *self);
+
+/* How the names of a host's sessions begin. */
+void tri_postgres_sessions_of(const struct tri_postgres *self, uint64_t host,
+                              char name[TRI_POSTGRES_NAME_BYTES]);
 
 /* --- postgres_log.c --- */
 
@@ -469,9 +550,10 @@ TR_MUST_USE int tri_postgres_visit(struct tri_postgres *self, enum tri_postgres_
 
 /*
  * The same as tri_postgres_open for a reader of moments, which waits `patience_ms` for an answer
- * and takes its first moment itself.
+ * and takes its first moment itself; and for a session beside the store's.
  */
 TR_MUST_USE int tri_postgres_open_reading(const struct tri_store_options *options, int patience_ms,
-                                          char *explain, struct tri_postgres **store);
+                                          const char *task, char *explain,
+                                          struct tri_postgres **store);
 
 #endif

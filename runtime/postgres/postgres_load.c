@@ -315,6 +315,7 @@ int tri_postgres_read_page(struct tri_store *store, struct tr_key key, uint64_t 
 int tri_postgres_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
                            size_t *size)
 {
+    cell = tri_postgres_cell(tri_postgres_of(store), cell);
     return read_one(tri_postgres_of(store), TRI_PG_READ_META, TRI_OP_PUT_META, &cell, 1, buffer,
                     capacity, size);
 }

@@ -37,20 +37,23 @@
 
 static const char claim_log[] =
     "UPDATE commit_log SET incarnation = $1, last_sequence = greatest(last_sequence, $2)"
-    " WHERE id = 1 AND incarnation < $1 RETURNING last_sequence";
+    " WHERE host = $3::bigint AND incarnation <= $1 RETURNING last_sequence";
 static const char read_log_row[] =
-    "SELECT incarnation, last_sequence FROM commit_log WHERE id = 1 FOR UPDATE";
+    "SELECT incarnation, last_sequence FROM commit_log WHERE host = $1::bigint FOR UPDATE";
 static const char read_entries[] =
-    "SELECT sequence, data FROM commit_entries WHERE sequence > $1::bigint ORDER BY sequence"
-    " LIMIT " ENTRIES_AT_ONCE;
-static const char read_ahead[] =
-    "SELECT l.last_sequence, m.data FROM commit_log l LEFT JOIN meta m ON m.cell = $1::bigint"
-    " WHERE l.id = 1";
+    "SELECT sequence, data FROM commit_entries WHERE sequence > $1::bigint AND host = $2::bigint"
+    " ORDER BY sequence LIMIT " ENTRIES_AT_ONCE;
+static const char read_hosts[] = "SELECT host FROM commit_log ORDER BY host = $1::bigint, host";
+static const char read_ahead[] = "SELECT l.last_sequence, m.data FROM commit_log l LEFT JOIN meta m"
+                                 " ON m.cell = ($1::bigint | (l.host << 32))";
+static const char read_earlier_ahead[] =
+    "SELECT l.last_sequence, m.data FROM commit_log l LEFT JOIN meta m ON m.cell = $1::bigint";
 
 struct postgres_log {
     struct tri_commit_log log;
     struct tri_postgres *session; /* the store's own while it is opened, then one more */
     bool owns_session;
+    uint64_t host; /* whose log it is */
     uint64_t incarnation;
     uint64_t sequence; /* of the last entry that is in */
     bool is_in_doubt;  /* the next one may be, too */
@@ -78,11 +81,12 @@ static int explain_finding(struct postgres_log *self, enum tri_fence_finding fin
             session->place, (unsigned long long)row->last_sequence,
             (unsigned long long)self->sequence);
     }
-    return tri_postgres_report(session, TR_FENCED,
-                               "%s: another engine has opened it (incarnation %llu, ours is %llu); "
-                               "this one must end",
-                               session->place, (unsigned long long)row->incarnation,
-                               (unsigned long long)self->incarnation);
+    (void)tri_postgres_report(session, TR_FENCED,
+                              "%s: another engine has opened it (incarnation %llu, ours is %llu); "
+                              "this one must end",
+                              session->place, (unsigned long long)row->incarnation,
+                              (unsigned long long)self->incarnation);
+    return tri_postgres_say_fenced(session);
 }
 
 /* What the row says now; `is_in`: the entry in doubt is there. */
@@ -90,8 +94,11 @@ static int settle(struct postgres_log *self, bool *is_in)
 {
     struct tri_postgres *session = self->session;
     PGresult *result = NULL;
-    int error = tri_postgres_query(session, read_log_row, 0, NULL, 1, "reading the row of the log",
-                                   &result);
+    char host[24];
+    const char *parameters[] = {host};
+    (void)snprintf(host, sizeof host, "%llu", (unsigned long long)self->host);
+    int error = tri_postgres_query(session, read_log_row, 1, parameters, 1,
+                                   "reading the row of the log", &result);
     if (error != 0) {
         return error;
     }
@@ -145,13 +152,13 @@ static int insert(struct postgres_log *self, struct tr_bytes entry, uint64_t seq
 {
     struct tri_postgres *session = self->session;
     const struct tri_postgres_statement *statement = tri_postgres_statement(TRI_PG_APPEND_ENTRY);
-    uint64_t numbers[] = {htobe64(self->incarnation), htobe64(sequence)};
+    uint64_t numbers[] = {htobe64(self->incarnation), htobe64(sequence), htobe64(self->host)};
     const char *values[] = {(const char *)&numbers[0], (const char *)&numbers[1],
-                            (const char *)entry.data};
-    const int sizes[] = {sizeof numbers[0], sizeof numbers[1], (int)entry.size};
-    static const int formats[] = {1, 1, 1};
+                            (const char *)entry.data, (const char *)&numbers[2]};
+    const int sizes[] = {sizeof numbers[0], sizeof numbers[1], (int)entry.size, sizeof numbers[2]};
+    static const int formats[] = {1, 1, 1, 1};
     const struct tri_postgres_parameters parameters = {
-        .count = 3, .values = values, .sizes = sizes, .formats = formats};
+        .count = 4, .values = values, .sizes = sizes, .formats = formats};
     PGresult *result = NULL;
     int error = 0;
     if (!session->prepared[TRI_PG_APPEND_ENTRY]) {
@@ -239,11 +246,13 @@ static int show_some(struct postgres_log *self, uint64_t *sequence,
     struct tri_postgres *session = self->session;
     const struct tri_libpq *library = session->library;
     char after[24];
-    const char *parameters[] = {after};
+    char host[24];
+    const char *parameters[] = {after, host};
     PGresult *rows = NULL;
     (void)snprintf(after, sizeof after, "%llu", (unsigned long long)*sequence);
+    (void)snprintf(host, sizeof host, "%llu", (unsigned long long)self->host);
     int error =
-        tri_postgres_query(session, read_entries, 1, parameters, 1, "reading the log", &rows);
+        tri_postgres_query(session, read_entries, 2, parameters, 1, "reading the log", &rows);
     if (error != 0) {
         return error;
     }
@@ -355,11 +364,13 @@ static int claim(struct postgres_log *self, uint64_t applied)
     struct tri_postgres *session = self->session;
     char incarnation[24];
     char sequence[24];
-    const char *parameters[] = {incarnation, sequence};
+    char host[24];
+    const char *parameters[] = {incarnation, sequence, host};
     PGresult *result = NULL;
+    (void)snprintf(host, sizeof host, "%llu", (unsigned long long)self->host);
     (void)snprintf(incarnation, sizeof incarnation, "%llu", (unsigned long long)self->incarnation);
     (void)snprintf(sequence, sizeof sequence, "%llu", (unsigned long long)applied);
-    int error = tri_postgres_query(session, claim_log, 2, parameters, 1, "taking the log", &result);
+    int error = tri_postgres_query(session, claim_log, 3, parameters, 1, "taking the log", &result);
     if (error != 0) {
         return error;
     }
@@ -382,6 +393,7 @@ static int log_new(struct tri_postgres *store, struct postgres_log **log)
     self->log.path = store->place;
     self->log.is_synced = store->durability == TR_DURABILITY_FULL;
     self->session = store;
+    self->host = store->host;
     self->incarnation = store->store.incarnation;
     self->watch = -1;
     *log = self;
@@ -409,6 +421,38 @@ static int recover(struct tri_postgres *store, struct postgres_log *self, bool b
     return error == 0 ? 0 : tri_postgres_report(store, error, "%s", words);
 }
 
+/* What the log of another host has left, which is shut out. */
+static int recover_of(struct tri_postgres *store, struct postgres_log *self, uint64_t host)
+{
+    struct postgres_log other = *self;
+    other.host = host;
+    store->log_host = host;
+    int error = recover(store, &other, false);
+    store->log_host = store->host;
+    return error;
+}
+
+/*
+ * The logs of all hosts, the own one last: it had no entries before the others had none. Each is
+ * applied with a mark of its own, so this goes on where it was interrupted.
+ */
+static int recover_all(struct tri_postgres *store, struct postgres_log *self, bool begins)
+{
+    char own[24];
+    const char *parameters[] = {own};
+    PGresult *rows = NULL;
+    (void)snprintf(own, sizeof own, "%llu", (unsigned long long)store->host);
+    int error = tri_postgres_query(store, read_hosts, 1, parameters, 1, "looking for logs", &rows);
+    for (int row = 0; error == 0 && row < store->library->ntuples(rows); row++) {
+        uint64_t host = tri_postgres_number(store, rows, row, 0);
+        if (host != store->host) {
+            error = recover_of(store, self, host);
+        }
+    }
+    store->library->clear(rows);
+    return error != 0 ? error : recover(store, self, begins);
+}
+
 static int stay(struct tri_postgres *self)
 {
     (void)self;
@@ -419,6 +463,8 @@ static int stay(struct tri_postgres *self)
 static int be_log(const struct tri_postgres *store, struct tri_postgres *session)
 {
     session->is_log = true;
+    session->part = "/log";
+    session->host = store->host;
     session->schema_oid = store->schema_oid;
     session->store.incarnation = store->store.incarnation;
     int error = tri_postgres_replace_session(session);
@@ -432,6 +478,7 @@ static int open_session(struct tri_postgres *store, const struct tri_store_optio
     char words[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_store_options session = *options;
     session.folder = NULL;
+    session.member = NULL;
     session.locator = store->locator;
     struct tri_postgres *opened = NULL;
     int error = tri_postgres_begin(&session, "log", stay, words, &opened);
@@ -466,7 +513,7 @@ int tri_postgres_log_open(struct tri_postgres *store, const struct tri_store_opt
         return error;
     }
     bool is_wanted = options->log != NULL;
-    error = recover(store, self, is_wanted);
+    error = recover_all(store, self, is_wanted);
     if (error == 0 && is_wanted) {
         error = put_in_front(store, options, self, opened);
     }
@@ -478,27 +525,42 @@ int tri_postgres_log_open(struct tri_postgres *store, const struct tri_store_opt
 
 /* ---- Readers. -------------------------------------------------------------------------------- */
 
-/* The sequence of the last entry, and that of the last one that the tables have. */
+/* The entries of all logs so far, and those of them that the tables have. */
 static int look_ahead(struct tri_postgres *self, uint64_t *end, uint64_t *applied)
 {
-    struct tri_commit_log_mark mark = {0};
     char cell[24];
     const char *parameters[] = {cell};
+    bool is_earlier = self->format < TRI_POSTGRES_FORMAT_HOSTS;
     PGresult *result = NULL;
     (void)snprintf(cell, sizeof cell, "%d", TRI_META_LOG);
-    int error =
-        tri_postgres_query(self, read_ahead, 1, parameters, 1, "looking at the log", &result);
+    int error = tri_postgres_query(self, is_earlier ? read_earlier_ahead : read_ahead, 1,
+                                   parameters, 1, "looking at the log", &result);
     if (error != 0) {
         return error;
     }
-    bool is_there = self->library->ntuples(result) == 1;
-    if (is_there && self->library->getlength(result, 0, 1) == (int)sizeof mark) {
-        memcpy(&mark, self->library->getvalue(result, 0, 1), sizeof mark);
+    *end = 0;
+    *applied = 0;
+    for (int row = 0; row < self->library->ntuples(result); row++) {
+        struct tri_commit_log_mark mark = {0};
+        uint64_t last = tri_postgres_number(self, result, row, 0);
+        if (self->library->getlength(result, row, 1) == (int)sizeof mark) {
+            memcpy(&mark, self->library->getvalue(result, row, 1), sizeof mark);
+        }
+        *end += last;
+        *applied += mark.sequence < last ? mark.sequence : last;
     }
-    *end = is_there ? tri_postgres_number(self, result, 0, 0) : 0;
-    *applied = mark.sequence;
     self->library->clear(result);
     return 0;
+}
+
+/* Whether somebody has the lock of the host that has the work. */
+static int has_engine(struct tri_postgres *self, bool *has)
+{
+    struct tri_postgres_host owner = {.number = 0};
+    int error =
+        self->format < TRI_POSTGRES_FORMAT_HOSTS ? 0 : tri_postgres_find_owner(self, &owner);
+    self->host = owner.number;
+    return error != 0 ? error : tri_postgres_has_engine(self, has);
 }
 
 /*
@@ -510,6 +572,7 @@ static int apply_rest(const struct tri_store_options *options)
     struct tri_store_options writing = *options;
     struct tri_store *opened = NULL;
     writing.read_only = false;
+    writing.member = NULL;
     writing.durability = TR_DURABILITY_FULL;
     int error = tri_postgres_open(&writing, NULL, &opened);
     if (error == 0) {
@@ -524,7 +587,7 @@ static int look_again(struct tri_postgres *self, const struct tri_store_options 
 {
     bool is_held = false;
     uint64_t end = 0;
-    int error = tri_postgres_has_engine(self, &is_held);
+    int error = has_engine(self, &is_held);
     if (error == 0 && !is_held) {
         error = apply_rest(options);
     }

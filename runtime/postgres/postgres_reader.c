@@ -347,7 +347,8 @@ static int open_reader(struct postgres_reader *reader, const struct tr_reader_op
         .record_count = options->record_count,
     };
     int patience_ms = options->patience_ms > 0 ? options->patience_ms : PATIENCE_MS;
-    int error = tri_postgres_open_reading(&reader->options, patience_ms, explain, &reader->store);
+    int error = tri_postgres_open_reading(&reader->options, patience_ms, "reading", explain,
+                                          &reader->store);
     if (error != 0) {
         return error;
     }

@@ -28,7 +28,7 @@ static const struct {
     uint64_t since;
 } tables[] = {
     {"troupe", 1},
-    {"host", 1},
+    {"fences", TRI_POSTGRES_FORMAT_HOSTS},
     {"counters", 1},
     {"actors", 1},
     {"pages", 1},
@@ -39,21 +39,72 @@ static const struct {
     {"crashes", 1},
     {"commit_log", TRI_POSTGRES_FORMAT_LOG},
     {"commit_entries", TRI_POSTGRES_FORMAT_LOG},
+    {"cluster", TRI_POSTGRES_FORMAT_HOSTS},
+    {"hosts", TRI_POSTGRES_FORMAT_HOSTS},
+    {"beats", TRI_POSTGRES_FORMAT_HOSTS},
+    {"partitions", TRI_POSTGRES_FORMAT_HOSTS},
 };
 
 /* Entries go as they come, so an entry of a few kilobytes stays in its row. */
 #define LOG_TABLES                                                                  \
-    "CREATE TABLE commit_log(id bigint PRIMARY KEY, incarnation bigint NOT NULL,"   \
+    "CREATE TABLE commit_log(host bigint PRIMARY KEY, incarnation bigint NOT NULL," \
     " last_sequence bigint NOT NULL) WITH (fillfactor = 20);"                       \
-    "CREATE TABLE commit_entries(sequence bigint PRIMARY KEY, data bytea NOT NULL)" \
+    "CREATE TABLE commit_entries(host bigint NOT NULL, sequence bigint NOT NULL,"   \
+    " data bytea NOT NULL, PRIMARY KEY(host, sequence))"                            \
     " WITH (toast_tuple_target = 8160, " VACUUMED_EARLY ");"                        \
     "ALTER TABLE commit_entries ALTER COLUMN data SET STORAGE EXTERNAL;"            \
-    "INSERT INTO commit_log VALUES(1, 0, 0);"
+    "INSERT INTO commit_log VALUES(0, 0, 0);"
+
+/*
+ * Who there is. A host is known by the bytes in its folder's file (`place`), and as 0 where nobody
+ * with a folder has opened the store yet. `cluster` is what all change in turn: the number of the
+ * last change of owners or members, and the last incarnation that was given. Rows of `fences` and
+ * `beats` are written all the time, and have nothing else in them.
+ */
+#define HOST_TABLES                                                                              \
+    "CREATE TABLE cluster(id bigint PRIMARY KEY, view bigint NOT NULL,"                          \
+    " incarnation bigint NOT NULL, partitions bigint NOT NULL, hosts bigint NOT NULL);"          \
+    "CREATE TABLE hosts(number bigint PRIMARY KEY, name text NOT NULL, place bytea NOT NULL,"    \
+    " state bigint NOT NULL, view bigint NOT NULL, since_ms bigint NOT NULL, why text NOT NULL," \
+    " machine text NOT NULL, folder text NOT NULL, blobs text NOT NULL,"                         \
+    " lease_ms bigint NOT NULL, process_lease_ms bigint NOT NULL, processes bigint NOT NULL);"   \
+    "CREATE UNIQUE INDEX hosts_name ON hosts(name);"                                             \
+    "CREATE UNIQUE INDEX hosts_place ON hosts(place);"                                           \
+    "CREATE TABLE beats(number bigint PRIMARY KEY, beat bigint NOT NULL, at_ms bigint NOT NULL)" \
+    " WITH (fillfactor = 20);"                                                                   \
+    "CREATE TABLE partitions(number bigint PRIMARY KEY, host bigint NOT NULL,"                   \
+    " epoch bigint NOT NULL, incarnation bigint NOT NULL, view bigint NOT NULL);"                \
+    "INSERT INTO partitions VALUES(0, 0, 0, 0, 0);"
+
+/* Each commit of a host begins with it. */
+#define FENCE_FUNCTION                                                                           \
+    "CREATE FUNCTION fence(of_host bigint, of_incarnation bigint, before bigint, number bigint," \
+    " sum bigint) RETURNS void LANGUAGE plpgsql AS $$"                                           \
+    " BEGIN"                                                                                     \
+    "  UPDATE fences f SET last_number = fence.number, checksum = sum, commits = commits + 1"    \
+    "  WHERE f.number = of_host AND incarnation = of_incarnation AND commits = before;"          \
+    "  IF NOT FOUND THEN RAISE EXCEPTION 'fenced' USING ERRCODE = 'TR001'; END IF;"              \
+    " END $$;"
+
+/* What a store without hosts has becomes that of host 0. */
+static const char bring_in_hosts[] =
+    "ALTER TABLE host RENAME TO fences; ALTER TABLE fences RENAME COLUMN id TO number;"
+    "UPDATE fences SET number = 0;" HOST_TABLES
+    "INSERT INTO cluster SELECT 1, 0, incarnation, 1, 0 FROM fences;"
+    "DROP FUNCTION IF EXISTS fence(bigint, bigint, bigint, bigint);";
+
+/* Its log, too; of an earlier one there is none. */
+static const char bring_log_to_hosts[] =
+    "ALTER TABLE commit_log RENAME COLUMN id TO host; UPDATE commit_log SET host = 0;"
+    "ALTER TABLE commit_entries ADD COLUMN host bigint NOT NULL DEFAULT 0;"
+    "ALTER TABLE commit_entries ALTER COLUMN host DROP DEFAULT;"
+    "ALTER TABLE commit_entries DROP CONSTRAINT commit_entries_pkey;"
+    "ALTER TABLE commit_entries ADD PRIMARY KEY(host, sequence);";
 
 static const char create_tables[] =
     "CREATE TABLE troupe(id bigint PRIMARY KEY, application bigint NOT NULL,"
     " format bigint NOT NULL);"
-    "CREATE TABLE host(id bigint PRIMARY KEY, incarnation bigint NOT NULL,"
+    "CREATE TABLE fences(number bigint PRIMARY KEY, incarnation bigint NOT NULL,"
     " last_number bigint NOT NULL, commits bigint NOT NULL, checksum bigint NOT NULL)"
     " WITH (fillfactor = 20);"
     "CREATE TABLE counters(key_group bigint NOT NULL, worker bigint NOT NULL,"
@@ -81,14 +132,7 @@ static const char create_tables[] =
     "CREATE TABLE crashes(kind bigint NOT NULL, key_group bigint NOT NULL,"
     " key_serial bigint NOT NULL, number bigint NOT NULL, incarnation bigint NOT NULL,"
     " data bytea NOT NULL, checksum bigint NOT NULL,"
-    " PRIMARY KEY(kind, key_group, key_serial, number));" LOG_TABLES
-    "CREATE FUNCTION fence(of_incarnation bigint, before bigint, number bigint, sum bigint)"
-    " RETURNS void LANGUAGE plpgsql AS $$"
-    " BEGIN"
-    "  UPDATE host SET last_number = number, checksum = sum, commits = commits + 1"
-    "  WHERE id = 1 AND incarnation = of_incarnation AND commits = before;"
-    "  IF NOT FOUND THEN RAISE EXCEPTION 'fenced' USING ERRCODE = 'TR001'; END IF;"
-    " END $$;"
+    " PRIMARY KEY(kind, key_group, key_serial, number));" LOG_TABLES HOST_TABLES FENCE_FUNCTION
     "CREATE FUNCTION text_digest(long text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE STRICT"
     " PARALLEL SAFE AS $$ BEGIN RETURN sha256(convert_to(long, 'UTF8')); END $$;";
 
@@ -199,18 +243,21 @@ static const struct tri_postgres_statement statements[TRI_PG_COUNT] = {
          " $4::bigint[]) AS k(a, b, c, d) WHERE t.kind = k.a AND t.key_group = k.b"
          " AND t.key_serial = k.c AND t.number = k.d",
          {TRI_PART_TYPE, TRI_PART_GROUP, TRI_PART_SERIAL, TRI_PART_NUMBER}},
-    [TRI_PG_FENCE] = {"fence", "SELECT fence($1::bigint, $2::bigint, $3::bigint, $4::bigint)", {0}},
+    [TRI_PG_FENCE] = {"fence",
+                      "SELECT fence($1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::bigint)",
+                      {0}},
     [TRI_PG_APPEND_ENTRY] =
         {"append_entry",
-         "WITH row AS (UPDATE commit_log SET last_sequence = $2::bigint WHERE id = 1"
-         " AND incarnation = $1::bigint AND last_sequence = $2::bigint - 1 RETURNING last_sequence)"
-         " INSERT INTO commit_entries(sequence, data) SELECT last_sequence, $3::bytea FROM row"
-         " RETURNING sequence",
+         "WITH row AS (UPDATE commit_log SET last_sequence = $2::bigint WHERE host = $4::bigint"
+         " AND incarnation = $1::bigint AND last_sequence = $2::bigint - 1 RETURNING host,"
+         " last_sequence) INSERT INTO commit_entries(host, sequence, data)"
+         " SELECT host, last_sequence, $3::bytea FROM row RETURNING sequence",
          {0}},
     [TRI_PG_DELETE_ENTRIES] = {"delete_entries",
-                               "DELETE FROM commit_entries t USING unnest($1::bigint[]) AS k(mark)"
-                               " WHERE t.sequence <= k.mark",
-                               {TRI_PART_MARK}},
+                               "DELETE FROM commit_entries t USING unnest($1::bigint[],"
+                               " $2::bigint[]) AS k(host, mark)"
+                               " WHERE t.host = k.host AND t.sequence <= k.mark",
+                               {TRI_PART_LOG, TRI_PART_MARK}},
 };
 
 /*
@@ -282,7 +329,7 @@ const char *tri_postgres_read_sql(enum tri_postgres_read sql)
 
 static int look(struct tri_postgres *self, struct schema_contents *contents)
 {
-    char names[256] = "{";
+    char names[512] = "{";
     size_t at = 1;
     for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
         int size =
@@ -394,9 +441,11 @@ static int create_all(struct tri_postgres *self, bool *was_made)
     char mark[256];
     struct tri_op none = {0};
     struct schema_contents contents = {0};
-    (void)snprintf(mark, sizeof mark,
-                   "INSERT INTO troupe VALUES(1, %d, %d); INSERT INTO host VALUES(1, 0, 0, 0, %u)",
-                   TRI_POSTGRES_APPLICATION, TRI_POSTGRES_FORMAT, tri_checksum(0, &none));
+    (void)snprintf(
+        mark, sizeof mark,
+        "INSERT INTO troupe VALUES(1, %d, %d); INSERT INTO cluster VALUES(1, 0, 0, 1, 0);"
+        "INSERT INTO fences VALUES(0, 0, 0, 0, %u)",
+        TRI_POSTGRES_APPLICATION, TRI_POSTGRES_FORMAT, tri_checksum(0, &none));
     int error = tri_postgres_execute(self, "BEGIN", "making the tables");
     if (error == 0) {
         error = tri_postgres_lock_tables(self);
@@ -505,12 +554,38 @@ int tri_postgres_alter(struct tri_postgres *self, const char *sql, const char *w
     return error;
 }
 
+/*
+ * An engine that knows no hosts would find its row gone. It holds the lock that the schema had
+ * then, which is that of host 0.
+ */
+static int check_earlier_engine(struct tri_postgres *self)
+{
+    bool has_engine = false;
+    int error = tri_postgres_has_engine(self, &has_engine);
+    if (error != 0 || !has_engine) {
+        return error;
+    }
+    return tri_postgres_report(self, TR_STORE_LOCKED,
+                               "%s: an engine of an earlier version uses the schema \"%s\", and "
+                               "this version's tables know several hosts; end it first",
+                               self->place, self->schema);
+}
+
 int tri_postgres_tables_upgrade(struct tri_postgres *self)
 {
     char sql[96];
     int error = 0;
-    if (self->format < TRI_POSTGRES_FORMAT_LOG) {
+    if (self->format < TRI_POSTGRES_FORMAT_HOSTS) {
+        error = check_earlier_engine(self);
+    }
+    if (error == 0 && self->format < TRI_POSTGRES_FORMAT_LOG) {
         error = tri_postgres_alter(self, LOG_TABLES, "adding the tables of the log");
+    } else if (error == 0 && self->format < TRI_POSTGRES_FORMAT_HOSTS) {
+        error = tri_postgres_alter(self, bring_log_to_hosts, "giving the log to a host");
+    }
+    if (error == 0 && self->format < TRI_POSTGRES_FORMAT_HOSTS) {
+        error = tri_postgres_alter(self, bring_in_hosts, "adding the tables of hosts");
+        error = error != 0 ? error : tri_postgres_functions_upgrade(self);
     }
     if (error == 0 && self->format < TRI_POSTGRES_FORMAT) {
         (void)snprintf(sql, sizeof sql, "UPDATE troupe SET format = %d", TRI_POSTGRES_FORMAT);

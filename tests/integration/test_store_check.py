@@ -144,16 +144,17 @@ class DatabaseTest(postgres.PostgresTest):
         self.assertEqual(self.findings(status=0), {})
 
     def test_entries_of_the_log(self):
-        self.change("INSERT INTO commit_entries VALUES(7, 'no entry')")
+        self.change("INSERT INTO commit_entries VALUES(0, 7, 'no entry')")
         self.assertEqual(set(self.findings()),
-                         {("commit_entries (sequence 7)", "the entry is damaged")})
+                         {("commit_entries (host 0, sequence 7)", "the entry is damaged")})
 
     def test_the_host_s_row(self):
-        self.change("UPDATE host SET last_number = 77")
-        told = ("host", "the host's row is missing, or fails its checksum")
-        self.assertEqual(set(self.findings()), {told})
-        self.change("DELETE FROM host")
-        self.assertEqual(set(self.findings()), {told})
+        self.change("UPDATE fences SET last_number = 77")
+        self.assertEqual(set(self.findings()),
+                         {("fences (host 0)", "the host's row fails its checksum")})
+        self.change("DELETE FROM fences")
+        self.assertEqual(set(self.findings()), {
+            ("partitions (number 0)", "no host has the work of the store, or one without a fence")})
 
     def test_what_an_upgrade_mends(self):
         self.change("DROP TABLE record_cache_miss; DROP VIEW attempts CASCADE;"

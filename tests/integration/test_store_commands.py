@@ -65,8 +65,8 @@ class DatabaseTest(postgres.PostgresTest):
                          f"the store {locator} is there already, and stays as it is\n")
         self.assertEqual(json.loads(self.troupe("store", "init", locator, "-o", "json")[0]),
                          {"store": locator, "made": False})
-        self.assertEqual(self.run_sql("SELECT format FROM troupe.troupe"), [("2",)])
-        self.assertEqual(self.run_sql("SELECT incarnation FROM troupe.host"), [("0",)])
+        self.assertEqual(self.run_sql("SELECT format FROM troupe.troupe"), [("3",)])
+        self.assertEqual(self.run_sql("SELECT incarnation FROM troupe.fences"), [("0",)])
 
     def test_nobody_else_makes_one(self):
         locator = self.locator()
@@ -81,7 +81,7 @@ class DatabaseTest(postgres.PostgresTest):
     def test_the_schema_is_the_first_of_the_search_path(self):
         locator = self.locator(options="-csearch_path=other,public")
         self.troupe("store", "init", locator)
-        self.assertEqual(self.run_sql("SELECT incarnation FROM other.host"), [("0",)])
+        self.assertEqual(self.run_sql("SELECT incarnation FROM other.fences"), [("0",)])
 
     def test_upgrade_brings_what_is_missing(self):
         locator = self.locator()
@@ -111,7 +111,7 @@ class DatabaseTest(postgres.PostgresTest):
         self.assertIn("record attempt has version 99, and this version of the program knows",
                       self.troupe("store", "upgrade", locator, status=4)[1])
         self.run_sql("UPDATE troupe.troupe SET format = 9")
-        self.assertIn('the schema "troupe" has format 9, and this version of the program knows 2',
+        self.assertIn('the schema "troupe" has format 9, and this version of the program knows 3',
                       self.troupe("store", "upgrade", locator, status=4)[1])
 
 

@@ -88,7 +88,7 @@ class RolesTest(ProgramTest):
         self.write("flow.yaml", FLOW)
         said = self.refused("run", "flow.yaml", "-i", "a=1", "--store",
                             self.locator("troupe_reader"))
-        self.assertIn("permission denied for table host", said)
+        self.assertIn("permission denied for table cluster", said)
         self.assertIn('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "troupe" TO '
                       '"troupe_reader"', said)
 

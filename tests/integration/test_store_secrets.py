@@ -107,7 +107,7 @@ class SaidTest(postgres.PostgresTest):
         self.addCleanup(engine.process.terminate)
         named = ("SELECT application_name FROM pg_stat_activity"
                  " WHERE application_name LIKE 'troupe/%'")
-        wait_until(lambda: ("troupe/troupe/1",) in self.run_sql(named), "the engine has come")
+        wait_until(lambda: ("troupe/troupe/1/1",) in self.run_sql(named), "the engine has come")
         shown = pathlib.Path(f"/proc/{engine.process.pid}/cmdline").read_bytes()
         self.assertNotIn(SECRET.encode(), shown)
 

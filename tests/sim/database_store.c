@@ -447,7 +447,7 @@ static int take_over(struct database_store *self, struct tri_database_session *s
         tri_database_cut(database, session);
         return lost(self);
     }
-    tri_fence_take(&self->fence, &self->store, &row);
+    tri_fence_take(&self->fence, &self->store, &row, row.incarnation + 1);
     self->store.incarnation = database->now.row.incarnation; /* as an injected bug has left it */
     session->incarnation = self->store.incarnation;
     return 0;

@@ -132,6 +132,7 @@ DIRECTIONS = [
     ("runtime/commits", "runtime/journal/store.h", "runtime/sqlite/sqlite.h"),
     ("runtime/sqlite", "runtime/commits/commit_log.h", "runtime/postgres/postgres.h"),
     ("runtime/postgres", "runtime/journal/store.h", "runtime/store_open.h"),
+    ("runtime/members", "runtime/journal/store.h", "runtime/postgres/postgres.h"),
     ("runtime/actor", "runtime/trace/recorder.h", "runtime/watch/port.h"),
     ("runtime/cluster", "runtime/actor/deliver.h", "runtime/watch/port.h"),
     ("runtime/move", "runtime/actor/hooks.h", "runtime/host/worker.h"),

@@ -118,7 +118,7 @@ static void test_one_engine_at_a_time(void **state)
         assert_non_null(strstr(explain, words));
     } else if (stand->kind == STAND_POSTGRES) {
         char words[96];
-        (void)snprintf(words, sizeof words, "troupe/%s/1", stand->folder);
+        (void)snprintf(words, sizeof words, "troupe/%s/0/1", stand->folder);
         assert_non_null(strstr(explain, words));
     }
     assert_int_equal(COMMIT(first, 1, op_actor(1, 1, 1, "x")), 0);

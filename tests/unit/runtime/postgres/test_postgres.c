@@ -245,11 +245,11 @@ static void test_newer_and_damaged_ones(void **state)
     char schema[64];
     char locator[POSTGRES_LOCATOR_BYTES];
     make_store(schema, sizeof schema, locator);
-    run_in(schema, "UPDATE @.troupe SET format = 3");
-    expect(locator, false, TR_STORE_NEWER, "format 3", "knows 2");
-    expect(locator, true, TR_STORE_NEWER, "format 3", "knows 2");
-    expect_init(locator, TR_STORE_NEWER, "format 3", "knows 2");
-    run_in(schema, "UPDATE @.troupe SET format = 2; UPDATE @.host SET last_number = 5");
+    run_in(schema, "UPDATE @.troupe SET format = 4");
+    expect(locator, false, TR_STORE_NEWER, "format 4", "knows 3");
+    expect(locator, true, TR_STORE_NEWER, "format 4", "knows 3");
+    expect_init(locator, TR_STORE_NEWER, "format 4", "knows 3");
+    run_in(schema, "UPDATE @.troupe SET format = 3; UPDATE @.fences SET last_number = 5");
     expect(locator, false, TR_STORE_DAMAGED, "host's row", "backup");
     run_in(schema, "DROP TABLE @.pages");
     expect(locator, false, TR_STORE_DAMAGED, "tables of the store are missing", "backup");
@@ -297,7 +297,7 @@ static void test_the_schema_without_a_search_path(void **state)
     postgres_server_run("SELECT application_name FROM pg_stat_activity"
                         " WHERE application_name LIKE 'troupe/troupe/%'",
                         text, sizeof text);
-    assert_string_equal(text, "troupe/troupe/1\n");
+    assert_string_equal(text, "troupe/troupe/0/1\n");
     postgres_server_run("SELECT count(*) FROM troupe.actors", text, sizeof text);
     assert_string_equal(text, "1\n");
     tri_store_close(store);

@@ -82,7 +82,7 @@ static uint64_t number_in_database(const struct pair *pair)
     char text[32];
     (void)snprintf(sql, sizeof sql, "SELECT %s FROM %s.%s",
                    pair->stand->log != NULL ? "last_sequence" : "last_number", pair->stand->folder,
-                   pair->stand->log != NULL ? "commit_log" : "host");
+                   pair->stand->log != NULL ? "commit_log" : "fences");
     postgres_server_run(sql, text, sizeof text);
     return strtoull(text, NULL, 10);
 }
@@ -275,7 +275,7 @@ static void test_a_database_behind_what_was_acknowledged_is_said(void **state)
     assert_int_equal(COMMIT(store, 1, op_actor(1, 2, 1, "b")), 0);
     proxy_cut_after(proxy, PROXY_TO_SERVER, 0);
     assert_int_equal(COMMIT(store, 2, op_actor(1, 3, 1, "c")), TR_BUSY);
-    (void)snprintf(sql, sizeof sql, "UPDATE %s.host SET commits = commits - 1", stand->folder);
+    (void)snprintf(sql, sizeof sql, "UPDATE %s.fences SET commits = commits - 1", stand->folder);
     postgres_server_run(sql, NULL, 0);
     assert_int_equal(COMMIT(store, 2, op_actor(1, 3, 1, "c")), TR_STORE_FAILED);
     assert_non_null(strstr(tri_store_explain(store), "acknowledged"));
@@ -295,11 +295,11 @@ static void test_a_database_that_has_lost_our_opening_is_said(void **state)
     char sql[160];
     char row[64];
     struct tri_store *store = open_through(stand, proxy);
-    (void)snprintf(sql, sizeof sql, "SELECT checksum FROM %s.host", stand->folder);
+    (void)snprintf(sql, sizeof sql, "SELECT checksum FROM %s.fences", stand->folder);
     postgres_server_run(sql, row, sizeof row);
     tri_store_close(store);
     store = open_through(stand, proxy); /* incarnation 2, and the row goes back to 1 */
-    (void)snprintf(sql, sizeof sql, "UPDATE %s.host SET incarnation = 1, checksum = %.20s",
+    (void)snprintf(sql, sizeof sql, "UPDATE %s.fences SET incarnation = 1, checksum = %.20s",
                    stand->folder, row);
     postgres_server_run(sql, NULL, 0);
     assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), TR_STORE_FAILED);

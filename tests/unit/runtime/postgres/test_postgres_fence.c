@@ -99,7 +99,7 @@ static void test_an_opening_takes_the_row_and_raises_the_incarnation(void **stat
     (void)state;
     struct tri_store store = {0};
     struct tri_fence fence = {.is_in_doubt = true, .is_settled = true};
-    tri_fence_take(&fence, &store, &(struct tri_fence_row){4, 70, 10});
+    tri_fence_take(&fence, &store, &(struct tri_fence_row){4, 70, 10}, 5);
     assert_int_equal(store.incarnation, 5);
     assert_int_equal(store.last_number, 70);
     assert_int_equal(fence.commits, 10);

@@ -252,14 +252,59 @@ static void test_the_log_of_another_store_is_refused(void **state)
     stand_free(stand);
 }
 
+/* What brings a store that nobody with a folder has used to the tables of format 2. */
+#define TO_FORMAT_2                                                                   \
+    "DROP TABLE cluster, hosts, beats, partitions; DROP FUNCTION fence;"              \
+    "ALTER TABLE fences RENAME TO host; ALTER TABLE host RENAME COLUMN number TO id;" \
+    "UPDATE host SET id = 1; ALTER TABLE commit_log RENAME COLUMN host TO id;"        \
+    "UPDATE commit_log SET id = 1; ALTER TABLE commit_entries DROP CONSTRAINT"        \
+    " commit_entries_pkey; ALTER TABLE commit_entries DROP COLUMN host;"              \
+    "ALTER TABLE commit_entries ADD PRIMARY KEY(sequence); UPDATE troupe SET format = 2;"
+
 /* A store of the program before is brought to these tables by whoever writes it. */
+static void test_an_earlier_format_gets_hosts(void **state)
+{
+    (void)state;
+    struct stand *stand = begin();
+    make(stand);
+    commit_and_die(stand, 3);
+    stand_spoil(stand, TO_FORMAT_2 "CREATE FUNCTION fence(a bigint, b bigint, c bigint, d bigint)"
+                                   " RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$");
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(store->last_number, 3);
+    expect_rows(stand, "actors", "3\n"); /* what the log had was brought in */
+    expect_rows(stand, "commit_entries", "0\n");
+    assert_int_equal(COMMIT(store, 4, op_actor(9, 1, 1, "a")), 0);
+    tri_store_close(store);
+    expect_rows(stand, "actors", "4\n");
+    stand_free(stand);
+}
+
+/* What it finds waits for an engine of the program before, which would find its row gone. */
+static void test_an_engine_of_an_earlier_format_is_waited_for(void **state)
+{
+    (void)state;
+    struct stand *stand = begin();
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    struct tri_store_options options = stand_options(stand);
+    struct tri_store *store = stand_open(stand); /* it holds the lock that the schema had */
+    struct tri_store *other = NULL;
+    stand_spoil(stand, TO_FORMAT_2);
+    assert_int_equal(stand_try(stand, &options, words, &other), TR_STORE_LOCKED);
+    assert_non_null(strstr(words, "an engine of an earlier version uses the schema"));
+    tri_store_close(store);
+    tri_store_close(stand_open(stand));
+    stand_free(stand);
+}
+
 static void test_an_earlier_format_gets_a_log(void **state)
 {
     (void)state;
     struct stand *stand = begin();
     make(stand);
-    stand_spoil(stand, "DROP TABLE commit_log, commit_entries; UPDATE troupe SET format = 1;"
-                       " DELETE FROM meta WHERE cell = 12");
+    stand_spoil(stand,
+                TO_FORMAT_2 "DROP TABLE commit_log, commit_entries; UPDATE troupe SET format = 1;"
+                            " DELETE FROM meta WHERE cell = 12");
     tr_reader_close(stand_read(stand));
     struct tri_store *store = stand_open(stand);
     assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
@@ -268,7 +313,7 @@ static void test_an_earlier_format_gets_a_log(void **state)
     expect_rows(stand, "actors", "1\n");
     char text[64];
     stand_ask(stand, "SELECT format FROM troupe", text, sizeof text);
-    assert_string_equal(text, "2\n");
+    assert_string_equal(text, "3\n");
     stand_free(stand);
 }
 
@@ -285,6 +330,8 @@ int main(void)
         cmocka_unit_test(test_damage_is_told),
         cmocka_unit_test(test_the_log_of_another_store_is_refused),
         cmocka_unit_test(test_an_earlier_format_gets_a_log),
+        cmocka_unit_test(test_an_earlier_format_gets_hosts),
+        cmocka_unit_test(test_an_engine_of_an_earlier_format_is_waited_for),
     };
     return cmocka_run_group_tests_name("postgres_log", tests, NULL, NULL);
 }

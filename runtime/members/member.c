@@ -1,0 +1,169 @@
+/*
+ * What a host makes of what it sees of the others.
+ *
+ * Invariant of a watch: `since_ms` of a host is a time at which its signs were read as they are, or
+ * later, and since then no look of this host was late. A late look moves it to the time of that
+ * look, for all hosts. So what is measured is never more than the silence of the other one.
+ */
+#include "runtime/members/member.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    uint64_t state;
+    const char *name;
+    bool may_be_taken;
+} states[] = {
+#define TRI_STATE(name, number, text, may_be_taken) {TRI_MEMBER_##name, text, may_be_taken},
+    TRI_MEMBER_STATES(TRI_STATE)
+#undef TRI_STATE
+};
+
+const char *tri_member_state_name(uint64_t state)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(states); i++) {
+        if (states[i].state == state) {
+            return states[i].name;
+        }
+    }
+    return "unknown";
+}
+
+bool tri_member_may_be_taken(uint64_t state)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(states); i++) {
+        if (states[i].state == state) {
+            return states[i].may_be_taken;
+        }
+    }
+    return false;
+}
+
+const struct tri_member *tri_member_view_find(const struct tri_member_view *view, uint64_t number)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        if (view->members[i].number == number) {
+            return &view->members[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- Looking. -------------------------------------------------------------------------------- */
+
+static bool are_equal(const struct tri_member_signs *a, const struct tri_member_signs *b)
+{
+    return a->incarnation == b->incarnation && a->commits == b->commits &&
+           a->last_number == b->last_number && a->last_sequence == b->last_sequence &&
+           a->beat == b->beat;
+}
+
+/* Whether this look, and the time since the one before, say nothing of the others' silence. */
+static bool is_late(const struct tri_member_watch *watch, uint64_t asked_ms, uint64_t heard_ms)
+{
+    return !watch->has_looked ||
+           asked_ms - watch->looked_ms > TRI_MEMBER_BEAT_MS + TRI_MEMBER_LATE_MS ||
+           heard_ms - asked_ms > TRI_MEMBER_LATE_MS;
+}
+
+/* Where the watch has a host; its count: nowhere. */
+static size_t place_of(const struct tri_member_watch *watch, uint64_t number)
+{
+    size_t i = 0;
+    while (i < watch->count && watch->others[i].number != number) {
+        i++;
+    }
+    return i;
+}
+
+void tri_member_watch_hear(struct tri_member_watch *watch, const struct tri_member_view *view,
+                           uint64_t asked_ms, uint64_t heard_ms)
+{
+    struct tri_member_watch heard = {
+        .self = watch->self, .has_looked = true, .looked_ms = heard_ms};
+    bool is_anew = is_late(watch, asked_ms, heard_ms);
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tri_member *member = &view->members[i];
+        size_t known = place_of(watch, member->number);
+        bool is_silent = !is_anew && known < watch->count &&
+                         are_equal(&watch->others[known].signs, &member->signs);
+        heard.others[heard.count].number = member->number;
+        heard.others[heard.count].signs = member->signs;
+        heard.others[heard.count].since_ms = is_silent ? watch->others[known].since_ms : heard_ms;
+        heard.count++;
+    }
+    *watch = heard;
+}
+
+uint64_t tri_member_watch_silent_ms(const struct tri_member_watch *watch, uint64_t number)
+{
+    size_t known = place_of(watch, number);
+    return known < watch->count ? watch->looked_ms - watch->others[known].since_ms : 0;
+}
+
+/* ---- Deciding. ------------------------------------------------------------------------------- */
+
+/* Whether the host that looks is still the one that the database knows. */
+static bool is_known(const struct tri_member *self, uint64_t incarnation)
+{
+    return self != NULL && self->state == TRI_MEMBER_UP && self->signs.incarnation == incarnation;
+}
+
+enum tri_member_finding tri_member_find(const struct tri_member_watch *watch,
+                                        const struct tri_member_view *view, uint64_t incarnation,
+                                        const struct tri_member **owner)
+{
+    const struct tri_member *other = tri_member_view_find(view, view->owner);
+    *owner = NULL;
+    if (!is_known(tri_member_view_find(view, watch->self), incarnation)) {
+        return TRI_MEMBER_FENCED;
+    }
+    if (view->owner == watch->self || other == NULL) {
+        return TRI_MEMBER_OWN;
+    }
+    *owner = other;
+    if (tri_member_may_be_taken(other->state)) {
+        return TRI_MEMBER_TAKE;
+    }
+    return tri_member_watch_silent_ms(watch, other->number) >= other->lease_ms ? TRI_MEMBER_TAKE
+                                                                               : TRI_MEMBER_WAIT;
+}
+
+/* ---- In words. ------------------------------------------------------------------------------- */
+
+const char *tri_member_show(const struct tri_member_view *view, const struct tri_member *member)
+{
+    if (member->state != TRI_MEMBER_UP) {
+        return tri_member_state_name(member->state);
+    }
+    if (member->silent_ms >= member->lease_ms) {
+        return "suspected";
+    }
+    return member->number == view->owner ? "up" : "standing by";
+}
+
+void tri_member_explain_fence(const struct tri_member *fenced, const char *by, char *words)
+{
+    if (tri_member_may_be_taken(fenced->state)) {
+        (void)snprintf(words, TRI_MEMBER_WHY_BYTES, "host %s had %s when host %s took over",
+                       fenced->name, fenced->state == TRI_MEMBER_LEFT ? "left" : "ended", by);
+        return;
+    }
+    (void)snprintf(words, TRI_MEMBER_WHY_BYTES,
+                   "host %s was fenced by host %s: it did not answer for %u s", fenced->name, by,
+                   fenced->lease_ms / 1000);
+}
+
+uint64_t tri_member_processes_end_ms(const struct tri_member_view *view,
+                                     const struct tri_member *member)
+{
+    if (member->processes == TRI_MEMBER_PROCESSES_NONE) {
+        return 0;
+    }
+    if (member->processes != TRI_MEMBER_PROCESSES_BOUND || member->state == TRI_MEMBER_UP) {
+        return UINT64_MAX;
+    }
+    uint64_t end_ms = member->since_ms + member->process_lease_ms;
+    return end_ms > view->now_ms ? end_ms - view->now_ms : 0;
+}

@@ -1,0 +1,101 @@
+/*
+ * Where the hosts of a store are written down: tables of the store's database, through a session of
+ * their own. A host says there that it lives, looks who else does, and takes the work of one that
+ * does not. One thread at a time.
+ */
+#ifndef TR_RUNTIME_MEMBERS_REGISTRY_H
+#define TR_RUNTIME_MEMBERS_REGISTRY_H
+
+#include "runtime/members/member.h"
+
+struct tri_registry;
+
+/* A back end: every function has the contract of the tri_registry function of its name. */
+struct tri_registry_ops {
+    int (*join)(struct tri_registry *registry, const struct tri_store_member *member);
+    int (*look)(struct tri_registry *registry, struct tri_member_view *view);
+    int (*take)(struct tri_registry *registry, const struct tri_member *seen, const char *why);
+    int (*leave)(struct tri_registry *registry);
+    int (*forget)(struct tri_registry *registry, uint64_t number);
+    int (*keep)(struct tri_registry *registry, enum tri_member_processes processes);
+    const char *(*explain)(struct tri_registry *registry);
+    void (*close)(struct tri_registry *registry);
+};
+
+/* The first member of every back end's struct. */
+struct tri_registry {
+    const struct tri_registry_ops *ops;
+    uint64_t self;        /* the host it speaks for; 0: none, it only looks */
+    uint64_t incarnation; /* of that host */
+};
+
+/*
+ * Makes this a host of the store that is up, with a new incarnation; from then on the registry
+ * speaks for it. Earlier incarnations of it are shut out. TR_EXISTS: another host has its name;
+ * TR_LIMIT: there are TRI_MEMBERS_MAX. Other errors: TR_BUSY (try again), TR_STORE_FAILED, and
+ * those of a store.
+ */
+TR_MUST_USE static inline int tri_registry_join(struct tri_registry *registry,
+                                                const struct tri_store_member *member)
+{
+    return registry->ops->join(registry, member);
+}
+
+/*
+ * Raises the beat of the host that it speaks for, unless that has another incarnation or is up no
+ * more, and reads all hosts, in one round trip. Errors: TR_BUSY (the database does not answer now),
+ * TR_STORE_FAILED, _DAMAGED.
+ */
+TR_MUST_USE static inline int tri_registry_look(struct tri_registry *registry,
+                                                struct tri_member_view *view)
+{
+    return registry->ops->look(registry, view);
+}
+
+/*
+ * Takes all work of a host and gives it to the one that the registry speaks for, in one
+ * transaction: `seen` is fenced if it is as it was seen, else nothing is changed. TR_CLOSED: it
+ * lives, or another host was quicker; TR_FENCED: the own host is not up. Others as tri_registry_look.
+ */
+TR_MUST_USE static inline int tri_registry_take(struct tri_registry *registry,
+                                                const struct tri_member *seen, const char *why)
+{
+    return registry->ops->take(registry, seen, why);
+}
+
+/* The host that the registry speaks for has left in order. Nothing if it was fenced meanwhile. */
+TR_MUST_USE static inline int tri_registry_leave(struct tri_registry *registry)
+{
+    return registry->ops->leave(registry);
+}
+
+/*
+ * A host that has no work and is not up is none any more; an operator says by it that nothing of it
+ * runs. TR_NOT_FOUND, TR_BUSY; TR_INVALID: it is up, or has the work.
+ */
+TR_MUST_USE static inline int tri_registry_forget(struct tri_registry *registry, uint64_t number)
+{
+    return registry->ops->forget(registry, number);
+}
+
+/* What of the processes of the host that it speaks for may run when it is lost. */
+TR_MUST_USE static inline int tri_registry_keep(struct tri_registry *registry,
+                                                enum tri_member_processes processes)
+{
+    return registry->ops->keep(registry, processes);
+}
+
+/* The last error in words. */
+static inline const char *tri_registry_explain(struct tri_registry *registry)
+{
+    return registry->ops->explain(registry);
+}
+
+static inline void tri_registry_close(struct tri_registry *registry)
+{
+    if (registry != NULL) {
+        registry->ops->close(registry);
+    }
+}
+
+#endif

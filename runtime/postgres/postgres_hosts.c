@@ -1,0 +1,361 @@
+/*
+ * Whose turn it is: hosts, their fences and what each has, as rows. Steps of transactions that
+ * postgres_claim.c (who opens the store) and postgres_members.c (who waits for its turn) consist
+ * of.
+ *
+ * Whoever changes an owner or a member first changes the row of `cluster`, so all of them come one
+ * after the other, and then rows in the order fences, commit_log, hosts, partitions. A commit
+ * changes its own host's row of `fences` alone, an append that of `commit_log`: so a host loses its
+ * work in one transaction, behind which the server refuses whatever it still sends.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/members/member.h"
+#include "runtime/memory.h"
+#include "runtime/postgres/postgres_internal.h"
+#include "schemas/runtime/place.h"
+
+#define NUMBER_BYTES 24
+
+/* Milliseconds of the database's clock. */
+#define NOW_MS "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+static const char draw[] =
+    "UPDATE cluster SET incarnation = incarnation + 1 WHERE id = 1 RETURNING incarnation";
+#define HOST_COLUMNS "h.number, h.state, h.name, h.machine, h.folder"
+static const char find_by_place[] =
+    "SELECT " HOST_COLUMNS " FROM hosts h WHERE h.place = sha256(decode($1, 'hex'))";
+static const char find_owner[] =
+    "SELECT p.host, coalesce(h.state, 0), coalesce(h.name, ''), coalesce(h.machine, ''),"
+    " coalesce(h.folder, '') FROM partitions p LEFT JOIN hosts h ON h.number = p.host"
+    " WHERE p.number = 0";
+
+/* What a store knew of its folder before it knew hosts. */
+static const char find_earlier[] =
+    "SELECT (data = decode($1, 'hex'))::int::bigint, data FROM meta WHERE cell = $2::bigint";
+
+/* A name that was not chosen gives way to one that is there already. */
+static const char name_host[] =
+    "SELECT CASE WHEN EXISTS (SELECT FROM hosts WHERE name = $1 AND number <> $2::bigint)"
+    " THEN CASE WHEN $3 = '1' THEN '' ELSE left($1, 48) || '-' || $2 END ELSE $1 END";
+static const char count_host[] =
+    "UPDATE cluster SET hosts = hosts + 1, view = view + 1 WHERE id = 1"
+    " AND (SELECT count(*) FROM hosts) < $1::bigint RETURNING hosts";
+static const char add_host[] =
+    "WITH a AS (INSERT INTO beats VALUES($1::bigint, 0, " NOW_MS ")),"
+    " b AS (INSERT INTO commit_log VALUES($1::bigint, 0, 0)),"
+    " c AS (INSERT INTO fences VALUES($1::bigint, 0, 0, 0, $3::bigint))"
+    " INSERT INTO hosts SELECT $1::bigint, '', sha256(decode($2, 'hex')), 0, view, " NOW_MS
+    ", '', '', '', '', 0, 0, 0 FROM cluster";
+static const char bring_up[] =
+    "UPDATE hosts SET since_ms = CASE WHEN state = $2::bigint THEN since_ms ELSE " NOW_MS " END,"
+    " why = '', state = $2::bigint, name = $3, machine = $4, folder = $5, blobs = $6,"
+    " lease_ms = CASE $7::bigint WHEN 0 THEN lease_ms ELSE $7::bigint END,"
+    " process_lease_ms = CASE $8::bigint WHEN 0 THEN process_lease_ms ELSE $8::bigint END,"
+    " processes = CASE $9::bigint WHEN 0 THEN processes ELSE $9::bigint END,"
+    " view = (SELECT view FROM cluster) WHERE number = $1::bigint";
+
+/* The last numbers go on behind those of whoever had the work before. */
+static const char hand_on[] =
+    "WITH v AS (UPDATE cluster SET view = view + 1 WHERE id = 1 RETURNING view),"
+    " l AS (UPDATE commit_log SET incarnation = $3::bigint WHERE host = $1::bigint),"
+    " h AS (UPDATE hosts SET state = $4::bigint, why = $5, since_ms = " NOW_MS ", view = v.view"
+    "  FROM v WHERE number = $1::bigint)"
+    " UPDATE partitions SET host = $2::bigint, epoch = epoch + 1, incarnation = $3::bigint,"
+    " view = v.view FROM v WHERE host = $1::bigint";
+static const char put_fence[] =
+    "UPDATE fences SET incarnation = $2::bigint, last_number = $3::bigint, commits = $4::bigint,"
+    " checksum = $5::bigint WHERE number = $1::bigint";
+static const char read_why[] =
+    "SELECT why FROM hosts WHERE number = $1::bigint AND state <> $2::bigint AND why <> ''";
+static const char leave[] =
+    "WITH f AS (SELECT FROM fences WHERE number = $1::bigint AND incarnation = $2::bigint)"
+    " UPDATE hosts SET state = $3::bigint, since_ms = " NOW_MS ", why = 'it has ended in order'"
+    " WHERE number = $1::bigint AND EXISTS (SELECT FROM f) AND state = $4::bigint";
+
+static const char *print(uint64_t number, char text[NUMBER_BYTES])
+{
+    (void)snprintf(text, NUMBER_BYTES, "%lld", (long long)number);
+    return text;
+}
+
+/* A statement whose rows do not matter. */
+static int run(struct tri_postgres *self, const char *sql, size_t count,
+               const char *const *parameters, const char *what)
+{
+    PGresult *result = NULL;
+    int error = tri_postgres_query(self, sql, count, parameters, 1, what, &result);
+    if (error == 0) {
+        self->library->clear(result);
+    }
+    return error;
+}
+
+/* The number in the only row; TR_NOT_FOUND, with no words: there is none. */
+static int ask_number(struct tri_postgres *self, const char *sql, size_t count,
+                      const char *const *parameters, const char *what, uint64_t *number)
+{
+    PGresult *result = NULL;
+    int error = tri_postgres_query(self, sql, count, parameters, 1, what, &result);
+    if (error != 0) {
+        return error;
+    }
+    if (self->library->ntuples(result) == 1) {
+        *number = tri_postgres_number(self, result, 0, 0);
+    } else {
+        error = TR_NOT_FOUND;
+    }
+    self->library->clear(result);
+    return error;
+}
+
+int tri_postgres_draw(struct tri_postgres *self, uint64_t *incarnation)
+{
+    int error = ask_number(self, draw, 0, NULL, "waiting for its turn", incarnation);
+    return error != TR_NOT_FOUND
+               ? error
+               : tri_postgres_damaged(self, "the row of the table cluster is missing");
+}
+
+/* ---- Finding. -------------------------------------------------------------------------------- */
+
+static int find(struct tri_postgres *self, const char *sql, size_t count,
+                const char *const *parameters, struct tri_postgres_host *host)
+{
+    PGresult *result = NULL;
+    struct tri_postgres_host found = {.number = 0};
+    int error =
+        tri_postgres_query(self, sql, count, parameters, 1, "looking for the hosts", &result);
+    if (error != 0) {
+        return error;
+    }
+    if (self->library->ntuples(result) == 1) {
+        found.number = tri_postgres_number(self, result, 0, 0);
+        found.state = tri_postgres_number(self, result, 0, 1);
+        (void)snprintf(found.name, sizeof found.name, "%s", tri_postgres_text(self, result, 0, 2));
+        (void)snprintf(found.machine, sizeof found.machine, "%s",
+                       tri_postgres_text(self, result, 0, 3));
+        (void)snprintf(found.folder, sizeof found.folder, "%s",
+                       tri_postgres_text(self, result, 0, 4));
+    }
+    self->library->clear(result);
+    *host = found;
+    return 0;
+}
+
+/* Its bytes in hexadecimal digits, which the caller frees; NULL: no memory. */
+static char *print_place(const struct tri_store_member *member)
+{
+    char *digits = tr_alloc(2 * member->place.size + 1);
+    for (size_t i = 0; digits != NULL && i < member->place.size; i++) {
+        (void)snprintf(digits + 2 * i, 3, "%02x", member->place.data[i]);
+    }
+    if (digits != NULL) {
+        digits[2 * member->place.size] = '\0';
+    }
+    return digits;
+}
+
+static int report_memory(struct tri_postgres *self)
+{
+    return tri_postgres_report(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+}
+
+int tri_postgres_find_member(struct tri_postgres *self, const struct tri_store_member *member,
+                             struct tri_postgres_host *host)
+{
+    char *place = print_place(member);
+    const char *parameters[] = {place};
+    int error =
+        place != NULL ? find(self, find_by_place, 1, parameters, host) : report_memory(self);
+    tr_free(place);
+    return error;
+}
+
+/* What the cell says, for people. */
+static void read_place(struct tr_bytes cell, struct tri_postgres_host *host)
+{
+    struct tr_store_place place = {.process = 0};
+    (void)!tr_store_place_unpack(cell, tr_store_place_schema.version, &place);
+    (void)snprintf(host->machine, sizeof host->machine, "%.*s",
+                   (int)(place.host.size < 64 ? place.host.size : 64),
+                   (const char *)place.host.data);
+    (void)snprintf(host->folder, sizeof host->folder, "%.*s",
+                   (int)(place.folder.size < 150 ? place.folder.size : 150),
+                   (const char *)place.folder.data);
+}
+
+int tri_postgres_find_earlier(struct tri_postgres *self, const struct tri_store_member *member,
+                              struct tri_postgres_host *host, bool *is_another)
+{
+    char cell[NUMBER_BYTES];
+    char *place = print_place(member);
+    const char *parameters[] = {place, print(TRI_META_PLACE, cell)};
+    PGresult *result = NULL;
+    int error = place == NULL ? report_memory(self)
+                              : tri_postgres_query(self, find_earlier, 2, parameters, 1,
+                                                   "looking for the folder", &result);
+    tr_free(place);
+    if (error != 0) {
+        return error;
+    }
+    *is_another =
+        self->library->ntuples(result) == 1 && tri_postgres_number(self, result, 0, 0) == 0;
+    if (*is_another) {
+        read_place((struct tr_bytes){.data = (const uint8_t *)self->library->getvalue(result, 0, 1),
+                                     .size = (size_t)self->library->getlength(result, 0, 1)},
+                   host);
+    }
+    self->library->clear(result);
+    return 0;
+}
+
+int tri_postgres_find_owner(struct tri_postgres *self, struct tri_postgres_host *host)
+{
+    return find(self, find_owner, 0, NULL, host);
+}
+
+/* ---- Enrolling. ------------------------------------------------------------------------------ */
+
+static int add(struct tri_postgres *self, const struct tri_store_member *member, uint64_t *number)
+{
+    char max[NUMBER_BYTES];
+    char text[NUMBER_BYTES];
+    char checksum[NUMBER_BYTES];
+    const char *counting[] = {print(TRI_MEMBERS_MAX, max)};
+    int error = ask_number(self, count_host, 1, counting, "counting the hosts", number);
+    if (error == TR_NOT_FOUND) {
+        return tri_postgres_report(self, TR_LIMIT,
+                                   "%s: the store has %d hosts, and may not have more; troupe "
+                                   "hosts forget NAME makes room",
+                                   self->place, TRI_MEMBERS_MAX);
+    }
+    const struct tri_op none = {.kind = 0};
+    char *place = error == 0 ? print_place(member) : NULL;
+    const char *parameters[] = {print(*number, text), place,
+                                print(tri_checksum(0, &none), checksum)};
+    if (error == 0) {
+        error = place == NULL ? report_memory(self)
+                              : run(self, add_host, 3, parameters, "adding a host");
+    }
+    tr_free(place);
+    return error;
+}
+
+/* The name that it has from now on. */
+static int choose_name(struct tri_postgres *self, const struct tri_store_member *member,
+                       uint64_t number, char name[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1])
+{
+    char text[NUMBER_BYTES];
+    bool is_chosen = member->name != NULL;
+    const char *wanted = is_chosen ? member->name : member->machine;
+    const char *parameters[] = {wanted, print(number, text), is_chosen ? "1" : "0"};
+    PGresult *result = NULL;
+    int error = tri_postgres_query(self, name_host, 3, parameters, 1, "naming the host", &result);
+    if (error != 0) {
+        return error;
+    }
+    (void)snprintf(name, TRI_STORE_MEMBER_NAME_BYTES_MAX + 1, "%s",
+                   tri_postgres_text(self, result, 0, 0));
+    self->library->clear(result);
+    return name[0] != '\0'
+               ? 0
+               : tri_postgres_report(self, TR_EXISTS,
+                                     "another host of this store is called %s: give this one "
+                                     "another name by --host-name or `host_name` of the settings, "
+                                     "or, if that one is gone for good, type troupe hosts forget "
+                                     "%s",
+                                     wanted, wanted);
+}
+
+int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member *member, bool runs,
+                       uint64_t *number)
+{
+    struct tri_postgres_host known = {.number = 0};
+    char name[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
+    char texts[5][NUMBER_BYTES];
+    int error = tri_postgres_find_member(self, member, &known);
+    if (error == 0 && known.number == 0) {
+        error = add(self, member, &known.number);
+    }
+    if (error == 0) {
+        error = choose_name(self, member, known.number, name);
+    }
+    if (error != 0) {
+        return error;
+    }
+    const char *parameters[] = {print(known.number, texts[0]),
+                                print(TRI_MEMBER_UP, texts[1]),
+                                name,
+                                member->machine,
+                                member->folder,
+                                member->blobs,
+                                print(member->lease_ms, texts[2]),
+                                print(member->process_lease_ms, texts[3]),
+                                print(runs ? TRI_MEMBER_PROCESSES_UNBOUND : 0, texts[4])};
+    error = run(self, bring_up, TR_COUNT_OF(parameters), parameters, "enrolling the host");
+    if (error == 0) {
+        *number = known.number;
+    }
+    return error;
+}
+
+/* ---- Fences. --------------------------------------------------------------------------------- */
+
+int tri_postgres_put_fence(struct tri_postgres *self, uint64_t number,
+                           const struct tri_fence_row *row)
+{
+    const struct tri_op op = {.key = {row->incarnation, row->last_number}};
+    char texts[5][NUMBER_BYTES];
+    const char *parameters[] = {print(number, texts[0]), print(row->incarnation, texts[1]),
+                                print(row->last_number, texts[2]), print(row->commits, texts[3]),
+                                print(tri_checksum(0, &op), texts[4])};
+    return run(self, put_fence, 5, parameters, "raising the incarnation");
+}
+
+int tri_postgres_hand_on(struct tri_postgres *self, uint64_t from, uint64_t to,
+                         uint64_t incarnation, uint64_t state, const char *why)
+{
+    char texts[4][NUMBER_BYTES];
+    const char *parameters[] = {print(from, texts[0]), print(to, texts[1]),
+                                print(incarnation, texts[2]), print(state, texts[3]), why};
+    return run(self, hand_on, 5, parameters, "taking the work of a host");
+}
+
+int tri_postgres_say_fenced(struct tri_postgres *self)
+{
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    char number[NUMBER_BYTES];
+    char state[NUMBER_BYTES];
+    const char *parameters[] = {print(self->host, number), print(TRI_MEMBER_UP, state)};
+    PGresult *result = NULL;
+    memcpy(words, self->words, sizeof words);
+    int error = tri_postgres_query(self, read_why, 2, parameters, 1, "asking why", &result);
+    if (error == 0 && self->library->ntuples(result) == 1) {
+        (void)snprintf(words, sizeof words, "%s", tri_postgres_text(self, result, 0, 0));
+    }
+    if (error == 0) {
+        self->library->clear(result);
+    }
+    memcpy(self->words, words, sizeof words);
+    return TR_FENCED;
+}
+
+int tri_postgres_keep(struct tri_postgres *self, uint64_t number, uint64_t processes)
+{
+    char texts[2][NUMBER_BYTES];
+    const char *parameters[] = {print(number, texts[0]), print(processes, texts[1])};
+    return run(self, "UPDATE hosts SET processes = $2::bigint WHERE number = $1::bigint", 2,
+               parameters, "saying what runs");
+}
+
+int tri_postgres_leave(struct tri_postgres *self)
+{
+    char texts[4][NUMBER_BYTES];
+    const char *parameters[] = {print(self->host, texts[0]),
+                                print(self->store.incarnation, texts[1]),
+                                print(TRI_MEMBER_LEFT, texts[2]), print(TRI_MEMBER_UP, texts[3])};
+    return run(self, leave, 4, parameters, "leaving");
+}
