@@ -61,9 +61,13 @@ struct tr_host_options {
      * NULL: where the store has them. It outlives the host.
      */
     const char *blobs;
-    uint32_t unclaimed_ms;    /* how long unclaimed ends of processes are kept; 0: ten minutes */
-    uint16_t aside_behaviour; /* groups whose first actor has it may be set aside; 0: none */
-    const uint64_t *lifted;   /* groups that are not set aside any more */
+    /* Where the store may have several hosts (deploy/HOSTS.md); they outlive the host. */
+    const char *host_name;     /* NULL: that of the machine */
+    uint32_t lease_ms;         /* silent for so long it may be fenced; 0: TRI_MEMBER_LEASE_MS */
+    uint32_t process_lease_ms; /* its processes end so long behind its last word; 0: as usual */
+    uint32_t unclaimed_ms;     /* how long unclaimed ends of processes are kept; 0: ten minutes */
+    uint16_t aside_behaviour;  /* groups whose first actor has it may be set aside; 0: none */
+    const uint64_t *lifted;    /* groups that are not set aside any more */
     size_t lifted_count;
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */

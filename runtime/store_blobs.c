@@ -302,6 +302,44 @@ int tri_store_blobs_bring_all(const char *store_folder, char *words)
     return error;
 }
 
+/* The URI of the document's object store. */
+static void find_uri(const char *store_folder, char *where)
+{
+    struct tri_buffer bytes = {0};
+    struct tr_blobs_remote remote = {.uri = {.size = 0}};
+    struct tri_blobs *blobs;
+    if (tri_blobs_open_beside(store_folder, &blobs) != 0) {
+        return;
+    }
+    int error = tri_document_get(blobs, tr_text_of(TR_STORE_BLOBS_REMOTE), &bytes);
+    if (error == 0 && tri_buffer_size(&bytes) > 0) {
+        const uint8_t *document = tri_buffer_front(&bytes);
+        error = tr_blobs_remote_unpack((struct tr_bytes){document + 1, tri_buffer_size(&bytes) - 1},
+                                       document[0], &remote);
+    }
+    if (error == 0) {
+        (void)snprintf(where, TRI_STORE_BLOBS_WHERE_BYTES, "%.*s", (int)remote.uri.size,
+                       remote.uri.data);
+    }
+    tri_buffer_fini(&bytes);
+    tri_blobs_close(blobs);
+}
+
+void tri_store_blobs_where(const char *store_folder, const char *wanted, char *where)
+{
+    char path[PATH_MAX];
+    where[0] = '\0';
+    int size = snprintf(path, sizeof path, "%s/blobs", store_folder);
+    if (wanted != NULL) {
+        (void)snprintf(where, TRI_STORE_BLOBS_WHERE_BYTES, "%s", wanted);
+    } else if (tri_store_blobs_are_remote(store_folder)) {
+        find_uri(store_folder, where);
+    } else if (size > 0 && (size_t)size < sizeof path) {
+        ssize_t count = readlink(path, where, TRI_STORE_BLOBS_WHERE_BYTES - 1);
+        where[count > 0 ? count : 0] = '\0';
+    }
+}
+
 /* ---- Writing the document. ------------------------------------------------------------------ */
 
 static void write_sources(struct tr_writer *writer, const struct tri_store_blobs_place *place)

@@ -42,6 +42,16 @@ TR_MUST_USE int tri_store_blobs_each(const char *store_folder,
                                      int (*each)(void *self, const char *name, uint64_t changed_ms),
                                      void *self, char *words);
 
+/* Bytes of where blobs are, for others to compare. */
+#define TRI_STORE_BLOBS_WHERE_BYTES 200
+
+/*
+ * Where others find the blobs of the store, too: what the settings say (`wanted`, NULL: nothing),
+ * else the folder or the bucket in which they are; "": in the store's folder, where only this
+ * machine has them. Cut at TRI_STORE_BLOBS_WHERE_BYTES.
+ */
+void tri_store_blobs_where(const char *store_folder, const char *wanted, char *where);
+
 /* How the settings say where blobs are. */
 struct tri_store_blobs_place {
     const char *where; /* an absolute path, or s3://BUCKET[/PREFIX]; NULL: where they are */

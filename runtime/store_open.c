@@ -4,8 +4,8 @@
  */
 #include "runtime/store_open.h"
 
-#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/journal/store_folder.h"
@@ -55,32 +55,58 @@ int tri_store_locate(const char *folder, const char **locator, char *explain, ch
     return 0;
 }
 
-/* A store in a database has hosts; this engine is that of its folder. */
-static int open_as_host(const struct tri_store_options *given, char *explain,
-                        struct tri_store **store)
+int tri_store_describe_member(const char *folder, uint8_t *place,
+                              char machine[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1],
+                              struct tri_store_member *member, char *explain)
 {
-    char machine[HOST_NAME_MAX + 1] = "";
-    uint8_t place[TRI_STORE_PLACE_BYTES_MAX];
-    struct tri_store_options options = *given;
-    struct tri_store_member member = {.machine = machine, .folder = given->folder, .blobs = ""};
-    int error = tri_store_folder_make(given->folder, explain);
+    size_t size = 0;
+    int error = tri_store_folder_make(folder, explain);
     if (error == 0) {
-        error = tri_store_place_ensure(given->folder, place, &member.place.size, explain);
+        error = tri_store_place_ensure(folder, place, &size, explain);
     }
     if (error != 0) {
         return error;
     }
-    (void)gethostname(machine, sizeof machine - 1);
+    memset(machine, 0, TRI_STORE_MEMBER_NAME_BYTES_MAX + 1);
+    (void)gethostname(machine, TRI_STORE_MEMBER_NAME_BYTES_MAX);
+    member->place = (struct tr_bytes){.data = place, .size = size};
+    member->machine = machine;
+    member->folder = folder;
+    return 0;
+}
+
+/* A store in a database has hosts; this engine is that of its folder. */
+static int open_as_host(const struct tri_store_options *given, char *explain,
+                        struct tri_store **store)
+{
+    char machine[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
+    uint8_t place[TRI_STORE_PLACE_BYTES_MAX];
+    struct tri_store_options options = *given;
+    struct tri_store_member member = {.blobs = ""};
     if (given->member != NULL) {
-        const struct tr_bytes bytes = {.data = place, .size = member.place.size};
         member = *given->member;
-        member.place = bytes;
-        member.machine = machine;
-        member.folder = given->folder;
     }
-    member.place.data = place;
+    int error = tri_store_describe_member(given->folder, place, machine, &member, explain);
     options.member = &member;
-    return tri_postgres_open(&options, explain, store);
+    return error != 0 ? error : tri_postgres_open(&options, explain, store);
+}
+
+int tri_store_registry_open(const char *folder, const char *locator, bool read_only, char *explain,
+                            struct tri_registry **registry)
+{
+    char bound[TRI_STORE_LOCATOR_BYTES];
+    struct tri_store_options options = {.locator = locator, .read_only = read_only};
+    int error = tri_store_locate(folder, &options.locator, explain, bound);
+    if (error == 0 && options.locator == NULL) {
+        if (explain != NULL) {
+            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES,
+                           "the store %.300s is in its folder, and has one host; several share one "
+                           "in PostgreSQL",
+                           folder != NULL ? folder : "");
+        }
+        return TR_INVALID;
+    }
+    return error != 0 ? error : tri_postgres_registry_open(&options, explain, registry);
 }
 
 int tri_store_open(const struct tri_store_options *given, char *explain, struct tri_store **store)

@@ -6,6 +6,7 @@
 
 #include "runtime/journal/reader.h"
 #include "runtime/journal/store.h"
+#include "runtime/members/registry.h"
 
 /*
  * Opens the store in PostgreSQL if `options->locator`, else the folder's file `database`
@@ -27,6 +28,23 @@ TR_MUST_USE int tri_store_open(const struct tri_store_options *options, char *ex
  */
 TR_MUST_USE int tr_reader_open(const struct tr_reader_options *options, char *explain,
                                struct tr_reader **reader);
+
+/*
+ * Opens the registry of a store's hosts (runtime/members/registry.h); `locator` as for
+ * tri_store_locate, `read_only` for one that only looks. TR_INVALID: the store is in its folder,
+ * and has none. Other errors as tri_store_open.
+ */
+TR_MUST_USE int tri_store_registry_open(const char *folder, const char *locator, bool read_only,
+                                        char *explain, struct tri_registry **registry);
+
+/*
+ * Describes the host of a folder for tri_registry_join: `member` becomes complete, and refers to
+ * the folder's path, to `place` (TRI_STORE_PLACE_BYTES_MAX) and `machine`. Errors of
+ * tri_store_place_ensure.
+ */
+TR_MUST_USE int tri_store_describe_member(const char *folder, uint8_t *place,
+                                          char machine[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1],
+                                          struct tri_store_member *member, char *explain);
 
 /*
  * Finds in which database a store is: a `*locator` that was given stays, else it becomes that of

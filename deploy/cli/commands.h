@@ -19,6 +19,7 @@ extern const struct tr_command tr_command_export;
 extern const struct tr_command tr_command_gates;
 extern const struct tr_command tr_command_get;
 extern const struct tr_command tr_command_help;
+extern const struct tr_command tr_command_hosts;
 extern const struct tr_command tr_command_import;
 extern const struct tr_command tr_command_init;
 extern const struct tr_command tr_command_inspect;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/cli/active_host.h"
 #include "deploy/cli/store_modes.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/show.h"
@@ -81,6 +82,29 @@ static int knock(const char *folder, bool asks_more, struct engine *out)
     return 0;
 }
 
+/*
+ * The same, and of a store in a database whose work another host has the engine of that one, if its
+ * folder is on this machine. `elsewhere` gets where that host is; an empty name: nowhere else.
+ */
+static int knock_anywhere(const char *folder, bool asks_more, struct engine *engine,
+                          struct tr_active_host *elsewhere)
+{
+    elsewhere->name[0] = '\0';
+    int error = knock(folder, asks_more, engine);
+    if (error != TR_NO_CONNECTION) {
+        return error;
+    }
+    if (!tr_active_host_find(folder, elsewhere) || elsewhere->is_this) {
+        elsewhere->name[0] = '\0';
+        return error;
+    }
+    return elsewhere->is_near ? knock(elsewhere->folder, asks_more, engine) : error;
+}
+
+#define ELSEWHERE                                                                              \
+    "host %s is active on this store, in the folder %.150s of %s, and this folder is that of " \
+    "another host; use that one"
+
 /* Whether no engine could begin there either; `explain` says why. */
 static bool is_damaged(const char *folder, char *explain)
 {
@@ -98,7 +122,12 @@ enum tr_exit_status tr_connect_if_live(const struct tr_invocation *invocation, c
     char explain[TRI_STORE_EXPLAIN_BYTES];
     struct engine engine = {.client = NULL};
     char words[TRI_PREFLIGHT_WORDS_BYTES];
-    int error = knock(folder, true, &engine);
+    struct tr_active_host elsewhere;
+    int error = knock_anywhere(folder, true, &engine, &elsewhere);
+    if (error == TR_NO_CONNECTION && elsewhere.name[0] != '\0') {
+        return tr_command_failed(invocation->command, ELSEWHERE, elsewhere.name, elsewhere.folder,
+                                 elsewhere.machine);
+    }
     if (error == TR_NO_CONNECTION && is_damaged(folder, explain)) {
         return tr_command_failed(invocation->command, "%s", explain);
     }
@@ -158,12 +187,14 @@ static int become_or_find(const struct tr_live_options *options, bool asks_more,
                           struct tr_live **live, struct engine *engine)
 {
     uint64_t end_ms = tr_clock_ms() + REACH_MS;
+    struct tr_active_host elsewhere = {.name = ""};
     int error;
     do {
         error = tr_live_open(options, explain, live);
         int knocked = TR_NOT_FOUND;
-        if (error == TR_STORE_LOCKED) {
-            knocked = knock(options->folder, asks_more, engine);
+        if (error == TR_STORE_LOCKED || error == TR_STORE_FOREIGN) {
+            knocked = asks_more ? knock_anywhere(options->folder, asks_more, engine, &elsewhere)
+                                : knock(options->folder, asks_more, engine);
         }
         if (knocked == 0) {
             return 0;
@@ -172,6 +203,11 @@ static int become_or_find(const struct tr_live_options *options, bool asks_more,
             uint64_t full_ms = tr_clock_ms() + FULL_MS;
             end_ms = full_ms < end_ms ? full_ms : end_ms;
             snprintf(explain, TRI_STORE_EXPLAIN_BYTES, FULL, options->folder);
+        }
+        if (error == TR_STORE_LOCKED && elsewhere.name[0] != '\0') {
+            snprintf(explain, TRI_STORE_EXPLAIN_BYTES, ELSEWHERE, elsewhere.name, elsewhere.folder,
+                     elsewhere.machine);
+            return error;
         }
         if (error == TR_STORE_LOCKED) {
             (void)poll(NULL, 0, RETRY_MS);

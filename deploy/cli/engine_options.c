@@ -18,6 +18,22 @@ static bool read_jobs(const char *word, uint32_t *jobs)
     return true;
 }
 
+static enum tr_exit_status read_host_name(const struct tr_invocation *invocation,
+                                          struct tr_live_options *options)
+{
+    const char *name = tr_arguments_value(&invocation->arguments, "host-name");
+    if (name == NULL) {
+        return TR_EXIT_DONE;
+    }
+    options->host_name = name;
+    return tr_settings_is_host_name(tr_text_of(name))
+               ? TR_EXIT_DONE
+               : tr_command_mistake(invocation->command,
+                                    "--host-name: '%.60s' is no name of a host; write up to 64 "
+                                    "letters, digits, and . _ - within them",
+                                    name);
+}
+
 enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocation,
                                            const char *folder,
                                            const struct tr_settings_file *settings,
@@ -35,6 +51,9 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
         .is_cold = settings->is_cold || tr_arguments_has(arguments, "no-warm"),
         .is_strict = resources == NULL ? settings->is_strict : strcmp(resources, "strict") == 0,
         .command = invocation->command->name,
+        .host_name = settings->host_name,
+        .lease_ms = settings->lease_ms,
+        .process_lease_ms = settings->process_lease_ms,
         .settings = settings,
     };
     if (durability != NULL) {
@@ -47,5 +66,5 @@ enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocatio
                                   "to %d",
                                   jobs, TR_SETTINGS_JOBS_MAX);
     }
-    return TR_EXIT_DONE;
+    return read_host_name(invocation, options);
 }

@@ -11,6 +11,7 @@
 #include "deploy/cli/engine_options.h"
 #include "deploy/cli/store.h"
 #include "deploy/commands/serve_http.h"
+#include "deploy/commands/stand_by.h"
 #include "deploy/common/notify.h"
 #include "deploy/follow/follow_local.h"
 
@@ -64,6 +65,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct tr_settings_file settings;
     struct tr_serve_http http = {.pair = NULL};
     struct tr_live *live;
+    bool is_leaving = false;
     enum tr_exit_status status = tr_store_find(invocation, true, &store);
     if (status != TR_EXIT_DONE) {
         return status;
@@ -77,9 +79,12 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = tr_serve_http_read(invocation, &settings, &http);
     }
     if (status == TR_EXIT_DONE) {
+        status = tr_stand_by(invocation, &options, &is_leaving);
+    }
+    if (status == TR_EXIT_DONE && !is_leaving) {
         status = tr_connect_as_engine(invocation, &options, &live);
     }
-    if (status == TR_EXIT_DONE) {
+    if (status == TR_EXIT_DONE && !is_leaving) {
         status = serve(invocation, live, &http);
         tr_live_close(live);
     }
@@ -92,6 +97,8 @@ static const struct tr_option options_table[] = {
     TR_ENGINE_OPTIONS,
     TR_NO_WARM_OPTION,
     TR_SERVE_HTTP_OPTIONS,
+    {0, "host-name", "NAME", "what this host of the store is called (else as the machine)", NULL, 0,
+     false},
     {0},
 };
 
@@ -106,7 +113,9 @@ const struct tr_command tr_command_serve = {
         "phase, -o json one document a line. deploy/package/troupe.service is a unit for systemd.\n"
         "--http answers Flyte's clients, by gRPC and REST at one port: on this machine (PORT is\n"
         "one of 127.0.0.1), and with --tls on others, too. Port 0 is any that is free; which one\n"
-        "is told. What is answered today: deploy/FLYTE_CLIENTS.md.",
+        "is told. What is answered today: deploy/FLYTE_CLIENTS.md.\n"
+        "On a store in PostgreSQL whose work another host has it stands by, and takes the work\n"
+        "when that one leaves or is silent (deploy/HOSTS.md); `troupe hosts` shows who has it.",
     .examples = "  troupe serve\n"
                 "  troupe serve --store /var/lib/troupe --jobs 8 -o json\n"
                 "  troupe serve --http 30080\n"

@@ -37,6 +37,9 @@ struct tr_live_options {
     bool fires_schedules; /* else they rest */
     const uint64_t *lifted; /* executions that are loaded, although they were set aside */
     size_t lifted_count;
+    const char *host_name; /* of a store with several hosts; NULL: that of the machine */
+    uint32_t lease_ms;     /* the same (struct tr_host_options); 0: as usual */
+    uint32_t process_lease_ms;
     const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
 };
 

@@ -481,6 +481,9 @@ static enum tr_exit_status follow_here(struct follower *follower)
     end_retention(follower);
     if (error != 0) {
         const char *words = tr_host_explain(follower->live->host);
+        if (error == TR_FENCED) { /* another host or engine goes on */
+            return tr_command_failed(follower->invocation->command, "%s", words);
+        }
         return tr_command_failed(follower->invocation->command,
                                  "the engine cannot go on: %s; `troupe resume` goes on from what "
                                  "the store holds",

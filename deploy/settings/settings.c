@@ -515,6 +515,9 @@ static const struct tri_key keys[] = {
     {"mail", read_mail, 0},
     {"http", tri_settings_read_http, 0},
     {"store", read_store, 0},
+    {"host_name", tri_settings_read_host_name, 0},
+    {"lease", tri_settings_read_lease, 0},
+    {"process_lease", tri_settings_read_process_lease, 0},
     {"default_plugin", read_default_plugin, 0},
 };
 

@@ -98,6 +98,9 @@ struct tr_settings_file {
     const char *blobs;     /* the folder of blobs, or their URI; NULL: where the store has them */
     const char *sendmail;  /* the program that sends mail; NULL: TR_SENDMAIL */
     const char *mail_from; /* NULL: nothing is said */
+    const char *host_name; /* of a store with several hosts; NULL: nothing is said */
+    uint32_t lease_ms;     /* the same; 0: nothing is said */
+    uint32_t process_lease_ms; /* the same */
     const char
         *store; /* of commands that name none: a folder or a locator; NULL: nothing is said */
 
@@ -119,6 +122,9 @@ bool tr_settings_find(const char *folder, char path[PATH_MAX]);
 /* Reads settings from a text; `source` is its number in the report, which says what is wrong. */
 void tr_settings_read(struct tr_settings_file *settings, struct tr_report *report, uint32_t source,
                       struct tr_text text);
+
+/* Whether a host may be called so. */
+bool tr_settings_is_host_name(struct tr_text name);
 
 /* Reads `store` alone: other keys are not looked at, and no plugin is loaded. */
 void tr_settings_read_store(struct tr_settings_file *settings, struct tr_report *report,

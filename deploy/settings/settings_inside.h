@@ -49,6 +49,14 @@ void tri_settings_read_blobs(struct tri_definition *definition, const struct tr_
 void tri_settings_read_http(struct tri_definition *definition, const struct tr_tree *value,
                             void *target);
 
+/* Read `host_name`, `lease` and `process_lease`; `target` is a struct tr_settings_file. */
+void tri_settings_read_host_name(struct tri_definition *definition, const struct tr_tree *value,
+                                 void *target);
+void tri_settings_read_lease(struct tri_definition *definition, const struct tr_tree *value,
+                             void *target);
+void tri_settings_read_process_lease(struct tri_definition *definition, const struct tr_tree *value,
+                                     void *target);
+
 /* Reads `plugins`; `target` is a struct tr_settings_file. */
 void tri_settings_read_plugins(struct tri_definition *definition, const struct tr_tree *value,
                                void *target);

@@ -54,6 +54,7 @@ static int run(struct tr_task_context *task, struct tr_process_attempt *state,
         tr_text_of("a word of `run` or the environment holds a zero byte, which none can");
     int error = tri_process_request(task, inputs, &request, &problem);
     if (error == 0) {
+        request.asked_ms = state->asked_ms;
         error = tr_task_folder(task, request.folder);
     }
     if (error == 0) {
@@ -291,6 +292,7 @@ static int handle(struct tr_task_context *task, void *data, const struct tr_task
     struct tr_process_attempt *state = data;
     switch (event->kind) {
     case TR_TASK_START:
+        state->asked_ms = tr_task_now_ms(task);
         return begin(task, state, transition);
     case TR_TASK_FAILED:
         return on_lost(task, state, event, transition);

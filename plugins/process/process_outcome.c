@@ -339,6 +339,15 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
     return given != 0 ? given : tr_task_succeed(transition);
 }
 
+/* The host where it ran is lost, and with it what it has written there. */
+static int on_host_lost(struct tr_task_context *task, const struct tr_process_over *over,
+                        struct tr_transition *transition)
+{
+    int error = give_up(task, over->reason, transition);
+    transition->code = tr_text_of("HostLost");
+    return error;
+}
+
 /* Whether a keeper's end came while the task wrote its error document. */
 static bool is_torn(const struct tr_process_over *over, const struct tr_transition *transition)
 {
@@ -356,6 +365,9 @@ static int judge(struct tr_task_context *task, const struct tr_process_over *ove
 {
     if (over->outcome == TR_PROCESS_LOST) {
         return give_up(task, over->reason, transition);
+    }
+    if (over->outcome == TR_PROCESS_HOST_LOST) {
+        return on_host_lost(task, over, transition);
     }
     if (!documents->error.document.is_absent) {
         const struct tr_transition before = *transition;

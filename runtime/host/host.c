@@ -21,9 +21,11 @@
 #include "runtime/cluster/interhost.h"
 #include "runtime/commits/commit_log.h"
 #include "runtime/host/aside.h"
+#include "runtime/host/host_members.h"
 #include "runtime/host/interhost_thread.h"
 #include "runtime/host/poison_message.h"
 #include "runtime/host/watchdog.h"
+#include "runtime/members/member.h"
 #include "runtime/services/files_service.h"
 #include "runtime/services/process_service.h"
 #include "runtime/store_blobs.h"
@@ -130,6 +132,9 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->seed = options->seed != 0 ? options->seed : tri_entropy(host->env);
     struct tri_kept_clock kept = {0};
     int error = load_clock(host, &kept);
+    if (error == 0) {
+        error = tri_host_tenures_load(host, &kept);
+    }
     shared->life = tri_life_begin(host->env, kept);
     atomic_init(&shared->next_number, host->store == NULL ? 1 : host->store->last_number + 1);
     if (error != 0) {
@@ -226,10 +231,42 @@ void tri_host_fini(struct tr_host *host)
     tri_control_fini(host);
 }
 
+/* The first error stays: later ones are its consequence. */
+static void fail_host(struct tr_host *host, int error)
+{
+    int expected = 0;
+    atomic_compare_exchange_strong(&host->fatal, &expected, error);
+}
+
+/* The words are written before the error is set, so a thread that sees the error can read them. */
+static void fail_with_words(void *self, int error, const char *words)
+{
+    struct tr_host *host = self;
+    if (!atomic_flag_test_and_set(&host->has_fatal_words)) {
+        snprintf(host->fatal_words, sizeof host->fatal_words, "%s", words);
+    }
+    fail_host(host, error);
+}
+
+/* What others know of this host, where the store has several. */
+static struct tri_store_member describe(const struct tr_host_options *options,
+                                        char blobs[TRI_STORE_BLOBS_WHERE_BYTES])
+{
+    tri_store_blobs_where(options->folder, options->blobs, blobs);
+    return (struct tri_store_member){
+        .name = options->host_name,
+        .blobs = blobs,
+        .lease_ms = options->lease_ms != 0 ? options->lease_ms : TRI_MEMBER_LEASE_MS,
+        .process_lease_ms = options->process_lease_ms != 0 ? options->process_lease_ms
+                                                           : TRI_MEMBER_PROCESS_LEASE_MS,
+    };
+}
+
 /* Without durability there is no store. */
 static int open_store(const struct tr_host_options *options, char *explain,
                       struct tri_store **store)
 {
+    char blobs[TRI_STORE_BLOBS_WHERE_BYTES];
     if (options->durability == TR_DURABILITY_NONE) {
         *store = NULL;
         return 0;
@@ -238,8 +275,10 @@ static int open_store(const struct tr_host_options *options, char *explain,
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "a durable host needs a folder for its store");
         return TR_INVALID;
     }
+    const struct tri_store_member member = describe(options, blobs);
     struct tri_store_options store_options = {
         .folder = options->folder,
+        .member = &member,
         .durability = options->durability,
         .records = options->records,
         .record_count = options->record_count,
@@ -385,6 +424,12 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
         error = keep_folder(host, options);
     }
     if (error == 0) {
+        error = tri_host_members_start(host, fail_with_words);
+    }
+    if (error == 0) {
+        error = tri_host_tenures_begin(host);
+    }
+    if (error == 0) {
         error = tri_crash_watch(host->workers, host->shared.worker_count, host->folder);
     }
     if (error == 0 && store != NULL) {
@@ -473,21 +518,6 @@ static void sleep_idle(struct tr_host *host, struct tri_worker *worker, uint32_t
     if (slept_ns >= TR_WORKER_RELEASE_NS) {
         tri_message_slabs_release(worker);
     }
-}
-
-/* The first error stays: later ones are its consequence. */
-static void fail_host(struct tr_host *host, int error)
-{
-    int expected = 0;
-    atomic_compare_exchange_strong(&host->fatal, &expected, error);
-}
-
-/* The words are written before the error is set, so a thread that sees the error can read them. */
-static void fail_with_words(void *self, int error, const char *words)
-{
-    struct tr_host *host = self;
-    snprintf(host->fatal_words, sizeof host->fatal_words, "%s", words);
-    fail_host(host, error);
 }
 
 /* Told once by one thread, which is what makes the words safe to read. */
@@ -626,6 +656,8 @@ static int start_services(struct tr_host *host)
             .receiver_timeout_ms = host->http_receiver_timeout_ms,
             .secrets = host->secrets,
             .secret_count = host->secret_count,
+            .may_begin = host->membership != NULL ? tri_host_members_may_call : NULL,
+            .gate = host,
         };
         error = tri_http_service_start(&options, &host->http);
     }
@@ -644,6 +676,7 @@ static int start_services(struct tr_host *host)
             .search_variable = host->search_variable,
             .search_folder = host->search_folder,
             .unclaimed_ms = host->unclaimed_ms,
+            .hosts = tri_host_members_processes(host),
             .fail = fail_with_words,
             .note = note_words,
             .self = host,
@@ -826,6 +859,7 @@ void tr_host_free(struct tr_host *host)
         host->end_taps(host);
     }
     tri_crash_forget(host->workers);
+    tri_host_members_stop(host);
     struct tri_store *store = host->store;
     tri_host_fini(host);
     tri_poison_message_close(host->poison);

@@ -8,10 +8,12 @@
 #include <pthread.h>
 
 #include "runtime/cluster/service.h"
+#include "runtime/host/tenure.h"
 #include "runtime/host/worker.h"
 #include "runtime/hosting.h"
 #include "runtime/journal/journal.h"
 #include "runtime/link/sender.h"
+#include "runtime/services/process_service.h"
 
 /* Arguments of a worker's thread. */
 struct tri_thread {
@@ -53,7 +55,10 @@ struct tr_host {
     const char *blobs;
     uint32_t unclaimed_ms;
     const struct tr_exchange *exchange;
-    struct tri_watchdog *watchdog; /* while the host runs */
+    struct tri_watchdog *watchdog;     /* while the host runs */
+    struct tri_membership *membership; /* of a store that has hosts; NULL: it has none */
+    struct tri_process_hosts process_hosts;
+    struct tri_tenures tenures; /* which hosts have had the store */
     /* The program's own place; used by the thread that made the host. */
     struct tri_sender sender;
     uint64_t requests;
@@ -69,7 +74,8 @@ struct tr_host {
     pthread_t journal_thread;
     bool has_journal_thread;
     char fatal_words[TRI_STORE_EXPLAIN_BYTES]; /* written before `fatal`, by one thread */
-    char note_words[TRI_STORE_EXPLAIN_BYTES];  /* written before `has_note`, by one thread */
+    atomic_flag has_fatal_words;
+    char note_words[TRI_STORE_EXPLAIN_BYTES]; /* written before `has_note`, by one thread */
     atomic_bool has_note;
     uint32_t thread_count;
     bool is_started;

@@ -23,9 +23,18 @@ static const struct tri_curl *curl;
 
 /* ---- What curl tells. ----------------------------------------------------------------------- */
 
+/* Whether requests have to wait, whoever they are for. */
+static bool is_shut(const struct tri_http *http)
+{
+    return http->options.may_begin != NULL && !http->options.may_begin(http->options.gate);
+}
+
 static void begin_waiting(struct tri_http *http)
 {
     struct tri_http_entry *entry;
+    if (is_shut(http)) {
+        return;
+    }
     while ((entry = tri_http_queue_next(&http->queue)) != NULL) {
         tri_http_transfer_begin((struct tri_http_transfer *)entry);
     }
@@ -128,8 +137,9 @@ static int sleep_ms(const struct tri_http *http)
     uint64_t held_ms = http->held.due_ms;
     uint64_t due_ms = http->queue.due_ms;
     due_ms = due_ms == 0 || (held_ms != 0 && held_ms < due_ms) ? held_ms : due_ms;
-    if (due_ms == 0 || due_ms > now_ms + TR_HTTP_SLEEP_MS) {
-        return TR_HTTP_SLEEP_MS;
+    int longest_ms = is_shut(http) ? TR_HTTP_SHUT_MS : TR_HTTP_SLEEP_MS;
+    if (due_ms == 0 || due_ms > now_ms + (uint64_t)longest_ms) {
+        return longest_ms;
     }
     return due_ms > now_ms ? (int)(due_ms - now_ms) : 0;
 }

@@ -48,6 +48,9 @@
 /* The longest sleep of the thread. */
 #define TR_HTTP_SLEEP_MS 60000
 
+/* The same while no request may leave. */
+#define TR_HTTP_SHUT_MS 100
+
 /* Words of a failed request. */
 #define TR_HTTP_WORDS_BYTES_MAX 512
 

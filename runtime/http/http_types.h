@@ -103,6 +103,8 @@ struct tri_http_options {
     uint32_t receiver_timeout_ms;                  /* 0: TR_HTTP_RECEIVER_TIMEOUT_MS */
     const struct tr_secret_source *secret_sources; /* as for tri_secrets_new; they outlive it */
     size_t secret_source_count;
+    bool (*may_begin)(void *gate); /* whether requests may leave now; NULL: always */
+    void *gate;
 };
 
 /* The fault's name; "?" for an unknown one. */

@@ -337,6 +337,21 @@ static void take_in_signals(struct tri_keeper *keeper)
     tri_children_reap(&keeper->children, note_end, keeper);
 }
 
+/*
+ * Ends all processes, those that wait to begin among them, when the engine has said nothing for its
+ * lease: from then on another host may do their work.
+ */
+static void look_at_lease(struct tri_keeper *keeper)
+{
+    bool is_over = keeper->lease_end_ms != 0 && tri_monotonic_ms() >= keeper->lease_end_ms;
+    if (!is_over || keeper->children.count == 0) {
+        return;
+    }
+    for (struct tri_child *child = keeper->children.first; child != NULL; child = child->next) {
+        tri_keeper_stop(keeper, child, TR_PROCESS_STOPPED_BY_KEEPER, 0);
+    }
+}
+
 /* Leaves if the store's folder was deleted: no engine could find this keeper. */
 static void watch(struct tri_keeper *keeper)
 {
@@ -457,6 +472,7 @@ static void run_round(struct tri_keeper *keeper)
     tri_warm_tick(&keeper->children.warm, expects_attempts(keeper));
     tri_keeper_run_round(keeper);
     tri_keeper_send_all(keeper);
+    look_at_lease(keeper);
     watch(keeper);
 }
 

@@ -168,6 +168,20 @@ static void do_turns(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     tri_keeper_engine_came(keeper);
 }
 
+/* Whether processes may begin: nothing was said of a lease, or it has been said again. */
+static bool has_lease(const struct tri_keeper *keeper)
+{
+    return keeper->lease_end_ms == 0 || tri_monotonic_ms() < keeper->lease_end_ms;
+}
+
+static void do_lease(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
+{
+    const struct tr_keeper_lease *lease = value;
+    uint64_t part_ms = lease->lease_ms / 100 * TR_KEEPER_LEASE_PERCENT;
+    (void)client;
+    keeper->lease_end_ms = lease->lease_ms == 0 ? 0 : tri_monotonic_ms() + part_ms;
+}
+
 /*
  * A client asks for a known key: the key is claimed for its engine, and if the child still waits
  * without a living asker, this client is told of its start.
@@ -217,6 +231,10 @@ static void do_start(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     }
     if (keeper->is_leaving || keeper->file.has_failed) {
         refuse(keeper, client, start->key, keeper->is_leaving ? TR_CLOSED : TR_STORE_FAILED, "");
+        return;
+    }
+    if (!has_lease(keeper)) {
+        refuse(keeper, client, start->key, TR_BUSY, "its engine has not heard from the database");
         return;
     }
     int error = tri_key_table_ask(&keeper->table, start->key, &entry);
@@ -299,7 +317,7 @@ static const struct message_kind {
     {&tr_keeper_hello_schema, do_hello},  {&tr_keeper_session_schema, do_session},
     {&tr_process_start_schema, do_start}, {&tr_process_query_schema, do_query},
     {&tr_process_stop_schema, do_stop},   {&tr_process_forget_schema, do_forget},
-    {&tr_keeper_limit_schema, do_turns},
+    {&tr_keeper_limit_schema, do_turns},  {&tr_keeper_lease_schema, do_lease},
 };
 
 union any_message {
@@ -310,6 +328,7 @@ union any_message {
     struct tr_process_stop stop;
     struct tr_process_forget forget;
     struct tr_keeper_limit turns;
+    struct tr_keeper_lease lease;
 };
 
 /* One message of a client. Any error ends the connection. */

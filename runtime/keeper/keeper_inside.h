@@ -60,7 +60,8 @@ struct tri_keeper {
     bool is_gathering;        /* ends and answers are being gathered */
     uint64_t gather_ms;       /* until then */
     bool is_leaving;
-    uint64_t leave_ms; /* latest time to leave, even with unlogged ends */
+    uint64_t leave_ms;     /* latest time to leave, even with unlogged ends */
+    uint64_t lease_end_ms; /* when processes are ended unless an engine says more; 0: never */
     uint32_t complaint_count;
 };
 

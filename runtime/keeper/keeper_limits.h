@@ -60,6 +60,12 @@
 #define TR_KEEPER_SYNC_FILES_MAX 256
 #define TR_KEEPER_SYNC_DEPTH_MAX 32
 
+/*
+ * Which part of a lease its processes live without another word, in hundredths: the rest is for
+ * clocks that do not run alike, and for the end of the last process.
+ */
+#define TR_KEEPER_LEASE_PERCENT 80
+
 /* How long a keeper stays without children and clients; unreported ends are in its log. */
 #define TR_KEEPER_IDLE_MS 10000
 

@@ -366,6 +366,8 @@ int tri_http_service_start(const struct tri_http_service_options *options,
         .receiver_timeout_ms = options->receiver_timeout_ms,
         .secret_sources = options->secrets,
         .secret_source_count = options->secret_count,
+        .may_begin = options->may_begin,
+        .gate = options->gate,
     };
     if (pthread_create(&service->calls.thread, NULL, calls_main, service) != 0) {
         tr_free(service);

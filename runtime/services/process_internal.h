@@ -36,8 +36,12 @@ struct tri_process_service {
     void (*fail)(void *self, int error, const char *words);
     void (*note)(void *self, const char *words); /* NULL: it was told, or nobody listens */
     void *self;
-    char unbounded[TR_REASON_BYTES_MAX]; /* why the keeper cannot bound memory; empty: it can */
-    int failure; /* why there is no keeper: waiting calls are refused with it; or 0 */
+    char unbounded[TR_REASON_BYTES_MAX];   /* why the keeper cannot bound memory; empty: it can */
+    const struct tri_process_hosts *hosts; /* NULL: the store has no others */
+    const char *const *keeper_command;
+    bool is_lease_told; /* to the keeper of this connection: that there is none */
+    uint64_t renewals;  /* of the lease that the keeper has heard of */
+    int failure;        /* why there is no keeper: waiting calls are refused with it; or 0 */
 };
 
 /* Handles a process_run. Errors are answered. */

@@ -16,10 +16,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "runtime/keeper/keeper_end.h"
 #include "runtime/memory.h"
 #include "runtime/services/process_internal.h"
 
 #define WAIT_NS 200000000
+
+/* How long the processes of a host that leaves its work to another may take to end. */
+#define END_MS 10000
 
 /* Calls taken before the keeper gets their messages: it should not wait for all. */
 #define CALLS_PER_ROUND 16
@@ -151,8 +155,43 @@ static int failure_of(const struct tri_process_service *service)
     return service->failure != 0 ? service->failure : TR_NO_CONNECTION;
 }
 
+/*
+ * What another host may have begun is not begun here. It is refused as long as that may run, which
+ * the actor waits out, and is over then.
+ */
+static int take_run_of_another(struct tri_process_service *service, const struct call *call,
+                               bool *is_anothers)
+{
+    struct tr_process_run run;
+    char words[TR_REASON_BYTES_MAX];
+    int error = tr_process_run_unpack(call->body, call->version, &run);
+    int lost = error != 0 || service->hosts == NULL
+                   ? 0
+                   : service->hosts->lost(service->hosts->self, run.asked_ms, words, sizeof words);
+    *is_anothers = lost != 0;
+    if (lost == TR_BUSY) {
+        const struct tr_process_refused refused = {
+            .key = run.key, .error = TR_BUSY, .reason = tr_text_of(words)};
+        error =
+            tri_service_reply(&service->base, &call->caller, &tr_process_refused_schema, &refused);
+    } else if (lost != 0) {
+        static const uint8_t none[] = {0x90}; /* an empty array */
+        const struct tr_process_over over = {.key = run.key,
+                                             .outcome = TR_PROCESS_HOST_LOST,
+                                             .reason = tr_text_of(words),
+                                             .documents = {.data = none, .size = sizeof none}};
+        error = tri_service_reply(&service->base, &call->caller, &tr_process_over_schema, &over);
+    }
+    return error;
+}
+
 static int take_run(struct tri_process_service *service, const struct call *call)
 {
+    bool is_anothers = false;
+    int error = take_run_of_another(service, call, &is_anothers);
+    if (error != 0 || is_anothers) {
+        return error;
+    }
     if (!tri_keeper_client_is_up(service->client)) {
         return failure_of(service);
     }
@@ -328,11 +367,20 @@ static void take_call(struct tri_process_service *service, const uint8_t *envelo
     }
 }
 
+/* Whether the host may ask for anything outside now. */
+static bool may_begin(const struct tri_process_service *service)
+{
+    return service->hosts == NULL || service->hosts->may_begin(service->hosts->self);
+}
+
 /* The first call starts the keeper. Calls wait until it is up and has room, or has failed. */
 static bool is_ready(struct tri_process_service *service)
 {
     if (service->failure != 0) {
         return true;
+    }
+    if (!may_begin(service)) {
+        return false;
     }
     if (tri_keeper_client_is_up(service->client)) {
         return tri_keeper_client_has_room(service->client);
@@ -392,8 +440,8 @@ static void take_calls(struct tri_process_service *service)
 /* Whether there are calls that need not wait for the keeper. */
 static bool can_go_on(const struct tri_process_service *service)
 {
-    bool has_room =
-        tri_keeper_client_is_up(service->client) && tri_keeper_client_has_room(service->client);
+    bool has_room = tri_keeper_client_is_up(service->client) &&
+                    tri_keeper_client_has_room(service->client) && may_begin(service);
     return service->has_frame && (service->failure != 0 || has_room);
 }
 
@@ -541,6 +589,7 @@ static void take_events(struct tri_process_service *service)
         case TRI_KEEPER_UP:
             (void)snprintf(service->unbounded, sizeof service->unbounded, "%s", event.words);
             unclaimed_begin(service);
+            service->is_lease_told = false;
             break;
         case TRI_KEEPER_DOWN:
             service->failure = tr_error_is_shortage(event.error) ? event.error : TR_NO_CONNECTION;
@@ -554,6 +603,58 @@ static void take_events(struct tri_process_service *service)
             take_news(service, &event.packet);
             break;
         }
+    }
+}
+
+/* ---- Other hosts. --------------------------------------------------------------------------- */
+
+/*
+ * Where another host may take the work, the keeper hears of each beat: one that hears nothing ends
+ * its processes. A keeper is started for that, since an earlier one may have left some.
+ */
+static void renew_lease(struct tri_process_service *service)
+{
+    uint64_t renewals = 0;
+    uint32_t lease_ms =
+        service->hosts == NULL ? 0 : service->hosts->lease_ms(service->hosts->self, &renewals);
+    bool is_up = tri_keeper_client_is_up(service->client);
+    if (service->hosts != NULL && lease_ms == 0 && is_up && !service->is_lease_told) {
+        const struct tr_keeper_lease none = {.lease_ms = 0}; /* an earlier one is over */
+        service->is_lease_told =
+            tri_keeper_client_send(service->client, &tr_keeper_lease_schema, &none) == 0;
+    }
+    if (lease_ms == 0 || renewals == service->renewals) {
+        return;
+    }
+    if (!is_up) {
+        tri_keeper_client_connect(service->client);
+        return;
+    }
+    const struct tr_keeper_lease lease = {.lease_ms = lease_ms};
+    if (tri_keeper_client_send(service->client, &tr_keeper_lease_schema, &lease) == 0) {
+        bool was_told = service->renewals != 0; /* and what was sent then has left */
+        service->renewals = renewals;
+        if (was_told) {
+            service->hosts->keep(service->hosts->self, true);
+        }
+    }
+}
+
+/*
+ * At the end of an engine whose work another host takes at once its processes end, since that one
+ * begins them anew. Without another host they go on, as ever.
+ */
+static void leave_others(struct tri_process_service *service)
+{
+    uint32_t running = 1;
+    if (service->hosts == NULL) {
+        return;
+    }
+    int error =
+        tri_keeper_end_all(service->folders.names[0], service->keeper_command,
+                           service->hosts->has_others(service->hosts->self), END_MS, &running);
+    if (error == 0 && running == 0) {
+        service->hosts->keep(service->hosts->self, false);
     }
 }
 
@@ -584,6 +685,7 @@ static void *service_main(void *argument)
     }
     while (!atomic_load(&base->is_stopping)) {
         take_events(service);
+        renew_lease(service);
         take_calls(service);
         tri_process_runs_begin(service);
         unclaimed_forget(service);
@@ -615,6 +717,8 @@ static int start(struct tri_process_service *service,
     service->ahead_max = tri_process_runs_ahead(client.running_max);
     service->fail = options->fail;
     service->note = options->note;
+    service->hosts = options->hosts;
+    service->keeper_command = options->keeper_command;
     service->self = options->self;
     service->is_cold = options->is_cold;
     service->unclaimed_ms =
@@ -708,6 +812,7 @@ void tri_process_service_stop(struct tri_process_service *service)
     if (service != NULL) {
         tri_process_service_request_stop(service);
         pthread_join(service->base.thread, NULL);
+        leave_others(service);
         process_service_free(service);
     }
 }

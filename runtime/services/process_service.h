@@ -29,6 +29,28 @@ struct tri_process_service;
  */
 #define TR_PROCESS_UNCLAIMED_MS 600000
 
+/* What the service asks where a store has several hosts. */
+struct tri_process_hosts {
+    void *self;
+    /* Whether processes may be asked for now. */
+    bool (*may_begin)(void *self);
+    /*
+     * For how long processes may go on without another word, and how often that was renewed; 0:
+     * for ever.
+     */
+    uint32_t (*lease_ms)(void *self, uint64_t *renewals);
+    /* Whether another host takes the work when this one ends. */
+    bool (*has_others)(void *self);
+    /* The keeper has heard of the lease; or nothing runs, and nothing will. */
+    void (*keep)(void *self, bool is_bound);
+    /*
+     * Whether an attempt that was first asked for at `asked_ms` began on another host, and what of
+     * that host may still run: 0: this host may begin it; TR_BUSY: that may still run, TR_CLOSED:
+     * it has ended, each with words.
+     */
+    int (*lost)(void *self, uint64_t asked_ms, char *words, size_t size);
+};
+
 /* Options of a process service. */
 struct tri_process_service_options {
     struct tr_env *env;
@@ -42,8 +64,9 @@ struct tri_process_service_options {
     size_t secret_count;                    /* 0: the environment, then the user's folder */
     const char *search_variable;            /* see tr_host_options; they outlive the service */
     const char *search_folder;
-    bool is_cold;          /* nothing is forked from warm workers */
-    uint32_t unclaimed_ms; /* 0: TR_PROCESS_UNCLAIMED_MS */
+    bool is_cold;                          /* nothing is forked from warm workers */
+    uint32_t unclaimed_ms;                 /* 0: TR_PROCESS_UNCLAIMED_MS */
+    const struct tri_process_hosts *hosts; /* NULL: the store has no others */
     /*
      * Called once, by the service's thread, if no keeper can work here: the host cannot continue.
      */

@@ -31,7 +31,8 @@
     FIELD(u32, losses, 1, 0)                                   \
     FIELD(u64, lost, 1, 0)                                     \
     ARRAY(text, flyte_inputs, TR_PROCESS_BLOB_BYTES_MAX, 1, 0) \
-    FIELD(u8, form, 1, 0)
+    FIELD(u8, form, 1, 0)                                      \
+    FIELD(u64, asked_ms, 1, 0)
 
 /*
  * armada: whether the call under way reads outputs, else it looks for an error document; how often

@@ -66,14 +66,16 @@
 
 /*
  * How a process ended. `unknown`: its keeper died meanwhile, and what was left was killed; what it
- * has written is there. `lost`: its files may be incomplete as well.
+ * has written is there. `lost`: its files may be incomplete as well. `host lost`: it began on another
+ * host, which is lost, and nothing of it runs any more; what it has written is not here.
  */
 #define TR_PROCESS_OUTCOMES(O)                                                       \
     O(EXITED, 1, "exited")           /* `status` is its exit status */               \
     O(SIGNALLED, 2, "signalled")     /* `status` is the signal that ended it */      \
     O(NOT_STARTED, 3, "not started") /* `status` is the errno, `reason` the words */ \
     O(UNKNOWN, 4, "unknown")                                                         \
-    O(LOST, 5, "lost")
+    O(LOST, 5, "lost")                                                               \
+    O(HOST_LOST, 6, "host lost")
 
 enum tr_process_outcome {
 #define TRI_OUTCOME(name, number, text) TR_PROCESS_##name = (number),
@@ -263,6 +265,9 @@ enum tr_process_phase {
  * `folders`: an array of names below `folder`, or absolute ones below the store's, made if missing.
  * `results`: an array of [name, size_max, is_tail]: what to read below `folder` when it has ended;
  * of a larger file nothing but its size, or its last size_max bytes.
+ * `asked_ms`: when it was asked for first, by the store's steady clock: what another host of the
+ * store may have begun is not begun here. Until nothing of it can run any more that is refused
+ * (TR_BUSY), and then its end is HOST_LOST.
  *
  * A name below is a relative one without empty, `.` and `..` parts; links in it are not followed.
  */
@@ -285,7 +290,8 @@ enum tr_process_phase {
     FIELD(any, results, 1, 0)               \
     FIELD(u64, memory_max, 1, 0)            \
     FIELD(any, after, 1, 0)                 \
-    FIELD(any, warm, 1, 0)
+    FIELD(any, warm, 1, 0)                  \
+    FIELD(u64, asked_ms, 1, 0)
 
 /*
  * The end of a process_run: process_ended's fields, and `documents`, an array with an element for
@@ -341,6 +347,13 @@ enum tr_process_phase {
 #define TR_KEEPER_LIMIT_FIELDS(FIELD, ARRAY) FIELD(u32, running_max, 1, 0)
 
 /*
+ * For how long the keeper may go on without hearing this again, from now on: then it ends all its
+ * processes at once, and begins none before it hears it. 0, as in the beginning: for ever. It is
+ * told by an engine whose work another host takes if this one is silent.
+ */
+#define TR_KEEPER_LEASE_FIELDS(FIELD, ARRAY) FIELD(u64, lease_ms, 1, 0)
+
+/*
  * The log only: a keeper took the log over. `place` names boot, process namespace and folder, so
  * that pids of another boot, machine or copy of the folder are never taken for living ones.
  * `store` is a random number made with the log; with the key it marks processes as ours.
@@ -381,6 +394,7 @@ enum tr_process_phase {
     S(folder_removed, 313, TR_MESSAGE, 1, TR_PRIORITY, TR_FOLDER_REMOVED_FIELDS)   \
     S(shared_clean, 314, TR_MESSAGE, 1, TR_DURABLE, TR_SHARED_CLEAN_FIELDS)        \
     S(keeper_session, 315, TR_MESSAGE, 1, TR_HINT, TR_KEEPER_SESSION_FIELDS)       \
+    S(keeper_lease, 316, TR_MESSAGE, 1, TR_HINT, TR_KEEPER_LEASE_FIELDS)           \
     S(log_opened, 320, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_OPENED_FIELDS)            \
     S(log_starting, 321, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_STARTING_FIELDS)        \
     S(log_launching, 322, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_LAUNCHING_FIELDS)

@@ -1,0 +1,227 @@
+/*
+ * `troupe hosts`: the hosts of a store in a database, a row for each; and forgetting one that is
+ * gone.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/cli/commands.h"
+#include "deploy/cli/store.h"
+#include "deploy/common/document.h"
+#include "deploy/common/show.h"
+#include "deploy/common/table.h"
+#include "runtime/memory.h"
+#include "runtime/store_open.h"
+
+struct hosts {
+    const struct tr_invocation *invocation;
+    struct tr_store_place store;
+    struct tri_registry *registry;
+    struct tri_member_view view;
+};
+
+/* ---- Showing. -------------------------------------------------------------------------------- */
+
+static void print_age(struct tr_table *table, uint64_t age_ms)
+{
+    struct tr_buffer age;
+    tr_buffer_init(&age, 0);
+    tr_age_print(age_ms, &age);
+    tr_table_text(table, tr_buffer_text(&age));
+    tr_buffer_fini(&age);
+}
+
+static void print_row(const struct hosts *hosts, const struct tri_member *member,
+                      struct tr_table *table)
+{
+    const struct tri_member_view *view = &hosts->view;
+    uint64_t now_ms = view->now_ms;
+    tr_table_print(table, "%llu", (unsigned long long)member->number);
+    tr_table_text(table, tr_text_of(member->name));
+    tr_table_text(table, tr_text_of(tri_member_show(view, member)));
+    print_age(table, now_ms > member->since_ms ? now_ms - member->since_ms : 0);
+    print_age(table, member->silent_ms);
+    tr_table_print(table, "%s", member->owned > 0 ? "all" : "-");
+    tr_table_text(table, tr_text_of(member->machine));
+    tr_table_text(table, tr_text_of(member->folder));
+    tr_table_text(table, tr_text_of(member->why[0] != '\0' ? member->why : "-"));
+}
+
+static int show_table(const struct hosts *hosts)
+{
+    static const char *const heads[] = {"NUMBER", "NAME",    "STATE",  "SINCE", "BEAT",
+                                        "GROUPS", "MACHINE", "FOLDER", "WHY"};
+    struct tr_table table;
+    tr_table_init(&table, TR_COUNT_OF(heads));
+    for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {
+        tr_table_text(&table, tr_text_of(heads[i]));
+    }
+    for (size_t i = 0; i < hosts->view.count; i++) {
+        print_row(hosts, &hosts->view.members[i], &table);
+    }
+    int error = tr_table_write(&table, 0, stdout);
+    tr_table_fini(&table);
+    return error;
+}
+
+static void write_host(const struct hosts *hosts, const struct tri_member *member,
+                       struct tr_document *document)
+{
+    static const char *const processes[] = {[TRI_MEMBER_PROCESSES_NONE] = "none",
+                                            [TRI_MEMBER_PROCESSES_BOUND] = "bound",
+                                            [TRI_MEMBER_PROCESSES_UNBOUND] = "unbound"};
+    bool is_known = member->processes < TR_COUNT_OF(processes);
+    tr_document_begin_map(document, NULL);
+    tr_document_number(document, "number", (int64_t)member->number);
+    tr_document_text(document, "name", tr_text_of(member->name));
+    tr_document_text(document, "state", tr_text_of(tri_member_show(&hosts->view, member)));
+    tr_document_bool(document, "active", member->number == hosts->view.owner);
+    tr_document_time(document, "since", member->since_ms);
+    if (member->why[0] != '\0') {
+        tr_document_text(document, "why", tr_text_of(member->why));
+    } else {
+        tr_document_null(document, "why");
+    }
+    tr_document_number(document, "incarnation", (int64_t)member->signs.incarnation);
+    tr_document_number(document, "beat_age_ms", (int64_t)member->silent_ms);
+    tr_document_number(document, "lease_ms", member->lease_ms);
+    tr_document_number(document, "process_lease_ms", member->process_lease_ms);
+    tr_document_text(document, "processes",
+                     tr_text_of(is_known ? processes[member->processes] : "unknown"));
+    tr_document_number(document, "partitions", (int64_t)member->owned);
+    tr_document_text(document, "machine", tr_text_of(member->machine));
+    tr_document_text(document, "folder", tr_text_of(member->folder));
+    if (member->blobs[0] != '\0') {
+        tr_document_text(document, "blobs", tr_text_of(member->blobs));
+    } else {
+        tr_document_null(document, "blobs");
+    }
+    tr_document_end(document);
+}
+
+static void show_document(const struct hosts *hosts)
+{
+    struct tr_document document;
+    tr_document_init(&document, stdout, hosts->invocation->output);
+    tr_document_begin_list(&document, NULL);
+    for (size_t i = 0; i < hosts->view.count; i++) {
+        write_host(hosts, &hosts->view.members[i], &document);
+    }
+    tr_document_end(&document);
+    tr_document_fini(&document);
+}
+
+static enum tr_exit_status show(struct hosts *hosts)
+{
+    int error = 0;
+    if (hosts->invocation->output == TR_OUTPUT_TEXT) {
+        error = show_table(hosts);
+    } else {
+        show_document(hosts);
+    }
+    return error == 0 ? TR_EXIT_DONE
+                      : tr_command_failed(hosts->invocation->command, "%s", tr_error_text(error));
+}
+
+/* ---- Forgetting. ----------------------------------------------------------------------------- */
+
+static const struct tri_member *find_name(const struct hosts *hosts, const char *name)
+{
+    for (size_t i = 0; i < hosts->view.count; i++) {
+        if (strcmp(hosts->view.members[i].name, name) == 0) {
+            return &hosts->view.members[i];
+        }
+    }
+    return NULL;
+}
+
+static enum tr_exit_status forget(struct hosts *hosts, const char *name)
+{
+    const struct tr_command *command = hosts->invocation->command;
+    const struct tri_member *member = find_name(hosts, name);
+    if (member == NULL) {
+        return tr_command_refused(command, "the store has no host called %.80s", name);
+    }
+    if (member->number == hosts->view.owner) {
+        return tr_command_refused(command,
+                                  "host %s has the work of the store, and cannot be forgotten; "
+                                  "another host has to take it first",
+                                  name);
+    }
+    int error = tri_registry_forget(hosts->registry, member->number);
+    if (error == TR_INVALID) {
+        return tr_command_refused(command,
+                                  "host %s is %s, and cannot be forgotten: only one that has left, "
+                                  "is dead, or is silent for its lease can",
+                                  name, tri_member_show(&hosts->view, member));
+    }
+    if (error != 0) {
+        return tr_command_failed(command, "%s", tri_registry_explain(hosts->registry));
+    }
+    tr_command_note(hosts->invocation,
+                    "host %s is forgotten; what it ran begins anew on the active host", name);
+    return TR_EXIT_DONE;
+}
+
+/* ---- The command. ---------------------------------------------------------------------------- */
+
+static enum tr_exit_status run_on(struct hosts *hosts)
+{
+    const struct tr_invocation *invocation = hosts->invocation;
+    const struct tr_arguments *arguments = &invocation->arguments;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    bool forgets = arguments->word_count > 0;
+    if (forgets && arguments->word_count != 2) {
+        return tr_command_mistake(invocation->command,
+                                  "name the host to be forgotten: troupe hosts "
+                                  "forget NAME");
+    }
+    enum tr_exit_status status = tr_store_find(invocation, false, &hosts->store);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    int error =
+        tri_store_registry_open(hosts->store.folder, NULL, !forgets, explain, &hosts->registry);
+    if (error != 0) {
+        return error == TR_INVALID || error == TR_NOT_FOUND
+                   ? tr_command_refused(invocation->command, "%s", explain)
+                   : tr_command_failed(invocation->command, "%s", explain);
+    }
+    if (tri_registry_look(hosts->registry, &hosts->view) != 0) {
+        return tr_command_failed(invocation->command, "%s", tri_registry_explain(hosts->registry));
+    }
+    return forgets ? forget(hosts, arguments->words[1]) : show(hosts);
+}
+
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    struct hosts *hosts = tr_alloc_zero(1, sizeof *hosts);
+    if (hosts == NULL) {
+        return tr_command_failed(invocation->command, "%s", tr_error_text(TR_MEMORY));
+    }
+    hosts->invocation = invocation;
+    enum tr_exit_status status = run_on(hosts);
+    tri_registry_close(hosts->registry);
+    tr_free(hosts);
+    return status;
+}
+
+const struct tr_command tr_command_hosts = {
+    .name = "hosts",
+    .summary = "show the hosts of a store in PostgreSQL",
+    .words = "[forget NAME]",
+    .choices = "forget",
+    .text =
+        "Of the hosts that `troupe serve` was started on with one store in PostgreSQL, one is\n"
+        "up and has the work; the others stand by, have left, are silent for longer than their\n"
+        "lease (suspected), or were fenced by another (dead), and why. deploy/HOSTS.md says more.\n"
+        "forget NAME   one that will never be back: what it ran begins anew. It says that\n"
+        "              nothing of that host runs any more.",
+    .examples = "  troupe hosts --store postgresql://troupe_engine@db.example/troupe\n"
+                "  troupe hosts -o json\n"
+                "  troupe hosts forget b",
+    .outputs = "text|json|yaml",
+    .has_store = true,
+    .words_max = 2,
+    .run = run,
+};

@@ -1,0 +1,271 @@
+/*
+ * The thread that beats.
+ *
+ * What it has seen last is kept under a mutex for other threads, whose questions wait for no
+ * database. A look that fails changes nothing: the permit for calls runs out by itself.
+ */
+#include "runtime/members/membership.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/env/clock.h"
+#include "runtime/memory.h"
+
+struct tri_membership {
+    struct tri_membership_options options;
+    struct tri_registry *registry; /* the thread's; NULL: not open yet */
+    struct tri_permit permit;
+    atomic_bool has_others;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards all below */
+    pthread_cond_t changed;
+    bool is_stopping;
+    struct tri_member_view view;   /* of the last look */
+    struct tri_member_view looked; /* the thread's own, by which the other is replaced */
+    uint32_t process_lease_ms;     /* 0: there is no other host */
+    uint64_t renewals;
+    uint64_t wanted_processes; /* what is to be written down, and what was */
+    uint64_t written_processes;
+};
+
+/* ---- Asked by others. ------------------------------------------------------------------------ */
+
+bool tri_membership_may_call(const struct tri_membership *membership)
+{
+    return tri_permit_allows(&membership->permit, tri_monotonic_ms());
+}
+
+uint32_t tri_membership_process_lease_ms(const struct tri_membership *membership,
+                                         uint64_t *renewals)
+{
+    struct tri_membership *self = (struct tri_membership *)(uintptr_t)membership;
+    (void)pthread_mutex_lock(&self->mutex);
+    uint32_t lease_ms = self->process_lease_ms;
+    *renewals = self->renewals;
+    (void)pthread_mutex_unlock(&self->mutex);
+    return lease_ms;
+}
+
+bool tri_membership_has_others(const struct tri_membership *membership)
+{
+    return atomic_load(&membership->has_others);
+}
+
+void tri_membership_keep(struct tri_membership *membership, enum tri_member_processes processes)
+{
+    (void)pthread_mutex_lock(&membership->mutex);
+    membership->wanted_processes = processes;
+    (void)pthread_mutex_unlock(&membership->mutex);
+}
+
+static void print_span(uint64_t span_ms, char *words, size_t size)
+{
+    uint64_t seconds = span_ms / 1000;
+    if (seconds >= 60) {
+        (void)snprintf(words, size, "%llum%llus", (unsigned long long)(seconds / 60),
+                       (unsigned long long)(seconds % 60));
+    } else {
+        (void)snprintf(words, size, "%llus", (unsigned long long)seconds);
+    }
+}
+
+static void explain_wait(const struct tri_member_view *view, const struct tri_member *member,
+                         uint64_t end_ms, char *words, size_t size)
+{
+    char since[32];
+    char left[32];
+    uint64_t down_ms = view->now_ms > member->since_ms ? view->now_ms - member->since_ms : 0;
+    print_span(down_ms, since, sizeof since);
+    print_span(end_ms, left, sizeof left);
+    if (end_ms == UINT64_MAX) {
+        (void)snprintf(words, size,
+                       "it began on host %s, %s since %s; it begins anew when that host is back, "
+                       "or after troupe hosts forget %s",
+                       member->name, tri_member_state_name(member->state), since, member->name);
+    } else {
+        (void)snprintf(words, size,
+                       "it began on host %s, %s since %s; it begins anew in %s, when that host is "
+                       "back, or after troupe hosts forget %s",
+                       member->name, tri_member_state_name(member->state), since, left,
+                       member->name);
+    }
+}
+
+int tri_membership_lost(struct tri_membership *membership, uint64_t host, char *words, size_t size)
+{
+    int error = TR_BUSY;
+    (void)pthread_mutex_lock(&membership->mutex);
+    const struct tri_member *member = tri_member_view_find(&membership->view, host);
+    if (membership->renewals == 0) {
+        (void)snprintf(words, size, "it is not known yet what became of the host where it began");
+    } else {
+        uint64_t end_ms = member == NULL ? 0 /* it was forgotten */
+                                         : tri_member_processes_end_ms(&membership->view, member);
+        error = end_ms == 0 ? 0 : TR_BUSY;
+        if (end_ms != 0) {
+            explain_wait(&membership->view, member, end_ms, words, size);
+        } else {
+            (void)snprintf(words, size, "it ran on host %s, which has the work no more",
+                           member != NULL ? member->name : "that was forgotten");
+        }
+    }
+    (void)pthread_mutex_unlock(&membership->mutex);
+    return error;
+}
+
+/* ---- The thread. ----------------------------------------------------------------------------- */
+
+/* Whether another host may take the work of this one. */
+static bool has_others(const struct tri_member_view *view, uint64_t self)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        bool is_other = view->members[i].number != self;
+        if (is_other && view->members[i].state == TRI_MEMBER_UP) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The work is this host's as long as its row says so. */
+static bool is_fenced(const struct tri_membership *self, const struct tri_member *own)
+{
+    const struct tri_member_view *view = &self->looked;
+    return own == NULL || own->state != TRI_MEMBER_UP ||
+           own->signs.incarnation != self->options.incarnation || view->owner != self->options.host;
+}
+
+static void end_host(struct tri_membership *self, const struct tri_member *own)
+{
+    const char *words = own != NULL && own->why[0] != '\0' ? own->why
+                        : own == NULL ? "this host was forgotten by troupe hosts forget"
+                                      : "another engine of this host has begun";
+    self->options.fail(self->options.self, TR_FENCED, words);
+}
+
+/* Keeps what was seen. A lease that the keeper has heard of is renewed for ever. */
+static void publish(struct tri_membership *self, const struct tri_member *own)
+{
+    bool are_there = has_others(&self->looked, self->options.host);
+    atomic_store(&self->has_others, are_there);
+    (void)pthread_mutex_lock(&self->mutex);
+    memcpy(&self->view, &self->looked, sizeof self->view);
+    self->renewals++;
+    if (are_there) {
+        self->process_lease_ms = own->process_lease_ms;
+    }
+    (void)pthread_mutex_unlock(&self->mutex);
+}
+
+/* What of its processes may run is written down behind what has been done about it. */
+static void write_processes(struct tri_membership *self)
+{
+    (void)pthread_mutex_lock(&self->mutex);
+    uint64_t wanted = self->wanted_processes;
+    (void)pthread_mutex_unlock(&self->mutex);
+    if (wanted != self->written_processes &&
+        tri_registry_keep(self->registry, (enum tri_member_processes)wanted) == 0) {
+        self->written_processes = wanted;
+    }
+}
+
+/* One beat; false: this host must end. */
+static bool beat(struct tri_membership *self)
+{
+    uint64_t began_ms = tri_monotonic_ms();
+    if (self->registry == NULL) {
+        if (self->options.open(self->options.self, &self->registry) != 0) {
+            return true;
+        }
+        self->registry->self = self->options.host;
+        self->registry->incarnation = self->options.incarnation;
+    }
+    if (tri_registry_look(self->registry, &self->looked) != 0) {
+        return true;
+    }
+    const struct tri_member *own = tri_member_view_find(&self->looked, self->options.host);
+    if (is_fenced(self, own)) {
+        end_host(self, own);
+        return false;
+    }
+    tri_permit_renew(&self->permit, began_ms, own->lease_ms);
+    publish(self, own);
+    write_processes(self);
+    return true;
+}
+
+/* Waits until a time of the steady clock; whether the thread is to go on. */
+static bool wait_until(struct tri_membership *self, uint64_t time_ms)
+{
+    (void)pthread_mutex_lock(&self->mutex);
+    while (!self->is_stopping) {
+        uint64_t now_ms = tri_monotonic_ms();
+        if (now_ms >= time_ms) {
+            break;
+        }
+        uint64_t wall_ms = tri_wall_ms() + (time_ms - now_ms);
+        const struct timespec end = {.tv_sec = (time_t)(wall_ms / 1000),
+                                     .tv_nsec = (long)(wall_ms % 1000) * 1000000};
+        (void)pthread_cond_timedwait(&self->changed, &self->mutex, &end);
+    }
+    bool goes_on = !self->is_stopping;
+    (void)pthread_mutex_unlock(&self->mutex);
+    return goes_on;
+}
+
+static void *run(void *argument)
+{
+    struct tri_membership *self = argument;
+    uint64_t next_ms = tri_monotonic_ms();
+    while (wait_until(self, next_ms) && beat(self)) {
+        next_ms = tri_monotonic_ms() + TRI_MEMBER_BEAT_MS;
+    }
+    return NULL;
+}
+
+static void release(struct tri_membership *self)
+{
+    tri_registry_close(self->registry);
+    (void)pthread_cond_destroy(&self->changed);
+    (void)pthread_mutex_destroy(&self->mutex);
+    tr_free(self);
+}
+
+int tri_membership_start(const struct tri_membership_options *options,
+                         struct tri_membership **membership)
+{
+    struct tri_membership *self = tr_alloc_zero(1, sizeof *self);
+    if (self == NULL) {
+        return TR_MEMORY;
+    }
+    self->options = *options;
+    self->wanted_processes = TRI_MEMBER_PROCESSES_UNBOUND;
+    self->written_processes = TRI_MEMBER_PROCESSES_UNBOUND;
+    (void)pthread_mutex_init(&self->mutex, NULL);
+    (void)pthread_cond_init(&self->changed, NULL);
+    tri_permit_renew(&self->permit, tri_monotonic_ms(), TRI_MEMBER_LEASE_MS_MIN);
+    if (pthread_create(&self->thread, NULL, run, self) != 0) {
+        release(self);
+        return TR_SYSTEM;
+    }
+    *membership = self;
+    return 0;
+}
+
+void tri_membership_stop(struct tri_membership *membership)
+{
+    if (membership == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&membership->mutex);
+    membership->is_stopping = true;
+    (void)pthread_cond_signal(&membership->changed);
+    (void)pthread_mutex_unlock(&membership->mutex);
+    (void)pthread_join(membership->thread, NULL);
+    if (membership->registry != NULL) {
+        write_processes(membership);
+    }
+    release(membership);
+}

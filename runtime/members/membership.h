@@ -1,0 +1,55 @@
+/*
+ * The thread of an engine that says that its host lives: once a second one round trip to the
+ * database, on a connection of its own, which also shows the other hosts. It begins with the
+ * engine, before anything is loaded, and ends with it.
+ */
+#ifndef TR_RUNTIME_MEMBERS_MEMBERSHIP_H
+#define TR_RUNTIME_MEMBERS_MEMBERSHIP_H
+
+#include "runtime/members/permit.h"
+#include "runtime/members/registry.h"
+
+struct tri_membership;
+
+struct tri_membership_options {
+    /* Opens the registry, on the thread; TR_BUSY and the like: later again. */
+    int (*open)(void *self, struct tri_registry **registry);
+    /* Told once, by the thread: this host has the work no more, and must end. With words. */
+    void (*fail)(void *self, int error, const char *words);
+    void *self; /* of both */
+    uint64_t host;
+    uint64_t incarnation;
+};
+
+/* TR_MEMORY, TR_SYSTEM. */
+TR_MUST_USE int tri_membership_start(const struct tri_membership_options *options,
+                                     struct tri_membership **membership);
+
+/* Ends the thread, within the time that an answer of the database may take. NULL is fine. */
+void tri_membership_stop(struct tri_membership *membership);
+
+/* Whether calls may leave now; any thread. */
+bool tri_membership_may_call(const struct tri_membership *membership);
+
+/*
+ * For how long processes of this host may go on from now on without another word, and how often
+ * that was renewed (`renewals`); 0 as long as there was no other host that could take the work.
+ * Any thread.
+ */
+uint32_t tri_membership_process_lease_ms(const struct tri_membership *membership,
+                                         uint64_t *renewals);
+
+/* Whether another host stood by when it was looked last; any thread. */
+bool tri_membership_has_others(const struct tri_membership *membership);
+
+/* The keeper of this host has heard of the lease, or nothing runs here; any thread. */
+void tri_membership_keep(struct tri_membership *membership, enum tri_member_processes processes);
+
+/*
+ * Whether what a host had begun has certainly ended: 0, else TR_BUSY; with words for people: that
+ * it was lost there, or for how long it is waited, and what ends that. Any thread.
+ */
+TR_MUST_USE int tri_membership_lost(struct tri_membership *membership, uint64_t host, char *words,
+                                    size_t size);
+
+#endif
