@@ -78,6 +78,12 @@ bool tri_host_members_may_call(void *self)
     return host->membership == NULL || tri_membership_may_call(host->membership);
 }
 
+static bool may_begin(void *self)
+{
+    const struct tr_host *host = self;
+    return tri_membership_may_begin(host->membership);
+}
+
 static uint32_t lease_ms(void *self, uint64_t *renewals)
 {
     const struct tr_host *host = self;
@@ -114,7 +120,7 @@ const struct tri_process_hosts *tri_host_members_processes(struct tr_host *host)
         return NULL;
     }
     host->process_hosts = (struct tri_process_hosts){.self = host,
-                                                     .may_begin = tri_host_members_may_call,
+                                                     .may_begin = may_begin,
                                                      .lease_ms = lease_ms,
                                                      .has_others = has_others,
                                                      .keep = keep,

@@ -18,6 +18,9 @@ struct tri_membership {
     struct tri_registry *registry; /* the thread's; NULL: not open yet */
     struct tri_permit permit;
     atomic_bool has_others;
+    atomic_bool may_begin;
+    bool is_alone;              /* no other host has been seen in this life; the thread's */
+    uint64_t written_processes; /* the thread's */
     pthread_t thread;
     pthread_mutex_t mutex; /* guards all below */
     pthread_cond_t changed;
@@ -26,8 +29,8 @@ struct tri_membership {
     struct tri_member_view looked; /* the thread's own, by which the other is replaced */
     uint32_t process_lease_ms;     /* 0: there is no other host */
     uint64_t renewals;
-    uint64_t wanted_processes; /* what is to be written down, and what was */
-    uint64_t written_processes;
+    uint64_t wanted_processes; /* what is to be written down */
+    bool is_write_due;         /* before the next beat */
 };
 
 /* ---- Asked by others. ------------------------------------------------------------------------ */
@@ -48,6 +51,11 @@ uint32_t tri_membership_process_lease_ms(const struct tri_membership *membership
     return lease_ms;
 }
 
+bool tri_membership_may_begin(const struct tri_membership *membership)
+{
+    return atomic_load(&membership->may_begin) && tri_membership_may_call(membership);
+}
+
 bool tri_membership_has_others(const struct tri_membership *membership)
 {
     return atomic_load(&membership->has_others);
@@ -57,6 +65,8 @@ void tri_membership_keep(struct tri_membership *membership, enum tri_member_proc
 {
     (void)pthread_mutex_lock(&membership->mutex);
     membership->wanted_processes = processes;
+    membership->is_write_due = true;
+    (void)pthread_cond_signal(&membership->changed);
     (void)pthread_mutex_unlock(&membership->mutex);
 }
 
@@ -145,12 +155,31 @@ static void end_host(struct tri_membership *self, const struct tri_member *own)
     self->options.fail(self->options.self, TR_FENCED, words);
 }
 
+/*
+ * What of the processes may run is known before one begins: without other hosts all of them, for
+ * ever; else only those whose keeper has heard of the lease, which the process service says. One
+ * that began before the first other host came is the exception, until the keeper has heard.
+ */
+static void want_processes(struct tri_membership *self, bool are_there,
+                           const struct tri_member *own)
+{
+    if (self->renewals == 0) {
+        self->written_processes = own->processes;
+        self->wanted_processes = own->processes;
+    }
+    self->is_alone = self->is_alone && !are_there;
+    if (self->is_alone) {
+        self->wanted_processes = TRI_MEMBER_PROCESSES_UNBOUND;
+    }
+}
+
 /* Keeps what was seen. A lease that the keeper has heard of is renewed for ever. */
 static void publish(struct tri_membership *self, const struct tri_member *own)
 {
     bool are_there = has_others(&self->looked, self->options.host);
     atomic_store(&self->has_others, are_there);
     (void)pthread_mutex_lock(&self->mutex);
+    want_processes(self, are_there, own);
     memcpy(&self->view, &self->looked, sizeof self->view);
     self->renewals++;
     if (are_there) {
@@ -164,11 +193,14 @@ static void write_processes(struct tri_membership *self)
 {
     (void)pthread_mutex_lock(&self->mutex);
     uint64_t wanted = self->wanted_processes;
+    self->is_write_due = false; /* if it fails, the next beat does it */
     (void)pthread_mutex_unlock(&self->mutex);
     if (wanted != self->written_processes &&
         tri_registry_keep(self->registry, (enum tri_member_processes)wanted) == 0) {
         self->written_processes = wanted;
     }
+    atomic_store(&self->may_begin,
+                 self->written_processes == wanted && wanted != TRI_MEMBER_PROCESSES_NONE);
 }
 
 /* One beat; false: this host must end. */
@@ -200,7 +232,7 @@ static bool beat(struct tri_membership *self)
 static bool wait_until(struct tri_membership *self, uint64_t time_ms)
 {
     (void)pthread_mutex_lock(&self->mutex);
-    while (!self->is_stopping) {
+    while (!self->is_stopping && !self->is_write_due) {
         uint64_t now_ms = tri_monotonic_ms();
         if (now_ms >= time_ms) {
             break;
@@ -219,7 +251,13 @@ static void *run(void *argument)
 {
     struct tri_membership *self = argument;
     uint64_t next_ms = tri_monotonic_ms();
-    while (wait_until(self, next_ms) && beat(self)) {
+    bool goes_on = true;
+    while (goes_on && wait_until(self, next_ms)) {
+        if (tri_monotonic_ms() < next_ms) {
+            write_processes(self);
+            continue;
+        }
+        goes_on = beat(self);
         next_ms = tri_monotonic_ms() + TRI_MEMBER_BEAT_MS;
     }
     return NULL;
@@ -241,8 +279,7 @@ int tri_membership_start(const struct tri_membership_options *options,
         return TR_MEMORY;
     }
     self->options = *options;
-    self->wanted_processes = TRI_MEMBER_PROCESSES_UNBOUND;
-    self->written_processes = TRI_MEMBER_PROCESSES_UNBOUND;
+    self->is_alone = true;
     (void)pthread_mutex_init(&self->mutex, NULL);
     (void)pthread_cond_init(&self->changed, NULL);
     tri_permit_renew(&self->permit, tri_monotonic_ms(), TRI_MEMBER_LEASE_MS_MIN);

@@ -39,10 +39,16 @@ bool tri_membership_may_call(const struct tri_membership *membership);
 uint32_t tri_membership_process_lease_ms(const struct tri_membership *membership,
                                          uint64_t *renewals);
 
+/*
+ * Whether processes may begin: what others have to know of them is written down. Any thread.
+ */
+bool tri_membership_may_begin(const struct tri_membership *membership);
+
 /* Whether another host stood by when it was looked last; any thread. */
 bool tri_membership_has_others(const struct tri_membership *membership);
 
-/* The keeper of this host has heard of the lease, or nothing runs here; any thread. */
+/* The keeper of this host has heard of the lease, or nothing runs here, and nothing will; any
+ * thread. It is written down at once. */
 void tri_membership_keep(struct tri_membership *membership, enum tri_member_processes processes);
 
 /*

@@ -247,7 +247,7 @@ static int find_turn(struct tri_postgres *self, uint64_t incarnation)
     if (is_anothers && !self->takes_over) {
         return refuse(self, &owner);
     }
-    error = tri_postgres_enrol(self, self->member, true, &self->host);
+    error = tri_postgres_enrol(self, self->member, &self->host);
     return error == 0 && owner.number != self->host ? take_from(self, &owner, incarnation) : error;
 }
 

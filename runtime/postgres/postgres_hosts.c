@@ -48,13 +48,12 @@ static const char add_host[] =
     " b AS (INSERT INTO commit_log VALUES($1::bigint, 0, 0)),"
     " c AS (INSERT INTO fences VALUES($1::bigint, 0, 0, 0, $3::bigint))"
     " INSERT INTO hosts SELECT $1::bigint, '', sha256(decode($2, 'hex')), 0, view, " NOW_MS
-    ", '', '', '', '', 0, 0, 0 FROM cluster";
+    ", '', '', '', '', 0, 0, $4::bigint FROM cluster";
 static const char bring_up[] =
     "UPDATE hosts SET since_ms = CASE WHEN state = $2::bigint THEN since_ms ELSE " NOW_MS " END,"
     " why = '', state = $2::bigint, name = $3, machine = $4, folder = $5, blobs = $6,"
     " lease_ms = CASE $7::bigint WHEN 0 THEN lease_ms ELSE $7::bigint END,"
     " process_lease_ms = CASE $8::bigint WHEN 0 THEN process_lease_ms ELSE $8::bigint END,"
-    " processes = CASE $9::bigint WHEN 0 THEN processes ELSE $9::bigint END,"
     " view = (SELECT view FROM cluster) WHERE number = $1::bigint";
 
 /* The last numbers go on behind those of whoever had the work before. */
@@ -224,6 +223,7 @@ static int add(struct tri_postgres *self, const struct tri_store_member *member,
     char max[NUMBER_BYTES];
     char text[NUMBER_BYTES];
     char checksum[NUMBER_BYTES];
+    char processes[NUMBER_BYTES];
     const char *counting[] = {print(TRI_MEMBERS_MAX, max)};
     int error = ask_number(self, count_host, 1, counting, "counting the hosts", number);
     if (error == TR_NOT_FOUND) {
@@ -235,10 +235,11 @@ static int add(struct tri_postgres *self, const struct tri_store_member *member,
     const struct tri_op none = {.kind = 0};
     char *place = error == 0 ? print_place(member) : NULL;
     const char *parameters[] = {print(*number, text), place,
-                                print(tri_checksum(0, &none), checksum)};
+                                print(tri_checksum(0, &none), checksum),
+                                print(TRI_MEMBER_PROCESSES_UNBOUND, processes)};
     if (error == 0) {
         error = place == NULL ? report_memory(self)
-                              : run(self, add_host, 3, parameters, "adding a host");
+                              : run(self, add_host, 4, parameters, "adding a host");
     }
     tr_free(place);
     return error;
@@ -270,12 +271,12 @@ static int choose_name(struct tri_postgres *self, const struct tri_store_member 
                                      wanted, wanted);
 }
 
-int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member *member, bool runs,
+int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member *member,
                        uint64_t *number)
 {
     struct tri_postgres_host known = {.number = 0};
     char name[TRI_STORE_MEMBER_NAME_BYTES_MAX + 1];
-    char texts[5][NUMBER_BYTES];
+    char texts[4][NUMBER_BYTES];
     int error = tri_postgres_find_member(self, member, &known);
     if (error == 0 && known.number == 0) {
         error = add(self, member, &known.number);
@@ -293,8 +294,7 @@ int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member 
                                 member->folder,
                                 member->blobs,
                                 print(member->lease_ms, texts[2]),
-                                print(member->process_lease_ms, texts[3]),
-                                print(runs ? TRI_MEMBER_PROCESSES_UNBOUND : 0, texts[4])};
+                                print(member->process_lease_ms, texts[3])};
     error = run(self, bring_up, TR_COUNT_OF(parameters), parameters, "enrolling the host");
     if (error == 0) {
         *number = known.number;

@@ -355,11 +355,10 @@ TR_MUST_USE int tri_postgres_find_earlier(struct tri_postgres *self,
 
 /*
  * Within a transaction: the host is up from now on; a member that is not known is given a number.
- * `runs`: it may have processes (enum tri_member_processes, UNBOUND), else that stays as it was.
  * TR_EXISTS: another host has its name.
  */
 TR_MUST_USE int tri_postgres_enrol(struct tri_postgres *self, const struct tri_store_member *member,
-                                   bool runs, uint64_t *number);
+                                   uint64_t *number);
 
 /*
  * Within a transaction: takes all that a host has the work of, and gives it to another: the fence

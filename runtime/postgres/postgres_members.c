@@ -208,7 +208,7 @@ static int join_now(struct tri_postgres *session, const struct tri_store_member 
         error = tri_postgres_draw(session, incarnation);
     }
     if (error == 0) {
-        error = tri_postgres_enrol(session, member, false, number);
+        error = tri_postgres_enrol(session, member, number);
     }
     session->host = *number;
     if (error == 0) {

@@ -39,7 +39,8 @@ struct tri_process_service {
     char unbounded[TR_REASON_BYTES_MAX];   /* why the keeper cannot bound memory; empty: it can */
     const struct tri_process_hosts *hosts; /* NULL: the store has no others */
     const char *const *keeper_command;
-    bool is_lease_told; /* to the keeper of this connection: that there is none */
+    bool is_lease_told; /* the keeper of this connection knows its lease */
+    bool is_lease_sent; /* it will with the next flush */
     uint64_t renewals;  /* of the lease that the keeper has heard of */
     int failure;        /* why there is no keeper: waiting calls are refused with it; or 0 */
 };

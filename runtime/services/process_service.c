@@ -610,33 +610,31 @@ static void take_events(struct tri_process_service *service)
 
 /*
  * Where another host may take the work, the keeper hears of each beat: one that hears nothing ends
- * its processes. A keeper is started for that, since an earlier one may have left some.
+ * its processes. A keeper is started for that, since an earlier one may have left some. Without
+ * another host a keeper that has heard of a lease hears that it is over.
  */
 static void renew_lease(struct tri_process_service *service)
 {
+    const struct tri_process_hosts *hosts = service->hosts;
     uint64_t renewals = 0;
-    uint32_t lease_ms =
-        service->hosts == NULL ? 0 : service->hosts->lease_ms(service->hosts->self, &renewals);
-    bool is_up = tri_keeper_client_is_up(service->client);
-    if (service->hosts != NULL && lease_ms == 0 && is_up && !service->is_lease_told) {
-        const struct tr_keeper_lease none = {.lease_ms = 0}; /* an earlier one is over */
-        service->is_lease_told =
-            tri_keeper_client_send(service->client, &tr_keeper_lease_schema, &none) == 0;
+    uint32_t lease_ms = hosts == NULL ? 0 : hosts->lease_ms(hosts->self, &renewals);
+    bool is_wanted = lease_ms > 0 ? renewals != service->renewals
+                                  : hosts != NULL && !service->is_lease_told && may_begin(service);
+    if (service->is_lease_sent) { /* and it has left since */
+        service->is_lease_sent = false;
+        hosts->keep(hosts->self, true);
     }
-    if (lease_ms == 0 || renewals == service->renewals) {
-        return;
-    }
-    if (!is_up) {
+    if (is_wanted && lease_ms > 0) {
         tri_keeper_client_connect(service->client);
+    }
+    if (!is_wanted || !tri_keeper_client_is_up(service->client)) {
         return;
     }
     const struct tr_keeper_lease lease = {.lease_ms = lease_ms};
     if (tri_keeper_client_send(service->client, &tr_keeper_lease_schema, &lease) == 0) {
-        bool was_told = service->renewals != 0; /* and what was sent then has left */
-        service->renewals = renewals;
-        if (was_told) {
-            service->hosts->keep(service->hosts->self, true);
-        }
+        service->is_lease_told = true;
+        service->is_lease_sent = lease_ms > 0;
+        service->renewals = lease_ms > 0 ? renewals : 0;
     }
 }
 
