@@ -6,15 +6,20 @@ import collections
 import http.server
 import json
 import os
+import re
 import signal
 import socket
 import socketserver
+import subprocess
 import threading
 import time
 import unittest
 
+import jsonschema
+
 import postgres
-from program import LIMIT_S, process_folders, wait_until
+from program import LIMIT_S, PROGRAM, ROOT, process_folders, wait_until
+from test_documents import SCHEMA, closed
 
 LEASE_S = 3
 
@@ -71,6 +76,7 @@ class HostsTest(postgres.PostgresTest):
 
     def hosts(self, name="a"):
         shown = self.document("hosts", "--store", self.folders[name])
+        jsonschema.Draft7Validator({**closed(SCHEMA), "$ref": "#/definitions/hosts"}).validate(shown)
         return {host["name"]: host for host in shown}
 
     def states(self, name="a"):
@@ -397,6 +403,42 @@ class WorkTest(HostsTest):
         self.troupe("abort", "one")
         self.wait_for_phase("one", "aborted")
         self.assertFalse(is_alive(pid))
+
+
+class PageTest(HostsTest):
+    """The page for operators, typed as it stands."""
+
+    def test_the_page(self):
+        page = (ROOT / "deploy/HOSTS.md").read_text()
+        blocks = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(blocks), 3)
+        folder = self.folder / "page"
+        folder.mkdir()
+        for name in "abc":  # whose keepers are ended behind the test
+            self.folders[f"page {name}"] = folder / name
+        self.run_sql("DROP SCHEMA troupe CASCADE")
+        marked = "echo ---\n".join(["set -e\n"] + blocks)
+        done = subprocess.run(
+            ["bash", "-c", marked + "kill $(jobs -p) 2>/dev/null; wait"], cwd=folder, text=True,
+            env=os.environ | {"PGURL": self.locator(), "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"},
+            capture_output=True, timeout=3 * LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        _, first, second, third = done.stdout.split("---\n")
+        self.assertEqual(states_of(first), {"a": "up", "b": "standing by", "c": "standing by"})
+        states = states_of(second)
+        self.assertEqual(states["a"], "dead")
+        self.assertEqual({states["b"], states["c"]}, {"up", "standing by"})
+        self.assertRegex(second, "host a was fenced by host [bc]: it did not answer for 10 s")
+        self.assertIn("trial", second)
+        self.assertEqual(states_of(third)["a"], "standing by")
+        for state in ("up", "standing by", "suspected", "left", "dead"):
+            self.assertIn(f"| {state} |", page)
+
+
+def states_of(table):
+    """What `troupe hosts` shows: state by name."""
+    states = "up|standing by|suspected|left|dead"
+    return dict(re.findall(rf"^\d+ +(\w+) +({states}) ", table, re.MULTILINE))
 
 
 def is_alive(pid):

@@ -148,6 +148,13 @@ MISTAKES = [
      "hosts of the store reach, or s3://BUCKET[/PREFIX] [InvalidValue]"),
     ("blobs_cache", "blobs_cache: 64Gi", "blobs_cache: 1Ki", "1Ki",
      "this is too little for a cache; write at least 1Mi [InvalidValue]"),
+    ("host_name", "host_name: tall", "host_name: to ll", "to ll",
+     "'to ll' is no name of a host; write up to 64 letters, digits, and . _ - within them "
+     "[InvalidValue]"),
+    ("lease", "lease: 10s", "lease: 2s", "2s",
+     "'2s' is no value for 'lease'; write a duration from 3s to 60s [InvalidValue]"),
+    ("process_lease", "process_lease: 5m", "process_lease: 25h", "25h",
+     "'25h' is no value for 'process_lease'; write a duration from 10s to 86400s [InvalidValue]"),
     ("sendmail", "sendmail: /usr/sbin/sendmail", "sendmail: []", "[]",
      "a list is no value for 'sendmail'; write text [InvalidValue]"),
     ("from", "from: Troupe <troupe@example.org>", "from: nobody", "nobody",

@@ -171,10 +171,9 @@ class FolderTest(Refusals):
         self.program("store", "init", self.locator())
         self.program("run", "flow.yaml", "--store", one, "--name", "first")
         what = "another folder than the one of its engine"
-        said = self.refused(what, "--store", other, command="serve")
+        said = self.refused(what, "flow.yaml", "--store", other, command="run")
         self.assertIn(f"used with the folder {one} of the host {socket.gethostname()},", said)
         self.assertTrue(said.endswith(f"take-over --store {other}\n"), said)
-        self.refused(what, "flow.yaml", "--store", other, command="run")
         self.assertIn("first", self.program("list", "--store", other))  # who looks may be anywhere
         self.assertEqual(self.program("store", "take-over", other),
                          f"the folder of {self.locator()} is {other} from now on\n")
@@ -298,6 +297,32 @@ class SchemaTest(Refusals):
         self.run_sql("UPDATE troupe.troupe SET format = 9")
         for verb in ("init", "check", "upgrade"):
             self.refused("a newer store", verb, self.locator())
+
+    def test_an_engine_of_an_earlier_version(self):
+        self.troupe("store", "init", self.locator())
+        # What it had, and the lock that it holds.
+        self.run_sql("SET search_path = troupe; DROP TABLE cluster, hosts, beats, partitions;"
+                     "DROP FUNCTION fence; ALTER TABLE fences RENAME TO host;"
+                     "ALTER TABLE host RENAME COLUMN number TO id; UPDATE host SET id = 1;"
+                     "ALTER TABLE commit_log RENAME COLUMN host TO id; UPDATE commit_log SET id = 1;"
+                     "ALTER TABLE commit_entries DROP CONSTRAINT commit_entries_pkey;"
+                     "ALTER TABLE commit_entries DROP COLUMN host;"
+                     "ALTER TABLE commit_entries ADD PRIMARY KEY(sequence);"
+                     "UPDATE troupe SET format = 2")
+        holder = subprocess.Popen([postgres.find_program("psql"), "-X", "-q", self.locator()],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        holder.stdin.write("SELECT pg_advisory_lock(1414680405::bigint << 32 | oid::bigint)"
+                           " FROM pg_namespace WHERE nspname = 'troupe'; SELECT 'held';\n")
+        holder.stdin.flush()
+        while "held" not in holder.stdout.readline():
+            pass
+        self.refused("an engine of an earlier version, beside which tables are to be upgraded",
+                     "upgrade", self.locator())
+        holder.stdin.close()
+        holder.wait(LIMIT_S)
+        holder.stdout.close()
+        self.assertIn("made the table hosts", self.troupe("store", "upgrade", self.locator())[0])
+        self.assertIn("is well", self.troupe("store", "check", self.locator())[0])
 
     def test_a_damaged_log(self):
         self.write("flow.yaml", "troupe: 1\nworkflows: {w: {nodes: {n: {sleep: 1ms}}}}\n")
