@@ -24,7 +24,7 @@ COMMANDS = {
     "schedules": ("[pause PLAN... | resume PLAN... | trigger PLAN]",
                   "-m --message -y --yes -o"),
     "backfill": ("PLAN", "--from --to --parallelism --label -o"),
-    "serve": ("", "-j --jobs --durability --resources --no-warm --http --tls -o"),
+    "serve": ("", "-j --jobs --durability --resources --no-warm --http --tls --host-name -o"),
     "submit": ("FILE [NAME]", f"{BEGIN} -w --wait"),
     "list": ("", "--workflow --plan --phase -l --label --since --until --parent -a --all --waiting "
              "--sort -r --reverse --limit --offset -o"),
@@ -45,6 +45,7 @@ COMMANDS = {
     "plugins": ("", "--release -o"),
     "tap": ("", "--record --replay --with-secrets -o"),
     "metrics": ("", "--prometheus -o"),
+    "hosts": ("[forget NAME]", "-o"),
     "ping": ("", "--timeout -o"),
     "backup": ("FILE", "--force"),
     "restore": ("FILE", ""),

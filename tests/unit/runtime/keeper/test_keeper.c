@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/keeper/keeper.h"
+#include "runtime/keeper/keeper_end.h"
 #include "tests/support/helper_process.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/keeper/keeper_fixture.h"
@@ -300,6 +301,93 @@ static void timeout_kills_after_grace(void **state)
     expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
 }
 
+static void say_lease(struct keeper_fixture *fixture, uint64_t lease_ms)
+{
+    const struct tr_keeper_lease lease = {.lease_ms = lease_ms};
+    assert_int_equal(tri_keeper_client_send(fixture->client, &tr_keeper_lease_schema, &lease), 0);
+    tri_keeper_client_flush(fixture->client);
+}
+
+/* Without another word for 0.8 of it processes end at once, and none begins. */
+static void a_lease_that_is_over_ends_processes(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture_connect(fixture);
+    struct job job = {.key = "it", .act = {"resist", "pids"}, .grace_ms = 60000};
+    struct job later = {.key = "later", .act = {"exit", "0"}};
+    uint32_t pid;
+    fixture_start(fixture, &job);
+    fixture_await_pids(fixture, "pids", 1, &pid);
+    say_lease(fixture, 600000);
+    struct received end = fixture_run(fixture, &later); /* as ever within it */
+    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    assert_true(fixture_is_running(pid, 0));
+    say_lease(fixture, 500);
+    end = fixture_await(fixture, &tr_process_ended_schema, "it");
+    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_KEEPER);
+    struct job refused = {.key = "refused", .act = {"exit", "0"}};
+    fixture_start(fixture, &refused);
+    struct received refusal = fixture_await(fixture, &tr_process_refused_schema, "refused");
+    assert_string_equal(refusal.reason, "its engine has not heard from the database");
+    say_lease(fixture, 600000); /* it goes on */
+    end = fixture_run(fixture, &refused);
+    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+}
+
+/* The engine's end changes nothing: nobody says the lease again. */
+static void a_lease_goes_on_without_an_engine(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture_connect(fixture);
+    struct job job = {.key = "it", .act = {"resist", "pids"}, .grace_ms = 60000};
+    uint32_t pid;
+    fixture_start(fixture, &job);
+    fixture_await_pids(fixture, "pids", 1, &pid);
+    say_lease(fixture, 2000);
+    fixture_disconnect(fixture);
+    assert_true(fixture_is_running(pid, 0));
+    assert_false(fixture_is_running(pid, 20000));
+    fixture_connect(fixture);
+    struct received end = fixture_await(fixture, &tr_process_ended_schema, "it");
+    assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_KEEPER);
+}
+
+/* An engine that has no other host beside it lifts what was said before. */
+static void a_lease_is_lifted(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture_connect(fixture);
+    struct job job = {.key = "it", .act = {"resist", "pids"}, .grace_ms = 0};
+    uint32_t pid;
+    fixture_start(fixture, &job);
+    fixture_await_pids(fixture, "pids", 1, &pid);
+    say_lease(fixture, 1000);
+    say_lease(fixture, 0);
+    assert_true(fixture_is_running(pid, 2500));
+    fixture_stop(fixture, "it", 0);
+    (void)fixture_await(fixture, &tr_process_ended_schema, "it");
+}
+
+/* A host that leaves its work to another ends what it runs, and knows when that has ended. */
+static void all_of_it_is_ended(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture_connect(fixture);
+    struct job job = {.key = "it", .act = {"resist", "pids"}, .grace_ms = 60000};
+    uint32_t pid;
+    uint32_t running = 0;
+    static const char *const command[] = {"test", "keeper", NULL};
+    fixture_start(fixture, &job);
+    fixture_await_pids(fixture, "pids", 1, &pid);
+    fixture_disconnect(fixture);
+    assert_int_equal(tri_keeper_end_all(fixture->folder, command, false, 10000, &running), 0);
+    assert_int_equal(running, 1);
+    assert_int_equal(tri_keeper_end_all(fixture->folder, command, true, 10000, &running), 0);
+    assert_int_equal(running, 0);
+    assert_false(fixture_is_running(pid, 0));
+}
+
 /* A stop may shorten the grace of an earlier one; one for what does not run is answered. */
 static void stop_may_come_again(void **state)
 {
@@ -572,6 +660,10 @@ int main(int count, char **arguments)
         TEST(nonsense_is_refused),
         TEST(a_key_is_started_once),
         TEST(timeout_kills_after_grace),
+        TEST(a_lease_that_is_over_ends_processes),
+        TEST(a_lease_goes_on_without_an_engine),
+        TEST(a_lease_is_lifted),
+        TEST(all_of_it_is_ended),
         TEST(stop_may_come_again),
         TEST(turns_are_taken),
         TEST(an_heir_hears_of_starts),

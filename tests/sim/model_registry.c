@@ -1,0 +1,279 @@
+/*
+ * A model of where the hosts of a store are written down.
+ */
+#include "tests/sim/model_registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/memory.h"
+
+struct model_registry {
+    struct tri_registry registry;
+    struct tri_hosts_model *model;
+    char words[TRI_STORE_EXPLAIN_BYTES];
+};
+
+static struct model_registry *of(struct tri_registry *registry)
+{
+    return (struct model_registry *)registry;
+}
+
+static struct tri_member *find(struct tri_hosts_model *model, uint64_t number)
+{
+    for (size_t i = 0; i < model->view.count; i++) {
+        if (model->view.members[i].number == number) {
+            return &model->view.members[i];
+        }
+    }
+    return NULL;
+}
+
+static int report(struct model_registry *self, int error, const char *words)
+{
+    (void)snprintf(self->words, sizeof self->words, "%s", words);
+    return error;
+}
+
+static int ask(struct model_registry *self)
+{
+    return self->model->is_away ? report(self, TR_BUSY, "the database is away") : 0;
+}
+
+/* The host that the registry speaks for, if it is still that. */
+static struct tri_member *own(struct model_registry *self)
+{
+    struct tri_member *member = find(self->model, self->registry.self);
+    bool is_same = member != NULL && member->state == TRI_MEMBER_UP &&
+                   member->signs.incarnation == self->registry.incarnation;
+    return is_same ? member : NULL;
+}
+
+static void set_state(struct tri_hosts_model *model, struct tri_member *member, uint64_t state,
+                      const char *why)
+{
+    member->since_ms = member->state == state ? member->since_ms : model->now_ms;
+    member->state = state;
+    (void)snprintf(member->why, sizeof member->why, "%s", why);
+}
+
+/* In place of a digest, the first bytes of the place. */
+static void digest(const struct tri_store_member *member, uint8_t place[32])
+{
+    memset(place, 0, 32);
+    memcpy(place, member->place.data, member->place.size < 32 ? member->place.size : 32);
+}
+
+static struct tri_member *find_place(struct tri_hosts_model *model, const uint8_t place[32])
+{
+    for (size_t i = 0; i < model->view.count; i++) {
+        if (memcmp(model->view.members[i].place, place, 32) == 0) {
+            return &model->view.members[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_taken(const struct tri_hosts_model *model, const char *name, uint64_t number)
+{
+    for (size_t i = 0; i < model->view.count; i++) {
+        const struct tri_member *member = &model->view.members[i];
+        if (member->number != number && strcmp(member->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int enrol(struct model_registry *self, const struct tri_store_member *given,
+                 struct tri_member **enrolled)
+{
+    struct tri_hosts_model *model = self->model;
+    uint8_t place[32];
+    digest(given, place);
+    struct tri_member *member = find_place(model, place);
+    if (is_taken(model, given->name, member != NULL ? member->number : 0)) {
+        return report(self, TR_EXISTS, "another host has this name");
+    }
+    if (member == NULL && model->view.count == TRI_MEMBERS_MAX) {
+        return report(self, TR_LIMIT, "there are too many hosts");
+    }
+    if (member == NULL) {
+        member = &model->view.members[model->view.count++];
+        *member = (struct tri_member){.number = ++model->numbers,
+                                      .processes = TRI_MEMBER_PROCESSES_UNBOUND};
+        memcpy(member->place, place, sizeof place);
+        model->beat_ms[model->view.count - 1] = model->now_ms;
+    }
+    (void)snprintf(member->name, sizeof member->name, "%s", given->name);
+    (void)snprintf(member->blobs, sizeof member->blobs, "%s", given->blobs);
+    member->lease_ms = given->lease_ms;
+    member->process_lease_ms = given->process_lease_ms;
+    set_state(model, member, TRI_MEMBER_UP, "");
+    *enrolled = member;
+    return 0;
+}
+
+static int join(struct tri_registry *registry, const struct tri_store_member *given)
+{
+    struct model_registry *self = of(registry);
+    struct tri_member *member = NULL;
+    int error = ask(self);
+    if (error == 0) {
+        error = enrol(self, given, &member);
+    }
+    if (error != 0) {
+        return error;
+    }
+    member->signs.incarnation = ++self->model->incarnations;
+    registry->self = member->number;
+    registry->incarnation = member->signs.incarnation;
+    return 0;
+}
+
+static int look(struct tri_registry *registry, struct tri_member_view *view)
+{
+    struct model_registry *self = of(registry);
+    struct tri_hosts_model *model = self->model;
+    int error = ask(self);
+    if (error != 0) {
+        return error;
+    }
+    memcpy(view, &model->view, sizeof *view);
+    view->now_ms = model->now_ms;
+    for (size_t i = 0; i < view->count; i++) {
+        view->members[i].silent_ms = model->now_ms - model->beat_ms[i];
+        view->members[i].owned = view->members[i].number == view->owner;
+    }
+    struct tri_member *member = own(self); /* the look is of the moment before the beat */
+    if (member != NULL) {
+        member->signs.beat++;
+        model->beat_ms[member - model->view.members] = model->now_ms;
+    }
+    return 0;
+}
+
+static bool is_as_seen(const struct tri_member *now, const struct tri_member *seen)
+{
+    const struct tri_member_signs *a = &now->signs;
+    const struct tri_member_signs *b = &seen->signs;
+    return a->incarnation == b->incarnation && a->commits == b->commits &&
+           a->last_number == b->last_number && a->last_sequence == b->last_sequence &&
+           a->beat == b->beat;
+}
+
+static int take(struct tri_registry *registry, const struct tri_member *seen, const char *why)
+{
+    struct model_registry *self = of(registry);
+    struct tri_hosts_model *model = self->model;
+    struct tri_member *other = find(model, seen->number);
+    int error = ask(self);
+    if (error != 0) {
+        return error;
+    }
+    if (own(self) == NULL) {
+        return report(self, TR_FENCED, "this host was fenced");
+    }
+    if (other == NULL || (!is_as_seen(other, seen) && !model->takes_whatever_was_seen)) {
+        return report(self, TR_CLOSED, "it lives, or another has fenced it");
+    }
+    if (!model->keeps_incarnation) {
+        other->signs.incarnation = ++model->incarnations;
+    }
+    set_state(model, other, other->state == TRI_MEMBER_UP ? TRI_MEMBER_DEAD : other->state, why);
+    model->view.owner = model->view.owner == other->number ? registry->self : model->view.owner;
+    return 0;
+}
+
+static int leave(struct tri_registry *registry)
+{
+    struct model_registry *self = of(registry);
+    struct tri_member *member = own(self);
+    int error = ask(self);
+    if (error == 0 && member != NULL) {
+        set_state(self->model, member, TRI_MEMBER_LEFT, "it has ended in order");
+    }
+    return error;
+}
+
+static int forget(struct tri_registry *registry, uint64_t number)
+{
+    struct model_registry *self = of(registry);
+    struct tri_hosts_model *model = self->model;
+    struct tri_member *member = find(model, number);
+    int error = ask(self);
+    if (error != 0) {
+        return error;
+    }
+    size_t place = member != NULL ? (size_t)(member - model->view.members) : 0;
+    if (member == NULL || model->view.owner == number ||
+        (member->state == TRI_MEMBER_UP &&
+         model->now_ms - model->beat_ms[place] <= member->lease_ms)) {
+        return report(self, TR_INVALID, "it is up, or has the work");
+    }
+    model->view.count--;
+    memmove(member, member + 1, (model->view.count - place) * sizeof *member);
+    memmove(&model->beat_ms[place], &model->beat_ms[place + 1],
+            (model->view.count - place) * sizeof model->beat_ms[0]);
+    return 0;
+}
+
+static int keep(struct tri_registry *registry, enum tri_member_processes processes)
+{
+    struct model_registry *self = of(registry);
+    struct tri_member *member = find(self->model, registry->self);
+    int error = ask(self);
+    if (error == 0 && member != NULL) {
+        member->processes = processes;
+    }
+    return error;
+}
+
+static const char *explain_registry(struct tri_registry *registry)
+{
+    return of(registry)->words;
+}
+
+static void close_registry(struct tri_registry *registry)
+{
+    tr_free(registry);
+}
+
+struct tri_registry *tri_model_registry_open(struct tri_hosts_model *model)
+{
+    static const struct tri_registry_ops ops = {.join = join,
+                                                .look = look,
+                                                .take = take,
+                                                .leave = leave,
+                                                .forget = forget,
+                                                .keep = keep,
+                                                .explain = explain_registry,
+                                                .close = close_registry};
+    struct model_registry *self = tr_alloc_zero(1, sizeof *self);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->registry.ops = &ops;
+    self->model = model;
+    return &self->registry;
+}
+
+bool tri_hosts_model_commit(struct tri_hosts_model *model, uint64_t host, uint64_t incarnation)
+{
+    struct tri_member *member = find(model, host);
+    if (model->is_away || member == NULL || member->signs.incarnation != incarnation) {
+        return false;
+    }
+    member->signs.commits++;
+    return true;
+}
+
+uint64_t tri_hosts_model_claim(struct tri_hosts_model *model, uint64_t host)
+{
+    struct tri_member *member = find(model, host);
+    TR_ASSERT(member != NULL);
+    model->view.owner = host;
+    member->signs.incarnation = ++model->incarnations;
+    set_state(model, member, TRI_MEMBER_UP, "");
+    return member->signs.incarnation;
+}

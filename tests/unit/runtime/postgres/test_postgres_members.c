@@ -1,0 +1,468 @@
+/*
+ * The contract of the registry of hosts, for the model and for PostgreSQL; and what the database
+ * alone shows: the fence that shuts a host's store out, whose log goes on, and whose locks are
+ * broken.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/members/registry.h"
+#include "runtime/store_open.h"
+#include "schemas/codec/error.h"
+#include "tests/sim/model_registry.h"
+#include "tests/support/scripted.h"
+#include "tests/unit/runtime/stand.h"
+
+/* A store whose hosts are written down in one of both. */
+struct world {
+    bool is_model;
+    struct tri_hosts_model *model;
+    struct stand *stand;
+};
+
+static struct world world_of(void **state)
+{
+    struct world world = {.is_model = *(const bool *)*state};
+    if (world.is_model) {
+        world.model = calloc(1, sizeof *world.model);
+        assert_non_null(world.model);
+    } else {
+        world.stand = stand_new(STAND_POSTGRES);
+        tri_store_close(stand_open(world.stand));
+    }
+    return world;
+}
+
+static void world_end(struct world *world)
+{
+    free(world->model);
+    if (world->stand != NULL) {
+        stand_free(world->stand);
+    }
+}
+
+static struct tri_registry *open_registry(struct world *world)
+{
+    struct tri_registry *registry = NULL;
+    if (world->is_model) {
+        registry = tri_model_registry_open(world->model);
+        assert_non_null(registry);
+        return registry;
+    }
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    int error = tri_store_registry_open(NULL, world->stand->locator, false, explain, &registry);
+    if (error != 0) {
+        print_error("%s\n", explain);
+    }
+    assert_int_equal(error, 0);
+    return registry;
+}
+
+static struct tri_store_member member_of(const char *name)
+{
+    return (struct tri_store_member){.place = {.data = (const uint8_t *)name, .size = strlen(name)},
+                                     .name = name,
+                                     .machine = "machine",
+                                     .folder = "/folder",
+                                     .blobs = "/blobs",
+                                     .lease_ms = 3000,
+                                     .process_lease_ms = 20000};
+}
+
+static struct tri_registry *join(struct world *world, const char *name)
+{
+    struct tri_registry *registry = open_registry(world);
+    const struct tri_store_member member = member_of(name);
+    int error = tri_registry_join(registry, &member);
+    if (error != 0) {
+        print_error("%s\n", tri_registry_explain(registry));
+    }
+    assert_int_equal(error, 0);
+    return registry;
+}
+
+/* The host gets the work, as by the opening of the store. */
+static void give_work(struct world *world, struct tri_registry *registry)
+{
+    if (world->is_model) {
+        registry->incarnation = tri_hosts_model_claim(world->model, registry->self);
+        return;
+    }
+    char sql[128];
+    (void)snprintf(sql, sizeof sql, "UPDATE partitions SET host = %llu",
+                   (unsigned long long)registry->self);
+    stand_spoil(world->stand, sql);
+}
+
+static struct tri_member_view look(struct tri_registry *registry)
+{
+    struct tri_member_view view = {.count = 0};
+    int error = tri_registry_look(registry, &view);
+    if (error != 0) {
+        print_error("%s\n", tri_registry_explain(registry));
+    }
+    assert_int_equal(error, 0);
+    return view;
+}
+
+static struct tri_member see(struct tri_registry *registry, uint64_t number)
+{
+    struct tri_member_view view = look(registry);
+    const struct tri_member *found = tri_member_view_find(&view, number);
+    assert_non_null(found);
+    return *found;
+}
+
+static void test_hosts_join_and_are_seen(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    assert_true(first->self != 0 && second->self != 0 && first->self != second->self);
+    assert_true(first->incarnation != second->incarnation);
+    struct tri_member_view view = look(first);
+    assert_int_equal(view.count, 2);
+    assert_int_equal(view.owner, 0);
+    const struct tri_member *a = tri_member_view_find(&view, first->self);
+    assert_string_equal(a->name, "a");
+    assert_string_equal(a->blobs, "/blobs");
+    assert_int_equal(a->state, TRI_MEMBER_UP);
+    assert_int_equal(a->signs.incarnation, first->incarnation);
+    assert_int_equal(a->lease_ms, 3000);
+    assert_int_equal(a->process_lease_ms, 20000);
+    assert_int_equal(a->processes, TRI_MEMBER_PROCESSES_UNBOUND);
+    give_work(&world, second);
+    view = look(first);
+    assert_int_equal(view.owner, second->self);
+    assert_int_equal(tri_member_view_find(&view, second->self)->owned, 1);
+    assert_int_equal(tri_member_view_find(&view, first->self)->owned, 0);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    world_end(&world);
+}
+
+static void test_a_look_is_a_beat(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *looking = open_registry(&world); /* it speaks for nobody */
+    uint64_t before = see(looking, first->self).signs.beat;
+    assert_int_equal(see(looking, first->self).signs.beat, before);
+    (void)look(first);
+    (void)look(first);
+    assert_int_equal(see(looking, first->self).signs.beat, before + 2);
+    tri_registry_close(first);
+    tri_registry_close(looking);
+    world_end(&world);
+}
+
+/* It has its number again, and what it was before beats no more. */
+static void test_a_host_that_comes_back(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *again = join(&world, "a");
+    assert_int_equal(again->self, first->self);
+    assert_true(again->incarnation > first->incarnation);
+    uint64_t beat = see(again, again->self).signs.beat;
+    struct tri_member_view view = {.count = 0};
+    int error = tri_registry_look(first, &view); /* its session was ended: once more */
+    error = error == TR_BUSY ? tri_registry_look(first, &view) : error;
+    assert_int_equal(error, 0);
+    assert_int_equal(see(again, again->self).signs.beat, beat + 1);
+    tri_registry_close(first);
+    tri_registry_close(again);
+    world_end(&world);
+}
+
+static void test_names_are_unique(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = open_registry(&world);
+    struct tri_store_member member = member_of("other");
+    member.name = "a";
+    assert_int_equal(tri_registry_join(second, &member), TR_EXISTS);
+    assert_int_equal(look(first).count, 1);
+    member.name = "b";
+    assert_int_equal(tri_registry_join(second, &member), 0);
+    member.name = "c"; /* the same host may be called otherwise */
+    assert_int_equal(tri_registry_join(second, &member), 0);
+    assert_int_equal(look(first).count, 2);
+    assert_string_equal(see(first, second->self).name, "c");
+    tri_registry_close(first);
+    tri_registry_close(second);
+    world_end(&world);
+}
+
+static void test_taking_the_work(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    give_work(&world, first);
+    const struct tri_member seen = see(second, first->self);
+    assert_int_equal(tri_registry_take(second, &seen, "it was silent"), 0);
+    struct tri_member_view view = look(second);
+    const struct tri_member *lost = tri_member_view_find(&view, first->self);
+    assert_int_equal(view.owner, second->self);
+    assert_int_equal(lost->state, TRI_MEMBER_DEAD);
+    assert_string_equal(lost->why, "it was silent");
+    assert_true(lost->signs.incarnation > first->incarnation);
+    /* It takes nothing any more, and beats no more. */
+    const struct tri_member other = see(second, second->self);
+    assert_int_equal(tri_registry_take(first, &other, "late"), TR_FENCED);
+    uint64_t beat = see(second, first->self).signs.beat;
+    (void)look(first);
+    assert_int_equal(see(second, first->self).signs.beat, beat);
+    assert_int_equal(look(second).owner, second->self);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    world_end(&world);
+}
+
+/* Whatever it did since it was seen keeps the work. */
+static void test_who_lives_is_not_fenced(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    give_work(&world, first);
+    struct tri_member seen = see(second, first->self);
+    (void)look(first);
+    assert_int_equal(tri_registry_take(second, &seen, "late"), TR_CLOSED);
+    seen = see(second, first->self);
+    uint64_t *const signs[] = {&seen.signs.incarnation, &seen.signs.commits,
+                               &seen.signs.last_number, &seen.signs.last_sequence};
+    for (size_t i = 0; i < TR_COUNT_OF(signs); i++) {
+        *signs[i] += 1;
+        assert_int_equal(tri_registry_take(second, &seen, "late"), TR_CLOSED);
+        *signs[i] -= 1;
+    }
+    assert_int_equal(look(second).owner, first->self);
+    assert_int_equal(see(second, first->self).state, TRI_MEMBER_UP);
+    assert_int_equal(tri_registry_take(second, &seen, "now"), 0);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    world_end(&world);
+}
+
+static void test_one_of_two_takes_it(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    struct tri_registry *third = join(&world, "c");
+    give_work(&world, first);
+    const struct tri_member seen = see(second, first->self);
+    assert_int_equal(tri_registry_take(third, &seen, "third"), 0);
+    assert_int_equal(tri_registry_take(second, &seen, "second"), TR_CLOSED);
+    assert_int_equal(look(second).owner, third->self);
+    assert_string_equal(see(second, first->self).why, "third");
+    tri_registry_close(first);
+    tri_registry_close(second);
+    tri_registry_close(third);
+    world_end(&world);
+}
+
+static void test_who_leaves_is_taken_at_once(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    give_work(&world, first);
+    assert_int_equal(tri_registry_keep(first, TRI_MEMBER_PROCESSES_NONE), 0);
+    assert_int_equal(tri_registry_leave(first), 0);
+    const struct tri_member seen = see(second, first->self);
+    assert_int_equal(seen.state, TRI_MEMBER_LEFT);
+    assert_int_equal(seen.processes, TRI_MEMBER_PROCESSES_NONE);
+    assert_int_equal(tri_registry_take(second, &seen, "it had left"), 0);
+    assert_int_equal(see(second, first->self).state, TRI_MEMBER_LEFT);
+    assert_int_equal(look(second).owner, second->self);
+    tri_registry_close(first);
+    tri_registry_close(second);
+    world_end(&world);
+}
+
+static void test_forgetting(void **state)
+{
+    struct world world = world_of(state);
+    struct tri_registry *first = join(&world, "a");
+    struct tri_registry *second = join(&world, "b");
+    uint64_t number = first->self;
+    give_work(&world, first);
+    assert_int_equal(tri_registry_forget(second, number), TR_INVALID); /* it has the work */
+    const struct tri_member seen = see(second, number);
+    assert_int_equal(tri_registry_take(second, &seen, "gone"), 0);
+    assert_int_equal(tri_registry_forget(second, second->self), TR_INVALID);
+    assert_int_equal(tri_registry_forget(second, number), 0);
+    assert_int_equal(look(second).count, 1);
+    assert_int_equal(tri_registry_forget(second, number), TR_INVALID); /* there is none */
+    struct tri_registry *again = join(&world, "a");
+    assert_true(again->self > second->self); /* a number is given once */
+    assert_int_equal(tri_registry_forget(second, again->self), TR_INVALID); /* it is up */
+    tri_registry_close(first);
+    tri_registry_close(second);
+    tri_registry_close(again);
+    world_end(&world);
+}
+
+/* ---- What only the database shows. ----------------------------------------------------------- */
+
+static struct world world_with_store(enum stand_kind kind, char folder[SCRIPTED_PATH_BYTES])
+{
+    const struct world world = {.stand = stand_new(kind)};
+    tri_store_close(stand_open(world.stand));
+    scripted_folder(folder);
+    return world;
+}
+
+static struct tri_store *open_in(struct stand *stand, const char *folder)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_store_options options = stand_options(stand);
+    struct tri_store *store = NULL;
+    options.folder = folder;
+    options.locator = stand->locator;
+    int error = tri_store_open(&options, explain, &store);
+    if (error != 0) {
+        print_error("%s\n", explain);
+    }
+    assert_int_equal(error, 0);
+    return store;
+}
+
+/* Takes the work of whoever has it, as one that stood by. */
+static struct tri_registry *take_work(struct world *world)
+{
+    struct tri_registry *registry = join(world, "b");
+    struct tri_member_view view = look(registry);
+    const struct tri_member *owner = tri_member_view_find(&view, view.owner);
+    assert_non_null(owner);
+    assert_int_equal(tri_registry_take(registry, owner, "host a was fenced by host b"), 0);
+    return registry;
+}
+
+static void test_a_fenced_store_writes_nothing(void **state)
+{
+    static const bool logged[] = {false, true};
+    (void)state;
+    for (size_t i = 0; i < TR_COUNT_OF(logged); i++) {
+        char folder[SCRIPTED_PATH_BYTES];
+        struct world world =
+            world_with_store(logged[i] ? STAND_POSTGRES_LOG : STAND_POSTGRES, folder);
+        struct tri_store *store = open_in(world.stand, folder);
+        assert_int_equal(store->host, 1);
+        assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+        struct tri_registry *registry = take_work(&world);
+        assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "b")), TR_FENCED);
+        assert_string_equal(tri_store_explain(store), "host a was fenced by host b");
+        assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "b")), TR_FENCED);
+        tri_store_close(store);
+        assert_int_equal(see(registry, 1).state, TRI_MEMBER_DEAD); /* it has not left */
+        tri_registry_close(registry);
+        scripted_folder_remove(folder);
+        stand_free(world.stand);
+    }
+}
+
+/* What it had acknowledged, and was in its log alone, is there for the next one. */
+static void test_the_log_of_a_lost_host_is_brought_in(void **state)
+{
+    (void)state;
+    char first[SCRIPTED_PATH_BYTES];
+    char second[SCRIPTED_PATH_BYTES];
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct world world = world_with_store(STAND_POSTGRES_LOG, first);
+    scripted_folder(second);
+    struct tri_store *store = open_in(world.stand, first);
+    assert_int_equal(COMMIT(store, 7, op_actor(1, 1, 1, "a")), 0);
+    /* Another folder is refused as long as it is not told to take over. */
+    struct tri_store_options options = stand_options(world.stand);
+    struct tri_store *taken = NULL;
+    options.folder = second;
+    options.locator = world.stand->locator;
+    assert_int_equal(tri_store_open(&options, explain, &taken), TR_STORE_FOREIGN);
+    assert_non_null(strstr(explain, "type troupe store take-over --store /"));
+    options.takes_over = true;
+    assert_int_equal(tri_store_open(&options, explain, &taken), 0);
+    assert_int_equal(taken->host, 2);
+    assert_int_equal(taken->last_number, 7);
+    assert_true(taken->incarnation > store->incarnation);
+    stand_expect(taken, "actor 1/1 1 0 77 a\n");
+    assert_int_equal(COMMIT(store, 8, op_actor(1, 2, 1, "b")), TR_FENCED);
+    assert_int_equal(COMMIT(taken, 8, op_actor(1, 3, 1, "c")), 0);
+    tri_store_close(store);
+    tri_store_close(taken);
+    options.takes_over = false;
+    options.folder = first; /* the first one is refused now */
+    assert_int_equal(tri_store_open(&options, explain, &taken), TR_STORE_FOREIGN);
+    scripted_folder_remove(first);
+    scripted_folder_remove(second);
+    stand_free(world.stand);
+}
+
+/* A host that stands still in the middle of a commit holds its row; its session is ended. */
+static void test_a_host_that_holds_its_row_is_fenced(void **state)
+{
+    (void)state;
+    char folder[SCRIPTED_PATH_BYTES];
+    char sql[256];
+    struct world world = world_with_store(STAND_POSTGRES, folder);
+    struct tri_store *store = open_in(world.stand, folder);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "a")), 0);
+    (void)snprintf(sql, sizeof sql,
+                   "BEGIN; UPDATE %s.fences SET commits = commits WHERE number = 1",
+                   world.stand->folder);
+    postgres_server_run_as(store, sql);
+    struct tri_registry *registry = take_work(&world);
+    assert_int_equal(look(registry).owner, registry->self);
+    assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "b")), TR_BUSY); /* its session ended */
+    assert_int_equal(COMMIT(store, 2, op_actor(1, 2, 1, "b")), TR_FENCED);
+    tri_store_close(store);
+    tri_registry_close(registry);
+    scripted_folder_remove(folder);
+    stand_free(world.stand);
+}
+
+/* A session that is lost is made again. */
+static void test_a_lost_session_is_made_again(void **state)
+{
+    (void)state;
+    struct world world = {.stand = stand_new(STAND_POSTGRES)};
+    struct tri_member_view view;
+    tri_store_close(stand_open(world.stand));
+    struct tri_registry *registry = join(&world, "a");
+    stand_spoil(world.stand, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                             " WHERE application_name LIKE 'troupe/%/hosts'");
+    assert_int_equal(tri_registry_look(registry, &view), TR_BUSY);
+    assert_non_null(strstr(tri_registry_explain(registry), "the connection to"));
+    assert_int_equal(look(registry).count, 1);
+    tri_registry_close(registry);
+    stand_free(world.stand);
+}
+
+int main(void)
+{
+    static bool model = true;
+    static bool database = false;
+#define BOTH(test) \
+    cmocka_unit_test_prestate(test, &model), cmocka_unit_test_prestate(test, &database)
+    const struct CMUnitTest tests[] = {
+        BOTH(test_hosts_join_and_are_seen),
+        BOTH(test_a_look_is_a_beat),
+        BOTH(test_a_host_that_comes_back),
+        BOTH(test_names_are_unique),
+        BOTH(test_taking_the_work),
+        BOTH(test_who_lives_is_not_fenced),
+        BOTH(test_one_of_two_takes_it),
+        BOTH(test_who_leaves_is_taken_at_once),
+        BOTH(test_forgetting),
+        cmocka_unit_test(test_a_fenced_store_writes_nothing),
+        cmocka_unit_test(test_the_log_of_a_lost_host_is_brought_in),
+        cmocka_unit_test(test_a_host_that_holds_its_row_is_fenced),
+        cmocka_unit_test(test_a_lost_session_is_made_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
