@@ -12,9 +12,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "runtime/env/clock.h"
 #include "schemas/codec/error.h"
 #include "schemas/runtime/place.h"
 
@@ -66,14 +66,12 @@ static int write_file(const char *path, const uint8_t *bytes, size_t size)
 static int make(const char *folder, uint8_t *bytes, size_t *size)
 {
     char host[HOST_NAME_MAX + 1] = "";
-    struct timespec now = {.tv_sec = 0};
     (void)gethostname(host, sizeof host - 1);
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     const struct tr_store_place value = {
         .host = {.data = (const uint8_t *)host, .size = strlen(host)},
         .folder = {.data = (const uint8_t *)folder, .size = strlen(folder)},
         .process = (uint64_t)getpid(),
-        .incarnation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
+        .incarnation = tri_clock_us(CLOCK_REALTIME)};
     struct tr_writer writer = tr_writer_of(bytes, TRI_STORE_PLACE_BYTES_MAX);
     int error = tr_store_place_pack(&value, &writer);
     *size = tr_writer_size(&writer);

@@ -55,7 +55,8 @@ TR_MUST_USE static inline int tri_registry_look(struct tri_registry *registry,
 /*
  * Takes all work of a host and gives it to the one that the registry speaks for, in one
  * transaction: `seen` is fenced if it is as it was seen, else nothing is changed. TR_CLOSED: it
- * lives, or another host was quicker; TR_FENCED: the own host is not up. Others as tri_registry_look.
+ * lives, or another host was quicker; TR_FENCED: the own host is not up. Others as those of
+ * tri_registry_look.
  */
 TR_MUST_USE static inline int tri_registry_take(struct tri_registry *registry,
                                                 const struct tri_member *seen, const char *why)

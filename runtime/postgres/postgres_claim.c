@@ -1,9 +1,9 @@
 /*
  * Who may write: the lock, the incarnation, and what follows a lost connection.
  *
- * The lock is an advisory one of the session, keyed by schema and host. It ends with the session, so
- * there are no stale locks; but a server may notice late that a client is gone, so whoever wants it
- * waits for a moment (lock_timeout). The lock gives an early error; what protects the data is
+ * The lock is an advisory one of the session, keyed by schema and host. It ends with the session,
+ * so there are no stale locks; but a server may notice late that a client is gone, so whoever wants
+ * it waits for a moment (lock_timeout). The lock gives an early error; what protects the data is
  * the host's row, which each commit changes and which must be as this store has left it.
  *
  * A connection that is lost within a commit leaves it in doubt. Before anything else is written the

@@ -66,8 +66,8 @@
 
 /*
  * How a process ended. `unknown`: its keeper died meanwhile, and what was left was killed; what it
- * has written is there. `lost`: its files may be incomplete as well. `host lost`: it began on another
- * host, which is lost, and nothing of it runs any more; what it has written is not here.
+ * has written is there. `lost`: its files may be incomplete as well. `host lost`: it began on
+ * another host, which is lost, and nothing of it runs any more; what it has written is not here.
  */
 #define TR_PROCESS_OUTCOMES(O)                                                       \
     O(EXITED, 1, "exited")           /* `status` is its exit status */               \

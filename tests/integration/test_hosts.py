@@ -76,7 +76,8 @@ class HostsTest(postgres.PostgresTest):
 
     def hosts(self, name="a"):
         shown = self.document("hosts", "--store", self.folders[name])
-        jsonschema.Draft7Validator({**closed(SCHEMA), "$ref": "#/definitions/hosts"}).validate(shown)
+        schema = {**closed(SCHEMA), "$ref": "#/definitions/hosts"}
+        jsonschema.Draft7Validator(schema).validate(shown)
         return {host["name"]: host for host in shown}
 
     def states(self, name="a"):
@@ -107,13 +108,19 @@ def keepers_of(folder):
 FLOW = """
 troupe: 1
 tasks:
-  count: {inputs: {id: int}, run: [sh, -c, 'echo "begin $1" >>COUNTS; sleep 0.5; echo "end $1" >>COUNTS',
-                                   sh, "{{.inputs.id}}"]}
+  count:
+    inputs: {id: int}
+    run: [sh, -c, 'echo "begin $1" >>COUNTS; sleep 0.5; echo "end $1" >>COUNTS', sh,
+          "{{.inputs.id}}"]
   longer: {run: [sh, -c, 'echo "begin $$" >>COUNTS; sleep SLEEP; echo "end $$" >>COUNTS']}
   ask: {type: http, inputs: {id: int}, config: {method: POST, url: "URL/{{.inputs.id}}"}}
   told: {run: [echo, told]}
 workflows:
-  main: {nodes: {first: {sleep: 1ms}, ok: {approve: told, after: [first]}, last: {sleep: 1ms, after: [ok]}}}
+  main:
+    nodes:
+      first: {sleep: 1ms}
+      ok: {approve: told, after: [first]}
+      last: {sleep: 1ms, after: [ok]}
   counts:
     inputs: {ids: [int]}
     nodes:
@@ -200,8 +207,8 @@ class MembersTest(HostsTest):
         self.served["a"].signal(signal.SIGCONT)
         status, _, stderr = self.served["a"].end()
         self.assertEqual(status, 4, stderr)
-        self.assertTrue(stderr.splitlines()[-1].endswith(
-            f"troupe serve: host a was fenced by host b: it did not answer for {LEASE_S} s"), stderr)
+        self.assertEqual(stderr.splitlines()[-1], "troupe serve: host a was fenced by host b: it "
+                         f"did not answer for {LEASE_S} s")
         self.end_gate("b")
 
     def test_who_leaves_is_followed_at_once(self):
@@ -324,8 +331,8 @@ class WorkTest(HostsTest):
         self.served["b"].wait_for("serves")
         wait_until(lambda: "it began on host a" in self.troupe("explain", "one")[0], "it waits")
         words = self.troupe("explain", "one")[0]
-        self.assertRegex(words, r"it began on host a, dead since \d+s; it begins anew in \d+s, when "
-                         "that host is back, or after troupe hosts forget a")
+        self.assertRegex(words, r"it began on host a, dead since \d+s; it begins anew in \d+s, "
+                         "when that host is back, or after troupe hosts forget a")
         self.assertEqual(len(self.lines("begin")), 1)
         wait_until(lambda: len(self.lines("begin")) == 2, "it begins anew")
         self.assertFalse(is_alive(pid), "the first one had ended")
@@ -420,7 +427,8 @@ class PageTest(HostsTest):
         marked = "echo ---\n".join(["set -e\n"] + blocks)
         done = subprocess.run(
             ["bash", "-c", marked + "kill $(jobs -p) 2>/dev/null; wait"], cwd=folder, text=True,
-            env=os.environ | {"PGURL": self.locator(), "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"},
+            env=os.environ | {"PGURL": self.locator(),
+                              "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"},
             capture_output=True, timeout=3 * LIMIT_S, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         _, first, second, third = done.stdout.split("---\n")
@@ -461,8 +469,9 @@ class RefusalsTest(HostsTest):
 
     def test_blobs_that_others_do_not_reach(self):
         self.serve("a", blobs=None).wait_for("serves")
-        self.refuse("host a has the work of this store, and keeps its blobs in its own folder, which "
-                    f"this host does not reach; {self.ADVICE}", "serve", "--store", self.host("b"))
+        self.refuse("host a has the work of this store, and keeps its blobs in its own folder, "
+                    f"which this host does not reach; {self.ADVICE}",
+                    "serve", "--store", self.host("b"))
         self.assertEqual(self.states(), {"a": "up"})
 
     def test_blobs_of_its_own(self):
@@ -481,16 +490,17 @@ class RefusalsTest(HostsTest):
                     "--host-name or `host_name` of the settings, or, if that one is gone for good, "
                     "type troupe hosts forget a", "serve", "--store", self.host("b", host_name="a"))
         _, stderr = self.troupe("serve", "--host-name", "no name", status=2)
-        self.assertIn("--host-name: 'no name' is no name of a host; write up to 64 letters, digits, "
-                      "and . _ - within them", stderr)
-        running = self.start("serve", "--store", self.host("b", host_name=None), "--host-name", "bee")
+        self.assertIn("--host-name: 'no name' is no name of a host; write up to 64 letters, "
+                      "digits, and . _ - within them", stderr)
+        running = self.start("serve", "--store", self.host("b", host_name=None),
+                             "--host-name", "bee")
         running.wait_for("standing by")
         self.assertEqual(self.states(), {"a": "up", "bee": "standing by"})
 
     def test_hosts_that_cannot_be_forgotten(self):
         self.serve_all("a", "b")
-        self.refuse("host a has the work of the store, and cannot be forgotten; another host has to "
-                    "take it first", "hosts", "forget", "a", status=2)
+        self.refuse("host a has the work of the store, and cannot be forgotten; another host has "
+                    "to take it first", "hosts", "forget", "a", status=2)
         self.refuse("host b is standing by, and cannot be forgotten: only one that has left, is "
                     "dead, or is silent for its lease can", "hosts", "forget", "b", status=2)
         self.refuse("the store has no host called c", "hosts", "forget", "c", status=2)

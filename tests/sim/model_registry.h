@@ -1,7 +1,7 @@
 /*
- * A model of where the hosts of a store are written down: the contract of runtime/members/registry.h
- * in memory, with the fences that the store's commits meet. For tests of what PostgreSQL does, and
- * for the simulator's hosts.
+ * A model of where the hosts of a store are written down: the contract of
+ * runtime/members/registry.h in memory, with the fences that the store's commits meet. For tests of
+ * what PostgreSQL does, and for the simulator's hosts.
  */
 #ifndef TR_TESTS_SIM_MODEL_REGISTRY_H
 #define TR_TESTS_SIM_MODEL_REGISTRY_H
