@@ -245,6 +245,9 @@ static bool read_frames(struct tr_host *host, struct awaited *awaited)
     return is_answered(awaited);
 }
 
+/* How soon a host that has lost its work hears of it where it waits. */
+#define FENCED_MS 1000
+
 /* A wait: its start, and the time of an interrupt. */
 struct waiting {
     uint64_t begin_ns;
@@ -492,6 +495,9 @@ int tr_host_poll(struct tr_host *host, int descriptor, uint64_t timeout_ms)
         return TR_CLOSED;
     }
     tri_sender_flush(&host->sender);
+    if (host->membership != NULL && timeout_ms > FENCED_MS) {
+        timeout_ms = FENCED_MS; /* the thread that beats sends no message when it is fenced */
+    }
     if (descriptor >= 0 && host->sender.link->ops->wait_also != NULL) {
         tri_channel_wait_also(host->sender.link, descriptor, timeout_ms * 1000000);
     } else {

@@ -59,12 +59,24 @@ static bool are_equal(const struct tri_member_signs *a, const struct tri_member_
            a->beat == b->beat;
 }
 
-/* Whether this look, and the time since the one before, say nothing of the others' silence. */
-static bool is_late(const struct tri_member_watch *watch, uint64_t asked_ms, uint64_t heard_ms)
+/*
+ * How late a look may be. In a time in which this host did not look, others may have been cut off
+ * as well; so it is a small part of the lease that is counted with it.
+ */
+static uint64_t late_ms(const struct tri_member_watch *watch, const struct tri_member_view *view)
 {
-    return !watch->has_looked ||
-           asked_ms - watch->looked_ms > TRI_MEMBER_BEAT_MS + TRI_MEMBER_LATE_MS ||
-           heard_ms - asked_ms > TRI_MEMBER_LATE_MS;
+    const struct tri_member *self = tri_member_view_find(view, watch->self);
+    uint64_t part_ms = self != NULL ? self->lease_ms / TRI_MEMBER_LATE_PARTS : TRI_MEMBER_LATE_MS;
+    return part_ms < TRI_MEMBER_LATE_MS ? part_ms : TRI_MEMBER_LATE_MS;
+}
+
+/* Whether this look, and the time since the one before, say nothing of the others' silence. */
+static bool is_late(const struct tri_member_watch *watch, const struct tri_member_view *view,
+                    uint64_t asked_ms, uint64_t heard_ms)
+{
+    uint64_t most_ms = late_ms(watch, view);
+    return !watch->has_looked || asked_ms - watch->looked_ms > TRI_MEMBER_BEAT_MS + most_ms ||
+           heard_ms - asked_ms > most_ms;
 }
 
 /* Where the watch has a host; its count: nowhere. */
@@ -82,7 +94,7 @@ void tri_member_watch_hear(struct tri_member_watch *watch, const struct tri_memb
 {
     struct tri_member_watch heard = {
         .self = watch->self, .has_looked = true, .looked_ms = heard_ms};
-    bool is_anew = is_late(watch, asked_ms, heard_ms);
+    bool is_anew = is_late(watch, view, asked_ms, heard_ms);
     for (size_t i = 0; i < view->count; i++) {
         const struct tri_member *member = &view->members[i];
         size_t known = place_of(watch, member->number);

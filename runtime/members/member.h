@@ -17,9 +17,13 @@
 /* Hosts that a store may have, those that have left and were not forgotten among them. */
 #define TRI_MEMBERS_MAX 64
 
-/* How often a host says that it lives, and how late a look may be that still counts. */
+/*
+ * How often a host says that it lives, and how late a look may be that still counts: so much, or
+ * one of so many parts of the lease, if that is less.
+ */
 #define TRI_MEMBER_BEAT_MS 1000
 #define TRI_MEMBER_LATE_MS 2000
+#define TRI_MEMBER_LATE_PARTS 4
 
 /* How long a silent host is waited for: the standard, and what may be set. */
 #define TRI_MEMBER_LEASE_MS 10000

@@ -131,8 +131,9 @@ int tri_membership_lost(struct tri_membership *membership, uint64_t host, char *
 static bool has_others(const struct tri_member_view *view, uint64_t self)
 {
     for (size_t i = 0; i < view->count; i++) {
-        bool is_other = view->members[i].number != self;
-        if (is_other && view->members[i].state == TRI_MEMBER_UP) {
+        const struct tri_member *member = &view->members[i];
+        if (member->number != self && member->state == TRI_MEMBER_UP &&
+            member->silent_ms < member->lease_ms) {
             return true;
         }
     }

@@ -115,6 +115,20 @@ static void test_own_late_looks_begin_anew(void **state)
     }
 }
 
+/* With a short lease a look that is late by a second says nothing, either. */
+static void test_a_short_lease_takes_short_looks(void **state)
+{
+    (void)state;
+    struct tri_member_watch watch = {.self = 2};
+    struct tri_member_view view = view_of(5, 0);
+    view.members[1].lease_ms = 4000;
+    tri_member_watch_hear(&watch, &view, 1000, 1000);
+    tri_member_watch_hear(&watch, &view, 3000, 3000); /* late by a quarter of the lease */
+    assert_int_equal(tri_member_watch_silent_ms(&watch, 1), 2000);
+    tri_member_watch_hear(&watch, &view, 5001, 5001);
+    assert_int_equal(tri_member_watch_silent_ms(&watch, 1), 0);
+}
+
 /* One that comes, goes and comes again is measured from then on. */
 static void test_a_new_host_is_measured_from_its_coming(void **state)
 {
@@ -229,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_a_silent_host_is_taken_after_its_lease),
         cmocka_unit_test(test_each_sign_is_life),
         cmocka_unit_test(test_own_late_looks_begin_anew),
+        cmocka_unit_test(test_a_short_lease_takes_short_looks),
         cmocka_unit_test(test_a_new_host_is_measured_from_its_coming),
         cmocka_unit_test(test_what_a_row_means),
         cmocka_unit_test(test_what_people_are_told),

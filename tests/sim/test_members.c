@@ -1,0 +1,346 @@
+/*
+ * Three hosts of one store, simulated: they beat, look, commit, stand still, crash, come back and
+ * leave; their clocks run at half and at double speed; the database is away from one or from all.
+ * What a host makes of what it sees is the real code (runtime/members/member.h), the database is
+ * the model. At every moment: only the host that has the work commits, and nobody is fenced who
+ * showed a sign of life while others could see it. In the end one host has the work and goes on.
+ *
+ * Each of the mistakes that are planted is found within some seeds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/model_registry.h"
+#include "tests/support/draw.h"
+#include "tests/support/test.h"
+
+#define HOSTS 3
+#define LEASE_MS 3000
+#define TICK_MS 50
+#define FAULTS_MS 120000
+#define CALM_MS 60000
+#define SEEDS 1000
+#define SEEDS_OF_BUG 300
+
+enum bug {
+    SOUND,
+    TAKES_UNSEEN,      /* fences without the numbers before */
+    KEEPS_INCARNATION, /* does not raise the incarnation of whom it fences */
+    COUNTS_OUTAGE,     /* takes its own late look for another's silence */
+};
+
+/* A host: a process that looks once a second, by a clock of its own. */
+struct host {
+    char name[8];
+    struct tri_registry *registry; /* NULL: it does not run */
+    struct tri_member_watch watch;
+    struct tri_member_view seen; /* its last look */
+    const struct tri_member *target;
+    bool is_active;       /* it has found that it has the work, and commits */
+    uint64_t incarnation; /* as which it works then */
+    uint32_t speed;       /* of its clock, in hundredths */
+    uint64_t clock_us;
+    uint64_t next_look_ms; /* by its clock */
+    uint64_t still_ms;     /* it stands still for so long, by the world's time */
+    uint64_t away_ms;      /* it does not reach the database */
+};
+
+struct world {
+    struct tri_hosts_model model;
+    struct host hosts[HOSTS];
+    struct draw draw;
+    enum bug bug;
+    uint64_t away_ms; /* nobody reaches the database */
+    /* How long each host has shown no sign, not counting the time in which nobody could see one. */
+    uint64_t silent_ms[HOSTS];
+    uint64_t commits;
+    uint64_t takes;
+    const char *wrong;
+};
+
+static uint64_t clock_ms(const struct host *host)
+{
+    return host->clock_us / 1000;
+}
+
+static struct host *host_of(struct world *world, uint64_t number)
+{
+    for (size_t i = 0; i < HOSTS; i++) {
+        if (world->hosts[i].registry != NULL && world->hosts[i].registry->self == number) {
+            return &world->hosts[i];
+        }
+    }
+    return NULL;
+}
+
+static void sign(struct world *world, const struct host *host)
+{
+    world->silent_ms[host - world->hosts] = 0;
+}
+
+/* ---- What a host does. ----------------------------------------------------------------------- */
+
+static void end(struct host *host)
+{
+    tri_registry_close(host->registry);
+    host->registry = NULL;
+    host->is_active = false;
+}
+
+static void begin(struct world *world, struct host *host)
+{
+    const struct tri_store_member member = {
+        .place = {.data = (const uint8_t *)host->name, .size = strlen(host->name)},
+        .name = host->name,
+        .machine = "",
+        .folder = "",
+        .blobs = "",
+        .lease_ms = LEASE_MS};
+    host->registry = tri_model_registry_open(&world->model);
+    if (tri_registry_join(host->registry, &member) != 0) {
+        end(host);
+        return;
+    }
+    host->watch = (struct tri_member_watch){.self = host->registry->self};
+    host->next_look_ms = clock_ms(host);
+    sign(world, host);
+}
+
+/* It opens the store: as the owner it shuts out whoever it was before. */
+static void become_active(struct world *world, struct host *host)
+{
+    host->is_active = true;
+    host->incarnation = tri_hosts_model_claim(&world->model, host->registry->self);
+    host->registry->incarnation = host->incarnation;
+    sign(world, host);
+}
+
+static void take(struct world *world, struct host *host, const struct tri_member *owner)
+{
+    char why[TRI_MEMBER_WHY_BYTES];
+    const struct host *other = host_of(world, owner->number);
+    bool was_up = owner->state == TRI_MEMBER_UP;
+    uint64_t silent_ms = other != NULL ? world->silent_ms[other - world->hosts] : UINT64_MAX;
+    tri_member_explain_fence(owner, host->name, why);
+    if (tri_registry_take(host->registry, owner, why) != 0) {
+        return;
+    }
+    world->takes++;
+    /* A clock that is twice as fast sees a lease where half of it has passed. */
+    if (was_up && other != NULL && silent_ms + 2 * TICK_MS < LEASE_MS / 2) {
+        world->wrong = "a host was fenced that lived";
+    }
+    become_active(world, host);
+}
+
+/* One look, and what follows from it. Between the two any time may pass: `is_late`. */
+static void look(struct world *world, struct host *host, bool is_late)
+{
+    const struct tri_member *owner = NULL;
+    uint64_t now_ms = clock_ms(host);
+    host->next_look_ms = now_ms + TRI_MEMBER_BEAT_MS;
+    if (tri_registry_look(host->registry, &host->seen) != 0) {
+        return;
+    }
+    sign(world, host);
+    if (world->bug == COUNTS_OUTAGE) {
+        host->watch.looked_ms = host->watch.has_looked ? now_ms : host->watch.looked_ms;
+    }
+    tri_member_watch_hear(&host->watch, &host->seen, now_ms, now_ms);
+    enum tri_member_finding finding =
+        tri_member_find(&host->watch, &host->seen, host->registry->incarnation, &owner);
+    if (finding == TRI_MEMBER_FENCED) {
+        end(host);
+    } else if (finding == TRI_MEMBER_OWN && !host->is_active) {
+        become_active(world, host);
+    } else if (finding == TRI_MEMBER_TAKE) {
+        host->target = owner;
+        if (!is_late) {
+            take(world, host, owner);
+        }
+    }
+}
+
+static void commit(struct world *world, struct host *host)
+{
+    if (world->model.is_away) {
+        return;
+    }
+    if (!tri_hosts_model_commit(&world->model, host->registry->self, host->incarnation)) {
+        end(host); /* it was fenced */
+        return;
+    }
+    sign(world, host);
+    world->commits++;
+    if (world->model.view.owner != host->registry->self) {
+        world->wrong = "a host commits whose work another has";
+    }
+}
+
+/* A host that stood still between its look and its take goes on with what it had seen. */
+static void go_on(struct world *world, struct host *host)
+{
+    if (host->target != NULL) {
+        const struct tri_member *owner = host->target;
+        host->target = NULL;
+        take(world, host, owner);
+    }
+}
+
+static void turn(struct world *world, struct host *host, bool has_faults)
+{
+    bool stands_still = host->still_ms > 0;
+    host->clock_us += (uint64_t)TICK_MS * 10 * host->speed;
+    host->still_ms -= host->still_ms < TICK_MS ? host->still_ms : TICK_MS;
+    host->away_ms -= host->away_ms < TICK_MS ? host->away_ms : TICK_MS;
+    if (host->registry == NULL || stands_still) {
+        return;
+    }
+    world->model.is_away = world->away_ms > 0 || host->away_ms > 0;
+    go_on(world, host);
+    if (host->registry != NULL && clock_ms(host) >= host->next_look_ms) {
+        bool is_late = has_faults && draw_below(&world->draw, 20) == 0;
+        look(world, host, is_late);
+        host->still_ms = is_late ? draw_below(&world->draw, 3 * LEASE_MS) : host->still_ms;
+    } else if (host->registry != NULL && host->is_active) {
+        commit(world, host);
+    }
+    world->model.is_away = false;
+}
+
+/* ---- What happens to hosts. ------------------------------------------------------------------ */
+
+static void spoil(struct world *world, struct host *host)
+{
+    switch (draw_below(&world->draw, 6)) {
+    case 0:
+        host->still_ms = draw_below(&world->draw, 3 * LEASE_MS);
+        break;
+    case 1:
+        host->away_ms = draw_below(&world->draw, 3 * LEASE_MS);
+        break;
+    case 2:
+        world->away_ms = draw_below(&world->draw, 3 * LEASE_MS);
+        break;
+    case 3:
+        if (host->registry != NULL) {
+            end(host);
+        }
+        break;
+    case 4:
+        if (host->registry != NULL) {
+            (void)!tri_registry_leave(host->registry);
+            end(host);
+        }
+        break;
+    default:
+        if (host->registry == NULL) {
+            begin(world, host);
+        }
+        break;
+    }
+    host->target = host->registry == NULL ? NULL : host->target;
+}
+
+static void pass(struct world *world, uint64_t span_ms, bool has_faults)
+{
+    for (uint64_t at_ms = 0; at_ms < span_ms && world->wrong == NULL; at_ms += TICK_MS) {
+        world->model.now_ms += TICK_MS;
+        for (size_t i = 0; i < HOSTS; i++) {
+            struct host *host = &world->hosts[i];
+            bool is_seen = world->away_ms == 0;
+            world->silent_ms[i] += is_seen ? TICK_MS : 0;
+            turn(world, host, has_faults);
+            if (has_faults && draw_below(&world->draw, 100) == 0) {
+                spoil(world, host);
+            } else if (!has_faults && host->registry == NULL) {
+                begin(world, host);
+            }
+        }
+        world->away_ms -= world->away_ms < TICK_MS ? world->away_ms : TICK_MS;
+    }
+}
+
+static void check_end(struct world *world)
+{
+    size_t active = 0;
+    uint64_t before = world->commits;
+    pass(world, CALM_MS, false);
+    for (size_t i = 0; i < HOSTS; i++) {
+        active += world->hosts[i].is_active;
+    }
+    if (world->wrong == NULL && (active != 1 || world->commits <= before)) {
+        world->wrong = "not one host has the work in the end, and goes on with it";
+    }
+}
+
+/* What is wrong in a seed; NULL: nothing. */
+static const char *play(uint64_t seed, enum bug bug, uint64_t *takes)
+{
+    static const uint32_t speeds[] = {50, 100, 100, 200};
+    struct world *world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    world->draw.state = seed;
+    world->bug = bug;
+    world->model.takes_whatever_was_seen = bug == TAKES_UNSEEN;
+    world->model.keeps_incarnation = bug == KEEPS_INCARNATION;
+    for (size_t i = 0; i < HOSTS; i++) {
+        struct host *host = &world->hosts[i];
+        (void)snprintf(host->name, sizeof host->name, "h%zu", i);
+        host->speed = speeds[draw_below(&world->draw, TR_COUNT_OF(speeds))];
+        host->clock_us = draw_below(&world->draw, 1000000000);
+        begin(world, host);
+    }
+    pass(world, FAULTS_MS, true);
+    for (size_t i = 0; i < HOSTS; i++) {
+        world->hosts[i].still_ms = 0;
+        world->hosts[i].away_ms = 0;
+    }
+    check_end(world);
+    const char *wrong = world->wrong;
+    *takes += world->takes;
+    for (size_t i = 0; i < HOSTS; i++) {
+        end(&world->hosts[i]);
+    }
+    free(world);
+    return wrong;
+}
+
+static void test_one_host_has_the_work(void **state)
+{
+    uint64_t takes = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        const char *wrong = play(seed, SOUND, &takes);
+        if (wrong != NULL) {
+            print_error("seed %llu: %s\n", (unsigned long long)seed, wrong);
+        }
+        assert_null(wrong);
+    }
+    assert_true(takes > SEEDS); /* it happens all the time */
+}
+
+static void test_planted_mistakes_are_found(void **state)
+{
+    static const enum bug bugs[] = {TAKES_UNSEEN, KEEPS_INCARNATION, COUNTS_OUTAGE};
+    (void)state;
+    for (size_t i = 0; i < TR_COUNT_OF(bugs); i++) {
+        uint64_t takes = 0;
+        uint64_t seed = 1;
+        while (seed <= SEEDS_OF_BUG && play(seed, bugs[i], &takes) == NULL) {
+            seed++;
+        }
+        print_message("mistake %d: found by seed %llu\n", (int)bugs[i], (unsigned long long)seed);
+        assert_true(seed <= SEEDS_OF_BUG);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_host_has_the_work),
+        cmocka_unit_test(test_planted_mistakes_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
