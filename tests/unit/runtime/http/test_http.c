@@ -6,6 +6,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -590,11 +592,45 @@ static void faults_have_names(void **state)
     assert_string_equal(tri_http_fault_name((enum tri_http_fault)99), "?");
 }
 
+static atomic_bool is_open;
+static atomic_uint asked;
+
+static bool may_begin(void *gate)
+{
+    assert_ptr_equal(gate, &is_open);
+    atomic_fetch_add(&asked, 1);
+    return atomic_load(&is_open);
+}
+
+/* Where nothing may leave now, requests wait, and go when it may; their timeouts run. */
+static void requests_wait_at_a_shut_gate(void **state)
+{
+    (void)state;
+    struct http_fixture *fixture =
+        with_options((struct tri_http_options){.may_begin = may_begin, .gate = &is_open});
+    atomic_store(&is_open, false);
+    struct tri_http_request late = http_get(fixture, "/status/200");
+    late.timeout_ms = 50;
+    const struct answer *answer = http_run(fixture, &late);
+    assert_int_equal(answer->fault, TRI_HTTP_TIMEOUT);
+    assert_true(atomic_load(&asked) > 0);
+    struct tri_http_request request = http_get(fixture, "/status/200");
+    http_submit(fixture, &request);
+    unsigned before = atomic_load(&asked);
+    while (atomic_load(&asked) < before + 3) { /* it looks again by itself */
+        (void)poll(NULL, 0, 1);
+    }
+    atomic_store(&is_open, true);
+    assert_int_equal(http_await(fixture, request.id)->status, 200);
+    http_fixture_free(fixture);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, take_down)
     const struct CMUnitTest tests[] = {
         TEST(statuses_are_told),
+        cmocka_unit_test(requests_wait_at_a_shut_gate),
         TEST(waits_are_told),
         TEST(requests_arrive),
         TEST(large_bodies_arrive),
