@@ -26,6 +26,18 @@ bool tr_active_host_is(const char *folder, const struct tri_member *member)
     return memcmp(digest, member->place, sizeof digest) == 0;
 }
 
+static bool stands_by(const char *folder, const struct tri_member_view *view)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tri_member *member = &view->members[i];
+        if (tr_active_host_is(folder, member)) {
+            return member->number != view->owner && member->state == TRI_MEMBER_UP &&
+                   member->silent_ms < member->lease_ms;
+        }
+    }
+    return false;
+}
+
 static bool find(const char *folder, struct tri_member_view *view, struct tr_active_host *host)
 {
     struct tri_registry *registry = NULL;
@@ -43,6 +55,7 @@ static bool find(const char *folder, struct tri_member_view *view, struct tr_act
     (void)snprintf(host->folder, sizeof host->folder, "%s", owner->folder);
     host->is_this = tr_active_host_is(folder, owner);
     host->is_near = tr_active_host_is(owner->folder, owner);
+    host->stands_by = stands_by(folder, view);
     return true;
 }
 

@@ -14,6 +14,7 @@ struct tr_active_host {
     char folder[PATH_MAX]; /* of the store, there */
     bool is_this;          /* it is the host of the folder that was asked about */
     bool is_near;          /* its folder is on this machine */
+    bool stands_by;        /* the host of the folder that was asked about lives, and stands by */
 };
 
 /*

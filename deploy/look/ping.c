@@ -7,6 +7,7 @@
 
 #include "actors/graph/document/moment.h"
 #include "actors/graph/document/usage.h"
+#include "deploy/cli/active_host.h"
 #include "deploy/cli/commands.h"
 #include "deploy/cli/store.h"
 #include "deploy/common/client.h"
@@ -26,7 +27,8 @@
     S(HEALTHY, "healthy") \
     S(STUCK, "stuck")     \
     S(SILENT, "silent")   \
-    S(NONE, "none")
+    S(NONE, "none")       \
+    S(STANDING_BY, "standing by") /* for the host that has the work of the store */
 
 enum state {
 #define STATE(name, word) STATE_##name,
@@ -77,7 +79,15 @@ static void find_stuck(struct pinging *pinging)
 static void find_silent(struct pinging *pinging, int error)
 {
     bool is_held;
+    struct tr_active_host active;
     uint64_t process = tri_store_folder_holder(pinging->store.folder, &is_held);
+    if (is_held && error == TR_NO_CONNECTION &&
+        tr_active_host_find(pinging->store.folder, &active) && active.stands_by) {
+        pinging->state = STATE_STANDING_BY;
+        tr_buffer_print(&pinging->problem, "process %llu stands by: host %s is active, in %s of %s",
+                        (unsigned long long)process, active.name, active.folder, active.machine);
+        return;
+    }
     pinging->state = is_held || error == TR_TIMEOUT || error == TR_BUSY || error == TR_VERSION
                          ? STATE_SILENT
                          : STATE_NONE;
@@ -195,6 +205,13 @@ static enum tr_exit_status tell(const struct pinging *pinging)
         }
         return TR_EXIT_DONE;
     }
+    if (pinging->state == STATE_STANDING_BY) {
+        if (is_text) {
+            printf("%s: %.*s\n", pinging->store.folder, (int)pinging->problem.size,
+                   (const char *)pinging->problem.data);
+        }
+        return TR_EXIT_DONE;
+    }
     enum tr_exit_status failed =
         tr_command_failed(pinging->invocation->command, "%s: %.*s", pinging->store.folder,
                           (int)pinging->problem.size, (const char *)pinging->problem.data);
@@ -258,7 +275,8 @@ const struct tr_command tr_command_ping = {
     .text =
         "Exits with 0 and one line if the engine of the store is healthy; with 1 if it is stuck:\n"
         "it does not answer, its disk is full or hangs, or a worker does not return; with 4 if\n"
-        "there is none. For probes of systemd and Kubernetes, and for scripts.",
+        "there is none. One that stands by for another host is healthy, too. For probes of systemd\n"
+        "and Kubernetes, and for scripts.",
     .examples = "  troupe ping --store /var/lib/troupe\n"
                 "  troupe ping --timeout 2s -o json",
     .options = options,

@@ -76,7 +76,7 @@ enum tri_crash {
 enum tri_meta {
     TRI_META_TENURES = 11,    /* which hosts have had it since when (runtime/host/tenure.h) */
     TRI_META_LOG = 12,        /* how far the log is in it (runtime/commits/commit_log.h) */
-    TRI_META_PLACE = 13,      /* where its engine works (runtime/store_place.h) */
+    TRI_META_PLACE = 13,      /* where its engine worked, of a store that knew no hosts yet */
     TRI_META_NUMBER = 14,     /* what tells this store from all others, a uint64_t */
     TRI_META_CLOCK = 15,      /* struct tri_kept_clock (runtime/env/env.h) */
     TRI_META_NEXT_GROUP = 16, /* + worker: number of groups created there, a uint64_t */

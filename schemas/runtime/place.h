@@ -1,13 +1,14 @@
 /*
- * Where the engine of a store in a database works: kept in a cell of the store (TRI_META_PLACE),
- * and with the same bytes in a file of the folder (runtime/store_place.h).
+ * Where a host of a store in a database works: a file of its folder (runtime/store_place.h), by
+ * whose bytes the store knows it. A store that knew no hosts yet has them in a cell
+ * (TRI_META_PLACE).
  */
 #ifndef TR_SCHEMAS_RUNTIME_PLACE_H
 #define TR_SCHEMAS_RUNTIME_PLACE_H
 
 #include "schemas/codec/field.h"
 
-/* The folder's path on a host, and which process gave it to the store in which of its openings. */
+/* The folder's path on a host, and which process made the file, and when. */
 #define TR_STORE_PLACE_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, host, 1, 0)                \
     FIELD(bytes, folder, 1, 0)              \

@@ -258,6 +258,15 @@ class MembersTest(HostsTest):
         self.assertIsNone(self.served["a"].process.poll())
         self.end_gate("a")
 
+    def test_a_ping_tells_who_stands_by(self):
+        self.serve_all("a", "b")
+        folder = self.folders["b"]
+        self.assertEqual(self.troupe("ping", "--store", folder)[0],
+                         f"{folder}: process {self.served['b'].process.pid} stands by: host a is "
+                         f"active, in {self.folders['a']} of {socket.gethostname()}\n")
+        self.assertEqual(self.document("ping", "--store", folder)["state"], "standing by")
+        self.assertEqual(self.document("ping")["state"], "healthy")
+
     def test_commands_find_the_active_host(self):
         self.serve_all("a", "b")
         self.troupe("submit", "flow.yaml", "main", "--name", "one", "--store", self.folders["b"])
