@@ -96,11 +96,14 @@ static bool has_others(void *self)
     return tri_membership_has_others(host->membership);
 }
 
-static void keep(void *self, bool is_bound)
+static void keep(void *self, enum tri_process_bound bound)
 {
+    static const enum tri_member_processes kept[] = {
+        [TRI_PROCESSES_NONE] = TRI_MEMBER_PROCESSES_NONE,
+        [TRI_PROCESSES_BOUND] = TRI_MEMBER_PROCESSES_BOUND,
+        [TRI_PROCESSES_UNBOUND] = TRI_MEMBER_PROCESSES_UNBOUND};
     const struct tr_host *host = self;
-    tri_membership_keep(host->membership,
-                        is_bound ? TRI_MEMBER_PROCESSES_BOUND : TRI_MEMBER_PROCESSES_NONE);
+    tri_membership_keep(host->membership, kept[bound]);
 }
 
 static int lost(void *self, uint64_t asked_ms, char *words, size_t size)

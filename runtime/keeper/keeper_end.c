@@ -23,7 +23,8 @@ static bool has_keeper(const char *store_folder)
 }
 
 /* Waits for the keeper's hello. */
-static int wait_for_hello(struct tri_keeper_client *client, uint64_t end_ms, uint32_t *running)
+static int wait_for_hello(struct tri_keeper_client *client, uint64_t end_ms,
+                          struct tr_keeper_hello *hello)
 {
     struct tri_keeper_event event;
     tri_keeper_client_connect(client);
@@ -34,7 +35,7 @@ static int wait_for_hello(struct tri_keeper_client *client, uint64_t end_ms, uin
             continue;
         }
         if (event.kind == TRI_KEEPER_UP) {
-            *running = event.hello.running;
+            *hello = event.hello;
             return 0;
         }
         return TR_BUSY;
@@ -61,9 +62,11 @@ static int ask(const char *store_folder, const char *const *command, bool ends, 
     if (error != 0) {
         return error;
     }
-    error = wait_for_hello(client, end_ms, running);
-    if (error == 0 && ends && *running > 0) {
-        error = end_lease(client);
+    struct tr_keeper_hello hello = {.running = 0};
+    error = wait_for_hello(client, end_ms, &hello);
+    *running = hello.running;
+    if (error == 0 && ends && hello.running > 0) {
+        error = hello.protocol < TR_KEEPER_PROTOCOL_LEASE ? TR_VERSION : end_lease(client);
     }
     tri_keeper_client_free(client);
     return error;
@@ -86,5 +89,5 @@ int tri_keeper_end_all(const char *store_folder, const char *const *command, boo
     if (error == 0) {
         *running = left;
     }
-    return error;
+    return error == TR_VERSION ? TR_BUSY : error;
 }

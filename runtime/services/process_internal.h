@@ -39,6 +39,7 @@ struct tri_process_service {
     char unbounded[TR_REASON_BYTES_MAX];   /* why the keeper cannot bound memory; empty: it can */
     const struct tri_process_hosts *hosts; /* NULL: the store has no others */
     const char *const *keeper_command;
+    bool knows_leases;  /* the keeper does */
     bool is_lease_told; /* the keeper of this connection knows its lease */
     bool is_lease_sent; /* it will with the next flush */
     uint64_t renewals;  /* of the lease that the keeper has heard of */

@@ -593,6 +593,7 @@ static void take_events(struct tri_process_service *service)
             (void)snprintf(service->unbounded, sizeof service->unbounded, "%s", event.words);
             unclaimed_begin(service);
             service->is_lease_told = false;
+            service->knows_leases = event.hello.protocol >= TR_KEEPER_PROTOCOL_LEASE;
             break;
         case TRI_KEEPER_DOWN:
             service->failure = tr_error_is_shortage(event.error) ? event.error : TR_NO_CONNECTION;
@@ -625,12 +626,20 @@ static void renew_lease(struct tri_process_service *service)
                                   : hosts != NULL && !service->is_lease_told && may_begin(service);
     if (service->is_lease_sent) { /* and it has left since */
         service->is_lease_sent = false;
-        hosts->keep(hosts->self, true);
+        hosts->keep(hosts->self, TRI_PROCESSES_BOUND);
     }
     if (is_wanted && lease_ms > 0) {
         tri_keeper_client_connect(service->client);
     }
     if (!is_wanted || !tri_keeper_client_is_up(service->client)) {
+        return;
+    }
+    if (!service->knows_leases) {
+        if (lease_ms > 0 && !service->is_lease_told) {
+            hosts->keep(hosts->self, TRI_PROCESSES_UNBOUND);
+        }
+        service->is_lease_told = true;
+        service->renewals = renewals;
         return;
     }
     const struct tr_keeper_lease lease = {.lease_ms = lease_ms};
@@ -655,7 +664,7 @@ static void leave_others(struct tri_process_service *service)
         tri_keeper_end_all(service->folders.names[0], service->keeper_command,
                            service->hosts->has_others(service->hosts->self), END_MS, &running);
     if (error == 0 && running == 0) {
-        service->hosts->keep(service->hosts->self, false);
+        service->hosts->keep(service->hosts->self, TRI_PROCESSES_NONE);
     }
 }
 

@@ -29,6 +29,13 @@ struct tri_process_service;
  */
 #define TR_PROCESS_UNCLAIMED_MS 600000
 
+/* What other hosts have to know of the processes of one that they may lose. */
+enum tri_process_bound {
+    TRI_PROCESSES_NONE,    /* nothing runs, and nothing will */
+    TRI_PROCESSES_BOUND,   /* the keeper has heard of the lease */
+    TRI_PROCESSES_UNBOUND, /* it is of an earlier program, and knows none */
+};
+
 /* What the service asks where a store has several hosts. */
 struct tri_process_hosts {
     void *self;
@@ -41,8 +48,7 @@ struct tri_process_hosts {
     uint32_t (*lease_ms)(void *self, uint64_t *renewals);
     /* Whether another host takes the work when this one ends. */
     bool (*has_others)(void *self);
-    /* The keeper has heard of the lease; or nothing runs, and nothing will. */
-    void (*keep)(void *self, bool is_bound);
+    void (*keep)(void *self, enum tri_process_bound bound);
     /*
      * Whether an attempt that was first asked for at `asked_ms` began on another host, and what of
      * that host may still run: 0: this host may begin it; TR_BUSY: that may still run, TR_CLOSED:

@@ -54,9 +54,13 @@
 /* Another: the code of packages, by its content. */
 #define TR_STORE_CODE "code"
 
-/* The version of this conversation, and the oldest one that this program still speaks. */
-#define TR_KEEPER_PROTOCOL 1
+/*
+ * The version of this conversation, and the oldest one that this program still speaks. The first in
+ * which a keeper knows leases is named.
+ */
+#define TR_KEEPER_PROTOCOL 2
 #define TR_KEEPER_PROTOCOL_OLDEST 1
+#define TR_KEEPER_PROTOCOL_LEASE 2
 
 /* A grace_ms that means: as process_start said. */
 #define TR_PROCESS_GRACE_AS_STARTED UINT32_MAX
