@@ -16,6 +16,9 @@
 #include "runtime/memory.h"
 #include "runtime/postgres/postgres_internal.h"
 
+/* How long a server is waited for that is told that this host ends. */
+#define LEAVE_MS 3000
+
 static const char *explain_store(struct tri_store *store)
 {
     return tri_postgres_of(store)->words;
@@ -40,6 +43,7 @@ static void close_store(struct tri_store *store)
 {
     struct tri_postgres *self = tri_postgres_of(store);
     if (self->is_claimed && self->connection != NULL && self->broken == 0) {
+        self->patience_ms = LEAVE_MS;
         (void)!tri_postgres_leave(self); /* else it is waited for */
     }
     tri_postgres_disconnect(self);

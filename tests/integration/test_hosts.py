@@ -247,6 +247,22 @@ class MembersTest(HostsTest):
         self.troupe("hosts", "forget", "b")
         self.assertEqual(self.states(), {"a": "up"})
 
+    def test_who_is_silent_is_suspected(self):
+        """Nobody stands by for the one, and the other has no work to be taken."""
+        self.serve_all("a", "b")
+        for name in "ba":
+            self.served[name].signal(signal.SIGKILL)
+        wait_until(lambda: self.states() == {"a": "suspected", "b": "suspected"}, "both are silent")
+        self.troupe("hosts", "forget", "b")
+        self.assertEqual(self.states(), {"a": "suspected"})
+        shown, _ = self.troupe("hosts")
+        self.assertRegex(shown, r"^NUMBER +NAME +STATE +SINCE +BEAT +GROUPS +MACHINE +FOLDER +WHY\n"
+                         r"1 +a +suspected +\d+s +\d+s +all ")
+        self.served["a"].process.wait(LIMIT_S)
+        self.serve("b").wait_for("taking over")  # another number, and the same folder
+        self.served["b"].wait_for("serves")
+        self.assertEqual(self.hosts()["b"]["number"], 3)
+
     def test_a_database_that_is_away_fences_nobody(self):
         self.serve_all("a", "b")
         self.begin_gate()
