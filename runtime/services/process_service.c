@@ -622,8 +622,9 @@ static void renew_lease(struct tri_process_service *service)
     const struct tri_process_hosts *hosts = service->hosts;
     uint64_t renewals = 0;
     uint32_t lease_ms = hosts == NULL ? 0 : hosts->lease_ms(hosts->self, &renewals);
-    bool is_wanted = lease_ms > 0 ? renewals != service->renewals
-                                  : hosts != NULL && !service->is_lease_told && may_begin(service);
+    bool is_new = !service->is_lease_told; /* before anything that this keeper is asked to run */
+    bool is_wanted = lease_ms > 0 ? is_new || renewals != service->renewals
+                                  : hosts != NULL && is_new && may_begin(service);
     if (service->is_lease_sent) { /* and it has left since */
         service->is_lease_sent = false;
         hosts->keep(hosts->self, TRI_PROCESSES_BOUND);
