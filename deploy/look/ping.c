@@ -275,8 +275,8 @@ const struct tr_command tr_command_ping = {
     .text =
         "Exits with 0 and one line if the engine of the store is healthy; with 1 if it is stuck:\n"
         "it does not answer, its disk is full or hangs, or a worker does not return; with 4 if\n"
-        "there is none. One that stands by for another host is healthy, too. For probes of systemd\n"
-        "and Kubernetes, and for scripts.",
+        "there is none. One that stands by for another host is healthy, too. For probes of\n"
+        "systemd and Kubernetes, and for scripts.",
     .examples = "  troupe ping --store /var/lib/troupe\n"
                 "  troupe ping --timeout 2s -o json",
     .options = options,
