@@ -7,6 +7,7 @@
  * end is the node's: its outputs are the task's, for the cache, too; its failure is not tried again
  * here, because its nodes have been.
  */
+#include "actors/graph/flyte/flyte.h"
 #include "actors/services/growth.h"
 #include "actors/task/task.h"
 #include "schemas/runtime/inquiry.h"
@@ -35,8 +36,13 @@ static int ask(struct tri_task *task)
     if (tr_peek(&cursor) == TR_CODEC_TEXT) {
         make.uri = tr_read_text(&cursor);
     } else {
-        struct tr_bytes json = tr_read_bytes(&cursor);
-        make.text = (struct tr_text){.data = (const char *)json.data, .size = json.size};
+        struct tr_bytes document = tr_read_bytes(&cursor);
+        struct tr_bytes futures;
+        if (tr_flyte_futures_are(document, &futures)) {
+            make.futures = document;
+        } else {
+            make.text = tri_task_text_of_bytes(document);
+        }
     }
     return cursor.error != 0 ? cursor.error
                              : tri_task_call(task, TR_SERVICE_FILES, &tr_graph_make_schema, &make);

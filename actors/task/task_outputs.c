@@ -286,28 +286,13 @@ static int read_flyte(struct tri_task *task, struct tr_literal_reader *reader,
     return read_outputs(task, reader, document, slots, problem);
 }
 
-/* A graph of Flyte's, as the document that decides it; a large one is the files service's. */
-static int read_futures(struct tri_task *task, struct tr_literal_reader *reader,
-                        struct document *document, struct tr_buffer *slots, struct tr_text *problem)
+/* A graph of Flyte's, which decides one as it is; a large one is the files service's. */
+static int read_futures(struct tri_task *task, const struct document *document,
+                        struct tr_buffer *slots, struct tr_text *problem)
 {
-    struct tr_flyte_files files = no_files(document);
     struct tr_buffer decision;
     tr_buffer_init(&decision, 0);
-    int error =
-        tr_flyte_graph(document->bytes, tri_task_depth(task), reader->report, &files, &decision);
-    if (document->has_files) {
-        error = TR_LIMIT;
-    }
-    if (error == TR_INVALID) {
-        tr_report_finish(reader->report);
-        struct tr_text subject = reader->report->problems[0].subject;
-        struct tr_text words = first_problem(task, reader->report);
-        error =
-            refuse(task, "DynamicWorkflowBuildFailed",
-                   tr_arena_print(&task->arena, TR_FLYTE_FUTURES ": %.*s%s%.*s", TRI_TEXT(subject),
-                                  subject.size > 0 ? ": " : "", TRI_TEXT(words)),
-                   problem);
-    }
+    int error = tr_flyte_futures_keep(document->bytes, &decision);
     if (error == 0 && decision.size > TR_TASK_INLINE_BYTES_MAX) {
         error = TR_LIMIT;
     }
@@ -329,7 +314,7 @@ static int read_form(struct tri_task *task, struct tr_literal_reader *reader,
     case TR_DOCUMENT_FLYTE:
         return read_flyte(task, reader, document, slots, problem);
     case TR_DOCUMENT_FLYTE_FUTURES:
-        return read_futures(task, reader, document, slots, problem);
+        return read_futures(task, document, slots, problem);
     }
     return TR_INVALID;
 }

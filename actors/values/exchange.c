@@ -424,24 +424,12 @@ static int add_slots(struct tri_reading *reading, struct tr_buffer *slots)
     return error;
 }
 
-/* A graph of Flyte's, as a document of ours. */
+/* A graph of Flyte's, which decides one as it is. */
 static int read_futures(struct tri_reading *reading, struct tr_bytes document,
                         struct tr_buffer *decision)
 {
-    struct tr_report report;
-    tr_report_init(&report);
-    struct tr_flyte_files files = tri_exchange_files(reading);
-    int error = tr_flyte_graph(document, reading->depth, &report, &files, decision);
-    if (error == TR_INVALID) {
-        tr_report_finish(&report);
-        const struct tr_problem *problem = &report.problems[0];
-        error = tri_exchange_refuse(reading, "DynamicWorkflowBuildFailed", "%s: %.*s%s%.*s",
-                                    TR_FLYTE_FUTURES, TRI_SHOWN(problem->subject),
-                                    problem->subject.size > 0 ? ": " : "", TRI_TEXT(problem->rule));
-    }
     reading->is_decision = true;
-    tr_report_fini(&report);
-    return error;
+    return tr_flyte_futures_keep(document, decision);
 }
 
 static int read_form(struct tri_reading *reading, struct tr_bytes document, struct tr_buffer *slots)

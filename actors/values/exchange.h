@@ -79,8 +79,8 @@ struct tr_exchange_keeper {
 
 /*
  * Reads a document into slots, as the keeper puts them: of a list one element is taken apart at a
- * time. With `is_decision` it decides a graph, and `slots` are nothing, or, of futures, the
- * document of ours that says the same. TR_INVALID: `problem` says why; TR_MALFORMED (no plan),
+ * time. With `is_decision` it decides a graph, and `slots` are nothing, or, of futures, what is
+ * kept of them (tr_flyte_futures_keep). TR_INVALID: `problem` says why; TR_MALFORMED (no plan),
  * TR_LIMIT, TR_MEMORY, and what the keeper says.
  */
 TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_bytes document,

@@ -30,7 +30,8 @@ static void close_file(void *self, struct tr_bytes file)
     reading->keeper->close(reading->keeper->self, file);
 }
 
-struct tr_flyte_files tri_exchange_files(struct tri_reading *reading)
+/* What opens the files of literals for one value of the document. */
+static struct tr_flyte_files files_of(struct tri_reading *reading)
 {
     return (struct tr_flyte_files){.open = open_file,
                                    .close = close_file,
@@ -49,7 +50,7 @@ static int take_literal(struct tri_reading *reading, const struct tri_planned *p
     uint8_t room[2048];
     struct tr_arena arena;
     struct tr_report report;
-    struct tr_flyte_files files = tri_exchange_files(reading);
+    struct tr_flyte_files files = files_of(reading);
     int error = reading->keeper->turn(reading->keeper->self);
     if (error != 0) {
         return error;

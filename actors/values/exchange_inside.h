@@ -47,9 +47,6 @@ TR_MUST_USE int tri_exchange_read_flyte(struct tri_reading *reading, struct tr_b
 int tri_exchange_refuse(struct tri_reading *reading, const char *code, const char *format, ...)
     TR_PRINTF(3, 4);
 
-/* What opens the files of literals for one value, or a graph, of the document. */
-struct tr_flyte_files tri_exchange_files(struct tri_reading *reading);
-
 /*
  * The same of what a report has to say of a value; `element` is its position in the list, or -1.
  */

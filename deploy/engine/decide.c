@@ -11,23 +11,26 @@
 #include <string.h>
 
 #include "actors/engine.h"
-#include "actors/graph/compiler/compile.h"
+#include "actors/graph/import/import.h"
 #include "actors/services/growth.h"
+#include "actors/values/path.h"
 #include "deploy/common/clock.h"
 #include "deploy/common/file.h"
 #include "deploy/engine/decide_paths.h"
+#include "deploy/engine/task_file.h"
 #include "deploy/history/graphs.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/inputs/relocate.h"
 #include "deploy/inputs/runnable.h"
 #include "deploy/recovery/reuse.h"
 #include "runtime/memory.h"
+#include "schemas/runtime/files.h"
 #include "schemas/runtime/inquiry.h"
 
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit");
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_DECIDE_PATHS_BYTES, "words fit");
 
-/* The document's name in messages, and the failure's code. */
+/* The document's name in messages, unless it is futures.pb, and the failure's code. */
 #define DOCUMENT_NAME "outputs"
 #define FAILED_CODE "DynamicWorkflowBuildFailed"
 
@@ -68,20 +71,72 @@ static int print_problems(struct tr_report *report, struct tr_buffer *message)
     return error;
 }
 
-/* Compiles the text, and looks whether this program can run it. TR_INVALID with a report. */
-static int compile(const struct tr_engine *engine, const struct tr_graph_make *make,
-                   struct tr_graph *parent, struct tr_text text, struct tr_report *report,
+/* Where literals of futures.pb lie that are in files of their own. */
+struct literals {
+    const struct tr_inquiry *inquiry;
+    const struct tr_graph_make *make;
+};
+
+static int open_literal(void *self, struct tr_report *report, struct tr_text uri,
+                        struct tr_bytes *file)
+{
+    const struct literals *literals = self;
+    const struct tr_graph_make *make = literals->make;
+    const struct tr_fence fence = {make->folder, make->trusted_bytes};
+    char words[TR_EXCHANGE_EXPLAIN_BYTES] = "it lies elsewhere; keep it on this machine";
+    int error = TR_INVALID;
+    if (tri_path_is_local(uri)) {
+        error = tr_task_file_map(tri_path_local(uri), make->folder.size > 0 ? &fence : NULL,
+                                 literals->inquiry->store_folder, file, words);
+    }
+    if (error == 0 || error == TR_MEMORY) {
+        return error;
+    }
+    tri_report_add(report, (struct tri_place){0}, NULL, "a literal names '%.*s': %s",
+                   TRI_SHOWN(uri), words);
+    return TR_INVALID;
+}
+
+static void close_literal(void *self, struct tr_bytes file)
+{
+    (void)self;
+    tr_file_unmap(file);
+}
+
+/* The graph of a document of the language, or of Flyte's. TR_INVALID with a report. */
+static int decide(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
+                  struct tr_decision *decision, struct tr_bytes document, struct tr_report *report,
+                  struct tr_graph **graph)
+{
+    struct literals literals = {.inquiry = inquiry, .make = make};
+    struct tr_flyte_files files = {.open = open_literal,
+                                   .close = close_literal,
+                                   .self = &literals,
+                                   .left_bytes = TR_OUTPUTS_BYTES_MAX};
+    struct tr_bytes futures;
+    if (!tr_flyte_futures_are(document, &futures)) {
+        decision->path = tr_text_of(DOCUMENT_NAME);
+        decision->text =
+            (struct tr_text){.data = (const char *)document.data, .size = document.size};
+        return tr_graph_decide(decision, report, graph);
+    }
+    decision->path = tr_text_of(TR_FLYTE_FUTURES);
+    return tr_import_futures(decision, futures, &files, report, graph);
+}
+
+/* Compiles it, and looks whether this program can run that. TR_INVALID with a report. */
+static int compile(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
+                   struct tr_graph *parent, struct tr_bytes document, struct tr_report *report,
                    struct tr_graph **graph)
 {
-    const struct tr_decision decision = {
+    const struct tr_engine *engine = inquiry->program;
+    struct tr_decision decision = {
         .parent = parent,
         .task = make->task,
         .depth = make->depth,
-        .path = tr_text_of(DOCUMENT_NAME),
-        .text = text,
     };
     struct tr_graph *made;
-    int error = tr_graph_decide(&decision, report, &made);
+    int error = decide(inquiry, make, &decision, document, report, &made);
     if (error != 0) {
         return error;
     }
@@ -157,9 +212,9 @@ static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *ma
                       : failed(explain, error, "the graph cannot be held (TR_GRAPH_REGISTRY_MAX)");
 }
 
-/* Makes the graph of a text and answers. The parent is taken. */
+/* Makes the graph of a document and answers. The parent is taken. */
 static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
-                  struct tr_graph *parent, struct tr_text text, char *explain)
+                  struct tr_graph *parent, struct tr_bytes document, char *explain)
 {
     struct tr_engine *engine = inquiry->program;
     struct tr_graph *graph = NULL;
@@ -176,7 +231,7 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
         made.message = tr_text_of(growth.message);
         return tr_inquiry_answer(inquiry, &tr_graph_made_schema, &made);
     }
-    int error = compile(engine, make, parent, text, &report, &graph);
+    int error = compile(inquiry, make, parent, document, &report, &graph);
     if (error == TR_INVALID) {
         made.code = tr_text_of(FAILED_CODE);
         error = print_problems(&report, &message);
@@ -199,7 +254,7 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
     return error;
 }
 
-/* The document, from the message or from where it lies. */
+/* The document from where it lies. */
 static int open_document(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
                          struct tr_bytes *mapped, char *explain)
 {
@@ -226,15 +281,19 @@ int tr_decide_graph(const struct tr_inquiry *inquiry, char *explain)
         return failed(explain, error, "the definition cannot be read");
     }
     error = make.task >= parent->task_count ? TR_MALFORMED : 0;
-    if (error == 0 && make.text.size == 0) {
+    struct tr_bytes document = make.futures;
+    if (document.size == 0) {
+        document = (struct tr_bytes){(const uint8_t *)make.text.data, make.text.size};
+    }
+    if (error == 0 && document.size == 0) {
         error = open_document(inquiry, &make, &mapped, explain);
+        document = mapped;
     }
     if (error != 0) {
         tr_graph_free(parent);
         return error;
     }
-    struct tr_text text = {.data = (const char *)mapped.data, .size = mapped.size};
-    error = answer(inquiry, &make, parent, make.text.size > 0 ? make.text : text, explain);
+    error = answer(inquiry, &make, parent, document, explain);
     tr_file_unmap(mapped);
     return error;
 }

@@ -18,6 +18,7 @@
 #include "actors/values/path.h"
 #include "deploy/common/file.h"
 #include "deploy/engine/inquiries.h"
+#include "deploy/engine/task_file.h"
 #include "deploy/inputs/offload.h"
 #include "deploy/inputs/relocate.h"
 #include "runtime/memory.h"
@@ -39,15 +40,6 @@ struct target {
     struct tr_buffer located; /* of the value in hand, if it names blobs */
 };
 
-static int explain_system(char *explain, const char *what)
-{
-    int number = errno;
-    snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s: %s", what, strerror(number));
-    return number == ENOSPC || number == EDQUOT ? TR_STORE_FULL
-           : number == ENOENT                   ? TR_NOT_FOUND
-                                                : TR_SYSTEM;
-}
-
 static int put(void *self, struct tr_text text)
 {
     struct target *target = self;
@@ -65,7 +57,7 @@ static int put(void *self, struct tr_text text)
             continue;
         }
         if (count < 0) {
-            return explain_system(target->explain, "the inputs cannot be written");
+            return tr_task_file_explain(target->explain, "the inputs cannot be written");
         }
         text.data += count;
         text.size -= (size_t)count;
@@ -118,89 +110,6 @@ static int write_inputs(const struct tr_exchange_writing *writing, char *explain
 }
 
 /* ----------------------------------------------------------------- outputs */
-
-/* Copies an open file into one without a name, from its beginning. */
-static int copy(int from, int to, uint64_t size)
-{
-    while (size > 0) {
-        ssize_t count = copy_file_range(from, NULL, to, NULL, size, 0);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count <= 0) {
-            return count == 0 ? TR_TRUNCATED : TR_SYSTEM;
-        }
-        size -= (uint64_t)count;
-    }
-    return 0;
-}
-
-/* The bytes of a task's file, which is a regular one, as they are now. */
-static int map_copy(int file, const char *folder, struct tr_bytes *bytes, char *explain)
-{
-    struct stat status;
-    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "the outputs are no regular file");
-        return TR_INVALID;
-    }
-    if ((uint64_t)status.st_size > TR_OUTPUTS_BYTES_MAX) {
-        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES,
-                 "the outputs have %llu bytes, more than TR_OUTPUTS_BYTES_MAX (%llu); write large "
-                 "data to a file and return its path",
-                 (unsigned long long)status.st_size, TR_OUTPUTS_BYTES_MAX);
-        return TR_LIMIT;
-    }
-    size_t size = (size_t)status.st_size;
-    int own = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-    int error = own < 0 ? TR_SYSTEM : copy(file, own, size);
-    void *data = NULL;
-    if (error == 0 && size > 0) {
-        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, own, 0);
-        error = data == MAP_FAILED ? TR_SYSTEM : 0;
-    }
-    if (error != 0) {
-        error = explain_system(explain, "the outputs cannot be copied");
-    } else {
-        *bytes = (struct tr_bytes){.data = data, .size = size};
-    }
-    if (own >= 0) {
-        close(own);
-    }
-    return error;
-}
-
-/* Opens a document, within its fence. */
-static int open_document(const char *path, const struct tr_fence *fence, int *file, char *explain)
-{
-    char words[TRI_FENCE_WORDS_BYTES];
-    if (fence == NULL) {
-        *file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        return *file < 0 ? explain_system(explain, "the outputs cannot be opened") : 0;
-    }
-    int error = tri_fence_open(fence, path, file, words);
-    if (error == TR_OUTSIDE || error == TR_INVALID) {
-        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%.300s: %s", path, words);
-        return error;
-    }
-    return error == 0 ? 0 : explain_system(explain, "the outputs cannot be opened");
-}
-
-static int open_outputs(struct tr_text path, const struct tr_fence *fence, const char *folder,
-                        struct tr_bytes *bytes, char *explain)
-{
-    int file;
-    char *name = tr_text_copy(path);
-    if (name == NULL) {
-        return TR_MEMORY;
-    }
-    int error = open_document(name, fence, &file, explain);
-    tr_free(name);
-    if (error == 0) {
-        error = map_copy(file, folder, bytes, explain);
-        close(file);
-    }
-    return error;
-}
 
 /* Files of the task on their way into the blobs. */
 struct keeping {
@@ -283,8 +192,8 @@ static int open_literal(void *self, struct tr_text uri, struct tr_bytes *literal
     if (!tri_path_is_local(uri)) {
         return fail_path(keeping, uri, TR_INVALID, "it lies elsewhere; keep it on this machine");
     }
-    int error = open_outputs(tri_path_local(uri), keeping->fence, keeping->folder, literal,
-                             keeping->explain);
+    int error = tr_task_file_map(tri_path_local(uri), keeping->fence, keeping->folder, literal,
+                                 keeping->explain);
     bool is_users =
         error == TR_SYSTEM || error == TR_INVALID || error == TR_LIMIT || error == TR_NOT_FOUND;
     return is_users || error == TR_OUTSIDE
@@ -383,7 +292,8 @@ static int read_outputs(const struct tr_exchange_reading *reading, struct tr_byt
 {
     struct tr_bytes bytes = {.size = 0};
     struct tr_buffer slots;
-    int error = open_outputs(reading->path, reading->fence, reading->store_folder, &bytes, explain);
+    int error =
+        tr_task_file_map(reading->path, reading->fence, reading->store_folder, &bytes, explain);
     if (error != 0) {
         return error;
     }

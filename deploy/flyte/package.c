@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "actors/graph/compiled/pack.h"
-#include "actors/graph/compiler/compile.h"
 #include "actors/graph/document/limits.h"
-#include "actors/graph/flyte/flyte.h"
+#include "actors/graph/import/import.h"
 #include "actors/values/path.h"
 #include "deploy/common/file.h"
 #include "deploy/flyte/archive.h"
@@ -400,22 +399,14 @@ static void note_resources(const struct loading *loading, const struct tr_graph 
 static int compile(struct loading *loading, struct tr_graph **graph)
 {
     char folder[PATH_MAX];
-    const struct tr_tree *tree = NULL;
-    int error = tr_flyte_package_read(&loading->package, &loading->arena, loading->report, &tree);
-    if (error == 0) {
-        error = tr_file_absolute(".", folder);
-    }
+    int error = tr_file_absolute(".", folder);
     if (error != 0) {
         return error;
     }
-    struct tr_definition_source source = {
-        .path = tr_text_of(loading->path),
-        .folder = tr_text_of(folder),
-        .text = tr_text_of(""),
-        .tree = tree,
-    };
+    const struct tr_import_place place = {.path = tr_text_of(loading->path),
+                                          .folder = tr_text_of(folder)};
     struct tr_graph *made = NULL;
-    error = tr_graph_compile(&source, loading->report, &made);
+    error = tr_import_package(&loading->package, &place, loading->report, &made);
     if (error == 0 && loading->options->store != NULL) {
         error = tr_python_check(made, loading->options->store, loading->report);
     }

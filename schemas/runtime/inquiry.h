@@ -14,9 +14,10 @@
 /*
  * Compiles the document that a dynamic task has written: `graph` is the SHA-256 of the graph of
  * its node, `task` the task there, `depth` how many workflows the node lies in. The document is
- * `text`, or where that is empty the file at `uri`. `path` is the node's, `recovery` what
- * node_start says. What the graph names of the folders of `attempt`, "EXECUTION/NAME", is kept; the
- * rest is a fence where it ran elsewhere. Answered by graph_made.
+ * `text`, or of Flyte's `futures` as the task has kept it, or where both are empty the file at
+ * `uri`. `path` is the node's, `recovery` what node_start says. What the graph names of the folders
+ * of `attempt`, "EXECUTION/NAME", is kept; the rest is a fence where it ran elsewhere. Answered by
+ * graph_made.
  */
 #define TR_GRAPH_MAKE_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, graph, 1, 0)              \
@@ -28,7 +29,8 @@
     FIELD(text, recovery, 1, 0)            \
     FIELD(text, attempt, 1, 0)             \
     FIELD(text, folder, 1, 0)              \
-    FIELD(u32, trusted_bytes, 1, 0)
+    FIELD(u32, trusted_bytes, 1, 0)        \
+    FIELD(bytes, futures, 2, TR_REDACTED)
 
 /*
  * The graph lies in the store under its SHA-256 and in the graph registry, held until the asker
@@ -55,7 +57,7 @@
 #define TR_VALUES_BIND_FIELDS(FIELD, ARRAY) FIELD(bytes, plan, 1, TR_REDACTED)
 
 #define TR_INQUIRY_SCHEMAS(S)                                            \
-    S(graph_make, 366, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
+    S(graph_make, 366, TR_MESSAGE, 2, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
     S(graph_made, 367, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_MADE_FIELDS) \
     S(graph_drop, 368, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_DROP_FIELDS)  \
     S(values_bind, 364, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_BIND_FIELDS)

@@ -1,7 +1,7 @@
 /*
- * A type in the first line, then any bytes as a map of literals, as a literal of that type, as an
- * error document and as a graph: they are refused with words, or become values, which are written
- * again and are then the same values.
+ * A type in the first line, then any bytes as a map of literals, as a literal of that type and as
+ * an error document: they are refused with words, or become values, which are written again and are
+ * then the same values.
  */
 #include "actors/graph/flyte/flyte.h"
 #include "actors/graph/value/literal.h"
@@ -99,21 +99,6 @@ static void look_at(struct look *look, struct tr_bytes bytes)
     tr_buffer_fini(&value);
 }
 
-static void look_at_graph(struct look *look, struct tr_bytes bytes)
-{
-    struct tr_flyte_files files = {
-        .open = open_file, .close = close_file, .self = look, .left_bytes = 1U << 16};
-    struct tr_report report;
-    struct tr_buffer document;
-    tr_report_init(&report);
-    tr_buffer_init(&document, 0);
-    int error = tr_flyte_graph(bytes, 1, &report, &files, &document);
-    TR_ASSERT(error == 0 || error == TR_INVALID || error == TR_LIMIT);
-    TR_ASSERT(error != TR_INVALID || tr_report_total(&report) > 0);
-    tr_buffer_fini(&document);
-    tr_report_fini(&report);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *feed = size == 0 ? NULL : memchr(data, '\n', size);
@@ -133,7 +118,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct tr_bytes bytes = {.data = feed + 1, .size = size - head - 1};
         look.bytes = bytes;
         look_at(&look, bytes);
-        look_at_graph(&look, bytes);
     }
     tr_report_fini(&look.report);
     tr_arena_fini(&look.arena);

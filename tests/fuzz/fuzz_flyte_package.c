@@ -3,8 +3,7 @@
  * they are refused with words, or are a definition, which compiles or is refused with words. The
  * closure of one of its workflows can be read again.
  */
-#include "actors/graph/compiler/compile.h"
-#include "actors/graph/flyte/flyte.h"
+#include "actors/graph/import/import.h"
 #include "deploy/flyte/archive.h"
 #include "schemas/codec/error.h"
 #include "tests/fuzz/fuzz.h"
@@ -65,16 +64,10 @@ static void compile(const struct files *files)
     };
     struct tr_report report;
     struct tr_graph *graph = NULL;
-    const struct tr_tree *tree = NULL;
+    const struct tr_import_place place = {.path = tr_text_of("flows.tgz"),
+                                          .folder = tr_text_of("/")};
     tr_report_init(&report);
-    int error = tr_flyte_package_read(&package, files->arena, &report, &tree);
-    if (error == 0) {
-        const struct tr_definition_source source = {.path = tr_text_of("flows.tgz"),
-                                                    .folder = tr_text_of("/"),
-                                                    .text = tr_text_of(""),
-                                                    .tree = tree};
-        error = tr_graph_compile(&source, &report, &graph);
-    }
+    int error = tr_import_package(&package, &place, &report, &graph);
     TR_ASSERT(error == 0 || error == TR_INVALID || error == TR_LIMIT);
     TR_ASSERT(error != TR_INVALID || tr_report_total(&report) > 0);
     if (error == 0 && graph->workflow_count > 0) {

@@ -626,7 +626,7 @@ output("o0", **promise("total"))
         self.assertEqual(self.decide(script.replace("SIZE", "6"))["outputs"], {"o0": 6})
         error = self.decide(script.replace("SIZE", "7"), status=1)["error"]
         self.assertIn("DynamicWorkflowBuildFailed", error["code"])
-        self.assertRegex(error["message"], "futures.pb: total.inputs.xs: the literal in "
+        self.assertRegex(error["message"], "futures.pb: decide.total.inputs.xs: the literal in "
                          "'.*/five.pb' has 7 bytes, and the file has 6")
 
     def test_people_are_asked(self):

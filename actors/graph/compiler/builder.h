@@ -158,8 +158,13 @@ void tri_compile_warn_constant(struct tr_report *report, const struct tr_tree *t
 /* Whether a workflow is a task alone (tr_graph_add_single_task), and none of the definition's. */
 bool tri_compile_is_single_task(const struct tr_graph *graph, const struct tr_workflow *workflow);
 
-/* Whether a tree is text that begins with one dollar sign. */
+/* Whether a tree is a reference, or text that begins with one dollar sign. */
 bool tri_compile_is_reference(const struct tr_tree *tree);
+
+/* What such a tree refers to. False as tri_reference_parse, of a text. */
+TR_MUST_USE bool tri_compile_read_reference(struct tri_builder *builder, const struct tr_tree *tree,
+                                            struct tri_reference *reference,
+                                            struct tr_text *problem);
 
 static inline struct tr_binding *tri_compile_binding_at(struct tri_builder *builder,
                                                         uint32_t position)

@@ -15,7 +15,7 @@
  * An error is reported and the pass goes on, with a place left open, so that one run tells all
  * errors. Only a lack of memory ends it early.
  */
-#include "actors/graph/compiler/compile.h"
+#include "actors/graph/compiler/fill.h"
 
 #include <stdlib.h>
 
@@ -134,11 +134,12 @@ static void choose_main(struct tr_graph *graph, struct tr_text path)
 }
 
 /* The passes in their order; see the top of the file. */
-static void compile_all(struct tri_compiler *compiler, const struct tr_definition_source *request,
-                        struct tr_types *types)
+static void compile_all(struct tri_compiler *compiler, const struct tri_compile_filler *filler,
+                        struct tr_text path, struct tr_types *types)
 {
     struct tr_graph *graph = compiler->graph;
-    tri_definition_read(&compiler->definition, request);
+    filler->fill(filler->self, &compiler->definition);
+    tri_definition_collect(&compiler->definition);
     graph->project = compiler->definition.project;
     graph->domain = compiler->definition.domain;
     compile_pools(compiler);
@@ -146,7 +147,7 @@ static void compile_all(struct tri_compiler *compiler, const struct tr_definitio
     tri_compile_place_workflows(compiler);
     tri_compile_plans(compiler);
     tri_compile_workflows(compiler, 0);
-    choose_main(graph, request->path);
+    choose_main(graph, path);
     /* Last, since every pass may add types and the table moves when it grows. */
     graph->types = types->items;
     graph->type_count = types->count;
@@ -267,8 +268,8 @@ int tri_compile_finish(struct tri_compiler *compiler)
  * The graph has an arena of its own, which ends with it; `scratch` holds trees, edges and marks,
  * several times as large, and ends here. What the graph keeps must not point into it.
  */
-int tr_graph_compile(const struct tr_definition_source *request, struct tr_report *report,
-                     struct tr_graph **graph_out)
+int tri_compile_filled(const struct tri_compile_filler *filler, struct tr_text path,
+                       struct tr_report *report, struct tr_graph **graph_out)
 {
     struct tr_graph *graph = tr_alloc_zero(1, sizeof *graph);
     struct tr_arena scratch;
@@ -286,9 +287,13 @@ int tr_graph_compile(const struct tr_definition_source *request, struct tr_repor
         .definition = {.arena = &graph->arena,
                        .scratch = &scratch,
                        .types = &types,
-                       .report = report},
+                       .report = report,
+                       .nearest_left = TRI_NEAREST_COMPARISONS_MAX,
+                       .project = tr_text_of(""),
+                       .domain = tr_text_of(""),
+                       .key = tr_text_of("")},
     };
-    compile_all(&compiler, request, &types);
+    compile_all(&compiler, filler, path, &types);
     int error = tri_compile_finish(&compiler);
     tr_arena_fini(&scratch);
     if (error != 0) {
@@ -297,4 +302,17 @@ int tr_graph_compile(const struct tr_definition_source *request, struct tr_repor
     }
     *graph_out = graph;
     return 0;
+}
+
+static void read_source(void *self, struct tri_definition *definition)
+{
+    tri_definition_read(definition, self);
+}
+
+int tr_graph_compile(const struct tr_definition_source *request, struct tr_report *report,
+                     struct tr_graph **graph)
+{
+    const struct tri_compile_filler filler = {.fill = read_source,
+                                              .self = (void *)(uintptr_t)request};
+    return tri_compile_filled(&filler, request->path, report, graph);
 }

@@ -44,7 +44,7 @@ struct tr_decision {
     uint32_t task;
     uint32_t depth;      /* how many workflows the node lies in */
     struct tr_text path; /* the document's name as messages show it */
-    struct tr_text text; /* JSON */
+    struct tr_text text; /* JSON, where tr_graph_decide reads it */
 };
 
 /*

@@ -16,8 +16,25 @@
 
 bool tri_compile_is_reference(const struct tr_tree *tree)
 {
-    return tr_tree_is_text(tree) && tree->text.size > 0 && tree->text.data[0] == '$' &&
-           !(tree->text.size > 1 && tree->text.data[1] == '$');
+    return tree->kind == TR_TREE_REFERENCE ||
+           (tr_tree_is_text(tree) && tree->has_dollar && tree->text.data[0] == '$' &&
+            !(tree->text.size > 1 && tree->text.data[1] == '$'));
+}
+
+bool tri_compile_read_reference(struct tri_builder *builder, const struct tr_tree *tree,
+                                struct tri_reference *reference, struct tr_text *problem)
+{
+    if (tree->kind == TR_TREE_REFERENCE) {
+        *reference = *tree->reference;
+        return true;
+    }
+    return tri_reference_parse(builder->compiler->scratch, tree->text, reference, problem);
+}
+
+/* What stands at a scalar's place as messages show it. */
+static struct tr_text shown(const struct tr_tree *tree)
+{
+    return tree->kind == TR_TREE_REFERENCE ? tree->reference->text : tree->text;
 }
 
 /*
@@ -107,6 +124,7 @@ static bool resolve_output(struct tri_builder *builder, uint32_t node, struct tr
     binding->node = from;
     binding->output = output;
     binding->source = source->outputs.items[output].type;
+    builder->touched_broken = builder->touched_broken || binding->source == NULL;
     return true;
 }
 
@@ -240,13 +258,13 @@ void tri_compile_tell_syntax(struct tri_builder *builder, const struct tr_tree *
     }
 }
 
-/* Reads a whole scalar as a reference. */
+/* Follows a scalar that is a reference as a whole. */
 static bool resolve_whole(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
                           struct tr_binding *binding)
 {
     struct tri_reference reference;
     struct tr_text problem;
-    if (!tri_reference_parse(builder->compiler->scratch, tree->text, &reference, &problem)) {
+    if (!tri_compile_read_reference(builder, tree, &reference, &problem)) {
         tri_compile_tell_syntax(builder, tree, problem);
         return false;
     }
@@ -269,14 +287,14 @@ static bool check_castable(struct tri_builder *builder, const struct tr_tree *tr
         tri_report_add(builder->compiler->report, tree->place, "AmbiguousBindingUnionValue",
                        "'%.*s' is %.*s, which fits %.*s in several ways\n"
                        "give it one type before",
-                       TRI_SHOWN(tree->text), TRI_SHOWN(from_text), TRI_SHOWN(to_text));
+                       TRI_SHOWN(shown(tree)), TRI_SHOWN(from_text), TRI_SHOWN(to_text));
         return false;
     }
     bool may_be_none = tr_type_is_optional(from) && !tr_type_is_optional(to);
     bool is_into_union = to->kind == TR_TYPE_UNION;
     tri_report_add(builder->compiler->report, tree->place,
                    is_into_union ? "IncompatibleBindingUnionValue" : "MismatchingTypes",
-                   "'%.*s' is %.*s, and %.*s is expected here\n%s", TRI_SHOWN(tree->text),
+                   "'%.*s' is %.*s, and %.*s is expected here\n%s", TRI_SHOWN(shown(tree)),
                    TRI_SHOWN(from_text), TRI_SHOWN(to_text),
                    may_be_none ? "it may be none: let the input be of type T | none"
                                : "use a value of that type, or a task that makes one");
@@ -342,8 +360,9 @@ static bool bind_scalar(struct tri_builder *builder, uint32_t node, const struct
     bool is_fine = tr_tree_is_text(tree) && tree->has_dollar
                        ? bind_text(builder, node, tree, type, binding)
                        : bind_literal(builder, tree, type, binding);
-    if (is_fine) {
-        tri_compile_warn_plain(builder, node, tree);
+    if (is_fine && !builder->definition->has_any_names) {
+        tri_compile_warn_plain(builder, node,
+                               tree); /* no text of Flyte's is meant as a reference */
     }
     return is_fine;
 }
@@ -470,7 +489,7 @@ bool tri_compile_bind_free(struct tri_builder *builder, uint32_t node, const str
                            bool may_infer, struct tr_text key, uint32_t slot,
                            const struct tr_type **type)
 {
-    if (is_typed(tree)) {
+    if (!builder->definition->has_any_names && is_typed(tree)) {
         *type = tr_type_read(builder->definition->types, builder->compiler->report,
                              tr_tree_find(tree, "type"));
         return *type != NULL &&
@@ -485,7 +504,7 @@ bool tri_compile_bind_free(struct tri_builder *builder, uint32_t node, const str
             tri_report_add(builder->compiler->report, tree->place, "MismatchingTypes",
                            "'%.*s' is a field of a struct, whose type is not known here\n"
                            "write {value: %.*s, type: T}",
-                           TRI_SHOWN(tree->text), TRI_SHOWN(tree->text));
+                           TRI_SHOWN(shown(tree)), TRI_SHOWN(shown(tree)));
             is_fine = false;
         }
         binding.type = *type = binding.source;

@@ -38,7 +38,7 @@ static struct tr_text part_text(struct tri_builder *builder, const struct tri_pa
 {
     return part->kind == TR_CONDITION_INPUT && part->interpolation == NULL
                ? part->reference.text
-               : tr_arena_print(builder->compiler->scratch, "'%.*s'", TRI_SHOWN(part->tree.text));
+               : tr_arena_print(builder->compiler->scratch, "'%.*s'", TRI_SHOWN(part->text));
 }
 
 /* Another input of the branch; its position among them, or TR_GRAPH_NONE without memory. */
@@ -119,8 +119,14 @@ static void begin_message(struct tri_builder *builder, uint32_t branch,
                           const struct tri_arm *source, struct tr_arm *arm)
 {
     struct tri_interpolation interpolation;
-    if (source->message == NULL ||
-        !tri_compile_read_text(builder, source->message, false, &interpolation)) {
+    if (source->message == NULL) {
+        return;
+    }
+    if (builder->definition->has_any_names) {
+        arm->message = tr_arena_text(&builder->compiler->graph->arena, source->message->text);
+        return;
+    }
+    if (!tri_compile_read_text(builder, source->message, false, &interpolation)) {
         return;
     }
     tri_compile_warn_message(builder, branch, source);

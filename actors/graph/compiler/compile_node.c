@@ -448,6 +448,7 @@ static void build_end(struct tri_builder *builder)
     struct tr_workflow *workflow = builder->workflow;
     struct tr_node *end = &workflow->nodes[workflow->end];
     const struct tr_tree *outputs = builder->source->outputs;
+    const struct tr_type *const *types = builder->source->output_types;
     struct tr_arena *arena = &builder->compiler->graph->arena;
     uint32_t count = outputs == NULL ? 0 : outputs->count;
     struct tr_variable *items = tr_arena_array(arena, count, sizeof *items);
@@ -463,7 +464,11 @@ static void build_end(struct tri_builder *builder)
         struct tri_name name;
         items[i].description = tr_text_of("");
         items[i].name = tr_arena_text(arena, outputs->pairs[i].key->text);
-        if (tri_keys_read_name(builder->definition, outputs->pairs[i].key, &name)) {
+        items[i].type = types == NULL ? NULL : types[i];
+        if (items[i].type != NULL) {
+            (void)tri_compile_bind(builder, workflow->end, outputs->pairs[i].value, items[i].type,
+                                   items[i].name, end->input_first + i);
+        } else if (tri_keys_read_name(builder->definition, outputs->pairs[i].key, &name)) {
             (void)tri_compile_bind_free(builder, workflow->end, outputs->pairs[i].value, false,
                                         items[i].name, end->input_first + i, &items[i].type);
         }

@@ -50,14 +50,13 @@ static void connect(struct tri_builder *builder, const struct tri_scope *scope, 
     add_edge(builder, scope->index, to);
 }
 
-static void connect_reference(struct tri_builder *builder, struct tr_text text, uint32_t to,
-                              struct tri_place place)
+static void connect_reference(struct tri_builder *builder, const struct tr_tree *tree, uint32_t to)
 {
     struct tri_reference reference;
     struct tr_text problem;
-    if (tri_reference_parse(builder->compiler->scratch, text, &reference, &problem)) {
+    if (tri_compile_read_reference(builder, tree, &reference, &problem)) {
         connect(builder, tri_compile_scope_find(builder, reference.scope, reference.name), to,
-                place);
+                tree->place);
     }
 }
 
@@ -92,7 +91,7 @@ static void connect_tree(struct tri_builder *builder, const struct tr_tree *tree
         return;
     }
     if (tri_compile_is_reference(tree)) {
-        connect_reference(builder, tree->text, to, tree->place);
+        connect_reference(builder, tree, to);
     } else if (tr_tree_is_text(tree)) {
         connect_text(builder, tree, to);
     }
@@ -118,7 +117,7 @@ static void connect_conditions(struct tri_builder *builder, const struct tri_nod
                         to, arm->when_place);
             }
         }
-        if (arm->message != NULL) {
+        if (arm->message != NULL && arm->message->has_dollar) {
             connect_text(builder, arm->message, to);
         }
     }

@@ -147,7 +147,10 @@ const struct tr_settings *tri_compile_merge_settings(struct tri_compiler *compil
     }
     *merged = task->settings.settings;
     tri_compile_resolve_settings(compiler, &over, &task->task.interface);
-    tri_definition_check_templates(&compiler->definition, over.tree, &task->task.interface.inputs);
+    if (over.tree != NULL) {
+        tri_definition_check_templates(&compiler->definition, over.tree,
+                                       &task->task.interface.inputs);
+    }
     const struct tr_settings *given = &over.settings;
     merged->retries = (over.given & TRI_RETRIES) != 0 ? given->retries : merged->retries;
     if ((over.given & TRI_RETRY_ON) != 0) {

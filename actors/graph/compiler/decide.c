@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "actors/graph/compiler/builder.h"
-#include "actors/graph/compiler/compile.h"
+#include "actors/graph/compiler/fill.h"
 #include "actors/graph/document/json.h"
 #include "actors/graph/document/limits.h"
 #include "actors/graph/document/yaml.h"
@@ -289,7 +289,8 @@ static size_t rewrite_string(struct rewriting *rewriting, size_t at)
  * A number of JSON that is none of YAML here would become text without a word: one that no double
  * holds is refused, and one with more digits than are read gets fewer.
  */
-static size_t rewrite_number(struct tri_compiler *compiler, struct rewriting *rewriting, size_t at)
+static size_t rewrite_number(struct tri_definition *definition, struct rewriting *rewriting,
+                             size_t at)
 {
     struct tr_text json = rewriting->json;
     size_t end = at;
@@ -301,14 +302,14 @@ static size_t rewrite_number(struct tri_compiler *compiler, struct rewriting *re
     if (tri_text_number(text, &number)) {
         return end;
     }
-    struct tr_text copy = tr_arena_print(compiler->scratch, "%.*s", TRI_TEXT(text));
+    struct tr_text copy = tr_arena_print(definition->scratch, "%.*s", TRI_TEXT(text));
     char *behind = NULL;
     number = copy.size == 0 ? 0 : strtod(copy.data, &behind);
     if (copy.size == 0 || behind != copy.data + copy.size) {
         return end;
     }
     if (isinf(number)) {
-        tri_report_add(compiler->report, place_of(rewriting, at), "InvalidValue",
+        tri_report_add(definition->report, place_of(rewriting, at), "InvalidValue",
                        "the number '%.*s' is too large\nwrite it as text", TRI_SHOWN(text));
         return end;
     }
@@ -323,12 +324,11 @@ static size_t rewrite_number(struct tri_compiler *compiler, struct rewriting *re
  * is no blank before the first bracket. What is no JSON stays as it is, and the YAML parser tells
  * it.
  */
-static struct tr_text as_yaml(struct tri_compiler *compiler, struct tr_text json)
+static struct tr_text as_yaml(struct tri_definition *definition, struct tr_text json)
 {
-    struct tr_arena *scratch = compiler->scratch;
-    struct rewriting rewriting = {
-        .json = tr_utf8_skip_mark(json),
-        .place = {.source = compiler->definition.source, .line = 1, .column = 1}};
+    struct tr_arena *scratch = definition->scratch;
+    struct rewriting rewriting = {.json = tr_utf8_skip_mark(json),
+                                  .place = {.source = definition->source, .line = 1, .column = 1}};
     json = rewriting.json;
     tr_buffer_init(&rewriting.yaml, 0);
     for (size_t at = 0; at < json.size;) {
@@ -338,7 +338,7 @@ static struct tr_text as_yaml(struct tri_compiler *compiler, struct tr_text json
         if (letter == '"') {
             at = rewrite_string(&rewriting, at);
         } else if (begins && (letter == '-' || (letter >= '0' && letter <= '9'))) {
-            at = rewrite_number(compiler, &rewriting, at);
+            at = rewrite_number(definition, &rewriting, at);
         } else {
             if (letter == '\t') {
                 leave_out(&rewriting, at, 1);
@@ -402,14 +402,28 @@ static void pass_on(struct tri_definition *definition, uint32_t first,
     }
 }
 
-/* Reads the document: what it defines goes into the definition, its nodes into `workflow`. */
+/* A document of JSON, which is read by the reader of YAML. */
+static bool read_json(void *self, struct tri_definition *definition, struct tri_workflow *workflow)
+{
+    const struct tr_decision *decision = self;
+    const struct tr_tree *tree =
+        tr_yaml_read(definition->scratch, definition->report, definition->source,
+                     as_yaml(definition, decision->text));
+    bool is_fine =
+        tree != NULL && tri_keys_expect_map(definition, tree, "a dynamic task's document");
+    if (is_fine) {
+        tri_definition_read_decision(definition, tree, workflow);
+    }
+    return is_fine;
+}
+
+/* Fills in the document: what it defines goes into the definition, its nodes into `workflow`. */
 static bool read_document(struct tri_compiler *compiler, const struct tr_decision *decision,
-                          const struct tr_task *task, struct tri_workflow *workflow)
+                          const struct tri_decide_filler *filler, const struct tr_task *task,
+                          struct tri_workflow *workflow)
 {
     struct tri_definition *definition = &compiler->definition;
-    definition->source = tri_report_source(compiler->report, decision->path);
-    definition->folder = task->folder;
-    definition->path = tr_arena_text(definition->arena, decision->path);
+    tri_definition_begin(definition, decision->path, task->folder);
     struct tri_place place = {.source = definition->source, .line = 1, .column = 1};
     *workflow = (struct tri_workflow){
         .name = {.text = task->name, .place = place},
@@ -421,15 +435,10 @@ static bool read_document(struct tri_compiler *compiler, const struct tr_decisio
         .results = &task->interface.outputs,
     };
     struct tr_text before = tri_report_subject(compiler->report, task->name);
-    const struct tr_tree *tree = tr_yaml_read(
-        compiler->scratch, compiler->report, definition->source, as_yaml(compiler, decision->text));
-    bool is_fine = tree != NULL && workflow->input_places != NULL &&
-                   tri_keys_expect_map(definition, tree, "a dynamic task's document");
-    if (is_fine) {
-        uint32_t inherited = definition->tasks.count;
-        tri_definition_read_decision(definition, tree, workflow);
-        pass_on(definition, inherited, &task->settings);
-    }
+    uint32_t inherited = definition->tasks.count;
+    bool is_fine =
+        workflow->input_places != NULL && filler->fill(filler->self, definition, workflow);
+    pass_on(definition, inherited, &task->settings);
     (void)tri_report_subject(compiler->report, before);
     return is_fine;
 }
@@ -460,7 +469,8 @@ static void check_nesting(struct tri_compiler *compiler, const struct tr_decisio
  * message knows them. The decided workflow is added behind that, since its name is the task's,
  * which is taken.
  */
-static void decide(struct tri_compiler *compiler, const struct tr_decision *decision)
+static void decide(struct tri_compiler *compiler, const struct tr_decision *decision,
+                   const struct tri_decide_filler *filler)
 {
     struct tr_graph *graph = compiler->graph;
     const struct tr_task *before = graph->tasks;
@@ -471,7 +481,7 @@ static void decide(struct tri_compiler *compiler, const struct tr_decision *deci
     inherit_workflows(compiler, there);
     inherit_plans(compiler, there);
     uint32_t inherited = graph->workflow_count;
-    bool is_read = read_document(compiler, decision, &before[decision->task], &own);
+    bool is_read = read_document(compiler, decision, filler, &before[decision->task], &own);
     tri_definition_collect(&compiler->definition);
     struct tri_workflow *last =
         tri_vector_add(compiler->scratch, &compiler->definition.workflows, sizeof *last);
@@ -493,8 +503,8 @@ static void decide(struct tri_compiler *compiler, const struct tr_decision *deci
 }
 
 /* Takes over `decision->parent`, whatever comes of it: as the graph, or freed with an error. */
-int tr_graph_decide(const struct tr_decision *decision, struct tr_report *report,
-                    struct tr_graph **graph_out)
+int tri_decide_filled(const struct tr_decision *decision, const struct tri_decide_filler *filler,
+                      struct tr_report *report, struct tr_graph **graph_out)
 {
     struct tr_graph *graph = decision->parent;
     struct tr_arena scratch;
@@ -515,7 +525,7 @@ int tr_graph_decide(const struct tr_decision *decision, struct tr_report *report
                        .key = tr_text_of("")},
     };
     if (tr_types_resume(&types, &graph->arena, graph->types, graph->type_count)) {
-        decide(&compiler, decision);
+        decide(&compiler, decision, filler);
         graph->types = types.items;
         graph->type_count = types.count;
     }
@@ -527,4 +537,12 @@ int tr_graph_decide(const struct tr_decision *decision, struct tr_report *report
     }
     *graph_out = graph;
     return 0;
+}
+
+int tr_graph_decide(const struct tr_decision *decision, struct tr_report *report,
+                    struct tr_graph **graph)
+{
+    const struct tri_decide_filler filler = {.fill = read_json,
+                                             .self = (void *)(uintptr_t)decision};
+    return tri_decide_filled(decision, &filler, report, graph);
 }

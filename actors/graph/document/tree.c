@@ -34,9 +34,15 @@ const struct tr_tree *tr_tree_find(const struct tr_tree *map, const char *key)
 const char *tr_tree_noun(const struct tr_tree *tree)
 {
     static const char *const nouns[] = {
-        [TR_TREE_PLAIN] = "text",     [TR_TREE_STRING] = "text",   [TR_TREE_INT] = "an integer",
-        [TR_TREE_FLOAT] = "a number", [TR_TREE_BOOL] = "a bool",   [TR_TREE_NULL] = "nothing",
-        [TR_TREE_LIST] = "a list",    [TR_TREE_MAP] = "a mapping",
+        [TR_TREE_PLAIN] = "text",
+        [TR_TREE_STRING] = "text",
+        [TR_TREE_INT] = "an integer",
+        [TR_TREE_FLOAT] = "a number",
+        [TR_TREE_BOOL] = "a bool",
+        [TR_TREE_NULL] = "nothing",
+        [TR_TREE_LIST] = "a list",
+        [TR_TREE_MAP] = "a mapping",
+        [TR_TREE_REFERENCE] = "a reference",
     };
     struct tr_tree resolved = tr_tree_resolve(tree);
     return nouns[resolved.kind];

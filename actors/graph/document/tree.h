@@ -21,10 +21,12 @@ enum tr_tree_kind {
     TR_TREE_NULL,
     TR_TREE_LIST,
     TR_TREE_MAP,
+    TR_TREE_REFERENCE, /* to a value, as Flyte's graphs have it: no text that is still to be read */
 };
 
 struct tr_tree;
 struct tr_note;
+struct tri_reference;
 
 struct tr_pair {
     const struct tr_tree *key; /* a scalar; its text is the key as it is written */
@@ -33,18 +35,19 @@ struct tr_pair {
 
 struct tr_tree {
     uint8_t kind;
-    bool has_dollar;            /* tri_text_has_dollar of a scalar in it */
+    bool has_dollar;            /* a scalar in it may refer to something: tri_text_has_dollar */
     uint32_t count;             /* elements or pairs */
     uint32_t weight;            /* values in it after aliases are followed, itself included */
     const struct tr_note *note; /* what came beside the value (value/note.h), or NULL */
     struct tri_place place;
     union {
-        struct tr_text text;         /* PLAIN, STRING */
-        int64_t integer;             /* INT */
-        double number;               /* FLOAT */
-        bool boolean;                /* BOOL */
-        struct tr_tree **items;      /* LIST */
-        const struct tr_pair *pairs; /* MAP, in the order they are written */
+        struct tr_text text;                   /* PLAIN, STRING */
+        int64_t integer;                       /* INT */
+        double number;                         /* FLOAT */
+        bool boolean;                          /* BOOL */
+        struct tr_tree **items;                /* LIST */
+        const struct tr_pair *pairs;           /* MAP, in the order they are written */
+        const struct tri_reference *reference; /* REFERENCE (language/expression.h) */
     };
 };
 
@@ -85,7 +88,7 @@ bool tri_text_has_dollar(struct tr_text text);
  */
 TR_MUST_USE const struct tr_tree *tri_tree_of_value(struct tr_arena *arena, struct tr_bytes value);
 
-/* Appends a tree as YAML in flow style, which is JSON but for plain scalars, as they are. */
+/* Appends a tree without references as JSON; a plain scalar is text. */
 void tr_tree_write(const struct tr_tree *tree, struct tr_buffer *buffer);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * Flyte's own documents, in protobuf: inputs.pb and outputs.pb, which are maps of literals,
- * error.pb, and futures.pb, which decides a graph. What they say is what our JSON would say, so
- * they become the same trees, which the same readers take; and values are written by their types,
- * as SDKs of Flyte write them.
+ * error.pb, and packages of entities (../import/ makes graphs of them, and of futures.pb). What
+ * literals say is what our JSON would say, so they become the same trees, which the same readers
+ * take; and values are written by their types, as SDKs of Flyte write them.
  *
  * A struct goes out as a Binary with the tag "msgpack", as flytekit does it, since integers stay
  * integers in there; one that came as a google.protobuf.Struct goes on as one. The hash and the
@@ -133,12 +133,15 @@ TR_MUST_USE int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes docu
 /* ------------------------------------------------------------------- graphs */
 
 /*
- * Appends the document that futures.pb says: what a dynamic task of ours would have written, as
- * YAML. `depth` is how many workflows its node lies in. TR_INVALID: the report says why; TR_LIMIT,
- * TR_MEMORY.
+ * What a dynamic task decides lies in the same places, be it a document of the language or its
+ * futures.pb, which has a zero byte in front there: no text of the language has one.
  */
-TR_MUST_USE int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *report,
-                               struct tr_flyte_files *files, struct tr_buffer *document);
+
+/* Appends futures.pb as what its task has decided; the errors of the buffer. */
+TR_MUST_USE int tr_flyte_futures_keep(struct tr_bytes futures, struct tr_buffer *decision);
+
+/* Whether what a task has decided is futures.pb; if so, its bytes. */
+bool tr_flyte_futures_are(struct tr_bytes decision, struct tr_bytes *futures);
 
 /* ----------------------------------------------------------------- packages */
 
@@ -180,16 +183,6 @@ struct tr_flyte_package {
     void *self;
     struct tr_flyte_files *literals; /* those in bindings and defaults that lie in files, or NULL */
 };
-
-/*
- * Makes the definition that a package says, as a tree in `arena` for tr_definition_source. Entities
- * are known by their ids; one that is there twice counts once, and has to be the same. TR_INVALID:
- * the report says why; TR_LIMIT, TR_MEMORY.
- */
-struct tr_tree;
-TR_MUST_USE int tr_flyte_package_read(const struct tr_flyte_package *package,
-                                      struct tr_arena *arena, struct tr_report *report,
-                                      const struct tr_tree **definition);
 
 /*
  * Appends the CompiledWorkflowClosure of one of its workflows, as Flyte's compiler leaves it: with

@@ -16,19 +16,4 @@ TR_MUST_USE bool tri_flyte_add_applied(const struct tr_flyte_package *package,
                                        struct tr_arena *arena, struct tr_report *report,
                                        struct tri_vector *entities);
 
-/* What an id was applied with; NULL: it is not among what was added. */
-const struct tr_entity *tri_flyte_applied(const struct tri_flyte_graph *graph,
-                                          const Flyteidl__Core__Identifier *id);
-
-/* The name of one of them in the definition, which no entity of the package has. */
-struct tr_text tri_flyte_applied_name(const struct tri_flyte_graph *graph,
-                                      const struct tr_entity *entity);
-
-/*
- * Tells of a reference that leads out of the package to what is nowhere: false. References to what
- * the package itself would have the compiler judges.
- */
-TR_MUST_USE bool tri_flyte_check_reference(struct tri_flyte_graph *graph, enum tr_entity_kind kind,
-                                           const Flyteidl__Core__Identifier *id);
-
 #endif

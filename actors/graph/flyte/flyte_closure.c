@@ -16,7 +16,7 @@
 #include "actors/graph/flyte/flyte_entity.h"
 #include "schemas/codec/error.h"
 
-#define END_NODE "end-node"
+#define END_NODE TRI_FLYTE_END_NODE
 
 typedef Flyteidl__Core__Node flyte_node;
 typedef Flyteidl__Core__WorkflowTemplate workflow_template;

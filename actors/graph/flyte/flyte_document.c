@@ -164,6 +164,24 @@ bool tr_flyte_is_size(const struct tr_flyte_elsewhere *where, struct tr_bytes fi
     return false;
 }
 
+/* ------------------------------------------------------------------ graphs */
+
+int tr_flyte_futures_keep(struct tr_bytes futures, struct tr_buffer *decision)
+{
+    tr_buffer_add(decision, "", 1);
+    tr_buffer_add(decision, futures.data, futures.size);
+    return decision->error;
+}
+
+bool tr_flyte_futures_are(struct tr_bytes decision, struct tr_bytes *futures)
+{
+    bool is_one = decision.size > 0 && decision.data[0] == 0;
+    if (is_one) {
+        *futures = (struct tr_bytes){.data = decision.data + 1, .size = decision.size - 1};
+    }
+    return is_one;
+}
+
 /* ------------------------------------------------------------------ errors */
 
 /*

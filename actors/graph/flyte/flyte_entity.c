@@ -340,6 +340,13 @@ static void read_file(struct reading *reading, const struct tr_flyte_file *file)
 
 /* ------------------------------------------------------------------ all of them */
 
+bool tri_flyte_is_same(const Flyteidl__Core__Identifier *a, const Flyteidl__Core__Identifier *b)
+{
+    return a != NULL && b != NULL && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->version, b->version) == 0 && strcmp(a->project, b->project) == 0 &&
+           strcmp(a->domain, b->domain) == 0;
+}
+
 int tri_flyte_entity_order(const void *left, const void *right)
 {
     const struct tri_flyte_entity *a = left;

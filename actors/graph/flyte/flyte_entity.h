@@ -1,11 +1,19 @@
 /*
- * The entities of a package: tasks, workflows and launch plans, each known by its id. Only the
- * files flyte*.c include this.
+ * The entities of a package: tasks, workflows and launch plans, each known by its id. Only what
+ * speaks protobuf includes this: the files flyte*.c, and ../import/, which makes definitions of
+ * them.
  */
 #ifndef TR_ACTORS_GRAPH_FLYTE_FLYTE_ENTITY_H
 #define TR_ACTORS_GRAPH_FLYTE_FLYTE_ENTITY_H
 
-#include "actors/graph/flyte/flyte_graph.h"
+#include <flyteidl/admin_launch_plan.pb-c.h>
+#include <flyteidl/workflow.pb-c.h>
+
+#include "actors/graph/flyte/flyte_inside.h"
+
+/* Inputs of a workflow are outputs of its start node in Flyte. */
+#define TRI_FLYTE_START_NODE "start-node"
+#define TRI_FLYTE_END_NODE "end-node"
 
 struct tri_flyte_entity {
     enum tr_entity_kind kind;
@@ -14,6 +22,9 @@ struct tri_flyte_entity {
     struct tr_bytes packed;    /* maps in the order of their keys: the same for equal entities */
     const struct tr_entity *applied; /* with another package, whose row it is; NULL: of this one */
 };
+
+/* Whether two ids name the same. */
+bool tri_flyte_is_same(const Flyteidl__Core__Identifier *a, const Flyteidl__Core__Identifier *b);
 
 /* Orders entities by their kinds and ids, for qsort and bsearch. */
 int tri_flyte_entity_order(const void *left, const void *right);

@@ -110,6 +110,8 @@ static void hash_tree(const struct tr_tree *tree, uint8_t hash[TR_FLYTE_HASH_BYT
     case TR_TREE_MAP:
         put_map(tree, arena, &buffer);
         break;
+    case TR_TREE_REFERENCE:
+        break; /* none is in a literal */
     }
     digest(&buffer, hash);
     arena->error = arena->error != 0 ? arena->error : buffer.error;
@@ -204,6 +206,7 @@ static void write_tree(const struct tr_tree *tree, struct tr_buffer *buffer)
         return;
     case TR_TREE_LIST:
     case TR_TREE_MAP:
+    case TR_TREE_REFERENCE:
         break;
     }
     if (is_map && tree->count > 1) {

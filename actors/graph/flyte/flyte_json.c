@@ -198,7 +198,6 @@ static struct tr_tree *close_map(const struct printing *printing, const struct t
     map->count = pairs->count;
     for (uint32_t i = 0; i < map->count; i++) {
         map->weight += map->pairs[i].value->weight;
-        map->has_dollar = map->has_dollar || map->pairs[i].value->has_dollar;
     }
     return map;
 }

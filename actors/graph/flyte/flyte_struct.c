@@ -29,15 +29,14 @@ struct tr_tree *tri_flyte_refuse(struct tr_report *report, const char *words)
 }
 
 /*
- * The text is a view and has to live as long as the arena, as those of unpacked messages do.
- * has_dollar is what flyte_graph_bind.c looks for when it escapes.
+ * The text is a view and has to live as long as the arena, as those of unpacked messages do. In
+ * Flyte's values nothing refers to anything, so that has_dollar stays false.
  */
 struct tr_tree *tri_flyte_text(struct tr_arena *arena, struct tr_text text)
 {
     struct tr_tree *tree = make(arena, TR_TREE_STRING);
     if (tree != NULL) {
         tree->text = text;
-        tree->has_dollar = tri_text_has_dollar(text);
     }
     return tree;
 }

@@ -265,9 +265,7 @@ static void load_file(struct tri_definition *definition, struct tri_file file,
     uint8_t *data = NULL;
     size_t size = 0;
     struct tr_text text = request->text;
-    definition->source = tri_report_source(definition->report, file.path);
-    definition->folder = file.folder;
-    definition->path = tr_arena_text(definition->arena, file.path);
+    tri_definition_begin(definition, file.path, file.folder);
     definition->is_included = !is_first;
     if (!is_first) {
         int error = request->read == NULL ? TR_NOT_FOUND
@@ -282,11 +280,8 @@ static void load_file(struct tri_definition *definition, struct tri_file file,
         }
         text = (struct tr_text){.data = (const char *)data, .size = size};
     }
-    bool is_made = is_first && request->tree != NULL;
-    definition->has_any_names = is_made;
     const struct tr_tree *tree =
-        is_made ? request->tree
-                : tr_yaml_read(definition->scratch, definition->report, definition->source, text);
+        tr_yaml_read(definition->scratch, definition->report, definition->source, text);
     if (tree != NULL) {
         read_file(definition, tree, &file);
     }
@@ -403,6 +398,14 @@ const struct tri_entity *tri_definition_find(const struct tri_definition *defini
                           sizeof *definition->entities);
 }
 
+void tri_definition_begin(struct tri_definition *definition, struct tr_text path,
+                          struct tr_text folder)
+{
+    definition->source = tri_report_source(definition->report, path);
+    definition->path = tr_arena_text(definition->arena, path);
+    definition->folder = folder;
+}
+
 /*
  * Reads the first file and all that it includes. What is wrong is in the report; the rest is read
  * all the same. The loop asks for the count anew each time, as files are added while it runs.
@@ -410,8 +413,6 @@ const struct tri_entity *tri_definition_find(const struct tri_definition *defini
 void tri_definition_read(struct tri_definition *definition,
                          const struct tr_definition_source *request)
 {
-    definition->nearest_left = TRI_NEAREST_COMPARISONS_MAX;
-    definition->project = definition->domain = definition->key = tr_text_of("");
     add_file(definition, request->path, tr_arena_text(definition->arena, request->folder));
     for (uint32_t i = 0; i < definition->files.count; i++) {
         const struct tri_file *files = definition->files.items;
@@ -423,5 +424,4 @@ void tri_definition_read(struct tri_definition *definition,
     if (definition->domain.size == 0) {
         definition->domain = tr_text_of("development");
     }
-    tri_definition_collect(definition);
 }

@@ -46,7 +46,8 @@ struct tri_settings {
     const struct tri_name *ignored; /* inputs that the cache leaves out */
     uint32_t ignored_count;
     const struct tr_tree *config;
-    const struct tr_tree *tree; /* the task or the node that gives them */
+    const struct tr_tree
+        *tree; /* the task or the node that gives them, for its templates; or NULL */
 };
 
 struct tri_task {
@@ -116,7 +117,7 @@ struct tri_node {
     int64_t deadline_ns;
     struct tri_settings settings;
     struct tri_name first_override; /* the first of its keys that belongs to settings */
-    const struct tr_tree *extra;    /* in a document of Flyte's; NULL: nothing */
+    const struct tr_tree *extra;    /* what Flyte says beside that, a mapping; NULL: nothing */
     bool is_told;                   /* it could not be read, which was told */
     const struct tri_arm *arms;
     uint32_t arm_count;
@@ -143,6 +144,7 @@ struct tri_workflow {
     const struct tri_node *nodes;
     uint32_t node_count;
     const struct tr_tree *outputs;
+    const struct tr_type *const *output_types; /* of each, NULL: that of its value; NULL: of none */
     const struct tr_variables *results; /* what it has to give; NULL: what `outputs` comes to */
     const struct tri_node *on_failure;
     const struct tri_node *finally;
@@ -192,7 +194,7 @@ struct tri_definition {
 
     /* the file that is being read */
     bool is_included;
-    bool has_any_names; /* it was made of Flyte's documents, whose names may hold anything */
+    bool has_any_names; /* it is filled from Flyte's entities, whose names may hold anything */
     uint32_t source;
     struct tr_text folder;
     struct tr_text path; /* as it is shown, in the arena of the graph */
@@ -209,6 +211,13 @@ struct tri_definition {
     uint32_t entity_count;
 };
 
+/*
+ * Begins with a file, or what stands for one: where it lies for messages, and the folder, in the
+ * graph's arena, that relative paths in it count from.
+ */
+void tri_definition_begin(struct tri_definition *definition, struct tr_text path,
+                          struct tr_text folder);
+
 /* Reads the file of the request and all it includes. Errors are in the report. */
 void tri_definition_read(struct tri_definition *definition,
                          const struct tr_definition_source *source);
@@ -220,12 +229,27 @@ static inline struct tr_origin tri_definition_origin(const struct tri_definition
     return (struct tr_origin){.file = definition->path, .line = place.line, .column = place.column};
 }
 
-/* Puts all names into one set; clashes are told. For definitions that come without a file. */
+/* Puts all names into one set, once all is there; clashes are told. */
 void tri_definition_collect(struct tri_definition *definition);
 
 /* The entity of a name, or NULL. */
 const struct tri_entity *tri_definition_find(const struct tri_definition *definition,
                                              struct tr_text name);
+
+/*
+ * What has a name already becomes one of the file in hand, with all that holds where nothing else
+ * is said.
+ */
+void tri_definition_begin_task(const struct tri_definition *definition, struct tri_task *task);
+void tri_definition_begin_workflow(const struct tri_definition *definition,
+                                   struct tri_workflow *workflow);
+void tri_definition_begin_plan(const struct tri_definition *definition, struct tri_plan *plan);
+void tri_definition_begin_node(struct tri_node *node, struct tri_name id, struct tri_place place);
+void tri_definition_begin_settings(struct tri_settings *settings);
+
+/* What of a task and of a plan is made and judged once all of it is known. */
+void tri_definition_pack_config(struct tri_definition *definition, struct tri_settings *settings);
+void tri_definition_check_plan(struct tri_definition *definition, const struct tri_plan *plan);
 
 /* The parts of a file; each reports what is wrong and leaves it out. */
 void tri_definition_read_tasks(struct tri_definition *definition, const struct tr_tree *tree);
@@ -240,10 +264,27 @@ void tri_definition_read_pools(struct tri_definition *definition, const struct t
 void tri_definition_read_decision(struct tri_definition *definition, const struct tr_tree *tree,
                                   struct tri_workflow *workflow);
 
+/*
+ * Adds a variable; an input gets its default: the value, or none where its type allows it. A type
+ * of NULL is wrong, which was told. Takes the places of what it adds to.
+ */
+void tri_definition_add_variable(struct tri_definition *definition, struct tri_name name,
+                                 const struct tr_variable *variable, bool is_input,
+                                 const struct tr_tree *value, struct tri_variables *variables);
+
+/* Those that were added, as a graph has them. */
+void tri_definition_close_variables(struct tri_definition *definition,
+                                    const struct tri_variables *added,
+                                    struct tr_variables *variables);
+
 /* Declared variables: a mapping of names to types or {type:, default:, description:}. */
 void tri_definition_read_variables(struct tri_definition *definition, const struct tr_tree *tree,
                                    bool is_input, struct tr_variables *variables,
                                    const struct tri_place **places);
+
+/* Whether each template of a text that is filled in names what there is; told if not. */
+void tri_definition_check_template(struct tri_definition *definition, struct tr_text text,
+                                   const struct tr_variables *inputs);
 
 /*
  * Checks the templates of a task, or of what a node overrides of it: each has to name what there

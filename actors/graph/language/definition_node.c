@@ -248,10 +248,6 @@ static void read_keys(struct tri_definition *definition, const struct tr_tree *t
             k++;
         }
         bool is_when = tr_text_equal(key->text, tr_text_of("when"));
-        if (definition->has_any_names && tr_text_equal(key->text, tr_text_of("extra"))) {
-            node->extra = tree->pairs[i].value; /* no word of the language */
-            continue;
-        }
         if (k == TR_COUNT_OF(node_keys) || (is_when && !is_arm)) {
             tri_keys_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys), own);
         } else if ((node_keys[k].bodies & own) == 0) {
@@ -294,6 +290,12 @@ static void check_signal(struct tri_definition *definition, const struct tr_tree
     }
 }
 
+void tri_definition_begin_node(struct tri_node *node, struct tri_name id, struct tri_place place)
+{
+    *node =
+        (struct tri_node){.id = id, .place = place, .name = tr_text_of(""), .min_success_ratio = 1};
+}
+
 /*
  * A node or an arm. False: it does not say what it is, and no more of it is read; any other mistake
  * is reported and leaves the key as if it were not there.
@@ -302,13 +304,7 @@ bool tri_definition_read_node(struct tri_definition *definition, const struct tr
                               struct tri_name id, uint32_t depth, struct tri_node *node)
 {
     const struct tr_tree *value = NULL;
-    *node = (struct tri_node){.id = id, .place = tree->place, .min_success_ratio = 1};
-    node->name = tr_text_of("");
-    node->is_told = tri_keys_is_told(definition, tree);
-    if (node->is_told) {
-        node->body = TRI_BODY_TASK;
-        return true;
-    }
+    tri_definition_begin_node(node, id, tree->place);
     if (!tri_keys_expect_map(definition, tree, "a node")) {
         return false;
     }

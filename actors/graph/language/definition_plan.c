@@ -240,6 +240,24 @@ static void read_description(struct tri_definition *definition, const struct tr_
     (void)tri_keys_read_text(definition, value, &plan->description);
 }
 
+void tri_definition_begin_plan(const struct tri_definition *definition, struct tri_plan *plan)
+{
+    plan->source = definition->source;
+    plan->description = plan->labels = plan->schedule.cron_text = tr_text_of("");
+    plan->schedule.timezone = tr_text_of("UTC");
+    plan->schedule.kickoff_input = TR_GRAPH_NONE;
+}
+
+void tri_definition_check_plan(struct tri_definition *definition, const struct tri_plan *plan)
+{
+    if (plan->schedule.is_set && plan->name.text.size > TR_GRAPH_NAME_BYTES_MAX) {
+        tri_report_add(definition->report, plan->name.place, "InvalidValue",
+                       "the name of a launch plan with a schedule has more than %u bytes\n"
+                       "choose a shorter one",
+                       TR_GRAPH_NAME_BYTES_MAX);
+    }
+}
+
 static void read_plan(struct tri_definition *definition, const struct tr_tree *tree, void *target)
 {
     static const struct tri_key keys[] = {
@@ -252,20 +270,9 @@ static void read_plan(struct tri_definition *definition, const struct tr_tree *t
         {"notify", read_notify, 0},
     };
     struct tri_plan *plan = target;
-    plan->source = definition->source;
-    plan->description = plan->labels = plan->schedule.cron_text = tr_text_of("");
-    plan->schedule.timezone = tr_text_of("UTC");
-    plan->schedule.kickoff_input = TR_GRAPH_NONE;
-    if (tri_keys_is_told(definition, tree)) {
-        return; /* a plan of no workflow */
-    }
+    tri_definition_begin_plan(definition, plan);
     tri_keys_read_keys(definition, tree, "a launch plan", keys, TR_COUNT_OF(keys), plan);
-    if (plan->schedule.is_set && plan->name.text.size > TR_GRAPH_NAME_BYTES_MAX) {
-        tri_report_add(definition->report, plan->name.place, "InvalidValue",
-                       "the name of a launch plan with a schedule has more than %u bytes\n"
-                       "choose a shorter one",
-                       TR_GRAPH_NAME_BYTES_MAX);
-    }
+    tri_definition_check_plan(definition, plan);
     if (tree->kind == TR_TREE_MAP && tr_tree_find(tree, "workflow") == NULL) {
         tri_report_add(definition->report, plan->name.place, "ValueRequired",
                        "the launch plan does not say what it starts\nadd workflow: NAME");

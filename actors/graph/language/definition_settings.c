@@ -99,13 +99,6 @@ static void read_ignore(struct tri_definition *definition, const struct tr_tree 
     (void)tri_keys_read_names(definition, value, &settings->ignored, &settings->ignored_count);
 }
 
-static void read_signature(struct tri_definition *definition, const struct tr_tree *value,
-                           void *target)
-{
-    struct tri_settings *settings = target;
-    (void)tri_keys_read_text(definition, value, &settings->settings.cache.signature);
-}
-
 /*
  * A version alone, or a mapping. The version is required, because the key of the cache does not
  * hold the program: without one, a changed program would be given the results of the old one.
@@ -116,22 +109,14 @@ static void read_cache(struct tri_definition *definition, const struct tr_tree *
         {"version", read_version, 0},
         {"serialize", read_serialize, 0},
         {"ignore", read_ignore, 0},
-        {"signature", read_signature, 0}, /* in a document of Flyte's only */
     };
-    size_t count = TR_COUNT_OF(keys) - (definition->has_any_names ? 0 : 1);
     struct tri_settings *settings = target;
-    const struct tr_tree resolved = tr_tree_resolve(value);
     settings->given |= TRI_CACHE;
-    /* A node of Flyte's may switch the cache of its task off. */
-    if (definition->has_any_names && resolved.kind == TR_TREE_BOOL && !resolved.boolean) {
-        settings->settings.cache.version = tr_text_of("");
-        return;
-    }
     if (value->kind != TR_TREE_MAP) {
         read_version(definition, value, settings);
         return;
     }
-    tri_keys_read_keys(definition, value, "cache", keys, count, settings);
+    tri_keys_read_keys(definition, value, "cache", keys, TR_COUNT_OF(keys), settings);
     if (tr_tree_find(value, "version") == NULL) {
         tri_report_add(definition->report, value->place, "ValueRequired",
                        "cache has no version\nadd version: v1, and change it with the code");
@@ -166,15 +151,13 @@ static const struct suffix suffixes[] = {
 };
 
 /*
- * A quantity in thousandths: 2, 500m, 1.5, 256Mi. Thousandths are exact for cpu, and 64 bits of
- * them hold 9 PB of memory. Of the suffixes at most one equals the rest, as the rest is compared
- * whole; the empty one is a row like the others. Rounded to the nearest one, since 0.1 has no exact
- * double.
+ * Thousandths are exact for cpu, and 64 bits of them hold 9 PB of memory. Of the suffixes at most
+ * one equals the rest, as the rest is compared whole; the empty one is a row like the others.
+ * Rounded to the nearest one, since 0.1 has no exact double.
  */
-static bool read_quantity(struct tri_definition *definition, const struct tr_tree *tree,
-                          uint64_t *millis)
+bool tri_keys_quantity(struct tri_definition *definition, struct tr_text text,
+                       struct tri_place place, uint64_t *millis)
 {
-    struct tr_text text = tr_tree_is_text(tree) ? tree->text : tr_text_of("");
     size_t digits = 0;
     while (digits < text.size &&
            ((text.data[digits] >= '0' && text.data[digits] <= '9') || text.data[digits] == '.')) {
@@ -192,9 +175,16 @@ static bool read_quantity(struct tri_definition *definition, const struct tr_tre
             }
         }
     }
-    tri_report_add(definition->report, tree->place, "InvalidValue",
+    tri_report_add(definition->report, place, "InvalidValue",
                    "this is no quantity\nwrite a positive number, with a unit as in 500m or 256Mi");
     return false;
+}
+
+static bool read_quantity(struct tri_definition *definition, const struct tr_tree *tree,
+                          uint64_t *millis)
+{
+    struct tr_text text = tr_tree_is_text(tree) ? tree->text : tr_text_of("");
+    return tri_keys_quantity(definition, text, tree->place, millis);
 }
 
 static void read_cpu(struct tri_definition *definition, const struct tr_tree *value, void *target)
@@ -390,6 +380,12 @@ static const struct tri_key setting_keys[] = {
     {"config", read_config, 0},
 };
 
+void tri_definition_begin_settings(struct tri_settings *settings)
+{
+    settings->settings.pool = TR_GRAPH_NONE;
+    settings->settings.grace_ns = TR_GRACE_NS;
+}
+
 /*
  * Keys that are no settings are passed over: the caller's own table knows them. `first` is where a
  * message points that settings do not go with a node at all.
@@ -397,8 +393,7 @@ static const struct tri_key setting_keys[] = {
 void tri_keys_read_settings(struct tri_definition *definition, const struct tr_tree *tree,
                             struct tri_settings *settings, struct tri_name *first)
 {
-    settings->settings.pool = TR_GRAPH_NONE;
-    settings->settings.grace_ns = TR_GRACE_NS;
+    tri_definition_begin_settings(settings);
     settings->tree = tree;
     for (uint32_t i = 0; tree->kind == TR_TREE_MAP && i < tree->count; i++) {
         const struct tr_pair *pair = &tree->pairs[i];

@@ -6,17 +6,10 @@
 
 #include "schemas/codec/base.h"
 
-struct tr_tree;
-
 struct tr_definition_source {
     struct tr_text path;   /* the file's name as messages show it */
     struct tr_text folder; /* absolute: relative paths in it count from here */
     struct tr_text text;   /* YAML */
-    /*
-     * What was made of a document of Flyte's (actors/graph/flyte/), in place of a text: it lives
-     * as long as the compilation. Its names may hold anything.
-     */
-    const struct tr_tree *tree;
     /*
      * Reads an included file: 0 and a block of tr_alloc, which the compiler gives back, or an
      * error. NULL refuses includes.

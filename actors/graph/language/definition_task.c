@@ -75,17 +75,16 @@ static void split_declaration(struct tri_definition *definition, const struct tr
  * relative path in a default counts from the folder of the file. `has_default` stays false where
  * the value does not fit, which is reported.
  */
-static void read_default_value(struct tri_definition *definition,
-                               const struct declaration *declaration, struct tr_variable *variable)
+static void read_default_value(struct tri_definition *definition, const struct tr_tree *value,
+                               struct tr_variable *variable)
 {
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
-    if (declaration->value != NULL) {
+    if (value != NULL) {
         struct tr_literal_reader reader = {.report = definition->report,
                                            .arena = definition->scratch,
                                            .folder = definition->folder};
-        variable->has_default =
-            tr_literal_read(&reader, variable->type, declaration->value, &buffer);
+        variable->has_default = tr_literal_read(&reader, variable->type, value, &buffer);
     } else if (tr_type_is_optional(variable->type)) {
         const struct tr_tree none = {.kind = TR_TREE_NULL, .weight = 1, .text = tr_text_of("")};
         struct tr_literal_reader reader = {.report = definition->report,
@@ -96,10 +95,39 @@ static void read_default_value(struct tri_definition *definition,
     tr_buffer_fini(&buffer);
 }
 
-/*
- * A variable whose type is wrong is added without a type, so that references to it find it.
- * Variable and place are added together, so that positions in the two arrays agree.
- */
+/* Variable and place are added together, so that positions in the two arrays agree. */
+void tri_definition_add_variable(struct tri_definition *definition, struct tri_name name,
+                                 const struct tr_variable *given, bool is_input,
+                                 const struct tr_tree *value, struct tri_variables *variables)
+{
+    struct tr_variable added = *given;
+    added.name = tr_arena_text(definition->arena, name.text);
+    if (added.type != NULL && is_input) {
+        read_default_value(definition, value, &added);
+    }
+    struct tr_variable *variable =
+        tri_vector_add(definition->arena, &variables->items, sizeof *variable);
+    struct tri_place *place =
+        tri_vector_add(definition->scratch, &variables->places, sizeof *place);
+    if (variable != NULL && place != NULL) {
+        *variable = added;
+        *place = name.place;
+    }
+}
+
+void tri_definition_close_variables(struct tri_definition *definition,
+                                    const struct tri_variables *added,
+                                    struct tr_variables *variables)
+{
+    const uint32_t *by_name =
+        tri_variables_sort(definition->arena, added->items.items, added->items.count);
+    if (by_name != NULL) {
+        *variables = (struct tr_variables){
+            .items = added->items.items, .by_name = by_name, .count = added->items.count};
+    }
+}
+
+/* A variable whose type is wrong is added without a type, so that references to it find it. */
 static void read_variable(struct tri_definition *definition, const struct tr_pair *pair,
                           bool is_input, struct tri_variables *variables)
 {
@@ -113,20 +141,10 @@ static void read_variable(struct tri_definition *definition, const struct tr_pai
     if (declaration.type == NULL) {
         return;
     }
-    declaration.variable.name = tr_arena_text(definition->arena, name.text);
     declaration.variable.type =
         tr_type_read(definition->types, definition->report, declaration.type);
-    if (declaration.variable.type != NULL && is_input) {
-        read_default_value(definition, &declaration, &declaration.variable);
-    }
-    struct tr_variable *variable =
-        tri_vector_add(definition->arena, &variables->items, sizeof *variable);
-    struct tri_place *place =
-        tri_vector_add(definition->scratch, &variables->places, sizeof *place);
-    if (variable != NULL && place != NULL) {
-        *variable = declaration.variable;
-        *place = name.place;
-    }
+    tri_definition_add_variable(definition, name, &declaration.variable, is_input,
+                                declaration.value, variables);
 }
 
 void tri_definition_read_variables(struct tri_definition *definition, const struct tr_tree *tree,
@@ -146,12 +164,7 @@ void tri_definition_read_variables(struct tri_definition *definition, const stru
     for (uint32_t i = 0; i < tree->count; i++) {
         read_variable(definition, &tree->pairs[i], is_input, &read);
     }
-    const uint32_t *by_name =
-        tri_variables_sort(definition->arena, read.items.items, read.items.count);
-    if (by_name != NULL) {
-        *variables = (struct tr_variables){
-            .items = read.items.items, .by_name = by_name, .count = read.items.count};
-    }
+    tri_definition_close_variables(definition, &read, variables);
     if (places != NULL) {
         *places = read.places.items;
     }
@@ -250,7 +263,7 @@ static void check_type(struct tri_definition *definition, const struct tr_tree *
  * checks it against its schema. Paths in it stay as they are, since only the plugin knows what is a
  * path.
  */
-static void pack_config(struct tri_definition *definition, struct tri_settings *settings)
+void tri_definition_pack_config(struct tri_definition *definition, struct tri_settings *settings)
 {
     if (settings->config == NULL) {
         return;
@@ -262,6 +275,16 @@ static void pack_config(struct tri_definition *definition, struct tri_settings *
         settings->settings.config = tr_arena_bytes(definition->arena, tr_buffer_bytes(&buffer));
     }
     tr_buffer_fini(&buffer);
+}
+
+void tri_definition_begin_task(const struct tri_definition *definition, struct tri_task *task)
+{
+    task->source = definition->source;
+    task->task.name = tr_arena_text(definition->arena, task->name.text);
+    task->task.folder = definition->folder;
+    task->task.origin = tri_definition_origin(definition, task->name.place);
+    task->task.type = task->task.description = tr_text_of("");
+    tri_definition_begin_settings(&task->settings);
 }
 
 static void read_task(struct tri_definition *definition, const struct tr_tree *tree, void *target)
@@ -278,22 +301,14 @@ static void read_task(struct tri_definition *definition, const struct tr_tree *t
     };
     struct tri_task *task = target;
     struct tri_name first;
-    task->source = definition->source;
-    task->task.name = tr_arena_text(definition->arena, task->name.text);
-    task->task.folder = definition->folder;
-    task->task.origin = tri_definition_origin(definition, task->name.place);
-    task->task.type = task->task.description = tr_text_of("");
-    task->is_told = tri_keys_is_told(definition, tree);
-    if (task->is_told) {
-        return;
-    }
+    tri_definition_begin_task(definition, task);
     /*
      * The first pass reads what only tasks have and knows the names of the settings; the second
      * reads the settings. Templates come last: they need the inputs, and a mapping has no order.
      */
     tri_keys_read_keys(definition, tree, "a task", keys, TR_COUNT_OF(keys), task);
     tri_keys_read_settings(definition, tree, &task->settings, &first);
-    pack_config(definition, &task->settings);
+    tri_definition_pack_config(definition, &task->settings);
     if (tree->kind == TR_TREE_MAP) {
         check_type(definition, tree, task);
         tri_definition_check_templates(definition, tree, &task->task.interface.inputs);

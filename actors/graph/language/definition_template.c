@@ -16,8 +16,13 @@ struct check {
     struct tri_definition *definition;
     const struct tr_variables *inputs;
     const struct tr_tree *script; /* the word that a shell takes as a script; NULL: none so far */
-    const struct tr_tree *text;   /* in hand */
+    const struct tr_tree *text;   /* in hand; NULL: it has no place */
 };
+
+static struct tri_place place_of(const struct check *check)
+{
+    return check->text == NULL ? (struct tri_place){0} : check->text->place;
+}
 
 static struct tr_text input_at(const void *self, uint32_t position)
 {
@@ -97,12 +102,12 @@ static void check_input(struct check *check, struct tr_text name)
             tri_keys_nearest(definition, name, input_at, check, check->inputs->count);
         struct tr_text remedy =
             did_you_mean(check, "inputs.", nearest, "declare it under inputs, or name another");
-        tri_report_add(definition->report, check->text->place, "VariableNameNotFound",
+        tri_report_add(definition->report, place_of(check), "VariableNameNotFound",
                        "the template {{.inputs.%.*s}} names no input of the task\n%.*s",
                        TRI_SHOWN(name), TRI_TEXT(remedy));
     } else if (type != NULL && rendering_of(type) == NO_TEXT) {
         struct tr_text type_text = tr_type_text(definition->scratch, type);
-        tri_report_add(definition->report, check->text->place, "MismatchingTypes",
+        tri_report_add(definition->report, place_of(check), "MismatchingTypes",
                        "the template {{.inputs.%.*s}} is of type %.*s, which has no form as text\n"
                        "read it from $TROUPE_INPUTS, or declare an input for the part of it that "
                        "is needed",
@@ -120,7 +125,7 @@ static struct tr_text bare(struct tr_text name)
 static void check_name(struct check *check, const struct tr_template *template)
 {
     if (template->which == TR_TEMPLATE_TASK_DOCUMENT) {
-        tri_report_add(check->definition->report, check->text->place, "InvalidValue",
+        tri_report_add(check->definition->report, place_of(check), "InvalidValue",
                        "the template %.*s asks for task.pb, which is not written\n%s",
                        TRI_SHOWN(template->whole), TR_TEMPLATE_TASK_DOCUMENT_REMEDY);
     }
@@ -152,14 +157,14 @@ static struct tr_text remedy_of(struct check *check, const struct tr_template *t
 static void tell_unknown(struct check *check, const struct tr_template *template)
 {
     struct tr_text remedy = remedy_of(check, template);
-    tri_report_add(check->definition->report, check->text->place, "InvalidValue",
+    tri_report_add(check->definition->report, place_of(check), "InvalidValue",
                    "the template %.*s names nothing that there is\n%.*s",
                    TRI_SHOWN(template->whole), TRI_TEXT(remedy));
 }
 
 static void tell_open(struct check *check, const struct tr_template *template)
 {
-    tri_report_add(check->definition->report, check->text->place, "SyntaxError",
+    tri_report_add(check->definition->report, place_of(check), "SyntaxError",
                    "the template '%.*s' has no end\n"
                    "close it with }}, or write {{`{{`}} for the braces",
                    TRI_SHOWN(template->whole));
@@ -182,6 +187,17 @@ static void check_one(struct check *check, const struct tr_template *template)
     case TR_TEMPLATE_IS_OPEN:
         tell_open(check, template);
         break;
+    }
+}
+
+void tri_definition_check_template(struct tri_definition *definition, struct tr_text text,
+                                   const struct tr_variables *inputs)
+{
+    struct check check = {.definition = definition, .inputs = inputs};
+    struct tr_text before;
+    struct tr_template template;
+    while (tr_template_next(&text, &before, &template)) {
+        check_one(&check, &template);
     }
 }
 

@@ -36,10 +36,10 @@ static void set_subject(struct tri_definition *definition, const struct tri_work
                                             TRI_SHOWN(workflow->name.text), TRI_SHOWN(node)));
 }
 
-static bool is_reserved(const struct tri_definition *definition, struct tr_text name)
+static bool is_reserved(struct tr_text name)
 {
     static const char *const names[] = {"start-node", "end-node", "err"};
-    for (size_t i = 0; !definition->has_any_names && i < TR_COUNT_OF(names); i++) {
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
         if (tr_text_equal(name, tr_text_of(names[i]))) {
             return true;
         }
@@ -68,7 +68,7 @@ static void read_nodes(struct tri_definition *definition, const struct tr_tree *
         if (!tri_keys_read_name(definition, pair->key, &id)) {
             continue;
         }
-        if (is_reserved(definition, id.text)) {
+        if (is_reserved(id.text)) {
             tri_report_add(definition->report, id.place, "InvalidValue",
                            "the name '%.*s' is reserved\nchoose another", TRI_SHOWN(id.text));
         }
@@ -168,11 +168,19 @@ static void check_inputs(struct tri_definition *definition, const struct tri_wor
 {
     for (uint32_t i = 0; i < workflow->inputs.count; i++) {
         struct tr_text name = workflow->inputs.items[i].name;
-        if (is_reserved(definition, name)) {
+        if (is_reserved(name)) {
             tri_report_add(definition->report, workflow->input_places[i], "InvalidValue",
                            "the name '%.*s' is reserved\nchoose another", TRI_SHOWN(name));
         }
     }
+}
+
+void tri_definition_begin_workflow(const struct tri_definition *definition,
+                                   struct tri_workflow *workflow)
+{
+    workflow->source = definition->source;
+    workflow->folder = definition->folder;
+    workflow->description = workflow->labels = tr_text_of("");
 }
 
 static void read_workflow(struct tri_definition *definition, const struct tr_tree *tree,
@@ -192,13 +200,7 @@ static void read_workflow(struct tri_definition *definition, const struct tr_tre
         {"notify", read_notify, 0},
     };
     struct tri_workflow *workflow = target;
-    workflow->source = definition->source;
-    workflow->folder = definition->folder;
-    workflow->description = workflow->labels = tr_text_of("");
-    workflow->is_told = tri_keys_is_told(definition, tree);
-    if (workflow->is_told) {
-        return;
-    }
+    tri_definition_begin_workflow(definition, workflow);
     tri_keys_read_keys(definition, tree, "a workflow", keys, TR_COUNT_OF(keys), workflow);
     check_inputs(definition, workflow);
     const struct tr_tree *nodes = tr_tree_find(tree, "nodes");
@@ -229,14 +231,6 @@ static void pass_over(struct tri_definition *definition, const struct tr_tree *v
     (void)target;
 }
 
-/* The document was made of futures.pb. It says so before any name comes. */
-static void read_flyte(struct tri_definition *definition, const struct tr_tree *value, void *target)
-{
-    (void)target;
-    (void)tri_keys_read_bool(definition, value, &definition->has_any_names);
-    definition->report->is_flytes = definition->has_any_names;
-}
-
 /*
  * A decision has no inputs: the task knows its own and writes them as values. Its tasks and
  * workflows go to the same lists as those of a file.
@@ -246,17 +240,11 @@ void tri_definition_read_decision(struct tri_definition *definition, const struc
 {
     static const struct tri_key keys[] = {
         {"troupe", pass_over, 0}, /* the reader has checked the version */
-        {"flyte", read_flyte, 0},
-        {"tasks", read_own_tasks, 0},
-        {"workflows", read_own_workflows, 0},
-        {"nodes", read_nodes, 0},
-        {"outputs", read_outputs, 0},
-        {"on_failure", read_on_failure, 0},
-        {"finally", read_finally, 0},
-        {"policy", read_policy, 0},
-        {"max_parallelism", read_max_parallelism, 0},
-        {"timeout", read_timeout, 0},
-        {"description", read_description, 0},
+        {"tasks", read_own_tasks, 0},       {"workflows", read_own_workflows, 0},
+        {"nodes", read_nodes, 0},           {"outputs", read_outputs, 0},
+        {"on_failure", read_on_failure, 0}, {"finally", read_finally, 0},
+        {"policy", read_policy, 0},         {"max_parallelism", read_max_parallelism, 0},
+        {"timeout", read_timeout, 0},       {"description", read_description, 0},
     };
     tri_keys_read_keys(definition, tree, "a dynamic task's document", keys, TR_COUNT_OF(keys),
                        workflow);

@@ -323,6 +323,7 @@ static bool parse_literal(struct parser *parser, uint32_t *root)
     part->tree = (struct tr_tree){.kind = is_string ? TR_TREE_STRING : TR_TREE_PLAIN,
                                   .weight = 1,
                                   .text = kind == TR_TYPE_NONE ? tr_text_of("null") : text};
+    part->text = part->tree.text;
     next_token(parser);
     return part->type != NULL;
 }

@@ -83,6 +83,7 @@ struct tri_part {
     const struct tri_interpolation *interpolation; /* INPUT: a text instead, or NULL */
     const struct tr_type *type; /* LITERAL: by its form; the compiler may narrow it */
     struct tr_tree tree;        /* LITERAL: to be read by the type beside it */
+    struct tr_text text;        /* LITERAL: as messages show it */
 };
 
 struct tri_condition {

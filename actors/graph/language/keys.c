@@ -17,16 +17,6 @@
 #include "actors/graph/document/limits.h"
 #include "schemas/codec/spelling.h"
 
-/* Nothing of a definition in which this stands is used, so there has to be an error. */
-bool tri_keys_is_told(struct tri_definition *definition, const struct tr_tree *tree)
-{
-    bool is_told = definition->has_any_names && tree->kind == TR_TREE_NULL;
-    if (is_told && tr_report_total(definition->report) == 0) {
-        tri_report_add(definition->report, tree->place, "InvalidValue", "it cannot be read");
-    }
-    return is_told;
-}
-
 bool tri_keys_expect_map(struct tri_definition *definition, const struct tr_tree *tree,
                          const char *what)
 {
@@ -231,14 +221,22 @@ static bool is_any_name(struct tr_text text)
     return is_fine;
 }
 
+bool tri_keys_check_any_name(struct tri_definition *definition, struct tr_text text)
+{
+    if (is_any_name(text)) {
+        return true;
+    }
+    tri_report_add(definition->report, (struct tri_place){0}, "InvalidValue",
+                   "'%.*s' does not belong here\n"
+                   "write a name of 1 to 255 bytes, without blanks and slashes",
+                   TRI_SHOWN(text));
+    return false;
+}
+
 bool tri_keys_read_name(struct tri_definition *definition, const struct tr_tree *tree,
                         struct tri_name *name)
 {
-    bool is_any = definition->has_any_names && tr_tree_is_text(tree);
-    if (is_any && !is_any_name(tree->text)) {
-        return refuse(definition, tree,
-                      "write a name of 1 to 255 bytes, without blanks and slashes");
-    }
+    bool is_any = definition->has_any_names; /* it was looked at when it came */
     if (!is_any && (!tr_tree_is_text(tree) || !tri_is_name(tree->text))) {
         return refuse(definition, tree,
                       "write a name: letters, digits, _ and -, a letter or _ first, at most 63");

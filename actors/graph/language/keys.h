@@ -54,17 +54,14 @@ struct tr_text tri_keys_nearest(struct tri_definition *definition, struct tr_tex
 struct tr_text tri_keys_did_you_mean(struct tri_definition *definition, struct tr_text nearest,
                                      const char *otherwise);
 
-/*
- * Whether something stands for what could not be read of a document of Flyte's, which was told:
- * it is known by its name, and nothing else is told of it or of what refers to it.
- */
-bool tri_keys_is_told(struct tri_definition *definition, const struct tr_tree *tree);
-
 /* Checks that a tree is a mapping or a list; told if not. */
 bool tri_keys_expect_map(struct tri_definition *definition, const struct tr_tree *tree,
                          const char *what);
 bool tri_keys_expect_list(struct tri_definition *definition, const struct tr_tree *tree,
                           const char *what);
+
+/* Whether a text may be a name in a definition of Flyte's, where it may hold much; told if not. */
+bool tri_keys_check_any_name(struct tri_definition *definition, struct tr_text text);
 
 /* A name of the language where it is defined or used. */
 bool tri_keys_read_name(struct tri_definition *definition, const struct tr_tree *tree,
@@ -89,6 +86,10 @@ bool tri_keys_read_bool(struct tri_definition *definition, const struct tr_tree 
 /* A duration that is positive. */
 bool tri_keys_read_duration(struct tri_definition *definition, const struct tr_tree *tree,
                             int64_t *nanoseconds);
+
+/* A quantity in thousandths: 2, 500m, 1.5, 256Mi. Told if it is none. */
+bool tri_keys_quantity(struct tri_definition *definition, struct tr_text text,
+                       struct tri_place place, uint64_t *millis);
 
 /* A quantity of whole units: 2, 1.5k, 256Mi. */
 void tri_keys_read_units(struct tri_definition *definition, const struct tr_tree *tree,

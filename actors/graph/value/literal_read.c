@@ -424,6 +424,8 @@ static bool read_any(struct tr_literal_reader *reader, const struct tr_tree *tre
         return read_list(reader, NULL, tree, buffer);
     case TR_TREE_MAP:
         return read_map(reader, NULL, tree, buffer);
+    case TR_TREE_REFERENCE:
+        break; /* it was bound before */
     }
     return false;
 }

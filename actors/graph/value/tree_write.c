@@ -1,12 +1,5 @@
 /*
- * Trees as text again: a tree that was built in memory, as from a graph of Flyte's
- * (flyte/flyte_graph.c), goes through the same reader and compiler as a file. The values of
- * mappings begin lines of their own, so that errors of the compiler have places.
- *
- * The output is YAML in flow style. A plain scalar is written bare, since its meaning depends on
- * the type of its place, and quotes would make it text for good; builders make only plain scalars
- * that are valid in flow style. Keys are always quoted: a quoted key is the same key, and `<<` in
- * quotes is no merge.
+ * Trees as JSON, such as that of a message of Flyte's (flyte/flyte_message.h).
  */
 #include "actors/graph/document/tree.h"
 #include "actors/graph/value/literal.h"
@@ -37,8 +30,6 @@ void tr_tree_write(const struct tr_tree *tree, struct tr_buffer *buffer)
 {
     switch ((enum tr_tree_kind)tree->kind) {
     case TR_TREE_PLAIN:
-        tr_buffer_add_text(buffer, tree->text);
-        break;
     case TR_TREE_STRING:
         tri_text_write(tree->text, buffer);
         break;
@@ -60,5 +51,7 @@ void tr_tree_write(const struct tr_tree *tree, struct tr_buffer *buffer)
     case TR_TREE_MAP:
         write_map(tree, buffer);
         break;
+    case TR_TREE_REFERENCE:
+        TR_ASSERT(false);
     }
 }

@@ -341,7 +341,6 @@ static void test_all_errors_with_places(void **state)
     help_fini(&help);
 }
 
-/* A misspelt body is told by its nearest name; where there is none at all, what there could be. */
 /* A reference to a broken node tells nothing of the values that come behind it. */
 static void test_broken_nodes_hide_no_errors(void **state)
 {
@@ -374,6 +373,22 @@ static void test_broken_nodes_hide_no_errors(void **state)
     }
 }
 
+/* What a broken node would give has no type in the workflows around, and is told once. */
+static void test_what_is_broken_inside_is_told_inside(void **state)
+{
+    (void)state;
+    struct help help;
+    help_init(&help);
+    assert_null(compile(&help, "workflows:\n"
+                               "  inner: {nodes: {n: {task: missing}}, outputs: {o: $n.b}}\n"
+                               "  outer: {nodes: {n: {workflow: inner}}, outputs: {o: $n.o}}\n"));
+    assert_string_equal(help_errors(&help),
+                        "t:8:29: inner.n: there is no task 'missing'; define it, or include its "
+                        "file [TaskReferenceNotFound]");
+    help_fini(&help);
+}
+
+/* A misspelt body is told by its nearest name; where there is none at all, what there could be. */
 static void test_nodes_without_a_body(void **state)
 {
     (void)state;
@@ -656,6 +671,7 @@ int main(void)
         cmocka_unit_test(test_handlers_get_the_error),
         cmocka_unit_test(test_all_errors_with_places),
         cmocka_unit_test(test_broken_nodes_hide_no_errors),
+        cmocka_unit_test(test_what_is_broken_inside_is_told_inside),
         cmocka_unit_test(test_nodes_without_a_body),
         cmocka_unit_test(test_hundred_thousand_nodes),
         cmocka_unit_test(test_nesting),

@@ -7,8 +7,7 @@
 #include <flyteidl/admin_task.pb-c.h>
 #include <flyteidl/admin_workflow.pb-c.h>
 
-#include "actors/graph/compiler/compile.h"
-#include "actors/graph/flyte/flyte.h"
+#include "actors/graph/import/import.h"
 #include "tests/unit/actors/graph/help.h"
 
 static struct help help;
@@ -119,7 +118,6 @@ static const char *compile(void)
     Flyteidl__Admin__TaskSpec task;
     Flyteidl__Admin__WorkflowSpec workflow;
     char *words[] = {text("true")};
-    const struct tr_tree *tree = NULL;
     flyteidl__core__container__init(&container);
     flyteidl__admin__task_spec__init(&task);
     flyteidl__admin__workflow_spec__init(&workflow);
@@ -139,13 +137,8 @@ static const char *compile(void)
                                              .version = tr_text_of("v"),
                                              .path = tr_text_of(""),
                                              .python_path = tr_text_of("")};
-    if (tr_flyte_package_read(&package, &help.arena, &help.report, &tree) == 0) {
-        const struct tr_definition_source source = {.path = tr_text_of("p"),
-                                                    .folder = tr_text_of("/"),
-                                                    .text = tr_text_of(""),
-                                                    .tree = tree};
-        (void)!tr_graph_compile(&source, &help.report, &given.graph);
-    }
+    const struct tr_import_place place = {.path = tr_text_of("p"), .folder = tr_text_of("/")};
+    (void)!tr_import_package(&package, &place, &help.report, &given.graph);
     return help_errors(&help);
 }
 
@@ -389,6 +382,143 @@ static void test_what_is_not_acted_on_is_told_once(void **state)
     assert_non_null(given.graph);
 }
 
+/* ------------------------------------------------------------------ what is wrong */
+
+static void expect(const char *words)
+{
+    const char *told = compile();
+    if (strstr(told, words) == NULL || given.graph != NULL) {
+        fail_msg("'%s' and not '%s'", told, words);
+    }
+}
+
+static void test_attempts_that_are_none(void **state)
+{
+    (void)state;
+    Flyteidl__Core__RetryStrategy retries = FLYTEIDL__CORE__RETRY_STRATEGY__INIT;
+    Google__Protobuf__Duration timeout = GOOGLE__PROTOBUF__DURATION__INIT;
+    retries.retries = 10001;
+    given.node_metadata.retries = &retries;
+    expect("f.flow.n0: 10001 is no value for 'retries'; write a whole number from 0 to 10000");
+    given.node_metadata.retries = NULL;
+    given.node_metadata.timeout = &timeout;
+    timeout.seconds = -1;
+    expect("f.flow.n0: -1 seconds are no value for 'timeout'; give a positive duration of at most");
+    timeout.seconds = INT64_MAX;
+    expect("seconds are no value for 'timeout'");
+    timeout.seconds = 1;
+    assert_int_equal(node_settings()->timeout_ns, 1000000000);
+}
+
+static void test_a_cache_without_a_version(void **state)
+{
+    (void)state;
+    set_cached("");
+    expect("f.task: its results are cached under no version; give one, cache_version=..., and "
+           "change it with the code [ValueRequired]");
+}
+
+static void test_an_amount_that_is_none(void **state)
+{
+    (void)state;
+    Flyteidl__Core__TaskNodeOverrides overrides;
+    Flyteidl__Core__Resources resources = FLYTEIDL__CORE__RESOURCES__INIT;
+    Flyteidl__Core__Resources__ResourceEntry entry;
+    Flyteidl__Core__Resources__ResourceEntry *entries[] = {&entry};
+    flyteidl__core__task_node_overrides__init(&overrides);
+    flyteidl__core__resources__resource_entry__init(&entry);
+    entry.name = FLYTEIDL__CORE__RESOURCES__RESOURCE_NAME__MEMORY;
+    entry.value = text("much");
+    resources.n_limits = 1;
+    resources.limits = entries;
+    overrides.resources = &resources;
+    given.task_node.overrides = &overrides;
+    expect("f.flow.n0.resources.memory: this is no quantity; write a positive number");
+}
+
+static void test_nodes_of_one_id(void **state)
+{
+    (void)state;
+    Flyteidl__Core__Node *nodes[] = {&given.node, &given.node};
+    given.workflow.n_nodes = 2;
+    given.workflow.nodes = nodes;
+    expect("f.flow.n0: Trying to insert two nodes with the same id.; give each an id of its own "
+           "[DuplicateId]");
+    given.workflow.n_nodes = 0;
+    expect("f.flow: Can't find any nodes in workflow.; add nodes to it [NoNodesFound]");
+}
+
+static void test_a_plan_of_no_workflow(void **state)
+{
+    (void)state;
+    Flyteidl__Core__Identifier nobody;
+    name(&nobody, FLYTEIDL__CORE__RESOURCE_TYPE__WORKFLOW, "");
+    given.plan_spec.workflow_id = &nobody;
+    expect("f.plan: the launch plan does not say which workflow it starts [ValueRequired]");
+}
+
+static void test_schedules_that_are_none(void **state)
+{
+    (void)state;
+    Flyteidl__Admin__FixedRate rate = FLYTEIDL__ADMIN__FIXED_RATE__INIT;
+    Flyteidl__Admin__CronSchedule cron = FLYTEIDL__ADMIN__CRON_SCHEDULE__INIT;
+    given.plan_metadata.schedule = &given.schedule;
+    given.schedule.schedule_expression_case = FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_RATE;
+    given.schedule.rate = &rate;
+    expect("f.plan: the schedule's rate is no time between two executions; let its value be 1");
+    given.schedule.schedule_expression_case =
+        FLYTEIDL__ADMIN__SCHEDULE__SCHEDULE_EXPRESSION_CRON_SCHEDULE;
+    given.schedule.cron_schedule = &cron;
+    cron.schedule = text("* * *");
+    cron.offset = text("P1Y");
+    expect("f.plan: '* * *' is no cron expression: look at its ");
+    cron.schedule = text("@daily");
+    expect("f.plan: the schedule's offset is no duration of weeks, days, hours, minutes and");
+    cron.offset = text("P400D");
+    expect("f.plan: the schedule's offset is more than a year; write it as PT1H30M");
+}
+
+static void test_labels_that_are_none(void **state)
+{
+    (void)state;
+    Flyteidl__Admin__Labels labels;
+    Flyteidl__Admin__Labels__ValuesEntry entry;
+    Flyteidl__Admin__Labels__ValuesEntry *entries[] = {&entry, &entry};
+    flyteidl__admin__labels__init(&labels);
+    flyteidl__admin__labels__values_entry__init(&entry);
+    entry.key = text("a b");
+    entry.value = text("blue");
+    labels.n_values = 1;
+    labels.values = entries;
+    given.plan_spec.labels = &labels;
+    expect("f.plan: 'a b' is no key of a label; write letters");
+    entry.key = text("team");
+    entry.value = text("b/c");
+    expect("f.plan: 'b/c' is no value of the label 'team'; write letters");
+    entry.value = text("blue");
+    labels.n_values = 2;
+    expect("f.plan: there are too many labels, or one of them twice; write at most 64");
+}
+
+static void test_secrets_that_are_none(void **state)
+{
+    (void)state;
+    Flyteidl__Core__SecurityContext context = FLYTEIDL__CORE__SECURITY_CONTEXT__INIT;
+    Flyteidl__Core__Secret secret = FLYTEIDL__CORE__SECRET__INIT;
+    Flyteidl__Core__Secret *secrets[] = {&secret, &secret};
+    context.n_secrets = 1;
+    context.secrets = secrets;
+    secret.group = text("g");
+    given.task.security_context = &context;
+    expect("f.task: a secret has no group or no key; name both: Secret(group=..., key=...)");
+    secret.key = text("k");
+    context.n_secrets = 2;
+    expect("f.task: the secret's variable '_FSEC_G_K' is there twice; keep one of them");
+    context.n_secrets = 1;
+    secret.env_var = text("a=b");
+    expect("f.task: 'a=b' is no name of an environment variable; give it one without '='");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -407,6 +537,14 @@ int main(void)
         TEST(test_the_older_form_of_schedules),
         TEST(test_a_plan_has_labels),
         TEST(test_what_is_not_acted_on_is_told_once),
+        TEST(test_attempts_that_are_none),
+        TEST(test_a_cache_without_a_version),
+        TEST(test_an_amount_that_is_none),
+        TEST(test_nodes_of_one_id),
+        TEST(test_a_plan_of_no_workflow),
+        TEST(test_schedules_that_are_none),
+        TEST(test_labels_that_are_none),
+        TEST(test_secrets_that_are_none),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);
